@@ -25,6 +25,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	open    bool      // open in the driver
+	asked   time.Time // when open was requested
 	spent   error     // why only Close may follow, or nil
 	settle  time.Time // Close waits until then
 	claim   recipes.Claim
@@ -66,6 +67,9 @@ func (c *Client) openNow() error {
 	}
 	r.Connect, r.Path, r.Resource = strings.Join(connect, ","), c.env.Parent, c.env.Resource
 	r.TimeoutMS = c.env.Timeout.Milliseconds()
+	c.mu.Lock()
+	c.asked = time.Now()
+	c.mu.Unlock()
 	c.p.listen(c.env.Client, c.event)
 	a, _, err := c.p.ask(r, openLimit, c.opened)
 	if err == nil && a.Error != nil {
@@ -108,11 +112,21 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestored, recipes.EventLost, recipes.EventEnded}
 
 // event handles an event of the client. An event that ends a belief counts from its earliest
-// possible time, a restore from the latest.
-func (c *Client) event(r lines.Reply, read time.Time) {
+// possible time, a restore from the latest. It returns false for an event of an earlier client of the
+// same number: one from before the client was open, or that happened before open was requested.
+func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
+	c.mu.Lock()
+	open, asked := c.open, c.asked
+	c.mu.Unlock()
+	if !open {
+		return false
+	}
 	if r.At != nil {
 		at, wrong := c.p.clock.At(int64(*r.At))
+		if at.Add(wrong).Before(asked) {
+			return false
+		}
 		if e.Kind != recipes.EventRestored {
 			wrong = -wrong
 		}
@@ -137,6 +151,7 @@ func (c *Client) event(r lines.Reply, read time.Time) {
 	if c.env.Events != nil {
 		c.env.Events(e)
 	}
+	return true
 }
 
 // Acquire returns when the driver's recipe has granted. When ctx is done it is cancelled; if the

@@ -282,6 +282,17 @@ func TestEvents_areOfTheGrant(t *testing.T) {
 	}
 }
 
+// An event of an earlier client of the same number does not count for the current one.
+func TestEvents_ofAnEarlierClientAreDropped(t *testing.T) {
+	p, client := start(t, "late events")
+	if e := <-p.events; e.Kind != recipes.EventSuspended || e.Session != 31 {
+		t.Errorf("the first event is %+v", e)
+	}
+	if late := client.p.Late(); len(late) != 2 || !strings.Contains(late[0], "client 0, which was not open then, was lost") {
+		t.Errorf("late are %q", late)
+	}
+}
+
 func TestClaim_isWhatTheDriverSaysAndElseWhatTheWireShows(t *testing.T) {
 	for mode, want := range map[string]recipes.Claim{
 		"sound":   {Token: 7, Own: true, Session: 42, Path: "/lock/n-1"},

@@ -72,7 +72,14 @@ func (d *toy) serve(q lines.Request) {
 		}
 		d.ok(q.ID, fmt.Sprintf(`"now":%d`, now))
 	case "open":
+		if d.mode == "late events" { // of an earlier client of the number
+			d.say(`{"event":"lost","client":%d}`, *q.Client)
+		}
 		d.ok(q.ID, `"session":"0x1F"`)
+		if d.mode == "late events" {
+			d.say(`{"event":"lost","client":%d,"at":%d}`, *q.Client, clock.Monotonic()-time.Hour.Nanoseconds())
+			d.say(`{"event":"suspended","client":%d,"at":%d}`, *q.Client, clock.Monotonic())
+		}
 	case "acquire":
 		d.acquire(q)
 	case "release":

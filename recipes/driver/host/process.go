@@ -60,7 +60,7 @@ type Process struct {
 	late     []string
 	lastID   int64
 	calls    map[int64]*Call
-	clients  map[int]func(event lines.Reply, read time.Time) // by number
+	clients  map[int]func(event lines.Reply, read time.Time) (current bool) // by number
 	stop     sync.Once
 	stopped  error
 	state    string // how it exited
@@ -72,7 +72,7 @@ type Process struct {
 func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*Process, error) {
 	p := &Process{
 		command: c, output: &output{}, ended: make(chan struct{}), broken: make(chan struct{}),
-		calls: map[int64]*Call{}, clients: map[int]func(lines.Reply, time.Time){},
+		calls: map[int64]*Call{}, clients: map[int]func(lines.Reply, time.Time) bool{},
 	}
 	p.attach(stderr, wrong)
 	run, err := on.Start(site.Program{Args: c.Args, Env: c.Env, Dir: c.Dir, Mark: Mark + "=" + mark})

@@ -221,7 +221,8 @@ func (p *Process) Late() []string {
 	return slices.Clone(p.late)
 }
 
-// event passes an event to its client. One of a closed client comes too late, and is dropped.
+// event passes an event to its client. An event of a closed client comes too late, and is dropped, also
+// if the next client of the same number is open.
 func (p *Process) event(r lines.Reply, now time.Time) error {
 	if r.Client == nil {
 		return errors.New("an event names its client")
@@ -231,12 +232,14 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	}
 	p.mu.Lock()
 	f := p.clients[int(*r.Client)]
-	if f == nil && len(p.late) < mostLate {
-		p.late = append(p.late, fmt.Sprintf("no events of a client follow its close, and client %d, which is not open, was %s", *r.Client, r.Event))
-	}
 	p.mu.Unlock()
-	if f != nil {
-		f(r, now)
+	if f != nil && f(r, now) {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.late) < mostLate {
+		p.late = append(p.late, fmt.Sprintf("no events of a client follow its close, and client %d, which was not open then, was %s", *r.Client, r.Event))
 	}
 	return nil
 }
@@ -245,7 +248,7 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 const mostLate = 100
 
 // listen registers f for the events of a client; nil unregisters.
-func (p *Process) listen(client int, f func(lines.Reply, time.Time)) {
+func (p *Process) listen(client int, f func(lines.Reply, time.Time) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f == nil {
