@@ -25,6 +25,8 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	// The Go program begins when Java has taken an item: it would take all of them before.
+	begin := make(chan struct{})
 	var want []string
 	var putting, taking sync.WaitGroup
 	for i, q := range []recipes.QueueClient{queues[0], queues[2]} {
@@ -32,6 +34,9 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 			want = append(want, fmt.Sprintf("%d-%02d", i, n))
 		}
 		putting.Go(func() {
+			if i == 1 {
+				<-begin
+			}
 			for n := range each {
 				if err := q.Put(ctx, fmt.Appendf(nil, "%d-%02d", i, n)); err != nil {
 					t.Error(err)
@@ -45,6 +50,9 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 	over, stop := context.WithCancel(ctx)
 	for i, q := range []recipes.QueueClient{queues[1], queues[3]} {
 		taking.Go(func() {
+			if i == 1 {
+				<-begin
+			}
 			for over.Err() == nil {
 				item, err := q.Take(over)
 				if err != nil {
@@ -55,7 +63,9 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 				}
 				mu.Lock()
 				got = append(got, string(item))
-				by[i]++
+				if by[i]++; i == 0 && by[i] == 1 {
+					close(begin)
+				}
 				if len(got) == len(want) {
 					stop()
 				}
