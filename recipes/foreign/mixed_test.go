@@ -35,7 +35,10 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 		}
 		putting.Go(func() {
 			if i == 1 {
-				<-begin
+				select {
+				case <-begin:
+				case <-ctx.Done():
+				}
 			}
 			for n := range each {
 				if err := q.Put(ctx, fmt.Appendf(nil, "%d-%02d", i, n)); err != nil {
@@ -51,7 +54,10 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 	for i, q := range []recipes.QueueClient{queues[1], queues[3]} {
 		taking.Go(func() {
 			if i == 1 {
-				<-begin
+				select {
+				case <-begin:
+				case <-ctx.Done():
+				}
 			}
 			for over.Err() == nil {
 				item, err := q.Take(over)
