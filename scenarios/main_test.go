@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(driverKey); name != "" {
 		beDriver(name)
 	}
+	generated = generateSchema()
 	os.Exit(testMain(m))
 }
 

@@ -16,7 +16,8 @@ case $2 in
   resume) kill -CONT "$pid" ;;
   start)
     mapfile -t command <command
-    inside setsid "${command[@]}" >>log 2>&1 </dev/null &
+    # Not by the function, whose pid would be a shell's.
+    nsenter "--net=$(cat net)" setsid "${command[@]}" >>log 2>&1 </dev/null &
     echo $! >pid
     ;;
   isolate)
