@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/observe"
@@ -40,7 +41,7 @@ type Config struct {
 // Live observes the nodes at and below a path on one session, until the time is over or ctx ends. It
 // reads only, and sets no watches. A node that is created and deleted between two looks is not seen.
 func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observation, error) {
-	l := &live{config: c, tracker: t, parents: map[string]*parent{}, pace: time.NewTicker(requestEvery)}
+	l := &live{config: c, tracker: t, parents: map[string]*parent{}, refused: map[string]bool{}, pace: time.NewTicker(requestEvery)}
 	defer l.pace.Stop()
 	defer func() {
 		if l.session != nil {
@@ -53,9 +54,11 @@ func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observati
 	over, cancel := context.WithTimeout(ctx, c.For)
 	defer cancel()
 	t.Start(time.Now())
-	err := l.observe(over)
-	if len(l.parents) == 0 && err != nil && over.Err() == nil {
-		return nil, err
+	if err := l.observe(over); err != nil {
+		if len(l.parents) == 0 {
+			return nil, err
+		}
+		t.Incomplete("reading ended at %s: %v", time.Now().UTC().Format(time.TimeOnly), err)
 	}
 	source := fmt.Sprintf("%s, read every %v with %s on one session, which set no watch. Creations have the servers' time; removals were seen up to %v later, by this machine's clock.",
 		strings.Join(c.Servers, ","), c.Interval, units.Plural(l.requests, "request"), c.Interval)
@@ -73,6 +76,8 @@ type live struct {
 	parents  map[string]*parent
 	requests int
 	missed   int
+	refused  map[string]bool
+	bounded  bool // there are more parents than are read
 }
 
 // parent is a folder of sequential nodes, as it was at the last look.
@@ -82,7 +87,7 @@ type parent struct {
 	names   map[string]bool
 }
 
-func (l *live) open(ctx context.Context) (err error) {
+func (l *live) open(ctx context.Context) error {
 	options := recipes.Options{Timeout: liveTimeout, MaxPacket: 4 << 20,
 		Dial: func(network, addr string, limit time.Duration) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -94,10 +99,12 @@ func (l *live) open(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no session in %v: are they up, reachable from here, and is that their client port?", openTimeout))
 	defer cancel()
-	if l.session, err = recipes.Open(ctx, l.config.Servers, options); err != nil {
-		err = fmt.Errorf("%s: %w", strings.Join(l.config.Servers, ","), cmp.Or(context.Cause(ctx), err))
+	s, err := recipes.Open(ctx, l.config.Servers, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(l.config.Servers, ","), cmp.Or(context.Cause(ctx), err))
 	}
-	return err
+	l.session = s
+	return nil
 }
 
 // observe looks at all parents until ctx ends.
@@ -121,9 +128,12 @@ func (l *live) observe(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, recipes.ErrSessionEnded):
-			l.tracker.Incomplete("the session ended (%v); what happened until the next one was open is unknown", err)
-			if err := l.open(ctx); err != nil {
-				return err
+			l.tracker.Incomplete("changes while no session was open are unknown: %v", err)
+			_ = l.session.Close()
+			for l.open(ctx) != nil { // each attempt ends after openTimeout
+				if ctx.Err() != nil {
+					return nil
+				}
 			}
 			continue
 		case err != nil:
@@ -159,8 +169,12 @@ func (l *live) discover(ctx context.Context) error {
 		}
 		names, err := l.session.List(ctx, l.config.Chroot+at)
 		if err != nil {
-			if at != l.config.Path && !errors.Is(err, recipes.ErrSessionEnded) {
-				continue // it was removed, or cannot be read
+			if at != l.config.Path && errors.Is(err, zk.ErrNoNode) {
+				continue // removed since its parent was listed
+			}
+			if at != l.config.Path && errors.Is(err, zk.ErrNoAuth) {
+				l.refuse(at)
+				continue
 			}
 			return err
 		}
@@ -173,7 +187,8 @@ func (l *live) discover(ctx context.Context) error {
 			}
 		}
 	}
-	if len(queue) > 0 {
+	if len(queue) > 0 && !l.bounded {
+		l.bounded = true
 		l.tracker.Incomplete("only %d parents are read: choose a longer --path", parentsLooked)
 	}
 	return nil
@@ -188,11 +203,8 @@ func (l *live) look(ctx context.Context, at string, p *parent) error {
 	if err != nil {
 		return err
 	}
-	if stat == nil { // the parent was removed
-		for name := range p.names {
-			l.tracker.Delete(path.Join(at, name), observe.Gone, 0, time.Now())
-		}
-		delete(l.parents, at)
+	if stat == nil {
+		l.removed(at, p)
 		return nil
 	}
 	if p.seen && stat.Cversion == p.version {
@@ -202,7 +214,11 @@ func (l *live) look(ctx context.Context, at string, p *parent) error {
 		return err
 	}
 	names, err := l.session.List(ctx, l.config.Chroot+at)
-	if err != nil {
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		l.removed(at, p)
+		return nil
+	case err != nil:
 		return err
 	}
 	changes := 0
@@ -233,6 +249,22 @@ func (l *live) look(ctx context.Context, at string, p *parent) error {
 	}
 	p.seen, p.version = true, stat.Cversion
 	return nil
+}
+
+// removed ends the observation of a parent that no longer exists.
+func (l *live) removed(at string, p *parent) {
+	for _, name := range slices.SortedFunc(maps.Keys(p.names), byNumber) {
+		l.tracker.Delete(path.Join(at, name), observe.Gone, 0, time.Now())
+	}
+	delete(l.parents, at)
+}
+
+// refuse records, once, that a node may not be read.
+func (l *live) refuse(at string) {
+	if !l.refused[at] {
+		l.refused[at] = true
+		l.tracker.Incomplete("%s may not be read with these credentials", at)
+	}
 }
 
 func byNumber(a, b string) int {
