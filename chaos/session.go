@@ -417,7 +417,8 @@ func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bo
 // silent returns nil if a member that answered before no longer answers.
 func silent(ctx context.Context, m *ensembles.Member) error {
 	try := func(ctx context.Context) error {
-		if reachable(ctx, m, silenceOf(m)) {
+		// The member of another owner may be slow once: its commands are not known to have worked.
+		if reachable(ctx, m, silenceOf(m)) || m.Theirs && reachable(ctx, m, silenceOf(m)) {
 			return fmt.Errorf("%w: %s still answers srvr", ErrNoEffect, m.Name)
 		}
 		return context.Cause(ctx)

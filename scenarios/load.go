@@ -1,27 +1,18 @@
 package scenarios
 
 import (
-	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
-	"math/rand/v2"
 	"os"
 	"reflect"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/report/units"
 	"go.yaml.in/yaml/v4"
-	"golang.org/x/sync/errgroup"
 )
 
 //go:embed builtin/*.yaml incidents/*.yaml
@@ -163,201 +154,4 @@ func namesOf[T any](all []T, name func(T) string) []string {
 
 func subjectNames() []string {
 	return namesOf(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
-}
-
-// warmers is the number of sessions of a warm-up.
-const warmers = 12
-
-// warm loads the members with the operations of contenders before the first trial: a JVM that has
-// just started is several times slower. Nothing is recorded.
-func (r *runner) warm(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	if r.progress != nil {
-		r.progress(Status{Phase: "warm-up"})
-	}
-	until := time.Now().Add(d)
-	g, ctx := errgroup.WithContext(ctx)
-	for i := range warmers {
-		g.Go(func() error { return r.warmOne(ctx, i, fmt.Sprintf("%s/warm-%d", r.root(), i/2), until) })
-	}
-	if err := g.Wait(); err != nil {
-		return fmt.Errorf("warm-up: %w", err)
-	}
-	return nil
-}
-
-// warmOne acquires and releases in one session, alone and behind another node, in both variants,
-// until the time has come.
-func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
-	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), harnessOptions(r.ensemble, 0))
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	locks := []*recipes.Lock{recipes.NewLock(s, parent, recipes.Parent), recipes.NewLock(s, parent, recipes.Predecessor)}
-	for n := 0; time.Now().Before(until); n++ {
-		g, err := locks[n%len(locks)].Acquire(ctx)
-		if err != nil {
-			return err
-		}
-		if err := g.Release(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const (
-	loadsEvery = 250 * time.Millisecond // interval of queries to each member
-	loadLimit  = 2 * time.Second        // limit for a reply
-)
-
-// loads queries every member's load periodically, and records the reply or its absence. Members are
-// queried independently of each other.
-type loads struct {
-	st      *stage
-	opening atomic.Bool // sessions are being opened
-	end     context.CancelFunc
-	asking  sync.WaitGroup
-}
-
-// watchLoads starts the queries. Our own members first reset their latency counters, so that other
-// trials do not count. stop must be called.
-func (st *stage) watchLoads(ctx context.Context) *loads {
-	ctx, cancel := context.WithCancel(ctx)
-	l := &loads{st: st, end: cancel}
-	l.opening.Store(true)
-	for _, m := range st.members.ensemble.Members {
-		own := st.members.ours() && !st.members.shared && reset(ctx, m) == nil
-		l.asking.Go(func() { l.watch(ctx, m, own) })
-	}
-	return l
-}
-
-func reset(ctx context.Context, m *ensembles.Member) error {
-	ctx, cancel := context.WithTimeout(ctx, loadLimit)
-	defer cancel()
-	_, err := ensembles.FourLetter(ctx, m, "srst")
-	return err
-}
-
-func (l *loads) stop() {
-	l.end()
-	l.asking.Wait()
-}
-
-func (l *loads) watch(ctx context.Context, m *ensembles.Member, own bool) {
-	ticker := time.NewTicker(loadsEvery)
-	defer ticker.Stop()
-	for {
-		if r := l.ask(ctx, m, own); ctx.Err() == nil {
-			l.st.record.Record(r)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// ask queries a member once. own means that its latency counters concern this phase only.
-func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
-	ctx, cancel := context.WithTimeout(ctx, loadLimit)
-	defer cancel()
-	opening := l.opening.Load()
-	mntr, err := ensembles.Monitor(ctx, m)
-	r := &history.MemberLoad{At: l.st.clock.Now(), Phase: l.st.phase.Name, Member: m.Name, Opening: opening}
-	outstanding, known := mntr["outstanding_requests"]
-	switch {
-	case err != nil:
-		r.Err = err.Error()
-	case !known:
-		r.Err = fmt.Sprintf("mntr of %s has no outstanding_requests", m.Name)
-	default:
-		r.Outstanding, r.Connections = new(int64(outstanding)), new(int64(mntr["num_alive_connections"]))
-		if own {
-			r.LatencyMean, r.LatencyMax = milliseconds(mntr["avg_latency"]), milliseconds(mntr["max_latency"])
-		}
-	}
-	return r
-}
-
-func milliseconds(n float64) *time.Duration { return new(time.Duration(n * float64(time.Millisecond))) }
-
-// How operations arrive, as Phase.Arrivals.
-const (
-	constant = "constant" // at even intervals, the default
-	poisson  = "poisson"  // each independent of the others
-)
-
-// arrivals are the instants at which operations of a phase are due, in order. Each is given to one
-// client that is free.
-type arrivals struct {
-	history.Arrivals
-	random *rand.Rand // nil for even intervals
-
-	mu    sync.Mutex
-	count float64 // how many operations are expected until the next one
-	until time.Duration
-}
-
-// newArrivals returns the arrivals of a phase that begins at start. The seed decides random
-// intervals.
-func newArrivals(p *Phase, start time.Duration, seed uint64) *arrivals {
-	a := &arrivals{until: p.Duration, Arrivals: history.Arrivals{
-		At: start, Phase: p.Name, For: p.Duration, Rate: p.Rate, RateTo: p.RateTo, Steps: p.Steps}}
-	if p.Arrivals == poisson {
-		a.random = rand.New(rand.NewPCG(seed, 0))
-		a.count = a.random.ExpFloat64()
-	}
-	return a
-}
-
-func (a *arrivals) next() (due time.Duration, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	after := a.reach(a.count)
-	if after >= a.until {
-		return 0, false
-	}
-	a.count++
-	if a.random != nil {
-		a.count += a.random.ExpFloat64() - 1
-	}
-	return a.At + after, true
-}
-
-// end makes no more operations due.
-func (a *arrivals) end(now time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.until = min(a.until, now-a.At)
-}
-
-func (a *arrivals) reach(count float64) time.Duration {
-	whole := a.For.Seconds()
-	switch {
-	case !a.Ramp():
-		return inSeconds(count / a.Rate)
-	case a.Steps > 1:
-		each := whole / float64(a.Steps)
-		for i := range a.Steps {
-			rate := a.RateAt(time.Duration((float64(i) + 0.5) * each * float64(time.Second)))
-			if count < rate*each {
-				return inSeconds(float64(i)*each + count/rate)
-			}
-			count -= rate * each
-		}
-		return a.For
-	}
-	steep := (a.RateTo - a.Rate) / whole
-	return inSeconds(2 * count / (a.Rate + math.Sqrt(a.Rate*a.Rate+2*count*steep)))
-}
-
-// inSeconds converts seconds to a duration, at most the longest phase.
-func inSeconds(s float64) time.Duration {
-	return time.Duration(min(s, maxDuration.Seconds()) * float64(time.Second))
 }

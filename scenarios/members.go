@@ -128,122 +128,80 @@ func logAge(line string, now time.Time) (time.Duration, bool) {
 	return ((day-at)%zones + zones) % zones, true
 }
 
-// Status is the progress of one trial of a run.
-type Status struct {
-	Trial   int // from 1; 0 before the first
-	Trials  int // number of trials of the run
-	Subject string
-	Clients int
-	// If the trial takes turns with others: the numbers of the first and the last of them, and
-	// their subjects, as in "lock/a with lock/b". Otherwise 0 and "".
-	First, Last int
-	Beside      string
+const (
+	loadsEvery = 250 * time.Millisecond // interval of queries to each member
+	loadLimit  = 2 * time.Second        // limit for a reply
+)
 
-	Phase   string
-	Detail  string // such as "round 2 of 3" or "4s of 10s"
-	Grants  int64
-	Rate    float64       // grants per second of the trial's own turns, recently; 0 if unknown
-	Left    time.Duration // estimated time until the run ends; 0 if unknown
-	Fault   string        // active now, or ""
-	Wire    wire.Counts
-	Backlog int  // records that wait to be written
-	Lost    int  // records that were dropped
-	Over    bool // the trial has ended
+// loads queries every member's load periodically, and records the reply or its absence. Members are
+// queried independently of each other.
+type loads struct {
+	st      *stage
+	opening atomic.Bool // sessions are being opened
+	end     context.CancelFunc
+	asking  sync.WaitGroup
 }
 
-// reportEvery is the interval of reports, unless a new part begins.
-const reportEvery = 100 * time.Millisecond
-
-type reporter struct {
-	send     func(Status) // nil if not wanted
-	estimate *estimate
-	turns    *turnClock
-	fault    atomic.Pointer[chaos.Window]
-
-	mu     sync.Mutex
-	last   time.Time // time of the last report
-	status Status
-	own    time.Duration // time of the trial's turns since the rate was computed
-	grants int64         // grants at that time
-}
-
-// turnClock assigns time to trials that take turns, so that waiting does not lower a trial's rate.
-type turnClock struct {
-	mu   sync.Mutex
-	last time.Time // last call of own
-}
-
-// own returns the caller's share of the time until now: all time since the last call by any trial.
-// The end of a turn may count for the next trial, an error of a few milliseconds.
-func (c *turnClock) own(now time.Time) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := c.last
-	c.last = now
-	if last.IsZero() {
-		return 0
+// watchLoads starts the queries. Our own members first reset their latency counters, so that other
+// trials do not count. stop must be called.
+func (st *stage) watchLoads(ctx context.Context) *loads {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &loads{st: st, end: cancel}
+	l.opening.Store(true)
+	for _, m := range st.members.ensemble.Members {
+		own := st.members.ours() && !st.members.shared && reset(ctx, m) == nil
+		l.asking.Go(func() { l.watch(ctx, m, own) })
 	}
-	return now.Sub(last)
+	return l
 }
 
-func (st *stage) report(format string, args ...any) {
-	r, now := st.status, time.Now()
-	if r.send == nil {
-		return
-	}
-	fault := ""
-	if f := r.fault.Load(); f != nil {
-		fault = history.Struck(f.Fault, f.Target)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.own += r.turns.own(now)
-	begins := r.status.Phase != st.phase.Name
-	if !begins && r.status.Fault == fault && now.Sub(r.last) < reportEvery {
-		return
-	}
-	if begins {
-		r.own, r.grants = 0, st.grants.Load()
-	}
-	r.last = now
-	r.status.Phase, r.status.Detail, r.status.Fault = st.phase.Name, fmt.Sprintf(format, args...), fault
-	r.status.Left = r.estimate.left(now)
-	st.sendStatus()
+func reset(ctx context.Context, m *ensembles.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
+	_, err := ensembles.FourLetter(ctx, m, "srst")
+	return err
 }
 
-// reportEnd reports the final state of a trial that has ended. A trial that never began reports
-// nothing.
-func (st *stage) reportEnd() {
-	r := st.status
-	r.estimate.end(time.Now())
-	if r.send == nil || st.tap == nil || st.record == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.status.Fault, r.status.Over = "", true
-	st.sendStatus()
+func (l *loads) stop() {
+	l.end()
+	l.asking.Wait()
 }
 
-// sendStatus sends the status with the current counts. reporter.mu is held.
-func (st *stage) sendStatus() {
-	r := st.status
-	r.status.Wire = st.tap.Totals()
-	stats := st.record.Stats()
-	r.status.Backlog, r.status.Lost = stats.Backlog, stats.Lost
-	r.count(st.grants.Load())
-	r.send(r.status)
-}
-
-// rateOver is the minimum time over which a rate is computed. All turns of a trial of a short
-// scenario may be less than a second.
-const rateOver = 500 * time.Millisecond
-
-// count takes the number of grants and updates the rate at intervals.
-func (r *reporter) count(grants int64) {
-	r.status.Grants = grants
-	if r.own >= rateOver {
-		r.status.Rate = float64(grants-r.grants) / r.own.Seconds()
-		r.own, r.grants = 0, grants
+func (l *loads) watch(ctx context.Context, m *ensembles.Member, own bool) {
+	ticker := time.NewTicker(loadsEvery)
+	defer ticker.Stop()
+	for {
+		if r := l.ask(ctx, m, own); ctx.Err() == nil {
+			l.st.record.Record(r)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
+
+// ask queries a member once. own means that its latency counters concern this phase only.
+func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
+	opening := l.opening.Load()
+	mntr, err := ensembles.Monitor(ctx, m)
+	r := &history.MemberLoad{At: l.st.clock.Now(), Phase: l.st.phase.Name, Member: m.Name, Opening: opening}
+	outstanding, known := mntr["outstanding_requests"]
+	switch {
+	case err != nil:
+		r.Err = err.Error()
+	case !known:
+		r.Err = fmt.Sprintf("mntr of %s has no outstanding_requests", m.Name)
+	default:
+		r.Outstanding, r.Connections = new(int64(outstanding)), new(int64(mntr["num_alive_connections"]))
+		if own {
+			r.LatencyMean, r.LatencyMax = milliseconds(mntr["avg_latency"]), milliseconds(mntr["max_latency"])
+		}
+	}
+	return r
+}
+
+func milliseconds(n float64) *time.Duration { return new(time.Duration(n * float64(time.Millisecond))) }

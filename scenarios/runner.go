@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -221,50 +220,3 @@ func (r *runner) trial(c cell, p plan, i, all int, seat *turnSlot) *trial {
 }
 
 func (r *runner) root() string { return r.ensemble.Chroot + "/zkbench-" + r.id }
-
-// estimate estimates the remaining time of a run by the number of completed trials.
-type estimate struct {
-	trials int           // of the run
-	budget time.Duration // after which no trial begins, of all batches; 0 if there is none
-
-	mu    sync.Mutex
-	start time.Time
-	last  time.Time // end of the last completed trial
-	done  int
-}
-
-func newEstimate(batches []batch) *estimate {
-	e := &estimate{start: time.Now()}
-	for _, b := range batches {
-		e.trials += len(b.cells)
-		e.budget += b.cells[0].Scenario.Budget
-	}
-	return e
-}
-
-// left returns the time per completed trial for each of the others; 0 if unknown.
-func (e *estimate) left(now time.Time) time.Duration {
-	if e == nil {
-		return 0
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done == 0 {
-		return 0
-	}
-	each := e.last.Sub(e.start) / time.Duration(e.done)
-	left := each*time.Duration(e.trials-e.done) - now.Sub(e.last)
-	if e.budget > 0 {
-		left = min(left, e.budget+each-now.Sub(e.start))
-	}
-	return max(left, 0)
-}
-
-func (e *estimate) end(now time.Time) {
-	if e == nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.done, e.last = e.done+1, now
-}

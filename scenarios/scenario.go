@@ -8,7 +8,7 @@
 //
 // # Files
 //
-// scenario.go, phase.go, fault.go, zoo.go and limits.go define the fields of a file; load.go,
+// scenario.go, phase.go, fault.go and zoo.go define the fields of a file; load.go,
 // check.go, override.go and matrix.go read it. Each kind of phase is a file, kind_NAME.go, in a
 // registry (kind.go). A kind uses the trial as a stage (stage.go): clients, clock, record, tree and
 // faults. trial.go, runner.go and run.go add the ensemble, network, plans and folders.
@@ -16,15 +16,15 @@ package scenarios
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos/wire"
-	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report"
 )
 
 // Scenario is a matrix of subjects and client counts, the phases of each trial, and the conditions
@@ -225,58 +225,69 @@ func (l Limits) validate(bad problemFunc) {
 	between(bad, "machine_cpu", l.MachineCPU, 0, 1)
 }
 
-type counts struct {
-	wire    wire.Counts
-	fired   int64 // notifications sent, by the members' own counters; -1 if unknown
-	watches int64 // watches registered now; -1 if unknown
+// Incident describes a published failure of a library's users that the scenario reproduces. The
+// scenario's about describes the incident.
+type Incident struct {
+	Thread  string `yaml:"thread"`          // address of the report
+	Version string `yaml:"version"`         // of the library when this was written, such as kazoo 2.8.0
+	Cause   string `yaml:"cause"`           // the lines of the library that cause it
+	Tried   string `yaml:"tried,omitempty"` // if it cannot be reproduced: the attempts, and why they are not sufficient
 }
 
-// count reads the taps and every member's counters. A member without counters is not an error.
-func (st *stage) count(ctx context.Context) (c counts, err error) {
-	c.wire = st.tap.Totals()
-	c.fired, c.watches, err = st.members.count(ctx)
-	return c, err
+// incidentDir is the folder of the incidents, and the prefix of their names.
+const (
+	incidentDir = "incidents/"
+	incident    = "incident/"
+)
+
+// Incidents returns the names of all incidents in order, as [Source] accepts them.
+func Incidents() []string {
+	files, _ := fs.Glob(builtin, incidentDir+"*.yaml")
+	return namesOf(files, func(f string) string {
+		return incident + strings.TrimSuffix(strings.TrimPrefix(f, incidentDir), ".yaml")
+	})
 }
 
-func (st *stage) traffic(of string, n, round int, base, now counts) *history.Traffic {
-	w := now.wire.Sub(base.wire)
-	r := &history.Traffic{
-		At: st.clock.Now(), Phase: st.phase.Name, Round: round, Of: of, Count: int64(n),
-		Notifications: w.Notifications.Total(), Requests: w.Requests.Total(), Lists: lists(w), Bytes: w.BytesIn + w.BytesOut,
-	}
-	if now.fired >= 0 && base.fired >= 0 {
-		r.ServerNotifications = new(now.fired - base.fired)
-	}
-	return r
-}
-
-func lists(c wire.Counts) int64 {
-	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
-}
-
-type effort struct {
-	calls   int64
-	backOff time.Duration
-	wire    wire.Counts
-}
-
-func (st *stage) efforts() []effort {
-	out := make([]effort, len(st.clients))
-	for i, c := range st.clients {
-		out[i] = effort{c.calls.Load(), time.Duration(c.back.total.Load()), c.wire.Counts()}
-	}
-	return out
-}
-
-// recordEfforts records the requests of every client since before, without pings.
-func (st *stage) recordEfforts(before []effort) {
-	for i, e := range st.efforts() {
-		calls := e.calls - before[i].calls
-		if calls == 0 {
-			continue
+// Caught returns the guarantees that the scenario's subjects are known to break, in order; none for
+// other scenarios and sound subjects.
+func (s *Scenario) Caught() (names []string) {
+	for _, x := range s.Specimens {
+		for _, name := range x.Caught {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
-		w := e.wire.Sub(before[i].wire)
-		st.record.Record(&history.Effort{At: st.clock.Now(), Phase: st.phase.Name, Client: i, Queue: st.queue(), Calls: calls,
-			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(), BackOff: e.backOff - before[i].backOff})
+	}
+	return names
+}
+
+// told returns the scenario's incident for the result, or nil.
+func (s *Scenario) told() *report.Incident {
+	i := s.Incident
+	if i == (Incident{}) {
+		return nil
+	}
+	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Cause: i.Cause, Tried: i.Tried}
+}
+
+// validateIncident checks that an incident is complete, and either reproduces the failure or
+// explains why it cannot.
+func (s *Scenario) validateIncident(bad problemFunc) {
+	i := s.Incident
+	if i == (Incident{}) {
+		return
+	}
+	for field, text := range map[string]string{"thread": i.Thread, "version": i.Version, "cause": i.Cause} {
+		if text == "" {
+			bad("incident."+field, "is needed: an incident has a thread, a version and a cause")
+		}
+	}
+	switch shows := len(s.Caught()) > 0; {
+	case len(s.Specimens) == 0:
+		bad("incident", "requires specimens, which say which fault is injected")
+	case shows && i.Tried != "":
+		bad("incident.tried", "is for bugs that do not reproduce, but a specimen is detected")
+	case !shows && i.Tried == "":
+		bad("incident.tried", "is required: no specimen is detected, so describe what was tried")
 	}
 }

@@ -23,7 +23,7 @@ import (
 
 // The comments on the fields are shown by editors, so they are written for
 // readers of the code and authors of scenarios.
-var documented = []string{"scenario.go", "driver.go", "phase.go", "fault.go", "zoo.go", "commits.go"}
+var documented = []string{"scenario.go", "driver.go", "phase.go", "fault.go", "zoo.go"}
 
 // schema is the part of JSON Schema that scenarios need.
 type schema struct {

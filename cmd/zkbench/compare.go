@@ -160,27 +160,35 @@ func showWhole(w io.Writer, v *view.View) error {
 }
 
 // write writes the page and its plots to the folder of --out, and prints the path.
-func (f *compareFlags) write(stderr io.Writer, v *view.View) error {
-	if f.out == "" {
+func (f *compareFlags) write(stderr io.Writer, v *view.View) (err error) {
+	f.out, err = writePage(stderr, f.out, v)
+	return err
+}
+
+// writePage writes the page of a view and its plots to a folder, which it returns: dir, or a new one if
+// that is "". It prints the path, and refuses a run folder.
+func writePage(stderr io.Writer, dir string, v *view.View) (string, error) {
+	if dir == "" {
 		var err error
-		if f.out, err = newFolder(filepath.Join("zkbench-out", v.Name+"-"+time.Now().Format("20060102-150405"))); err != nil {
-			return err
+		if dir, err = newFolder(filepath.Join("zkbench-out", v.Name+"-"+time.Now().Format("20060102-150405"))); err != nil {
+			return "", err
 		}
 	}
 	for _, run := range []string{report.ResultFile, report.HistoryDir} {
-		if _, err := os.Stat(filepath.Join(f.out, run)); err == nil {
-			return usageError("--out %s is a run folder: name another", f.out)
+		if _, err := os.Stat(filepath.Join(dir, run)); err == nil {
+			return "", usageError("--out %s is a run folder: name another", dir)
 		}
 	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return usageError("--out %s: %v", f.out, err)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", usageError("--out %s: %v", dir, err)
 	}
 	var page bytes.Buffer
-	if err := errors.Join(render.Figures(f.out, report.PlotDir, v.Figures), render.Page(&page, v), report.WriteFile(f.out, v.Page, page.Bytes())); err != nil {
-		return err
+	err := render.Page(&page, v)
+	if err := errors.Join(err, render.Figures(dir, report.PlotDir, v.Figures), report.WriteFile(dir, v.Page, page.Bytes())); err != nil {
+		return "", err
 	}
-	fmt.Fprintf(stderr, "report: %s\n", filepath.Join(f.out, v.Page))
-	return nil
+	fmt.Fprintf(stderr, "report: %s\n", filepath.Join(dir, v.Page))
+	return dir, nil
 }
 
 const unlimited = 1000

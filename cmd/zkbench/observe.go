@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -142,13 +141,13 @@ func (f *observeFlags) show(cmd *cobra.Command, o *observe.Observation) error {
 	} else {
 		err = showWhole(cmd.OutOrStdout(), v)
 	}
-	page := compareFlags{out: f.out}
-	if err := errors.Join(err, page.write(cmd.ErrOrStderr(), v)); err != nil {
+	dir, wrong := writePage(cmd.ErrOrStderr(), f.out, v)
+	if err := errors.Join(err, wrong); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(o, "", "  ")
-	if err == nil {
-		err = report.WriteFile(page.out, observe.ResultFile, append(bytes.TrimSpace(text), '\n'))
+	var text bytes.Buffer
+	if err = printJSON(&text, o); err == nil {
+		err = report.WriteFile(dir, observe.ResultFile, text.Bytes())
 	}
 	var result error
 	switch v.Result {

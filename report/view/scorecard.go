@@ -1,0 +1,158 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
+)
+
+var marks = map[string]string{
+	report.Pass: MarkPass, report.Fail: MarkFail, report.Unknown: MarkUnknown, report.NotPromised: MarkNone, report.NotJudged: MarkIdle,
+}
+
+var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkIdle, "not exercised"}}
+
+// thresholdsHead is the head of the column for all thresholds of a subject.
+const thresholdsHead = "thresholds"
+
+// scorecard returns a table with a row for each subject and a column for each guarantee, with
+// the worst result over all trials. Deliberately broken subjects have a separate table.
+func (b builder) scorecard() *Table {
+	rows := b.scoreRows()
+	if len(rows) == 0 {
+		return nil
+	}
+	heads := scoreHeads(rows)
+	t := &Table{Columns: []Column{{Head: "subject", Kind: Whole}}, Marks: scorecardMarks}
+	var legend []string
+	for i, name := range heads {
+		short := string(rune('a' + i))
+		t.Columns = append(t.Columns, Column{Head: name, Short: short, Kind: Outcome})
+		legend = append(legend, short+" "+name)
+	}
+	t.Legend = strings.Join(legend, ", ") + "."
+	for _, x := range rows {
+		r := Row{Cells: []string{units.Clean(x.subject)}, Links: []string{""}}
+		var results []string
+		for _, name := range heads {
+			c, ok := x.cells[name]
+			if !ok {
+				r.Cells, r.Links = append(r.Cells, ""), append(r.Links, "")
+				continue
+			}
+			results = append(results, c.result)
+			r.Cells, r.Links = append(r.Cells, marks[c.result]), append(r.Links, c.link)
+		}
+		r.Result = verdict.Worst(results...)
+		t.Rows = append(t.Rows, r)
+	}
+	t.keepMarks()
+	return t
+}
+
+// scoredRow contains the results of a subject by guarantee.
+type scoredRow struct {
+	subject string
+	cells   map[string]scoredCell
+}
+
+// scoredCell is the worst result, and the id of its proof on the page.
+type scoredCell struct{ result, link string }
+
+// scoreRows returns the rows of the scorecard, ordered by subject.
+func (b builder) scoreRows() []scoredRow {
+	var out []scoredRow
+	for _, t := range b.scoredTrials() {
+		i := slices.IndexFunc(out, func(r scoredRow) bool { return r.subject == t.Subject })
+		if i < 0 {
+			i = len(out)
+			out = append(out, scoredRow{t.Subject, map[string]scoredCell{}})
+		}
+		for _, c := range checks(t) {
+			if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
+				continue // in a failed cell, unknown results do not count
+			}
+			name := c.What
+			if c.threshold {
+				name = thresholdsHead
+			}
+			previous, seen := out[i].cells[name]
+			if !seen || rank(c.Result) > rank(previous.result) || previous.result == report.NotPromised && c.Result == report.NotJudged {
+				out[i].cells[name] = scoredCell{c.Result, b.proofID(t.Subject, t, c)}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(x, y scoredRow) int { return strings.Compare(x.subject, y.subject) })
+	return out
+}
+
+// scoredTrials returns the trials that count for the scorecard: one for each repeated cell, and
+// every cell of an audit.
+func (b builder) scoredTrials() []report.Trial {
+	inAudit := func(t report.Trial) bool { return t.Step != "" }
+	rest := slices.DeleteFunc(slices.Clone(b.trials), func(t report.Trial) bool {
+		return inAudit(t) || t.Subject == "" || len(t.Expect) > 0 || t.Provocation != ""
+	})
+	return append(rest, slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return !inAudit(t) })...)
+}
+
+// proofID returns the id of the element of the page that proves a check: its story, or else its
+// row. label is the label of the trial's series.
+func (b builder) proofID(label string, t report.Trial, c Check) string {
+	guarantee := c.What
+	if t.Step != "" {
+		guarantee = "" // each cell of an audit has one story
+	}
+	switch id := b.storyOf(t.Name, guarantee); {
+	case c.Result == report.Fail && id != "":
+		return id
+	case t.Step != "":
+		return auditID
+	}
+	return rowID(label, t, c)
+}
+
+// rowID returns the id of a check's row, which repetitions of a cell share.
+func rowID(label string, t report.Trial, c Check) string {
+	return "check-" + anchor(fmt.Sprint(t.Scenario, "-", label, "-", t.Clients, "-", c.What))
+}
+
+// anchor replaces the characters that are not allowed in an id.
+func anchor(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '-'
+	}, units.Clean(s))
+}
+
+// scoreHeads returns the guarantees that some subject has, in the order of their rules, then
+// other checks, then the thresholds.
+func scoreHeads(rows []scoredRow) []string {
+	var out, others []string
+	has := func(name string) bool {
+		return slices.ContainsFunc(rows, func(r scoredRow) bool { _, ok := r.cells[name]; return ok })
+	}
+	for _, name := range verdict.Names() {
+		if has(name) {
+			out = append(out, name)
+		}
+	}
+	for _, r := range rows {
+		for _, name := range keys(r.cells) {
+			if name != thresholdsHead && !slices.Contains(out, name) && !slices.Contains(others, name) {
+				others = append(others, name)
+			}
+		}
+	}
+	out = append(out, others...)
+	if has(thresholdsHead) {
+		out = append(out, thresholdsHead)
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package scenarios
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Status is the progress of one trial of a run.
+type Status struct {
+	Trial   int // from 1; 0 before the first
+	Trials  int // number of trials of the run
+	Subject string
+	Clients int
+	// If the trial takes turns with others: the numbers of the first and the last of them, and
+	// their subjects, as in "lock/a with lock/b". Otherwise 0 and "".
+	First, Last int
+	Beside      string
+
+	Phase   string
+	Detail  string // such as "round 2 of 3" or "4s of 10s"
+	Grants  int64
+	Rate    float64       // grants per second of the trial's own turns, recently; 0 if unknown
+	Left    time.Duration // estimated time until the run ends; 0 if unknown
+	Fault   string        // active now, or ""
+	Wire    wire.Counts
+	Backlog int  // records that wait to be written
+	Lost    int  // records that were dropped
+	Over    bool // the trial has ended
+}
+
+// reportEvery is the interval of reports, unless a new part begins.
+const reportEvery = 100 * time.Millisecond
+
+type reporter struct {
+	send     func(Status) // nil if not wanted
+	estimate *estimate
+	turns    *turnClock
+	fault    atomic.Pointer[chaos.Window]
+
+	mu     sync.Mutex
+	last   time.Time // time of the last report
+	status Status
+	own    time.Duration // time of the trial's turns since the rate was computed
+	grants int64         // grants at that time
+}
+
+// turnClock assigns time to trials that take turns, so that waiting does not lower a trial's rate.
+type turnClock struct {
+	mu   sync.Mutex
+	last time.Time // last call of own
+}
+
+// own returns the caller's share of the time until now: all time since the last call by any trial.
+// The end of a turn may count for the next trial, an error of a few milliseconds.
+func (c *turnClock) own(now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.last
+	c.last = now
+	if last.IsZero() {
+		return 0
+	}
+	return now.Sub(last)
+}
+
+func (st *stage) report(format string, args ...any) {
+	r, now := st.status, time.Now()
+	if r.send == nil {
+		return
+	}
+	fault := ""
+	if f := r.fault.Load(); f != nil {
+		fault = history.Struck(f.Fault, f.Target)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own += r.turns.own(now)
+	begins := r.status.Phase != st.phase.Name
+	if !begins && r.status.Fault == fault && now.Sub(r.last) < reportEvery {
+		return
+	}
+	if begins {
+		r.own, r.grants = 0, st.grants.Load()
+	}
+	r.last = now
+	r.status.Phase, r.status.Detail, r.status.Fault = st.phase.Name, fmt.Sprintf(format, args...), fault
+	r.status.Left = r.estimate.left(now)
+	st.sendStatus()
+}
+
+// reportEnd reports the final state of a trial that has ended. A trial that never began reports
+// nothing.
+func (st *stage) reportEnd() {
+	r := st.status
+	r.estimate.end(time.Now())
+	if r.send == nil || st.tap == nil || st.record == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Fault, r.status.Over = "", true
+	st.sendStatus()
+}
+
+// sendStatus sends the status with the current counts. reporter.mu is held.
+func (st *stage) sendStatus() {
+	r := st.status
+	r.status.Wire = st.tap.Totals()
+	stats := st.record.Stats()
+	r.status.Backlog, r.status.Lost = stats.Backlog, stats.Lost
+	r.count(st.grants.Load())
+	r.send(r.status)
+}
+
+// rateOver is the minimum time over which a rate is computed. All turns of a trial of a short
+// scenario may be less than a second.
+const rateOver = 500 * time.Millisecond
+
+// count takes the number of grants and updates the rate at intervals.
+func (r *reporter) count(grants int64) {
+	r.status.Grants = grants
+	if r.own >= rateOver {
+		r.status.Rate = float64(grants-r.grants) / r.own.Seconds()
+		r.own, r.grants = 0, grants
+	}
+}
+
+// estimate estimates the remaining time of a run by the number of completed trials.
+type estimate struct {
+	trials int           // of the run
+	budget time.Duration // after which no trial begins, of all batches; 0 if there is none
+
+	mu    sync.Mutex
+	start time.Time
+	last  time.Time // end of the last completed trial
+	done  int
+}
+
+func newEstimate(batches []batch) *estimate {
+	e := &estimate{start: time.Now()}
+	for _, b := range batches {
+		e.trials += len(b.cells)
+		e.budget += b.cells[0].Scenario.Budget
+	}
+	return e
+}
+
+// left returns the time per completed trial for each of the others; 0 if unknown.
+func (e *estimate) left(now time.Time) time.Duration {
+	if e == nil {
+		return 0
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done == 0 {
+		return 0
+	}
+	each := e.last.Sub(e.start) / time.Duration(e.done)
+	left := each*time.Duration(e.trials-e.done) - now.Sub(e.last)
+	if e.budget > 0 {
+		left = min(left, e.budget+each-now.Sub(e.start))
+	}
+	return max(left, 0)
+}
+
+func (e *estimate) end(now time.Time) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.done, e.last = e.done+1, now
+}

@@ -1,0 +1,54 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"golang.org/x/sync/errgroup"
+)
+
+// warmers is the number of sessions of a warm-up.
+const warmers = 12
+
+// warm loads the members with the operations of contenders before the first trial: a JVM that has
+// just started is several times slower. Nothing is recorded.
+func (r *runner) warm(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if r.progress != nil {
+		r.progress(Status{Phase: "warm-up"})
+	}
+	until := time.Now().Add(d)
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range warmers {
+		g.Go(func() error { return r.warmOne(ctx, i, fmt.Sprintf("%s/warm-%d", r.root(), i/2), until) })
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("warm-up: %w", err)
+	}
+	return nil
+}
+
+// warmOne acquires and releases in one session, alone and behind another node, in both variants,
+// until the time has come.
+func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
+	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), harnessOptions(r.ensemble, 0))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	locks := []*recipes.Lock{recipes.NewLock(s, parent, recipes.Parent), recipes.NewLock(s, parent, recipes.Predecessor)}
+	for n := 0; time.Now().Before(until); n++ {
+		g, err := locks[n%len(locks)].Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		if err := g.Release(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
