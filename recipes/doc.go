@@ -25,7 +25,7 @@
 // So two holders never believe in the same lock, except in two cases, for which there is the token.
 // A holder may be stopped for that long between its check of the grant and its next step. Or its
 // member may have lost the other members: for up to syncLimit ticks it still answers pings while
-// the leader expires the session. No waiter is granted on such a member's reads alone: one that has
+// the leader expires the session. No waiter is granted on such a member's reads alone: a waiter that has
 // waited for longer than a session timeout makes a write first. A connected grant does not detect
 // that another client deletes its node.
 //

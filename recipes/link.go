@@ -38,7 +38,7 @@ type link struct {
 type sent struct {
 	at     time.Time
 	xid    int32       // 0 for the connect request
-	auth   bool        // its reply does not wait for those of earlier requests
+	auth   bool        // its reply does not wait for the replies to earlier requests
 	write  bool        // its reply needs a quorum; a deposed leader resumes a session without one
 	create *sentCreate // nil unless awaited
 }
@@ -279,7 +279,7 @@ func (s *Session) checkDeadline() {
 // answered within a session timeout. Answered pings and reads do not prove that. They come from the
 // session's member, which continues to answer while it is isolated from the others: for syncLimit
 // ticks, which may be far more than a session timeout. When it reconnects to them, it may first
-// report that the node before ours was deleted, and only then that our session has expired long
+// report that the preceding node was deleted, and only then that this session has expired long
 // ago.
 func (s *Session) confirmed() bool {
 	s.mu.Lock()

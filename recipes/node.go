@@ -70,7 +70,7 @@ func line(names []string, prefix string) []place {
 	return out
 }
 
-// ahead returns how many nodes are before ours in line, and the name of the one directly before it.
+// ahead returns how many nodes precede this one in line, and the name of the one directly before it.
 // found is false if its own node is not in line. It does not sort: every waiter of a herd does this at
 // every notification.
 func ahead(names []string, prefix, ours string) (n int, next string, found bool) {

@@ -16,7 +16,7 @@ import (
 // Recipe is the kind of recipe of a subject.
 type Recipe string
 
-// The recipes. The clients of a lock or an election are Contenders, those of a queue are
+// The recipes. The clients of a lock or an election are Contenders, the clients of a queue are
 // QueueClients.
 const (
 	RecipeLock     Recipe = "lock"

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Advice is a session timeout for a promise, and what follows from it.
+// Advice is a session timeout for a promise, and its consequences.
 type Advice struct {
 	Tick    time.Duration `json:"tick_ns"`            // tickTime of the servers
 	Timeout time.Duration `json:"session_timeout_ns"` // the longest that keeps the promise

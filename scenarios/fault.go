@@ -302,7 +302,7 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]r
 	return out, c.writeScenario(c.Scenario.without(out))
 }
 
-// lacking returns the faults of a phase that the ensemble does not support, and those of them that
+// lacking returns the faults of a phase that the ensemble does not support, and the faults among them that
 // the phase does not need.
 func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
 	p := &c.Scenario.Phases[phase]

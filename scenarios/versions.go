@@ -112,7 +112,7 @@ func (s *Scenario) validateVersions(bad problemFunc) {
 	case len(all) > 1 && s.Params[versionKey] != "":
 		bad("params."+versionKey, "distinguishes the trials of several versions: choose another name")
 	case s.Base != "" && s.upgrades():
-		bad("base", "an upgrade is everybody's on the ensemble, and trials that are compared take turns there: leave base out")
+		bad("base", "an upgrade affects all trials on the ensemble, and trials that are compared take turns there: leave base out")
 	}
 }
 

@@ -106,7 +106,7 @@ func TestVersions_refused(t *testing.T) {
 		{"varied by the matrix", []string{"matrix.images=[a, b]"}, "matrix.images: cannot be varied here: it has a list of its own"},
 		{"a parameter of that name", []string{"images=[a, b]", "params={version: 3}"}, "params.version: distinguishes the trials of several versions"},
 		{"a comparison on an ensemble that changes", []string{"phases=[{name: up, kind: churn, duration: 5s, faults: [{at: 1s, fault: member.upgrade}]}]",
-			"base=lock/parent", "trials=10"}, "base: an upgrade is everybody's on the ensemble"},
+			"base=lock/parent", "trials=10"}, "base: an upgrade affects all trials on the ensemble"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			_, err := Load("mine.yaml", []byte(plainTrial), row.sets...)

@@ -13,7 +13,7 @@ import (
 // Dialer is the function with which a client connects: a zk.Dialer.
 type Dialer = func(network, addr string, timeout time.Duration) (net.Conn, error)
 
-// Renumbered is the number by which Renumber lowers sequence numbers: enough to make those of a
+// Renumbered is the number by which Renumber lowers sequence numbers: enough to make the numbers of a
 // trial negative, and few enough that they keep their ten characters.
 const Renumbered = 100_000
 

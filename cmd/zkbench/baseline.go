@@ -194,7 +194,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 			return c.showTrend(cmd, runs, o)
 		},
 	}
-	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "metrics to draw, for example handoff.latency.p99 (default: those that compare shows)")
+	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "metrics to draw, for example handoff.latency.p99 (default: the metrics of compare)")
 	cmd.Flags().StringVar(&c.out, "out", "", "folder for the page and the plots (default zkbench-out/trend-TIME)")
 	return cmd
 }

@@ -24,7 +24,7 @@ import (
 func doctorCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Show what this machine supports and what is missing",
+		Short: "Show the supported and the missing features of this machine",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := examine(cmd.Context())

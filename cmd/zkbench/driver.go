@@ -225,7 +225,7 @@ func subjectCheckCmd() *cobra.Command {
 	fl.IntVar(&f.ensemble.Members, "members", 1, "number of members")
 	fl.DurationVar(&f.ensemble.Tick, "tick", 500*time.Millisecond, "ZooKeeper's tickTime")
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
-	fl.BoolVarP(&verbose, "verbose", "v", false, "log what the ensemble does")
+	fl.BoolVarP(&verbose, "verbose", "v", false, "log the actions of the ensemble")
 	return cmd
 }
 

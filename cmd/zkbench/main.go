@@ -197,7 +197,7 @@ var topics = []struct{ name, short string }{
 	{"metrics", "Metrics: definitions and methods"},
 	{"recipes", "Recipes and subjects, and how to add a recipe"},
 	{"drivers", "How to test a recipe of your own in any language: the subject protocol, and templates"},
-	{"faults", "Faults: what they do, and how to add one"},
+	{"faults", "Faults: their effects, and how to add one"},
 	{"ensembles", "Ensembles: TLS, authentication, and external ensembles with commands for their members"},
 	{"scenarios", "How to write a scenario"},
 	{"violations", "How to read a violation, and the limits of zkbench"},

@@ -29,7 +29,7 @@ func observeCmd() *cobra.Command {
 	var f observeFlags
 	cmd := &cobra.Command{
 		Use:   "observe LOGS... --path PATH",
-		Short: "Report who held the locks of a live system, from its transaction logs or by reading",
+		Short: "Report the holders of the locks of a live system, from its transaction logs or by reading",
 		Long: `Report who held the locks and led the elections of a live system.
 
 LOGS are copies of the members' files log.ZXID and snapshot.ZXID: such files, a folder with them, a

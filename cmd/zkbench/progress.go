@@ -95,8 +95,7 @@ func (c *cleaned) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// uncleaned returns the writer for what zkbench means to be a control sequence or a command of a CI
-// system.
+// uncleaned returns the writer for intended control sequences and commands of a CI system.
 func uncleaned(w io.Writer) io.Writer {
 	if c, ok := w.(*cleaned); ok {
 		return c.Writer

@@ -101,7 +101,7 @@ func reachable(ctx context.Context) error {
 }
 
 // elsewhere reports whether there may be a daemon without the default socket: rootless ones and
-// Docker Desktop have theirs in the user's folders.
+// Docker Desktop have their socket in the user's folders.
 func elsewhere() bool {
 	home, _ := os.UserHomeDir()
 	for _, path := range []string{

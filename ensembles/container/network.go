@@ -21,7 +21,7 @@ const networkTries = 8
 const firstHost = 10
 
 // makeNetwork creates the ensemble's network and assigns the members' addresses. Docker allows
-// fixed addresses only in a named subnet, and only Docker knows the free ones. So it is asked for
+// fixed addresses only in a named subnet, and only Docker knows the free ones. So Docker is queried for
 // any network first, and then for that subnet.
 func (p *ensemble) makeNetwork(ctx context.Context) error {
 	for range networkTries {

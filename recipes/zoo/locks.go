@@ -290,7 +290,7 @@ func lessOne(names []string, ours string) (first bool, ahead string) {
 	return first, fmt.Sprintf("host%s%010d", marker, number(ours)-1)
 }
 
-// A lock that is one ephemeral node with a fixed name: the client that creates it holds. Its release
+// A lock with one ephemeral node that has a fixed name: the client that creates it holds. Its release
 // deletes by name until that is answered, in the next session if need be, when the node may be
 // another client's. It is the mistake of DEL without a comparison in locks on Redis, of which
 // redis.io/docs (Distributed Locks) warns.

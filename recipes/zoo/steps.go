@@ -21,7 +21,7 @@ type steps struct {
 	create func(ctx context.Context, l *line) (path string, err error)
 	// list returns the names of the nodes in line.
 	list func(ctx context.Context, l *line) ([]string, error)
-	// order reports whether ours is first, and otherwise which is directly ahead.
+	// order reports whether its node is first, and otherwise which is directly ahead.
 	order func(names []string, ours string) (first bool, ahead string)
 	// wait returns when something may have changed, or with turn when it is our turn.
 	wait func(ctx context.Context, l *line, ours, ahead string) (turn bool, err error)

@@ -24,7 +24,7 @@ func init() {
 			{Name: Capacity, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
 				Help: "Ramp: the highest arrival rate at which the backlog does not grow; the last rate if it never grew; the lowest of several ramps"},
 			{Name: Unserved, Unit: "1", Better: Lower,
-				Help: "Scheduled acquires that were not granted by the end of the phase; count is all that were scheduled. For queues see queue.undelivered"},
+				Help: "Scheduled acquires that were not granted by the end of the phase; count is the number scheduled. For queues see queue.undelivered"},
 		},
 		collect: func(f *Fold) collector {
 			f.arrived = &arrived{fold: f, ramps: map[string]*ramp{}}

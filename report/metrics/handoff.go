@@ -167,8 +167,8 @@ func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 
 const ofEnds = 20 * time.Millisecond
 
-// cause returns the latest fault that explains why last no longer holds: one that hit the holder
-// itself while it held or was about to be granted; or, if it was notified of a loss, one that hit a
+// cause returns the latest fault that explains why last no longer holds: a fault that hit the holder
+// itself while it held or was about to be granted; or, if it was notified of a loss, a fault that hit a
 // member while it held.
 func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
 	until := last.End
@@ -201,7 +201,7 @@ func init() {
 		Order: 75, About: "Overhead between the harness and a subject in a process of its own:",
 		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower, Fields: []string{"count", "p50", "p99"},
 			Help: "Round trip of a request through the driver's pipe (p50, p99). Latencies of a driver that reports " +
-				"the times of its recipe's calls exclude it; those of other drivers include it"},
+				"the times of its recipe's calls exclude it; the times of other drivers include it"},
 			{Name: AgentsClock, Unit: "ns", Better: Lower,
 				Help: "Largest uncertainty of an agent's clock. A latency that begins and ends on one agent is exact; " +
 					"a time that begins on one client and ends on another (hand-off, failover) may be off by twice this value. Belief intervals are narrowed by it"}},
@@ -231,7 +231,7 @@ const WarningLatency = "warning.latency"
 
 func init() {
 	register(Family{
-		Order: 25, About: "What an observer of an election sees, in a succession with early warnings:",
+		Order: 25, About: "Observations of an election, in a succession with early warnings:",
 		Definitions: []Definition{{Name: WarningLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true,
 			Help: "Time from the removal of a candidate, which leaves too few, to the observer's early warning"}},
 		collect: func(f *Fold) collector {

@@ -73,7 +73,7 @@ func init() {
 		Order: 54,
 		Definitions: []Definition{
 			{Name: OperationsFailed, Unit: "1", Better: Lower,
-				Help: "Acquires, releases, puts and takes that returned an error with no fault active or recently healed, in phases in which clients set the pace; without those that zkbench canceled and timed tries"},
+				Help: "Acquires, releases, puts and takes that returned an error with no fault active or recently healed, in phases in which clients set the pace; without operations that zkbench canceled and timed tries"},
 		},
 		collect: collectFailed,
 	})

@@ -7,7 +7,7 @@
 //	t.Delete("/locks/a/x-0000000001", observe.Released, 0x17, at.Add(time.Second))
 //	o := t.Done(at.Add(time.Minute)) // one hold of 1 s
 //
-// All times are those of the ensemble's leader, in whole milliseconds. A client may believe for less
+// All times are from the clock of the ensemble's leader, in whole milliseconds. A client may believe for less
 // time, or for longer, than its node is first.
 package observe
 
@@ -62,7 +62,7 @@ type Spread struct {
 	Max   time.Duration `json:"max_ns"`
 }
 
-// Line is what was observed of the nodes below one parent.
+// Line describes the nodes below one parent.
 type Line struct {
 	Parent  string      `json:"parent"`
 	Kinds   []string    `json:"kinds"` // the distinct names without number and identifiers, at most 8
@@ -111,7 +111,7 @@ type Observation struct {
 	Expired   int       `json:"sessions_expired"` // in the whole ensemble, holders or not
 	Closed    int       `json:"sessions_closed"`
 	Unknown   []string  `json:"unknown"` // why the observation is incomplete; empty if it is complete
-	Source    string    `json:"source"`  // what was read, in a sentence
+	Source    string    `json:"source"`  // the files or servers, in a sentence
 }
 
 // Exceeds reports whether a limit was exceeded.
@@ -144,7 +144,7 @@ type node struct {
 	gone    bool
 }
 
-// byNumber is a heap of nodes. Numbers of more than ten digits follow those of ten.
+// byNumber is a heap of nodes. Longer numbers follow shorter ones.
 type byNumber []*node
 
 func (h byNumber) Len() int { return len(h) }
@@ -377,7 +377,7 @@ func (t *Tracker) Incomplete(format string, args ...any) {
 // standsLong is the shortest time after which the last holder is an anomaly, if somebody waits.
 const standsLong = 30 * time.Second
 
-// Done ends the observation. source tells what was read.
+// Done ends the observation. source names the files or servers.
 func (t *Tracker) Done(to time.Time, source string) *Observation {
 	if to.Before(t.o.From) {
 		to = t.o.From

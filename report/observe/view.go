@@ -51,7 +51,7 @@ func (o *Observation) Sentence() string {
 	case len(o.Lines) == 0:
 		return fmt.Sprintf("Unknown: below %s no sequential ephemeral node was seen.", o.Path)
 	case len(o.Unknown) > 0:
-		return "No limit was exceeded in what was seen, but the observation is incomplete."
+		return "No limit was exceeded so far, but the observation is incomplete."
 	}
 	return "Complete, and no limit was exceeded."
 }
@@ -65,7 +65,7 @@ func (o *Observation) View() *view.View {
 	}
 	v := &view.View{
 		Name: "observe", Page: PageFile, Result: o.Result(), Verdict: o.Sentence(),
-		Asked: fmt.Sprintf("Who was first in line at and below %s, from %s to %s (%s): %s, %s, %s.", o.Path, clock(o.From), clock(o.To),
+		Asked: fmt.Sprintf("Nodes that were first in line at and below %s, from %s to %s (%s): %s, %s, %s.", o.Path, clock(o.From), clock(o.To),
 			units.Duration(float64(o.To.Sub(o.From))), units.Plural(len(o.Lines), "parent"), units.Plural(nodes, "node"), units.Plural(int(holds), "completed hold")),
 		Run: report.Run{Scenario: "observe", Start: o.From, Elapsed: o.To.Sub(o.From)},
 	}
@@ -93,7 +93,7 @@ func (o *Observation) View() *view.View {
 	}
 	v.Sections = append(v.Sections, view.Section{ID: "holds", Title: "Holds", Blocks: blocks, Intro: "All holds are in " + ResultFile + "."},
 		view.Section{ID: "method", Title: "Method", Intro: o.Source, Note: "A hold is the time for which a node had the lowest number among the sequential ephemeral nodes below its parent: by the documented recipes, " +
-			"its client holds the lock or leads. A client may believe so for less time, or for longer. Notifications are what contenders would receive at most " +
+			"its client holds the lock or leads. A client may believe so for less time, or for longer. Notifications are the most that contenders would receive " +
 			"if all of them watched the parent's children, and if each watched the node before its own."})
 	return v
 }

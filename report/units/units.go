@@ -138,7 +138,7 @@ func Reason(s string) string {
 	return Times(s)
 }
 
-// Zxid formats a zxid, or a token that is one, as ZooKeeper does: epoch and counter. A small token
+// Zxid formats a zxid, or a token that equals a zxid, as ZooKeeper does: epoch and counter. A small token
 // is another number, and is kept.
 func Zxid(v int64) string {
 	if v >= 1<<32 {

@@ -24,7 +24,7 @@ func init() {
 
 // fences checks rule 5 by certain holders: their node existed until they released it, and no other
 // client believed to hold, except past holders that are not notified yet. The resource, which
-// rejects tokens lower than one that it has seen, rejects none of their writes. From one grant to
+// rejects tokens lower than an earlier token, rejects none of their writes. From one grant to
 // the next the token rises, also if the first session expired: the commits show the order of
 // grants. Rejected writes of others are the purpose of fencing: they are counted.
 //

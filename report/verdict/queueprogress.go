@@ -17,7 +17,7 @@ import (
 //     because it is taken later, or from a snapshot, or from the commits.
 //
 // Successive takes without a result are one wait, as acquires are. A phase in which items were put
-// and none was taken is unknown, and so is one that ended after longer than half the limit without
+// and none was taken is unknown, and so is a phase that ended after longer than half the limit without
 // a take and without a fault near, or the whole limit with one.
 type deliveries struct {
 	limit      time.Duration

@@ -316,7 +316,7 @@ func KubernetesOptions() []Option {
 	return []Option{
 		{"image", "image whose entry point is this very zkbench", defaultImage(), word},
 		{"pull", "imagePullPolicy: IfNotPresent, Always or Never", "IfNotPresent", regexp.MustCompile(`^(IfNotPresent|Always|Never)$`)},
-		{"namespace", "namespace (default: that of kubectl's context)", "", label},
+		{"namespace", "namespace (default: the namespace of kubectl's context)", "", label},
 		{"context", "context of kubectl (default: the current one)", "", word},
 		{"host", "address by which pods reach the coordinator (default: that by which this machine reaches the cluster)", "", word},
 		{"service", "yes: put a headless Service in front of the coordinator, which needs the cluster's DNS", "no", regexp.MustCompile(`^(yes|no)$`)},

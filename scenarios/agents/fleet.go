@@ -200,7 +200,7 @@ func (f *Fleet) alive() []*peer {
 }
 
 // home returns the agent for the n-th client, or nil: clients are spread over all agents that have
-// joined, and those of a lost agent over the others. An agent with the index of a lost one replaces
+// joined, and the clients of a lost agent over the others. An agent with the index of a lost one replaces
 // it.
 func (f *Fleet) home(n int) *peer {
 	var places, there []*peer

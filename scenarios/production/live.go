@@ -19,7 +19,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Limits on what live observation asks of the servers.
+// Limits on the requests of live observation.
 const (
 	requestEvery  = 10 * time.Millisecond // at most 100 requests per second
 	parentsLooked = 100
@@ -194,7 +194,7 @@ func (l *live) discover(ctx context.Context) error {
 	return nil
 }
 
-// look compares a parent's children with those of the last look.
+// look compares a parent's children with the children at the last look.
 func (l *live) look(ctx context.Context, at string, p *parent) error {
 	if err := l.request(ctx); err != nil {
 		return err

@@ -82,11 +82,11 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 	if s.Entries == 0 {
 		return nil, fmt.Errorf("%s: no transaction was found in these logs", strings.Join(paths, ", "))
 	}
-	return t.Done(r.last, fmt.Sprintf("%s in the logs of %s%s, up to %#x. Times are those of the ensemble's leader, to the millisecond.",
+	return t.Done(r.last, fmt.Sprintf("%s in the logs of %s%s, up to %#x. Times are from the clock of the ensemble's leader, to the millisecond.",
 		units.Plural(s.Entries, "transaction"), units.Plural(len(logs), "member"), source, s.Last)), nil
 }
 
-// find returns the members whose files the paths name, the one that wrote last first: its log
+// find returns the members whose files the paths name. The member that wrote last is first: its log
 // decides which transactions were committed.
 func find(paths []string) ([]*member, error) {
 	found := map[string]*member{}
