@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// contest is the mechanism of lock and election: every contender creates an ephemeral sequential
-// node, the one with the lowest number holds the grant, and all others wait. (ZooKeeper recipes,
+// contest is the mechanism of lock, election, read-write lock and semaphore: every contender creates
+// an ephemeral sequential node, the one with the lowest number holds the grant, and all others wait. (ZooKeeper recipes,
 // "Locks" and "Leader Election": "their mechanism is the same", seed 003.)
 type contest struct {
 	s       *Session
@@ -19,6 +19,9 @@ type contest struct {
 	prefix  string // "-lock-": part of node names between ID and sequence
 	variant Variant
 	data    []byte // data that observers see of this contender; may be empty
+
+	blockedBy []string // prefixes of the nodes that block this contender when they are ahead; nil: prefix
+	permits   int      // number of contenders that may hold at the same time; 0: one
 
 	plain bool // without the mark of the last holder: a notified waiter lists (mark.go)
 
@@ -117,11 +120,21 @@ func (c contest) confirm(ctx context.Context, node string) error {
 
 // turn reports whether it is our turn. names is a fresh list of the parent.
 func (c contest) turn(node string, names []string) (bool, error) {
-	n, _, found := ahead(names, c.prefix, client.Base(node))
-	if !found {
-		return false, errVanished
+	n, _, err := c.ahead(node, names)
+	return n < max(c.permits, 1), err
+}
+
+// ahead returns how many nodes block this one, and the name of the last of them.
+func (c contest) ahead(node string, names []string) (n int, last string, err error) {
+	blockedBy := c.blockedBy
+	if blockedBy == nil {
+		blockedBy = []string{c.prefix}
 	}
-	return n == 0, nil
+	n, last, found := ahead(names, client.Base(node), c.prefix, blockedBy...)
+	if !found {
+		return 0, "", errVanished
+	}
+	return n, last, nil
 }
 
 func (c contest) list(ctx context.Context) ([]string, error) {
@@ -172,12 +185,9 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 				return err
 			}
 		}
-		n, next, found := ahead(names, c.prefix, client.Base(node))
-		switch {
-		case !found:
-			return errVanished
-		case n == 0:
-			return nil
+		n, next, err := c.ahead(node, names)
+		if n == 0 || err != nil {
+			return err
 		}
 		// Not exists: on a missing node it would leave a watch for a creation that never comes, at
 		// the servers until the session ends.
@@ -238,6 +248,7 @@ type acquirer func(context.Context) (*Grant, error)
 type contender struct {
 	s       *Session
 	acquire acquirer
+	shared  acquirer // of a read-write lock: acquires for reading
 	events  func(Event)
 
 	mu    sync.Mutex
@@ -267,8 +278,17 @@ func (e Env) event(what Event) {
 // eventOf maps a grant's state to the event for a subject's client.
 var eventOf = map[GrantState]EventKind{Suspended: EventSuspended, Held: EventRestored, Lost: EventLost}
 
-func (c *contender) Acquire(ctx context.Context) (Claim, error) {
-	g, err := c.acquire(ctx)
+func (c *contender) Acquire(ctx context.Context) (Claim, error) { return c.hold(c.acquire(ctx)) }
+
+// AcquireWith implements OptionContender.
+func (c *contender) AcquireWith(ctx context.Context, o AcquireOptions) (Claim, error) {
+	if o.Mode == Read {
+		return c.hold(c.shared(ctx))
+	}
+	return c.Acquire(ctx)
+}
+
+func (c *contender) hold(g *Grant, err error) (Claim, error) {
 	if err != nil {
 		return Claim{}, err
 	}

@@ -70,22 +70,25 @@ func line(names []string, prefix string) []place {
 	return out
 }
 
-// ahead returns how many nodes precede this one in line, and the name of the one directly before it.
-// found is false if its own node is not in line. It does not sort: every waiter of a herd does this at
-// every notification.
-func ahead(names []string, prefix, ours string) (n int, next string, found bool) {
-	seq, ok := sequence(ours, prefix)
+// ahead returns how many nodes with one of the prefixes precede ours, which has prefix own, and the
+// name of the last of them. found is false if ours is not in line. It does not sort: every waiter of
+// a herd does this at every notification.
+func ahead(names []string, ours, own string, prefixes ...string) (n int, next string, found bool) {
+	seq, ok := sequence(ours, own)
 	if !ok {
 		return 0, "", false
 	}
 	var nearest int32
 	for _, name := range names {
-		other, ok := sequence(name, prefix)
-		switch {
-		case name == ours:
+		if name == ours {
 			found = true
-		case !ok || !before(other, seq):
-		default:
+			continue
+		}
+		for _, prefix := range prefixes {
+			other, ok := sequence(name, prefix)
+			if !ok || !before(other, seq) {
+				continue
+			}
 			n++
 			if next == "" || before(nearest, other) {
 				next, nearest = name, other

@@ -65,7 +65,7 @@ func TestLine_ordersByCreation(t *testing.T) {
 			t.Fatalf("line:\n got %q\nwant %q", got, want)
 		}
 		for i, ours := range want {
-			n, next, found := ahead(mixed, "-lock-", ours)
+			n, next, found := ahead(mixed, ours, "-lock-", "-lock-")
 			if !found || n != i || (i > 0 && next != want[i-1]) {
 				t.Fatalf("ahead(%q) = %d, %q, %v; want %d", ours, n, next, found, i)
 			}

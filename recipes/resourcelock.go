@@ -95,7 +95,7 @@ func (l *ResourceLock) await(ctx context.Context, c contest, node string) error 
 		if err != nil {
 			return err
 		}
-		n, next, found := ahead(names, c.prefix, client.Base(node))
+		n, next, found := ahead(names, client.Base(node), c.prefix, c.prefix)
 		switch {
 		case !found:
 			return errVanished

@@ -16,12 +16,25 @@ import (
 // Recipe is the kind of recipe of a subject.
 type Recipe string
 
-// The recipes. The clients of a lock or an election are Contenders, the clients of a queue are
-// QueueClients.
+// The recipes. The clients of a queue are QueueClients, all others are Contenders.
 const (
-	RecipeLock     Recipe = "lock"
-	RecipeElection Recipe = "election"
-	RecipeQueue    Recipe = "queue"
+	RecipeLock      Recipe = "lock"
+	RecipeElection  Recipe = "election"
+	RecipeQueue     Recipe = "queue"
+	RecipeRWLock    Recipe = "rwlock"    // a read-write lock; its clients are OptionContenders
+	RecipeSemaphore Recipe = "semaphore" // a client holds at most one permit
+)
+
+// Recipes are all recipes.
+var Recipes = []Recipe{RecipeLock, RecipeElection, RecipeQueue, RecipeRWLock, RecipeSemaphore}
+
+// Mode is how a client acquires a read-write lock. Readers may hold together, a writer holds alone.
+type Mode string
+
+// The modes.
+const (
+	Read  Mode = "read"
+	Write Mode = "write"
 )
 
 // Variant is which nodes a waiter watches.
@@ -49,10 +62,11 @@ const (
 
 // Promises are a subject's promises to its users.
 type Promises struct {
-	Exclusive bool // one holder or leader at a time
+	Exclusive bool // one holder or leader at a time; of a semaphore, as many as it has permits; readers together
 	FIFO      bool // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  Delivery
 	Requeues  bool // a client that has released joins the line again by itself
+	Writers   bool // readers do not starve a writer; follows from FIFO
 	Deadline  bool // a holder stops by itself when its session may have expired
 	Events    bool // a holder is notified by Env.Events that its grant is suspended, restored or lost
 }
@@ -65,14 +79,16 @@ type Subject struct {
 	Variant  Variant // "" if its waiters watch neither the parent nor their predecessor
 	Promises Promises
 	Formulas Formulas
+	// FormulasOf returns the formulas of a semaphore with that number of permits; nil for others.
+	FormulasOf func(permits int) Formulas
 	// Line is the child of a queue's node below which every waiting consumer has a node of its own;
 	// "" if they have none. Contenders wait below the parent itself.
 	Line string
 	// Pipe returns p50 and p99 of the round trips between the harness and a subject in another
 	// process, and their number; nil for one in this process.
 	Pipe func() (p50, p99 time.Duration, of int)
-	// Writes means that its clients are Workers, Tells that they are Tellers, and Tries that they
-	// are Triers.
+	// Writes means that its clients are Workers, ReportsHeld that they are HeldReporters, and Tries
+	// that they are OptionContenders with a Limit.
 	Writes, ReportsHeld, Tries bool
 	// NoCancel means that Acquire and Take cannot be cancelled: they continue when the context has
 	// ended, and return ErrUnfinished.
@@ -109,6 +125,7 @@ type Trial struct {
 type Env struct {
 	Servers   []string      // host:port, in the order in which to try them
 	Parent    string        // path of the lock, election or queue; may not exist yet
+	Permits   int           // of a semaphore; the same for all clients of a trial
 	Timeout   time.Duration // requested session timeout
 	Dial      zk.Dialer     // every connection must be made with it
 	MaxPacket int           // bytes: fits the longest list of names, and an item
@@ -190,10 +207,18 @@ type HeldReporter interface {
 	Holds() bool
 }
 
-// Trier is a contender with a timed try of its own, in addition to a context: the error wraps
-// ErrNotAcquired if the limit has passed and it does not hold.
-type Trier interface {
-	AcquireWithin(ctx context.Context, limit time.Duration) (Claim, error)
+// AcquireOptions are the options of one acquire.
+type AcquireOptions struct {
+	Mode Mode // of a read-write lock
+	// Limit is the recipe's own timed try, in addition to a context: the error wraps ErrNotAcquired
+	// if it has passed and the client does not hold. nil is none; 0 is at once or not at all.
+	Limit *time.Duration
+}
+
+// OptionContender is a contender whose acquires have options.
+type OptionContender interface {
+	Contender
+	AcquireWith(ctx context.Context, o AcquireOptions) (Claim, error)
 }
 
 type Contender interface {
@@ -221,8 +246,8 @@ func Register(s Subject) {
 	if _, taken := subjects[s.Name]; taken {
 		panic(fmt.Sprintf("recipes: subject %q is registered twice", s.Name))
 	}
-	if !slices.Contains([]Recipe{RecipeLock, RecipeElection, RecipeQueue}, s.Recipe) {
-		panic(fmt.Sprintf("recipes: subject %q has recipe %q; there is lock, election, queue", s.Name, s.Recipe))
+	if !slices.Contains(Recipes, s.Recipe) {
+		panic(fmt.Sprintf("recipes: subject %q has recipe %q; the recipes are %v", s.Name, s.Recipe, Recipes))
 	}
 	subjects[s.Name] = s
 }

@@ -157,7 +157,7 @@ func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, next, found := ahead(names, writeLockPrefix, client.Base(l.at.node))
+	n, next, found := ahead(names, client.Base(l.at.node), writeLockPrefix, writeLockPrefix)
 	switch {
 	case !found:
 		l.at = spot{} // another client has deleted it: join again

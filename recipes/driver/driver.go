@@ -141,6 +141,8 @@ func (d *server) serve(q lines.Request) {
 	c := d.clients[n]
 	d.mu.Unlock()
 	switch {
+	case q.Op == "acquire" && d.subject.Recipe == recipes.RecipeRWLock && q.Mode != string(recipes.Read) && q.Mode != string(recipes.Write):
+		d.refuse(q, lines.Failed, "mode is %q, and may be %s or %s", q.Mode, recipes.Read, recipes.Write)
 	case q.Op == "hello" && q.Protocol != lines.Protocol:
 		d.refuse(q, lines.Unsupported, "this driver speaks protocol %d, not %d", lines.Protocol, q.Protocol)
 	case q.Op == "hello":
@@ -169,7 +171,7 @@ func (d *server) hello() *lines.Hello {
 	s := d.subject
 	return &lines.Hello{
 		Protocol: lines.Protocol, Recipe: string(s.Recipe), About: s.About, Variant: string(s.Variant),
-		Promises: lines.Promises{Exclusive: s.Promises.Exclusive, FIFO: s.Promises.FIFO, Delivery: string(s.Promises.Delivery)},
+		Promises: lines.Promises{Exclusive: s.Promises.Exclusive, FIFO: s.Promises.FIFO, Delivery: string(s.Promises.Delivery), Writers: s.Promises.Writers},
 		Ops:      d.ops, Events: s.Promises.Events, Requeues: s.Promises.Requeues, MaxClients: 1000,
 	}
 }
@@ -181,7 +183,7 @@ func (d *server) open(q lines.Request, n int) {
 	defer cancel()
 	opened, err := d.subject.Open(ctx, recipes.Env{
 		Servers: strings.Split(q.Connect, ","), Parent: q.Path, Timeout: time.Duration(q.TimeoutMS) * time.Millisecond,
-		Dial: d.dial, MaxPacket: 256 << 10, Client: n, Resource: q.Resource,
+		Dial: d.dial, MaxPacket: 256 << 10, Client: n, Resource: q.Resource, Permits: q.Permits,
 		Events: func(e recipes.Event) { d.event(n, e) }, Auth: auth(q), ACL: acl(q),
 	})
 	if err != nil {

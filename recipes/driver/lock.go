@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,10 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// Lock describes a lock or an election by a few functions.
+// Lock describes a lock, an election, a read-write lock or a semaphore by a few functions.
 type Lock struct {
 	About    string
-	Election bool            // an election
+	Recipe   recipes.Recipe  // "" is a lock
 	Cancels  bool            // Lock returns soon after its context is done, and leaves no node
 	Writes   bool            // each Mutex has a Write
 	Tells    bool            // each Mutex has a Holds
@@ -32,6 +33,7 @@ type Lock struct {
 // Mutex is a client of a lock. Its methods are called one at a time.
 type Mutex struct {
 	Lock   func(context.Context) error // returns when it is held; after an error the outcome is unknown, unless it wraps ErrFailed
+	RLock  func(context.Context) error // of a read-write lock: the same for reading
 	Unlock func() error                // errors as for Lock
 	Close  func()                      // ends the session
 
@@ -101,15 +103,12 @@ func (l Lock) Main() { exit(l.Serve(context.Background(), os.Stdin, os.Stdout)) 
 
 func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := recipes.Subject{
-		Recipe: recipes.RecipeLock, About: l.About, Variant: l.Variant, Promises: l.Promises,
+		Recipe: cmp.Or(l.Recipe, recipes.RecipeLock), About: l.About, Variant: l.Variant, Promises: l.Promises,
 		NoCancel: !l.Cancels, Writes: l.Writes, ReportsHeld: l.Tells,
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			m, err := l.Open(ctx, env)
 			return &mutex{Mutex: m}, err
 		},
-	}
-	if l.Election {
-		s.Recipe = recipes.RecipeElection
 	}
 	ops := offers(s)
 	if l.Auth {
@@ -125,7 +124,15 @@ type mutex struct {
 }
 
 func (m *mutex) Acquire(ctx context.Context) (recipes.Claim, error) {
-	err := unsure(m.Lock(ctx))
+	return m.AcquireWith(ctx, recipes.AcquireOptions{})
+}
+
+func (m *mutex) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recipes.Claim, error) {
+	lock := m.Lock
+	if o.Mode == recipes.Read {
+		lock = m.RLock
+	}
+	err := unsure(lock(ctx))
 	m.held = err == nil
 	return recipes.Claim{}, err
 }

@@ -27,8 +27,14 @@ type operation struct {
 
 // operations perform a request and return the reply without its times.
 var operations = map[string]func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error){
-	"acquire": func(ctx context.Context, c *client, _ lines.Request) (lines.OK, time.Time, error) {
-		claim, err := c.Client.(recipes.Contender).Acquire(ctx)
+	"acquire": func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
+		acquire := c.Client.(recipes.Contender).Acquire
+		if q.Mode != "" {
+			acquire = func(ctx context.Context) (recipes.Claim, error) {
+				return c.Client.(recipes.OptionContender).AcquireWith(ctx, recipes.AcquireOptions{Mode: recipes.Mode(q.Mode)})
+			}
+		}
+		claim, err := acquire(ctx)
 		ok := lines.OK{Node: claim.Path}
 		if claim.Session != 0 {
 			ok.Session = (*lines.Int64)(&claim.Session)

@@ -42,6 +42,7 @@ func appendSample(b []byte, s *Sample) []byte {
 	if s.Stuck {
 		b = append(b, `,"stuck":true`...)
 	}
+	b = appendText(b, `,"mode":`, s.Mode)
 	return append(b, '}', '}', '\n')
 }
 
@@ -301,6 +302,7 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Err = c.optionalText(`,"err":`)
 	s.Limit = time.Duration(c.optionalNumber(`,"limit":`))
 	s.Stuck = c.skip(`,"stuck":true`)
+	s.Mode = c.optionalText(`,"mode":`)
 	return s, c.ok && string(c.raw) == "}}"
 }
 

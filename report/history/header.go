@@ -26,7 +26,8 @@ type Header struct {
 	Again      int      `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
 	Look       int      `json:"look,omitempty"`       // number of the evaluation of its comparison that follows; 0 if there is only one
 	Seed       uint64   `json:"seed"`
-	Recipe     string   `json:"recipe"`            // of the subject: lock, election or queue
+	Recipe     string   `json:"recipe"`            // of the subject: lock, election, queue, rwlock or semaphore
+	Permits    int      `json:"permits,omitempty"` // of a semaphore
 	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" is unknown
 	Promises   Promises `json:"promises"`          // absent promises are not made
 	// Guarantees are the guarantees that the scenario checks. Empty means every guarantee that applies to the
@@ -41,9 +42,10 @@ type Header struct {
 
 // Promises are a subject's promises. Guarantees that it does not promise are not evaluated.
 type Promises struct {
-	Exclusive bool   `json:"exclusive,omitempty"` // one holder or leader at a time
+	Exclusive bool   `json:"exclusive,omitempty"` // one holder or leader at a time; of a semaphore, as many as it has permits; readers together
 	FIFO      bool   `json:"fifo,omitempty"`      // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  string `json:"delivery,omitempty"`  // of a queue: exactly-once, at-least-once or at-most-once
+	Writers   bool   `json:"writers,omitempty"`   // readers do not starve a writer
 	Requeues  bool   `json:"requeues,omitempty"`  // a client that has released joins the line again by itself
 	Deadline  bool   `json:"deadline,omitempty"`  // a holder stops by itself when its session may have expired
 	Events    bool   `json:"events,omitempty"`    // a holder is notified that its grant is suspended, restored or lost

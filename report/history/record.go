@@ -451,8 +451,9 @@ type Waiting struct {
 	At     time.Duration `json:"at"`
 	Phase  string        `json:"phase"`
 	Client int           `json:"client"`
-	Op     string        `json:"op"`   // as Sample.Op
-	Call   time.Duration `json:"call"` // when it was called
+	Op     string        `json:"op"`             // as Sample.Op
+	Call   time.Duration `json:"call"`           // when it was called
+	Mode   string        `json:"mode,omitempty"` // of an acquire of a read-write lock
 }
 
 // Unplayed means that the trial could not run to its end, and why.
@@ -585,7 +586,8 @@ type Sample struct {
 	Limit time.Duration `json:"limit,omitempty"`
 	// Stuck: the operation had not returned a session timeout after the client was notified of the
 	// loss of its session, the client had sent no request since, and zkbench closed it.
-	Stuck bool `json:"stuck,omitempty"`
+	Stuck bool   `json:"stuck,omitempty"`
+	Mode  string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
 }
 
 func (s *Sample) check() error {

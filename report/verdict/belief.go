@@ -20,6 +20,7 @@ type Belief struct {
 	Client         int
 	Session, Token int64
 	Own            bool // the token is the subject's own number
+	Weight         int  // part of the Capacity
 	Phase          string
 	Round          int
 	Call           time.Duration // of the acquire
@@ -56,6 +57,7 @@ type Beliefs struct {
 	// then in doubt.
 	Late int
 
+	header  history.Header
 	emit    func(Belief)
 	granted func(record int) *granted // returns the grant of a record in the commits
 	stops   bool                      // the deadline of its session ends a belief
@@ -100,7 +102,7 @@ type entry struct {
 // else; a server's message of the expiry on the wire ends only the latter's.
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := promisesOf(h)
-	return &Beliefs{emit: emit, stops: p.Deadline || !p.Events, told: p.Events, granted: func(int) *granted { return nil }}
+	return &Beliefs{header: h, emit: emit, stops: p.Deadline || !p.Events, told: p.Events, granted: func(int) *granted { return nil }}
 }
 
 func (t *Beliefs) Add(n history.Numbered) {
@@ -131,7 +133,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 		return
 	}
 	b := Belief{
-		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Phase: s.Phase, Round: s.Round,
+		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Weight: weight(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
 		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, granted: t.granted(record),
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})

@@ -14,7 +14,7 @@ const Fencing = "fencing"
 
 func init() {
 	register(Guarantee{
-		Name: Fencing, Rule: 5, Concerns: granting, promised: exclusive,
+		Name: Fencing, Rule: 5, Concerns: []string{Lock, Election, RWLock}, promised: exclusive,
 		Promise: "Each grant carries a token greater than all earlier ones, so that a resource can reject stale holders.",
 		Harm:    "A stale holder overwrites its successor's data, or the current holder is rejected.",
 		Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
@@ -37,6 +37,7 @@ type fences struct {
 	line     *nodeTable    // by the commits; nil without
 	faults   map[int]Spans // by client, without commits: times in which its session is uncertain
 	inOrder  bool
+	capacity int
 	last     Belief // the previous one
 	has      bool
 	before   []Belief // earlier ones that had not ended by then
@@ -61,7 +62,7 @@ type refusal struct {
 }
 
 func newFencing(in *inputs) checker {
-	f := &fences{line: in.line, inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
+	f := &fences{line: in.line, capacity: Capacity(in.history.Header), inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
 	if in.line == nil {
 		f.faults = hitsByClient(in.history)
 	}
@@ -85,6 +86,9 @@ func (f *fences) record(n history.Numbered) {
 }
 
 func (f *fences) belief(b Belief) {
+	if b.Weight < f.capacity {
+		return // a reader's token has no order
+	}
 	if f.has {
 		f.judge(b.Start)
 		f.before = slices.DeleteFunc(append(f.before, f.last), func(e Belief) bool { return e.End <= b.Start })

@@ -29,6 +29,8 @@ func init() {
 // removal or a grant's node may be too.
 type order struct {
 	line      *nodeTable              // by the commits; nil without
+	grants    *grants                 // looked up in them; nil without
+	several   bool                    // several may hold at the same time: judged by the nodes that existed, not by the order of grants
 	exclusive bool                    // the subject promises it
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
@@ -44,7 +46,7 @@ type order struct {
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
+	o := &order{line: in.line, grants: in.grants, several: Capacity(in.history.Header) > 1, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
 	return checker{belief: o.belief, finish: o.finish}
 }
 
@@ -62,6 +64,9 @@ func (o *order) belief(b Belief) {
 		return
 	}
 	o.judged++
+	if o.several {
+		return
+	}
 	o.countWaiting(b, czxid)
 	if czxid >= o.czxid {
 		o.last, o.czxid = b, czxid
@@ -113,7 +118,12 @@ func (o *order) finish(ending) Verdict {
 	if o.line != nil {
 		why = o.line.incomplete()
 	}
+	if o.several && o.grants != nil {
+		o.broken = o.grants.passed
+	}
 	switch {
+	case o.several && o.line == nil:
+		return unknown("there are no transaction logs, which show the nodes that were ahead of a grant")
 	case why != "" && o.broken.count > 0:
 		return unknown("a grant that overtook another, or a session's end that is missing: " + why)
 	case why != "" && o.unseen > 0:
@@ -136,7 +146,9 @@ func (o *order) finish(ending) Verdict {
 // grants looks every grant up in the servers' commits (rule 1).
 type grants struct {
 	line    *nodeTable
-	inOrder bool           // the subject promises order and exclusion: only the first of a line is granted
+	inOrder bool           // the subject promises order and exclusion: only who is first in line is granted
+	several bool           // several grants may be held at the same time: then an overtaking does not make a claim invalid
+	passed  evidence       // overtakings, if several
 	current map[int]int64  // by client: its current session
 	open    []*granted     // whose commits have not all come
 	newest  *granted       // recorded last
@@ -158,7 +170,7 @@ type granted struct {
 }
 
 func newGrants(l *nodeTable, p history.Promises) *grants {
-	return &grants{line: l, inOrder: p.FIFO && p.Exclusive, current: map[int]int64{}, judged: func(*granted) {}}
+	return &grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Capacity(l.header) > 1, current: map[int]int64{}, judged: func(*granted) {}}
 }
 
 func (a *grants) record(n history.Numbered) {
@@ -262,9 +274,15 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 	case n.session != g.session:
 		g.wrong = fmt.Sprintf("session %#x created that node", uint64(n.session))
 	case a.inOrder && n.sequential():
-		if ahead := a.line.aheadOf(n, zxid); ahead != nil {
+		ahead := a.line.aheadOf(n, zxid)
+		switch {
+		case ahead == nil:
+		case a.several:
+			a.passed.add([]int{g.record}, "client %d was granted by node %s (czxid %#x, record %d), although it conflicts with %s that existed all the time, the oldest of them %s",
+				g.client, n.path, uint64(n.czxid), g.record, units.Plural(len(ahead), "older node"), ahead[0].path)
+		default:
 			g.missing = true
-			g.wrong = fmt.Sprintf("the older node %s (czxid %#x) existed all the time", ahead.path, uint64(ahead.czxid))
+			g.wrong = fmt.Sprintf("the older node %s (czxid %#x) existed all the time", ahead[0].path, uint64(ahead[0].czxid))
 		}
 	}
 	g.zxid = zxid

@@ -16,6 +16,9 @@ type nodeTable struct {
 	// persistent has the czxids of persistent nodes by path; nil if nothing is granted.
 	persistent map[string]int64
 	end        *history.CommitsEnd
+
+	header history.Header
+	modes  modes // of a read-write lock's nodes
 }
 
 type node struct {
@@ -61,8 +64,8 @@ type lineIn struct {
 // remember is the number of removed nodes of a line that are kept for samples of clients that lag behind.
 const remember = 4096
 
-func newLine() *nodeTable {
-	return &nodeTable{nodes: map[string]*node{}, sessions: map[int64]*owned{}, dirs: map[string]*lineIn{}}
+func newLine(h *history.History) *nodeTable {
+	return &nodeTable{header: h.Header, modes: modesOf(h), nodes: map[string]*node{}, sessions: map[int64]*owned{}, dirs: map[string]*lineIn{}}
 }
 
 func (l *nodeTable) record(r history.Record) {
@@ -242,29 +245,83 @@ func kind(path string) string {
 // sequenceEnd matches the end of a sequential node's path.
 var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
 
-// aheadOf returns an older node of the same line that existed as long as n did, up to that
-// transaction; nil if n was the first at some time.
-func (l *nodeTable) aheadOf(n *node, zxid int64) *node {
+// aheadOf returns older nodes of the same line that existed as long as n did, up to that transaction,
+// if they and n weigh more than the capacity; nil if n could be granted at some time.
+func (l *nodeTable) aheadOf(n *node, zxid int64) (ahead []*node) {
 	if n.gone != 0 {
 		zxid = min(zxid, n.gone-1)
+	}
+	total := l.weight(n)
+	add := func(o *node) {
+		if o.czxid < n.czxid && (o.gone == 0 || o.gone > zxid) && l.contend(o, n) {
+			ahead, total = append(ahead, o), total+l.weight(o)
+		}
 	}
 	for _, o := range n.in.standing {
 		if o.czxid >= n.czxid {
 			break
 		}
-		if (o.gone == 0 || o.gone > zxid) && sameKind(o, n) {
-			return o
-		}
+		add(o)
 	}
 	for _, o := range slices.Backward(n.in.removed) {
 		if o.gone <= zxid {
 			break
 		}
-		if o.czxid < n.czxid && sameKind(o, n) {
-			return o
+		if o.czxid < n.czxid && !slices.Contains(ahead, o) { // a line has up to half of its removed nodes
+			add(o)
 		}
 	}
-	return nil
+	if total <= Capacity(l.header) {
+		return nil
+	}
+	return ahead
+}
+
+// contend reports whether two nodes are claims on the same capacity.
+func (l *nodeTable) contend(a, b *node) bool {
+	if l.header.Recipe == RWLock {
+		return l.modes.of(a) != "" && l.modes.of(b) != ""
+	}
+	return sameKind(a, b)
+}
+
+func (l *nodeTable) weight(n *node) int { return weight(l.header, l.modes.of(n)) }
+
+// modes are the modes in which a read-write lock was acquired by its nodes: of all nodes of a kind,
+// or, where nodes of both modes look alike, of single nodes.
+type modes struct {
+	byKind, byPath map[string]string
+}
+
+const bothModes = "both"
+
+// modesOf reads the modes of the granted nodes from a history of a read-write lock.
+func modesOf(h *history.History) modes {
+	m := modes{map[string]string{}, map[string]string{}}
+	if h.Header.Recipe != RWLock {
+		return m
+	}
+	for n := range h.Records {
+		s, ok := n.Record.(*history.Sample)
+		if !ok || s.Op != history.Acquire || s.Outcome != history.OK || s.Path == "" {
+			continue
+		}
+		m.byPath[s.Path] = s.Mode
+		if k := kind(s.Path); m.byKind[k] == "" {
+			m.byKind[k] = s.Mode
+		} else if m.byKind[k] != s.Mode {
+			m.byKind[k] = bothModes
+		}
+	}
+	return m
+}
+
+// of returns the mode of a node, "" if it is unknown.
+func (m modes) of(n *node) string {
+	if mode := m.byKind[n.kind]; mode != bothModes {
+		return mode
+	}
+	return m.byPath[n.path]
 }
 
 // incomplete returns why the commits are incomplete, or "". All must have come.

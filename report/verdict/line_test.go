@@ -88,7 +88,7 @@ func judgeHeader(t *testing.T, header history.Header, guarantee string, records 
 
 // A line whose first node stands for ever keeps no more than those that stand, and as many.
 func TestLine_forgetsWhoHasGone(t *testing.T) {
-	l := newLine()
+	l := newLine(&history.History{})
 	l.record(created(1, 1))
 	for z := int64(2); z < 100_000; z += 2 {
 		l.record(created(2, z))
@@ -102,7 +102,7 @@ func TestLine_forgetsWhoHasGone(t *testing.T) {
 
 // A name that is used again and again is not remembered for ever.
 func TestLine_forgetsOldNodesOfOneName(t *testing.T) {
-	l := newLine()
+	l := newLine(&history.History{})
 	for z := int64(2); z < 100_000; z += 2 {
 		c, d := created(2, z), deleted(2, z, z+1)
 		c.Path, d.Path = "/l/lock", "/l/lock"

@@ -1,9 +1,12 @@
 package verdict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -15,7 +18,7 @@ const MutualExclusion = "mutual-exclusion"
 func init() {
 	register(Guarantee{
 		Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
-		Promise: "At most one client holds the lock or leads, and a client stops when it is notified that its session ended.",
+		Promise: "At most one client holds the lock or leads (a semaphore: as many as it has permits; readers together), and a client stops when it is notified that its session ended.",
 		Harm:    "Two clients use the protected resource at once.",
 		Help:    "two clients believed at the same time that they held",
 		check:   newMutualExclusion,
@@ -33,8 +36,10 @@ func init() {
 // it was not notified yet; at most until that client is connected again.
 //
 // Beliefs come in the order of their start, so only few of them can still overlap: they have
-// not ended.
+// not ended. Together they may weigh as much as the capacity: readers of a read-write lock, and
+// holders of a semaphore's permits, do not exclude each other.
 type exclusion struct {
+	capacity int
 	told     bool                    // holders are notified of session events
 	line     *nodeTable              // nil without commits
 	faults   map[int][]history.Fault // by client
@@ -77,7 +82,7 @@ const silence = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
+		capacity: Capacity(in.history.Header), line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
 		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
@@ -98,24 +103,90 @@ func (x *exclusion) belief(next Belief) {
 	x.checkBeliefAfterExpiry(next)
 	b := claimed{next, next.After(x.youngest)}
 	x.youngest = max(x.youngest, b.Token)
-	kept := x.active[:0]
-	for _, a := range x.active {
-		if a.End <= b.Start {
-			continue
-		}
-		kept = append(kept, a)
-		if until := min(a.End, b.End); until > b.Start {
-			x.overlap(a, b, until)
-		}
+	x.active = slices.DeleteFunc(x.active, func(a claimed) bool { return a.End <= b.Start })
+	if total := b.Weight + totalWeight(x.active); total > x.capacity {
+		x.overlaps(b)
 	}
-	x.active = append(kept, b)
+	x.active = append(x.active, b)
 }
 
-// overlap is [b.Start, until]; a is the belief that began earlier.
-func (x *exclusion) overlap(a, b claimed, until time.Duration) {
-	if x.line != nil && a.granted != nil && b.granted != nil {
-		x.byCommits(a.Belief, b.Belief, until)
+func totalWeight(all []claimed) (total int) {
+	for _, a := range all {
+		total += a.Weight
+	}
+	return total
+}
+
+// overlaps checks a belief that does not fit beside the active ones: pair by pair those that exclude
+// each other, and otherwise whether too many are left without those that are exposure.
+func (x *exclusion) overlaps(b claimed) {
+	var fitting []claimed
+	var found []overlapping
+	for _, a := range x.active {
+		until := min(a.End, b.End)
+		if until <= b.Start {
+			continue
+		}
+		o := x.judge(a, b, until)
+		if a.Weight+b.Weight > x.capacity {
+			x.conclude(o)
+		} else {
+			fitting, found = append(fitting, a), append(found, o)
+		}
+	}
+	excess := b.Weight + totalWeight(fitting) - x.capacity
+	if len(fitting) == 0 || excess <= 0 {
 		return
+	}
+	slices.SortStableFunc(found, func(p, q overlapping) int { return cmp.Compare(q.excused, p.excused) })
+	for i := 0; i < excess && i < len(found); i++ { // those that are exposure for the longest time; a permit is one each
+		o := found[i]
+		if o.excused < o.until && o.why != "" {
+			o.why = fmt.Sprintf("%d clients held %d permits, with clients %s; %s", len(fitting)+1, x.capacity, clientsOf(fitting), o.why)
+		}
+		x.conclude(o)
+	}
+}
+
+func clientsOf(all []claimed) string {
+	var names []string
+	for _, a := range all {
+		names = append(names, strconv.Itoa(a.Client))
+	}
+	return strings.Join(names, ", ")
+}
+
+// overlapping is a time in which two clients believed that they held, [b.Start, until]; a began
+// earlier. Until excused it is exposure, from then on a violation.
+type overlapping struct {
+	a, b           Belief
+	until, excused time.Duration
+	why            string // why the rest is a violation
+	proof          int    // record of the fault that excused it; 0 for none
+	unsure         bool   // the commits do not say by which nodes they are claimed: neither
+	missing        bool   // an unread commit might excuse it
+}
+
+func (x *exclusion) conclude(o overlapping) {
+	if o.unsure {
+		x.unsure++
+		return
+	}
+	if o.excused > o.b.Start {
+		x.expose(o.a, o.b, min(o.until, o.excused))
+	}
+	if o.excused < o.until {
+		if o.missing {
+			x.missing++
+		}
+		x.violated(o.a, o.b, o.excused, o.until, []int{o.proof}, o.why)
+	}
+}
+
+// judge checks the overlap [b.Start, until]; a is the belief that began earlier.
+func (x *exclusion) judge(a, b claimed, until time.Duration) overlapping {
+	if x.line != nil && a.granted != nil && b.granted != nil {
+		return x.byCommits(a.Belief, b.Belief, until)
 	}
 	wrong, who := "client %d should have stopped", a.Client
 	excused, cause := x.excused(a, b)
@@ -125,18 +196,13 @@ func (x *exclusion) overlap(a, b claimed, until time.Duration) {
 			excused, cause = until, why
 		}
 	}
-	excused = max(excused, b.Start)
-	if excused > b.Start {
-		x.expose(a.Belief, b.Belief, min(until, excused))
-	}
-	if until <= excused {
-		return
-	}
+	o := overlapping{a: a.Belief, b: b.Belief, until: until, excused: max(excused, b.Start), proof: cause.N}
 	why := "no fault had hit it"
 	if cause.N > 0 {
-		why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, excused)
+		why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, o.excused)
 	}
-	x.violated(a.Belief, b.Belief, excused, until, []int{cause.N}, fmt.Sprintf(wrong, who)+", and "+why)
+	o.why = fmt.Sprintf(wrong, who) + ", and " + why
+	return o
 }
 
 // expose counts the overlap of two beliefs until a time as exposure.
@@ -154,42 +220,38 @@ func (x *exclusion) violated(a, b Belief, from, until time.Duration, proof []int
 		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, why)
 }
 
-// byCommits checks the overlap of two beliefs by the commits.
-func (x *exclusion) byCommits(a, b Belief, until time.Duration) {
+// byCommits checks the overlap of two beliefs by the commits: all of it is exposure, or none.
+func (x *exclusion) byCommits(a, b Belief, until time.Duration) (o overlapping) {
 	stale, good := a, b
 	if went(b) < went(a) {
 		stale, good = b, a
 	}
-	why := ""
+	o = overlapping{a: a, b: b, until: until, excused: b.Start}
 	switch n := stale.granted.node; {
 	case a.granted.unsure || b.granted.unsure:
-		x.unsure++
-		return
+		o.unsure = true
 	case a.granted.wrong != "" || b.granted.wrong != "":
 		who := a
 		if a.granted.wrong == "" {
 			who = b
 		}
-		why = fmt.Sprintf("the claim of client %d is not valid: %s", who.Client, who.granted.wrong)
-		if who.granted.missing {
-			x.missing++
-		}
+		o.why = fmt.Sprintf("the claim of client %d is not valid: %s", who.Client, who.granted.wrong)
+		o.missing = who.granted.missing
 	case n.gone == 0 || n.gone > good.granted.zxid:
-		why = fmt.Sprintf("the node of client %d, %s, existed when client %d was granted", stale.Client, n.path, good.Client)
-		x.missing++
+		o.why = fmt.Sprintf("the node of client %d, %s, existed when client %d was granted", stale.Client, n.path, good.Client)
+		o.missing = true
 	case n.removal == byRequest:
-		why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
+		o.why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
 	case n.removal == byAnother:
-		why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
+		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
 	case n.removal == byClose && !x.hit(stale):
-		why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.gone))
+		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.gone))
 	case x.notified(stale):
-		why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of it afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
+		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of it afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
 	default:
-		x.expose(a, b, until)
-		return
+		o.excused = until
 	}
-	x.violated(a, b, b.Start, until, nil, why)
+	return o
 }
 
 // notified reports whether the belief began after its client was notified of the loss of its
@@ -387,7 +449,7 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 		overlap: func(o Overlap) { s.OnOverlap(o) },
 	}
 	if h.Commits {
-		s.line = newLine()
+		s.line = newLine(h)
 		if h.Header.Recipe != Queue {
 			s.line.persistent = map[string]int64{}
 		}

@@ -55,6 +55,9 @@ type progress struct {
 	letGo    map[grantOf]time.Duration // and when one was released on a live session
 	acquires int
 	stuck    *stuck
+	permits  int
+	ends     []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
+	readers  *modeWaits      // of a read-write lock
 	broken   evidence
 	endless  evidence // operations that did not return in time
 }
@@ -97,7 +100,10 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64}
+	p := &progress{limit: MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: reading}}
+	if in.history.Header.Recipe == Semaphore {
+		p.permits = Capacity(in.history.Header)
+	}
 	p.faults = FaultWindows(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
 	return checker{
@@ -117,6 +123,7 @@ func newProgress(in *inputs) checker {
 
 func (p *progress) record(n history.Numbered) {
 	p.stuck.record(n)
+	p.readers.record(n)
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		p.returned(r, n.N)
@@ -235,8 +242,12 @@ func (p *progress) meet(i *idle, w wait) {
 		i.phase.open = max(i.phase.open, to-from)
 		return
 	}
+	what := "the lock"
+	if p.permits > 1 {
+		what = "a permit"
+	}
 	p.broken.add([]int{i.after, w.record, i.before},
-		"the lock was free from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
+		what+" was free from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
 
@@ -253,13 +264,30 @@ func (p *progress) belief(b Belief) {
 	} else {
 		delete(p.letGo, g)
 	}
-	if b.End > p.covered {
-		p.covered, p.by = b.End, b.EndRecord
+	if b.Weight > 1 {
+		p.readers.busy.add(span{b.Call, b.End})
+	}
+	if end := p.fullUntil(b.End); end > p.covered {
+		p.covered, p.by = end, b.EndRecord
 	}
 	if len(p.waits) > p.prune {
 		p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return w.to <= p.covered })
 		p.prune = 64 + 2*len(p.waits)
 	}
+}
+
+// fullUntil returns until when all permits are held, with a belief that ends then.
+func (p *progress) fullUntil(end time.Duration) time.Duration {
+	if p.permits == 1 {
+		return end
+	}
+	i, _ := slices.BinarySearch(p.ends, end)
+	p.ends = slices.Insert(p.ends, i, end)
+	if len(p.ends) < p.permits {
+		return 0
+	}
+	p.ends = p.ends[len(p.ends)-p.permits:]
+	return p.ends[0]
 }
 
 // gap checks the idle time from the last belief's end until the time.
@@ -300,6 +328,10 @@ func (p *progress) finish(end ending) Verdict {
 		p.heldOn()
 		p.gap(end.at, 0)
 		p.stuck.judge(&p.broken)
+	}
+	for w, free := range p.readers.passed(p.faults, p.limit) {
+		p.broken.add([]int{w.record}, "client %d waited to read from %v to %v (record %d), and from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
+			w.client, w.from, w.to, w.record, free.from, free.to, p.limit)
 	}
 	switch {
 	case p.broken.count > 0:

@@ -145,7 +145,36 @@ const (
 	Lock     = "lock"
 	Election = "election"
 	Queue    = "queue"
+
+	RWLock    = "rwlock"
+	Semaphore = "semaphore"
 )
+
+// The modes of an acquire of a read-write lock, as history.Sample.Mode.
+const (
+	reading = "read"
+	writing = "write"
+)
+
+// Capacity is the total weight of the grants that may be held at the same time: 1 for a lock or an
+// election, the permits of a semaphore; any number of readers of a read-write lock.
+func Capacity(h history.Header) int {
+	switch h.Recipe {
+	case RWLock:
+		return 1 << 30
+	case Semaphore:
+		return max(h.Permits, 1)
+	}
+	return 1
+}
+
+// weight is the part of the capacity that a grant takes: 1, and all of it for a writer.
+func weight(h history.Header, mode string) int {
+	if h.Recipe == RWLock && mode != reading {
+		return Capacity(h)
+	}
+	return 1
+}
 
 // Guarantee is a promise of a recipe, or a requirement of a trial. Each has a file of its own,
 // which registers it.
@@ -234,14 +263,14 @@ const (
 // promisesOf returns the promises of the subject; all, if the history does not name its subject.
 func promisesOf(h history.Header) history.Promises {
 	if h.Recipe == "" {
-		return history.Promises{Exclusive: true, FIFO: true, Delivery: ExactlyOnce, Deadline: true, Events: true}
+		return history.Promises{Exclusive: true, FIFO: true, Delivery: ExactlyOnce, Writers: true, Deadline: true, Events: true}
 	}
 	return h.Promises
 }
 
 var (
-	anyRecipe = []string{Lock, Election, Queue}
-	granting  = []string{Lock, Election}
+	anyRecipe = []string{Lock, Election, Queue, RWLock, Semaphore}
+	granting  = []string{Lock, Election, RWLock, Semaphore}
 	queues    = []string{Queue}
 )
 

@@ -227,7 +227,7 @@ func checkLimit(k *checker) {
 	for _, limit := range []time.Duration{0, 300 * time.Millisecond} {
 		ctx, cancel := k.within(grantLimit)
 		defer cancel()
-		_, err := a.AcquireWithin(ctx, limit)
+		_, err := a.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		if limit == 0 && errors.Is(err, recipes.ErrNotAcquired) {
 			k.note("no client holds, and acquire with limit_ms 0 answered timeout: the recipe's own try ends before it can know")
 			k.acquire(a)
@@ -235,7 +235,7 @@ func checkLimit(k *checker) {
 		}
 		k.be(err == nil, "no client holds, and acquire with limit_ms %d: %v", limit.Milliseconds(), err)
 		start := time.Now()
-		_, err = b.AcquireWithin(ctx, limit)
+		_, err = b.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		took := time.Since(start)
 		k.be(errors.Is(err, recipes.ErrNotAcquired), "another client holds, and acquire with limit_ms %d was not answered timeout: %v", limit.Milliseconds(), err)
 		k.be(took >= limit*9/10 && took < limit+5*time.Second, "acquire with limit_ms %d took %v", limit.Milliseconds(), took)

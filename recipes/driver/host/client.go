@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,9 @@ func (c *Client) openNow() error {
 	}
 	r.Connect, r.Path, r.Resource = strings.Join(connect, ","), c.env.Parent, c.env.Resource
 	r.TimeoutMS = c.env.Timeout.Milliseconds()
+	if c.p.Hello.Recipe == string(recipes.RecipeSemaphore) {
+		r.Permits = max(c.env.Permits, 1)
+	}
 	c.mu.Lock()
 	c.asked = time.Now()
 	c.mu.Unlock()
@@ -157,19 +161,18 @@ func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 // Acquire returns when the driver's recipe has granted. When ctx is done it is cancelled; if the
 // driver cannot cancel, the client is closed, and opened again for the next operation.
 func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
-	return c.acquire(ctx, c.request("acquire"))
+	return c.AcquireWith(ctx, recipes.AcquireOptions{})
 }
 
-// AcquireWithin is the recipe's own timed try; the error wraps recipes.ErrNotAcquired if the time
-// has passed.
-func (c *Client) AcquireWithin(ctx context.Context, limit time.Duration) (recipes.Claim, error) {
+// AcquireWith implements recipes.OptionContender. The default mode of a read-write lock is write.
+func (c *Client) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recipes.Claim, error) {
 	r := c.request("acquire")
-	ms := limit.Milliseconds()
-	r.LimitMS = &ms
-	return c.acquire(ctx, r)
-}
-
-func (c *Client) acquire(ctx context.Context, r lines.Request) (recipes.Claim, error) {
+	if c.p.Hello.Recipe == string(recipes.RecipeRWLock) {
+		r.Mode = string(cmp.Or(o.Mode, recipes.Write))
+	}
+	if o.Limit != nil {
+		r.LimitMS = new(o.Limit.Milliseconds())
+	}
 	if _, err := c.operate(ctx, r, c.granted); err != nil {
 		return recipes.Claim{}, err
 	}

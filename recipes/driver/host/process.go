@@ -257,7 +257,7 @@ func Split(line string) ([]string, error) {
 func RecipeOf(name string) (recipes.Recipe, error) {
 	first, rest, _ := strings.Cut(name, "/")
 	r := recipes.Recipe(first)
-	if rest == "" || !slices.Contains([]recipes.Recipe{recipes.RecipeLock, recipes.RecipeElection, recipes.RecipeQueue}, r) {
+	if rest == "" || !slices.Contains(recipes.Recipes, r) {
 		return "", fmt.Errorf("%q has no kind: name it lock/NAME, election/NAME or queue/NAME", name)
 	}
 	return r, nil

@@ -107,7 +107,7 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s.Variant = recipes.Variant(h.Variant)
 	s.Promises = recipes.Promises{
 		Exclusive: h.Promises.Exclusive, FIFO: h.Promises.FIFO, Delivery: recipes.Delivery(h.Promises.Delivery),
-		Requeues: h.Requeues, Events: h.Events,
+		Requeues: h.Requeues, Events: h.Events, Writers: h.Promises.Writers || h.Promises.FIFO && s.Recipe == recipes.RecipeRWLock,
 	}
 	s.Tries = slices.Contains(h.Ops, "limit")
 	return s, checkHello(p, h)
@@ -120,8 +120,12 @@ func checkHello(p *Process, h lines.Hello) error {
 		}
 		return p.breach(p.greeting, fmt.Sprintf("%s is %q, and may be %s", what, has, strings.Join(may, ", ")))
 	}
-	if err := wrong("recipe", h.Recipe, string(recipes.RecipeLock), string(recipes.RecipeElection), string(recipes.RecipeQueue)); err != nil || h.Recipe == "" {
-		return cmp.Or(err, error(p.breach(p.greeting, "recipe must be lock, election or queue")))
+	var known []string
+	for _, r := range recipes.Recipes {
+		known = append(known, string(r))
+	}
+	if err := wrong("recipe", h.Recipe, known...); err != nil || h.Recipe == "" {
+		return cmp.Or(err, error(p.breach(p.greeting, "recipe must be one of "+strings.Join(known, ", "))))
 	}
 	needs := []string{"acquire", "release"}
 	if h.Recipe == string(recipes.RecipeQueue) {

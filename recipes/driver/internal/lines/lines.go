@@ -39,9 +39,11 @@ type Request struct {
 	TimeoutMS int64  `json:"session_timeout_ms,omitempty"` // session timeout
 	Path      string `json:"path,omitempty"`
 	Resource  string `json:"resource,omitempty"`
-	Auth      []Auth `json:"auth,omitempty"` // credentials of every connection of the client
-	ACL       []ACL  `json:"acl,omitempty"`  // of every node that it creates; none: open access
+	Auth      []Auth `json:"auth,omitempty"`    // credentials of every connection of the client
+	ACL       []ACL  `json:"acl,omitempty"`     // of every node that it creates; none: open access
+	Permits   int    `json:"permits,omitempty"` // of a semaphore; the same for all clients of a trial
 	LimitMS   *int64 `json:"limit_ms,omitempty"`
+	Mode      string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
 	Item      string `json:"item,omitempty"`
 	Value     string `json:"value,omitempty"`
 }
@@ -108,6 +110,7 @@ type Promises struct {
 	Exclusive bool   `json:"exclusive,omitempty"`
 	FIFO      bool   `json:"fifo,omitempty"`
 	Delivery  string `json:"delivery,omitempty"`
+	Writers   bool   `json:"writers,omitempty"` // readers do not starve a writer
 }
 
 // Error is why an operation failed.

@@ -1,0 +1,61 @@
+package recipes
+
+import "context"
+
+func init() {
+	for v, who := range map[Variant]string{
+		Parent:      "every waiter watches the parent: each release notifies all (the herd)",
+		Predecessor: "a reader watches the last writer ahead of it, a writer its predecessor: a reader's release notifies at most one client, a writer's the readers directly behind it",
+	} {
+		Register(Subject{
+			Name: "rwlock/" + string(v), Recipe: RecipeRWLock, Variant: v,
+			About:    "ours; " + who + ". Readers together, a writer alone, while sessions live; writers fenced by czxid; nobody overtakes a conflicting waiter",
+			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: rwLockFormulas[v], Writes: true, ReportsHeld: true,
+			Open: func(ctx context.Context, env Env) (Client, error) {
+				s, err := env.open(ctx)
+				if err != nil {
+					return nil, err
+				}
+				l := NewRWLock(s, env.Parent, v)
+				return &contender{s: s, acquire: l.Acquire, shared: l.AcquireShared, events: env.event}, nil
+			},
+		})
+	}
+}
+
+// The prefixes of a read-write lock's nodes, between the random ID and the sequence number.
+const (
+	readPrefix  = "-read-"
+	writePrefix = "-write-"
+)
+
+// RWLock is the recipe "Shared Locks" of ZooKeeper's documentation: one line of readers and writers.
+// A writer holds when it is first; a reader holds when no writer is ahead of it. A waiter that
+// joined earlier is not overtaken by one that it conflicts with, so neither readers nor writers
+// starve.
+//
+// One RWLock belongs to one session, and may be acquired again after each release. A holder must not
+// acquire it again: a reader that waits to write behind its own node waits forever.
+type RWLock struct{ read, write contest }
+
+// NewRWLock returns the read-write lock at parent, which is created if it is missing. It sends
+// nothing.
+func NewRWLock(s *Session, parent string, v Variant) *RWLock {
+	// Not marked: a reader that releases may leave other readers ahead of the writer that it notifies.
+	c := contest{s: s, parent: parent, variant: v, plain: true}
+	l := &RWLock{read: c, write: c}
+	l.read.prefix, l.read.blockedBy = readPrefix, []string{writePrefix}
+	l.write.prefix, l.write.blockedBy = writePrefix, []string{readPrefix, writePrefix}
+	return l
+}
+
+// Acquire waits until the lock is held for writing. After an error it leaves no node in a live
+// session. Errors: ctx's own; ErrSessionEnded.
+func (l *RWLock) Acquire(ctx context.Context) (*Grant, error) { return l.write.win(ctx) }
+
+// AcquireShared waits until the lock is held for reading. Errors as for Acquire.
+func (l *RWLock) AcquireShared(ctx context.Context) (*Grant, error) { return l.read.win(ctx) }
+
+// rwLockFormulas are exact if all contenders write: the line is then a plain lock's, with the same
+// requests. They do not apply to readers.
+var rwLockFormulas = map[Variant]Formulas{Parent: contestFormulas[Parent], Predecessor: plainFormulas}

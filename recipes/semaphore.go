@@ -1,0 +1,196 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+func init() {
+	for v, who := range map[Variant]string{
+		Parent:      "every waiter watches the parent: each release notifies all (the herd)",
+		Predecessor: "the first waiter watches the parent, every other its predecessor: each release notifies at most two clients",
+	} {
+		Register(Subject{
+			Name: "semaphore/" + string(v), Recipe: RecipeSemaphore, Variant: v,
+			About:    "ours; " + who + ". At most as many holders as permits while sessions live; permits are granted in the order of the waiters' nodes",
+			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, ReportsHeld: true, Writes: true,
+			FormulasOf: func(permits int) Formulas { return semaphoreFormulas(v, permits) },
+			Open: func(ctx context.Context, env Env) (Client, error) {
+				s, err := env.open(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return &contender{s: s, acquire: NewSemaphore(s, env.Parent, env.Permits, v).Acquire, events: env.event}, nil
+			},
+		})
+	}
+}
+
+// semaphorePrefix separates the random ID and the sequence number in the names of a semaphore's
+// nodes.
+const semaphorePrefix = "-permit-"
+
+// Semaphore has a number of permits; the clients whose nodes are the first in line hold one each.
+//
+// In the parent variant every waiter watches the parent's children. In the predecessor variant only
+// the first waiter does: any holder may release next. Every other waiter watches its predecessor's
+// node, and a waiter that is granted writes to its own node, so that the next waiter learns that it
+// is the first now.
+type Semaphore struct{ contest contest }
+
+// NewSemaphore returns the semaphore at parent, which is created if it is missing. All clients must
+// agree on the number of permits, 1 or more. It sends nothing.
+func NewSemaphore(s *Session, parent string, permits int, v Variant) *Semaphore {
+	c := contest{s: s, parent: parent, prefix: semaphorePrefix, variant: v, plain: true, permits: max(permits, 1)}
+	if v == Predecessor {
+		c.wait = c.awaitPermit
+	}
+	return &Semaphore{c}
+}
+
+// Acquire waits until a permit is held. After an error it leaves no node in a live session. Errors:
+// ctx's own; ErrSessionEnded.
+func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.contest.win(ctx) }
+
+// granted is the data of the node of a client that has waited for its permit.
+const granted = "granted"
+
+// awaitPermit returns when a permit is free for the node. names is the list that showed that none
+// was.
+func (c contest) awaitPermit(ctx context.Context, node string, names []string) (err error) {
+	for ; ; names = nil {
+		if names == nil {
+			if names, err = c.list(ctx); err != nil {
+				return err
+			}
+		}
+		n, next, err := c.ahead(node, names)
+		switch {
+		case err != nil:
+			return err
+		case n < c.permits:
+			return c.tellNext(ctx, node, names)
+		case n == c.permits:
+			err = c.awaitChange(ctx, node)
+		default:
+			err = c.awaitNode(ctx, c.parent+"/"+next)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// awaitChange waits until the parent's children change, as long as no permit is free.
+func (c contest) awaitChange(ctx context.Context, node string) error {
+	got, err := c.s.list(ctx, c.parent, true)
+	if errors.Is(err, zk.ErrNoNode) {
+		return errVanished
+	}
+	if err != nil {
+		return err
+	}
+	if turn, err := c.turn(node, got.names); turn || err != nil {
+		return err
+	}
+	_, err = c.s.wake(ctx, got.watch)
+	return err
+}
+
+// awaitNode waits until the predecessor is granted or deleted.
+func (c contest) awaitNode(ctx context.Context, path string) error {
+	got, err := c.s.get(ctx, path, true)
+	switch {
+	case errors.Is(err, zk.ErrNoNode), err == nil && string(got.data) == granted:
+		return nil // list again
+	case err != nil:
+		return err
+	}
+	_, err = c.s.wake(ctx, got.watch)
+	return err
+}
+
+// tellNext notifies the next waiter, if there is one, that this one is granted. A later one needs no
+// notification: it finds itself the first at its first list.
+func (c contest) tellNext(ctx context.Context, node string, names []string) error {
+	standing := line(names, c.prefix)
+	if standing[len(standing)-1].name == client.Base(node) {
+		return nil
+	}
+	err := c.s.again(ctx, func() error {
+		_, err := c.s.Set(ctx, node, []byte(granted), -1)
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return errVanished
+	}
+	return err
+}
+
+// semaphoreFormulas are the exact formulas of a semaphore. Before the i-th release of a drain,
+//
+//	w(i) = n - permits - (i-1)    clients wait, at least 0.
+//
+// Parent: at the i-th release all w(i) waiters are notified and list. The one that is granted has a
+// watch left, since the list that showed its turn, which fires at the next release.
+//
+// Predecessor: a release notifies the first waiter, which lists once. If another waits behind it, it
+// writes to its own node; that notifies the next one, which lists once to find that it is the first,
+// and once more with a watch.
+func semaphoreFormulas(v Variant, permits int) Formulas {
+	waiting := func(n, i int) int64 { return int64(max(n-permits-(i-1), 0)) }
+	if v == Parent {
+		return Formulas{
+			Drain: func(n, k int) (c Cost) {
+				for i := 1; i <= k; i++ {
+					c.Notifications += waiting(n, i)
+					c.Lists += waiting(n, i)
+					if i > 1 && waiting(n, i-1) > 0 {
+						c.Notifications++
+					}
+					c.Deletes++
+				}
+				return c
+			},
+			// As of the lock: the other waiters, and the waiter's own watch.
+			Flap: func(n, _ int) (leave, back int64) { return waiting(n, 1), max(waiting(n, 1)-1, 0) },
+			Text: map[string]string{
+				"hand-off": "at the i-th release N-P-(i-1) wait with P permits, and each is notified, and from the second release on the client that was granted last",
+				"flap":     "2(N-P)-1: the other waiters when the node is deleted and again when it is created, and the waiter's own watch",
+			},
+		}
+	}
+	return Formulas{
+		Drain: func(n, k int) (c Cost) {
+			for i := 1; i <= k; i++ {
+				c.Deletes++
+				if waiting(n, i) > 0 {
+					c.Notifications++
+					c.Lists++
+				}
+				if waiting(n, i) > 1 {
+					c.Notifications++
+					c.Lists += 2
+					c.Others++
+				}
+			}
+			return c
+		},
+		// The first waiter watches the parent: it is notified of both, of its own leave too. A waiter
+		// directly behind is notified by the node's deletion.
+		Flap: func(n, behind int) (leave, back int64) {
+			if waiting(n, 1) == 0 {
+				return 0, 0
+			}
+			return 1 + int64(min(behind, 1)), min(waiting(n, 1)-1, 1)
+		},
+		Text: map[string]string{
+			"hand-off": "2: the first waiter and the next one; 1 if one client waits, 0 if none does",
+			"flap":     "3: the first waiter when the node is deleted and again when it is created, and the waiter right behind",
+		},
+	}
+}

@@ -1,0 +1,125 @@
+package verdict
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// sharing is a history of a lock that several may hold, with commits: one client a node, whose
+// session is 100 more.
+type sharing struct {
+	header  history.Header
+	records []history.Record
+	zxid    int64
+	held    map[int]*history.Sample
+}
+
+func newSharing(recipe string, permits, clients int) *sharing {
+	s := &sharing{header: history.Header{Trial: "story", Recipe: recipe, Permits: permits,
+		Promises: history.Promises{Exclusive: true, FIFO: true, Writers: true, Events: true}}, zxid: 10, held: map[int]*history.Sample{}}
+	for i := range clients {
+		s.records = append(s.records, opened(i, int64(100+i)))
+	}
+	return s
+}
+
+// at adds what happens at that second: join, grant, release or expire, of a client and its mode.
+func (s *sharing) at(second int, what string, client int, mode string) *sharing {
+	s.zxid++
+	now := time.Duration(second) * time.Second
+	session := int64(100 + client)
+	switch what {
+	case "join":
+		s.held[client] = &history.Sample{Client: client, Op: history.Acquire, Mode: mode, Call: now, Outcome: history.OK,
+			Token: s.zxid, Session: session, Path: fmt.Sprintf("/l/x-%s-%010d", mode, s.zxid)}
+		s.records = append(s.records, &history.Commit{Op: history.CommitCreate, Session: session, Zxid: s.zxid, Cxid: 1, Path: s.held[client].Path, Ephemeral: true})
+	case "grant":
+		grant := *s.held[client]
+		grant.Return, grant.Zxid = now, s.zxid
+		s.records = append(s.records, &grant)
+	case "release":
+		over := *s.held[client]
+		over.Op, over.Mode, over.Call, over.Return, over.Zxid = history.Release, "", now, now, s.zxid
+		s.records = append(s.records, &history.Commit{Op: history.CommitDelete, Session: session, Zxid: s.zxid, Cxid: 2, Path: over.Path}, &over)
+	case "expire":
+		s.records = append(s.records, &history.Commit{Op: history.CommitClose, Session: session, Zxid: s.zxid, Removed: []string{s.held[client].Path}})
+	case "wait": // until then
+		w := s.held[client]
+		s.records = append(s.records, &history.Waiting{At: now, Client: client, Op: history.Acquire, Mode: w.Mode, Call: w.Call})
+	}
+	return s
+}
+
+func (s *sharing) judge(t *testing.T, guarantee, result, reason string) {
+	t.Helper()
+	if result == "" {
+		for _, v := range Judge(history.Of(s.header, append(s.records, whole())...)) {
+			if v.Guarantee == guarantee {
+				t.Errorf("there is a verdict %s: %s", guarantee, v.Result)
+			}
+		}
+		return
+	}
+	judgeHeader(t, s.header, guarantee, append(s.records, whole()), result, reason)
+}
+
+func TestSemaphore(t *testing.T) {
+	two := func() *sharing {
+		return newSharing(Semaphore, 2, 4).at(1, "join", 0, "").at(1, "grant", 0, "").at(2, "join", 1, "").at(2, "grant", 1, "").at(3, "join", 2, "")
+	}
+	sound := two().at(4, "release", 1, "").at(4, "grant", 2, "").at(5, "release", 0, "").at(5, "release", 2, "")
+	sound.judge(t, MutualExclusion, Pass, "")
+	sound.judge(t, FIFO, Pass, "")
+	sound.judge(t, ClaimValidity, Pass, "all 3 grants")
+	sound.judge(t, Progress, Pass, "")
+	sound.judge(t, Fencing, "", "")
+
+	third := two().at(4, "grant", 2, "").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "release", 2, "")
+	third.judge(t, MutualExclusion, Fail, "3 clients held 2 permits, with clients 0, 1")
+	third.judge(t, FIFO, Fail, "client 2 was granted")
+
+	expired := two().at(4, "expire", 0, "").at(4, "grant", 2, "").at(5, "release", 1, "").at(5, "release", 2, "")
+	expired.judge(t, MutualExclusion, Pass, "1 exposure")
+	expired.at(6, "join", 3, "").at(6, "grant", 3, "").judge(t, MutualExclusion, Pass, "1 exposure")
+
+	overtaken := two().at(4, "join", 3, "").at(5, "release", 0, "").at(5, "grant", 3, "").at(6, "release", 1, "").at(6, "grant", 2, "")
+	overtaken.judge(t, FIFO, Fail, "client 3 was granted")
+	overtaken.judge(t, MutualExclusion, Pass, "")
+
+	forgotten := two().at(4, "release", 1, "").at(29, "wait", 2, "").at(30, "release", 0, "")
+	forgotten.judge(t, Progress, Fail, "a permit was free from 4s")
+}
+
+func TestRWLock(t *testing.T) {
+	readers := func() *sharing {
+		return newSharing(RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(2, "grant", 1, "").at(3, "join", 2, "write")
+	}
+	sound := readers().at(4, "join", 3, "read").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "grant", 2, "").at(6, "release", 2, "").at(6, "grant", 3, "")
+	for _, guarantee := range []string{MutualExclusion, FIFO, ClaimValidity, Progress, WriterProgress} {
+		sound.judge(t, guarantee, Pass, "")
+	}
+
+	writer := readers().at(5, "release", 0, "").at(5, "grant", 2, "").at(6, "release", 1, "").at(7, "release", 2, "")
+	writer.judge(t, MutualExclusion, Fail, "clients 1 (token 13) and 2 (token 15) both believed")
+	writer.judge(t, FIFO, Fail, "client 2 was granted")
+
+	// A reader that comes after a waiting writer may hold with the readers before it, but not first.
+	passing := readers().at(4, "join", 3, "read").at(4, "grant", 3, "").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "release", 3, "").at(6, "grant", 2, "").at(7, "release", 2, "")
+	passing.judge(t, MutualExclusion, Pass, "")
+	passing.judge(t, FIFO, Fail, "client 3 was granted")
+	passing.judge(t, WriterProgress, Pass, "")
+
+	starved := readers()
+	for i := range 20 {
+		starved.at(4+i, "release", i%2, "").at(4+i, "join", i%2, "read").at(4+i, "grant", i%2, "")
+	}
+	starved.at(30, "wait", 2, "").judge(t, WriterProgress, Fail, "client 2 waited to write")
+	starved.header.Promises.Writers = false
+	starved.judge(t, WriterProgress, NotPromised, "")
+
+	late := newSharing(RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "")
+	late.at(30, "release", 0, "").judge(t, Progress, Fail, "client 1 waited to read")
+}

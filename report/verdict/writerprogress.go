@@ -1,0 +1,120 @@
+package verdict
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+const WriterProgress = "writer-progress"
+
+func init() {
+	register(Guarantee{
+		Name: WriterProgress, Rule: 8, Concerns: []string{RWLock}, promised: func(p history.Promises) bool { return p.Writers },
+		Promise: "A client that waits to write is granted within the limit, even if readers keep coming.",
+		Harm:    "Nothing can be written while readers are busy.",
+		Help:    "a writer waited while only readers were granted",
+		check:   newWriterProgress,
+	})
+}
+
+func newWriterProgress(in *inputs) checker {
+	limit, faults := MaxDetection(in.history), FaultWindows(in.history, MaxDetection(in.history))
+	w := &modeWaits{mode: writing}
+	return checker{
+		record: w.record,
+		belief: func(b Belief) {
+			if b.Weight > 1 {
+				w.busy.add(span{b.Start, b.End})
+			}
+		},
+		finish: func(ending) Verdict {
+			var starved evidence
+			for wait, free := range w.passed(faults, limit) {
+				starved.add([]int{wait.record}, "client %d waited to write from %v to %v (record %d), and from %v to %v, without a fault, no writer held: more than the limit of %v",
+					wait.client, wait.from, wait.to, wait.record, free.from, free.to, limit)
+			}
+			switch {
+			case starved.count > 0:
+				return starved.fail("waits")
+			case limit == 0:
+				return unknown("the session timeout is not in the history: the wait limit is unknown")
+			case w.calls == 0:
+				return notJudged("no client waited to write")
+			}
+			return pass(fmt.Sprintf("%s for writing", units.Plural(w.calls, "acquire")))
+		},
+	}
+}
+
+// modeWaits are the waits of the clients that acquire a read-write lock in one mode, and the times
+// in which they must wait.
+type modeWaits struct {
+	mode  string
+	busy  busySpans
+	waits []wait // of some length
+	calls int
+}
+
+// shortWait is the length up to which waits are not kept: less than any limit.
+const shortWait = 500 * time.Millisecond
+
+func (m *modeWaits) record(n history.Numbered) {
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		if r.Op == history.Acquire {
+			m.wait(r.Mode, wait{client: r.Client, from: r.Call, to: r.Return, record: n.N})
+		}
+	case *history.Waiting:
+		m.wait(r.Mode, wait{client: r.Client, from: r.Call, to: r.At, record: n.N})
+	}
+}
+
+func (m *modeWaits) wait(mode string, w wait) {
+	switch {
+	case mode == m.mode:
+		m.calls++
+		if w.to-w.from > shortWait {
+			m.waits = append(m.waits, w)
+		}
+	case m.mode == reading && mode == writing: // readers wait behind a waiting writer
+		m.busy.add(span{w.from, w.to})
+	}
+}
+
+// passed yields the waits in which nothing kept the client from being granted for longer than the
+// limit, with the first such time.
+func (m *modeWaits) passed(faults Spans, limit time.Duration) iter.Seq2[wait, span] {
+	return func(yield func(wait, span) bool) {
+		busy := union(append(m.busy.all(), faults...))
+		for _, w := range m.waits {
+			for _, free := range busy.outside(w.from, w.to) {
+				if limit > 0 && free.to-free.from > limit {
+					if !yield(w, free) {
+						return
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+// busySpans is a set of spans that is merged as it grows.
+type busySpans struct {
+	spans  Spans
+	merged int
+}
+
+func (b *busySpans) add(s span) {
+	b.spans = append(b.spans, s)
+	if len(b.spans) > 1024+2*b.merged {
+		b.spans = union(b.spans)
+		b.merged = len(b.spans)
+	}
+}
+
+func (b *busySpans) all() Spans { return append(Spans(nil), b.spans...) }
