@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,8 @@ type client struct {
 	moves  atomic.Int64   // grants and releases, or items taken
 	limit  atomic.Int64
 	back   backOff
+	modes  *rand.Rand  // chooses the modes of a read-write lock
+	shared atomic.Bool // others may hold beside its last grant
 
 	learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
 }
@@ -47,6 +50,7 @@ func newClient(st *stage, n int) *client {
 type operation struct {
 	op   string
 	call time.Duration
+	mode recipes.Mode // of an acquire of a read-write lock
 }
 
 // instant converts t to the trial's clock; the zero time means now.
@@ -82,22 +86,22 @@ func (c *client) lost(token int64) bool {
 	return c.inDoubt(token) && c.learned.Load().Kind == recipes.EventLost
 }
 
-func (c *client) enter(op string, call time.Duration, f func() error) error {
+func (c *client) enter(o operation, f func() error) error {
 	c.calls.Add(1)
 	moments := c.st.events.Load()
 	moments.acquiring()
-	err := c.do(op, call, f)
+	err := c.do(o, f)
 	moments.acquired(c.n, err == nil)
 	return err
 }
 
-func (c *client) do(op string, call time.Duration, f func() error) error {
+func (c *client) do(o operation, f func() error) error {
 	c.begun.Add(1)
-	c.under.Store(&operation{op, call})
+	c.under.Store(&o)
 	defer c.under.Store(nil)
 	err := protected(f)
 	if p, ok := errors.AsType[panicError](err); ok {
-		c.st.end(fmt.Errorf("%s of client %d: %w", op, c.n, p))
+		c.st.end(fmt.Errorf("%s of client %d: %w", o.op, c.n, p))
 	}
 	return err
 }
@@ -106,7 +110,7 @@ func (st *stage) waiting() {
 	now := st.clock.Now()
 	for _, c := range slices.Concat(st.clients, st.producers) {
 		if o := c.under.Load(); o != nil {
-			st.record.Record(&history.Waiting{At: now, Phase: st.phase.Name, Client: c.n, Op: o.op, Call: o.call})
+			st.record.Record(&history.Waiting{At: now, Phase: st.phase.Name, Client: c.n, Op: o.op, Mode: string(o.mode), Call: o.call})
 		}
 	}
 }
@@ -118,8 +122,8 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 
 func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.learned.Store(nil)
-	limit := time.Duration(c.limit.Swap(0))
-	err = c.enter(history.Acquire, call, func() error { claim, err = c.ask(ctx, limit); return err })
+	limit, mode := time.Duration(c.limit.Swap(0)), c.mode()
+	err = c.enter(operation{history.Acquire, call, mode}, func() error { claim, err = c.ask(ctx, limit, mode); return err })
 	if c.st.dial != nil {
 		claim.Path = wire.RealPath(claim.Path)
 	}
@@ -128,7 +132,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 		claim.Token = c.st.observer.czxid(ctx, claim.Path)
 	}
 	s := c.sample(history.Acquire, call, err)
-	s.Limit = limit
+	s.Limit, s.Mode = limit, string(mode)
 	s.Due, s.Token, s.Own, s.Session, s.Path = due, claim.Token, claim.Own, claim.Session, claim.Path
 	s.Return = min(s.Return, max(s.Call, returned))
 	c.timed(&s)
@@ -139,6 +143,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	}
 	if err == nil {
 		c.token.Store(claim.Token)
+		c.shared.Store(c.shares(mode))
 		c.st.holder.holds(c.n)
 		c.grant.Store(c.st.grants.Add(1))
 		c.moves.Add(1)
@@ -147,11 +152,15 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 }
 
 // ask makes the subject acquire, with its own timed try if the call has a limit.
-func (c *client) ask(ctx context.Context, limit time.Duration) (recipes.Claim, error) {
+func (c *client) ask(ctx context.Context, limit time.Duration, mode recipes.Mode) (recipes.Claim, error) {
+	o := recipes.AcquireOptions{Mode: mode}
 	if limit > 0 {
-		return c.contender().(recipes.Trier).AcquireWithin(ctx, limit)
+		o.Limit = &limit
 	}
-	return c.contender().Acquire(ctx)
+	if o == (recipes.AcquireOptions{}) {
+		return c.contender().Acquire(ctx)
+	}
+	return c.contender().(recipes.OptionContender).AcquireWith(ctx, o)
 }
 
 // release releases a claim. It does not end early with ctx: an abandoned release would leave the
@@ -161,7 +170,7 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	defer cancel()
 	c.st.holder.letGo(ctx, c.n)
 	due := c.st.clock.Now()
-	err := c.do(history.Release, due, func() error { return c.contender().Release(ctx) })
+	err := c.do(operation{op: history.Release, call: due}, func() error { return c.contender().Release(ctx) })
 	s := c.sample(history.Release, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
 	c.timed(&s)
@@ -169,7 +178,11 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	return err
 }
 
+// write writes to the fenced resource, unless others may hold beside the client.
 func (c *client) write(ctx context.Context, claim recipes.Claim) {
+	if c.shared.Load() {
+		return
+	}
 	due := c.st.clock.Now()
 	version, err := c.st.fence.write(ctx, claim.Token, c.grant.Load())
 	s := c.sample(history.Write, due, err)
@@ -249,7 +262,7 @@ func (c *client) open(ctx context.Context) error {
 			Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
 			Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
 			Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
-			Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+			Client: c.n, Permits: st.scenario.permits(), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
 		})
 		return err
 	})

@@ -40,7 +40,7 @@ func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 	defer cancel()
 	c.st.outstanding.put(id)
 	call := c.st.clock.Now()
-	err := c.do(history.Put, call, func() error { return c.queue().Put(ctx, fill(id, c.st.phase.Size)) })
+	err := c.do(operation{op: history.Put, call: call}, func() error { return c.queue().Put(ctx, fill(id, c.st.phase.Size)) })
 	s := c.sample(history.Put, due, err)
 	s.Call, s.Item = call, id
 	if s.Outcome == history.Failed {
@@ -59,7 +59,7 @@ func (c *client) putNext(ctx context.Context) (id string, err error) {
 func (c *client) take(ctx context.Context) (id string, err error) {
 	call := c.st.clock.Now()
 	var item []byte
-	err = c.enter(history.Take, call, func() error { item, err = c.queue().Take(ctx); return err })
+	err = c.enter(operation{op: history.Take, call: call}, func() error { item, err = c.queue().Take(ctx); return err })
 	s := c.sample(history.Take, call, err)
 	if item != nil {
 		s.Item = identity(item)

@@ -55,7 +55,8 @@ func (s *Scenario) find(name string) (recipes.Subject, error) {
 			return d.subject(), nil
 		}
 	}
-	return recipes.Find(name)
+	subject, err := recipes.Find(name)
+	return s.sized(subject), err
 }
 
 // known returns the names of all available subjects.
@@ -63,7 +64,7 @@ func (s *Scenario) known() []string {
 	return append(namesOf(s.Drivers, func(d Driver) string { return d.Name }), subjectNames()...)
 }
 
-var driverName = regexp.MustCompile(`^(lock|election|queue)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+var driverName = regexp.MustCompile(`^(lock|election|queue|rwlock|semaphore)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
 
 func (s *Scenario) validateDrivers(bad problemFunc) {
 	for i, d := range s.Drivers {

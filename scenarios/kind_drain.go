@@ -54,6 +54,8 @@ type drained struct {
 
 // drainOnce is a round, and leaves the queue empty.
 func drainOnce(ctx context.Context, st *stage) error {
+	st.counting.Store(true)
+	defer st.counting.Store(false)
 	quiet, err := st.newQuietWait(ctx, st.cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch
 	if err != nil {
 		return err
@@ -69,7 +71,7 @@ func drainOnce(ctx context.Context, st *stage) error {
 	if err := st.inLine(ctx, n, joinLimit); err != nil {
 		return err
 	}
-	if d.base, err = d.wait(ctx, d.quiet.wire, 0, int64(n-1)); err != nil {
+	if d.base, err = d.wait(ctx, d.quiet.wire, 0, int64(n-st.holders())); err != nil {
 		return err
 	}
 	return d.empty(ctx, holder)
@@ -138,7 +140,7 @@ func (d *drained) account(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	r := d.st.traffic(history.OfHandoff, n-1, d.st.round, d.base, now)
+	r := d.st.traffic(history.OfHandoff, n-d.st.holders(), d.st.round, d.base, now)
 	if formula := d.st.cell.Subject.Formulas.Drain; formula != nil {
 		want := formula(n, n)
 		r.ExpectedNotifications = &want.Notifications
@@ -297,7 +299,7 @@ func flap(ctx context.Context, st *stage) error {
 		return err
 	}
 	// Another grant must not be blocked either; one grant has no order to evaluate.
-	return f.holdOnce(ctx, st.clients[1], func() error { return nil })
+	return f.hold(ctx, st.clients[1:2], func() error { return nil })
 }
 
 type flaps struct {
@@ -306,18 +308,25 @@ type flaps struct {
 }
 
 func (f *flaps) run(ctx context.Context) error {
-	return f.holdOnce(ctx, f.st.clients[0], func() error {
-		return f.wave(ctx, f.st.clients[1:], func(context.Context) error { return nil })
+	n := f.st.holders()
+	if n == len(f.st.clients) {
+		return fmt.Errorf("%d clients and as many permits leave no waiter while it flaps: use more clients or fewer permits", n)
+	}
+	return f.hold(ctx, f.st.clients[:n], func() error {
+		return f.wave(ctx, f.st.clients[n:], func(context.Context) error { return nil })
 	})
 }
 
-// holdOnce has a client acquire and release, and calls in the meantime in between.
-func (f *flaps) holdOnce(ctx context.Context, c *client, meanwhile func() error) error {
-	holder, err := c.first(ctx)
+// hold has clients acquire and release, and calls meanwhile in between.
+func (f *flaps) hold(ctx context.Context, clients []*client, meanwhile func() error) error {
+	if len(clients) == 0 {
+		return meanwhile()
+	}
+	holder, err := clients[0].first(ctx)
 	if err != nil {
 		return err
 	}
-	err = meanwhile()
+	err = f.hold(ctx, clients[1:], meanwhile)
 	holder.write(ctx)
 	return errors.Join(err, holder.release(ctx))
 }
@@ -377,7 +386,7 @@ func (f *flaps) join(ctx context.Context, c *client) error {
 func (f *flaps) stand(ctx context.Context) error {
 	switch {
 	case !f.st.queue():
-		return f.st.standing(ctx, f.st.parent, len(f.line)+1, joinLimit)
+		return f.st.standing(ctx, f.st.parent, len(f.line)+f.st.holders(), joinLimit)
 	case f.st.cell.Subject.Line != "":
 		return f.st.standing(ctx, f.st.parent+"/"+f.st.cell.Subject.Line, len(f.line), joinLimit)
 	}

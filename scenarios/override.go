@@ -100,7 +100,7 @@ func set(root *yaml.Node, path, value string) error {
 }
 
 // optional are mappings that most scenarios leave out; a flag can set their fields nevertheless.
-var optional = []string{"limits", "params", "matrix"}
+var optional = []string{"limits", "params", "matrix", "mix"}
 
 // decide removes the field at path from the matrix: it now has one value. A field of all phases
 // also removes the parameters of single phases.

@@ -37,6 +37,8 @@ type Scenario struct {
 	Apart          bool          `yaml:"apart,omitempty"`       // subjects that are compiled in run in processes of their own, as drivers do
 	Clients        []int         `yaml:"clients,flow"`          // numbers of contenders or consumers; each is a trial of its own
 	SessionTimeout time.Duration `yaml:"session_timeout"`       // the requested timeout; servers grant 2 to 20 ticks
+	Permits        int           `yaml:"permits,omitempty"`     // of a semaphore; 0 is 2, and 1 with phases of a single holder
+	Mix            Mix           `yaml:"mix,omitempty"`         // shares of a read-write lock's acquires; default: 80 and 20 in a churn or stream, writers only where hand-offs are counted
 	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 uses --tick. Each tick has an ensemble of its own
 	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper's versions, as container images (IMAGE or NAME=IMAGE); each has its own ensembles, unless members are upgraded
 	Homes          []string      `yaml:"homes,omitempty,flow"`  // ZooKeeper's versions, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
@@ -108,6 +110,7 @@ func (s *Scenario) check() problems {
 	s.validateVersions(bad)
 	s.validateTrials(bad)
 	between(bad, "warmup", s.Warmup, 0, time.Hour)
+	s.validateShares(bad)
 	s.validatePhases(bad)
 	s.validateProcesses(bad)
 	if p := s.audit(); p != nil && len(ps) == 0 {

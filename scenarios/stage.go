@@ -54,6 +54,8 @@ type stage struct {
 	backing      atomic.Int64            // clients that back off after errors
 	memberFaults atomic.Int64            // active faults that affect members, and recoveries after them
 
+	counting atomic.Bool // hand-offs are counted by a formula: all clients of a read-write lock write
+
 	resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
 	driven bool        // its clients run in another process

@@ -279,9 +279,17 @@ func (t *trial) header() history.Header {
 	return history.Header{
 		Trial: t.name, Repetition: c.Trial, Again: t.again, Look: t.look, Seed: t.runner.seed,
 		Cell:   c.recorded(),
-		Recipe: string(c.Subject.Recipe), Variant: string(c.Subject.Variant), Promises: promises(c.Subject.Promises),
+		Recipe: string(c.Subject.Recipe), Permits: c.permits(), Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.Caught,
 	}
+}
+
+// permits returns the permits of a semaphore; 0 for other recipes.
+func (c cell) permits() int {
+	if c.Subject.Recipe != recipes.RecipeSemaphore {
+		return 0
+	}
+	return c.Scenario.permits()
 }
 
 func (c cell) recorded() history.Cell {
@@ -301,9 +309,10 @@ func (s *Scenario) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func promises(p recipes.Promises) history.Promises {
+func promises(s recipes.Subject) history.Promises {
+	p := s.Promises
 	return history.Promises{
-		Exclusive: p.Exclusive, FIFO: p.FIFO, Delivery: string(p.Delivery), Requeues: p.Requeues, Deadline: p.Deadline, Events: p.Events,
+		Exclusive: p.Exclusive, FIFO: p.FIFO, Delivery: string(p.Delivery), Writers: p.Writers || p.FIFO && s.Recipe == recipes.RecipeRWLock, Requeues: p.Requeues, Deadline: p.Deadline, Events: p.Events,
 	}
 }
 

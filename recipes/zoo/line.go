@@ -18,7 +18,8 @@ type line struct {
 	env   recipes.Env
 	steps steps
 	c     *conn
-	began int64 // ID of the session in which the last Acquire began
+	began int64  // ID of the session in which the last Acquire began
+	mode  string // of a read-write lock: readMark or writeMark
 
 	mu    sync.Mutex
 	path  string // of its grant; "" for none
@@ -57,6 +58,14 @@ func (l *line) Acquire(ctx context.Context) (recipes.Claim, error) {
 		l.steps.abandon(tidy, l, path)
 	}
 	return claim, err
+}
+
+// AcquireWith implements recipes.OptionContender.
+func (l *line) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recipes.Claim, error) {
+	if l.mode = writeMark; o.Mode == recipes.Read {
+		l.mode = readMark
+	}
+	return l.Acquire(ctx)
 }
 
 func (l *line) stand(ctx context.Context, path string) (recipes.Claim, error) {

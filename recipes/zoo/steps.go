@@ -67,7 +67,7 @@ func guidName(_ *conn, id string) string { return id + marker }
 // createOnce creates the node, and finds it again if the reply was lost. A cancelled call still
 // waits for the reply: the node must not stay.
 func createOnce(ctx context.Context, l *line) (string, error) {
-	name := l.steps.name(l.c, client.NewID())
+	name := l.steps.name(l.c, client.NewID()+l.mode)
 	for {
 		path, err := l.create(context.WithoutCancel(ctx), name)
 		if err == nil && ctx.Err() != nil {

@@ -16,6 +16,13 @@ func contestant(name, about string, wrong steps) {
 	recipes.Register(lock(name, about, wrong))
 }
 
+// shared registers a read-write lock or a semaphore with the given wrong steps.
+func shared(r recipes.Recipe, name, about string, fifo bool, wrong steps) {
+	s := lock(name, about, wrong)
+	s.Recipe, s.Promises.FIFO = r, fifo
+	recipes.Register(s)
+}
+
 func lock(name, about string, wrong steps) recipes.Subject {
 	return recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,

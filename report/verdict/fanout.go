@@ -77,6 +77,9 @@ func (f *fan) effort(e *history.Effort, record int) {
 // byVariant compares a phase with the variant's limit; false if it allows anything.
 func (f *fan) byVariant(p *wakeUps) bool {
 	allowed := 2 * (p.calls + p.connections + p.clients)
+	if f.history.Header.Recipe == Semaphore {
+		allowed *= 2 // the first waiter is notified of every node that is created or deleted
+	}
 	switch f.history.Header.Variant {
 	case Parent:
 		allowed *= p.clients

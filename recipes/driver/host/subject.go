@@ -107,7 +107,7 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s.Variant = recipes.Variant(h.Variant)
 	s.Promises = recipes.Promises{
 		Exclusive: h.Promises.Exclusive, FIFO: h.Promises.FIFO, Delivery: recipes.Delivery(h.Promises.Delivery),
-		Requeues: h.Requeues, Events: h.Events, Writers: h.Promises.Writers || h.Promises.FIFO && s.Recipe == recipes.RecipeRWLock,
+		Requeues: h.Requeues, Events: h.Events, Writers: h.Promises.Writers,
 	}
 	s.Tries = slices.Contains(h.Ops, "limit")
 	return s, checkHello(p, h)

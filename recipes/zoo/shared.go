@@ -1,0 +1,130 @@
+package zoo
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// The end of the random ID in the names of a read-write lock's nodes.
+const (
+	readMark  = "-r"
+	writeMark = "-w"
+)
+
+func writes(name string) bool { return strings.Contains(name, writeMark+marker) }
+
+// byMode is the sound order of a read-write lock: a reader waits for the writers ahead of it, a
+// writer for all.
+func byMode(names []string, ours string) (first bool, ahead string) {
+	return byNumber(slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		return n != ours && !writes(n) && !writes(ours)
+	}), ours)
+}
+
+// The recipe's text has one sentence for readers, about writers ahead of them. A writer that is
+// written like it, from the same template, writes while readers hold.
+func init() {
+	shared(recipes.RecipeRWLock, "rwlock-writers-only", "a writer waits for writers only", true, steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			return byNumber(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != ours && !writes(n) }), ours)
+		},
+	})
+}
+
+// A reader that is let in whenever readers hold passes the writers that wait: as long as readers
+// come, none of them is granted.
+func init() {
+	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds", true, steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			first, ahead = byMode(names, ours)
+			if writes(ours) || first {
+				return first, ahead
+			}
+			for _, n := range names {
+				if alone, _ := byNumber(names, n); alone {
+					return !writes(n), n
+				}
+			}
+			return false, ahead
+		},
+		wait: awaitParent,
+	})
+}
+
+// "When you are notified, it is your turn": a reader that watches its predecessor, a waiting reader
+// that gives up, takes its deletion for the writer's release.
+func init() {
+	shared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			if first, ahead = byMode(names, ours); first {
+				return true, ""
+			}
+			_, ahead = byNumber(names, ours)
+			return false, ahead
+		},
+		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
+			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+			if err != nil || !w.found {
+				return false, err
+			}
+			err = w.fired(ctx)
+			return err == nil, err
+		},
+	})
+}
+
+// A semaphore in two steps, count and create, without a node in between that reserves the place: two
+// clients that count at the same time both take the last permit.
+func init() {
+	shared(recipes.RecipeSemaphore, "semaphore-count-then-create", "counts the permits that are held, and creates its own afterwards", false, steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			for {
+				w, err := l.c.watchChildren(ctx, l.env.Parent)
+				if err != nil {
+					return "", err
+				}
+				if len(w.names) < l.env.Permits {
+					return createOnce(ctx, l)
+				}
+				if err := w.fired(ctx); err != nil {
+					return "", err
+				}
+			}
+		},
+		order: func([]string, string) (first bool, ahead string) { return true, "" },
+	})
+}
+
+// awaitPermit is the sound wait of a semaphore: its turn comes when fewer nodes are ahead than there
+// are permits.
+func awaitPermit(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
+	w, err := l.c.watchChildren(ctx, l.env.Parent)
+	if err != nil {
+		return false, err
+	}
+	ahead := 0
+	for _, n := range w.names {
+		if number(n)-number(ours) < 0 {
+			ahead++
+		}
+	}
+	if ahead < l.env.Permits {
+		return true, nil
+	}
+	return false, w.fired(ctx)
+}
+
+// The shape of CURATOR-678 in a semaphore: a permit whose delete failed is gone for its owner, and
+// held for all others until the session ends.
+func init() {
+	shared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{
+		order: func([]string, string) (first bool, ahead string) { return false, "" },
+		wait:  awaitPermit,
+		release: func(ctx context.Context, l *line, path string) error {
+			return outcome(l.c.delete(ctx, path))
+		},
+	})
+}

@@ -1,0 +1,109 @@
+package scenarios
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// Mix are the shares of the acquires of a read-write lock for reading and for writing.
+type Mix struct {
+	Read  int `yaml:"read"`
+	Write int `yaml:"write"`
+}
+
+var defaultMix = Mix{Read: 80, Write: 20}
+
+// singleHolder are the kinds of phase in which one client holds at a time.
+var singleHolder = []string{"failover", "succession"}
+
+const (
+	defaultPermits = 2
+	maxPermits     = 1000
+)
+
+func (s *Scenario) validateShares(bad problemFunc) {
+	between(bad, "permits", s.Permits, 0, maxPermits)
+	for i, p := range s.Phases {
+		if s.Permits > 1 && slices.Contains(singleHolder, p.Kind) && slices.ContainsFunc(s.Subjects, s.counts) {
+			bad("permits", "phases.%d is a %s, in which one client holds at a time: it takes 1 permit", i, p.Kind)
+		}
+	}
+	between(bad, "mix.read", s.Mix.Read, 0, 1000)
+	between(bad, "mix.write", s.Mix.Write, 0, 1000)
+}
+
+// counts reports whether the subject is a semaphore.
+func (s *Scenario) counts(name string) bool {
+	subject, err := s.find(name)
+	return err == nil && subject.Recipe == recipes.RecipeSemaphore
+}
+
+// permits returns the permits of a semaphore in the scenario's trials.
+func (s *Scenario) permits() int {
+	switch {
+	case s.Permits > 0:
+		return s.Permits
+	case slices.ContainsFunc(s.Phases, func(p Phase) bool { return slices.Contains(singleHolder, p.Kind) }):
+		return 1
+	}
+	return defaultPermits
+}
+
+// sized returns the subject with the formulas that apply in the scenario.
+func (s *Scenario) sized(subject recipes.Subject) recipes.Subject {
+	switch {
+	case subject.FormulasOf != nil:
+		subject.Formulas = subject.FormulasOf(s.permits())
+	case subject.Recipe == recipes.RecipeRWLock && s.Mix.Read > 0:
+		subject.Formulas = recipes.Formulas{} // they are of writers
+	}
+	return subject
+}
+
+// holders returns the number of clients that may hold at the same time, but for readers.
+func (st *stage) holders() int {
+	if st.cell.Subject.Recipe == recipes.RecipeSemaphore {
+		return min(st.scenario.permits(), len(st.clients))
+	}
+	return 1
+}
+
+// mode returns how the client acquires a read-write lock next. In an episode readers and writers
+// alternate, over the clients and over the acquires of each.
+func (c *client) mode() recipes.Mode {
+	st := c.st
+	if st.cell.Subject.Recipe != recipes.RecipeRWLock {
+		return ""
+	}
+	mix := st.scenario.Mix
+	if mix == (Mix{}) {
+		switch {
+		case st.phase.Kind == episodeKind && !st.counting.Load():
+			if (int64(c.n)+c.calls.Load())%2 == 1 {
+				return recipes.Read
+			}
+			return recipes.Write
+		case st.phase.Kind != "churn" && st.phase.Kind != "stream":
+			return recipes.Write
+		}
+		mix = defaultMix
+	}
+	if slices.Contains(singleHolder, st.phase.Kind) {
+		return recipes.Write
+	}
+	if c.modes == nil {
+		c.modes = rand.New(rand.NewPCG(st.planned.Seed, uint64(c.n)<<1|1))
+	}
+	if c.modes.IntN(mix.Read+mix.Write) < mix.Read {
+		return recipes.Read
+	}
+	return recipes.Write
+}
+
+// shares reports whether others may hold beside the client's last acquire: then it has no fencing
+// token.
+func (c *client) shares(mode recipes.Mode) bool {
+	return mode == recipes.Read || c.st.cell.Subject.Recipe == recipes.RecipeSemaphore
+}
