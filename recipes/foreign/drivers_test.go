@@ -11,15 +11,18 @@ import (
 
 // TestDrivers plays every driver through the protocol, against a real server, part by part in one process.
 func TestDrivers(t *testing.T) {
-	contenders := []recipes.Recipe{recipes.RecipeLock, recipes.RecipeElection}
+	contenders := []recipes.Recipe{recipes.RecipeLock, recipes.RecipeElection, recipes.RecipeRWLock}
 	queues := []recipes.Recipe{recipes.RecipeQueue}
 	all := slices.Concat(contenders, queues)
+	every := append([]recipes.Recipe{recipes.RecipeSemaphore}, all...)
 	parts := []struct {
 		name string
 		of   []recipes.Recipe
 		play func(x *exchange, d Driver)
 	}{
-		{"it says of itself what the subject says", all, introduction},
+		{"it says of itself what the subject says", every, introduction},
+		{"readers hold together, a writer alone", []recipes.Recipe{recipes.RecipeRWLock}, sharing},
+		{"as many hold as there are permits", []recipes.Recipe{recipes.RecipeSemaphore}, sharing},
 		{"the second waits for the first, and is granted after it", contenders, contention},
 		{"an acquire is given up, and another one succeeds", contenders, givingUp},
 		{"a timed try ends in time", contenders, timedTry},
@@ -38,17 +41,38 @@ func TestDrivers(t *testing.T) {
 				}
 			}
 			path, _ := x.open(3)
-			if d.Recipe != recipes.RecipeQueue {
+			if slices.Contains(contenders, d.Recipe) {
 				x.ok("acquire", 0, nil)
 				x.send("acquire", 1, nil)
 				standing(t, path, 2)
 			}
 			x.end()
-			if d.Recipe != recipes.RecipeQueue {
+			if slices.Contains(contenders, d.Recipe) {
 				standing(t, path, 0)
 			}
 		})
 	}
+}
+
+// sharing lets two clients hold together, and a third one, a writer, after one or both have released.
+func sharing(x *exchange, d Driver) {
+	path, _ := x.open(3)
+	together := fields{"mode": "read"}
+	x.checkClaim(x.ok("acquire", 0, together), path)
+	x.checkClaim(x.ok("acquire", 1, together), path)
+	_, third := x.send("acquire", 2, nil)
+	if d.Recipe == recipes.RecipeRWLock {
+		standing(x.t, path, 3)
+		x.ok("release", 1, nil)
+		standing(x.t, path, 2)
+		x.fails("failed", "acquire", 1, fields{"mode": "both"})
+	}
+	if len(third) > 0 {
+		x.t.Fatalf("granted beside the holders: %+v", <-third)
+	}
+	x.ok("release", 0, nil)
+	x.checkClaim(x.good("acquire of the third", third), path)
+	x.ok("release", 2, nil)
 }
 
 func introduction(x *exchange, d Driver) {

@@ -124,7 +124,11 @@ func (x *exchange) open(n int) (path, resource string) {
 
 func (x *exchange) openAt(client int, connect, path, resource string) {
 	x.t.Helper()
-	x.ok("open", client, fields{"connect": connect, "session_timeout_ms": sessionTimeout.Milliseconds(), "path": path, "resource": resource})
+	open := fields{"connect": connect, "session_timeout_ms": sessionTimeout.Milliseconds(), "path": path, "resource": resource}
+	if x.said.Recipe == recipes.RecipeSemaphore {
+		open["permits"] = 2
+	}
+	x.ok("open", client, open)
 	x.opened[client] = true
 }
 
@@ -165,6 +169,9 @@ type fields map[string]any
 func (x *exchange) send(op string, client int, more fields) (id int, answer <-chan line) {
 	x.t.Helper()
 	request := map[string]any{"op": op, "client": client}
+	if x.said.Recipe == recipes.RecipeRWLock && op == "acquire" {
+		request["mode"] = "write"
+	}
 	for k, v := range more {
 		request[k] = v
 	}

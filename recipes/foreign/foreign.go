@@ -119,6 +119,14 @@ func Drivers() []Driver {
 			About: "Curator's LeaderSelector with autoRequeue: a former leader becomes a candidate again by itself. One leader, fifo",
 		}, "CuratorSelector", curator},
 		{recipes.Subject{
+			Name: "rwlock/curator", Recipe: recipes.RecipeRWLock, Variant: recipes.Predecessor, Promises: oneHolder,
+			About: "Curator's InterProcessReadWriteLock. Readers together, a writer alone, fifo",
+		}, "CuratorRWLock", curator},
+		{recipes.Subject{
+			Name: "semaphore/curator", Recipe: recipes.RecipeSemaphore, Promises: oneHolder,
+			About: "Curator's InterProcessSemaphoreV2: a lock and a node for each lease. As many holders as permits, fifo",
+		}, "CuratorSemaphore", curator},
+		{recipes.Subject{
 			Name: "queue/curator-simple", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
 			Promises: recipes.Promises{FIFO: true, Delivery: recipes.AtMostOnce, Events: true},
 			About:    "Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and finds nothing. At most once, fifo",
@@ -131,6 +139,14 @@ func Drivers() []Driver {
 			Name: "election/kazoo", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
 			About: "kazoo's Election: run() leads until it is stopped. One leader, fifo",
 		}, "kazoo_election.py", kazoo},
+		{recipes.Subject{
+			Name: "rwlock/kazoo", Recipe: recipes.RecipeRWLock, Variant: recipes.Predecessor, Promises: oneHolder,
+			About: "kazoo's ReadLock and WriteLock, a new one for each acquire. Readers together, a writer alone, fifo",
+		}, "kazoo_rwlock.py", kazoo},
+		{recipes.Subject{
+			Name: "semaphore/kazoo", Recipe: recipes.RecipeSemaphore, Promises: recipes.Promises{Exclusive: true, Events: true},
+			About: "kazoo's Semaphore, a new one for each acquire. As many holders as permits",
+		}, "kazoo_semaphore.py", kazoo},
 		{recipes.Subject{
 			Name: "queue/kazoo", Recipe: recipes.RecipeQueue, Variant: recipes.Polling,
 			Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true},

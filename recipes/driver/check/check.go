@@ -91,6 +91,7 @@ type checker struct {
 
 	path    string // of the step
 	numbers int    // of clients so far
+	permits int    // of the step's semaphore; 0 is 1
 	open    []*host.Client
 	said    []string
 	ended   atomic.Bool // in this step a grant has ended by itself
@@ -98,7 +99,7 @@ type checker struct {
 
 type step struct {
 	name, rule string
-	recipe     string // "queue", "grant" for locks and elections, "" for all
+	recipe     string // the only one, "grant" for all but queues, "" for all
 	op         string // operation that must be offered, or "events"; "" for none
 	run        func(*checker)
 }
@@ -111,7 +112,8 @@ type failed struct{ error }
 
 // concerns reports whether the step applies to the driver's recipe.
 func (k *checker) concerns(s step) bool {
-	return s.recipe == "" || (s.recipe == "queue") == (k.p.Hello.Recipe == string(recipes.RecipeQueue))
+	is := recipes.Recipe(k.p.Hello.Recipe)
+	return s.recipe == "" || s.recipe == string(is) || s.recipe == "grant" && is != recipes.RecipeQueue
 }
 
 func (k *checker) step(s step) (done Step) {
@@ -124,6 +126,7 @@ func (k *checker) step(s step) (done Step) {
 		done.Result = NotOffered
 		return done
 	}
+	k.permits = 0
 	k.path, k.open, k.said = k.Root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
 	k.ended.Store(false)
 	late := len(k.p.Late())

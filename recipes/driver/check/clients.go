@@ -15,7 +15,7 @@ func (k *checker) client() (*host.Client, chan recipes.Event) {
 	k.must(k.Ground.Make(k.ctx, k.path+"-resource"))
 	events := make(chan recipes.Event, 100)
 	env := k.Ground.Env(k.numbers, k.path)
-	env.Parent, env.Resource, env.Timeout, env.Client = k.path, k.path+"-resource", timeout, k.numbers
+	env.Parent, env.Resource, env.Timeout, env.Client, env.Permits = k.path, k.path+"-resource", timeout, k.numbers, k.permits
 	env.Events = func(e recipes.Event) {
 		if e.Kind == recipes.EventEnded {
 			k.ended.Store(true)
@@ -59,11 +59,14 @@ func (k *checker) within(d time.Duration) (context.Context, context.CancelFunc) 
 const grantLimit = 10 * time.Second
 
 // acquire acquires without competition.
-func (k *checker) acquire(c *host.Client) recipes.Claim {
+func (k *checker) acquire(c *host.Client) recipes.Claim { return k.acquireAs(c, "") }
+
+// acquireAs acquires in a mode of a read-write lock.
+func (k *checker) acquireAs(c *host.Client, mode recipes.Mode) recipes.Claim {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
-	claim, err := c.Acquire(ctx)
-	k.be(err == nil, "no client holds, and acquire, with %v, was not granted: %v", grantLimit, err)
+	claim, err := c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
+	k.be(err == nil, "nothing is in the way of an acquire, and within %v it was not granted: %v", grantLimit, err)
 	return claim
 }
 
@@ -108,8 +111,12 @@ func (k *checker) begin(f func(context.Context, *attempt)) *attempt {
 	return a
 }
 
-func (k *checker) beginAcquire(c *host.Client) *attempt {
-	return k.begin(func(ctx context.Context, a *attempt) { a.claim, a.err = c.Acquire(ctx) })
+func (k *checker) beginAcquire(c *host.Client) *attempt { return k.beginAcquireAs(c, "") }
+
+func (k *checker) beginAcquireAs(c *host.Client, mode recipes.Mode) *attempt {
+	return k.begin(func(ctx context.Context, a *attempt) {
+		a.claim, a.err = c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
+	})
 }
 
 func (k *checker) beginTake(c *host.Client) *attempt {

@@ -24,6 +24,8 @@ var steps = []step{
 	{"unknown op", "an op that is not there answers unsupported", "", "", checkUnknownOp},
 	{"acquire", "acquire returns when the client holds the lock, with the correct node, token and session", "grant", "", checkAcquire},
 	{"contention", "one client's waiting blocks neither another's operations nor clock", "grant", "", checkContention},
+	{"modes", "readers hold together, a writer alone; another mode answers failed", "rwlock", "", checkModes},
+	{"permits", "as many clients hold at the same time as there are permits", "semaphore", "", checkPermits},
 	{"holds", "holds reports the current result of the recipe's own isOwner", "grant", "holds", checkHolds},
 	{"write", "write writes the value to the resource with a plain setData", "", "write", checkWrite},
 	{"cancel", "cancel aborts the pending operation, which then answers; its node is deleted", "grant", "cancel", checkCancel},
@@ -161,9 +163,55 @@ func checkContention(k *checker) {
 	c, _ := k.client()
 	k.be(c != nil, "")
 	k.release(a)
-	k.be(waiting.returns(grantLimit), "the holder has released, and the client that waits was not granted within %v", grantLimit)
-	k.be(waiting.err == nil, "the client that waited was not granted: %v", waiting.err)
+	k.granted(waiting, "the holder has released, and the client that waits")
 	k.release(b)
+}
+
+func checkModes(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	w, _ := k.client()
+	k.acquireAs(a, recipes.Read)
+	k.acquireAs(b, recipes.Read)
+	waiting := k.beginAcquireAs(w, recipes.Write)
+	defer waiting.giveUp()
+	k.waits(waiting, "a writer's acquire, while two readers hold,")
+	k.release(a)
+	k.waits(waiting, "a writer's acquire, while a reader holds,")
+	k.release(b)
+	k.granted(waiting, "the readers have released, and the writer that waits")
+	reading := k.beginAcquireAs(a, recipes.Read)
+	defer reading.giveUp()
+	k.waits(reading, "a reader's acquire, while a writer holds,")
+	k.release(w)
+	k.granted(reading, "the writer has released, and the reader that waits")
+	k.release(a)
+	r := lines.Request{Op: "acquire", Client: new(a.Number()), Mode: "both"}
+	reply, err := k.p.Await(k.p.Send(r, nil), 10*time.Second)
+	k.must(err)
+	k.be(reply.Error != nil && reply.Error.Kind == lines.Failed, "acquire with the mode both was answered %s: it has to be answered with an error of kind failed", answered(reply))
+}
+
+func checkPermits(k *checker) {
+	k.permits = 2
+	a, _ := k.client()
+	b, _ := k.client()
+	c, _ := k.client()
+	k.acquire(a)
+	k.acquire(b)
+	waiting := k.beginAcquire(c)
+	defer waiting.giveUp()
+	k.waits(waiting, "a third client's acquire of two permits")
+	k.release(b)
+	k.granted(waiting, "a permit was returned, and the client that waits")
+	k.release(a)
+	k.release(c)
+}
+
+// granted ends the step unless the attempt is granted; what names the client.
+func (k *checker) granted(a *attempt, what string) {
+	k.be(a.returns(grantLimit), "%s was not granted within %v", what, grantLimit)
+	k.be(a.err == nil, "%s was not granted: %v", what, a.err)
 }
 
 func checkHolds(k *checker) {

@@ -89,7 +89,7 @@ class Client:
     def write(self, value):
         self.zk.set(self.resource, value.encode())
 
-    def prepare(self, op):
+    def prepare(self, request):
         """Make what a cancel of the operation needs, before the operation begins."""
 
     def cancel(self):
@@ -152,7 +152,7 @@ class Seat:
             self.driver.write({"event": event, "client": self.number, "at": time.monotonic_ns()})
 
     def start(self, request):
-        self.client.prepare(request["op"])
+        self.client.prepare(request)
         self.under = Operation(self.driver, request)
         self.tasks.put(lambda operation=self.under: self.run(operation))
 

@@ -31,8 +31,8 @@ class Term:
 class Election(driver.Client):
     term = None
 
-    def prepare(self, op):
-        if op == "acquire":
+    def prepare(self, request):
+        if request["op"] == "acquire":
             self.term = Term(self.zk.Election(self.path))
 
     def acquire(self, limit):

@@ -7,8 +7,8 @@ import driver
 class Lock(driver.Client):
     lock = None
 
-    def prepare(self, op):
-        if op == "acquire":
+    def prepare(self, request):
+        if request["op"] == "acquire":
             self.lock = self.zk.Lock(self.path)
 
     def acquire(self, limit):
@@ -35,8 +35,10 @@ class Lock(driver.Client):
             self.lock.cancel()
 
 
-driver.run({
-    "recipe": "lock", "about": f"kazoo {__version__} Lock", "variant": "predecessor",
-    "promises": {"exclusive": True, "fifo": True},
-    "ops": ["acquire", "release", "limit", "write", "cancel", "holds", "auth"],
-}, Lock)
+
+if __name__ == "__main__":
+    driver.run({
+        "recipe": "lock", "about": f"kazoo {__version__} Lock", "variant": "predecessor",
+        "promises": {"exclusive": True, "fifo": True},
+        "ops": ["acquire", "release", "limit", "write", "cancel", "holds", "auth"],
+    }, Lock)

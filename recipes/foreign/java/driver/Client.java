@@ -3,6 +3,10 @@
  * library throws. All but cancel, holds and close run on the client's own thread.
  */
 abstract class Client {
+    /** Sets how the next acquire of a read-write lock holds: read or write. */
+    void mode(String mode) throws Exception {
+    }
+
     /** Returns when the lock is held or the election won; limitMs is null where there is no limit. */
     Done acquire(Long limitMs) throws Exception {
         throw new UnsupportedOperationException();

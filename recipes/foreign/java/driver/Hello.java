@@ -13,7 +13,10 @@ final class Hello {
     Hello(String recipe, String library, String name, String variant, String... ops) {
         this.ops = Arrays.asList(ops);
         String about = library + " " + System.getProperty("library.version", "") + " " + name;
-        answer.put("protocol", 1).put("recipe", recipe).put("about", about).put("variant", variant);
+        answer.put("protocol", 1).put("recipe", recipe).put("about", about);
+        if (variant != null) {
+            answer.put("variant", variant);
+        }
         answer.put("events", true).put("max_clients", MAX_CLIENTS);
         this.ops.forEach(answer.putArray("ops")::add);
         answer.withArray("ops").add("auth");

@@ -17,6 +17,7 @@ final class Seat {
     final String connect;
     final int timeoutMs;
     final String path;
+    final int permits; // of a semaphore
     private final String resource;
     private final JsonNode auth;
     private final JsonNode acl;
@@ -41,6 +42,7 @@ final class Seat {
         connect = open.path("connect").asText();
         timeoutMs = open.path("session_timeout_ms").asInt();
         path = open.path("path").asText();
+        permits = open.path("permits").asInt();
         resource = open.path("resource").asText();
         auth = open.path("auth");
         acl = open.path("acl");
@@ -91,6 +93,7 @@ final class Seat {
     private void call(String op, JsonNode request, ObjectNode answer, Operation o) throws Exception {
         switch (op) {
             case "acquire":
+                client.mode(request.path("mode").asText());
                 Client.Done done = client.acquire(request.has("limit_ms") ? request.get("limit_ms").asLong() : null);
                 o.at = done.at;
                 addSession(answer);
