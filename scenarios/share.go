@@ -9,8 +9,8 @@ import (
 
 // Mix are the shares of the acquires of a read-write lock for reading and for writing.
 type Mix struct {
-	Read  int `yaml:"read"`
-	Write int `yaml:"write"`
+	Read  int `yaml:"read"`  // of Read + Write acquires
+	Write int `yaml:"write"` // of Read + Write acquires
 }
 
 var defaultMix = Mix{Read: 80, Write: 20}

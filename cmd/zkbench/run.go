@@ -439,7 +439,7 @@ func (f *scenarioFlags) repeated() ([]string, error) {
 	case len(f.ab) != 2 || f.ab[0] == f.ab[1]:
 		return nil, fmt.Errorf("--ab %s: want two different subjects, like lock/predecessor,lock/parent", strings.Join(f.ab, ","))
 	case kindOf(f.ab[0]) != kindOf(f.ab[1]):
-		return nil, fmt.Errorf("--ab %s: want two subjects of one kind (lock, election or queue)", strings.Join(f.ab, ","))
+		return nil, fmt.Errorf("--ab %s: want two subjects of one kind of recipe", strings.Join(f.ab, ","))
 	case trials == 1:
 		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each cannot show a difference; remove --trials, or use 10 or more")
 	case trials == 0:
