@@ -91,11 +91,8 @@ func (f *fit) record(n history.Numbered) {
 	if f.untimed {
 		return
 	}
-	if s.LateMax > s.Limits.Late {
-		passed("a timer of the harness fired %v late, more than %v", s.LateMax.Round(time.Millisecond), s.Limits.Late.Round(time.Millisecond))
-	}
-	if share := float64(s.LateTicks) / float64(max(s.Ticks, 1)); share > s.Limits.LateShare {
-		passed("%s of the harness's timers fired more than 10ms late, more than %s", percent(share), percent(s.Limits.LateShare))
+	for _, why := range lateness(s) {
+		passed("%s", why)
 	}
 	if s.MaxBacklog > s.Limits.Backlog {
 		passed("%d records waited to be written, more than %d", s.MaxBacklog, s.Limits.Backlog)
@@ -106,6 +103,18 @@ func (f *fit) record(n history.Numbered) {
 	if s.MachineCPU != nil && *s.MachineCPU > s.Limits.MachineCPU {
 		passed("the machine used %s of all processors, more than %s", percent(*s.MachineCPU), percent(s.Limits.MachineCPU))
 	}
+}
+
+// lateness returns how late the harness's own timers were, if more than its limits allow: then the
+// machine was too busy to say that something took too long.
+func lateness(s *history.Self) (why []string) {
+	if s.LateMax > s.Limits.Late {
+		why = append(why, fmt.Sprintf("a timer of the harness fired %v late, more than %v", s.LateMax.Round(time.Millisecond), s.Limits.Late.Round(time.Millisecond)))
+	}
+	if share := float64(s.LateTicks) / float64(max(s.Ticks, 1)); share > s.Limits.LateShare {
+		why = append(why, fmt.Sprintf("%s of the harness's timers fired more than 10ms late, more than %s", percent(share), percent(s.Limits.LateShare)))
+	}
+	return why
 }
 
 // percent formats a share with at most one decimal.

@@ -59,6 +59,8 @@ type progress struct {
 	ends     []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
 	readers  *modeWaits      // of a read-write lock
 	broken   evidence
+	slow     evidence // waits that are longer than the limit, by the clock alone
+	late     []string // why the clock proves nothing: the machine was too busy
 	endless  evidence // operations that did not return in time
 }
 
@@ -114,7 +116,7 @@ func newProgress(in *inputs) checker {
 				return p.endless.fail("operations")
 			}
 			if p.acquires == 0 && queue.operations > 0 {
-				return queue.finish(end)
+				return queue.finish(end, p.late)
 			}
 			return p.finish(end)
 		},
@@ -141,6 +143,8 @@ func (p *progress) record(n history.Numbered) {
 		}
 	case *history.Session:
 		p.session(r, n.N)
+	case *history.Self:
+		p.late = lateness(r)
 	}
 }
 
@@ -246,7 +250,7 @@ func (p *progress) meet(i *idle, w wait) {
 	if p.permits > 1 {
 		what = "a permit"
 	}
-	p.broken.add([]int{i.after, w.record, i.before},
+	p.slow.add([]int{i.after, w.record, i.before},
 		what+" was free from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
@@ -330,16 +334,29 @@ func (p *progress) finish(end ending) Verdict {
 		p.stuck.judge(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {
-		p.broken.add([]int{w.record}, "client %d waited to read from %v to %v (record %d), and from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
+		p.slow.add([]int{w.record}, "client %d waited to read from %v to %v (record %d), and from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
 			w.client, w.from, w.to, w.record, free.from, free.to, p.limit)
 	}
-	switch {
-	case p.broken.count > 0:
-		return p.broken.fail("times without progress")
-	case p.limit == 0:
+	if v, found := passedOver(&p.broken, &p.slow, p.late, "times without progress"); found {
+		return v
+	}
+	if p.limit == 0 {
 		return unknown("the session timeout is not in the history: the wait limit is unknown")
 	}
 	return p.phases.verdict("granted", p.limit, p.stuck.judged)
+}
+
+// passedOver returns the verdict on clients that were passed over, if any were. What only the clock
+// shows is unknown if the harness's own timers were late.
+func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, found bool) {
+	switch {
+	case broken.count > 0:
+		broken.merge(slow)
+		return broken.fail(what), true
+	case slow.count > 0 && len(late) > 0:
+		return unknown(append(late, slow.reasons...)...), true
+	}
+	return slow.fail(what), slow.count > 0
 }
 
 // stuck is the structural half of progress: the evidence of a snapshot of the line.

@@ -32,6 +32,7 @@ type deliveries struct {
 	items      *items
 	phases     *phases
 	broken     evidence
+	slow       evidence // findings by the clock alone
 }
 
 // lateItem is an item that had been put when a phase was over, and for which a consumer waited.
@@ -102,7 +103,7 @@ func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 		return // unknown since when the item existed
 	}
 	if free, long := d.free(max(from, i.putAt), s.Return); long {
-		d.broken.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+		d.slow.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
 			s.Item, i.put, free.from, free.to, free.to-free.from, d.limit, s.Client, record)
 	}
 }
@@ -149,7 +150,7 @@ func (d *deliveries) stood(l lateItem) bool {
 func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
-		d.broken.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, and nothing was taken from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
+		d.slow.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, and nothing was taken from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
 			l.id, l.put, free.from, free.to, free.to-free.from, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)
@@ -158,7 +159,7 @@ func (d *deliveries) outlasted(l lateItem) {
 	}
 }
 
-func (d *deliveries) finish(end ending) Verdict {
+func (d *deliveries) finish(end ending, late []string) Verdict {
 	if end.cut {
 		d.late = nil // the taken items are unknown
 	}
@@ -167,8 +168,8 @@ func (d *deliveries) finish(end ending) Verdict {
 			d.outlasted(l)
 		}
 	}
-	if d.broken.count > 0 {
-		return d.broken.fail("periods in which no client takes an item")
+	if v, found := passedOver(&d.broken, &d.slow, late, "periods in which no client takes an item"); found {
+		return v
 	}
 	for _, ph := range d.phases.all {
 		ph.held = !ph.put // there was nothing to take
@@ -190,7 +191,7 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 			"%s in the queue from %v to %v without a fault, the first %s; %s waited, and their connections were idle (record %d)",
 			units.Plural(len(items), "item"), l.Asked, l.At, items[0].Path, units.Plural(len(l.Waiters), "consumer"), record)
 	case d.limit > 0 && l.At-since > d.limit:
-		d.broken.add([]int{record},
+		d.slow.add([]int{record},
 			"%s in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %s waited (record %d)",
 			units.Plural(len(items), "item"), l.At, items[0].Path, l.At-since, d.limit, units.Plural(len(l.Waiters), "consumer"), record)
 	}

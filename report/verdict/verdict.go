@@ -111,6 +111,18 @@ func (e *evidence) add(records []int, format string, args ...any) {
 	}
 }
 
+// merge adds the reasons of other evidence, as far as there is room.
+func (e *evidence) merge(other *evidence) {
+	for i, r := range other.reasons {
+		var records []int
+		if i == 0 {
+			records = other.records
+		}
+		e.add(records, "%s", r)
+	}
+	e.count += other.count - len(other.reasons)
+}
+
 // fail converts the evidence to a failed verdict; what names one count, "overlap".
 func (e *evidence) fail(what string) Verdict {
 	reasons := e.reasons

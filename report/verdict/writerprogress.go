@@ -24,8 +24,14 @@ func init() {
 func newWriterProgress(in *inputs) checker {
 	limit, faults := MaxDetection(in.history), FaultWindows(in.history, MaxDetection(in.history))
 	w := &modeWaits{mode: writing}
+	var late []string
 	return checker{
-		record: w.record,
+		record: func(n history.Numbered) {
+			w.record(n)
+			if s, ok := n.Record.(*history.Self); ok {
+				late = lateness(s)
+			}
+		},
 		belief: func(b Belief) {
 			if b.Weight > 1 {
 				w.busy.add(span{b.Start, b.End})
@@ -37,9 +43,10 @@ func newWriterProgress(in *inputs) checker {
 				starved.add([]int{wait.record}, "client %d waited to write from %v to %v (record %d), and from %v to %v, without a fault, no writer held: more than the limit of %v",
 					wait.client, wait.from, wait.to, wait.record, free.from, free.to, limit)
 			}
+			if v, found := passedOver(&evidence{}, &starved, late, "waits"); found {
+				return v
+			}
 			switch {
-			case starved.count > 0:
-				return starved.fail("waits")
 			case limit == 0:
 				return unknown("the session timeout is not in the history: the wait limit is unknown")
 			case w.calls == 0:
