@@ -258,16 +258,38 @@ func (p *episodeRun) everybody() (stuck bool) {
 	}
 	defer turns.Wait()
 	defer cancel()
-	for range p.st.clients {
+	patient := false
+	for n := 0; n < len(p.st.clients); {
+		limit := p.turnLimit()
+		if patient {
+			limit = lostLimit
+		}
 		select {
 		case <-finished:
-		case <-time.After(p.turnLimit()):
-			return true
+			n++
+		case <-time.After(limit):
+			if patient || !p.lostInside() {
+				return true
+			}
+			patient = true
 		case <-ctx.Done():
 			return true
 		}
 	}
 	return false
+}
+
+// lostLimit is the additional time for clients of drivers that are silent after a loss: long enough
+// for the driver's host to tell a stuck one from one whose retry policy sleeps.
+const lostLimit = 10 * time.Second
+
+// lostInside reports whether a client in another process has lost its session during an operation
+// that has not returned.
+func (p *episodeRun) lostInside() bool {
+	return p.st.driven && slices.ContainsFunc(p.st.clients, func(c *client) bool {
+		e := c.learned.Load()
+		return c.under.Load() != nil && e != nil && e.Kind == recipes.EventLost
+	})
 }
 
 func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {

@@ -584,8 +584,8 @@ type Sample struct {
 	Err     string `json:"err,omitempty"`
 	// Limit is the caller's time limit for an acquire; 0 if none.
 	Limit time.Duration `json:"limit,omitempty"`
-	// Stuck: the operation had not returned a session timeout after the client was notified of the
-	// loss of its session, the client had sent no request since, and zkbench closed it.
+	// Stuck: the operation had not returned long after the client was notified of the loss of its
+	// session, the client had sent no request since, and zkbench closed it.
 	Stuck bool   `json:"stuck,omitempty"`
 	Mode  string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
 }

@@ -154,8 +154,8 @@ func (p *progress) returned(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
-		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s of %v (record %d), sent no request afterwards, and the %s did not return for another session timeout: nothing would have woken it",
-			s.Client, s.Op, s.Call, record, s.Op)
+		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s of %v (record %d), sent no request afterwards, and had not returned when zkbench closed it at %v: nothing would have woken it",
+			s.Client, s.Op, s.Call, record, s.Return)
 	case s.Limit > 0 && took > s.Limit+late:
 		p.endless.add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
 	}

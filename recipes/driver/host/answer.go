@@ -74,8 +74,13 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 					continue
 				}
 			}
-			why := fmt.Errorf("%s: the session was lost, and the operation has not returned for another session timeout: %w", k.Op, recipes.ErrSessionEnded)
-			if c.silentSinceLoss() {
+			waited, silent := c.silentSinceLoss()
+			if silent && waited < c.silence {
+				late = time.After(c.silence - waited)
+				continue
+			}
+			why := fmt.Errorf("%s: the session was lost, and the operation has not returned for %v: %w", k.Op, waited.Round(time.Millisecond), recipes.ErrSessionEnded)
+			if silent {
 				why = fmt.Errorf("%w: %w", recipes.ErrStuck, why)
 			}
 			return c.leave(k, why)
@@ -85,15 +90,22 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 	}
 }
 
-// silentSinceLoss reports whether the client has sent no request since it was notified that its
-// session was lost.
-func (c *Client) silentSinceLoss() bool {
-	if c.env.Requests == nil {
-		return false
-	}
+// silenceLimit is the time after the loss of its session for which a client may send no request
+// before it counts as stuck: retry policies sleep for seconds (Curator's usual one for up to 7).
+const silenceLimit = 8 * time.Second
+
+// silentSinceLoss returns the time since the client was notified that its session was lost, or since
+// the end of an outage after that, and whether it has sent no request since the loss.
+func (c *Client) silentSinceLoss() (waited time.Duration, silent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.env.Requests() == c.requestsAtLoss
+	since := c.lostAt
+	if c.env.Served != nil {
+		if served := c.env.Served(); served.After(since) {
+			since = served
+		}
+	}
+	return time.Since(since), c.env.Requests != nil && c.env.Requests() == c.requestsAtLoss
 }
 
 // giveUp ends an operation that is no longer needed.

@@ -35,12 +35,14 @@ type Client struct {
 	lost    chan struct{} // closed when its session is lost during an operation
 	times   recipes.Times
 
-	requestsAtLoss int64 // see Env.Requests; at the last loss
+	silence        time.Duration // silenceLimit
+	lostAt         time.Time     // when the last loss was reported
+	requestsAtLoss int64         // see Env.Requests; at the last loss
 }
 
 // Open opens a client in the process.
 func (p *Process) Open(ctx context.Context, env recipes.Env) (*Client, error) {
-	c := &Client{p: p, env: env, lost: make(chan struct{})}
+	c := &Client{p: p, env: env, lost: make(chan struct{}), silence: silenceLimit}
 	return c, c.openNow()
 }
 
@@ -141,7 +143,7 @@ func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	c.mu.Lock()
 	e.Token, e.Session = c.token, c.session
 	if e.Kind == recipes.EventLost {
-		c.token, c.session = 0, 0
+		c.token, c.session, c.lostAt = 0, 0, time.Now()
 		if c.env.Requests != nil {
 			c.requestsAtLoss = c.env.Requests()
 		}

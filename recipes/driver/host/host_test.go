@@ -248,6 +248,7 @@ func TestLost_duringAnOutageTheTimeoutBeginsAtItsEnd(t *testing.T) {
 	_, client := start(t, "lost while it waits")
 	before := time.Now()
 	over := before.Add(3 * testTimeout)
+	client.silence = testTimeout
 	client.env.Requests = func() int64 { return 0 }
 	client.env.Served = func() time.Time {
 		if now := time.Now(); now.Before(over) {
@@ -258,6 +259,25 @@ func TestLost_duringAnOutageTheTimeoutBeginsAtItsEnd(t *testing.T) {
 	_, err := client.Acquire(t.Context())
 	if took := time.Since(before); !errors.Is(err, recipes.ErrStuck) || took < 4*testTimeout {
 		t.Errorf("after %v: %v; want ErrStuck, one timeout after the outage", took, err)
+	}
+}
+
+// A client whose retry policy sleeps for longer than a session timeout is not stuck.
+func TestLost_whoSendsARequestLaterIsNotStuck(t *testing.T) {
+	for requests, stuck := range map[int64]bool{0: true, 1: false} {
+		_, client := start(t, "lost while it waits")
+		before := time.Now()
+		client.silence = 3 * testTimeout
+		client.env.Requests = func() int64 {
+			if time.Since(before) > 2*testTimeout {
+				return requests
+			}
+			return 0
+		}
+		_, err := client.Acquire(t.Context())
+		if took := time.Since(before); errors.Is(err, recipes.ErrStuck) != stuck || !errors.Is(err, recipes.ErrSessionEnded) || took < 3*testTimeout {
+			t.Errorf("%d requests, after %v: %v", requests, took, err)
+		}
 	}
 }
 
