@@ -224,7 +224,10 @@ func (x *stepInjection) tryFor() time.Duration {
 // time.
 func runOut(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.n)
-	if a == nil || a.ended() && !errors.Is(a.err, recipes.ErrNotAcquired) {
+	switch {
+	case a != nil && a.ended() && a.err == nil:
+		return fmt.Errorf("%w: the client was granted before that step", errInapplicable)
+	case a == nil || a.ended() && !errors.Is(a.err, recipes.ErrNotAcquired):
 		return errors.New("no timed try was pending")
 	}
 	limit := x.tryFor()

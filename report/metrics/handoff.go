@@ -101,6 +101,8 @@ type holders struct {
 	last verdict.Belief
 	some bool   // last is set
 	away []away // times in which the last one was in doubt
+
+	recent []verdict.Belief // of a lock that several may hold
 }
 
 // away is a time in which a holder was in doubt, and then continued to hold.
@@ -113,6 +115,10 @@ func (f *Fold) Belief(b verdict.Belief) {
 			take(&b)
 		}
 	}
+	if verdict.Capacity(f.history.Header) > 1 {
+		f.shared(b)
+		return
+	}
 	last, some := f.holders.last, f.holders.some
 	if some && b.Client == last.Client && b.Token == last.Token {
 		f.holders.away = append(f.holders.away, away{last.End, b.Start})
@@ -124,7 +130,12 @@ func (f *Fold) Belief(b verdict.Belief) {
 	if !some || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}
-	h, passed := f.passed(&last, &b)
+	f.follows(&last, &b, doubts)
+}
+
+// follows collects the hand-off from one belief to the next.
+func (f *Fold) follows(last, b *verdict.Belief, doubts []away) {
+	h, passed := f.passed(last, b)
 	granted, free := b.Start-b.Late, last.End+last.Early
 	h.Nobody = max(0, granted-free)
 	for _, a := range doubts {
@@ -133,11 +144,39 @@ func (f *Fold) Belief(b verdict.Belief) {
 	for i := range f.collectors {
 		c := &f.collectors[i]
 		if c.changed != nil {
-			c.changed(&last, &b)
+			c.changed(last, b)
 		}
 		if c.handoff != nil && passed {
-			c.handoff(h, &last, &b)
+			c.handoff(h, last, b)
 		}
+	}
+}
+
+// recentBeliefs is the number of beliefs among which the one before a grant is looked for, of a lock
+// that several may hold.
+const recentBeliefs = 256
+
+// shared adds the next belief of a read-write lock or a semaphore. It follows the last one that had
+// to end first: for a reader, a writer's.
+func (f *Fold) shared(b verdict.Belief) {
+	var last *verdict.Belief
+	for i := range f.holders.recent {
+		r := &f.holders.recent[i]
+		if b.Restored && r.Client == b.Client && r.Token == b.Token {
+			r.End, r.Early, r.Ended = b.End, b.Early, b.Ended // the same grant continues
+			return
+		}
+		blocks := f.history.Header.Recipe == verdict.Semaphore || r.Weight+b.Weight > verdict.Capacity(f.history.Header)
+		if blocks && r.End <= b.Start && (last == nil || r.End > last.End) {
+			last = r
+		}
+	}
+	if last != nil && b.Phase == last.Phase && b.Round == last.Round {
+		f.follows(new(*last), &b, nil)
+	}
+	f.holders.recent = append(f.holders.recent, b)
+	if len(f.holders.recent) > 2*recentBeliefs {
+		f.holders.recent = append(f.holders.recent[:0], f.holders.recent[recentBeliefs:]...)
 	}
 }
 
