@@ -36,6 +36,7 @@ type Trace struct {
 type Hold struct {
 	Client     int
 	Start, End time.Duration
+	Reads      bool // of a read-write lock: for reading
 }
 
 // traceLimit is the largest number of holds, of hand-offs and of steps that are kept for one
@@ -72,7 +73,7 @@ func (t *tracer) belief(b verdict.Belief) {
 		t.droppedHolds++
 		return
 	}
-	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End})
+	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == verdict.RWLock && b.Weight == 1})
 }
 
 func (t *tracer) overlap(o verdict.Overlap) {

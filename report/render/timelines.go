@@ -16,7 +16,7 @@ type timeline struct {
 	Says     string     `json:"says"`
 	From     int64      `json:"from"`
 	To       int64      `json:"to"`
-	Held     [][3]int64 `json:"held"`     // client, from, to
+	Held     [][4]int64 `json:"held"`     // client, from, to, 1 for reading
 	Overlaps [][5]int64 `json:"overlaps"` // client, client, from, to, 1 for exposure
 	Windows  []window   `json:"windows"`
 	Stands   []stand    `json:"stands"`
@@ -59,18 +59,21 @@ func (p *page) timelines() error {
 	return nil
 }
 
+func flag(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
+}
+
 func encodeTimeline(t view.Timeline) timeline {
 	us := time.Duration.Microseconds
-	out := timeline{Title: t.Title, Says: t.Says, From: us(t.From), To: us(t.To), Held: [][3]int64{}, Overlaps: [][5]int64{}, Windows: []window{}, Stands: []stand{}, Gaps: [][2]int64{}}
+	out := timeline{Title: t.Title, Says: t.Says, From: us(t.From), To: us(t.To), Held: [][4]int64{}, Overlaps: [][5]int64{}, Windows: []window{}, Stands: []stand{}, Gaps: [][2]int64{}}
 	for _, b := range t.Held {
-		out.Held = append(out.Held, [3]int64{int64(b.Client), us(b.Start), us(b.End)})
+		out.Held = append(out.Held, [4]int64{int64(b.Client), us(b.Start), us(b.End), flag(b.Reads)})
 	}
 	for _, o := range t.Overlaps {
-		var exposure int64
-		if o.Exposure {
-			exposure = 1
-		}
-		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Older), int64(o.Newer), us(o.Start), us(o.End), exposure})
+		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Older), int64(o.Newer), us(o.Start), us(o.End), flag(o.Exposure)})
 	}
 	for _, w := range t.Faults {
 		out.Windows = append(out.Windows, window{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proof != ""})

@@ -40,6 +40,11 @@ func marksOf(lines []Timeline) []Mark {
 	if slices.ContainsFunc(lines, func(t Timeline) bool { return len(t.Rounds) > 0 }) {
 		marks = append(marks, Mark{"stands", "waits in line"}, Mark{"left", "has to leave"})
 	}
+	if slices.ContainsFunc(lines, func(t Timeline) bool {
+		return slices.ContainsFunc(t.Held, func(h report.Hold) bool { return h.Reads })
+	}) {
+		marks = append(marks, Mark{"stands", "holds for reading"})
+	}
 	return marks
 }
 

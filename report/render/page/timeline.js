@@ -97,8 +97,10 @@
     }
     ctx.fillStyle = color("stands");
     for (const s of trial.stands) bar(s.from, s.to, rowY(s.client) + rowHeight / 2 - 1.5, 3, 1);
-    ctx.fillStyle = color("held");
-    for (const [client, from, to] of trial.held) bar(from, to, rowY(client) + 1, rowHeight - 2, 1);
+    for (const [client, from, to, reads] of trial.held) {
+      ctx.fillStyle = color(reads ? "stands" : "held");
+      bar(from, to, rowY(client) + 1, rowHeight - 2, 1);
+    }
     for (const [a, b, from, to, exposure] of trial.overlaps) {
       ctx.fillStyle = color(exposure ? "warned" : "alarm");
       for (const c of [a, b]) if (rows.has(c)) bar(from, to, rowY(c) + 1, rowHeight - 2, 3);
@@ -128,9 +130,9 @@
     for (const [a, b, from, to, exposure] of trial.overlaps) {
       if (hit(from, to)) words.push("clients " + a + " and " + b + " held at the same time for " + time(to - from) + " at " + moment(from) + (exposure ? " (exposure)" : ""));
     }
-    for (const [client, from, to] of trial.held) {
+    for (const [client, from, to, reads] of trial.held) {
       if (rows.get(client) === n && hit(from, to)) {
-        words.push("client " + client + " held for " + time(to - from) + ", from " + moment(from));
+        words.push("client " + client + " held" + (reads ? " (reading)" : "") + " for " + time(to - from) + ", from " + moment(from));
         break;
       }
     }
