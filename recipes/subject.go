@@ -96,6 +96,8 @@ type Subject struct {
 	// Open opens one client of the subject, with a session of its own, and returns when the session
 	// is open. The client is a Contender or a QueueClient.
 	Open func(ctx context.Context, env Env) (Client, error)
+	// Version returns the version of the subject's library, or "" if unknown; nil for our own.
+	Version func() string
 	// Missing returns the packages to install before the subject can be opened; the function or
 	// its result may be nil.
 	Missing func() error

@@ -57,6 +57,7 @@ type Incident struct {
 	About   string `json:"about"`           // the failure
 	Thread  string `json:"thread"`          // URL of the published report
 	Version string `json:"version"`         // of the library, like kazoo 2.8.0
+	Fixed   string `json:"fixed,omitempty"` // first version without it
 	Cause   string `json:"cause"`           // the lines of code that cause it
 	Tried   string `json:"tried,omitempty"` // the attempts, if it does not reproduce
 }

@@ -24,6 +24,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/mod/semver"
+
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 )
 
@@ -233,6 +236,7 @@ func (l Limits) validate(bad problemFunc) {
 type Incident struct {
 	Thread  string `yaml:"thread"`          // address of the report
 	Version string `yaml:"version"`         // of the library when this was written, such as kazoo 2.8.0
+	Fixed   string `yaml:"fixed,omitempty"` // first version without the bug; the last one before it that is installed runs, and the first one from it
 	Cause   string `yaml:"cause"`           // the lines of the library that cause it
 	Tried   string `yaml:"tried,omitempty"` // if it cannot be reproduced: the attempts, and why they are not sufficient
 }
@@ -242,6 +246,44 @@ const (
 	incidentDir = "incidents/"
 	incident    = "incident/"
 )
+
+// ChooseVersions names the versions of an incident's library that run, if the bug is fixed in some:
+// the last installed one with the bug, which must show it, and the first one without, which must not.
+func (s *Scenario) ChooseVersions() error {
+	if s.Incident.Fixed == "" {
+		return nil
+	}
+	var chosen []Specimen
+	for _, x := range s.Specimens {
+		broken, sound := around(x.Subject, s.Incident.Fixed)
+		if broken == "" {
+			return fmt.Errorf("%s is fixed in %s, and no older version is installed: make versions installs one", s.Name, s.Incident.Fixed)
+		}
+		x.Subject = broken
+		if chosen = append(chosen, x); sound != "" {
+			chosen = append(chosen, Specimen{Subject: sound, Provocation: x.Provocation})
+		}
+	}
+	s.Specimens = chosen
+	return nil
+}
+
+// around returns the versions of a subject that are installed, last before and first from a version.
+func around(name, version string) (before, from string) {
+	var latest, first string
+	for _, s := range recipes.Subjects() {
+		if base, _, _ := strings.Cut(s.Name, "@"); base != name || s.Version == nil || s.Version() == "" {
+			continue
+		}
+		switch v := "v" + s.Version(); {
+		case semver.Compare(v, "v"+version) < 0 && (latest == "" || semver.Compare(v, latest) > 0):
+			before, latest = s.Name, v
+		case semver.Compare(v, "v"+version) >= 0 && (first == "" || semver.Compare(v, first) < 0):
+			from, first = s.Name, v
+		}
+	}
+	return before, from
+}
 
 // Incidents returns the names of all incidents in order, as [Source] accepts them.
 func Incidents() []string {
@@ -270,7 +312,7 @@ func (s *Scenario) told() *report.Incident {
 	if i == (Incident{}) {
 		return nil
 	}
-	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Cause: i.Cause, Tried: i.Tried}
+	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Fixed: i.Fixed, Cause: i.Cause, Tried: i.Tried}
 }
 
 // validateIncident checks that an incident is complete, and either reproduces the failure or

@@ -312,6 +312,9 @@ func listIncidents(w io.Writer) error {
 		for _, x := range s.Specimens {
 			told = append(told, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, becomes(x)))
 		}
+		if i.Fixed != "" {
+			told = append(told, "fixed in: "+i.Fixed)
+		}
 		if i.Tried != "" {
 			told = append(told, "does not show: "+i.Tried)
 		}

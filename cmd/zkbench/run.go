@@ -349,6 +349,9 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 		return nil, err
 	}
 	s, err := scenarios.Load(name, text, overrides...)
+	if err == nil {
+		err = s.ChooseVersions()
+	}
 	if err == nil && f.once {
 		err = s.Once()
 	}

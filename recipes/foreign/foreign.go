@@ -47,7 +47,7 @@ func init() {
 
 func (d Driver) register() {
 	s := d.Subject
-	s.Missing, s.Start = d.From.Missing, d.start
+	s.Missing, s.Start, s.Version = d.From.Missing, d.start, d.From.version
 	recipes.Register(s)
 }
 
@@ -75,6 +75,8 @@ type Library interface {
 	Missing() error
 	// Command returns the command that starts a driver. It builds the driver first if necessary.
 	Command(ctx context.Context, program string) ([]string, error)
+	// version returns the version that is used, or "" if unknown.
+	version() string
 	// folder is the name of the folder with its installed versions.
 	folder() string
 	// at returns an installed version of the library.

@@ -87,7 +87,6 @@ func (j *java) classPath() string {
 	return strings.Join(paths, ":")
 }
 
-// version returns the version that is used, or "" if unknown.
 func (j *java) version() string { return cmp.Or(j.release, newest(j.id, j.system()), j.system()) }
 
 // system returns the version of Debian's package, which is in the name of a link to its first jar,

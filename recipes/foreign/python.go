@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"context"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,7 @@ const python3 = "/usr/bin/python3"
 var kazoo = &python{}
 
 type python struct {
-	version string // installed by .ci/versions; "" is the newest on this machine
+	release string // installed by .ci/versions; "" is the newest on this machine
 
 	once   sync.Once
 	fault  error
@@ -27,19 +28,24 @@ func (p *python) Packages() []string { return []string{"python3-kazoo"} }
 
 func (p *python) folder() string { return "kazoo" }
 
-func (p *python) at(version string) Library { return &python{version: version} }
+func (p *python) at(version string) Library { return &python{release: version} }
 
 // path returns the folder with the module, or "" for the system's package.
 func (p *python) path() string {
-	version := p.version
-	if version == "" {
+	release := p.release
+	if release == "" {
 		p.probe()
-		version = newest("kazoo", p.system)
+		release = newest("kazoo", p.system)
 	}
-	if version == "" {
+	if release == "" {
 		return ""
 	}
-	return versionDir("kazoo", version)
+	return versionDir("kazoo", release)
+}
+
+func (p *python) version() string {
+	p.probe()
+	return cmp.Or(p.release, newest("kazoo", p.system), p.system)
 }
 
 func (p *python) probe() {

@@ -173,6 +173,9 @@ func (b builder) incident() Section {
 		return Section{}
 	}
 	facts := []Fact{{"what happened", i.About}, {"version", i.Version}, {"reported in", i.Thread}, {"cause", i.Cause}}
+	if i.Fixed != "" {
+		facts = append(facts, Fact{"fixed in", i.Fixed})
+	}
 	if i.Tried != "" {
 		facts = append(facts, Fact{"not reproduced", i.Tried})
 	}
