@@ -70,8 +70,8 @@ func line(names []string, prefix string) []place {
 	return out
 }
 
-// ahead returns how many nodes with one of the prefixes precede ours, which has prefix own, and the
-// name of the last of them. found is false if ours is not in line. It does not sort: every waiter of
+// ahead returns how many nodes with one of the prefixes precede this node, which has prefix own, and
+// the name of the last of them. found is false if it is not in line. It does not sort: every waiter of
 // a herd does this at every notification.
 func ahead(names []string, ours, own string, prefixes ...string) (n int, next string, found bool) {
 	seq, ok := sequence(ours, own)

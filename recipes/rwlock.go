@@ -31,7 +31,7 @@ const (
 
 // RWLock is the recipe "Shared Locks" of ZooKeeper's documentation: one line of readers and writers.
 // A writer holds when it is first; a reader holds when no writer is ahead of it. A waiter that
-// joined earlier is not overtaken by one that it conflicts with, so neither readers nor writers
+// joined earlier is not overtaken by a conflicting one, so neither readers nor writers
 // starve.
 //
 // One RWLock belongs to one session, and may be acquired again after each release. A holder must not

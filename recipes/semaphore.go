@@ -114,8 +114,8 @@ func (c contest) awaitNode(ctx context.Context, path string) error {
 	return err
 }
 
-// tellNext notifies the next waiter, if there is one, that this one is granted. A later one needs no
-// notification: it finds itself the first at its first list.
+// tellNext notifies the next waiter, if there is any, that this node is granted. A waiter that joins
+// later needs no notification: its first list shows that it is the first.
 func (c contest) tellNext(ctx context.Context, node string, names []string) error {
 	standing := line(names, c.prefix)
 	if standing[len(standing)-1].name == client.Base(node) {
@@ -135,7 +135,7 @@ func (c contest) tellNext(ctx context.Context, node string, names []string) erro
 //
 //	w(i) = n - permits - (i-1)    clients wait, at least 0.
 //
-// Parent: at the i-th release all w(i) waiters are notified and list. The one that is granted has a
+// Parent: at the i-th release all w(i) waiters are notified and list. The granted client has a
 // watch left, since the list that showed its turn, which fires at the next release.
 //
 // Predecessor: a release notifies the first waiter, which lists once. If another waits behind it, it

@@ -28,7 +28,7 @@ const (
 // Recipes are all recipes.
 var Recipes = []Recipe{RecipeLock, RecipeElection, RecipeQueue, RecipeRWLock, RecipeSemaphore}
 
-// Mode is how a client acquires a read-write lock. Readers may hold together, a writer holds alone.
+// Mode is the use for which a client acquires a read-write lock. Readers may hold together, a writer holds alone.
 type Mode string
 
 // The modes.

@@ -34,7 +34,7 @@ func init() {
 	})
 }
 
-// A reader that is let in whenever readers hold passes the writers that wait: as long as readers
+// A reader that is granted whenever readers hold passes the writers that wait: as long as readers
 // come, none of them is granted.
 func init() {
 	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds", true, steps{
@@ -117,7 +117,7 @@ func awaitPermit(ctx context.Context, l *line, ours, _ string) (turn bool, err e
 	return false, w.fired(ctx)
 }
 
-// The shape of CURATOR-678 in a semaphore: a permit whose delete failed is gone for its owner, and
+// The shape of CURATOR-678 in a semaphore: a permit whose delete failed is released for its owner, and
 // held for all others until the session ends.
 func init() {
 	shared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{

@@ -156,8 +156,8 @@ func (f *Fold) follows(last, b *verdict.Belief, doubts []away) {
 // that several may hold.
 const recentBeliefs = 256
 
-// shared adds the next belief of a read-write lock or a semaphore. It follows the last one that had
-// to end first: for a reader, a writer's.
+// shared adds the next belief of a read-write lock or a semaphore. It follows the last belief that
+// had to end first: for a reader, a writer's.
 func (f *Fold) shared(b verdict.Belief) {
 	var last *verdict.Belief
 	for i := range f.holders.recent {

@@ -30,7 +30,7 @@ func init() {
 type order struct {
 	line      *nodeTable              // by the commits; nil without
 	grants    *grants                 // looked up in them; nil without
-	several   bool                    // several may hold at the same time: judged by the nodes that existed, not by the order of grants
+	several   bool                    // several may hold at the same time: by the nodes that existed, not by the order of grants
 	exclusive bool                    // the subject promises it
 	faults    map[int][]history.Fault // by client
 	after     time.Duration

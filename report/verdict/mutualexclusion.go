@@ -117,8 +117,8 @@ func totalWeight(all []claimed) (total int) {
 	return total
 }
 
-// overlaps checks a belief that does not fit beside the active ones: pair by pair those that exclude
-// each other, and otherwise whether too many are left without those that are exposure.
+// overlaps checks a belief that does not fit beside the active ones: pair by pair if they exclude
+// each other, and otherwise by how many are left without exposures.
 func (x *exclusion) overlaps(b claimed) {
 	var fitting []claimed
 	var found []overlapping
@@ -139,7 +139,7 @@ func (x *exclusion) overlaps(b claimed) {
 		return
 	}
 	slices.SortStableFunc(found, func(p, q overlapping) int { return cmp.Compare(q.excused, p.excused) })
-	for i := 0; i < excess && i < len(found); i++ { // those that are exposure for the longest time; a permit is one each
+	for i := 0; i < excess && i < len(found); i++ { // the longest exposures first: each client has one permit
 		o := found[i]
 		if o.excused < o.until && o.why != "" {
 			o.why = fmt.Sprintf("%d clients held %d permits, with clients %s; %s", len(fitting)+1, x.capacity, clientsOf(fitting), o.why)

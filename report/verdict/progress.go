@@ -346,8 +346,8 @@ func (p *progress) finish(end ending) Verdict {
 	return p.phases.verdict("granted", p.limit, p.stuck.judged)
 }
 
-// passedOver returns the verdict on clients that were passed over, if any were. What only the clock
-// shows is unknown if the harness's own timers were late.
+// passedOver returns the verdict on clients that were passed over, if any were. Findings by the clock
+// alone are unknown if the harness's own timers were late.
 func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, found bool) {
 	switch {
 	case broken.count > 0:

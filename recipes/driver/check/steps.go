@@ -208,7 +208,7 @@ func checkPermits(k *checker) {
 	k.release(c)
 }
 
-// granted ends the step unless the attempt is granted; what names the client.
+// granted ends the step unless the attempt succeeds.
 func (k *checker) granted(a *attempt, what string) {
 	k.be(a.returns(grantLimit), "%s was not granted within %v", what, grantLimit)
 	k.be(a.err == nil, "%s was not granted: %v", what, a.err)
