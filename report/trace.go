@@ -73,7 +73,7 @@ func (t *tracer) belief(b verdict.Belief) {
 		t.droppedHolds++
 		return
 	}
-	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == verdict.RWLock && b.Weight == 1})
+	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == verdict.RWLock && b.Permits == 1})
 }
 
 func (t *tracer) overlap(o verdict.Overlap) {

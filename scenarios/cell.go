@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -171,6 +172,12 @@ func (c cell) params() map[string]string {
 	}
 	for _, phase := range s.Phases {
 		p[phase.Name+".hold"] = phase.Hold.String()
+	}
+	if s.Permits > 0 {
+		p["permits"] = strconv.Itoa(s.Permits)
+	}
+	if s.Mix != (Mix{}) {
+		p["mix"] = fmt.Sprintf("%d:%d", s.Mix.Read, s.Mix.Write)
 	}
 	c.name(p)
 	for k, v := range s.Params {

@@ -25,8 +25,14 @@ const (
 
 func (s *Scenario) validateShares(bad problemFunc) {
 	between(bad, "permits", s.Permits, 0, maxPermits)
+	if s.Permits > 0 && !s.any(recipes.RecipeSemaphore) {
+		bad("permits", "no subject is a semaphore")
+	}
+	if s.Mix != (Mix{}) && !s.any(recipes.RecipeRWLock) {
+		bad("mix", "no subject is a read-write lock")
+	}
 	for i, p := range s.Phases {
-		if s.Permits > 1 && slices.Contains(singleHolder, p.Kind) && slices.ContainsFunc(s.Subjects, s.counts) {
+		if s.Permits > 1 && slices.Contains(singleHolder, p.Kind) {
 			bad("permits", "phases.%d is a %s, in which one client holds at a time: it takes 1 permit", i, p.Kind)
 		}
 	}
@@ -34,10 +40,13 @@ func (s *Scenario) validateShares(bad problemFunc) {
 	between(bad, "mix.write", s.Mix.Write, 0, 1000)
 }
 
-// counts reports whether the subject is a semaphore.
-func (s *Scenario) counts(name string) bool {
-	subject, err := s.find(name)
-	return err == nil && subject.Recipe == recipes.RecipeSemaphore
+// any reports whether a subject or a specimen is of the recipe.
+func (s *Scenario) any(r recipes.Recipe) bool {
+	names := append(namesOf(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects...)
+	return slices.ContainsFunc(names, func(name string) bool {
+		subject, err := s.find(name)
+		return err == nil && subject.Recipe == r
+	})
 }
 
 // permits returns the permits of a semaphore in the scenario's trials.

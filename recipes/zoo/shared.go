@@ -59,11 +59,9 @@ func init() {
 func init() {
 	shared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
-			if first, ahead = byMode(names, ours); first {
-				return true, ""
-			}
+			first, _ = byMode(names, ours)
 			_, ahead = byNumber(names, ours)
-			return false, ahead
+			return first, ahead
 		},
 		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)

@@ -115,7 +115,7 @@ func (f *Fold) Belief(b verdict.Belief) {
 			take(&b)
 		}
 	}
-	if verdict.Capacity(f.history.Header) > 1 {
+	if verdict.Permits(f.history.Header) > 1 {
 		f.shared(b)
 		return
 	}
@@ -166,7 +166,7 @@ func (f *Fold) shared(b verdict.Belief) {
 			r.End, r.Early, r.Ended = b.End, b.Early, b.Ended // the same grant continues
 			return
 		}
-		blocks := f.history.Header.Recipe == verdict.Semaphore || r.Weight+b.Weight > verdict.Capacity(f.history.Header)
+		blocks := f.history.Header.Recipe == verdict.Semaphore || r.Permits+b.Permits > verdict.Permits(f.history.Header)
 		if blocks && r.End <= b.Start && (last == nil || r.End > last.End) {
 			last = r
 		}

@@ -85,7 +85,7 @@ func (o *Opinions) collect(b late) {
 
 func (o *Opinions) search(window []late) {
 	o.searched++
-	if check(o.known.holds(window), sampleLimit, o.known.capacity).Result == verdict.Fail {
+	if check(o.known.holds(window), sampleLimit, o.known.permits).Result == verdict.Fail {
 		o.against = fmt.Sprintf("a second opinion does not agree: between %v and %v there is no order in which one held at a time",
 			window[0].Start, window[len(window)-1].End)
 	}

@@ -43,7 +43,7 @@ type hold struct {
 	token             int64
 	asked, from       time.Duration // taken somewhere between
 	mayEnd, certainly time.Duration // and released somewhere between
-	weight            int           // see verdict.Capacity
+	permits           int           // see verdict.Permits
 }
 
 // act is an operation on the lock in the model.
@@ -78,28 +78,28 @@ var model = porcupine.Model{
 	},
 }
 
-// shared is the state of a lock that several may hold: the IDs of the holds, and their weight.
+// shared is the state of a lock that several may hold: the IDs of the holds, and their permits.
 type shared struct {
 	held  [(2*windowLimit + 63) / 64]uint64
 	total int
 }
 
 // sharedModel is a read-write lock or a semaphore.
-func sharedModel(capacity int) porcupine.Model {
+func sharedModel(permits int) porcupine.Model {
 	m := model
 	m.Init = func() any { return shared{} }
 	m.Step = func(state, input, _ any) (bool, any) {
 		s, a := state.(shared), input.(act)
 		word, bit := a.id/64, uint64(1)<<(a.id%64)
 		if a.take {
-			s.held[word], s.total = s.held[word]|bit, s.total+a.hold.weight
-			return s.total <= capacity, s
+			s.held[word], s.total = s.held[word]|bit, s.total+a.hold.permits
+			return s.total <= permits, s
 		}
 		held := s.held[word]&bit != 0
-		s.held[word], s.total = s.held[word]&^bit, s.total-a.hold.weight
+		s.held[word], s.total = s.held[word]&^bit, s.total-a.hold.permits
 		return held, s
 	}
-	m.DescribeState = func(state any) string { return fmt.Sprintf("held by a weight of %d", state.(shared).total) }
+	m.DescribeState = func(state any) string { return fmt.Sprintf("held by a permits of %d", state.(shared).total) }
 	return m
 }
 
@@ -129,7 +129,7 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 		tracker.Add(n)
 	}
 	tracker.Close(end)
-	return check(known.holds(beliefs), searchLimit, known.capacity)
+	return check(known.holds(beliefs), searchLimit, known.permits)
 }
 
 // late is a belief, and whether one with a larger token was granted before.
@@ -140,17 +140,17 @@ type late struct {
 
 // known is the history's sessions and faults.
 type known struct {
-	faults   []history.Fault
-	excuse   time.Duration
-	commits  bool
-	capacity int
-	ended    map[int64]bool          // by the commits: sessions that expired, or were closed on request; true for those that expired
-	opened   map[int64]time.Duration // by session
-	back     map[int][]time.Duration // by client: times of reconnecting
+	faults  []history.Fault
+	excuse  time.Duration
+	commits bool
+	permits int
+	ended   map[int64]bool          // by the commits: sessions that expired, or were closed on request; true for those that expired
+	opened  map[int64]time.Duration // by session
+	back    map[int][]time.Duration // by client: times of reconnecting
 }
 
 func newKnown(h *history.History, excuse time.Duration) *known {
-	return &known{faults: h.Faults, excuse: excuse, commits: h.Commits, capacity: verdict.Capacity(h.Header), ended: map[int64]bool{}, opened: map[int64]time.Duration{}, back: map[int][]time.Duration{}}
+	return &known{faults: h.Faults, excuse: excuse, commits: h.Commits, permits: verdict.Permits(h.Header), ended: map[int64]bool{}, opened: map[int64]time.Duration{}, back: map[int][]time.Duration{}}
 }
 
 func (k *known) record(n history.Numbered) {
@@ -186,7 +186,7 @@ func (k *known) holds(beliefs []late) []hold {
 
 // whole returns a belief that was true from its beginning to its end.
 func whole(b verdict.Belief) hold {
-	h := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End, b.Weight}
+	h := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End, b.Permits}
 	if b.Restored {
 		h.asked = b.Start
 	}
@@ -231,7 +231,7 @@ func (k *known) split(b late) []hold {
 		}
 		if excused := k.excused(b.Client, over); excused < b.End {
 			excused = max(excused, b.Start)
-			again := hold{b.Client, b.Token, excused, excused, b.End, b.End, b.Weight}
+			again := hold{b.Client, b.Token, excused, excused, b.End, b.End, b.Permits}
 			whole.certainly = excused
 			return []hold{whole, again}
 		}
@@ -258,10 +258,10 @@ func later(t, d time.Duration) time.Duration {
 	return math.MaxInt64
 }
 
-func check(holds []hold, limit time.Duration, capacity int) Opinion {
+func check(holds []hold, limit time.Duration, permits int) Opinion {
 	model := model
-	if capacity > 1 {
-		model = sharedModel(capacity)
+	if permits > 1 {
+		model = sharedModel(permits)
 	}
 	var ops []porcupine.Operation
 	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })

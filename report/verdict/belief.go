@@ -20,7 +20,7 @@ type Belief struct {
 	Client         int
 	Session, Token int64
 	Own            bool // the token is the subject's own number
-	Weight         int  // part of the Capacity
+	Permits        int  // permits that it takes
 	Phase          string
 	Round          int
 	Call           time.Duration // of the acquire
@@ -133,7 +133,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 		return
 	}
 	b := Belief{
-		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Weight: weight(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
+		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Permits: taken(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
 		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, granted: t.granted(record),
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})

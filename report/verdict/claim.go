@@ -65,7 +65,7 @@ type claim struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO && in.promises.Exclusive && Capacity(in.history.Header) == 1}
+	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO && in.promises.Exclusive && Permits(in.history.Header) == 1}
 	if in.grants != nil {
 		in.grants.judged = c.committed
 	} else {

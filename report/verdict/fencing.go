@@ -37,7 +37,7 @@ type fences struct {
 	line     *nodeTable    // by the commits; nil without
 	faults   map[int]Spans // by client, without commits: times in which its session is uncertain
 	inOrder  bool
-	capacity int
+	permits  int
 	last     Belief // the previous one
 	has      bool
 	before   []Belief // earlier ones that had not ended by then
@@ -62,7 +62,7 @@ type refusal struct {
 }
 
 func newFencing(in *inputs) checker {
-	f := &fences{line: in.line, capacity: Capacity(in.history.Header), inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
+	f := &fences{line: in.line, permits: Permits(in.history.Header), inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
 	if in.line == nil {
 		f.faults = hitsByClient(in.history)
 	}
@@ -86,7 +86,7 @@ func (f *fences) record(n history.Numbered) {
 }
 
 func (f *fences) belief(b Belief) {
-	if b.Weight < f.capacity {
+	if b.Permits < f.permits {
 		return // a reader's token has no order
 	}
 	if f.has {

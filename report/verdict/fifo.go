@@ -46,7 +46,7 @@ type order struct {
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, grants: in.grants, several: Capacity(in.history.Header) > 1, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
+	o := &order{line: in.line, grants: in.grants, several: Permits(in.history.Header) > 1, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
 	return checker{belief: o.belief, finish: o.finish}
 }
 
@@ -170,7 +170,7 @@ type granted struct {
 }
 
 func newGrants(l *nodeTable, p history.Promises) *grants {
-	return &grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Capacity(l.header) > 1, current: map[int]int64{}, judged: func(*granted) {}}
+	return &grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, current: map[int]int64{}, judged: func(*granted) {}}
 }
 
 func (a *grants) record(n history.Numbered) {

@@ -246,15 +246,15 @@ func kind(path string) string {
 var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
 
 // aheadOf returns older nodes of the same line that existed as long as n did, up to that transaction,
-// if they and n weigh more than the capacity; nil if n could be granted at some time.
+// if they and n together would take too many permits; nil if n could be granted at some time.
 func (l *nodeTable) aheadOf(n *node, zxid int64) (ahead []*node) {
 	if n.gone != 0 {
 		zxid = min(zxid, n.gone-1)
 	}
-	total := l.weight(n)
+	total := l.taken(n)
 	add := func(o *node) {
 		if o.czxid < n.czxid && (o.gone == 0 || o.gone > zxid) && l.contend(o, n) {
-			ahead, total = append(ahead, o), total+l.weight(o)
+			ahead, total = append(ahead, o), total+l.taken(o)
 		}
 	}
 	for _, o := range n.in.standing {
@@ -271,13 +271,13 @@ func (l *nodeTable) aheadOf(n *node, zxid int64) (ahead []*node) {
 			add(o)
 		}
 	}
-	if total <= Capacity(l.header) {
+	if total <= Permits(l.header) {
 		return nil
 	}
 	return ahead
 }
 
-// contend reports whether two nodes are claims on the same capacity.
+// contend reports whether two nodes are claims on the same lock.
 func (l *nodeTable) contend(a, b *node) bool {
 	if l.header.Recipe == RWLock {
 		return l.modes.of(a) != "" && l.modes.of(b) != ""
@@ -285,7 +285,7 @@ func (l *nodeTable) contend(a, b *node) bool {
 	return sameKind(a, b)
 }
 
-func (l *nodeTable) weight(n *node) int { return weight(l.header, l.modes.of(n)) }
+func (l *nodeTable) taken(n *node) int { return taken(l.header, l.modes.of(n)) }
 
 // modes are the modes in which a read-write lock was acquired by its nodes: of all nodes of a kind,
 // or, where nodes of both modes look alike, of single nodes.

@@ -36,10 +36,10 @@ func init() {
 // it was not notified yet; at most until that client is connected again.
 //
 // Beliefs come in the order of their start, so only few of them can still overlap: they have
-// not ended. Together they may weigh as much as the capacity: readers of a read-write lock, and
+// not ended. Together they may take all permits: readers of a read-write lock, and
 // holders of a semaphore's permits, do not exclude each other.
 type exclusion struct {
-	capacity int
+	permits  int
 	told     bool                    // holders are notified of session events
 	line     *nodeTable              // nil without commits
 	faults   map[int][]history.Fault // by client
@@ -82,7 +82,7 @@ const silence = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		capacity: Capacity(in.history.Header), line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
+		permits: Permits(in.history.Header), line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
 		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
@@ -104,15 +104,15 @@ func (x *exclusion) belief(next Belief) {
 	b := claimed{next, next.After(x.youngest)}
 	x.youngest = max(x.youngest, b.Token)
 	x.active = slices.DeleteFunc(x.active, func(a claimed) bool { return a.End <= b.Start })
-	if total := b.Weight + totalWeight(x.active); total > x.capacity {
+	if total := b.Permits + totalPermits(x.active); total > x.permits {
 		x.overlaps(b)
 	}
 	x.active = append(x.active, b)
 }
 
-func totalWeight(all []claimed) (total int) {
+func totalPermits(all []claimed) (total int) {
 	for _, a := range all {
-		total += a.Weight
+		total += a.Permits
 	}
 	return total
 }
@@ -128,13 +128,13 @@ func (x *exclusion) overlaps(b claimed) {
 			continue
 		}
 		o := x.judge(a, b, until)
-		if a.Weight+b.Weight > x.capacity {
+		if a.Permits+b.Permits > x.permits {
 			x.conclude(o)
 		} else {
 			fitting, found = append(fitting, a), append(found, o)
 		}
 	}
-	excess := b.Weight + totalWeight(fitting) - x.capacity
+	excess := b.Permits + totalPermits(fitting) - x.permits
 	if len(fitting) == 0 || excess <= 0 {
 		return
 	}
@@ -142,7 +142,7 @@ func (x *exclusion) overlaps(b claimed) {
 	for i := 0; i < excess && i < len(found); i++ { // the longest exposures first: each client has one permit
 		o := found[i]
 		if o.excused < o.until && o.why != "" {
-			o.why = fmt.Sprintf("%d clients held %d permits, with clients %s; %s", len(fitting)+1, x.capacity, clientsOf(fitting), o.why)
+			o.why = fmt.Sprintf("%d clients held %d permits, with clients %s; %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
 		}
 		x.conclude(o)
 	}

@@ -104,7 +104,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 func newProgress(in *inputs) checker {
 	p := &progress{limit: MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: reading}}
 	if in.history.Header.Recipe == Semaphore {
-		p.permits = Capacity(in.history.Header)
+		p.permits = Permits(in.history.Header)
 	}
 	p.faults = FaultWindows(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
@@ -268,7 +268,7 @@ func (p *progress) belief(b Belief) {
 	} else {
 		delete(p.letGo, g)
 	}
-	if b.Weight > 1 {
+	if b.Permits > 1 {
 		p.readers.busy.add(span{b.Call, b.End})
 	}
 	if end := p.fullUntil(b.End); end > p.covered {

@@ -168,9 +168,9 @@ const (
 	writing = "write"
 )
 
-// Capacity is the total weight of the grants that may be held at the same time: 1 for a lock or an
-// election, the permits of a semaphore; any number of readers of a read-write lock.
-func Capacity(h history.Header) int {
+// Permits returns how many permits there are: 1 of a lock or an election; of a read-write lock as many
+// as there may be readers. A grant takes one, a writer all.
+func Permits(h history.Header) int {
 	switch h.Recipe {
 	case RWLock:
 		return 1 << 30
@@ -180,10 +180,10 @@ func Capacity(h history.Header) int {
 	return 1
 }
 
-// weight is the part of the capacity that a grant takes: 1, and all of it for a writer.
-func weight(h history.Header, mode string) int {
+// taken returns the permits that a grant takes.
+func taken(h history.Header, mode string) int {
 	if h.Recipe == RWLock && mode != reading {
-		return Capacity(h)
+		return Permits(h)
 	}
 	return 1
 }

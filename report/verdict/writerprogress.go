@@ -33,7 +33,7 @@ func newWriterProgress(in *inputs) checker {
 			}
 		},
 		belief: func(b Belief) {
-			if b.Weight > 1 {
+			if b.Permits > 1 {
 				w.busy.add(span{b.Start, b.End})
 			}
 		},

@@ -1,0 +1,81 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
+)
+
+func TestShares_areForTheirRecipes(t *testing.T) {
+	for _, row := range []struct{ subject, more, phase, want string }{
+		{"semaphore/parent", "permits: 3", "kind: churn, duration: 1s", ""},
+		{"lock/parent", "permits: 3", "kind: churn, duration: 1s", "permits: no subject is a semaphore"},
+		{"semaphore/parent", "mix: {read: 1, write: 1}", "kind: churn, duration: 1s", "mix: no subject is a read-write lock"},
+		{"rwlock/parent", "mix: {read: 9, write: 1}", "kind: churn, duration: 1s", ""},
+		{"rwlock/parent", "mix: {read: -9, write: 1}", "kind: churn, duration: 1s", "mix.read: -9 is not between"},
+		{"semaphore/parent", "permits: 2", "kind: failover, rounds: 1, cause: crash", "it takes 1 permit"},
+		{"semaphore/parent", "permits: 1", "kind: failover, rounds: 1, cause: crash", ""},
+	} {
+		_, err := Load("x", fmt.Appendf(nil, "{name: x, subjects: [%s], clients: [4], session_timeout: 4s, %s, phases: [{name: p, hold: 1ms, %s}]}", row.subject, row.more, row.phase))
+		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+			t.Errorf("%s with %s in a %s: %v, want %q", row.subject, row.more, row.phase, err, row.want)
+		}
+	}
+}
+
+func TestPermits_areOneForASingleHolder(t *testing.T) {
+	for kind, want := range map[string]int{"churn": 2, "failover": 1} {
+		s := &Scenario{Phases: []Phase{{Kind: kind}}}
+		if got := s.permits(); got != want {
+			t.Errorf("%s: %d permits, want %d", kind, got, want)
+		}
+	}
+}
+
+// A drain costs what the formulas say, and a churn keeps every guarantee while a holder's session
+// is closed; several hold at the same time, and readers as often as the mix says.
+func TestShared_drainAndChurn(t *testing.T) {
+	trials := runTrials(t, `
+name: shared
+subjects: [semaphore/parent, semaphore/predecessor, rwlock/parent, rwlock/predecessor]
+clients: [6]
+permits: 2
+session_timeout: 4s
+phases:
+  - {name: drain, kind: drain, rounds: 1, hold: 0s}
+  - name: churn
+    kind: churn
+    duration: 1500ms
+    hold: 5ms
+    faults:
+      - {at: 300ms, fault: session.close, target: holder}
+`)
+	for _, trial := range trials {
+		sound(t, trial)
+		if m := value(t, trial, metrics.FanoutNotifications); m.Expected == nil || *m.Value != *m.Expected {
+			t.Errorf("%s: %v notifications a hand-off, want %v", trial.Name, *m.Value, m.Expected)
+		}
+	}
+}
+
+func TestMode_followsTheMix(t *testing.T) {
+	records := played(t, `{name: x, subjects: [rwlock/predecessor], clients: [4], session_timeout: 4s, mix: {read: 3, write: 1},
+		phases: [{name: churn, kind: churn, duration: 2s, hold: 0s}]}`)
+	count := map[string]int{}
+	for _, r := range records {
+		if s, ok := r.(*history.Sample); ok && s.Op == history.Acquire {
+			count[s.Mode]++
+		}
+		if s, ok := r.(*history.Sample); ok && s.Op == history.Write && s.Token == 0 {
+			t.Errorf("a write without a token: %+v", s)
+		}
+	}
+	reads, all := count[string(recipes.Read)], count[string(recipes.Read)]+count[string(recipes.Write)]
+	if all < 100 || 4*reads < 2*all || 4*reads > 4*all-all/2 {
+		t.Errorf("acquires by mode: %v, want 3 of 4 for reading", count)
+	}
+}
