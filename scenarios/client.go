@@ -37,8 +37,9 @@ type client struct {
 	moves  atomic.Int64   // grants and releases, or items taken
 	limit  atomic.Int64
 	back   backOff
-	modes  *rand.Rand  // chooses the modes of a read-write lock
-	shared atomic.Bool // others may hold beside its last grant
+	modes  *rand.Rand   // chooses the modes of a read-write lock
+	shared atomic.Bool  // others may hold beside its last grant
+	letGo  atomic.Int64 // when its last release was called
 
 	learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
 }
@@ -174,6 +175,7 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	s := c.sample(history.Release, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
 	c.timed(&s)
+	c.letGo.Store(int64(s.Call + s.Clock))
 	c.st.record.Sample(s)
 	return err
 }

@@ -91,15 +91,33 @@ func (d *drained) empty(ctx context.Context, holder *attempt) error {
 		if k == n {
 			break
 		}
-		var err error
-		if holder, err = d.line.next(ctx); err != nil {
+		next, err := d.line.next(ctx)
+		if err != nil {
 			return err
 		}
+		d.passed(holder, next)
+		holder = next
 	}
 	if err := d.woken(ctx, n); err != nil {
 		return err
 	}
 	return d.account(ctx, n)
+}
+
+// passed records the stages of a hand-off, unless the grant came from an earlier release.
+func (d *drained) passed(from, to *attempt) {
+	was, is := from.c.wire.Moments(), to.c.wire.Moments()
+	released := time.Duration(from.c.letGo.Load())
+	if was.Changed < released || is.Notified < was.Changed || to.at < is.Notified {
+		return
+	}
+	h := &history.Handoff{Phase: d.st.phase.Name, Round: d.st.round, From: from.c.n, To: to.c.n,
+		Released: released, Sent: was.Changed, Applied: min(was.Applied, is.Notified), Notified: is.Notified, Granted: to.at}
+	h.Asked, h.Answered = h.Notified, h.Notified
+	if is.Asked > 0 && is.Asked <= to.at {
+		h.Asked, h.Answered = is.Asked, min(max(is.Answered, is.Asked), to.at)
+	}
+	d.st.record.Record(h)
 }
 
 // keep is the time during which a client holds: it writes to the resource, waits for the phase's

@@ -103,7 +103,7 @@ func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration
 		latest = min(latest, at)
 		*instant = latest
 	}
-	if n := next.c.wire.Notified(); n > f.hitAt && n <= next.at {
+	if n := next.c.wire.Moments().Notified; n > f.hitAt && n <= next.at {
 		see(&f.seen.Woken, n)
 	}
 	// Our watches may have been slower.

@@ -2,8 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
@@ -77,5 +79,36 @@ func TestMode_followsTheMix(t *testing.T) {
 	reads, all := count[string(recipes.Read)], count[string(recipes.Read)]+count[string(recipes.Write)]
 	if all < 100 || 4*reads < 2*all || 4*reads > 4*all-all/2 {
 		t.Errorf("acquires by mode: %v, want 3 of 4 for reading", count)
+	}
+}
+
+// The stages of a hand-off follow each other, and together they are the hand-off.
+func TestDrain_recordsTheStagesOfEachHandoff(t *testing.T) {
+	for _, subject := range []string{"lock/predecessor", "lock/parent", "lock/go-zookeeper", "semaphore/predecessor"} {
+		records := played(t, fmt.Sprintf(`{name: x, subjects: [%s], clients: [6], session_timeout: 4s,
+			phases: [{name: drain, kind: drain, rounds: 2, hold: 5ms}]}`, subject))
+		ends, grants, stages := map[int]time.Duration{}, map[int]time.Duration{}, 0
+		for _, r := range records {
+			switch r := r.(type) {
+			case *history.Sample:
+				if r.Op == history.Release {
+					ends[r.Client] = r.Call
+				} else if r.Op == history.Acquire {
+					grants[r.Client] = r.Return
+				}
+			case *history.Handoff:
+				stages++
+				all := []time.Duration{r.Released, r.Sent, r.Applied, r.Notified, r.Asked, r.Answered, r.Granted}
+				if !slices.IsSorted(all) {
+					t.Errorf("%s: %+v", subject, r)
+				}
+				if r.Released != ends[r.From] || r.Granted != grants[r.To] {
+					t.Errorf("%s: from %v to %v, want %v to %v", subject, r.Released, r.Granted, ends[r.From], grants[r.To])
+				}
+			}
+		}
+		if least := 2 * (6 - 2 - 1); stages < least {
+			t.Errorf("%s: %d hand-offs have stages, want %d or more", subject, stages, least)
+		}
 	}
 }

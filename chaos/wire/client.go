@@ -22,15 +22,24 @@ var (
 	ErrClosed = errors.New("the wire tap is closed")
 )
 
+// Moments are the times of a client's last messages without pings, on the run's clock; 0 before the
+// first.
+type Moments struct {
+	Changed, Applied time.Duration // the last write that was answered, and its reply
+	Notified         time.Duration // the last notification
+	Asked            time.Duration // the first request after it; 0 if there was none
+	Answered         time.Duration // the last reply
+}
+
 // Client is the tap of one client's connections: usually one at a time, many over a trial. All
 // methods are safe for concurrent use. [Tap] implements it for clients of this process.
 type Client interface {
 	Number() int // the client's number
 	Session() Session
-	Known() Known      // the servers' state as far as the client can know it
-	Counts() Counts    // a consistent snapshot of its traffic
-	Unanswered() int64 // requests in flight, without pings
-	Notified() time.Duration
+	Known() Known                  // the servers' state as far as the client can know it
+	Counts() Counts                // a consistent snapshot of its traffic
+	Unanswered() int64             // requests in flight, without pings
+	Moments() Moments              // the times of its last messages
 	Node(path string) (Node, bool) // the session's newest node below path, if Listen was called
 
 	// Dial connects to a server through the tap; Listen does so for another process.
@@ -54,9 +63,9 @@ type client struct {
 	hold       *hold
 	shots      []*shot // armed rules, in the order of arming
 	events     []Event
-	script     *Transcript   // nil if not recording
-	current    *conn         // the connection that has the session, or nil
-	notified   time.Duration // time of the latest notification
+	script     *Transcript // nil if not recording
+	current    *conn       // the connection that has the session, or nil
+	moments    Moments
 	session    Session
 	due        []Session     // sessions that were replaced before their deadlines
 	missed     time.Duration // the last deadline that has passed
@@ -95,11 +104,11 @@ func (c *client) Unanswered() (n int64) {
 	return n
 }
 
-// Notified returns the time of the latest notification, on the run's clock; 0 before the first.
-func (c *client) Notified() time.Duration {
+// Moments implements Client.
+func (c *client) Moments() Moments {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.notified
+	return c.moments
 }
 
 // Dial connects to a server through the tap. It is a zk.Dialer for zk.WithDialer. During a hold it

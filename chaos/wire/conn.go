@@ -96,6 +96,9 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 	}
 	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
 	k.c.noteNode(&s, head)
+	if m := &k.c.moments; m.Asked == 0 && s.op != Ping {
+		m.Asked = now
+	}
 	n.Requests[s.op.slot()]++
 	n.underWay(s.op, 1)
 	k.pending.push(s)
@@ -176,12 +179,13 @@ func (k *conn) deliver() {
 	xid := int32At(head, 0)
 	if xid == notification {
 		n.Notifications.add(head)
-		k.c.notified = k.c.tap.now()
+		now := k.c.tap.now()
+		k.c.moments.Notified, k.c.moments.Asked = now, 0
 		if k.c.script != nil {
-			k.c.script.add(Frame{At: k.c.notified, Kind: NotificationFrame, Op: Notified, Path: string(notifiedPath(head))})
+			k.c.script.add(Frame{At: now, Kind: NotificationFrame, Op: Notified, Path: string(notifiedPath(head))})
 		}
 		if path, removed := removedPath(head); removed {
-			k.c.known.Removed, k.c.known.RemovedAt = path, k.c.notified
+			k.c.known.Removed, k.c.known.RemovedAt = path, now
 		}
 		return
 	}
@@ -198,6 +202,12 @@ func (k *conn) deliver() {
 		n.Errors[s.op.slot()]++
 	} else {
 		k.c.noteReply(&s, head)
+	}
+	if s.op != Ping {
+		m := &k.c.moments
+		if m.Answered = k.c.tap.now(); s.op.Changes() {
+			m.Changed, m.Applied = s.at, m.Answered
+		}
 	}
 	if k.c.script != nil {
 		k.c.script.add(Frame{At: k.c.tap.now(), Kind: ReplyFrame, Op: s.op, Code: int32At(head, 12)})

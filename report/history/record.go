@@ -70,6 +70,7 @@ var kinds = map[string]reflect.Type{
 	"commits.end": reflect.TypeFor[CommitsEnd](),
 	"step":        reflect.TypeFor[Step](),
 	"self":        reflect.TypeFor[Self](),
+	"handoff":     reflect.TypeFor[Handoff](),
 }
 
 var names = func() map[reflect.Type]string {
@@ -111,6 +112,7 @@ func (r *ClaimCheck) Time() time.Duration  { return r.At }
 func (r *Snapshot) Time() time.Duration    { return r.At }
 func (r *Step) Time() time.Duration        { return r.At }
 func (r *Self) Time() time.Duration        { return r.At }
+func (r *Handoff) Time() time.Duration     { return r.Granted }
 
 // Clock is the monotonic clock of a trial. Copies show the same time.
 type Clock struct{ start time.Time }
@@ -139,6 +141,22 @@ func (b *batch) reset() {
 	clear(b.samples) // drops the strings
 	clear(b.rest)
 	b.others, b.samples, b.rest = b.others[:0], b.samples[:0], b.rest[:0]
+}
+
+// Handoff is the passing of a grant in a drain, as the tap saw it, in order. Times that did not occur
+// equal the ones before them.
+type Handoff struct {
+	Phase    string        `json:"phase"`
+	Round    int           `json:"round"`
+	From     int           `json:"from"`     // the client that released
+	To       int           `json:"to"`       // the client that was granted
+	Released time.Duration `json:"released"` // release was called
+	Sent     time.Duration `json:"sent"`     // its write left the client
+	Applied  time.Duration `json:"applied"`  // the reply to it, or the notification if that came first
+	Notified time.Duration `json:"notified"` // the notification reached the next client
+	Asked    time.Duration `json:"asked"`    // its first request afterwards
+	Answered time.Duration `json:"answered"` // the last reply that it received
+	Granted  time.Duration `json:"granted"`  // its acquire returned
 }
 
 // Paused is a round in which a holder's process was stopped past its session timeout, while another

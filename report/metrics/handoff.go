@@ -51,9 +51,9 @@ func collectAcquires(f *Fold) collector {
 // Names of the latencies of hand-offs.
 const (
 	HandoffLatency = "handoff.latency"
-	// handoffLatencyDrain is separate, because the line of a drain is half as long on average as in
+	// HandoffLatencyDrain is separate, because the line of a drain is half as long on average as in
 	// a churn, where all clients are in line all the time.
-	handoffLatencyDrain = "handoff.latency.drain"
+	HandoffLatencyDrain = "handoff.latency.drain"
 )
 
 func init() {
@@ -63,11 +63,62 @@ func init() {
 			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
 				Help: "Time from the call to release until the next client's acquire returns, with no fault active. Measured under contention if the scenario has a contention phase"},
-			{Name: handoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
+			{Name: HandoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "As handoff.latency, during the drain, where the line is half as long on average"},
 		},
 		collect: collectHandoffs,
 	})
+	var stages []Definition
+	for _, s := range HandoffStages {
+		stages = append(stages, Definition{Name: s.Name, Unit: "ns", Better: Lower, Distribution: true, Help: s.Help})
+	}
+	register(Family{
+		Order: 12, About: "Stages of a hand-off in a drain, from the traffic on the wire, in order; together they are the hand-off:",
+		Definitions: stages, collect: collectStages,
+	})
+}
+
+// HandoffStage is a part of a hand-off.
+type HandoffStage struct {
+	Name, Label, Help string
+	until             func(*history.Handoff) time.Duration
+}
+
+// HandoffStages are the stages of a hand-off in order.
+var HandoffStages = []HandoffStage{
+	{"handoff.stage.release", "release", "From the call to release until its write leaves the client: the recipe's own time", func(h *history.Handoff) time.Duration { return h.Sent }},
+	{"handoff.stage.commit", "commit", "Until the reply to that write, or the notification if that comes first: the members' time to commit and apply it", func(h *history.Handoff) time.Duration { return h.Applied }},
+	{"handoff.stage.notify", "notification", "Until the notification reaches the next client", func(h *history.Handoff) time.Duration { return h.Notified }},
+	{"handoff.stage.react", "reaction", "Until the next client's first request afterwards: its own time; 0 if it needs none", func(h *history.Handoff) time.Duration { return h.Asked }},
+	{"handoff.stage.check", "check", "Until the last reply to the next client's requests", func(h *history.Handoff) time.Duration { return h.Answered }},
+	{"handoff.stage.grant", "grant", "Until the next client's acquire returns: its own time", func(h *history.Handoff) time.Duration { return h.Granted }},
+}
+
+// MedianStages returns the median of each stage of a hand-off; nil if one has none.
+func MedianStages(all map[string]Metric) (parts []time.Duration) {
+	for _, s := range HandoffStages {
+		m := all[s.Name]
+		if m.P50 == nil {
+			return nil
+		}
+		parts = append(parts, time.Duration(*m.P50))
+	}
+	return parts
+}
+
+func collectStages(f *Fold) collector {
+	return collector{record: func(r history.Record) {
+		h, ok := r.(*history.Handoff)
+		if !ok || f.faults.Touches(h.Released, h.Granted) {
+			return
+		}
+		at := h.Released
+		for _, s := range HandoffStages {
+			until := s.until(h)
+			f.observe(s.Name, h.Phase, max(until-at, 0))
+			at = max(at, until)
+		}
+	}}
 }
 
 func collectHandoffs(f *Fold) collector {
@@ -76,7 +127,7 @@ func collectHandoffs(f *Fold) collector {
 		switch {
 		case h.Failover:
 		case churns && f.phase(next.Phase).Kind == history.DrainPhase:
-			f.handedOff(handoffLatencyDrain, next.Phase, h)
+			f.handedOff(HandoffLatencyDrain, next.Phase, h)
 		default:
 			f.handedOff(HandoffLatency, next.Phase, h)
 		}

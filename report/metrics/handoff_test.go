@@ -76,7 +76,7 @@ func TestHandoffs(t *testing.T) {
 		{"with a churn, the drain's hand-offs have a name of their own",
 			new(line).drain(0, 27).phase("churn", 28, 100).
 				hold("drain", 1, 5, 0, 10, 20).hold("drain", 2, 6, 0, 23, 25).
-				hold("churn", 1, 7, 30, 40, 50).hold("churn", 2, 8, 30, 59, 60), handoffLatencyDrain, 1, 3},
+				hold("churn", 1, 7, 30, 40, 50).hold("churn", 2, 8, 30, 59, 60), HandoffLatencyDrain, 1, 3},
 		{"with a churn, hand-offs are the churn's: there the line is always full",
 			new(line).drain(0, 27).phase("churn", 28, 100).
 				hold("drain", 1, 5, 0, 10, 20).hold("drain", 2, 6, 0, 23, 25).

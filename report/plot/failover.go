@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -185,6 +186,14 @@ func Budget(d Timeline) *Figure {
 		end = max(end, seconds(r.Latency))
 	}
 	f.Answer = true
+	var bars []stack
+	for _, r := range rows {
+		bar := stack{name: r.name}
+		for _, name := range metrics.Stages {
+			bar.parts = append(bar.parts, r.rounds[0].Stages[name])
+		}
+		bars = append(bars, bar)
+	}
 	causeAxis(f, rows, end)
 	f.data.x, f.data.y = "round", "seconds"
 	for _, r := range rounds {
@@ -194,7 +203,7 @@ func Budget(d Timeline) *Figure {
 			}
 		}
 	}
-	f.body.Add(gridlines{x: true}, stacks{rows})
+	f.body.Add(gridlines{x: true}, stacks(bars))
 	for i, name := range metrics.Stages {
 		f.legend = append(f.legend, entry{text: stageWords[name] + medianOf(rounds, name), glyph: glyph{color: palette[i%len(palette)]}, area: true})
 	}
@@ -221,15 +230,20 @@ func medianOf(rounds []metrics.Failover, stage string) string {
 	return " (" + strings.TrimSpace(units.Duration(float64(all[(len(all)-1)/2]))) + ")"
 }
 
-// stacks renders the stages of each row's round as one stacked bar.
-type stacks struct{ rows []causeRow }
+// stack is a bar of parts, one after the other.
+type stack struct {
+	name  string
+	parts []time.Duration
+}
+
+// stacks renders stacked bars, the first at the top.
+type stacks []stack
 
 func (m stacks) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	for i, r := range m.rows {
-		y, at := float64(len(m.rows)-1-i), time.Duration(0)
-		for k, name := range metrics.Stages {
-			d := r.rounds[0].Stages[name]
+	for i, bar := range m {
+		y, at := float64(len(m)-1-i), time.Duration(0)
+		for k, d := range bar.parts {
 			if d <= 0 {
 				continue
 			}
@@ -237,4 +251,56 @@ func (m stacks) Plot(c draw.Canvas, p *plot.Plot) {
 			at += d
 		}
 	}
+}
+
+// HandoffStages plots the stages of a hand-off in the drain with the most contenders, one bar per
+// subject: the median of each stage. It returns nil if there are none.
+func HandoffStages(s matrix.Scenario) *Figure {
+	f := newFigure("handoff-stages", "Stages of a hand-off in a drain",
+		"From the call to release until the next client's acquire returns, as seen on the wire: the median of each stage, with the most contenders. "+
+			"The commit is the members' part; the release, the reaction and the grant are the recipe's own time.")
+	var bars []stack
+	var rows []causeRow
+	end := 0.0
+	f.data.x, f.data.y = "stage", "seconds"
+	for _, x := range s.Series {
+		parts, n := stagesOf(x)
+		if parts == nil {
+			continue
+		}
+		bar := stack{fmt.Sprintf("%s, %d", x.Label, n), parts}
+		bars, rows = append(bars, bar), append(rows, causeRow{name: bar.name})
+		total := 0.0
+		var points []xy
+		for i, d := range parts {
+			total += seconds(d)
+			points = append(points, xy{float64(i + 1), seconds(d)})
+		}
+		f.data.add(bar.name, points)
+		end = max(end, total)
+	}
+	if len(bars) == 0 {
+		return nil
+	}
+	causeAxis(f, rows, end)
+	f.body.Add(gridlines{x: true}, stacks(bars))
+	for i, stage := range metrics.HandoffStages {
+		f.legend = append(f.legend, entry{text: stage.Label, glyph: glyph{color: palette[i%len(palette)]}, area: true})
+	}
+	f.height = 205 + 17*vg.Length(len(bars))
+	return f
+}
+
+// stagesOf returns the median of each stage in the series' trial with the most contenders, and their
+// number; nil without stages.
+func stagesOf(x matrix.Series) (parts []time.Duration, clients int) {
+	for _, t := range x.Trials {
+		if t.Clients <= clients {
+			continue
+		}
+		if all := metrics.MedianStages(t.Metrics); all != nil {
+			parts, clients = all, t.Clients
+		}
+	}
+	return parts, clients
 }

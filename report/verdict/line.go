@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"cmp"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -257,24 +259,36 @@ func (l *nodeTable) aheadOf(n *node, zxid int64) (ahead []*node) {
 			ahead, total = append(ahead, o), total+l.taken(o)
 		}
 	}
-	for _, o := range n.in.standing {
-		if o.czxid >= n.czxid {
-			break
-		}
-		add(o)
-	}
-	for _, o := range slices.Backward(n.in.removed) {
-		if o.gone <= zxid {
-			break
-		}
-		if o.czxid < n.czxid && !slices.Contains(ahead, o) { // a line has up to half of its removed nodes
+	for _, in := range l.linesOf(n) {
+		for _, o := range in.standing {
+			if o.czxid >= n.czxid {
+				break
+			}
 			add(o)
+		}
+		for _, o := range slices.Backward(in.removed) {
+			if o.gone <= zxid {
+				break
+			}
+			if o.czxid < n.czxid && !slices.Contains(ahead, o) { // a line has up to half of its removed nodes
+				add(o)
+			}
 		}
 	}
 	if total <= Permits(l.header) {
 		return nil
 	}
+	slices.SortFunc(ahead, func(a, b *node) int { return cmp.Compare(a.czxid, b.czxid) })
 	return ahead
+}
+
+// linesOf returns the lines in which a node's contenders may stand: of a read-write lock all, since
+// readers and writers may have folders of their own.
+func (l *nodeTable) linesOf(n *node) []*lineIn {
+	if l.header.Recipe == RWLock {
+		return slices.Collect(maps.Values(l.dirs))
+	}
+	return []*lineIn{n.in}
 }
 
 // contend reports whether two nodes are claims on the same lock.

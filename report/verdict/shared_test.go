@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +120,17 @@ func TestRWLock(t *testing.T) {
 	starved.at(30, "wait", 2, "").judge(t, WriterProgress, Fail, "client 2 waited to write")
 	starved.header.Promises.Writers = false
 	starved.judge(t, WriterProgress, NotPromised, "")
+
+	folders := readers().at(4, "join", 3, "read").at(4, "grant", 3, "").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "release", 3, "").at(6, "grant", 2, "").at(7, "release", 2, "")
+	for _, r := range folders.records {
+		switch r := r.(type) {
+		case *history.Commit:
+			r.Path = strings.Replace(r.Path, "/l/x-write", "/l/writers/x-write", 1)
+		case *history.Sample:
+			r.Path = strings.Replace(r.Path, "/l/x-write", "/l/writers/x-write", 1)
+		}
+	}
+	folders.judge(t, FIFO, Fail, "client 3 was granted")
 
 	late := newSharing(RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "")
 	late.at(30, "release", 0, "").judge(t, Progress, Fail, "client 1 waited to read")

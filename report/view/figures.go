@@ -52,7 +52,7 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 	pauses := b.pauses(merged)
 	out := []*plot.Figure{plot.Paused(pauses), plot.Resumed(pauses)}
 	out = append(out, b.capacityFigures(s, glyphs)...)
-	out = append(out, plot.FanOut(merged, glyphs), plot.Flap(merged, glyphs))
+	out = append(out, plot.FanOut(merged, glyphs), plot.HandoffStages(merged), plot.Flap(merged, glyphs))
 	for _, l := range measuredLatencies(seriesOrder([]matrix.Scenario{s})) {
 		if b.byCause(s) && (l.Name == metrics.FailoverLatency || l.Name == metrics.LeaderlessTime) {
 			continue // the plots by cause show more
@@ -258,4 +258,35 @@ func queueNote(_ builder, t report.Trial) string {
 		note += "; "
 	}
 	return note + "no answer: " + noAnswer
+}
+
+// stagesText describes which stage of a hand-off takes longest, with the most contenders; "" if that
+// is not known.
+func stagesText(x matrix.Series) string {
+	var last report.Trial
+	for _, t := range x.Trials {
+		if t.Clients > last.Clients && metrics.MedianStages(t.Metrics) != nil {
+			last = t
+		}
+	}
+	parts := metrics.MedianStages(last.Metrics)
+	if parts == nil {
+		return ""
+	}
+	longest, sum := 0, time.Duration(0)
+	for i, d := range parts {
+		if sum += d; d > parts[longest] {
+			longest = i
+		}
+	}
+	if sum == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("In a hand-off of %s in the drain, the longest stage is %s: %s, %.0f %% of the stages' sum of %s (medians)",
+		trialLabel(x.Label, last), metrics.HandoffStages[longest].Label, units.Duration(float64(parts[longest])),
+		100*float64(parts[longest])/float64(sum), units.Duration(float64(sum)))
+	if whole := cmp.Or(last.Metrics[metrics.HandoffLatencyDrain].P50, last.Metrics[metrics.HandoffLatency].P50); whole != nil {
+		text += fmt.Sprintf("; the median of the whole is %s", units.Duration(*whole))
+	}
+	return text + "."
 }

@@ -245,7 +245,7 @@ func (b builder) comparisonFindings() []Finding {
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
 		lines := append(append(promiseTexts(x), troubles(x)...), overlapText(x))
-		lines = append(append(lines, pausedHolders(x)...), capacities(x)...)
+		lines = append(append(append(lines, pausedHolders(x)...), capacities(x)...), stagesText(x))
 		out = append(out, measuredFindings(x.Label, lines...)...)
 	}
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run

@@ -141,7 +141,7 @@ func (v *service) State(a msg.ClientArgs, s *msg.ClientState) error {
 		return err
 	}
 	c := t.tap.Client(a.Client)
-	*s = msg.ClientState{Session: c.Session(), Known: c.Known(), Counts: c.Counts(), Unanswered: c.Unanswered(), Notified: c.Notified()}
+	*s = msg.ClientState{Session: c.Session(), Known: c.Known(), Counts: c.Counts(), Unanswered: c.Unanswered(), Moments: c.Moments()}
 	s.Node, s.HasNode = c.Node(t.parent)
 	t.mu.Lock()
 	s.Events = t.count

@@ -115,14 +115,16 @@ func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	s.Session.LastAckSent = acked - wrong
 	s.Session = s.Session.Through(t.options.Way)
 	s.Known.RemovedAt, _ = t.instant(p, s.Known.RemovedAt)
-	s.Notified, _ = t.instant(p, s.Notified)
+	for _, at := range []*time.Duration{&s.Moments.Changed, &s.Moments.Applied, &s.Moments.Notified, &s.Moments.Asked, &s.Moments.Answered} {
+		*at, _ = t.instant(p, *at)
+	}
 }
 
-func (c *tapped) Number() int             { return c.number }
-func (c *tapped) Session() wire.Session   { return c.see().Session }
-func (c *tapped) Known() wire.Known       { return c.see().Known }
-func (c *tapped) Unanswered() int64       { return c.see().Unanswered }
-func (c *tapped) Notified() time.Duration { return c.see().Notified }
+func (c *tapped) Number() int           { return c.number }
+func (c *tapped) Session() wire.Session { return c.see().Session }
+func (c *tapped) Known() wire.Known     { return c.see().Known }
+func (c *tapped) Unanswered() int64     { return c.see().Unanswered }
+func (c *tapped) Moments() wire.Moments { return c.see().Moments }
 
 // Counts implements wire.Client: the sum over all agents of the client. Those of a lost agent are
 // the last known.

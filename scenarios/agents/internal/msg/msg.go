@@ -5,7 +5,6 @@ package msg
 
 import (
 	"errors"
-	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
 )
@@ -60,7 +59,7 @@ type ClientState struct {
 	Known      wire.Known
 	Counts     wire.Counts
 	Unanswered int64
-	Notified   time.Duration
+	Moments    wire.Moments
 	Node       wire.Node // the newest below the contested node
 	HasNode    bool
 	Events     int64 // events of the trial on this agent so far
