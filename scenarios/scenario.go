@@ -63,6 +63,12 @@ type Scenario struct {
 	Incident   Incident            `yaml:"incident,omitempty"`   // of an incident: the report, and the cause
 }
 
+// Mix are the shares of the acquires of a read-write lock for reading and for writing.
+type Mix struct {
+	Read  int `yaml:"read"`  // of Read + Write acquires
+	Write int `yaml:"write"` // of Read + Write acquires
+}
+
 // Limits of a scenario, so that a typing error does not occupy a machine for a week.
 const (
 	maxClients  = 10_000 // 64 bytes per name (stage.packet); a list of all names fits ZooKeeper's limit of 1 MiB per reply

@@ -7,12 +7,6 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// Mix are the shares of the acquires of a read-write lock for reading and for writing.
-type Mix struct {
-	Read  int `yaml:"read"`  // of Read + Write acquires
-	Write int `yaml:"write"` // of Read + Write acquires
-}
-
 var defaultMix = Mix{Read: 80, Write: 20}
 
 // singleHolder are the kinds of phase in which one client holds at a time.
