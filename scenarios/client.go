@@ -39,6 +39,7 @@ type client struct {
 	back   backOff
 	modes  *rand.Rand   // chooses the modes of a read-write lock
 	shared atomic.Bool  // others may hold beside its last grant
+	got    atomic.Int64 // when its last acquire returned with a grant
 	letGo  atomic.Int64 // when its last release was called
 
 	learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
@@ -144,6 +145,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	}
 	if err == nil {
 		c.token.Store(claim.Token)
+		c.got.Store(int64(s.Return - s.Clock))
 		c.shared.Store(c.shares(mode))
 		c.st.holder.holds(c.n)
 		c.grant.Store(c.st.grants.Add(1))

@@ -80,6 +80,7 @@ func drainOnce(ctx context.Context, st *stage) error {
 // empty drains the queue, beginning with the holder, and records the cost.
 func (d *drained) empty(ctx context.Context, holder *attempt) error {
 	n := len(d.st.clients)
+	var released []*client
 	for k := 1; ; k++ {
 		d.st.report("round %d of %d, %d of %d", d.st.round, d.st.phase.Rounds, k, n)
 		if err := d.keep(ctx, holder, k-1); err != nil {
@@ -95,7 +96,10 @@ func (d *drained) empty(ctx context.Context, holder *attempt) error {
 		if err != nil {
 			return err
 		}
-		d.passed(holder, next)
+		released = append(released, holder.c)
+		if i := k - d.st.holders(); i >= 0 { // the release that let the next one in
+			d.passed(released[i], next.c)
+		}
 		holder = next
 	}
 	if err := d.woken(ctx, n); err != nil {
@@ -104,18 +108,18 @@ func (d *drained) empty(ctx context.Context, holder *attempt) error {
 	return d.account(ctx, n)
 }
 
-// passed records the stages of a hand-off, unless the grant came from an earlier release.
-func (d *drained) passed(from, to *attempt) {
-	was, is := from.c.wire.Moments(), to.c.wire.Moments()
-	released := time.Duration(from.c.letGo.Load())
-	if was.Changed < released || is.Notified < was.Changed || to.at < is.Notified {
-		return
+// passed records the stages of a hand-off.
+func (d *drained) passed(from, to *client) {
+	was, is := from.wire.Moments(), to.wire.Moments()
+	released, granted := time.Duration(from.letGo.Load()), time.Duration(to.got.Load())
+	if was.Changed < released || is.Notified < was.Changed || granted < is.Notified {
+		return // the messages are others: it was granted without one, or notified again
 	}
-	h := &history.Handoff{Phase: d.st.phase.Name, Round: d.st.round, From: from.c.n, To: to.c.n,
-		Released: released, Sent: was.Changed, Applied: min(was.Applied, is.Notified), Notified: is.Notified, Granted: to.at}
+	h := &history.Handoff{Phase: d.st.phase.Name, Round: d.st.round, From: from.n, To: to.n,
+		Released: released, Sent: was.Changed, Applied: min(was.Applied, is.Notified), Notified: is.Notified, Granted: granted}
 	h.Asked, h.Answered = h.Notified, h.Notified
-	if is.Asked > 0 && is.Asked <= to.at {
-		h.Asked, h.Answered = is.Asked, min(max(is.Answered, is.Asked), to.at)
+	if is.Asked > 0 && is.Asked <= granted {
+		h.Asked, h.Answered = is.Asked, min(max(is.Answered, is.Asked), granted)
 	}
 	d.st.record.Record(h)
 }
