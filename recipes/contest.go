@@ -11,8 +11,8 @@ import (
 )
 
 // contest is the mechanism of lock, election, read-write lock and semaphore: every contender creates
-// an ephemeral sequential node, the one with the lowest number holds the grant, and all others wait. (ZooKeeper recipes,
-// "Locks" and "Leader Election": "their mechanism is the same", seed 003.)
+// an ephemeral sequential node, the one with the lowest number holds the grant, and all others wait.
+// (ZooKeeper recipes, "Locks" and "Leader Election": "their mechanism is the same", seed 003.)
 type contest struct {
 	s       *Session
 	parent  string
@@ -23,7 +23,7 @@ type contest struct {
 	blockedBy []string // prefixes of the nodes that block this contender when they are ahead; nil: prefix
 	permits   int      // number of contenders that may hold at the same time; 0: one
 
-	plain bool // without the mark of the last holder: a notified waiter lists (mark.go)
+	plain bool // without the mark of the last holder: a notified waiter lists
 
 	newID func() string // returns the beginning of node names; nil: client.NewID
 	// wait returns when it is the node's turn; nil: as the variant defines.

@@ -129,26 +129,30 @@ func queueUp(t *testing.T, k kind, v Variant, n int) *crowd {
 	return c
 }
 
+// drain releases the n grants one after the other, and compares the wire with the formulas after each.
+func (c *crowd) drain(t *testing.T, n int, formulas Formulas) {
+	for i := 1; i <= n; i++ {
+		g := <-c.grants
+		if g == nil {
+			return
+		}
+		if err := g.Release(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		want := formulas.Drain(n, i)
+		eventually(t, fmt.Sprintf("after release %d the wire has seen %+v", i, want), func() bool {
+			return c.since().InFlight == 0 && c.cost() == want
+		})
+	}
+}
+
 // The formulas, counted on the wire of a real ensemble, after every release.
 func TestContestFormulas_areWhatTheWireSees(t *testing.T) {
 	const n = 10
 	for _, k := range kinds {
 		for _, v := range variants {
 			t.Run(k.name+"/"+string(v), func(t *testing.T) {
-				c := queueUp(t, k, v, n)
-				for i := 1; i <= n; i++ {
-					g := <-c.grants
-					if g == nil {
-						return
-					}
-					if err := g.Release(context.Background()); err != nil {
-						t.Fatal(err)
-					}
-					want := contestFormulas[v].Drain(n, i)
-					eventually(t, fmt.Sprintf("after release %d the wire has seen %+v", i, want), func() bool {
-						return c.since().InFlight == 0 && c.cost() == want
-					})
-				}
+				queueUp(t, k, v, n).drain(t, n, contestFormulas[v])
 			})
 		}
 	}

@@ -1,5 +1,5 @@
-// Package recipes has ZooKeeper's lock, election and queue recipes, each in a parent-watch and a
-// predecessor-watch variant, and the session that they use. [Register] adds other implementations.
+// Package recipes has ZooKeeper's lock, election, queue, read-write lock and semaphore recipes, each in
+// a parent-watch and a predecessor-watch variant, and the session that they use. [Register] adds other implementations.
 //
 //	s, err := recipes.Open(ctx, servers, recipes.Options{Timeout: 10 * time.Second})
 //	if err != nil {
@@ -42,8 +42,9 @@
 // a process in another language can send it over a pipe:
 //
 //	call      carries                     returns
-//	Open      servers, parent, timeout    a connected session, or an error
-//	Acquire   -                           Claim: token, session, path, time; or an error
+//	Open      servers, parent, timeout,   a connected session, or an error
+//	          permits
+//	Acquire   mode                        Claim: token, session, path, time; or an error
 //	Release   -                           the node is deleted, or an error
 //	Put       item                        it is stored, once; or an error
 //	Take      -                           item, or an error; both if the outcome is unknown
@@ -55,9 +56,9 @@
 //
 // # Files
 //
-// contest.go is the mechanism of lock.go and election.go: join the line, and win when no contender
-// is ahead. enter.go creates a node so that it is never left behind, node.go orders names, grant.go
-// is the holder's right. queue.go is the queue; its line of consumers is a contest too. session.go
-// is a ZooKeeper session, session_calls.go its requests; link.go and session_link.go read data that
-// client library does not expose.
+// contest.go is the mechanism of locks, elections, rwlock.go and semaphore.go: create a node so that it
+// is never left behind, and win when no node is ahead that blocks. node.go orders names, grant.go is
+// the holder's right. queue.go is the queue; its line of consumers is a contest too. session.go is a
+// ZooKeeper session, session_calls.go its requests; link.go reads data that the client library does not
+// expose.
 package recipes

@@ -32,7 +32,7 @@ type Election struct{ contest contest }
 
 // NewElection returns the election at parent, which is created if it is missing. name is what
 // observers see of this candidate when it leads; it may be empty. The parent's data belongs to a
-// predecessor election: each end of a term writes there (mark.go).
+// predecessor election: each end of a term writes there.
 func NewElection(s *Session, parent, name string, v Variant) *Election {
 	return &Election{contest{s: s, parent: parent, prefix: candidatePrefix, variant: v, data: []byte(name)}}
 }

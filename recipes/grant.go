@@ -31,7 +31,7 @@ type Grant struct {
 	Path      string // of the node
 
 	s      *Session
-	markAt string // where a release writes its mark (mark.go); "" nowhere
+	markAt string // where a release writes its mark; "" nowhere
 
 	mu          sync.Mutex
 	state       GrantState

@@ -3,6 +3,8 @@ package recipes
 import (
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +127,43 @@ func BenchmarkAcquireUncontended(b *testing.B) {
 		}
 	}
 	report(b, "acquire", acquired, "create", created)
+}
+
+// BenchmarkUncontended compares acquire and release of the recipes built from the lock with the plain
+// lock's, that nobody contests, one after the other in each round.
+func BenchmarkUncontended(b *testing.B) {
+	names := []string{"lock/predecessor-plain", "rwlock/predecessor", "rwlock/parent", "semaphore/predecessor", "semaphore/parent"}
+	took := make([][]time.Duration, len(names))
+	var clients []Contender
+	for _, name := range names {
+		s, err := Find(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := s.Open(b.Context(), Env{Servers: servers, Parent: freshPath(), Timeout: 10 * time.Second, Dial: net.DialTimeout, Permits: 2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close(b.Context())
+		clients = append(clients, c.(Contender))
+	}
+	for round := 0; b.Loop(); round++ {
+		for k := range clients {
+			i := (k + round) % len(clients)
+			start := time.Now()
+			if _, err := clients[i].Acquire(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			if err := clients[i].Release(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			took[i] = append(took[i], time.Since(start))
+		}
+	}
+	for i, name := range names[1:] {
+		b.ReportMetric(float64(median(took[i+1]))/float64(median(took[0])), strings.ReplaceAll(name, "/", "-")+"-ratio")
+	}
+	b.ReportMetric(0, "ns/op")
 }
 
 func report(b *testing.B, nameA string, a []time.Duration, nameB string, other []time.Duration) {

@@ -177,7 +177,7 @@ const lockPrefix = "-lock-"
 type Lock struct{ contest contest }
 
 // NewLock returns the lock at parent, an absolute path, which is created if it is missing. It sends
-// nothing. The parent's data belongs to a predecessor lock: each release writes there (mark.go).
+// nothing. The parent's data belongs to a predecessor lock: each release writes there.
 func NewLock(s *Session, parent string, v Variant) *Lock {
 	return &Lock{contest{s: s, parent: parent, prefix: lockPrefix, variant: v}}
 }

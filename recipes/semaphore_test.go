@@ -47,19 +47,7 @@ func TestSemaphoreFormulas_areWhatTheWireSees(t *testing.T) {
 				if len(c.grants) != permits {
 					t.Fatalf("%d were granted, with %d permits", len(c.grants), permits)
 				}
-				for i := 1; i <= n; i++ {
-					g := <-c.grants
-					if g == nil {
-						return
-					}
-					if err := g.Release(context.Background()); err != nil {
-						t.Fatal(err)
-					}
-					want := semaphoreFormulas(v, permits).Drain(n, i)
-					eventually(t, fmt.Sprintf("after release %d the wire has seen %+v", i, want), func() bool {
-						return c.since().InFlight == 0 && c.cost() == want
-					})
-				}
+				c.drain(t, n, semaphoreFormulas(v, permits))
 			})
 		}
 	}

@@ -56,7 +56,7 @@ type Session struct {
 	nextWatcher int
 	creates     map[string]*sentCreate // by path
 	buffer      int                    // size of go-zookeeper's buffer for requests, in bytes
-	wantsRoom   bool                   // the buffer is to have MaxPacket bytes (session_buffer.go)
+	wantsRoom   bool                   // the buffer is to have MaxPacket bytes
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the given order, and

@@ -28,19 +28,19 @@ type client struct {
 	subject atomic.Pointer[recipes.Client]      // nil without a session
 	heard   atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
 
-	under  atomic.Pointer[operation]
-	calls  atomic.Int64   // calls of acquire and take
-	begun  atomic.Int64   // operations begun
-	asking sync.WaitGroup // see askAfterLoss
-	token  atomic.Int64   // of the last grant
-	grant  atomic.Int64   // number of the last grant among all grants of the trial
-	moves  atomic.Int64   // grants and releases, or items taken
-	limit  atomic.Int64
-	back   backOff
-	modes  *rand.Rand   // chooses the modes of a read-write lock
-	shared atomic.Bool  // others may hold beside its last grant
-	got    atomic.Int64 // when its last acquire returned with a grant
-	letGo  atomic.Int64 // when its last release was called
+	under      atomic.Pointer[operation]
+	calls      atomic.Int64   // calls of acquire and take
+	begun      atomic.Int64   // operations begun
+	asking     sync.WaitGroup // see askAfterLoss
+	token      atomic.Int64   // of the last grant
+	grant      atomic.Int64   // number of the last grant among all grants of the trial
+	moves      atomic.Int64   // grants and releases, or items taken
+	limit      atomic.Int64
+	back       backOff
+	modes      *rand.Rand   // chooses the modes of a read-write lock
+	shared     atomic.Bool  // others may hold beside its last grant
+	grantedAt  atomic.Int64 // when its last acquire returned with a grant
+	releasedAt atomic.Int64 // when its last release was called
 
 	learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
 }
@@ -145,7 +145,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	}
 	if err == nil {
 		c.token.Store(claim.Token)
-		c.got.Store(int64(s.Return - s.Clock))
+		c.grantedAt.Store(int64(s.Return - s.Clock))
 		c.shared.Store(c.shares(mode))
 		c.st.holder.holds(c.n)
 		c.grant.Store(c.st.grants.Add(1))
@@ -177,7 +177,7 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	s := c.sample(history.Release, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
 	c.timed(&s)
-	c.letGo.Store(int64(s.Call + s.Clock))
+	c.releasedAt.Store(int64(s.Call + s.Clock))
 	c.st.record.Sample(s)
 	return err
 }

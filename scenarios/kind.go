@@ -25,6 +25,7 @@ type kind struct {
 	fields []string // fields of Phase that it has in addition to the common ones
 	words  map[string][]string
 	room   int  // extra packet size in bytes for the names of queued items
+	single bool // one client holds at a time: all write, and a semaphore has one permit
 	opens  bool // run opens the clients' sessions itself
 
 	// validate checks its fields.

@@ -98,7 +98,7 @@ func (d *drained) empty(ctx context.Context, holder *attempt) error {
 		}
 		released = append(released, holder.c)
 		if i := k - d.st.holders(); i >= 0 { // the release that let the next one in
-			d.passed(released[i], next.c)
+			d.recordStages(released[i], next.c)
 		}
 		holder = next
 	}
@@ -108,10 +108,10 @@ func (d *drained) empty(ctx context.Context, holder *attempt) error {
 	return d.account(ctx, n)
 }
 
-// passed records the stages of a hand-off.
-func (d *drained) passed(from, to *client) {
+// recordStages records the stages of a hand-off.
+func (d *drained) recordStages(from, to *client) {
 	was, is := from.wire.Moments(), to.wire.Moments()
-	released, granted := time.Duration(from.letGo.Load()), time.Duration(to.got.Load())
+	released, granted := time.Duration(from.releasedAt.Load()), time.Duration(to.grantedAt.Load())
 	if was.Changed < released || is.Notified < was.Changed || granted < is.Notified {
 		return // the messages are others: it was granted without one, or notified again
 	}

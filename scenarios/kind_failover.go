@@ -23,6 +23,7 @@ func init() {
 		about:  "a cause ends the holder, again and again; the time to the next grant is taken",
 		pace:   history.ByHarness,
 		needs:  needsGrants,
+		single: true,
 		fields: []string{"rounds", "cause"},
 		words:  map[string][]string{"cause": causeNames()},
 		validate: func(p *Phase, bad problemFunc) {

@@ -25,6 +25,7 @@ func init() {
 		about:    "candidates join one after the other and leave in a given order",
 		pace:     history.ByHarness,
 		needs:    needsGrants,
+		single:   true,
 		fields:   []string{"rounds", "leave", "order", "warn"},
 		words:    map[string][]string{"leave": leaves},
 		validate: validateSuccession,

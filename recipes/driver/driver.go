@@ -1,5 +1,4 @@
-// Package driver makes a driver of a lock, an election or a queue in Go: a program that zkbench
-// starts, and that runs the recipe by the subject protocol (docs/PROTOCOL.md, zkbench help
+// Package driver makes a driver of a recipe in Go: a program that zkbench starts, and that runs the recipe by the subject protocol (docs/PROTOCOL.md, zkbench help
 // drivers).
 //
 //	func main() {

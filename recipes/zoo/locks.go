@@ -129,15 +129,18 @@ func init() {
 // node ahead may have been deleted because its owner died while it waited.
 func init() {
 	contestant("watch-then-never-relist", "treats the removal of its predecessor as its grant, without listing the other waiters", steps{
-		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
-			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
-			if err != nil || !w.found {
-				return false, err
-			}
-			err = w.fired(ctx)
-			return err == nil, err
-		},
+		wait: awaitRemoval,
 	})
+}
+
+// awaitRemoval treats the removal of the node ahead as a grant.
+func awaitRemoval(ctx context.Context, l *line, _, ahead string) (bool, error) {
+	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+	if err != nil || !w.found {
+		return false, err
+	}
+	err = w.fired(ctx)
+	return err == nil, err
 }
 
 // A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any

@@ -63,14 +63,7 @@ func init() {
 			_, ahead = byNumber(names, ours)
 			return first, ahead
 		},
-		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
-			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
-			if err != nil || !w.found {
-				return false, err
-			}
-			err = w.fired(ctx)
-			return err == nil, err
-		},
+		wait: awaitRemoval,
 	})
 }
 

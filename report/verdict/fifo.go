@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -38,15 +39,17 @@ type order struct {
 	czxid     int64  // of its node
 	judged    int
 	skipped   int
-	// contended counts the grants that were requested while the one before was held, and waited
+	// contended counts the grants that were requested while no permit was free for them, and waited
 	// the clients whose node existed then.
 	contended, waited int
-	unseen            int // grants whose node is not in the commits
+	permits           int
+	recent            []Belief // the last ones in the commits
+	unseen            int      // grants whose node is not in the commits
 	broken            evidence
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, grants: in.grants, several: Permits(in.history.Header) > 1, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
+	o := &order{line: in.line, grants: in.grants, several: Permits(in.history.Header) > 1, permits: Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
 	return checker{belief: o.belief, finish: o.finish}
 }
 
@@ -64,10 +67,10 @@ func (o *order) belief(b Belief) {
 		return
 	}
 	o.judged++
+	o.countWaiting(b, czxid)
 	if o.several {
 		return
 	}
-	o.countWaiting(b, czxid)
 	if czxid >= o.czxid {
 		o.last, o.czxid = b, czxid
 		return
@@ -81,16 +84,30 @@ func (o *order) belief(b Belief) {
 		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
 
+// recentGrants is the number of grants among which the holders are looked for that a client waited for.
+const recentGrants = 64
+
 // countWaiting counts whether the client of a grant waited, and whether with its node. Only commits
 // show when a node was created.
 func (o *order) countWaiting(b Belief, czxid int64) {
-	before := o.last.granted
-	if b.granted == nil || before == nil || before.node == nil || b.Call >= o.last.End || o.last.Client == b.Client {
+	if b.granted == nil || b.granted.node == nil {
 		return
 	}
-	o.contended++
-	if before.node.gone == 0 || czxid < before.node.gone {
-		o.waited++
+	total, stood := b.Permits, false
+	for _, r := range o.recent {
+		if r.End > b.Call && r.Client != b.Client {
+			gone := r.granted.node.gone
+			total, stood = total+r.Permits, stood || gone == 0 || czxid < gone
+		}
+	}
+	if total > o.permits {
+		o.contended++
+		if stood {
+			o.waited++
+		}
+	}
+	if o.recent = append(o.recent, b); len(o.recent) > recentGrants {
+		o.recent = slices.Delete(o.recent, 0, 1)
 	}
 }
 

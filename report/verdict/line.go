@@ -311,7 +311,7 @@ const bothModes = "both"
 
 // modesOf reads the modes of the granted nodes from a history of a read-write lock.
 func modesOf(h *history.History) modes {
-	m := modes{map[string]string{}, map[string]string{}}
+	m, alike := modes{map[string]string{}, map[string]string{}}, false
 	if h.Header.Recipe != RWLock {
 		return m
 	}
@@ -324,8 +324,11 @@ func modesOf(h *history.History) modes {
 		if k := kind(s.Path); m.byKind[k] == "" {
 			m.byKind[k] = s.Mode
 		} else if m.byKind[k] != s.Mode {
-			m.byKind[k] = bothModes
+			m.byKind[k], alike = bothModes, true
 		}
+	}
+	if !alike {
+		m.byPath = nil
 	}
 	return m
 }

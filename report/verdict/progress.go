@@ -22,14 +22,14 @@ func init() {
 }
 
 // progress checks rule 8. With snapshots of the line and no fault active: by the nodes in it, and
-// the needs of their clients (progress_snapshots.go). Otherwise by a time limit: with no fault active or
+// the needs of their clients. Otherwise by a time limit: with no fault active or
 // recently over, no client may wait longer than a dead session needs to expire while no client
 // holds.
 //
 // A wait is from the call of an acquire until it is granted: successive acquires that end without a
 // grant are one wait; a wait that is in progress when its phase ends has waited so far. A phase in
 // which a client waited and none was granted, or that ended after longer than the limit without a
-// grant, is unknown unless it fails, regardless of other phases (phases.go). If clients go at their
+// grant, is unknown unless it fails, regardless of other phases. If clients go at their
 // own pace, half the limit without a fault near is too long at its end: the phase was over before
 // it could be decided. A client without a session counts as waiting, but only against the full
 // limit: it cannot call.

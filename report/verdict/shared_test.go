@@ -90,6 +90,16 @@ func TestSemaphore(t *testing.T) {
 	overtaken.judge(t, FIFO, Fail, "client 3 was granted")
 	overtaken.judge(t, MutualExclusion, Pass, "")
 
+	// Permits whose nodes are created at the grant have no order to judge.
+	late := newSharing(Semaphore, 1, 2)
+	for i := range 20 {
+		c := i % 2
+		late.at(i, "join", c, "").at(i, "grant", c, "")
+		late.records[len(late.records)-1].(*history.Sample).Call = time.Duration(max(i-1, 0)) * time.Second // it waited without a node
+		late.at(i+1, "release", c, "")
+	}
+	late.judge(t, FIFO, Unknown, "nodes are created at the grant")
+
 	forgotten := two().at(4, "release", 1, "").at(29, "wait", 2, "").at(30, "release", 0, "")
 	forgotten.judge(t, Progress, Fail, "a permit was free from 4s")
 }

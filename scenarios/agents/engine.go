@@ -9,10 +9,8 @@
 //
 // # Files
 //
-// join.go has the credentials of an agent, and the certificates of a run. link.go is the
-// connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's side;
-// tap.go and process.go present it to a trial. serve.go, serve_tap.go, serve_process.go and
-// serve_inside.go are the agent's side. engine.go and engine_*.go start agents: as local processes,
+// link.go is the connection, internal/msg its messages. fleet.go, peer.go and trial.go are the
+// coordinator's side; tap.go presents it to a trial. serve.go and serve_tap.go are the agent's side. engine.go and engine_*.go start agents: as local processes,
 // over ssh, in Kubernetes.
 package agents
 

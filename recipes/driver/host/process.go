@@ -5,9 +5,9 @@
 //
 // # Files
 //
-// process.go starts and stops a process. talk.go sends requests and reads replies, breach.go
-// describes broken rules. greet.go sends hello, clock.go maps the driver's clock. client.go is a
-// client of the recipe, answer.go interprets replies, subject.go combines them.
+// process.go starts, greets and stops a process, halt.go pauses and kills it. talk.go sends requests
+// and reads replies. client.go is a client of the recipe, answer.go interprets replies, subject.go
+// combines them.
 package host
 
 import (

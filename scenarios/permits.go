@@ -5,12 +5,10 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 var defaultMix = Mix{Read: 80, Write: 20}
-
-// singleHolder are the kinds of phase in which one client holds at a time.
-var singleHolder = []string{"failover", "succession"}
 
 const (
 	defaultPermits = 2
@@ -26,12 +24,17 @@ func (s *Scenario) validateShares(bad problemFunc) {
 		bad("mix", "no subject is a read-write lock")
 	}
 	for i, p := range s.Phases {
-		if s.Permits > 1 && slices.Contains(singleHolder, p.Kind) {
+		if s.Permits > 1 && p.single() {
 			bad("permits", "phases.%d is a %s, in which one client holds at a time: it takes 1 permit", i, p.Kind)
 		}
 	}
 	between(bad, "mix.read", s.Mix.Read, 0, 1000)
 	between(bad, "mix.write", s.Mix.Write, 0, 1000)
+}
+
+func (p Phase) single() bool {
+	k := kindNamed(p.Kind)
+	return k != nil && k.single
 }
 
 // any reports whether a subject or a specimen is of the recipe.
@@ -48,7 +51,7 @@ func (s *Scenario) permits() int {
 	switch {
 	case s.Permits > 0:
 		return s.Permits
-	case slices.ContainsFunc(s.Phases, func(p Phase) bool { return slices.Contains(singleHolder, p.Kind) }):
+	case slices.ContainsFunc(s.Phases, Phase.single):
 		return 1
 	}
 	return defaultPermits
@@ -88,12 +91,12 @@ func (c *client) mode() recipes.Mode {
 				return recipes.Read
 			}
 			return recipes.Write
-		case st.phase.Kind != "churn" && st.phase.Kind != "stream":
+		case kindNamed(st.phase.Kind).pace == history.ByHarness:
 			return recipes.Write
 		}
 		mix = defaultMix
 	}
-	if slices.Contains(singleHolder, st.phase.Kind) {
+	if st.phase.single() {
 		return recipes.Write
 	}
 	if c.modes == nil {
