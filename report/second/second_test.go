@@ -94,3 +94,26 @@ func TestOpinion_draw(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(page), err)
 	}
 }
+
+// As many may hold at the same time as there are permits; a writer takes all.
+func TestCheck_ofALockThatSeveralHold(t *testing.T) {
+	held := func(id int, from, to time.Duration, permits int) hold {
+		return hold{client: id, token: int64(id), asked: from, from: from, mayEnd: to, certainly: to, permits: permits}
+	}
+	for _, row := range []struct {
+		name    string
+		permits int
+		holds   []hold
+		want    string
+	}{
+		{"two of two permits", 2, []hold{held(1, 0, 10, 1), held(2, 5, 15, 1), held(3, 11, 20, 1)}, verdict.Pass},
+		{"three of two", 2, []hold{held(1, 0, 10, 1), held(2, 5, 15, 1), held(3, 8, 20, 1)}, verdict.Fail},
+		{"readers", 100, []hold{held(1, 0, 10, 1), held(2, 5, 15, 1), held(3, 8, 20, 1)}, verdict.Pass},
+		{"a writer after them", 100, []hold{held(1, 0, 10, 1), held(2, 5, 15, 1), held(3, 16, 20, 100)}, verdict.Pass},
+		{"a writer beside a reader", 100, []hold{held(1, 0, 10, 1), held(2, 8, 15, 100)}, verdict.Fail},
+	} {
+		if got := check(row.holds, time.Second, row.permits).Result; got != row.want {
+			t.Errorf("%s: %s, want %s", row.name, got, row.want)
+		}
+	}
+}
