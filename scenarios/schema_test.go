@@ -55,13 +55,17 @@ var required = map[string][]string{
 	"Incident": {"thread", "version", "cause"},
 }
 
-// registered are the subjects of the program: tests register more later.
-var registered = subjectNames()
+// registered are the subjects of the program, without the versions that this machine happens to
+// have of them: tests register more later.
+var registered = slices.DeleteFunc(subjectNames(), func(name string) bool { return strings.Contains(name, "@") })
+
+// versioned is the pattern of a subject's name with a version, as in lock/curator@5.7.1.
+const versioned = `^[a-z]+/[a-z-]+@[0-9]+(\.[0-9]+)*$`
 
 // choices returns the allowed values of fields that have a fixed set.
 func choices() map[string][]string {
 	words := map[string][]string{
-		"Scenario.subjects": registered, "Scenario.base": registered, "Specimen.subject": registered,
+		"Scenario.subjects": registered, "Scenario.base": registered,
 		"Phase.kind": kindNames(), "Fault.fault": faultNames(),
 	}
 	for _, k := range kinds {
@@ -77,9 +81,12 @@ func generateSchema() []byte {
 	s := b.of(reflect.TypeFor[Scenario](), "")
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "zkbench scenario"
 	fields := s.Properties
+	version := &schema{Type: "string", Pattern: versioned}
+	specimen := fields["specimens"].Items.Properties
+	specimen["subject"] = &schema{Description: specimen["subject"].Description, AnyOf: []*schema{{Type: "string", Enum: registered}, version}}
 	driver := &schema{Type: "string", Pattern: driverName.String()}
-	fields["subjects"].Items = &schema{AnyOf: []*schema{fields["subjects"].Items, driver, fields["drivers"].Items}}
-	fields["base"] = &schema{Description: fields["base"].Description, AnyOf: []*schema{fields["base"], driver}}
+	fields["subjects"].Items = &schema{AnyOf: []*schema{fields["subjects"].Items, version, driver, fields["drivers"].Items}}
+	fields["base"] = &schema{Description: fields["base"].Description, AnyOf: []*schema{fields["base"], version, driver}}
 	s.AnyOf = []*schema{{Required: []string{"subjects", "clients"}}, {Required: []string{"specimens"}}}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -162,6 +169,22 @@ func commentsOf(spec *ast.TypeSpec, docs map[string]string) {
 
 // generated is the schema before any test has run: some register subjects or change what there is.
 var generated []byte
+
+func TestSchema_versionsOfThisMachineAreNotInIt(t *testing.T) {
+	if bytes.Contains(generated, []byte("curator@")) {
+		t.Error("the schema names versions that this machine has")
+	}
+	specimens := "name: x\nsession_timeout: 4s\nphases: [{name: a, kind: drain}]\nspecimens: [{subject: %s, provocation: p}]\n"
+	for subject, known := range map[string]bool{"lock/curator@5.7.1": true, "lock/curator": true, "lock/nobody": false, "lock/curator@new": false} {
+		var v any
+		if err := yaml.Unmarshal(fmt.Appendf(nil, specimens, subject), &v); err != nil {
+			t.Fatal(err)
+		}
+		if why := follows(parsedSchema(t), v, ""); (why == "") != known {
+			t.Errorf("a specimen's subject %s: %q", subject, why)
+		}
+	}
+}
 
 func TestSchema_isCurrent(t *testing.T) {
 	want := generated
