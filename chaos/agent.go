@@ -160,7 +160,6 @@ func runAgent(in io.Reader, out io.Writer, owner string) (err error) {
 	}
 }
 
-// containerAgent is our end of a network agent's streams.
 type containerAgent struct {
 	docker *client.Client
 	id     string
@@ -190,7 +189,6 @@ func (a *containerAgent) start(ctx context.Context) error {
 	return err
 }
 
-// read forwards answers until the agent's output ends.
 func (a *containerAgent) read() {
 	out, in := io.Pipe()
 	go func() {
@@ -270,7 +268,6 @@ func (a *containerAgent) close(ctx context.Context) error {
 	return a.gone(ctx)
 }
 
-// gone waits until the container no longer exists.
 func (a *containerAgent) gone(ctx context.Context) error {
 	err := poll(ctx, agentLimit, func(ctx context.Context) error {
 		_, err := a.docker.ContainerInspect(ctx, a.id, client.ContainerInspectOptions{})
@@ -420,7 +417,6 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 	return answer{}, fmt.Errorf("%w: no command of %s can do that (%s)", ErrSkipped, c.member.Name, o.Do)
 }
 
-// commanded reports whether some cut is made by commands.
 func (p *partition) commanded() bool {
 	for _, c := range p.cuts {
 		if c.member.Cutter != nil {

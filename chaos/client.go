@@ -164,7 +164,6 @@ func pauseProcess(ctx context.Context, _ Target, _ wire.Client, p Process) (e Ef
 	return e, err
 }
 
-// stopped waits until every thread of the process is stopped.
 func stopped(ctx context.Context, p Process) (proof string, err error) {
 	err = poll(ctx, signalLimit, func(context.Context) error {
 		group, halted := p.Group()
@@ -182,7 +181,6 @@ func stopped(ctx context.Context, p Process) (proof string, err error) {
 	return proof, err
 }
 
-// goesOn continues a process, and waits until no part of it is stopped.
 func goesOn(ctx context.Context, p Process) error {
 	if err := p.Resume(); err != nil {
 		return err

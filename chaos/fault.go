@@ -193,12 +193,10 @@ func (k Kind) settings(given map[string]string) (settings, error) {
 
 func (s settings) err() error { return errors.Join(*s.errs...) }
 
-// bad records an invalid value of a parameter.
 func (s settings) bad(name, format string, args ...any) {
 	*s.errs = append(*s.errs, fmt.Errorf("parameter %s: %q %s", name, s.values[name], fmt.Sprintf(format, args...)))
 }
 
-// unknown records a value of a parameter that is not one of the known ones.
 func (s settings) unknown(name, problem string, known []string) {
 	value := s.values[name]
 	*s.errs = append(*s.errs, &UnknownError{fmt.Sprintf("parameter %s: %q %s", name, value, problem), value, known})
@@ -206,7 +204,6 @@ func (s settings) unknown(name, problem string, known []string) {
 
 func (s settings) text(name string) string { return s.values[name] }
 
-// duration parses a parameter that is a duration of at least 0.
 func (s settings) duration(name string) time.Duration {
 	d, err := time.ParseDuration(s.values[name])
 	if err != nil || d < 0 {
@@ -215,7 +212,6 @@ func (s settings) duration(name string) time.Duration {
 	return d
 }
 
-// number parses an integer parameter from least to most.
 func (s settings) number(name string, least, most int) int {
 	n, err := strconv.Atoi(s.values[name])
 	if err != nil || n < least || n > most {
@@ -224,7 +220,6 @@ func (s settings) number(name string, least, most int) int {
 	return n
 }
 
-// positive parses a parameter that is a number above 0, up to most.
 func (s settings) positive(name string, most float64) float64 {
 	x, err := strconv.ParseFloat(s.values[name], 64)
 	if err != nil || !(x > 0 && x <= most) {
@@ -233,7 +228,6 @@ func (s settings) positive(name string, most float64) float64 {
 	return x
 }
 
-// truth parses a parameter that is true or false.
 func (s settings) truth(name string) bool {
 	b, err := strconv.ParseBool(s.values[name])
 	if err != nil {
@@ -242,7 +236,6 @@ func (s settings) truth(name string) bool {
 	return b
 }
 
-// choice parses a parameter whose value is one of the words.
 func (s settings) choice(name string, words ...string) string {
 	if !slices.Contains(words, s.values[name]) {
 		s.bad(name, "is none of %s", strings.Join(words, ", "))

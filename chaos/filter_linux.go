@@ -113,7 +113,6 @@ func (f *filter) heal(id int) error {
 	return nil
 }
 
-// dropped returns the number of packets that the cut has dropped.
 func (f *filter) dropped(id int) (uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -222,7 +221,6 @@ func (r packetRule) choose() []expr.Any {
 // packets, or none would pass.
 func (r packetRule) burst() uint32 { return uint32(min(max(r.Rate/20, 8<<10), 1<<20)) }
 
-// match compares the other end's address.
 func (s side) match(a netip.Addr) []expr.Any {
 	a = a.Unmap()
 	proto, offset := byte(unix.NFPROTO_IPV4), s.v4
@@ -237,7 +235,6 @@ func (s side) match(a netip.Addr) []expr.Any {
 	}
 }
 
-// tables returns all of our tables in the namespace, of any owner.
 func (f *filter) tables() ([]*nftables.Table, error) {
 	all, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
 	if err != nil {
@@ -388,7 +385,6 @@ func (f *filter) unqueue(links []rtnetlink.Link) error {
 	return nil
 }
 
-// links returns the namespace's interfaces without loopback.
 func (f *filter) links() ([]rtnetlink.Link, error) {
 	all, err := f.qdisc.LinkList()
 	if err != nil {

@@ -26,7 +26,6 @@ func (*filter) removeDelay() error                       { return ErrSkipped }
 
 func inode(string) (string, error) { return "", ErrSkipped }
 
-// probeNetwork reports that networks can be cut on Linux only.
 func probeNetwork() Abilities {
 	_, err := openFilter(0, "")
 	return Abilities{Namespaces: err, Filter: err, Delay: err}

@@ -31,7 +31,6 @@ type Param struct {
 	Name, Default, About string
 }
 
-// injector injects a fault (Fault.Inject).
 type injector func(ctx context.Context, t Target) (Effect, error)
 
 type named struct {
@@ -68,7 +67,6 @@ func onMember(who string, inject func(context.Context, Target, victim) (Effect, 
 	}
 }
 
-// onMachine is onMember for members whose process zkbench controls.
 func onMachine(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		if v.Machine == nil {
@@ -97,7 +95,6 @@ func onClient(who string, inject func(context.Context, Target, wire.Client) (Eff
 	}
 }
 
-// Targets of faults.
 var (
 	memberTargets  = []string{Leader, Follower, Any, Observer} // single members
 	severalTargets = []string{Minority, Majority}
@@ -107,7 +104,6 @@ var (
 
 var registry []Kind
 
-// register adds a kind of fault. It is called during initialization.
 func register(k Kind) Kind {
 	registry = append(registry, k)
 	return k

@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// undoLimit bounds the undoing of a fault whose injection failed.
 const undoLimit = time.Minute
 
 // act calls do, unless it is nil, and then proof. If either fails, the context ends or it panics,
@@ -58,7 +57,6 @@ func takeDown(ctx context.Context, v victim, end func(context.Context) error) er
 	})
 }
 
-// startAgain starts a member's process unless it runs.
 func startAgain(ctx context.Context, v victim) error {
 	running, err := v.Machine.Running(ctx)
 	if err == nil && !running {
@@ -70,7 +68,6 @@ func startAgain(ctx context.Context, v victim) error {
 	return nil
 }
 
-// back waits until a restarted member serves.
 func back(ctx context.Context, t Target, v victim) error {
 	if err := serves(ctx, v.Member); err != nil {
 		return err
@@ -83,7 +80,6 @@ func back(ctx context.Context, t Target, v victim) error {
 	return nil
 }
 
-// takesDown makes a fault that stops a member's process with end, named by how.
 func takesDown(who, how string, end func(ensembles.Machine, context.Context) error) injector {
 	return onMachine(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		begin := time.Now()
@@ -216,7 +212,6 @@ func rolling(ctx context.Context, t Target, leader victim, how string) (Effect, 
 	}, nil
 }
 
-// allServe waits until all members serve and one leads.
 func allServe(ctx context.Context, e *ensembles.Ensemble) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, returnLimit, fmt.Errorf("not within %v", returnLimit))
 	defer cancel()

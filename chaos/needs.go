@@ -24,7 +24,6 @@ type need struct {
 	lacking func(context.Context, Target) error
 }
 
-// Needs of faults. A fault can add its own.
 var (
 	needsTap     = need{about: "the client's tap"}
 	needsRequest = need{about: "a request that matches"}

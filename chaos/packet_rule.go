@@ -7,10 +7,8 @@ import (
 	"strings"
 )
 
-// direction selects the packets that a cut drops.
 type direction string
 
-// The directions of a cut. The zero direction is bothWays.
 const (
 	bothWays direction = "both"
 	inOnly   direction = "in"  // drops packets to the member
@@ -53,7 +51,6 @@ func (r packetRule) String() string {
 
 func addrs(list []netip.Addr) string { return strings.Trim(fmt.Sprint(list), "[]") }
 
-// check rejects rules that would drop nothing.
 func (r packetRule) check() error {
 	switch r.Direction {
 	case "", bothWays, inOnly, outOnly:

@@ -18,7 +18,6 @@ import (
 // per tick.
 const dropLimit = 10 * time.Second
 
-// partition is a set of cuts that make one fault.
 type partition struct {
 	mu   sync.Mutex
 	cuts []*cut
@@ -26,7 +25,6 @@ type partition struct {
 
 var errNoNetwork = fmt.Errorf("%w: members' networks cannot be cut here; use --ensemble container, or run as root (zkbench doctor shows the reason)", ErrSkipped)
 
-// memberRule is a rule for one member's packets.
 type memberRule struct {
 	victim
 	rule packetRule
@@ -76,7 +74,6 @@ func worst(all []error) error {
 	return cmp.Or(errors.Join(errs...), errors.Join(vanished...))
 }
 
-// back waits until every member that was cut serves again.
 func (p *partition) back(ctx context.Context) error {
 	for _, c := range p.cuts {
 		if err := serves(ctx, c.member); err != nil {
@@ -155,7 +152,6 @@ func (p *partition) of(list []memberRule) *partition {
 	})}
 }
 
-// servedBy returns the clients whose session is on one of the members.
 func servedBy(t Target, list []memberRule) (clients []int) {
 	for _, c := range t.Clients {
 		on := c.Session().Server
@@ -222,7 +218,6 @@ func cutsFromPeers(who string, r packetRule) injector {
 	})
 }
 
-// others returns all members but m.
 func others(e *ensembles.Ensemble, m *ensembles.Member) []*ensembles.Member {
 	return slices.DeleteFunc(slices.Clone(e.Members), func(o *ensembles.Member) bool { return o == m })
 }

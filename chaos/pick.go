@@ -32,7 +32,6 @@ const (
 	Random = "random"
 )
 
-// Limits of waiting for a target.
 const (
 	memberLimit = 15 * time.Second // an ensemble elects within a second or two
 	clientLimit = 5 * time.Second  // between two grants there is no holder for some milliseconds; see Target.clientLimit
@@ -157,7 +156,6 @@ func whoStands(t Target, n int, who, nobody string) (int, string, error) {
 	return n, fmt.Sprintf("client %d (%s)", n, who), nil
 }
 
-// anyClient picks a random client with a session; for a waiter, a client that does not hold.
 func anyClient(t Target, who string) (int, string, error) {
 	holder := -1
 	if who == Waiter && t.Holder != nil {
@@ -179,7 +177,6 @@ func anyClient(t Target, who string) (int, string, error) {
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-// fixed reports whether target always describes the same client.
 func fixed(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
 
 func clientNumber(who string) (int, error) {
@@ -190,7 +187,6 @@ func clientNumber(who string) (int, error) {
 	return n, nil
 }
 
-// lives reports whether client n exists and has a session.
 func lives(t Target, n int) bool {
 	if n < 0 || n >= len(t.Clients) || t.Clients[n] == nil {
 		return false

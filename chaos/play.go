@@ -156,7 +156,6 @@ func (s *play) limited(ctx context.Context, f *inForce, step func(context.Contex
 	return nil
 }
 
-// healAll heals all active faults, the latest first.
 func (s *play) healAll(ctx context.Context) {
 	s.mu.Lock()
 	rest := s.force
@@ -171,7 +170,6 @@ func (s *play) healAll(ctx context.Context) {
 	}
 }
 
-// done records a fault that is over.
 func (s *play) done(w Window) {
 	s.mu.Lock()
 	if w.Err != nil {

@@ -248,7 +248,6 @@ var _ = register(Kind{
 
 var paramDown = Param{"down", "200ms", "how long a client that was cut off must not connect"}
 
-// disconnection is a client that was cut off.
 type disconnection struct {
 	client  wire.Client
 	session wire.Session // before
@@ -271,7 +270,6 @@ func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) 
 	return all
 }
 
-// back waits until the client's session is on another connection.
 func (b *disconnection) back(ctx context.Context) error {
 	if b.cut == 0 {
 		return untouched{fmt.Errorf("%w: it had no connection to cut", ErrNoEffect)}
@@ -307,7 +305,6 @@ var _ = register(Kind{
 	},
 })
 
-// storm disconnects a share of the clients with a session, in percent.
 func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
 	var clients []wire.Client
 	for i := range t.Clients {
@@ -444,7 +441,6 @@ func speaks(ctx context.Context, m *ensembles.Member) error {
 	return nil
 }
 
-// serves waits until the member is part of a quorum again.
 func serves(ctx context.Context, m *ensembles.Member) error {
 	alone := &ensembles.Ensemble{Members: []*ensembles.Member{m}}
 	err := poll(ctx, returnLimit, func(ctx context.Context) error {

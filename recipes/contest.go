@@ -375,7 +375,6 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 		at, names, err = e.createAndList(ctx)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			// The parent does not exist yet, or was deleted.
 			err = s.MakePath(ctx, parent)
 			again = err == nil
 		case errors.Is(err, ErrConnectionLost):
@@ -429,7 +428,6 @@ func (e *entry) answered(r created) error {
 	return r.err
 }
 
-// undo removes regardless of the entry has created, or may have.
 func (e *entry) undo(ctx context.Context) error {
 	if e.pending != nil {
 		// Until then the create might be sent after our requests here.
@@ -448,7 +446,6 @@ func (e *entry) undo(ctx context.Context) error {
 	return e.s.remove(ctx, at.node)
 }
 
-// find returns the node with our id whose owner is this session.
 func (s *Session) find(ctx context.Context, parent, id string) (at spot, found bool, err error) {
 	if err := s.barrier(ctx, parent+"/"+id); err != nil {
 		return spot{}, false, err

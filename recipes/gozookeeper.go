@@ -123,7 +123,6 @@ func (c *goZooKeeper) ask(ctx context.Context, path string) (found bool, stat *z
 	}
 }
 
-// path reads the path of the lock's node from zk.Lock's private field.
 func (c *goZooKeeper) path() string {
 	return reflect.ValueOf(c.lock).Elem().FieldByName("lockPath").String()
 }

@@ -163,7 +163,6 @@ func (g *Grant) remove(ctx context.Context) error {
 // nodeDeleted ends a grant whose holder has deleted the node in another operation.
 func (g *Grant) nodeDeleted() { g.release.Do(func() { g.end() }) }
 
-// end ends the holder's belief and returns the state before.
 func (g *Grant) end() (was GrantState) {
 	g.unsubscribe()
 	g.mu.Lock()

@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// place is a child of the contested parent that was made by a sequential create.
 type place struct {
 	name string
 	seq  int32

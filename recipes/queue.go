@@ -166,7 +166,6 @@ func (q *Queue) Take(ctx context.Context) ([]byte, error) {
 	return item.bytes(), err
 }
 
-// item is an item that was read; data is never nil.
 type item struct {
 	path string
 	data []byte
@@ -179,7 +178,6 @@ func (i *item) bytes() []byte {
 	return i.data
 }
 
-// items returns the paths of the items, in order. A missing queue is an empty one.
 func (q *Queue) items(ctx context.Context) ([]string, error) {
 	names, err := q.s.List(ctx, q.parent)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -196,7 +194,6 @@ func (q *Queue) paths(names []string) []string {
 	return out
 }
 
-// read returns an item; nil if it was deleted.
 func (q *Queue) read(ctx context.Context, path string) (*item, error) {
 	data, _, err := q.s.Get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {

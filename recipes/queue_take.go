@@ -33,7 +33,6 @@ func (q *Queue) takeFirst(ctx context.Context, take func(*item) (taken bool, err
 	return nil, len(paths) == 0, nil
 }
 
-// takeHead takes the first item that it can, and returns nil if there is no item.
 func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 	for {
 		got, empty, err := q.takeFirst(ctx, func(i *item) (bool, error) { return q.delete(ctx, i.path) })
@@ -92,7 +91,6 @@ func (q *Queue) awaitItems(ctx context.Context) error {
 	return err
 }
 
-// takePredecessor joins the line, waits for an item at its head, and leaves the line with the item.
 func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 	c := contest{s: q.s, parent: q.parent + "/" + ticketNode, prefix: ticketPrefix, variant: Predecessor}
 	for {

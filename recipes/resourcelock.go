@@ -24,7 +24,6 @@ func init() {
 	})
 }
 
-// resourcePrefix separates the GUID and the sequence number.
 const resourcePrefix = "_"
 
 // ResourceLock is the reusable lock of a tutorial (seed 002), with its steps:
@@ -168,7 +167,6 @@ func init() {
 	})
 }
 
-// lockPrefix separates the random ID and the sequence number in the names of a lock's nodes.
 const lockPrefix = "-lock-"
 
 // Lock is the lock recipe of ZooKeeper's documentation. One Lock belongs to one session. It may be

@@ -160,7 +160,6 @@ func (s *Session) finish() {
 	<-s.loop
 }
 
-// begin sets the state to ended and starts then in the background, the first time.
 func (s *Session) begin(cause error, then func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -61,7 +61,6 @@ func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bo
 	}
 }
 
-// once is do for a call with a result.
 func once[T any](ctx context.Context, s *Session, what, path string, f func(*zk.Conn) (T, error)) (T, error) {
 	var got, none T
 	err := s.do(ctx, what, path, func(c *zk.Conn) (err error) {
@@ -95,7 +94,6 @@ type reply struct {
 	watch <-chan zk.Event // nil without a watch
 }
 
-// read makes a read, repeated over connection losses.
 func (s *Session) read(ctx context.Context, what, path string, f func(*zk.Conn) (reply, error)) (got reply, err error) {
 	err = s.again(ctx, func() error {
 		got, err = once(ctx, s, what, path, f)
@@ -167,7 +165,6 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, flags in
 	return s.create(ctx, path, data, flags, nil)
 }
 
-// create is Create with an ACL; nil is the ACL of the session's options.
 func (s *Session) create(ctx context.Context, path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	if acl == nil {
 		acl = client.ACL(s.options.ACL)

@@ -18,7 +18,6 @@ const (
 	ended        // final
 )
 
-// now returns the state, and a channel that is closed when it changes.
 func (s *Session) now() (sessionState, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +166,6 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 	return nil
 }
 
-// removeAtOnce is the number of nodes that RemoveTree deletes in parallel.
 const removeAtOnce = 64
 
 // RemoveTree deletes path and everything below it, in parallel, retrying over connection losses. A

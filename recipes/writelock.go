@@ -194,7 +194,6 @@ func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// find returns the node that this Lock has made, if any.
 func (l *writeLocking) find(ctx context.Context) (at spot, found bool, err error) {
 	if l.entry.made {
 		if err := l.s.barrier(ctx, l.parent+"/"+l.entry.id+"-barrier"); err != nil {
@@ -234,7 +233,6 @@ func (l *writeLocking) undo(ctx context.Context) error {
 	return l.s.remove(ctx, at.node)
 }
 
-// await waits for the deletion of the node ahead, if it exists.
 func (l *writeLocking) await(ctx context.Context, path string) error {
 	got, err := once(ctx, l.s, "exists", path, func(c *zk.Conn) (r reply, err error) {
 		var found bool

@@ -142,7 +142,6 @@ func compareAll(trials []Trial, measures []Measure) []Comparison {
 	return out
 }
 
-// compareCells compares a measure. It returns false if there is no pair.
 func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool) {
 	c.Metric = m.String()
 	var ratios, subjects, bases, noise []float64

@@ -107,7 +107,6 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 	return append(folded, missing...), err
 }
 
-// missingTrials returns the trials that the existing result contains and whose histories no longer exist.
 func missingTrials(dir string, present []string) ([]Folded, error) {
 	previous, err := previousResult(dir)
 	var out []Folded
@@ -123,7 +122,6 @@ func missingTrials(dir string, present []string) ([]Folded, error) {
 	return out, err
 }
 
-// previousResult returns the existing result of the folder, or an empty result.
 func previousResult(dir string) (Result, error) {
 	former, err := ReadResult(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,19 +147,16 @@ func checkComplete(dir string, folded []Folded) error {
 	return nil
 }
 
-// unreadable returns a trial without data.
 func unreadable(name string, err error) Folded {
 	f := Folded{Err: err, Trace: &Trace{Partial: err.Error()}, Trial: Trial{Name: name, Metrics: map[string]metrics.Metric{}}}
 	f.Trial.addDoubt(err.Error())
 	return f
 }
 
-// addDoubt adds a verdict that the history is incomplete.
 func (t *Trial) addDoubt(why string) {
 	t.Verdicts = append(t.Verdicts, Verdict{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{why}})
 }
 
-// doubt returns why the history is incomplete; empty if it is complete.
 func (t Trial) doubt() string {
 	for _, v := range t.Verdicts {
 		if v.Guarantee == verdict.Readable {
@@ -188,7 +183,6 @@ func foldFile(dir, name string, committed bool) Folded {
 	return f
 }
 
-// conclude assembles the trials, and compares them with the base.
 func conclude(run Run, folded []Folded) Conclusion {
 	c := Conclusion{
 		Result: Result{Schema: Schema, Run: run, Trials: []Trial{}},

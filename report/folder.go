@@ -45,7 +45,6 @@ func HistoryPath(dir, trial string) string {
 	return filepath.Join(dir, HistoryDir, trial+historySuffix)
 }
 
-// histogramFile is relative to the run folder.
 func histogramFile(trial string) string { return filepath.Join(histogramDir, trial+hdrSuffix) }
 
 // ReadResult reads result.json of a run folder, or the file itself. It returns an error if
@@ -122,7 +121,6 @@ func checkSchema(schema string) error {
 	return nil
 }
 
-// writeResult writes result.json atomically.
 func writeResult(dir string, r Result) error {
 	r.Schema = Schema
 	raw, err := json.MarshalIndent(r, "", "  ")

@@ -128,7 +128,6 @@ func (c Condition) checkValue() error {
 	return nil
 }
 
-// literal parses a number, or a duration to nanoseconds.
 func literal(s string) (v float64, isDuration, ok bool) {
 	if s[0] >= '0' && s[0] <= '9' || s[0] == '.' || s[0] == '-' || s[0] == '+' {
 		if v, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(v, 0) {
@@ -294,7 +293,6 @@ func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {
 	return result, result + ": " + strings.Join(names[result], ", ")
 }
 
-// limit returns the numeric value of the condition's right side, or why it is unknown.
 func (c Condition) limit(m Metric, params map[string]string) (limit float64, why string) {
 	if c.Value == byFormula {
 		if m.Expected == nil {

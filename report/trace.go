@@ -129,7 +129,6 @@ type DepthPoint struct {
 	Due    int // items that were due and not taken, including items that producers have not put yet
 }
 
-// depth computes the number of waiting items from the operations alone.
 type depth struct {
 	streams bool         // there is a stream; in a closed loop the depth has no meaning
 	steps   []DepthPoint // changes of the depth
@@ -154,7 +153,6 @@ func (d *depth) sample(s *history.Sample) {
 	}
 }
 
-// points returns the depth over time, or nil if there was no stream.
 func (d *depth) points() []DepthPoint {
 	if !d.streams {
 		return nil

@@ -278,7 +278,6 @@ func sharedGroups(cells []cell) (groups [][]cell) {
 	return groups
 }
 
-// memberFault returns the fault of members of the cell, or nil.
 func (c cell) memberFault() *memberFault {
 	for _, a := range c.aims {
 		if a.fault.alone != nil {

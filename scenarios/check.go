@@ -71,7 +71,6 @@ func (c *checker) check(at *yaml.Node, t reflect.Type, path string) {
 	}
 }
 
-// keys visits the keys of a mapping and removes repeated and unknown ones.
 func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.Node) bool) {
 	lines := map[string]int{}
 	var stay []*yaml.Node
@@ -155,7 +154,6 @@ func kindName(n *yaml.Node) string {
 
 func join(path, step string) string { return strings.TrimPrefix(path+"."+step, ".") }
 
-// fieldNames returns the YAML names of a struct's exported fields, in order.
 func fieldNames(t reflect.Type) []string {
 	var names []string
 	for f := range t.Fields() {
@@ -189,7 +187,6 @@ func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, s
 	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.root}, each)
 }
 
-// ground is the environment of check: an ensemble and a tap.
 type ground struct {
 	observer *observer
 	tap      *wire.Tap

@@ -55,7 +55,6 @@ type operation struct {
 	mode recipes.Mode // of an acquire of a read-write lock
 }
 
-// instant converts t to the trial's clock; the zero time means now.
 func (st *stage) instant(t time.Time) time.Duration {
 	if t.IsZero() {
 		return st.clock.Now()
@@ -63,7 +62,6 @@ func (st *stage) instant(t time.Time) time.Duration {
 	return st.clock.At(t)
 }
 
-// event records an event of the client's grant.
 func (c *client) event(e recipes.Event) {
 	c.learned.Store(&e)
 	c.recordEvent(e, c.st.instant(e.At))
@@ -197,7 +195,6 @@ func (c *client) write(ctx context.Context, claim recipes.Claim) {
 	c.st.record.Sample(s)
 }
 
-// sample describes an operation that was due and called at the same time and has just returned.
 func (c *client) sample(op string, due time.Duration, err error) history.Sample {
 	s := history.Sample{
 		Client: c.n, Phase: c.st.phase.Name, Round: c.st.round, Op: op,
@@ -414,7 +411,6 @@ func (c *connections) begin() {
 	}
 }
 
-// stop ends the count and waits for its goroutine.
 func (c *connections) stop() {
 	if c != nil {
 		c.end()
@@ -443,7 +439,6 @@ func (c *connections) run(ctx context.Context) {
 	}
 }
 
-// count reads every member's counter and records the difference from the last.
 func (c *connections) count(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectionsEvery/2)
 	defer cancel()

@@ -138,7 +138,6 @@ func (st *stage) waitQueueEmpty(ctx context.Context, patience time.Duration) err
 	}
 }
 
-// event is a moment that a fault can wait for. The zero event is the start of the phase.
 type event struct {
 	kind string // firstGrant, holds, wait or grants
 	n    int    // the client, the share in percent, or the number of grants
@@ -196,7 +195,6 @@ type awaited struct {
 	fired *atomic.Bool
 }
 
-// newMoments prepares the events that the planned faults wait for.
 func newMoments(faults []plannedFault, clients int) *moments {
 	m := &moments{clients: clients}
 	for _, f := range faults {

@@ -89,7 +89,6 @@ func (d Driver) validate(bad problemFunc) {
 	between(bad, "processes", d.Processes, 0, maxClients)
 }
 
-// findable returns why a program cannot be started in a folder, or nil.
 func findable(program, dir string) error {
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		program = filepath.Join(dir, program)
@@ -121,7 +120,6 @@ func liftDrivers(root *yaml.Node) {
 	}
 }
 
-// addDriver adds a driver to the field drivers, in place of one with the same name.
 func addDriver(root, entry *yaml.Node) {
 	root = resolve(root)
 	list := resolve(child(root, "drivers"))
@@ -303,7 +301,6 @@ func (c cell) separate() func(client int) bool {
 	}
 }
 
-// processFaults returns the faults of the scenario that stop or kill clients' processes.
 func (s *Scenario) processFaults() (names []string) {
 	for i := range s.Phases {
 		names = append(names, slices.DeleteFunc(s.Phases[i].faultNames(), func(name string) bool { return !chaos.TouchesProcesses(name) })...)

@@ -76,7 +76,6 @@ func (p *episodeRun) callOff() {
 	}
 }
 
-// begin lets client i acquire in the background.
 func (p *episodeRun) begin(i int) *attempt {
 	a := p.st.clients[i].begin(p.calls)
 	p.mu.Lock()
@@ -85,7 +84,6 @@ func (p *episodeRun) begin(i int) *attempt {
 	return a
 }
 
-// last returns the client's last attempt, or nil.
 func (p *episodeRun) last(i int) *attempt {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -34,7 +34,6 @@ type faults struct {
 	settled chan struct{}  // closed when slow is empty
 }
 
-// newFaults prepares faults. close must be called. ctx is the trial's, which outlasts the phase.
 func (st *stage) newFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *faults {
 	f := &faults{
 		st: st, entries: entries, seed: seed, moments: &moments{}, recovery: newRecovery(ctx, st),
@@ -107,7 +106,6 @@ func (st *stage) inject(ctx context.Context, name, target string, params map[str
 	return plan.Play(ctx, st.target(func(bool) int { return -1 }))
 }
 
-// injected is called when a fault is active.
 func (f *faults) injected(p chaos.Window) {
 	f.st.status.fault.Store(&p)
 	f.st.holder.free()
@@ -219,7 +217,6 @@ func (f Fault) validate(bad problemFunc, phase time.Duration) {
 	}
 }
 
-// validateKind checks the fault's name, target and parameters.
 func (f Fault) validateKind(bad problemFunc) {
 	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
 		bad("fault", "%v", suggest(err))
@@ -270,7 +267,6 @@ func (s *Scenario) markBuiltin(overrides []string) {
 	}
 }
 
-// markAs marks the faults as they are marked in a scenario with the same phases.
 func (s *Scenario) markAs(like *Scenario) {
 	for i := range s.Phases {
 		s.Phases[i].builtin = i < len(like.Phases) && like.Phases[i].builtin
@@ -420,7 +416,6 @@ func unavailable(ctx context.Context, e *ensembles.Ensemble) string {
 	return strings.Join(down, ", ")
 }
 
-// innermost returns the error at the end of err's chain.
 func innermost(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
@@ -457,7 +452,6 @@ func (f Fault) hitsClients() bool {
 	return err == nil && slices.Contains(k.Targets, chaos.Holder)
 }
 
-// targetMember returns the name of the target member, or "".
 func (f Fault) targetMember() string {
 	k, err := chaos.KindOf(f.Fault)
 	word := err != nil || slices.Contains(k.Targets, f.Target) || strings.HasPrefix(f.Target, chaos.MemberOf)
@@ -467,7 +461,6 @@ func (f Fault) targetMember() string {
 	return f.Target
 }
 
-// checkMembers checks that the members that faults target are in the ensemble.
 func (c Config) checkMembers() error {
 	all, err := c.Scenario.combinations()
 	if err != nil {

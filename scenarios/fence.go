@@ -28,7 +28,6 @@ func (f *fence) open(ctx context.Context) error {
 	})
 }
 
-// Errors of a rejected write.
 var (
 	errFenced = errors.New("refused by the fence")
 	errHigher = fmt.Errorf("%w: a higher token has written", errFenced)

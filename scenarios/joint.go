@@ -33,7 +33,6 @@ type joint struct {
 	dialled map[dial]bool
 }
 
-// dial is a client's first attempt to connect to an address.
 type dial struct {
 	c    wire.Client
 	addr string
@@ -67,7 +66,6 @@ func (j *joint) lead(c wire.Client, tap wire.Dialer) wire.Dialer {
 	}
 }
 
-// first reports whether this is the first call for the client and the address.
 func (j *joint) first(c wire.Client, addr string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -28,7 +28,6 @@ type kind struct {
 	single bool // one client holds at a time: all write, and a semaphore has one permit
 	opens  bool // run opens the clients' sessions itself
 
-	// validate checks its fields.
 	validate func(p *Phase, bad problemFunc)
 	// fits checks the fields that depend on the subject; may be nil.
 	fits func(p *Phase, s recipes.Subject, bad problemFunc)
@@ -70,7 +69,6 @@ func Kinds() string {
 	return b.String()
 }
 
-// kindsWith returns the names of the kinds that have a field; of all kinds for "".
 func kindsWith(field string) []string {
 	var names []string
 	for _, k := range kinds {
@@ -81,7 +79,6 @@ func kindsWith(field string) []string {
 	return names
 }
 
-// refusal returns why the kind does not have a field.
 func (k *kind) refusal(field string) string {
 	with := strings.Join(kindsWith(field), " or a ")
 	switch {
@@ -326,7 +323,6 @@ func (st *stage) connectedAgain(ctx context.Context) error {
 	})
 }
 
-// returning reports whether the client is disconnected and may still have its session.
 func (c *client) returning() bool {
 	s := c.wire.Session()
 	return s.Server == "" && !s.Expired && c.st.clock.Now() < s.Deadline()

@@ -52,7 +52,6 @@ type drained struct {
 	short bool   // fewer notifications than the formula: do not wait for them again
 }
 
-// drainOnce is a round, and leaves the queue empty.
 func drainOnce(ctx context.Context, st *stage) error {
 	st.counting.Store(true)
 	defer st.counting.Store(false)
@@ -397,7 +396,6 @@ func (f *flaps) wave(ctx context.Context, waiters []*client, last func(context.C
 	return last(ctx)
 }
 
-// join makes the client wait at the end of the queue.
 func (f *flaps) join(ctx context.Context, c *client) error {
 	f.line = append(f.line, c.begin(ctx))
 	return f.stand(ctx)

@@ -78,7 +78,6 @@ func validateStream(p *Phase, bad problemFunc) {
 	}
 }
 
-// openLoop is a stream's source of operations.
 type openLoop struct {
 	*arrivals
 	op      string

@@ -39,7 +39,6 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 	return nameOrFile, text, err
 }
 
-// unknownScenario returns the error for a name that is neither a built-in scenario nor a YAML file.
 func unknownScenario(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder: to repeat a run, use zkbench rerun %s", name, name)
@@ -95,7 +94,6 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	return s, nil
 }
 
-// decode converts the valid part of a tree to a scenario.
 func decode(root *yaml.Node) (*Scenario, problems) {
 	c := &checker{}
 	c.check(root, reflect.TypeFor[Scenario](), "")

@@ -206,7 +206,6 @@ func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
 	return strings.Join(texts, "; ")
 }
 
-// invalidNameChars matches characters that trial names do not contain.
 var invalidNameChars = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
 // suffix returns a name for a choice, with its keys in order.
@@ -217,7 +216,6 @@ func suffix(keys []string, choice map[string]string) (name string) {
 	return invalidNameChars.ReplaceAllString(name, "_")
 }
 
-// parameters returns the names that a threshold can compare with.
 func (s *Scenario) parameters() []string {
 	names := slices.Collect(maps.Keys(cell{Scenario: s}.params()))
 	if len(s.versions()) > 1 {

@@ -22,7 +22,6 @@ type members struct {
 	shared   bool           // other trials run at the same time, so the members' counters are shared
 }
 
-// ours reports whether the ensemble has no other clients.
 func (m members) ours() bool { return m.ensemble.Kind != ensembles.External }
 
 // The members' counters of sent notifications, by type of event (mntr, ZooKeeper 3.6 and later).
@@ -74,7 +73,6 @@ func (m members) leader(ctx context.Context) (leader *ensembles.Member, err erro
 	return leader, nil
 }
 
-// target returns the target of faults. holder returns the holder, or nil.
 func (m members) target(clients []*client, holder func(stay bool) int) chaos.Target {
 	taps := make([]wire.Client, len(clients))
 	for i, c := range clients {

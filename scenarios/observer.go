@@ -109,7 +109,6 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// node is a node below the contested parent.
 type node struct {
 	path         string
 	czxid, owner int64

@@ -185,7 +185,6 @@ func find(root *yaml.Node, path string) *yaml.Node {
 	return resolve(root)
 }
 
-// child returns the field or item named by step, or nil.
 func child(node *yaml.Node, step string) *yaml.Node {
 	node = resolve(node)
 	for key, value := range pairs(node) {
@@ -199,7 +198,6 @@ func child(node *yaml.Node, step string) *yaml.Node {
 	return nil
 }
 
-// pairs iterates over the keys and values of a mapping; other nodes have none.
 func pairs(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		if node == nil || node.Kind != yaml.MappingNode {
@@ -260,7 +258,6 @@ func (s *Scenario) validateOnly(bad problemFunc) {
 //go:embed schema.json
 var Schema []byte
 
-// problem is a thing that is wrong with a scenario.
 type problem struct {
 	File         string // "" if the scenario was not read from a file
 	Line, Column int    // from 1; 0 if the problem is in an override
@@ -312,7 +309,6 @@ func (ps *problems) add(path, format string, args ...any) {
 	*ps = append(*ps, &problem{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// err returns ps as an error, or nil.
 func (ps problems) err() error {
 	if len(ps) == 0 {
 		return nil

@@ -37,7 +37,6 @@ func (p Phase) single() bool {
 	return k != nil && k.single
 }
 
-// any reports whether a subject or a specimen is of the recipe.
 func (s *Scenario) any(r recipes.Recipe) bool {
 	names := append(namesOf(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects...)
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -46,7 +45,6 @@ func (s *Scenario) any(r recipes.Recipe) bool {
 	})
 }
 
-// permits returns the permits of a semaphore in the scenario's trials.
 func (s *Scenario) permits() int {
 	switch {
 	case s.Permits > 0:
@@ -57,7 +55,6 @@ func (s *Scenario) permits() int {
 	return defaultPermits
 }
 
-// sized returns the subject with the formulas that apply in the scenario.
 func (s *Scenario) sized(subject recipes.Subject) recipes.Subject {
 	switch {
 	case subject.FormulasOf != nil:

@@ -49,7 +49,6 @@ type Phase struct {
 // common are the fields of every kind of phase.
 var common = []string{"name", "kind", "hold"}
 
-// given returns the names of the fields that are set, without the common ones.
 func (p *Phase) given() []string {
 	var names []string
 	v := reflect.ValueOf(*p)
@@ -61,7 +60,6 @@ func (p *Phase) given() []string {
 	return names
 }
 
-// params returns the fields of the phase that the scenario sets, by YAML name.
 func (p *Phase) params() map[string]string {
 	out := map[string]string{}
 	var root yaml.Node
@@ -141,7 +139,6 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 	}
 }
 
-// fewest returns the smallest number of clients, or 0.
 func (s *Scenario) fewest() int {
 	if len(s.Clients) == 0 {
 		return 0
@@ -234,7 +231,6 @@ func (a *arrivals) next() (due time.Duration, ok bool) {
 	return a.At + after, true
 }
 
-// end makes no more operations due.
 func (a *arrivals) end(now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -261,7 +257,6 @@ func (a *arrivals) reach(count float64) time.Duration {
 	return inSeconds(2 * count / (a.Rate + math.Sqrt(a.Rate*a.Rate+2*count*steep)))
 }
 
-// inSeconds converts seconds to a duration, at most the longest phase.
 func inSeconds(s float64) time.Duration {
 	return time.Duration(min(s, maxDuration.Seconds()) * float64(time.Second))
 }

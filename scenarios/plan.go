@@ -32,7 +32,6 @@ type phasePlan struct {
 	Rounds []plannedRound `yaml:"rounds,omitempty"` // of a failover
 }
 
-// plannedFault is a scenario's fault with a fixed jitter.
 type plannedFault struct {
 	Fault `yaml:",inline"`
 	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one start to the next, in place of every and times
@@ -69,7 +68,6 @@ func (p *Phase) draw(r *rand.Rand, timeout time.Duration, clients int) phasePlan
 	return out
 }
 
-// draw fixes the fault's jitter.
 func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
 	out := plannedFault{Fault: f}
 	out.Jitter = 0
@@ -93,7 +91,6 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
 	return out
 }
 
-// entries converts planned faults to chaos entries.
 func (p phasePlan) entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {

@@ -34,7 +34,6 @@ type Status struct {
 	Over    bool // the trial has ended
 }
 
-// reportEvery is the interval of reports, unless a new part begins.
 const reportEvery = 100 * time.Millisecond
 
 type reporter struct {

@@ -86,7 +86,6 @@ func (c Config) Validate() error {
 	return err
 }
 
-// defaultTick is the tick of an ensemble without a configured one.
 const defaultTick = 2 * time.Second
 
 // grantable rejects a session timeout that members with such a tick do not grant: they change it,
@@ -207,7 +206,6 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	return result, errors.Join(runErr, err)
 }
 
-// complete sets defaults and creates the run folder.
 func (c *Config) complete() (err error) {
 	if c.Logf == nil {
 		c.Logf = func(string, ...any) {}
@@ -233,7 +231,6 @@ func (c *Config) complete() (err error) {
 	return c.writeScenario(c.Scenario)
 }
 
-// writeScenario writes the scenario to the run folder as it is run.
 func (c Config) writeScenario(s *Scenario) error {
 	text, err := s.dump()
 	if err != nil {
@@ -369,7 +366,6 @@ func kept(e *ensembles.Ensemble) (id string, err error) {
 // randomID returns an ID that distinguishes runs on one ensemble.
 func randomID() string { return fmt.Sprintf("%012x", rand.Uint64N(1<<48)) }
 
-// down saves the members' logs and stops the ensemble.
 func down(e *ensembles.Ensemble, logs string) error {
 	return limited(func(ctx context.Context) error {
 		errs := []error{os.MkdirAll(logs, 0o755)}

@@ -104,7 +104,6 @@ const zooAtOnce = 6
 // reused by later trials. The limit bounds the memory of JVMs.
 func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 
-// concurrency configures trials that run in parallel.
 type concurrency struct {
 	before, all int          // number of trials before these, and of all trials
 	atOnce      int          // how many run in parallel
@@ -186,7 +185,6 @@ func (r *runner) again(trial string) (bool, error) {
 	return err == nil, err
 }
 
-// broken reports whether the history breaks a guarantee.
 func broken(path string) bool {
 	h, err := history.Open(path)
 	return err == nil && slices.ContainsFunc(report.Fold(h).Trial.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })

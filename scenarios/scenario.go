@@ -138,7 +138,6 @@ var word = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`)
 // durationParams are the parameters of phases of kind failover and pause.
 var durationParams = []string{"promise", "slack"}
 
-// validateParams rejects parameters with the name of a trial's own parameter.
 func (s *Scenario) validateParams(bad problemFunc) {
 	plain := *s
 	plain.Params = nil
@@ -174,7 +173,6 @@ func (s *Scenario) validatePhases(bad problemFunc) {
 	}
 }
 
-// validateCells checks the subjects and numbers of clients.
 func (s *Scenario) validateCells(bad problemFunc) {
 	if len(s.Subjects) == 0 {
 		bad("subjects", "at least one is needed (zkbench list subjects)")
@@ -247,7 +245,6 @@ type Incident struct {
 	Tried   string `yaml:"tried,omitempty"` // if it cannot be reproduced: the attempts, and why they are not sufficient
 }
 
-// incidentDir is the folder of the incidents, and the prefix of their names.
 const (
 	incidentDir = "incidents/"
 	incident    = "incident/"
@@ -312,7 +309,6 @@ func (s *Scenario) Caught() (names []string) {
 	return names
 }
 
-// told returns the scenario's incident for the result, or nil.
 func (s *Scenario) told() *report.Incident {
 	i := s.Incident
 	if i == (Incident{}) {

@@ -48,7 +48,6 @@ func (o *observer) tryFor() time.Duration {
 	return tryFor
 }
 
-// harnessOptions returns the options of the harness's own sessions, which bypass the tap.
 func harnessOptions(e *ensembles.Ensemble, timeout time.Duration) recipes.Options {
 	return recipes.Options{
 		Timeout: timeout, Auth: authFor(e), ACL: aclFor(e),

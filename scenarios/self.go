@@ -55,7 +55,6 @@ func (w *self) run() {
 	}
 }
 
-// stop ends the monitoring and records the result and its limits.
 func (w *self) stop(now func() time.Duration) {
 	close(w.quit)
 	w.done.Wait()
@@ -80,7 +79,6 @@ func (w *self) stop(now func() time.Duration) {
 // share rounds to thousandths, the precision of the measurement.
 func share(v float64) *float64 { return new(math.Round(v*1000) / 1000) }
 
-// usage is processor time used, in seconds.
 type usage struct {
 	known     bool
 	self      float64 // of this process

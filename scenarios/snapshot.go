@@ -219,9 +219,6 @@ func (c *client) checkSometimes(ctx context.Context, claim recipes.Claim) {
 	}
 }
 
-// lineWatch takes a snapshot of the line when clients wait, none holds, and the wire has been still
-// for a while: it shows a client that was not notified. It also takes one when a client is passed
-// by repeatedly. The verdicts decide whether the client should have been granted.
 type lineWatch struct {
 	st     *stage
 	last   wire.Counts

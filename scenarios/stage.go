@@ -104,7 +104,6 @@ func each(clients []*client, atOnce int, f func(*client) error) error {
 	return g.Wait()
 }
 
-// opensAtOnce is the number of sessions that are opened at a time.
 const opensAtOnce = 16
 
 // openClients creates the clients, each with a session unless the first phase opens them.

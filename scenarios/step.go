@@ -56,7 +56,6 @@ func (s step) String() string { return fmt.Sprintf("%s %s #%d", s.role, s.op, s.
 
 var stepForm = regexp.MustCompile(`^(\w+) (\w+) #([1-9]\d{0,5})$`)
 
-// parseStep parses a step such as "next exists #1".
 func parseStep(text string) (step, error) {
 	m := stepForm.FindStringSubmatch(text)
 	if m == nil {
@@ -75,7 +74,6 @@ func parseStep(text string) (step, error) {
 
 func (s step) suits(subject recipes.Subject) bool { return slices.Contains(rolesOf(subject), s.role) }
 
-// stepOps returns the names of all operations of steps.
 func stepOps() []string {
 	names := slices.Clone(calls)
 	for _, op := range append(wire.Ops(), wire.Notified) {
@@ -170,7 +168,6 @@ func inBoth(a, b []seenStep) []seenStep {
 	})
 }
 
-// fileName converts a text to a name for files and nodes: "next-exists-1".
 func fileName(text string) string {
 	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }

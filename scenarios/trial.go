@@ -284,7 +284,6 @@ func (t *trial) header() history.Header {
 	}
 }
 
-// permits returns the permits of a semaphore; 0 for other recipes.
 func (c cell) permits() int {
 	if c.Subject.Recipe != recipes.RecipeSemaphore {
 		return 0
@@ -376,7 +375,6 @@ func (st *stage) recordSession(e wire.Event) {
 	}
 }
 
-// attempt is an acquire or a take in the background.
 type attempt struct {
 	c      *client
 	giveUp context.CancelFunc
@@ -544,7 +542,6 @@ func (t *trial) listenElsewhere() (stop func(), err error) {
 // connections need certificates, which stay here.
 func relayed(asked bool, e *ensembles.Ensemble) bool { return asked || e.Security.TLS != nil }
 
-// site returns where a client runs; nil for this machine.
 func (t *trial) site() func(client int) (site.Site, error) {
 	begun, elsewhere := t.stage.tap.(*agents.Trial)
 	if !elsewhere {
@@ -576,7 +573,6 @@ func (st *stage) lostAgent(agent string, clients []int, since time.Duration) {
 // errEpisodes is returned for scenarios that cannot run on agents.
 var errEpisodes = errors.New("an audit and the zoo inject faults at single steps of local clients, which agents do not support; run without --agents, or run churn")
 
-// refuseAgents returns why the scenario cannot run on agents.
 func (s *Scenario) refuseAgents() error {
 	if s.audit() != nil || len(s.Specimens) > 0 {
 		return fmt.Errorf("%s: %w", s.Name, errEpisodes)

@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// versionKey is the parameter with the ZooKeeper version of a trial.
 const versionKey = "version"
 
 var versionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`)
@@ -47,7 +46,6 @@ func splitVersion(entry string) (name, from string) {
 	return "", entry
 }
 
-// upgrades reports whether the scenario changes the version of ZooKeeper within a trial.
 func (s *Scenario) upgrades() bool {
 	return slices.ContainsFunc(s.Phases, func(p Phase) bool { return slices.Contains(p.faultNames(), chaos.MemberUpgrade) })
 }
@@ -201,7 +199,6 @@ func (c Config) on(b batch) ensembles.Options {
 	return o
 }
 
-// images returns the images that the run needs if it names several.
 func (c Config) images() (out []string) {
 	if len(c.Scenario.Images) < 2 {
 		return nil // pulled when the ensemble starts

@@ -291,7 +291,6 @@ func (c *client) backOff(ctx context.Context) {
 	c.back.total.Add(int64(c.st.clock.Now() - start))
 }
 
-// backingOff returns how many clients wait after errors, as text; "" for none.
 func (st *stage) backingOff() string {
 	if n := st.backing.Load(); n > 0 {
 		return fmt.Sprintf(", %d clients back off after errors", n)
@@ -376,7 +375,6 @@ func calm(p *episodeRun) {
 // calmTimes is the number of calm episodes. Steps that only one of them has occur by chance.
 const calmTimes = 3
 
-// stepWatch collects the steps of the calm episodes of a subject.
 type stepWatch struct {
 	mu    sync.Mutex
 	times int

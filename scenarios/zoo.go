@@ -25,7 +25,6 @@ type Specimen struct {
 // every selects all scripts.
 const every = "every"
 
-// zoo returns the cells of a zoo; if the scenario has Subjects, only the cells of these.
 func (s *Scenario) zoo() ([]cell, error) {
 	var cells []cell
 	for _, x := range s.Specimens {
@@ -61,7 +60,6 @@ func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []
 	return names
 }
 
-// everyProvocation returns the names of all cells that apply to the subject.
 func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 	for _, name := range wholeLine(subject) {
 		names = append(names, allSteps+"/"+name)

@@ -117,7 +117,6 @@ func (c *client) Dial(network, addr string, timeout time.Duration) (net.Conn, er
 	return c.dial(context.Background(), network, addr, timeout, c.admit)
 }
 
-// dial connects to a server once admit allows it.
 func (c *client) dial(ctx context.Context, network, addr string, timeout time.Duration, admit func(time.Duration) error) (net.Conn, error) {
 	c.count(func(n *Counts) { n.Dials++ })
 	if err := admit(timeout); err != nil {
@@ -136,7 +135,6 @@ func (c *client) dial(ctx context.Context, network, addr string, timeout time.Du
 	return c.adopt(raw, addr)
 }
 
-// admit waits until a dial is allowed.
 func (c *client) admit(timeout time.Duration) error {
 	patience := time.NewTimer(timeout)
 	defer patience.Stop()
@@ -224,7 +222,6 @@ func (c *client) isClosed() bool {
 	}
 }
 
-// shut ends the client's tap, for Tap.Close.
 func (c *client) shut() {
 	c.mu.Lock()
 	close(c.closed)

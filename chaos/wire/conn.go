@@ -271,8 +271,6 @@ func (k *conn) SetDeadline(t time.Time) error {
 
 func (k *conn) SetReadDeadline(t time.Time) error { return k.clock.set(k.Conn, t) }
 
-// failed handles an error of the raw connection, and returns the error for the client. A deadline
-// does not end the connection.
 func (k *conn) failed(err error) error {
 	if isTimeout(err) {
 		return err

@@ -93,7 +93,6 @@ const (
 	frameLimit = 64 << 20
 	// pathLimit is the maximum length of a stored path.
 	pathLimit = 1 << 10
-	// headLimit fits the longest head: a multi with a long path.
 	headLimit = multiPath + 4 + pathLimit
 )
 

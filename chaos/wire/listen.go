@@ -50,7 +50,6 @@ func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string
 	return socket.Addr().String(), nil
 }
 
-// closeListeners closes the client's listeners and waits for their goroutines.
 func (c *client) closeListeners() {
 	c.mu.Lock()
 	listeners := c.listeners
@@ -65,7 +64,6 @@ func (c *client) closeListeners() {
 	}
 }
 
-// accept serves connections until the listener is closed.
 func (l *listener) accept() {
 	for l.ctx.Err() == nil {
 		near, err := l.AcceptTCP()
@@ -80,7 +78,6 @@ func (l *listener) accept() {
 	}
 }
 
-// serve forwards the bytes of one connection until it ends.
 func (l *listener) serve(near *net.TCPConn) {
 	defer near.Close()
 	if admit := l.c.tap.admit; admit != nil && !admit(near) {

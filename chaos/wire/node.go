@@ -38,7 +38,6 @@ func (c *client) Node(path string) (newest Node, ok bool) {
 
 func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }
 
-// Flags of a create.
 const (
 	flagEphemeral = 1
 	flagSequence  = 2
@@ -63,7 +62,6 @@ func (c *client) noteNode(s *sent, head []byte) {
 	}
 }
 
-// noteReply handles the successful reply to a request. The caller holds c.mu.
 func (c *client) noteReply(s *sent, head []byte) {
 	switch {
 	case s.op == Multi:
@@ -80,7 +78,6 @@ func (c *client) noteReply(s *sent, head []byte) {
 	}
 }
 
-// noteLost handles a lost reply. The caller holds c.mu.
 func (c *client) noteLost(s *sent) {
 	c.unsure = c.unsure || c.listeners != nil && (s.op == Multi || s.removes != 0 || s.flags&flagEphemeral != 0)
 }

@@ -122,7 +122,6 @@ func (o Op) reads() bool {
 	return false
 }
 
-// covers reports whether a rule for o applies to a request with the opcode.
 func (o Op) covers(op Op) bool {
 	return o == op || o == Any && op != Notified || o == AnyChange && op.Changes() || o == AnyRead && op.reads()
 }

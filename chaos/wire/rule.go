@@ -136,7 +136,6 @@ func (r Rule) Drawn() Rule {
 	return r
 }
 
-// after returns the duration of the delay.
 func (r Rule) after() time.Duration {
 	if r.Jitter == 0 {
 		return r.Delay
@@ -161,7 +160,6 @@ type ArmedRule interface {
 	Disarm() bool
 }
 
-// shot is an armed rule of a client in this process.
 type shot struct {
 	rule     Rule
 	c        *client

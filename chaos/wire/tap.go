@@ -229,7 +229,6 @@ type Counts struct {
 	Queued int64 // now: bytes sent by the client that the tap keeps back
 }
 
-// underWay adds more to the requests in flight.
 func (c *Counts) underWay(op Op, more int64) {
 	c.InFlight += more
 	if op == Ping {

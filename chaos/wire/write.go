@@ -9,7 +9,6 @@ import (
 // that exceeds it is cut, to bound the memory.
 const queueLimit = 16 << 20
 
-// item is a part of the queue. All fields are optional.
 type item struct {
 	data []byte
 	gate *shot
@@ -33,7 +32,6 @@ func (k *conn) writeSlow(p []byte, now time.Duration) (int, error) {
 	return len(p), nil
 }
 
-// enqueue passes p through the filter into the queue.
 func (k *conn) enqueue(p []byte, now time.Duration) error {
 	c := k.c
 	c.mu.Lock()
@@ -130,7 +128,6 @@ func (k *conn) drain() error {
 	}
 }
 
-// dequeue returns the next item that may be written.
 func (k *conn) dequeue() (item, bool) {
 	c := k.c
 	c.mu.Lock()

@@ -299,7 +299,6 @@ func (f *agentFlags) words() (args []string) {
 	return args
 }
 
-// check reports invalid flags, before anything is started.
 func (f *agentFlags) check(configs []scenarios.Config) error {
 	switch {
 	case f.engine == "" && f.given("agents"):

@@ -64,14 +64,12 @@ func refuseOfRun(cmd *cobra.Command) error {
 	return nil
 }
 
-// auditFlags are the flags of audit only.
 type auditFlags struct {
 	cells  []string
 	depth  int
 	budget time.Duration
 }
 
-// pairBudget is the default time for drawing pairs with --depth 2.
 const pairBudget = time.Minute
 
 func (a *auditFlags) register(cmd *cobra.Command) {

@@ -53,7 +53,6 @@ Exit code 0: no regression; 1: regression; 2: wrong arguments, or the runs are n
 	return cmd
 }
 
-// registerJudging registers the flags for limits and output.
 func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.regression, "max-regression", "5%", "maximum tolerated slowdown")
@@ -112,7 +111,6 @@ func answer(result string) error {
 	return coded{errors.New("result: inconclusive; cannot tell whether the new run regressed, which is not a pass"), exitUnknown}
 }
 
-// inputs checks the limits in the flags and reads the runs.
 func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.Options, err error) {
 	f.regression = cmp.Or(f.regression, "5%")
 	digits, ok := strings.CutSuffix(f.regression, "%")
@@ -138,7 +136,6 @@ func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.O
 	return runs, o, nil
 }
 
-// showTrend shows the history of the runs and writes its page.
 func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o compare.Options) error {
 	v := compare.Trend(runs, o.Measures)
 	if len(v.Figures) == 0 {

@@ -42,7 +42,6 @@ func doctorCmd() *cobra.Command {
 	}
 }
 
-// Results of a finding.
 const (
 	findingOK   = "ok"
 	findingWeak = "weak" // it works, but measurements will suffer
@@ -66,10 +65,8 @@ type diagnosis struct {
 	findings []finding
 }
 
-// runs reports whether an ensemble is possible here.
 func (d diagnosis) runs() bool { return d.able.Docker == nil || d.able.Java == nil }
 
-// uncured reports whether every run is impossible.
 func (d diagnosis) uncured() bool {
 	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo })
 }
@@ -93,7 +90,6 @@ func examine(ctx context.Context) diagnosis {
 	return d
 }
 
-// versionsText lists versions that .ci/versions has installed.
 func versionsText(versions []string) string {
 	if len(versions) == 0 {
 		return ""
@@ -169,7 +165,6 @@ func rights(a chaos.Abilities) finding {
 	return finding{what: "rights", result: findingOK, seen: user}
 }
 
-// Limits for good measurements.
 const (
 	clockCoarse = 10 * time.Microsecond // a notification takes some 100 us
 	coresFew    = 2

@@ -214,7 +214,6 @@ func ensembleDown(ctx context.Context, w io.Writer) error {
 	return errors.Join(err, listErr)
 }
 
-// isFile reports whether --ensemble names a file about an external ensemble.
 func isFile(kind string) bool {
 	return strings.HasSuffix(kind, ".yaml") || strings.HasSuffix(kind, ".yml")
 }

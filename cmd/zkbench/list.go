@@ -153,7 +153,6 @@ func listMetrics(w io.Writer) error {
 	return nil
 }
 
-// Placeholders in the help pages.
 const (
 	guaranteesMark = "{{guarantees}}\n"
 	metricsMark    = "{{metrics}}\n"
@@ -165,7 +164,6 @@ const (
 	zooMark        = "{{zoo}}\n"
 )
 
-// withRegistered replaces the placeholders in a help page.
 func withRegistered(page string) string {
 	var guarantees, measured strings.Builder
 	caught := ""
@@ -326,7 +324,6 @@ func listIncidents(w io.Writer) error {
 	return nil
 }
 
-// becomes returns the guarantees that a specimen breaks, as text.
 func becomes(x scenarios.Specimen) string {
 	if len(x.Caught) == 0 {
 		return "keeps every guarantee"

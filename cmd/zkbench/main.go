@@ -27,7 +27,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// Exit codes.
 const (
 	exitOK          = 0
 	exitBroken      = 1   // a guarantee was broken or a threshold failed
@@ -192,7 +191,6 @@ func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func(
 //go:embed help/*.md
 var helpTexts embed.FS
 
-// topics are the help topics that are not commands.
 var topics = []struct{ name, short string }{
 	{"metrics", "Metrics: definitions and methods"},
 	{"recipes", "Recipes and subjects, and how to add a recipe"},
@@ -237,7 +235,6 @@ func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeListings offers the kinds of listing, and after scenarios their names.
 func completeListings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	switch {

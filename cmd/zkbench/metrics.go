@@ -105,7 +105,6 @@ func (l *live) running() bool {
 // scrape interval, and a run may have thousands.
 const keep = 100
 
-// forget drops the oldest ended trials beyond keep.
 func (l *live) forget() {
 	over := 0
 	for i, h := range slices.Backward(l.latest) {
@@ -118,7 +117,6 @@ func (l *live) forget() {
 	}
 }
 
-// serve listens at the addresses of the flags until stop is called.
 func (l *live) serve(logf func(format string, args ...any)) (stop func(), err error) {
 	servers := map[string]*http.Server{} // by the address in the flags
 	stop = func() {
@@ -262,7 +260,6 @@ func (l *live) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collect sends one trial: everything while it runs, only its counts afterwards.
 func (h *latest) collect(ch chan<- prometheus.Metric) {
 	to := series{ch, []string{h.scenario, h.Subject, strconv.Itoa(h.Clients), strconv.Itoa(h.Trial)}}
 	n := h.counts()

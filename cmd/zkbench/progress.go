@@ -209,7 +209,6 @@ func remaining(left time.Duration) string {
 	return fmt.Sprintf(", about %.1f h left", left.Hours())
 }
 
-// done moves the cursor to a new line.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

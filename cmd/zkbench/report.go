@@ -32,7 +32,6 @@ func reportCmd() *cobra.Command {
 	}
 }
 
-// redraw checks and renders the run folder again, and writes its summary to w.
 func redraw(cmd *cobra.Command, dir string, w io.Writer) (report.Result, error) {
 	run, err := report.ReadRun(dir)
 	if err != nil {

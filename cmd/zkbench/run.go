@@ -227,7 +227,6 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	return o, nil
 }
 
-// checkSize rejects invalid numbers of members and ticks.
 func checkSize(o ensembles.Options) error {
 	switch {
 	case o.Members < 1 || o.Members > 9:
@@ -302,7 +301,6 @@ func newFolder(name string) (string, error) {
 	}
 }
 
-// empty checks that the folder is empty.
 func (f *runFlags) empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -451,7 +449,6 @@ func (f *scenarioFlags) repeated() ([]string, error) {
 	return []string{"subjects=[" + strings.Join(f.ab, ", ") + "]", "base=" + f.ab[0], "trials=" + strconv.Itoa(trials)}, nil
 }
 
-// conclude prints the result of a scenario's run, and returns the error for its exit code.
 func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenario, c report.Conclusion) error {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(page); err == nil {
@@ -504,7 +501,6 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// verdictError returns the error for a result's exit code; the summary has explained it.
 func verdictError(result string) error {
 	switch result {
 	case report.Pass:
@@ -514,8 +510,6 @@ func verdictError(result string) error {
 	}
 	return coded{errors.New("result: inconclusive; some guarantees or thresholds are unknown, which is not a pass"), exitUnknown}
 }
-
-// Errors about arguments and flags.
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
@@ -621,7 +615,6 @@ func invalidValue(f *pflag.Flag, value string, err error) error {
 	return usageError("--%s %s: want %s", f.Name, value, want)
 }
 
-// defaultTick is ZooKeeper's own.
 const defaultTick = 2 * time.Second
 
 // command returns the command that repeats the run in dir. Changes of the scenario are in its file;
@@ -679,7 +672,6 @@ func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
 	return args
 }
 
-// quote quotes an argument for a shell.
 func quote(arg string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=@%+", r)

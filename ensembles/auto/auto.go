@@ -144,7 +144,6 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	return nil
 }
 
-// unfit returns why a persistent ensemble does not fit the options, or "".
 func unfit(r state.Record, o ensembles.Options) string {
 	if why := misfit(r, o); why != "" || r.Here() {
 		return why
@@ -170,7 +169,6 @@ func misfit(r state.Record, o ensembles.Options) string {
 	return ""
 }
 
-// attach returns a persistent ensemble of either kind, once it serves.
 func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	attachKind := process.Attach
 	if r.Kind == ensembles.Container {

@@ -127,7 +127,6 @@ func assemble(docker *client.Client, r *state.Record) *ensembles.Ensemble {
 	return e
 }
 
-// describe adds the members' version to the image.
 func describe(ctx context.Context, e *ensembles.Ensemble) {
 	e.Version = setup.Version(ctx, e)
 	e.About = fmt.Sprintf("%d containers of %s, ZooKeeper %s", len(e.Members), e.About, e.Version)

@@ -19,7 +19,6 @@ import (
 	tclog "github.com/testcontainers/testcontainers-go/log"
 )
 
-// pingTimeout bounds the check for a Docker daemon.
 const pingTimeout = 5 * time.Second
 
 // prepare configures testcontainers before its first use; it reads its settings once.

@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// found is the part of one ensemble in Docker.
 type found struct {
 	id         string
 	labels     map[string]string
@@ -81,7 +80,6 @@ func (f *found) record() (state.Record, error) {
 	return r, errors.Join(errs...)
 }
 
-// used reports whether a living process owns the ensemble or an agent in it.
 func (f *found) used() bool {
 	alive := func(labels map[string]string) bool {
 		r, _ := parseRecord(labels) // an invalid tick does not matter

@@ -54,7 +54,6 @@ func memberLabels(r *state.Record, m state.Member) map[string]string {
 	return l
 }
 
-// parseRecord parses labels. Invalid ones are an error next to the rest.
 func parseRecord(l map[string]string) (state.Record, error) {
 	tick, tickErr := time.ParseDuration(l[labelTick])
 	created, createdErr := time.Parse(time.RFC3339, l[labelCreated])

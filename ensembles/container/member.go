@@ -17,7 +17,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Paths in the image.
 const (
 	confDir  = "/conf"
 	confFile = confDir + "/zoo.cfg"

@@ -42,7 +42,6 @@ func (p *ensemble) makeNetwork(ctx context.Context) error {
 		"remove unused networks (zkbench ensemble down, docker network prune)", p.network, networkTries)
 }
 
-// findSubnet returns a subnet that was free a moment ago.
 func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
 	id, err := p.createNetwork(ctx, netip.Prefix{})
 	if err != nil {
@@ -84,7 +83,6 @@ func taken(err error) bool {
 	return errdefs.IsConflict(err) || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "conflicts with network")
 }
 
-// giveAddresses sets each member's address and client port.
 func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.Members) {
 		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; give the daemon bigger default-address-pools", subnet, len(p.Members))

@@ -29,7 +29,6 @@ func Fetch(ctx context.Context, images []string, logf func(string, ...any)) erro
 	return nil
 }
 
-// letUpgrade allows the members' machines to run other versions.
 func (p *ensemble) letUpgrade(e *ensembles.Ensemble) {
 	if len(p.versions) == 0 {
 		return

@@ -48,7 +48,6 @@ var executed atomic.Bool
 // such as a server, stays.
 func Executed() bool { return executed.Load() }
 
-// run executes one command and logs the result.
 func (m *commanded) run(ctx context.Context, word string, args []string, out io.Writer) error {
 	if args == nil {
 		return fmt.Errorf("%w: %s names no command to %s it", ensembles.ErrNotOurs, m.member.Name, word)
@@ -107,7 +106,6 @@ func (m *commanded) accepts(ctx context.Context) (accepts, known bool) {
 	return err == nil, err == nil || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// await waits until the member accepts connections, or refuses them.
 func (m *commanded) await(ctx context.Context, there bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, changeLimit, fmt.Errorf("not within %v", changeLimit))
 	defer cancel()

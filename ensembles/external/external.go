@@ -26,7 +26,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// defaultChroot is the path of our nodes if Options name none.
 const defaultChroot = "/zkbench"
 
 const askTimeout = 5 * time.Second
@@ -167,7 +166,6 @@ func askAll(ctx context.Context, members []*ensembles.Member) ([]ensembles.Serve
 	return said, errors.Join(errs...)
 }
 
-// ask returns a member's status; the zero Server if the member refuses to report it.
 func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer in %v", askTimeout))
 	defer cancel()

@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// file is the description of an external ensemble (zkbench help ensembles).
 type file struct {
 	Servers []string `yaml:"servers,flow"` // client addresses, if there is no members
 	Chroot  string   `yaml:"chroot"`
@@ -34,7 +33,6 @@ type member struct {
 	ensembles.Commands `yaml:",inline"`
 }
 
-// tlsFile names files, relative to the file that names them.
 type tlsFile struct {
 	CA   string `yaml:"ca"`   // default: the system's
 	Cert string `yaml:"cert"` // of the client, with Key

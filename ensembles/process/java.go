@@ -24,10 +24,8 @@ import (
 // needs, except a logger.
 const debianJar = "/usr/share/java/zookeeper.jar"
 
-// errNoJava means that there is no Java on this machine.
 var errNoJava = errors.New("no java found on PATH or in JAVA_HOME (install default-jre-headless or use --ensemble container)")
 
-// errNoZooKeeper means that there is no ZooKeeper on this machine.
 var errNoZooKeeper = errors.New("no ZooKeeper found (install libzookeeper-java, set ZOOKEEPER_HOME to an unpacked distribution, or use --ensemble container)")
 
 // Available returns nil if Start finds Java and ZooKeeper's jars, the jars of home if it is not empty.
@@ -119,10 +117,8 @@ func distribution(home string) (classPath, about string, err error) {
 	return filepath.Join(home, "conf") + ":" + filepath.Join(home, "lib", "*"), home, nil
 }
 
-// versionNumber matches the name of a folder of versionsDir.
 var versionNumber = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
-// versionsDir is the folder of the distributions that .ci/versions installs, by version.
 func versionsDir() string { return filepath.Join(state.Dir(), "versions", "zookeeper") }
 
 // Versions returns the versions of ZooKeeper that .ci/versions has installed, oldest first.
@@ -168,7 +164,6 @@ func newest() string {
 	return filepath.Join(versionsDir(), all[len(all)-1])
 }
 
-// debianVersion returns the version of Debian's package, or "".
 func debianVersion() string {
 	jars, _ := filepath.Glob(filepath.Join(filepath.Dir(debianJar), "zookeeper-[0-9]*.jar"))
 	if len(jars) == 0 {

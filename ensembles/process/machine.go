@@ -26,7 +26,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// poll is the interval of checks of a process.
 const poll = 5 * time.Millisecond
 
 type machine struct {
@@ -40,10 +39,8 @@ type machine struct {
 	reaped  chan struct{} // closed when our child was waited for; nil if it is another process's child
 }
 
-// mark returns the argument by which the JVMs of an ensemble are found.
 func mark(id string) string { return MarkPrefix + id }
 
-// memberMark returns the argument by which the JVM of one member is found.
 func memberMark(id, name string) string { return "-Dzkbench.member=" + id + "/" + name }
 
 func (m *machine) act(doing string, do func() error) error {
@@ -77,7 +74,6 @@ func (m *machine) Start(ctx context.Context) error {
 	})
 }
 
-// await waits until done returns true or the process has ended.
 func (m *machine) await(ctx context.Context, done func() bool) error {
 	return wait.Until(ctx, poll, func() bool { return done() || !m.process.Alive() })
 }
@@ -166,7 +162,6 @@ func (m *machine) Running(context.Context) (bool, error) {
 	return m.process.Alive(), nil
 }
 
-// awaitEnd waits until the process has ended.
 func (m *machine) awaitEnd(ctx context.Context) (err error) {
 	if m.reaped != nil {
 		select {
@@ -216,7 +211,6 @@ func (m *machine) RecentLog(context.Context) ([]byte, error) {
 	return io.ReadAll(log)
 }
 
-// lastLines returns the end of the member's log, for an error.
 func (m *machine) lastLines() string {
 	log, err := m.RecentLog(context.Background())
 	if err != nil {
@@ -238,7 +232,6 @@ func newLauncher() *launcher {
 	return l
 }
 
-// start starts cmd in the namespace at a path, or in the current one if it is empty.
 func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
 	done := make(chan error, 1)
 	select {
@@ -298,7 +291,6 @@ func inNetNS(path string, do func() error) error {
 	return err
 }
 
-// probe checks that this host and every member reach every member.
 func probe(ctx context.Context, r *state.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

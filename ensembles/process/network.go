@@ -48,7 +48,6 @@ func netNSPath(r *state.Record, name string) string {
 func bridgeNetNS(r *state.Record) string { return r.Prefix() + "net" }
 func hostNetNS(r *state.Record) string   { return r.Prefix() + "host" }
 
-// planNetwork names the objects of setUpNetwork, so that they are recorded first.
 func planNetwork(r *state.Record) {
 	r.UserNS = rootless.ID()
 	r.Links = []string{r.LinkName()}

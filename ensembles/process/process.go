@@ -105,7 +105,6 @@ func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensemble
 	return e, state.Save(*r)
 }
 
-// run starts all JVMs at once and waits until they serve.
 func (l *local) run(ctx context.Context, e *ensembles.Ensemble) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, serveTimeout, fmt.Errorf("not within %v", serveTimeout))
 	defer cancel()
@@ -119,7 +118,6 @@ func (l *local) run(ctx context.Context, e *ensembles.Ensemble) error {
 	return ensembles.WaitServing(ctx, e)
 }
 
-// network assigns the members' addresses: in namespaces if possible, otherwise on loopback.
 func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 	r := l.record
 	planNetwork(r)
@@ -141,7 +139,6 @@ func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 	return state.Save(*r)
 }
 
-// ensemble makes the machines, and the plain data about the ensemble.
 func (l *local) ensemble() *ensembles.Ensemble {
 	e := l.record.Ensemble()
 	e.About, e.Versions = about(l.record), l.versions

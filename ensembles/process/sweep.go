@@ -132,7 +132,6 @@ func kill(ctx context.Context, id string) error {
 // An attached process holds a shared lock on the ensemble's folder; removal needs an exclusive one.
 // The kernel releases both when their holder dies, so that a crashed run never blocks a later one.
 
-// use takes the shared lock. Closing the file releases it.
 func use(dir string) (*os.File, error) {
 	f, err := lock(dir, syscall.LOCK_SH)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

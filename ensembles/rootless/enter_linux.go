@@ -31,7 +31,6 @@ func ID() string {
 	return id
 }
 
-// Environment variables for SetUp.
 const (
 	trial  = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tests whether it can be inside
 	folder = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which is lost when a mount namespace is entered

@@ -10,7 +10,6 @@ import (
 
 var errTaken = syscall.EWOULDBLOCK
 
-// tryLock locks an open file, or returns errTaken. Closing the file unlocks it.
 func tryLock(f *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH
 	if exclusive {

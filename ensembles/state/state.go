@@ -125,7 +125,6 @@ func trusted() error {
 	return nil
 }
 
-// open creates the folder of the records if it does not exist.
 func open() error {
 	if err := os.MkdirAll(filepath.Dir(Dir()), 0o755); err != nil {
 		return err

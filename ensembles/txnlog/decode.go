@@ -163,7 +163,6 @@ func (o *Op) data(f *fields) {
 	}
 }
 
-// errorSize is the length of an error's body, in bytes.
 const errorSize = 4
 
 // multi reads the parts: a type and a body with a length each.

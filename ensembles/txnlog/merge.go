@@ -50,7 +50,6 @@ func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summ
 	return m.s, err
 }
 
-// head is a log and its next entry; none at its end.
 type head struct {
 	r     *Reader
 	last  int64 // zxid of the previous entry
@@ -197,7 +196,6 @@ func (m *merger) deliver(e Entry) error {
 	return m.each(e)
 }
 
-// gap records the zxids missing between the last entry and next.
 func (m *merger) gap(next int64) {
 	from := m.s.Last + 1
 	if epoch(next) != epoch(m.s.Last) {

@@ -65,7 +65,6 @@ func Ephemerals(snapshot io.Reader, each func(Node)) error {
 	return nil
 }
 
-// stream reads fields until the first error.
 type stream struct {
 	r   *bufio.Reader
 	b   [8]byte

@@ -75,7 +75,6 @@ func offers(s recipes.Subject) []string {
 	return ops
 }
 
-// run answers requests until in ends.
 func (d *server) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -25,7 +25,6 @@ type operation struct {
 	done    chan struct{} // closed when it is answered
 }
 
-// operations perform a request and return the reply without its times.
 var operations = map[string]func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error){
 	"acquire": func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
 		acquire := c.Client.(recipes.Contender).Acquire
@@ -62,7 +61,6 @@ var operations = map[string]func(ctx context.Context, c *client, q lines.Request
 // errCancelled is the cause when zkbench cancels an operation.
 var errCancelled = errors.New("given up on request")
 
-// begin starts an operation, and replies when it returns.
 func (d *server) begin(q lines.Request, c *client) {
 	ctx, cancel := context.WithCancelCause(d.ctx)
 	o := &operation{request: q, cancel: cancel, done: make(chan struct{})}
@@ -122,7 +120,6 @@ func (c *client) leave() {
 	c.under = nil
 }
 
-// callOff cancels the operation in progress, and returns it, or nil.
 func (c *client) callOff() *operation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +165,6 @@ func (o *operation) await(limit time.Duration) bool {
 	}
 }
 
-// closeAll closes all clients in parallel and waits for all operations.
 func (d *server) closeAll() {
 	d.mu.Lock()
 	open := make(map[int]*client)

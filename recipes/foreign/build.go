@@ -38,7 +38,6 @@ type source struct {
 	text []byte
 }
 
-// read returns the files of these folders, in order.
 func read(folders []string) ([]source, error) {
 	var files []source
 	for _, folder := range folders {
@@ -65,7 +64,6 @@ func digest(files []source) string {
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// stateDir returns zkbench's folder: $ZKBENCH_STATE, or one in the user's cache folder.
 func stateDir() (string, error) {
 	if dir := os.Getenv("ZKBENCH_STATE"); dir != "" {
 		return dir, nil

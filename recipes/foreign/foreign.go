@@ -57,7 +57,6 @@ func (d Driver) at(version string) Driver {
 	return d
 }
 
-// start builds the driver if necessary, and starts it for a trial.
 func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
 	args, err := d.From.Command(ctx, d.Program)
 	if err != nil {
@@ -75,11 +74,8 @@ type Library interface {
 	Missing() error
 	// Command returns the command that starts a driver. It builds the driver first if necessary.
 	Command(ctx context.Context, program string) ([]string, error)
-	// version returns the version that is used, or "" if unknown.
 	version() string
-	// folder is the name of the folder with its installed versions.
 	folder() string
-	// at returns an installed version of the library.
 	at(version string) Library
 }
 
@@ -94,7 +90,6 @@ func Install(l Library) string {
 	return "apt-get install --no-install-recommends " + strings.Join(l.Packages(), " ")
 }
 
-// missing returns an error for a missing part, with the command that installs it.
 func missing(l Library, what string) error {
 	return fmt.Errorf("%s is not there: %s (install it: %s)", l.Name(), what, Install(l))
 }
@@ -175,10 +170,8 @@ func Drivers() []Driver {
 	}
 }
 
-// versionNumber matches the folder of an installed version.
 var versionNumber = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
-// installed returns the versions of a library that .ci/versions has installed, oldest first.
 func installed(library string) []string {
 	dir, err := stateDir()
 	if err != nil {

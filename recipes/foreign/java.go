@@ -28,7 +28,6 @@ var (
 	}
 )
 
-// java is a library in Java, whose drivers are compiled on the machine that runs them.
 type java struct {
 	name     string
 	id       string // folder of its installed versions
@@ -68,7 +67,6 @@ func (j *java) at(version string) Library {
 	return &other
 }
 
-// lib returns the folder of an installed version's jars, or "" for the system's packages.
 func (j *java) lib() string {
 	if release := cmp.Or(j.release, newest(j.id, j.system())); release != "" {
 		return filepath.Join(versionDir(j.id, release), "lib")

@@ -9,7 +9,6 @@ import (
 	"sync"
 )
 
-// python3 is the interpreter for which Debian's packages install their modules.
 const python3 = "/usr/bin/python3"
 
 var kazoo = &python{}
@@ -30,7 +29,6 @@ func (p *python) folder() string { return "kazoo" }
 
 func (p *python) at(version string) Library { return &python{release: version} }
 
-// path returns the folder with the module, or "" for the system's package.
 func (p *python) path() string {
 	release := p.release
 	if release == "" {

@@ -99,7 +99,6 @@ func (c *conn) deleting(path string) func() (struct{}, error) {
 	return func() (struct{}, error) { return struct{}{}, c.Delete(path, -1) }
 }
 
-// remove deletes a node, retrying over connection losses.
 func (c *conn) remove(ctx context.Context, path string) error {
 	_, err := steady(ctx, c, c.deleting(path))
 	if errors.Is(err, zk.ErrNoNode) {
@@ -119,7 +118,6 @@ func (c *conn) listing(path string) func() ([]string, error) {
 	}
 }
 
-// stat returns the Stat of a node, or nil.
 func (c *conn) stat(ctx context.Context, path string) (*zk.Stat, error) {
 	return steady(ctx, c, func() (*zk.Stat, error) {
 		found, stat, err := c.Exists(path)
@@ -130,7 +128,6 @@ func (c *conn) stat(ctx context.Context, path string) (*zk.Stat, error) {
 	})
 }
 
-// watched is the result of a request that left a watch.
 type watched struct {
 	found bool
 	names []string

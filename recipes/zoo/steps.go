@@ -90,7 +90,6 @@ func (l *line) create(ctx context.Context, name string) (path string, err error)
 	return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 }
 
-// find returns the path of this session's node whose name begins with name.
 func (l *line) find(ctx context.Context, name string) (string, error) {
 	// A write that changes nothing: our earlier requests are executed when it is answered.
 	if err := l.c.remove(ctx, l.env.Parent+"/"+name+"barrier"); err != nil {

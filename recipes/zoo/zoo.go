@@ -16,7 +16,6 @@ func contestant(name, about string, wrong steps) {
 	recipes.Register(lock(name, about, wrong))
 }
 
-// shared registers a read-write lock or a semaphore with the given wrong steps.
 func shared(r recipes.Recipe, name, about string, fifo bool, wrong steps) {
 	s := lock(name, about, wrong)
 	s.Recipe, s.Promises.FIFO = r, fifo
@@ -33,7 +32,6 @@ func lock(name, about string, wrong steps) recipes.Subject {
 	}
 }
 
-// queue registers a queue with the given wrong steps and the promises of a queue.
 func queue(name, about string, wrong queueSteps) {
 	recipes.Register(recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeQueue,

@@ -128,5 +128,4 @@ func Last(s Store, now report.Result) (Entry, error) {
 	return Entry{}, fmt.Errorf("%w:\n  %s", ErrNone, strings.Join(reasons, "\n  "))
 }
 
-// shownReasons is the largest number of baselines in the error of [Last].
 const shownReasons = 3

@@ -104,7 +104,6 @@ func (b branch) refuseCheckedOut() error {
 	return nil
 }
 
-// tip returns the last commit of the branch; empty if it does not exist.
 func (b branch) tip() (string, error) {
 	tip, _, err := b.tips()
 	return tip, err
@@ -149,7 +148,6 @@ func (b branch) author() []string {
 	return []string{"GIT_AUTHOR_NAME=zkbench", "GIT_AUTHOR_EMAIL=zkbench@localhost", "GIT_COMMITTER_NAME=zkbench", "GIT_COMMITTER_EMAIL=zkbench@localhost"}
 }
 
-// output returns git's output without the trailing newline.
 func (b branch) output(stdin []byte, env []string, args ...string) (string, error) {
 	out, err := b.git(stdin, env, args...)
 	return strings.TrimSpace(string(out)), err

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// cell contains the trials of one cell of a matrix, and the trials of the base.
 type cell struct {
 	name   string
 	trials []report.Trial
@@ -43,7 +42,6 @@ func cells(trials []report.Trial) map[string]cell {
 	return out
 }
 
-// onlyIn returns the names of the cells that lacks does not contain.
 func onlyIn(has, lacks map[string]cell) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(has)) {

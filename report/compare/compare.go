@@ -106,7 +106,6 @@ func Runs(old, new report.Result, o Options) Comparison {
 	return c
 }
 
-// judge sets the results of the rows and of the comparison.
 func (c *Comparison) judge() {
 	tests := map[float64]int{} // by alpha
 	for _, r := range c.Rows {

@@ -73,7 +73,6 @@ func ratioOf(new, old float64) *report.Interval {
 	return &report.Interval{Center: new / old}
 }
 
-// compareSamples compares two samples with one value per trial.
 func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 	if len(old) == 0 || len(new) == 0 {
 		return Row{}, false

@@ -20,7 +20,6 @@ func shownMeasures() []report.Measure {
 	return out
 }
 
-// decidingMeasures returns the measures that decide by default.
 func decidingMeasures() []report.Measure {
 	var out []report.Measure
 	for _, d := range metrics.All() {

@@ -31,7 +31,6 @@ func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	return v
 }
 
-// trends returns a plot per measure.
 func trends(runs []report.Result, asked []report.Measure) []*plot.Figure {
 	if asked == nil {
 		asked = append(shownMeasures(), report.Measure{Metric: metrics.FanoutNotifications, Field: "value"})
@@ -73,7 +72,6 @@ func glyphs(lines []plot.Line) plot.Glyphs {
 	return plot.NewGlyphs(labels)
 }
 
-// lines returns one measure over runs, by cell.
 func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName string) {
 	at := map[string]*plot.Line{}
 	for _, r := range runs {
@@ -135,7 +133,6 @@ func valuesByRun(runs []report.Result, l plot.Line, unit string) (out []string) 
 	return out
 }
 
-// figure plots the change of every number of every cell.
 func (c Comparison) figure() *plot.Figure {
 	var rows []plot.Change
 	for _, r := range c.Rows {

@@ -71,7 +71,6 @@ func unlikeParams(old, new report.Trial) []string {
 	return out
 }
 
-// difference describes the change of a fact; it returns nil if it did not change.
 func difference(fact, before, now string) []string {
 	if before == now {
 		return nil

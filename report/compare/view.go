@@ -33,7 +33,6 @@ func (c Comparison) Sentence() string {
 	return s + "."
 }
 
-// trials returns the smallest number of trials of a deciding row.
 func (c Comparison) trials() int {
 	n := math.MaxInt
 	for _, r := range c.Rows {
@@ -47,7 +46,6 @@ func (c Comparison) trials() int {
 	return n
 }
 
-// nameLimit is the largest number of rows in a sentence.
 const nameLimit = 3
 
 func (c Comparison) listRows(result string) string {
@@ -104,7 +102,6 @@ func (c Comparison) View() *view.View {
 	return v
 }
 
-// sections returns the parts of the page: the plots under the given title, and the tables.
 func sections(v *view.View, title string) (out []view.Section) {
 	if len(v.Figures) > 0 {
 		out = append(out, view.Section{ID: "drawn", Title: title, Blocks: []view.Block{{Figures: v.Figures}}})
@@ -116,7 +113,6 @@ func sections(v *view.View, title string) (out []view.Section) {
 	return append(out, numbers)
 }
 
-// facts describes both runs.
 func (c Comparison) facts() (out []view.Fact) {
 	for _, r := range []struct {
 		name string
@@ -127,7 +123,6 @@ func (c Comparison) facts() (out []view.Fact) {
 	return append(out, view.Fact{Name: "accepted regression", Value: percent(c.Limit)})
 }
 
-// columns returns the columns of a cell's table; the first head is the name of the cell.
 func columns(cell string) []view.Column {
 	number := func(head string, spare int) view.Column {
 		return view.Column{Head: head, Kind: view.Number, Spare: spare}
@@ -178,7 +173,6 @@ func (r Row) span() string {
 	return change(*r.Ratio.Low) + " to " + change(*r.Ratio.High)
 }
 
-// p formats the p-value and the number of trials.
 func (r Row) p() string {
 	if r.P == nil {
 		return ""

@@ -76,7 +76,6 @@ func (c *Chart) Add(client int, from, to time.Duration, kind string) {
 	l.Bars = append(l.Bars, Bar{max(from, c.From), min(to, c.To), kind})
 }
 
-// lane returns the lane of a client, and adds it if it does not exist.
 func (c *Chart) lane(client int) *Lane {
 	rank := func(client int) uint { return uint(client) } // -1 is the largest
 	i, found := slices.BinarySearchFunc(c.Lanes, client, func(l Lane, client int) int { return cmp.Compare(rank(l.Client), rank(client)) })
@@ -109,7 +108,6 @@ func (c Chart) Share(t time.Duration) float64 {
 	return 1
 }
 
-// findOverlaps finds the times during which two lanes held.
 func (c *Chart) findOverlaps() {
 	var held []Bar
 	for _, l := range c.Lanes {

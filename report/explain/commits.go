@@ -15,7 +15,6 @@ type commits struct {
 	waiting []*history.Commit
 }
 
-// add records a commit. It returns false if the record is not a commit.
 func (c *commits) add(r history.Record) bool {
 	switch r := r.(type) {
 	case *history.CommitsEnd:

@@ -47,7 +47,6 @@ type Event struct {
 	lane   int  // of the chart
 }
 
-// Limits that keep a story short.
 const (
 	storyLimit  = 60  // per folder
 	cellLimit   = 400 // per folder of an audit
@@ -72,13 +71,11 @@ func Failures(c report.Conclusion) []Story {
 	return stories
 }
 
-// failure is a failed verdict that can be explained.
 type failure struct {
 	trial   report.Trial
 	verdict verdict.Verdict
 }
 
-// failed lists the failed verdicts that can be explained, in the order of the trials.
 func failed(c report.Conclusion) (all []failure) {
 	for _, t := range c.Result.Trials {
 		for _, v := range t.Verdicts {
@@ -134,7 +131,6 @@ func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	return s
 }
 
-// readable yields the records of a history up to the first error.
 func readable(h *history.History) iter.Seq[history.Numbered] {
 	return func(yield func(history.Numbered) bool) {
 		for n, err := range h.Records {
@@ -168,7 +164,6 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	return clients
 }
 
-// underLimit is the largest number of faults in a title.
 const underLimit = 2
 
 // findFaults finds the faults that were active last, and extends the story to their start, because
@@ -188,7 +183,6 @@ func (s *Story) findFaults(faults []history.Fault, clients []int) {
 	}
 }
 
-// span returns the time range and the client of a record; the client is -1 for none.
 func span(n history.Numbered) (from, to time.Duration, client int) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
@@ -214,7 +208,6 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 	return n.Time(), n.Time(), -1
 }
 
-// addBars adds the bars: the operations of the clients, other holders, and the faults.
 func (s *Story) addBars(h *history.History, clients []int) {
 	added := map[int]bool{}
 	bar := func(client int, from, to time.Duration, kind string) {
@@ -284,7 +277,6 @@ func (s *Story) numberEvents() {
 	}
 }
 
-// isRelevant reports whether a record that is not evidence is part of the story.
 func (s *Story) isRelevant(n history.Numbered, clients []int) bool {
 	from, to, client := span(n)
 	if from > s.To || to < s.From {
@@ -319,7 +311,6 @@ func (s *Story) shorten() {
 	}
 }
 
-// distance returns the time between an instant and the nearest of others; 0 if there are none.
 func distance(at time.Duration, others []time.Duration) time.Duration {
 	var least time.Duration
 	for i, o := range others {

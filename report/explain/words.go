@@ -137,7 +137,6 @@ func describeObservation(r history.Record) string {
 	return ""
 }
 
-// describeSnapshot lists the nodes or items in the line or queue, and the waiting clients.
 func describeSnapshot(s *history.Snapshot) string {
 	var parts []string
 	for i, n := range s.Nodes {

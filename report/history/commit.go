@@ -95,7 +95,6 @@ func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered
 	}
 }
 
-// merge has the commits that are not yielded yet.
 type merge struct {
 	next  func() (Numbered, error, bool)
 	yield func(Numbered, error) bool
@@ -127,7 +126,6 @@ func zxidOf(r Record) int64 {
 	return 1<<63 - 1
 }
 
-// commitsOf returns the commits of the history at path; nil if there are none.
 func commitsOf(path string) (iter.Seq2[Numbered, error], error) {
 	r, f, err := openReader(CommitsPath(path))
 	if errors.Is(err, fs.ErrNotExist) {

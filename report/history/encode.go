@@ -253,7 +253,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// counted counts the bytes read.
 type counted struct {
 	io.Reader
 	n int64
@@ -329,7 +328,6 @@ func (c *scanner) optionalNumber(key string) int64 {
 	return c.number()
 }
 
-// number reads an integer. The few that are close to overflow are left to encoding/json.
 func (c *scanner) number() int64 {
 	negative := c.skip("-")
 	var n int64

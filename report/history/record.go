@@ -37,7 +37,6 @@ type Numbered struct {
 	Record
 }
 
-// kinds are the kinds of record, by the name on their lines.
 var kinds = map[string]reflect.Type{
 	"sample":      reflect.TypeFor[Sample](),
 	"fault":       reflect.TypeFor[Window](),
@@ -80,8 +79,6 @@ var names = func() map[reflect.Type]string {
 	}
 	return out
 }()
-
-// The times of the kinds of record.
 
 func (r *Sample) Time() time.Duration      { return r.Return }
 func (r *Window) Time() time.Duration      { return max(r.Start, r.End) }

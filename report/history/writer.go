@@ -228,7 +228,6 @@ func (w *Writer) drain() {
 	}
 }
 
-// take returns the oldest batch with records, or nil.
 func (w *Writer) take() *batch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -305,7 +304,6 @@ func (w *Writer) finish() {
 	}
 }
 
-// ending writes the records of the last drain, and the end line.
 func (w *Writer) ending() error {
 	for b := w.take(); b != nil; b = w.take() {
 		err := w.encode(b)

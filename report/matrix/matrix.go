@@ -78,7 +78,6 @@ const paramCell = "cell"
 // Param is a parameter of a trial.
 type Param struct{ Name, Value string }
 
-// ignoredParams contains parameters that do not distinguish cells of the matrix.
 var ignoredParams = []string{"clients", "subject", "seed", "repeat"}
 
 // Of groups trials by scenario, in the order in which these were run.
@@ -150,7 +149,6 @@ func (s Scenario) Common() int {
 	return s.Counts[len(s.Counts)-1]
 }
 
-// varying returns the names of the parameters whose values differ among trials, sorted.
 func varying(trials []report.Trial) []string {
 	var keys []string
 	for _, t := range trials {

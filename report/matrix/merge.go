@@ -122,7 +122,6 @@ func mergeThresholds(trials []report.Trial) []report.Threshold {
 	return out
 }
 
-// measuredLimit is the largest number of trials in the text of a threshold that did not hold.
 const measuredLimit = 5
 
 // mergeThreshold returns the worst result, with the measured values of the trials that have it.

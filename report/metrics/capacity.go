@@ -57,14 +57,12 @@ type RampPoint struct {
 	P50, Max time.Duration // from due to done
 }
 
-// arrived collects operations that were due at a rate.
 type arrived struct {
 	fold          *Fold
 	due, unserved int64
 	ramps         map[string]*ramp
 }
 
-// ramp collects the operations of one phase.
 type ramp struct {
 	all []served
 }
@@ -89,7 +87,6 @@ func (x *arrived) sample(s *history.Sample, p *history.Phase) {
 	}
 }
 
-// add adds an operation of an open loop.
 func (x *arrived) add(p *history.Phase, s served) {
 	if !p.Ramp() {
 		return

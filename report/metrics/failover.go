@@ -57,7 +57,6 @@ func init() {
 	})
 }
 
-// failovers collects the effects of faults on the holder.
 type failovers struct {
 	fold    *Fold
 	rounds  int

@@ -52,7 +52,6 @@ func (x *fanout) close(out map[string]Metric) {
 	x.flaps.close(out, FlapNotifications)
 }
 
-// ratio sums a count, the formula's value and the servers' count over rounds.
 type ratio struct {
 	times, count, expectedTimes, expected, serverTimes, servers int64
 }

@@ -29,7 +29,6 @@ type Fold struct {
 	end           time.Duration
 }
 
-// collector collects the metrics of one family. Each function may be nil.
 type collector struct {
 	sample  func(s *history.Sample, p *history.Phase) // every operation with its phase
 	record  func(r history.Record)                    // every other record
@@ -122,7 +121,6 @@ func (f *Fold) Histograms() map[string]*stats.Histogram {
 // Length returns the latest time in the records.
 func (f *Fold) Length() time.Duration { return f.end }
 
-// observe adds a value to a distribution.
 func (f *Fold) observe(metric, phase string, d time.Duration) *distributed {
 	x := f.distributions[metric]
 	if x == nil {

@@ -23,7 +23,6 @@ func init() {
 	})
 }
 
-// inDrain marks the acquires of a drain, until it is known whether there are others.
 const inDrain = AcquireLatency + "/drain"
 
 func collectAcquires(f *Fold) collector {
@@ -147,7 +146,6 @@ type Handoff struct {
 	Nobody   time.Duration // the part of Latency without a belief
 }
 
-// holders tracks the current holder.
 type holders struct {
 	last verdict.Belief
 	some bool   // last is set
@@ -184,7 +182,6 @@ func (f *Fold) Belief(b verdict.Belief) {
 	f.follows(&last, &b, doubts)
 }
 
-// follows collects the hand-off from one belief to the next.
 func (f *Fold) follows(last, b *verdict.Belief, doubts []away) {
 	h, passed := f.passed(last, b)
 	granted, free := b.Start-b.Late, last.End+last.Early

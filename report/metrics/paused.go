@@ -57,7 +57,6 @@ type LateWrite struct {
 	Outcome history.Outcome
 }
 
-// pauses collects the writes of paused holders.
 type pauses struct {
 	fold             *Fold
 	since            map[int][]history.Sample // by client: its writes since its last pause

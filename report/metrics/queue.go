@@ -41,7 +41,6 @@ func init() {
 	})
 }
 
-// queue collects the metrics of queues.
 type queue struct {
 	fold  *Fold
 	items map[string]item // items that were put and not taken, or taken and not put
@@ -164,7 +163,6 @@ func init() {
 	})
 }
 
-// memberLoads collects the members' reports of their load.
 type memberLoads struct {
 	most        *history.MemberLoad // with the longest queue
 	connections int64

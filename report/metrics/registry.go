@@ -76,7 +76,6 @@ type Family struct {
 
 var families []Family
 
-// register adds a family to the registry, in order.
 func register(f Family) {
 	families = append(families, f)
 	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
@@ -168,7 +167,6 @@ var (
 	ValueFields        = []string{"value", "expected", "servers", "count"}
 )
 
-// distribution returns the metric of a histogram, in nanoseconds.
 func distribution(h *stats.Histogram) Metric {
 	return Metric{
 		Unit: "ns", Count: new(h.Count()), Min: new(h.Min()), Mean: new(h.Mean()), Max: new(h.Max()),

@@ -50,7 +50,6 @@ func init() {
 	})
 }
 
-// sessions collects the fate of the sessions of a trial with a connect phase.
 type sessions struct {
 	fold        *Fold
 	first, last time.Duration // the call of the first connect, and when the last session was open

@@ -260,7 +260,6 @@ func newLine(parent string, at time.Time) *line {
 	}
 }
 
-// pass adds the time since the last change.
 func (l *line) pass(at time.Time) {
 	if d := at.Sub(l.changed); d > 0 {
 		l.area += d.Seconds() * float64(len(l.present))
@@ -294,7 +293,6 @@ func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
 	t.advance(l, at)
 }
 
-// end ends the hold of the first in line.
 func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
 	held := at.Sub(n.first)
 	l.held.add(held)
@@ -322,7 +320,6 @@ func (t *Tracker) checkHold(l *line, n *node, at time.Time) {
 	}
 }
 
-// advance makes the lowest remaining node the first.
 func (t *Tracker) advance(l *line, at time.Time) {
 	for len(l.order) > 0 && l.order[0].gone {
 		heap.Pop(&l.order)
@@ -433,7 +430,6 @@ func (l *line) done(to time.Time) Line {
 	return l.Line
 }
 
-// durations is a distribution with a precision of 1 %. Its maximum is exact.
 type durations struct {
 	h   *hdrhistogram.Histogram // in milliseconds
 	max time.Duration

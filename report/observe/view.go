@@ -137,7 +137,6 @@ func (o *Observation) lines() view.Table {
 	return t
 }
 
-// lastHolds returns the longest and the last holds of a line, by time.
 func (l *Line) lastHolds() view.Table {
 	t := view.Table{Columns: []view.Column{{Head: "from"}, {Head: "held", Kind: view.Number}, {Head: "node", Kind: view.Whole}, {Head: "session", Kind: view.Whole}, {Head: "end"}, {Head: "waited then", Kind: view.Number}}}
 	chosen := slices.Clone(l.Holds)

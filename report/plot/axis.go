@@ -21,7 +21,6 @@ func (logScale) Normalize(low, high, x float64) float64 {
 	return math.Log(x/low) / math.Log(high/low)
 }
 
-// ticks is a fixed set of ticks; ticks out of range are not shown.
 type ticks []plot.Tick
 
 func (t ticks) Ticks(low, high float64) []plot.Tick {
@@ -67,7 +66,6 @@ func logTicks(low, high float64, write func(float64) string) ticks {
 	return out
 }
 
-// countAxis makes an axis logarithmic, with ticks at the numbers of clients that were run.
 func countAxis(a *plot.Axis, counts []int) {
 	values := make([]float64, len(counts))
 	for i, n := range counts {
@@ -105,7 +103,6 @@ func countTicks(values []float64, low, high float64) ticks {
 	return out
 }
 
-// secondsAxis makes an axis linear, in seconds since the start of the run.
 func secondsAxis(a *plot.Axis, from, to float64) {
 	if !(to > from) {
 		from, to = from-0.5, from+0.5
@@ -135,7 +132,6 @@ func formatStep(v, step float64) string {
 	return formatFixed(v, decimals)
 }
 
-// niceStep rounds up to 1, 2 or 5 times a power of ten.
 func niceStep(v float64) float64 {
 	base := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5} {
@@ -146,7 +142,6 @@ func niceStep(v float64) float64 {
 	return 10 * base
 }
 
-// span returns the smallest and largest of the finite values above 0, or 0, 0.
 func span(values []float64) (low, high float64) {
 	for _, v := range values {
 		if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {

@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// band is a shaded time range with a label above the data.
 type band struct {
 	from, to float64
 	label    string
@@ -86,7 +85,6 @@ func fillBox(c draw.Canvas, color color.Color, x0, y0, x1, y1 vg.Length) {
 	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
-// maxBandRows is the largest number of rows of fault labels.
 const maxBandRows = 3
 
 func bandRows(bands []band) int { return min(len(bands), maxBandRows) }

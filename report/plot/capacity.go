@@ -56,7 +56,6 @@ func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial str
 	return f
 }
 
-// rampGroup contains the ramps of a cell, one for each trial.
 type rampGroup []metrics.Ramp
 
 func rampsOf(trials []report.Trial, phase string, ramps func(trial string) []metrics.Ramp) (out rampGroup) {

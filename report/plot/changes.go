@@ -26,7 +26,6 @@ type Change struct {
 	Noise float64
 }
 
-// changeRows is the largest number of readable rows in one plot.
 const changeRows = 40
 
 // Changes plots factors around 1, with a dashed line at limit, if it is not 0. It returns nil if

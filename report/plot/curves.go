@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/matrix"
 )
 
-// curve is a series of a figure: points, a line, and whiskers. All are optional.
 type curve struct {
 	label string // of the series
 	words string // text in the legend; empty: the label
@@ -22,7 +21,6 @@ type curve struct {
 	whiskers
 }
 
-// curves are the series of a figure with a logarithmic y axis.
 type curves struct {
 	f      *Figure
 	count  int // number of series that are shifted next to each other; 0: not shifted
@@ -58,7 +56,6 @@ func (c *curves) add(s curve) {
 	c.drawn++
 }
 
-// last returns the point at which the curve ends.
 func (s curve) last() []xy {
 	if len(s.line) > 0 && !s.dash {
 		return s.line[len(s.line)-1:]
@@ -66,7 +63,6 @@ func (s curve) last() []xy {
 	return s.at[max(0, len(s.at)-1):]
 }
 
-// keep adds the curve to the figure's data.
 func (c *curves) keep(s curve) {
 	all := s.at
 	if len(s.all) > 0 {

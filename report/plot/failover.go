@@ -63,13 +63,11 @@ func Failovers(d Timeline) *Figure {
 
 var expected = color.RGBA{0xd6, 0xe8, 0xf7, 0xff}
 
-// causeRow contains the rounds of one phase.
 type causeRow struct {
 	name   string
 	rounds []metrics.Failover
 }
 
-// causesOf groups rounds into rows, in the order in which they were run.
 func causesOf(rounds []metrics.Failover) []causeRow {
 	var out []causeRow
 	for _, r := range rounds {
@@ -82,7 +80,6 @@ func causesOf(rounds []metrics.Failover) []causeRow {
 	return out
 }
 
-// bounds returns the widest predicted range of the row's rounds.
 func (r causeRow) bounds() (least, most time.Duration) {
 	least = r.rounds[0].Least
 	for _, x := range r.rounds {

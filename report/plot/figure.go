@@ -197,7 +197,6 @@ func fileName(s string) string {
 	}, s)
 }
 
-// entry is an item of a legend: a sample of the mark, and its meaning.
 type entry struct {
 	text  string
 	glyph glyph
@@ -251,7 +250,6 @@ func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
 	}
 }
 
-// fit truncates text so that it is no wider than limit.
 func fit(sty text.Style, s string, limit vg.Length) string {
 	for n := len([]rune(s)); n > 1 && sty.Width(s) > limit; n-- {
 		s = units.Short(s, n-1)

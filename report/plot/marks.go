@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// xy is a point in data coordinates.
 type xy struct{ x, y float64 }
 
 type shape int
@@ -72,7 +71,6 @@ func (m points) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// line connects points in their order.
 type line struct {
 	at    []xy
 	style draw.LineStyle
@@ -116,7 +114,6 @@ func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// gridlines renders a faint line at each labelled tick.
 type gridlines struct{ x, y bool }
 
 func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
@@ -138,7 +135,6 @@ func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// spans renders bars along x.
 type spans struct {
 	from, to, y []float64
 	half        float64 // of a bar's height

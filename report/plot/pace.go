@@ -83,7 +83,6 @@ func paceSlices(paces []report.Pace) int {
 	return max(1, int(math.Round(niceStep(width)/report.PaceWidth.Seconds())))
 }
 
-// rates returns the start of each step of k slices, and its rate per second.
 func rates(p report.Pace, k int) []xy {
 	var out []xy
 	for i := 0; i < len(p.Done); {

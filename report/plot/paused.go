@@ -119,13 +119,11 @@ func sinceResumed(r metrics.Pause, at time.Duration) float64 {
 	return math.Max(minMilliseconds, float64(at-r.Resumed)/float64(time.Millisecond))
 }
 
-// pauseRow is a round. label is set on the first of a series.
 type pauseRow struct {
 	metrics.Pause
 	series, label string
 }
 
-// pauseFig is a figure of pauses under construction.
 type pauseFig struct {
 	*Figure
 	rows  []pauseRow
@@ -179,7 +177,6 @@ func dropMiddle(rounds []metrics.Pause, limit int) []metrics.Pause {
 	return out
 }
 
-// y returns the height of the i-th row; the first is on top.
 func (f *pauseFig) y(i int) float64 { return float64(len(f.rows) - 1 - i) }
 
 // bars adds a bar to each row. half is half of its height.
@@ -194,7 +191,6 @@ func (f *pauseFig) bars(words string, c color.RGBA, half float64, span func(metr
 	f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, area: true})
 }
 
-// spots adds points to the rows.
 func (f *pauseFig) spots(words string, g glyph, of func(metrics.Pause) []time.Duration) {
 	var at []xy
 	for i, r := range f.rows {

@@ -61,13 +61,11 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 	return f
 }
 
-// firstPart returns the first part of a metric's name: "handoff".
 func firstPart(metric string) string {
 	word, _, _ := strings.Cut(metric, ".")
 	return word
 }
 
-// quantity returns the quantity of a metric: "hand-off latency", "leaderless time".
 func quantity(metric, title string) string {
 	if strings.HasSuffix(metric, ".time") {
 		return title + " time"
@@ -77,7 +75,6 @@ func quantity(metric, title string) string {
 
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
 
-// percents returns the points with x converted to percent.
 func percents(at []xy) []xy {
 	out := make([]xy, len(at))
 	for i, q := range at {
@@ -86,7 +83,6 @@ func percents(at []xy) []xy {
 	return out
 }
 
-// curve returns latency by nines, ascending.
 func (d Distribution) curve() []xy {
 	if len(d.Exact) == 0 {
 		return d.quantiles()
@@ -147,7 +143,6 @@ func (d Distribution) quantiles() []xy {
 // minSamples is the smallest number of samples for which percentiles are meaningful.
 const minSamples = 10
 
-// count returns the number of latencies of a line.
 func (d Distribution) count() int {
 	if len(d.Exact) == 0 {
 		return d.Summary.Samples()

@@ -49,7 +49,6 @@ var Dark = map[string]string{
 	hex(palette[6]): "#c9d1d9", hex(expected): "#1c3550",
 }
 
-// glyph distinguishes a series by color and shape.
 type glyph struct {
 	color color.RGBA
 	shape shape
@@ -119,7 +118,6 @@ type data struct {
 	series []series
 }
 
-// series contains all points of one series, even if the figure shows only some.
 type series struct {
 	name string
 	at   []xy

@@ -130,7 +130,6 @@ func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
 	f.body.Add(points{at: shown, glyph: l, size: size})
 }
 
-// extent returns the range of a timeline with hand-offs, in seconds.
 func extent(t Timeline) (from, to float64) {
 	var at []float64
 	for _, h := range t.Handoffs {

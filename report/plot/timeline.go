@@ -23,7 +23,6 @@ type Timeline struct {
 	*report.Trace
 }
 
-// clientCount returns the number of clients with their noun.
 func (t Timeline) clientCount() string {
 	if t.Queue {
 		return units.Plural(t.Clients, "consumer")
@@ -55,7 +54,6 @@ func (f *Figure) addSteps(words string, c color.RGBA, pts []xy) {
 	}
 }
 
-// steps returns a line that stays level until the next point.
 func steps(pts []xy) (out []xy) {
 	for i, q := range pts {
 		if i > 0 {

@@ -13,10 +13,8 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// runes maps the kinds of bar to characters for a terminal.
 var runes = map[string]rune{explain.Held: '█', explain.Waited: '·', explain.Fault: '╳'}
 
-// writeLanes renders the lanes of a chart in characters, with a legend.
 func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width int) {
 	const label = 12
 	cols := width - label - 2

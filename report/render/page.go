@@ -67,14 +67,12 @@ type page struct {
 	remaining, leftOut int
 }
 
-// drawing is a plot as the page shows it.
 type drawing struct {
 	*plot.Figure
 	SVG  template.HTML // escaped by package plot
 	Path string        // relative path of its files without extension; "" if there are none
 }
 
-// figure returns the plot, or nil if there is no room for it.
 func (p *page) figure(f *plot.Figure) (*drawing, error) {
 	svg, err := f.SVG()
 	if err != nil {
@@ -145,7 +143,6 @@ func paragraphs(s string) template.HTML {
 	return template.HTML("<p>" + strings.Join(lines, "</p><p>") + "</p>")
 }
 
-// darkCSS returns rules that replace the colors of the plots in dark mode.
 func darkCSS() string {
 	var b strings.Builder
 	b.WriteString("@media screen and (prefers-color-scheme: dark) {\n")
@@ -166,12 +163,10 @@ func policy(css, script string) string {
 	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(css), hash(script))
 }
 
-// glyphs maps the marks of a matrix to characters and CSS classes.
 var glyphs = map[string][2]string{
 	view.MarkPass: {"✓", "pass"}, view.MarkFail: {"✗", "fail"}, view.MarkUnknown: {"?", "unknown"}, view.MarkNone: {"–", "none"}, view.MarkIdle: {"·", "none"},
 }
 
-// outcome is a mark of a matrix and its meaning.
 type outcome struct{ Class, Glyph, Words string }
 
 func outcomeOf(t view.Table, mark string) outcome {

@@ -40,7 +40,6 @@ import (
 
 type renderer func(io.Writer, *view.View) error
 
-// files contains the renderers of a run folder's files, by name.
 var files = map[string]renderer{}
 
 // register adds a file to every run folder. It returns the renderer, so that it can be called in
@@ -88,7 +87,6 @@ func bytesOf(draw func() ([]byte, error)) func(io.Writer) error {
 	}
 }
 
-// removeOldPlots removes plots that were written earlier.
 func removeOldPlots(dir string, figures []*plot.Figure) error {
 	kept := map[string]bool{}
 	for _, f := range figures {

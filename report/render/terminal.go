@@ -144,7 +144,6 @@ func clip(s string, lines, width int) string {
 	return strings.Join(append(all[:lines-1:lines-1], last), "\n")
 }
 
-// lines returns the number of screen lines of a text.
 func (t Term) lines(s string) (n int) {
 	for line := range strings.Lines(s) {
 		n += max(1, (utf8.RuneCountInString(strings.TrimRight(line, "\n"))+t.Width-1)/t.Width)

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// writeTable writes a table, and omits columns until it fits.
 func writeTable(b *strings.Builder, t view.Table, term Term) {
 	t, legend := withShortHeads(t)
 	for tableWidth(t) > term.Width {

@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// timeline is the data of one trial for the page's script; times in microseconds.
 type timeline struct {
 	Title    string     `json:"title"`
 	Says     string     `json:"says"`

@@ -56,7 +56,6 @@ func ReadFrom(f *os.File, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// check returns the size of a regular file of at most limit bytes.
 func check(f *os.File, limit int64) (int64, error) {
 	info, err := f.Stat()
 	switch {

@@ -37,7 +37,6 @@ const (
 	searchLimit = 10 * time.Second
 )
 
-// hold is a time in which a client held, in the model.
 type hold struct {
 	client            int
 	token             int64
@@ -46,7 +45,6 @@ type hold struct {
 	permits           int           // see verdict.Permits
 }
 
-// act is an operation on the lock in the model.
 type act struct {
 	take bool
 	id   int // of the hold
@@ -84,7 +82,6 @@ type shared struct {
 	total int
 }
 
-// sharedModel is a read-write lock or a semaphore.
 func sharedModel(permits int) porcupine.Model {
 	m := model
 	m.Init = func() any { return shared{} }
@@ -132,13 +129,11 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 	return check(known.holds(beliefs), searchLimit, known.permits)
 }
 
-// late is a belief, and whether one with a larger token was granted before.
 type late struct {
 	verdict.Belief
 	late bool
 }
 
-// known is the history's sessions and faults.
 type known struct {
 	faults  []history.Fault
 	excuse  time.Duration

@@ -97,7 +97,6 @@ func Write(w io.Writer, h *history.History) error {
 	return e.err
 }
 
-// micros converts to the format's unit.
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 type encoder struct {
@@ -143,7 +142,6 @@ func (e *encoder) client(n int) {
 	}
 }
 
-// call writes an operation of a client.
 func (e *encoder) call(s *history.Sample) {
 	e.client(s.Client)
 	args := map[string]any{"outcome": s.Outcome, "phase": s.Phase}

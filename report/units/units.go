@@ -186,7 +186,6 @@ func Short(s string, limit int) string {
 	return cut + "…"
 }
 
-// digits formats three significant digits, and integers from 100 up in full.
 func digits(v float64) string {
 	abs := math.Abs(round3(v))
 	switch {

@@ -69,7 +69,6 @@ type Beliefs struct {
 	emitted time.Duration // start of the last emitted belief
 }
 
-// holder is a client and the grants that it has not released.
 type holder struct {
 	grants []grant
 	events [4]remembered // the last session events, which may precede an acquire's record
@@ -267,7 +266,6 @@ func (g *grant) meant(e *history.Session) bool {
 	return e.Session == 0 || g.session == 0 || e.Session == g.session
 }
 
-// flush emits beliefs that have ended and cannot have an earlier belief before them.
 func (t *Beliefs) flush(until time.Duration) {
 	for len(t.queue) > 0 {
 		e := t.queue[0]

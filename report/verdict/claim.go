@@ -47,7 +47,6 @@ type claims struct {
 	guests    evidence // grants of clients that have opened no session
 }
 
-// sessions is one client's knowledge of its own sessions.
 type sessions struct {
 	opened       int64 // the current one
 	openedAt     time.Duration
@@ -142,8 +141,6 @@ func handed(token int64) string {
 	return fmt.Sprintf("token %d", token)
 }
 
-// check compares an observed node with the claim. The client had not released when the check was
-// over.
 func (c *claims) check(n *history.ClaimCheck, record int) {
 	k, ok := c.held[n.Client]
 	if !ok || k.sample.Path != n.Path || n.Asked < k.sample.Return {

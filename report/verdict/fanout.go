@@ -39,7 +39,6 @@ type fan struct {
 	broken    evidence
 }
 
-// wakeUps are the wake-ups of all clients of one phase.
 type wakeUps struct {
 	phase                             string
 	clients, calls, connections, were int64
@@ -233,7 +232,6 @@ func (x *notifications) record(n history.Numbered) {
 	}
 }
 
-// over ends the wait for a client's notification at a time.
 func (x *notifications) over(client int, at time.Duration) {
 	l, waits := x.pending[client]
 	delete(x.pending, client)

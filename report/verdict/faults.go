@@ -125,7 +125,6 @@ func Ended(w history.Fault) time.Duration {
 	return w.End
 }
 
-// later adds without overflow.
 func later(t, d time.Duration) time.Duration {
 	if t > forever-d {
 		return forever

@@ -172,7 +172,6 @@ type grants struct {
 	judged  func(*granted) // receives each once its commits have come
 }
 
-// granted is a grant, as its client claims it and in the commits.
 type granted struct {
 	client               int
 	path, removed        string // removed: as Sample.Removed
@@ -238,7 +237,6 @@ func (a *grants) judge(all bool) {
 	a.open = later
 }
 
-// close looks up the remaining grants. All commits have come.
 func (a *grants) close() { a.judge(true) }
 
 // claimed finds the node of a claim; without a name, the session's newest. unsure means that there

@@ -29,13 +29,11 @@ type itemOrder struct {
 	passed []*item              // that may not be items
 }
 
-// itemLine is the nodes of items below one parent.
 type itemLine struct {
 	line     []*item // in the order of their transactions, including clients that have left
 	standing int
 }
 
-// overtaking is an item that was taken while an older one existed.
 type overtaking struct {
 	young, old *item
 	record     int // of the take
@@ -157,7 +155,6 @@ type request struct {
 	cxid    int32
 }
 
-// consumer is the knowledge about a session.
 type consumer struct {
 	client int
 	knew   int64 // highest zxid that the client had seen by its last operation
@@ -190,7 +187,6 @@ func (c *itemCommits) event(e *history.Session) {
 	}
 }
 
-// knows records a client's knowledge at the end of an operation.
 func (c *itemCommits) knows(s *history.Sample) {
 	if w := c.sessions[c.current[s.Client]]; w != nil && !w.ended && !w.killed {
 		w.knew = max(w.knew, s.Zxid)

@@ -314,7 +314,6 @@ type takenOnce struct {
 	parts [256][]takenItem
 }
 
-// firstPart is the initial capacity of a part: 3 KiB.
 const firstPart = 128
 
 type takenItem struct {

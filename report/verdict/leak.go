@@ -106,7 +106,6 @@ func (x *leaks) commit(r history.Record) {
 	}
 }
 
-// leave counts a node that existed until its session ended.
 func (x *leaks) leave(path string) {
 	if n, ok := x.nodes[path]; ok {
 		delete(x.nodes, path)

@@ -50,13 +50,11 @@ func (n *node) wentBefore(other *node) bool {
 	return n.gone != 0 && (other.gone == 0 || other.gone > n.gone)
 }
 
-// owned is the ephemeral nodes of one session.
 type owned struct {
 	standing []*node
 	youngest *node // the last created one, existing or not
 }
 
-// lineIn is the ephemeral nodes below one parent.
 type lineIn struct {
 	standing []*node // by czxid; up to half of them may be removed
 	gone     int

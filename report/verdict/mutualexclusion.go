@@ -183,7 +183,6 @@ func (x *exclusion) conclude(o overlapping) {
 	}
 }
 
-// judge checks the overlap [b.Start, until]; a is the belief that began earlier.
 func (x *exclusion) judge(a, b claimed, until time.Duration) overlapping {
 	if x.line != nil && a.granted != nil && b.granted != nil {
 		return x.byCommits(a.Belief, b.Belief, until)

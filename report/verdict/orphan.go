@@ -150,7 +150,6 @@ func (o *orphans) snapshot(s *history.Snapshot, record int) {
 // belief is the time in which a holder claims its node. A suspended one may be restored.
 func (o *orphans) belief(b Belief) { o.claim(b.Client, b.Call, b.End) }
 
-// claim records that a client could claim a node in [from, to].
 func (o *orphans) claim(client int, from, to time.Duration) {
 	for _, k := range o.seen {
 		if k.client == client && from <= k.at && to >= k.asked {
@@ -268,13 +267,11 @@ var making = []string{"create", "create2", "createContainer", "createTTL", "mult
 // claimedLimit is the number of grants that are kept to recognize the nodes of a line.
 const claimedLimit = 32
 
-// owner is a session, as far as its client was notified.
 type owner struct {
 	client int
 	ended  time.Duration // when the client was notified of its end, or closed it; 0: it lives
 }
 
-// givenUp is an acquire that has ended without a grant.
 type givenUp struct {
 	at     time.Duration
 	record int

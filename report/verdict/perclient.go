@@ -117,7 +117,6 @@ func lateness(s *history.Self) (why []string) {
 	return why
 }
 
-// percent formats a share with at most one decimal.
 func percent(share float64) string { return fmt.Sprintf("%g %%", math.Floor(share*1000)/10) }
 
 const Counters = "notification-count"

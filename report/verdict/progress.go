@@ -437,7 +437,6 @@ func (s *stuck) judge(broken *evidence) {
 // asleep reports whether the waiter did nothing during the snapshot, and nothing reached it.
 func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 && !w.Behind }
 
-// phases is the progress in each phase of a trial.
 type phases struct {
 	all    []*phase // in order of their start
 	byName map[string]*phase
@@ -470,7 +469,6 @@ func newPhases(h *history.History) *phases {
 	return p
 }
 
-// named returns the phase with that name; a phase that is not recorded lasts for the whole trial.
 func (p *phases) named(name string) *phase {
 	if p.last != nil && p.last.name == name {
 		return p.last
@@ -484,7 +482,6 @@ func (p *phases) named(name string) *phase {
 	return ph
 }
 
-// held records that a client held.
 func (p *phases) held(b Belief) {
 	for _, ph := range p.all {
 		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
@@ -530,7 +527,6 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 	return pass()
 }
 
-// in names the phase, if it has a name.
 func (ph *phase) in() string {
 	if ph.name == "" {
 		return ""

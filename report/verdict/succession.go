@@ -43,7 +43,6 @@ type drill struct {
 	over   bool
 }
 
-// standing is a client whose node was seen in the line.
 type standing struct {
 	client int
 	token  int64
@@ -51,7 +50,6 @@ type standing struct {
 	record int
 }
 
-// check is a time at which a certain client, or none, must lead.
 type check struct {
 	at     time.Duration
 	first  int // index in the line of the client that must lead; -1 for none
@@ -89,7 +87,6 @@ func (s *succession) find(phase string, round int) *drill {
 	return nil
 }
 
-// joined adds the client to the line, by its node.
 func (d *drill) joined(n *history.Joined, record int) {
 	i := len(d.line)
 	for i > 0 && d.line[i-1].token > n.Token {

@@ -86,7 +86,6 @@ func Worst(results ...string) string {
 // evidenceLimit bounds the reasons and records of one verdict.
 const evidenceLimit = 5
 
-// evidence collects a bounded number of reasons and records for one verdict.
 type evidence struct {
 	count   int
 	reasons []string
@@ -94,7 +93,6 @@ type evidence struct {
 	first   []int // of records, only of the first reason
 }
 
-// add adds a reason, and the records that prove it; 0 is none.
 func (e *evidence) add(records []int, format string, args ...any) {
 	e.count++
 	if e.count > evidenceLimit {
@@ -123,7 +121,6 @@ func (e *evidence) merge(other *evidence) {
 	e.count += other.count - len(other.reasons)
 }
 
-// fail converts the evidence to a failed verdict; what names one count, "overlap".
 func (e *evidence) fail(what string) Verdict {
 	reasons := e.reasons
 	if more := e.count - len(reasons); more > 0 {

@@ -35,12 +35,10 @@ func isAudit(s matrix.Scenario) bool {
 	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool { return t.Step != "" })
 }
 
-// onlyAudits reports whether all scenarios of the run are audits.
 func (b builder) onlyAudits() bool {
 	return len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) })
 }
 
-// audit contains the cells of one subject.
 type audit struct {
 	subject  string
 	steps    []report.Step // observed steps, in the order of the protocol
@@ -254,7 +252,6 @@ func (b builder) auditSections(all []Section) []Section {
 	})
 }
 
-// tables returns the matrix, the scripts for the whole line, and the cells that did not pass.
 func (a *audit) tables() (out []Table) {
 	for _, t := range []Table{a.matrix(), a.whole(), a.failed()} {
 		if len(t.Rows) > 0 {
@@ -264,7 +261,6 @@ func (a *audit) tables() (out []Table) {
 	return out
 }
 
-// matrix returns a table with a row for each step and a column for each fault.
 func (a *audit) matrix() Table {
 	faults := a.faults()
 	t := Table{Columns: []Column{{Head: units.Clean(a.subject), Kind: Whole}}}
@@ -310,7 +306,6 @@ var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
 // failedLimit is the largest number of listed cells that did not pass.
 const failedLimit = 40
 
-// failed lists the cells that did not pass or are not applicable, with the command that runs each.
 func (a *audit) failed() Table {
 	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
 	all := 0
@@ -362,7 +357,6 @@ func tally(all []*audit) Table {
 	return t
 }
 
-// ordered returns the cells in the order of the matrix.
 func (a *audit) ordered() (out []report.Trial) {
 	for _, s := range a.steps {
 		for _, f := range s.Faults {

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// briefRows is the number of rows of a table that a terminal shows.
 const briefRows = 8
 
 // brief returns the tables, or the parts of them, that a terminal shows. The page has all.

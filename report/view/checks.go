@@ -141,7 +141,6 @@ func unprovenFaults(t report.Trial) []Check {
 
 const noProof = "no proven effect"
 
-// normalizeResult returns the result, or unknown if it is not a defined result.
 func normalizeResult(result string) string {
 	switch result {
 	case report.Pass, report.Fail, report.NotPromised, report.NotJudged:
@@ -166,7 +165,6 @@ func troubles(x matrix.Series) (lines []string) {
 	return lines
 }
 
-// incident returns the page section that describes the known bug that the run reproduces.
 func (b builder) incident() Section {
 	i := b.Result.Run.Incident
 	if i == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// figures returns every plot that has data; none without traces.
 func (b builder) figures() []*plot.Figure {
 	if b.Traces == nil {
 		return nil
@@ -66,7 +65,6 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 	return append(out, plot.Throughput(s, glyphs))
 }
 
-// pauses returns the rounds in which a holder's process was paused, by series and number of clients.
 func (b builder) pauses(s matrix.Scenario) (out []plot.Pauses) {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
@@ -82,7 +80,6 @@ func (b builder) pauses(s matrix.Scenario) (out []plot.Pauses) {
 	return out
 }
 
-// byCause reports whether a trial of the scenario has rounds of failovers.
 func (b builder) byCause(s matrix.Scenario) bool {
 	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool {
 		return b.Traces[t.Name] != nil && len(b.Traces[t.Name].Failovers) > 0
@@ -146,7 +143,6 @@ func pausedHolder(label string, t report.Trial) string {
 	return s + "."
 }
 
-// capacities returns the capacity of each trial of the series, and its unserved acquires.
 func capacities(x matrix.Series) (out []string) {
 	for _, t := range x.Trials {
 		label := trialLabel(x.Label, t)

@@ -96,7 +96,6 @@ func (b builder) scenarioHeadlines(s matrix.Scenario) (out []Headline) {
 	return out
 }
 
-// measuredValue is a value that can be sorted.
 type measuredValue struct {
 	Value
 	number float64
@@ -174,7 +173,6 @@ func unitOf(m metrics.Metric) string {
 	return m.Unit
 }
 
-// hasFailure reports whether a guarantee failed in one of the series' trials.
 func hasFailure(x matrix.Series) bool {
 	return slices.ContainsFunc(x.Trials, func(t report.Trial) bool {
 		return slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
@@ -255,7 +253,6 @@ func (b builder) faultBehind(t report.Trial, longest float64) string {
 	return ""
 }
 
-// phasesNote returns the throughput of each phase, if there are several.
 func phasesNote(_ builder, t report.Trial) string {
 	var parts []string
 	for _, name := range metrics.OfPhases(metrics.Throughput, t.Metrics) {

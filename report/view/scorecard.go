@@ -16,7 +16,6 @@ var marks = map[string]string{
 
 var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkIdle, "not exercised"}}
 
-// thresholdsHead is the head of the column for all thresholds of a subject.
 const thresholdsHead = "thresholds"
 
 // scorecard returns a table with a row for each subject and a column for each guarantee, with
@@ -54,16 +53,13 @@ func (b builder) scorecard() *Table {
 	return t
 }
 
-// scoredRow contains the results of a subject by guarantee.
 type scoredRow struct {
 	subject string
 	cells   map[string]scoredCell
 }
 
-// scoredCell is the worst result, and the id of its proof on the page.
 type scoredCell struct{ result, link string }
 
-// scoreRows returns the rows of the scorecard, ordered by subject.
 func (b builder) scoreRows() []scoredRow {
 	var out []scoredRow
 	for _, t := range b.scoredTrials() {
@@ -116,12 +112,10 @@ func (b builder) proofID(label string, t report.Trial, c Check) string {
 	return rowID(label, t, c)
 }
 
-// rowID returns the id of a check's row, which repetitions of a cell share.
 func rowID(label string, t report.Trial, c Check) string {
 	return "check-" + anchor(fmt.Sprint(t.Scenario, "-", label, "-", t.Clients, "-", c.What))
 }
 
-// anchor replaces the characters that are not allowed in an id.
 func anchor(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {

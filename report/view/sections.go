@@ -32,7 +32,6 @@ type Block struct {
 // openStories is the number of stories that are initially expanded.
 const openStories = 3
 
-// sections returns the parts of the page that are not empty.
 func (b builder) sections(v *View) []Section {
 	guarantees, thresholds := b.checkTables()
 	all := []Section{

@@ -173,7 +173,6 @@ func faultRow(f report.Fault) Row {
 	return Row{Result: result, Cells: []string{effect, f.Fault, f.Target, units.Duration(float64(f.Start)), duration, words}}
 }
 
-// metrics returns a table of the metrics of each trial.
 func (b builder) metrics() []Block {
 	var out []Block
 	for _, t := range b.trials {

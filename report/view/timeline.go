@@ -172,7 +172,6 @@ func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	return chosen
 }
 
-// longest selects the longest fault windows, ordered by start.
 func longest(all []report.Fault, limit int) []report.Fault {
 	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
 	chosen = chosen[:min(len(chosen), limit)]

@@ -35,7 +35,6 @@ type column struct {
 	cell func(report.Trial) string
 }
 
-// trialTable returns a table with the columns that are not empty.
 func trialTable(trials []report.Trial) Table {
 	cols := columns(trials)
 	var t Table
@@ -114,7 +113,6 @@ func fraction(metric string) func(report.Trial) string {
 	}
 }
 
-// quantity formats a number; "" if it was not measured.
 func quantity(v *float64, unit string) string {
 	if v == nil {
 		return ""
@@ -160,7 +158,6 @@ type NumberOf struct {
 
 const perSecond = "throughput/s"
 
-// measurements returns the numbers of every trial, by series.
 func (b builder) measurements() []Measured {
 	var out []Measured
 	for _, s := range b.scenarios {
@@ -257,7 +254,6 @@ func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	return append(out, measuredFindings("", unequalConditions(s))...)
 }
 
-// ranked is a series, the p50 of each of its trials, and their median.
 type ranked struct {
 	matrix.Series
 	p50s []float64
@@ -322,7 +318,6 @@ func unequalConditions(s matrix.Scenario) string {
 	return fmt.Sprintf("The conditions are unequal: %s ran as separate processes, %s in the process of zkbench, which is faster. --set apart=true runs all subjects as separate processes.", units.List(separate), units.List(inside))
 }
 
-// changes plots the comparisons of a scenario's subjects with their base.
 func changes(scenario string, all []report.Comparison) *plot.Figure {
 	all = slices.DeleteFunc(slices.Clone(all), func(c report.Comparison) bool { return c.Scenario != scenario })
 	if len(all) == 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// verdict returns the result of the run in a sentence.
 func (b builder) verdict(v *View) string {
 	switch v.Result {
 	case report.Pass:
@@ -144,7 +143,6 @@ func ofKinds(all []Finding, kinds ...Kind) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
 }
 
-// runDoubts returns why the result of the run as a whole is in doubt.
 func (b builder) runDoubts() []string {
 	var out []string
 	if ended := b.Result.Run.Ended; ended != "" {
@@ -175,7 +173,6 @@ func (b builder) runDoubts() []string {
 	return out
 }
 
-// namedFaults is the largest number of listed faults without a proven effect.
 const namedFaults = 3
 
 // otherDoubts returns further limits of the result.

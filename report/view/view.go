@@ -86,7 +86,6 @@ func (in Input) page() string {
 	return report.PageFile
 }
 
-// builder holds the data that all parts of a view use.
 type builder struct {
 	Input
 	scenarios []matrix.Scenario
@@ -143,7 +142,6 @@ func (f Finding) Head() string {
 	return s + f.more(f.More)
 }
 
-// more returns the number of other trials with the same finding; "" for none.
 func (f Finding) more(n int) string {
 	if n == 0 {
 		return ""

@@ -31,7 +31,6 @@ func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	})
 }
 
-// reader returns a number of a trial, or nil if it was not measured.
 type reader func(report.Trial) *float64
 
 // field returns a reader of a metric's field; it returns nil for a quantile of too few samples.
@@ -46,12 +45,10 @@ func fieldOf(m metrics.Metric, name string) *float64 {
 	return m.Field(name)
 }
 
-// median returns the median over a series' trials with the given number of clients.
 func median(x matrix.Series, clients int, metric, name string) (float64, bool) {
 	return matrix.Median(x.At(clients), field(metric, name))
 }
 
-// Limits of static charts.
 const (
 	stills      = 3 // on a page
 	stillGrants = 60
@@ -97,7 +94,6 @@ func stillChart(t *report.Trace) explain.Chart {
 // Fact is a named property of the run.
 type Fact struct{ Name, Value string }
 
-// facts describes how, where and with which versions the trials were run.
 func facts(r report.Result) []Fact {
 	run := r.Run
 	out := []Fact{{"run", run.ID}}

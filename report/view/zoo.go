@@ -54,10 +54,8 @@ func zooTable(trials []report.Trial) Table {
 
 const mustPass = "none: it must pass"
 
-// rank orders results: worse results have a higher rank.
 func rank(result string) int { return verdict.Severity(result) }
 
-// caughtText returns whether the subject's defect was detected.
 func caughtText(t report.Trial) string {
 	if missed := t.Missed(); len(missed) > 0 {
 		return "NO: " + units.Clean(strings.Join(missed, ", ")) + " did not fail"
@@ -79,7 +77,6 @@ func after(t report.Trial) string {
 	return fmt.Sprintf("%.1fs", longest.Seconds())
 }
 
-// notPassed lists the guarantees that a correct subject did not pass.
 func notPassed(t report.Trial) string {
 	var parts []string
 	for _, v := range t.Verdicts {
@@ -134,7 +131,6 @@ func theirVerdicts(n int) string {
 	return "their verdicts"
 }
 
-// countZoo counts the trials of deliberately broken subjects, and the others.
 func countZoo(s matrix.Scenario) (specimens, sound report.Tally) {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
@@ -178,7 +174,6 @@ func summarize(all []Finding) string {
 	return strings.Join(limitParts(parts), "; ")
 }
 
-// bySubject groups the findings by subject, and keeps their order.
 func bySubject(all []Finding) (out [][]Finding) {
 	subject := func(f Finding) string { return cmp.Or(f.Of, f.Where) }
 	for _, f := range all {
@@ -191,7 +186,6 @@ func bySubject(all []Finding) (out [][]Finding) {
 	return out
 }
 
-// summarizeSubject lists the broken guarantees of one subject: in one trial, or in how many.
 func summarizeSubject(of []Finding) string {
 	var texts, faults []string
 	trials, single := map[string]int{}, true
@@ -255,7 +249,6 @@ func (b builder) scenarioSummary() string {
 	return strings.Join(parts, "; ") + ensembleText(b.Result.Run.Ensemble) + agentsText(b.Result.Run.Agents) + "." + skippedFaults(b.Result.Run.LeftOut)
 }
 
-// skippedFaults lists the skipped faults and why they were skipped.
 func skippedFaults(all []report.LeftOut) string {
 	var parts []string
 	for _, l := range all {
@@ -289,7 +282,6 @@ func ensembleText(e report.Ensemble) string {
 	return fmt.Sprintf(", against %s (%s ensemble)", size(e), units.Clean(e.Kind))
 }
 
-// agentsText lists the agents that ran the clients.
 func agentsText(agents []string) string {
 	var names []string
 	for _, a := range agents {

@@ -49,7 +49,6 @@ type Place struct {
 	Listen string // host:port for agents to dial; "" lets the engine choose
 }
 
-// engines are the kinds of engine, by the word before the colon.
 var engines = map[string]struct {
 	about string
 	parse func(rest string, p Place) (Engine, error)
@@ -94,7 +93,6 @@ func count(text string) (int, error) {
 	return n, nil
 }
 
-// writeJoin writes a join file that only its owner can read.
 func writeJoin(path string, j Join) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -151,7 +149,6 @@ func (c *Crew) Dismiss() error {
 	return errors.Join(c.Close(), c.stop())
 }
 
-// everywhere reports whether host represents all addresses of this machine.
 func everywhere(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "" || err == nil && a.IsUnspecified()

@@ -42,7 +42,6 @@ type Kubernetes struct {
 	finished bool // over is closed
 }
 
-// parseKubernetes parses N,NAME=VALUE,...
 func parseKubernetes(rest string, p Place) (Engine, error) {
 	number, said, _ := strings.Cut(rest, ",")
 	n, err := count(number)
@@ -172,7 +171,6 @@ func (k *Kubernetes) handOver(ctx context.Context) error {
 	return nil
 }
 
-// kinds returns the kinds of objects: the Job and its dependents.
 func (k *Kubernetes) kinds() []string {
 	if k.options["service"] == "yes" {
 		return []string{"job", "secret", "service", "endpointslice"}
@@ -211,7 +209,6 @@ func (k *Kubernetes) leaving() bool {
 	return err == nil && since.Len() > 0
 }
 
-// keepLogs saves the logs of the existing pods to a file.
 func (k *Kubernetes) keepLogs() error {
 	return k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=10000")
 }
@@ -289,7 +286,6 @@ func into(w io.Writer) func(io.Reader) error {
 	}
 }
 
-// cluster returns kubectl's flags for the context and namespace.
 func (k *Kubernetes) cluster() (flags []string) {
 	for _, name := range []string{"context", "namespace"} {
 		if value := k.options[name]; value != "" {
@@ -326,7 +322,6 @@ func KubernetesOptions() []Option {
 	}
 }
 
-// parseOptions parses NAME=VALUE,...
 func parseOptions(text string, known []Option) (map[string]string, error) {
 	values := map[string]string{}
 	for _, o := range known {
@@ -589,7 +584,6 @@ func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 	})
 }
 
-// failure returns why an agent will not be replaced.
 func (j jobObject) failure() string {
 	if c := j.has("Failed"); c != nil {
 		return fmt.Sprintf("it has failed: %s: %s", c.Reason, c.Message)

@@ -24,7 +24,6 @@ const joinLimit = 5 * time.Minute
 // endLimit bounds the time that an agent needs to stop.
 const endLimit = 10 * time.Second
 
-// local runs agents as processes on this machine.
 type local struct {
 	Place
 	n int
@@ -61,7 +60,6 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 	return stop, nil
 }
 
-// started are processes on this machine that are agents, or that carry one.
 type started struct {
 	hint func(name string, code int) string
 
@@ -193,7 +191,6 @@ func (t *tail) last() string {
 	return ": " + t.line
 }
 
-// machine is an agent's machine as a site for programs.
 type machine struct{ peer *peer }
 
 func (m *machine) Name() string { return m.peer.name }
@@ -218,7 +215,6 @@ func (m *machine) Start(p site.Program) (site.Process, error) {
 	return q, nil
 }
 
-// process is a program on an agent's machine.
 type process struct {
 	peer                  *peer
 	id                    int64
@@ -229,7 +225,6 @@ type process struct {
 	lost                  bool
 }
 
-// end is our end of a program's pipe.
 type end struct {
 	net.Conn
 	once   sync.Once

@@ -191,7 +191,6 @@ func (s *ssh) config(ctx context.Context, host string) (map[string]string, error
 	return parseConfig(string(out)), nil
 }
 
-// parseConfig parses the output of ssh -G, one option per line.
 func parseConfig(text string) map[string]string {
 	c := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -110,14 +110,12 @@ func (f *Fleet) begin(conn net.Conn) bool {
 	return true
 }
 
-// end records that a connection has joined or failed.
 func (f *Fleet) end(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.pending, conn)
 }
 
-// admit lets an agent join.
 func (f *Fleet) admit(conn net.Conn) error {
 	secure := tls.Server(conn, f.credentials.server)
 	ctx, cancel := context.WithTimeout(context.Background(), greetLimit)
@@ -259,7 +257,6 @@ func (f *Fleet) Names() []string {
 	return names
 }
 
-// inOrder sorts agents by index, then in order of joining.
 func inOrder(peers []*peer) []*peer {
 	slices.SortStableFunc(peers, func(a, b *peer) int { return a.hello.Index - b.hello.Index })
 	return peers
@@ -268,7 +265,6 @@ func inOrder(peers []*peer) []*peer {
 // String describes the fleet.
 func (f *Fleet) String() string { return "agents " + strings.Join(f.Names(), ", ") }
 
-// clockError returns the largest possible clock error of the connected agents now.
 func (f *Fleet) clockError() (worst time.Duration) {
 	for _, p := range f.alive() {
 		worst = max(worst, p.clockError())

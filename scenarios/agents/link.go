@@ -107,7 +107,6 @@ func deadline(err error) error {
 	return err
 }
 
-// join copies bytes both ways until one end is at its end, and closes both.
 func join(a, b net.Conn) {
 	done := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
@@ -175,7 +174,6 @@ type Join struct {
 	Key         []byte // PEM: the agent's
 }
 
-// The names in the certificates of a run.
 const (
 	coordinatorName = "coordinator.zkbench"
 	agentName       = "agent.zkbench"
@@ -221,7 +219,6 @@ func ParseJoin(text []byte) (j Join, err error) {
 	return j, err
 }
 
-// config returns the agent's TLS configuration.
 func (j Join) config() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(j.Certificate, j.Key)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// peer is the coordinator's side of one agent.
 type peer struct {
 	fleet *Fleet
 	hello msg.Hello
@@ -30,14 +29,12 @@ type peer struct {
 	trials map[string]*Trial
 }
 
-// errLost means that the agent is no longer connected.
 var errLost = errors.New("the agent is lost")
 
 // callLimit bounds an agent's reply to a request that it handles at once. After that the link
 // counts as lost.
 const callLimit = 3 * silenceLimit
 
-// Clocks are read more often at first, for a small error from the start.
 const (
 	firstReadings = 32
 	readClock     = 250 * time.Millisecond
@@ -59,7 +56,6 @@ func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 	return p, nil
 }
 
-// call makes a call to the agent and waits for the reply.
 func (p *peer) call(what string, args, reply any) error {
 	late := time.NewTimer(callLimit)
 	defer late.Stop()
@@ -84,7 +80,6 @@ func (p *peer) await(what string, args, reply any) error {
 	}
 }
 
-// said converts an agent's error.
 func (p *peer) said(what string, err error) error {
 	var theirs rpc.ServerError
 	switch {
@@ -96,7 +91,6 @@ func (p *peer) said(what string, err error) error {
 	return fmt.Errorf("agent %s: %s: %w: %w", p.name, what, errLost, err)
 }
 
-// readClock reads the agent's clock once.
 func (p *peer) readClock() error {
 	t := clock.Trip{Before: clock.Monotonic(), Sent: time.Now()}
 	if err := p.call("Clock", msg.Nothing{}, &t.Now); err != nil {
@@ -151,7 +145,6 @@ func (p *peer) serve() {
 	}
 }
 
-// relay connects a stream with a server.
 func (p *peer) relay(near net.Conn, o msg.Opening) {
 	p.mu.Lock()
 	t := p.trials[o.Of]

@@ -171,7 +171,6 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 	}
 }
 
-// end stops everything that the agent has started.
 func (s *server) end() {
 	_ = s.link.Close()
 	s.mu.Lock()
@@ -236,7 +235,6 @@ func (s *server) dial(network, addr string, timeout time.Duration) (net.Conn, er
 	return nil, fmt.Errorf("%s: %w", addr, wire.ErrClosed)
 }
 
-// servedProcess is a program that the agent has started.
 type servedProcess struct {
 	site.Process
 	once sync.Once
@@ -268,7 +266,6 @@ func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
 	return nil
 }
 
-// start starts a program, or a subject inside this process.
 func (s *server) start(a msg.StartArgs) (site.Process, error) {
 	args := a.Args
 	switch {

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// servedTrial is the tap of one trial on an agent.
 type servedTrial struct {
 	parent string
 	tap    *wire.Tap

@@ -25,7 +25,6 @@ type tapped struct {
 	shown int64                  // the newest of their replies in last and lived
 }
 
-// move moves the client to an agent.
 func (c *tapped) move(to *peer) {
 	from, _ := c.at()
 	if from == to {
@@ -37,7 +36,6 @@ func (c *tapped) move(to *peer) {
 	c.peer = to
 }
 
-// left reports whether the client has lived on that agent, which is lost.
 func (c *tapped) left(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -157,7 +157,6 @@ func (h *heard) end() {
 	h.more = make(chan struct{})
 }
 
-// wait waits until n events have arrived or no more will.
 func (h *heard) wait(n int64) {
 	for {
 		h.mu.Lock()

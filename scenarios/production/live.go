@@ -194,7 +194,6 @@ func (l *live) discover(ctx context.Context) error {
 	return nil
 }
 
-// look compares a parent's children with the children at the last look.
 func (l *live) look(ctx context.Context, at string, p *parent) error {
 	if err := l.request(ctx); err != nil {
 		return err
@@ -259,7 +258,6 @@ func (l *live) removed(at string, p *parent) {
 	delete(l.parents, at)
 }
 
-// refuse records, once, that a node may not be read.
 func (l *live) refuse(at string) {
 	if !l.refused[at] {
 		l.refused[at] = true

@@ -21,7 +21,6 @@ import (
 // firstOfAll is the zxid of an ensemble's first transaction: before it, there are no sessions.
 const firstOfAll = 1<<32 + 1
 
-// member is the files of one member, or of one of its two folders (dataDir and dataLogDir).
 type member struct {
 	dir       string
 	logs      []string // oldest first

@@ -19,7 +19,6 @@ type reader struct {
 	last     time.Time
 }
 
-// load reads the ephemeral nodes that existed after a transaction.
 func (r *reader) load(snapshot string, after int64) error {
 	f, err := os.Open(snapshot)
 	if err != nil {

@@ -25,7 +25,6 @@ type shown struct {
 	view  *view.View
 }
 
-// drawAll renders the gallery from the existing runs, and removes pages of others.
 func drawAll(runs, out string) error {
 	var all []shown
 	for _, e := range exhibits() {
@@ -133,7 +132,6 @@ func private() (*regexp.Regexp, error) {
 // made is the first line of a generated page.
 const made = "<!-- Made by make gallery. Do not edit. -->\n\n"
 
-// index returns the page that lists the others.
 func index(all []shown) string {
 	var b strings.Builder
 	b.WriteString(made + "# Gallery\n\nReports of small runs of the built-in scenarios. Each is one page that needs no network: save it and open it\n" +

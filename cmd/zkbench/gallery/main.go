@@ -62,7 +62,6 @@ func run(ctx context.Context, args []string) error {
 // sideBySide is the number of patient exhibits that run in parallel.
 const sideBySide = 3
 
-// playAll runs the timed exhibits one after the other, then the patient ones.
 func playAll(ctx context.Context, all []exhibit, program, runs string) error {
 	order := func(e exhibit) int {
 		return slices.Index(patient, e.name) + map[bool]int{true: len(patient)}[strings.Contains(e.name, "/")]
@@ -85,7 +84,6 @@ func playAll(ctx context.Context, all []exhibit, program, runs string) error {
 	return g.Wait()
 }
 
-// choose returns the exhibits with these names; all if there are none.
 func choose(names []string) (out []exhibit, err error) {
 	all := exhibits()
 	if len(names) == 0 {

@@ -43,7 +43,6 @@ func matrices(v *view.View) []view.Table {
 	return slices.DeleteFunc(slices.Clone(v.Tables), func(t view.Table) bool { return len(t.Marks) == 0 })
 }
 
-// measured returns the page, and its figures by file name.
 func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
 	var b strings.Builder
 	figures = map[string]*plot.Figure{}
@@ -90,7 +89,6 @@ func (p part) file(f *plot.Figure, taken map[string]*plot.Figure) string {
 	return file
 }
 
-// method describes how the measurements were made.
 func method(runs []shown) string {
 	if len(runs) == 0 {
 		return "Nothing was run.\n"

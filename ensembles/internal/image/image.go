@@ -26,13 +26,11 @@ import (
 // images without -tls in their name lack the libraries for TLS.
 const Name = "zkbench/zookeeper-tls:3.9.3"
 
-// stopTimeout bounds the time that an interrupted build needs to remove its folders.
 const stopTimeout = 20 * time.Second
 
 //go:embed build.sh train.sh zkServer.sh docker-entrypoint.sh
 var scripts embed.FS
 
-// needed are the programs of the build, with their Debian packages.
 var needed = []struct{ program, in string }{{"mmdebstrap", "mmdebstrap"}, {"docker", "docker.io"}}
 
 // CanBuild returns nil if the image can be built, or the missing parts and how to get it.

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// shown is the number of lines an error shows.
 const shown = 15
 
 // Lines returns the last lines of a log, indented. Stack frames and log lines about our own queries

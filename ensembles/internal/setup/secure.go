@@ -25,7 +25,6 @@ type Secured struct {
 	Files    map[string][]byte // by name, for every member; in a folder that only it reads
 }
 
-// Names of files in Secured.
 const (
 	caFile     = "ca.pem"     // the authority that members trust
 	memberFile = "member.pem" // key and certificate of the members
@@ -45,7 +44,6 @@ func Secure(r *state.Record) (s Secured, err error) {
 	return s, nil
 }
 
-// certify creates an authority, a certificate of all members, and one of the clients.
 func (s *Secured) certify(r *state.Record) error {
 	until := time.Now().AddDate(1, 0, 0)
 	ca, err := issue(nil, x509.Certificate{

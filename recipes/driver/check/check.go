@@ -110,7 +110,6 @@ type wrong struct{ why string }
 // failed is an error of the environment; it ends its step.
 type failed struct{ error }
 
-// concerns reports whether the step applies to the driver's recipe.
 func (k *checker) concerns(s step) bool {
 	is := recipes.Recipe(k.p.Hello.Recipe)
 	return s.recipe == "" || s.recipe == string(is) || s.recipe == "grant" && is != recipes.RecipeQueue
@@ -157,7 +156,6 @@ func (k *checker) step(s step) (done Step) {
 	return done
 }
 
-// must ends the step if the environment or the driver failed.
 func (k *checker) must(err error) {
 	if err == nil {
 		return
@@ -168,7 +166,6 @@ func (k *checker) must(err error) {
 	panic(failed{err})
 }
 
-// be ends the step unless ok.
 func (k *checker) be(ok bool, format string, args ...any) {
 	if k.p.Err() != nil {
 		panic(wrong{k.p.Err().Error()})
@@ -178,12 +175,10 @@ func (k *checker) be(ok bool, format string, args ...any) {
 	}
 }
 
-// note adds a remark to a passed step.
 func (k *checker) note(format string, args ...any) {
 	k.said = append(k.said, fmt.Sprintf(format, args...))
 }
 
-// inWords joins remarks, each once.
 func inWords(noticed []string) string {
 	times := map[string]int{}
 	var once []string

@@ -43,25 +43,20 @@ func (k *checker) closeAll() {
 	}
 }
 
-// ask sends a request of a client that may not be open, and returns the reply.
 func (k *checker) ask(op string, client int) lines.Reply {
 	a, err := k.p.Await(k.p.Send(lines.Request{Op: op, Client: &client}, nil), 10*time.Second)
 	k.must(err)
 	return a
 }
 
-// within returns the step's context with a timeout.
 func (k *checker) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(k.ctx, d)
 }
 
-// grantLimit bounds an acquire without competition.
 const grantLimit = 10 * time.Second
 
-// acquire acquires without competition.
 func (k *checker) acquire(c *host.Client) recipes.Claim { return k.acquireAs(c, "") }
 
-// acquireAs acquires in a mode of a read-write lock.
 func (k *checker) acquireAs(c *host.Client, mode recipes.Mode) recipes.Claim {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
@@ -77,7 +72,6 @@ func (k *checker) release(c *host.Client) {
 	k.be(err == nil, "a release, with nothing in its way, is answered ok: %v", err)
 }
 
-// until waits for a condition.
 func (k *checker) until(limit time.Duration, ok func() bool) bool {
 	for end := time.Now().Add(limit); ; {
 		if ok() {

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// steps are all checks, in order.
 var steps = []step{
 	{"hello", "hello describes the driver; promises that are absent are not tested", "", "", checkHello},
 	{"protocol number", "another protocol number is answered unsupported", "", "", checkNumber},

@@ -47,7 +47,6 @@ func (c *Client) operate(ctx context.Context, r lines.Request, taken func(lines.
 	return c.begin(r, taken)(ctx)
 }
 
-// begin sends an operation. finish waits for its return.
 func (c *Client) begin(r lines.Request, taken func(lines.Reply)) (finish func(context.Context) (lines.Reply, error)) {
 	lost, err := c.ready()
 	if err != nil {
@@ -108,7 +107,6 @@ func (c *Client) silentSinceLoss() (waited time.Duration, silent bool) {
 	return time.Since(since), c.env.Requests != nil && c.env.Requests() == c.requestsAtLoss
 }
 
-// giveUp ends an operation that is no longer needed.
 func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 	why := fmt.Errorf("%s: %w", k.Op, context.Cause(ctx))
 	if slices.Contains(c.p.Hello.Ops, "cancel") {
@@ -127,7 +125,6 @@ func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 	return lines.Reply{}, unfinished(why)
 }
 
-// await waits for the reply to a cancelled operation.
 func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
 	limit := c.env.Timeout + cancelLimit
 	a, err := c.p.answer(k, limit)

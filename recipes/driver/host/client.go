@@ -185,7 +185,6 @@ func (c *Client) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (rec
 	return claim, nil
 }
 
-// granted handles the reply to acquire, before any later event.
 func (c *Client) granted(a lines.Reply) {
 	if a.OK == nil {
 		return
@@ -288,7 +287,6 @@ func (c *Client) Close(context.Context) error {
 	return err
 }
 
-// shut makes the driver close the client; it can be opened again.
 func (c *Client) shut() error {
 	a, _, err := c.p.ask(c.request("close"), closeLimit, func(lines.Reply) { c.p.listen(c.env.Client, nil) })
 	c.mu.Lock()
@@ -324,7 +322,6 @@ func (c *Client) Session() int64 {
 
 func (c *Client) Seen() recipes.Claim { return c.env.Seen() }
 
-// keepTime reads the driver's clock until the conversation ends.
 func (p *Process) keepTime() {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -392,13 +389,11 @@ func poolOf(k *recipes.TrialResources) *pool {
 	return k.Of("driver processes", func() io.Closer { return &pool{idle: map[string][]*Process{}} }).(*pool)
 }
 
-// key is the same for commands that start the same process on the same machine.
 func key(c Command, on string) string {
 	env := slices.Sorted(slices.Values(c.Env))
 	return fmt.Sprintf("%q %q %q %q %q", c.Name, c.Args, env, c.Dir, on)
 }
 
-// take returns an idle process, or nil.
 func (q *pool) take(c Command, on site.Site) *Process {
 	if q == nil {
 		return nil

@@ -86,7 +86,6 @@ func (p *Process) errKilled() error {
 	return fmt.Errorf("%s: the client's process %d was killed: %w", p.command.Name, p.PID(), recipes.ErrSessionEnded)
 }
 
-// halts records the times in which a process is paused.
 type halts struct {
 	mu    sync.Mutex
 	since time.Time // zero while it runs
@@ -120,7 +119,6 @@ func (h *halts) until(now time.Time) (time.Duration, int) {
 	return h.total + now.Sub(h.since), h.count
 }
 
-// stopwatch measures time without pauses.
 type stopwatch struct {
 	halts  *halts
 	begun  time.Time
@@ -141,7 +139,6 @@ func (s stopwatch) left(limit time.Duration) time.Duration {
 	return limit - now.Sub(s.begun) + halted - s.halted
 }
 
-// met reports whether the process was paused since the start.
 func (s stopwatch) met() bool {
 	halted, count := s.halts.until(time.Now())
 	return count > s.count || halted > s.halted

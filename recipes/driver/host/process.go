@@ -31,7 +31,6 @@ import (
 // started them, as in recipes.Trial.Owner.
 const Mark = "ZKBENCH_DRIVER"
 
-// endLimit bounds the exit of a driver after its stdin has ended.
 const endLimit = 10 * time.Second
 
 // Process is a driver's process, and the conversation with it.
@@ -198,7 +197,6 @@ func Probe(c Command, mark string) error {
 	return err
 }
 
-// greetings is the number of clock round trips at the start of a conversation.
 const greetings = 50
 
 // Greet sends hello and maps the driver's clock, which is then read every second.
@@ -225,7 +223,6 @@ func (p *Process) Greet() error {
 	return nil
 }
 
-// lastSaid returns the last line that the process has printed.
 func (p *Process) lastSaid() string {
 	for _, line := range slices.Backward(p.Exchange()) {
 		if said, ok := strings.CutPrefix(line, "< "); ok {
@@ -281,14 +278,12 @@ type output struct {
 // bytes.
 const fileLimit = 4 << 20
 
-// hide makes the output replace these texts.
 func (o *output) hide(secrets []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.secrets = slices.Clone(secrets)
 }
 
-// tailLimit is the size of the tail, in bytes.
 const tailLimit = 4096
 
 // Write implements io.Writer. Output that cannot be stored is dropped: the process must not block.

@@ -44,7 +44,6 @@ type driver struct {
 	stopped bool
 }
 
-// started is a process that is started at its first use.
 type started struct {
 	once  sync.Once
 	p     *Process
@@ -52,7 +51,6 @@ type started struct {
 	ready atomic.Bool // it has greeted
 }
 
-// seat returns the machine of a client, and the name of its process there.
 func (d *driver) seat(client int) (on site.Site, name string, err error) {
 	on = site.Here{}
 	if d.trial.Site != nil {
@@ -66,7 +64,6 @@ func (d *driver) seat(client int) (on site.Site, name string, err error) {
 	return on, name, nil
 }
 
-// process names the process of a client, among those on its machine.
 func (d *driver) process(client int) string {
 	if d.trial.Alone != nil && d.trial.Alone(client) && d.command.Processes == 0 {
 		return fmt.Sprintf("client-%d", client)
@@ -78,7 +75,6 @@ func (d *driver) process(client int) string {
 	return strconv.Itoa(n)
 }
 
-// start starts the first process, whose hello describes the subject.
 func (d *driver) start() (recipes.Subject, error) {
 	p, err := d.carrier(0)
 	if err != nil {
@@ -210,7 +206,6 @@ func (d *driver) taken(seat string) (*started, error) {
 	return s, nil
 }
 
-// pipe returns p50 and p99 of all processes' round trips, and their number.
 func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	var took []time.Duration
 	for _, s := range d.all() {
@@ -228,7 +223,6 @@ func (d *driver) all() []*started {
 	return append(slices.Collect(maps.Values(d.seats)), d.killed...)
 }
 
-// stop stops all processes in parallel, except processes that are kept.
 func (d *driver) stop() {
 	d.mu.Lock()
 	d.stopped = true

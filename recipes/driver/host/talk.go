@@ -23,7 +23,6 @@ func (p *Process) Err() error {
 	return p.wrong
 }
 
-// fail ends the conversation, once.
 func (p *Process) fail(why error) {
 	p.mu.Lock()
 	first := p.wrong == nil
@@ -92,7 +91,6 @@ func (p *Process) write(line []byte) bool {
 	}
 }
 
-// tryAgain is the interval of checks for the end of a pause.
 const tryAgain = 50 * time.Millisecond
 
 // errSilent means that a reply did not come.
@@ -129,7 +127,6 @@ func (p *Process) Await(c *Call, limit time.Duration) (lines.Reply, error) {
 	return lines.Reply{}, err
 }
 
-// read handles the process's lines until its output ends.
 func (p *Process) read(stdout io.Reader) {
 	r := bufio.NewReaderSize(stdout, lines.MaxLine+1)
 	for {
@@ -168,7 +165,6 @@ func (p *Process) take(line []byte, now time.Time) {
 	}
 }
 
-// heard stores a line for later errors. Lines about the clock are not stored.
 func (p *Process) heard(r lines.Reply, line []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -319,7 +315,6 @@ func redact(secrets []string, text string) string {
 	return text
 }
 
-// exchange is the last lines of a conversation.
 type exchange struct{ lines []string }
 
 func (e *exchange) add(mark, line string) {

@@ -35,7 +35,6 @@ type here struct {
 	exited chan struct{}
 }
 
-// run starts the program on a thread that exists until it has ended.
 func (h *here) run() error {
 	started := make(chan error)
 	go func() {

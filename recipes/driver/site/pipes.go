@@ -4,7 +4,6 @@ import "os"
 
 type pipes struct{ stdin, stdout, stderr *os.File }
 
-// openPipes opens pipes. theirs are the program's ends, in the same order.
 func openPipes() (ours pipes, theirs [3]*os.File, err error) {
 	for i, our := range []**os.File{&ours.stdin, &ours.stdout, &ours.stderr} {
 		r, w, err := os.Pipe()
