@@ -14,44 +14,34 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-type baselineFlags struct{ dir, branch string }
+type baselineFlags struct{ dir string }
 
 func baselineCmd() *cobra.Command {
 	var f baselineFlags
 	cmd := &cobra.Command{
 		Use:   "baseline",
 		Short: "Store results and compare new runs with them",
-		Long: `Store results of runs in a folder or on a branch of this git repository, and compare a new run
-with the last stored run of the same scenario, subjects, kind of ensemble, members, tick and
-kind of machine. The machine may differ if every subject ran interleaved with a base.
+		Long: `Store results of runs in a folder, and compare a new run with the last stored run of the same
+scenario, subjects, kind of ensemble, members, tick and kind of machine. The machine may differ if every
+subject ran interleaved with a base.
 
-The branch is never checked out. zkbench does not fetch or push; use git:
+The folder can be on a branch of a git repository, checked out beside the sources:
 
-  git fetch origin zkbench-baselines || true
-  zkbench baseline compare zkbench-out/ci --branch zkbench-baselines
-  zkbench baseline save    zkbench-out/ci --branch zkbench-baselines
-  git push origin zkbench-baselines`,
+  git worktree add ../baselines zkbench-baselines
+  zkbench baseline compare zkbench-out/ci --dir ../baselines
+  zkbench baseline save    zkbench-out/ci --dir ../baselines
+  cd ../baselines && git add . && git commit -m baseline && git push`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	fl := cmd.PersistentFlags()
-	fl.StringVar(&f.dir, "dir", "zkbench-baselines", "folder of the stored results")
-	fl.StringVar(&f.branch, "branch", "", "git branch of the stored results, instead of a folder")
+	cmd.PersistentFlags().StringVar(&f.dir, "dir", "zkbench-baselines", "folder of the stored results")
 	cmd.AddCommand(baselineSaveCmd(&f), baselineListCmd(&f), baselineCompareCmd(&f), baselineTrendCmd(&f))
 	return cmd
 }
 
-func (f *baselineFlags) store(cmd *cobra.Command) (baseline.Store, error) {
-	switch {
-	case f.branch == "" && cmd.Flags().Changed("branch"):
-		return nil, usageError("--branch is empty: name the git branch that keeps the baselines")
-	case f.branch != "" && cmd.Flags().Changed("dir"):
-		return nil, usageError("--dir and --branch: baselines are in one place or the other")
-	case f.branch != "":
-		return baseline.Branch(".", f.branch), nil
-	}
-	if _, err := os.Stat(f.dir); err != nil && cmd.Flags().Changed("dir") && cmd.Name() != "save" {
-		return nil, usageError("--dir: %w", err)
+func (f *baselineFlags) folder(cmd *cobra.Command) (baseline.Folder, error) {
+	if _, err := os.Stat(f.dir); err != nil && cmd.Flags().Changed("dir") {
+		return "", usageError("--dir: %w", err)
 	}
 	return baseline.Folder(f.dir), nil
 }
@@ -63,17 +53,14 @@ func baselineSaveCmd(f *baselineFlags) *cobra.Command {
 		ValidArgsFunction: completeFolders,
 		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := f.store(cmd)
-			if err != nil {
-				return err
-			}
 			r, raw, err := report.ReadRawResult(args[0])
 			if err != nil {
 				return usage(err)
 			}
-			name, err := baseline.Save(s, r, raw)
+			in := baseline.Folder(f.dir)
+			name, err := baseline.Save(in, r, raw)
 			if err == nil {
-				fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf("%s has %s", s, name)))
+				fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf("%s has %s", in, name)))
 			}
 			return usage(err)
 		},
@@ -108,7 +95,7 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 }
 
 func (f *baselineFlags) all(cmd *cobra.Command, args []string) ([]baseline.Entry, error) {
-	s, err := f.store(cmd)
+	s, err := f.folder(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +124,7 @@ func baselineCompareCmd(f *baselineFlags) *cobra.Command {
 		ValidArgsFunction: completeFolders,
 		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := f.store(cmd)
+			s, err := f.folder(cmd)
 			if err != nil {
 				return err
 			}

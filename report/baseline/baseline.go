@@ -1,5 +1,5 @@
-// Package baseline stores results of earlier runs, in a folder or on a branch of a git
-// repository, and finds the result with which a new run can be compared.
+// Package baseline stores results of earlier runs in a folder,
+// and finds the result with which a new run can be compared.
 //
 //	store := baseline.Folder("zkbench-baselines")
 //	saved, err := baseline.Save(store, result, raw)
@@ -13,21 +13,47 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/compare"
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Store stores files by name; slashes separate folders.
-type Store interface {
-	List() ([]string, error) // sorted
-	Read(name string) ([]byte, error)
-	Write(name string, data []byte) error
-	String() string // the location, for messages
+// Folder is the folder of the baselines, which is created by the first write.
+type Folder string
+
+func (f Folder) String() string { return "folder " + string(f) }
+
+// names returns the stored results' names, sorted.
+func (f Folder) names() (names []string, err error) {
+	err = fs.WalkDir(os.DirFS(string(f)), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return names, err
+}
+
+func (f Folder) read(name string) ([]byte, error) {
+	return safefile.Read(filepath.Join(string(f), filepath.FromSlash(name)), safefile.Result)
+}
+
+func (f Folder) write(name string, data []byte) error {
+	if err := os.MkdirAll(string(f), 0o755); err != nil {
+		return err
+	}
+	return report.WriteFile(string(f), filepath.FromSlash(name), data)
 }
 
 // ErrNone is returned if a run can be compared with no baseline.
@@ -45,23 +71,23 @@ func sanitize(s string) string { return strings.Trim(invalidNameChars.ReplaceAll
 
 // Save stores a result, whose text is raw, and returns its name. The same result can be saved
 // again; a different result of the same name is never overwritten.
-func Save(s Store, r report.Result, raw []byte) (string, error) {
+func Save(f Folder, r report.Result, raw []byte) (string, error) {
 	if r.Run.Scenario == "" || r.Run.Start.IsZero() || len(r.Trials) == 0 {
 		return "", errors.New("a result without a scenario, a start time or trials cannot be a baseline")
 	}
 	n := name(r)
-	names, err := s.List()
+	names, err := f.names()
 	if err != nil {
 		return n, err
 	}
 	if slices.Contains(names, n) {
-		old, err := s.Read(n)
+		old, err := f.read(n)
 		if err == nil && !bytes.Equal(old, raw) {
-			err = fmt.Errorf("%s already has a different result named %s", s, n)
+			err = fmt.Errorf("%s already has a different result named %s", f, n)
 		}
 		return n, err
 	}
-	return n, s.Write(n, raw)
+	return n, f.write(n, raw)
 }
 
 // Entry is a baseline.
@@ -72,8 +98,8 @@ type Entry struct {
 }
 
 // All reads the baselines of a scenario, or of all scenarios if scenario is empty, by start time.
-func All(s Store, scenario string) ([]Entry, error) {
-	names, err := s.List()
+func All(f Folder, scenario string) ([]Entry, error) {
+	names, err := f.names()
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +108,7 @@ func All(s Store, scenario string) ([]Entry, error) {
 		if !strings.HasSuffix(n, suffix) || scenario != "" && path.Dir(n) != sanitize(scenario) {
 			continue
 		}
-		raw, err := s.Read(n)
+		raw, err := f.read(n)
 		if err != nil {
 			return nil, err
 		}
@@ -97,8 +123,8 @@ func All(s Store, scenario string) ([]Entry, error) {
 // Last returns the latest baseline from before the run with which it can be compared: with the
 // same scenario, subjects, kind of ensemble and members, and the other conditions of
 // [compare.Unlike]. Otherwise it returns [ErrNone] with the differences of the last few.
-func Last(s Store, now report.Result) (Entry, error) {
-	all, err := All(s, now.Run.Scenario)
+func Last(f Folder, now report.Result) (Entry, error) {
+	all, err := All(f, now.Run.Scenario)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -123,7 +149,7 @@ func Last(s Store, now report.Result) (Entry, error) {
 		}
 	}
 	if len(reasons) == 0 {
-		return Entry{}, fmt.Errorf("%w: %s has no earlier baseline of %s", ErrNone, s, now.Run.Scenario)
+		return Entry{}, fmt.Errorf("%w: %s has no earlier baseline of %s", ErrNone, f, now.Run.Scenario)
 	}
 	return Entry{}, fmt.Errorf("%w:\n  %s", ErrNone, strings.Join(reasons, "\n  "))
 }
