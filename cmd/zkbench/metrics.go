@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	_ "net/http/pprof"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,14 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/spf13/pflag"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// live serves Prometheus metrics of a run in progress, and profiles of zkbench. It costs nothing
-// while there are no requests.
+// live serves Prometheus metrics of a run in progress. It costs nothing while there are no requests.
 type live struct {
-	metrics, pprof string
+	at string // the address of --metrics; "" for none
 
 	mu       sync.Mutex
 	scenario string
@@ -52,11 +47,6 @@ func (h *latest) counts() counts {
 		requests: b.requests + w.Requests.Total(), in: b.in + w.BytesIn, out: b.out + w.BytesOut,
 		lost: b.lost + int64(h.Lost),
 	}
-}
-
-func (l *live) register(fl *pflag.FlagSet) {
-	fl.StringVar(&l.metrics, "metrics", "", "serve metrics for Prometheus while running, at host:port; :9090 means 127.0.0.1:9090")
-	fl.StringVar(&l.pprof, "pprof", "", "serve zkbench's own profiles during the run, at host:port; may be the same as --metrics")
 }
 
 func (l *live) status(scenario string, s scenarios.Status) {
@@ -118,41 +108,23 @@ func (l *live) forget() {
 }
 
 func (l *live) serve(logf func(format string, args ...any)) (stop func(), err error) {
-	servers := map[string]*http.Server{} // by the address in the flags
-	stop = func() {
-		for _, s := range servers {
-			s.Close()
-		}
+	if l.at == "" {
+		return func() {}, nil
 	}
-	for _, page := range []struct {
-		flag, at, what, path string
-		handler              http.Handler
-	}{
-		{"metrics", l.metrics, "metrics", "/metrics", l.handler()},
-		{"pprof", l.pprof, "profiles", "/debug/pprof/", http.DefaultServeMux},
-	} {
-		if page.at == "" {
-			continue
-		}
-		at := local(page.at)
-		if servers[at] == nil {
-			on, err := listen(at)
-			if err != nil {
-				stop()
-				return nil, fmt.Errorf("--%s %s: %w", page.flag, page.at, err)
-			}
-			s := &http.Server{Addr: on.Addr().String(), Handler: http.NewServeMux(), ReadHeaderTimeout: 5 * time.Second}
-			servers[at] = s
-			go func() {
-				if err := s.Serve(on); err != nil && !errors.Is(err, http.ErrServerClosed) {
-					logf("--%s %s: %v", page.flag, page.at, err)
-				}
-			}()
-		}
-		servers[at].Handler.(*http.ServeMux).Handle(page.path, page.handler)
-		logf("%s: http://%s%s", page.what, servers[at].Addr, page.path)
+	on, err := net.Listen("tcp", local(l.at))
+	if err != nil {
+		return nil, fmt.Errorf("--metrics %s: %w", l.at, err)
 	}
-	return stop, nil
+	pages := http.NewServeMux()
+	pages.Handle("/metrics", l.handler())
+	server := &http.Server{Handler: pages, ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		if err := server.Serve(on); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			logf("--metrics %s: %v", l.at, err)
+		}
+	}()
+	logf("metrics: http://%s/metrics", on.Addr())
+	return func() { server.Close() }, nil
 }
 
 // local adds 127.0.0.1 to an address without a host, so that other machines cannot connect unless
@@ -170,38 +142,13 @@ func (l *live) handler() http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }
 
-// listenersKey begins the environment variables with which a process that is to be replaced passes
-// on its listeners: the new one may be in a network that cannot be reached. The address follows,
-// and the value is the file.
-const listenersKey = "ZKBENCH_LISTENER_"
-
-// listen listens at an address in the network in which this program was started.
-func listen(at string) (net.Listener, error) {
-	if fd, err := strconv.Atoi(os.Getenv(listenersKey + at)); err == nil {
-		f := os.NewFile(uintptr(fd), at)
-		defer f.Close()
-		return net.FileListener(f)
+// reachable returns an error if nobody could reach the metrics, since the run moves to a network of
+// its own.
+func (l *live) reachable() error {
+	if l.at == "" {
+		return nil
 	}
-	var l net.ListenConfig
-	return l.Listen(context.Background(), "tcp", at)
-}
-
-// handOver opens the listeners of the flags for the process that replaces this one.
-func (l *live) handOver() error {
-	for _, page := range []struct{ flag, at string }{{"metrics", l.metrics}, {"pprof", l.pprof}} {
-		at := local(page.at)
-		if at == "" || os.Getenv(listenersKey+at) != "" {
-			continue
-		}
-		on, err := listen(at)
-		if err == nil {
-			err = keepOpen(on, at)
-		}
-		if err != nil {
-			return usage(fmt.Errorf("--%s %s: %w", page.flag, page.at, err))
-		}
-	}
-	return nil
+	return usageError("--metrics cannot be reached here: without root, local members and this process get a network of their own (use --ensemble container, or root)")
 }
 
 // ofTrial are the labels of counts since the start of a trial. They are unique in a run.

@@ -54,7 +54,7 @@ func url(t *testing.T, said, part string) string {
 }
 
 func TestLive_metrics(t *testing.T) {
-	l := &live{metrics: ":0", pprof: "127.0.0.1:0"}
+	l := &live{at: ":0"}
 	said := serving(t, l)
 	at := url(t, said, "/metrics")
 	if !strings.HasPrefix(at, "http://127.0.0.1:") {
@@ -81,9 +81,6 @@ func TestLive_metrics(t *testing.T) {
 		if !strings.Contains(got, want+"\n") && !strings.Contains(got, want) {
 			t.Errorf("no %s in:\n%s", want, got)
 		}
-	}
-	if profile := get(t, url(t, said, "/debug/pprof/")); !strings.Contains(profile, "goroutine") {
-		t.Errorf("no profiles: %s", profile)
 	}
 }
 
@@ -233,44 +230,23 @@ func TestLive_warmUp(t *testing.T) {
 	}
 }
 
-func TestLive_oneAddressForBoth(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free.Addr().String()
-	free.Close()
-	said := serving(t, &live{metrics: addr, pprof: addr})
-	get(t, url(t, said, "/metrics"))
-	get(t, url(t, said, "/debug/pprof/"))
-}
-
 func TestLive_anAddressThatIsTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	l := &live{metrics: taken.Addr().String()}
-	if _, err := l.serve(t.Logf); err == nil || !strings.Contains(err.Error(), "--metrics "+l.metrics) {
+	l := &live{at: taken.Addr().String()}
+	if _, err := l.serve(t.Logf); err == nil || !strings.Contains(err.Error(), "--metrics "+l.at) {
 		t.Errorf("want an error that names the flag, got %v", err)
 	}
 }
 
-// A process that is replaced hands its listener over: the one that goes on may be in a
-// network in which nobody reaches it.
-func TestLive_handsItsListenerOver(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+func TestLive_inANetworkOfItsOwn(t *testing.T) {
+	if err := (&live{}).reachable(); err != nil {
+		t.Errorf("without --metrics: %v", err)
 	}
-	addr := free.Addr().String()
-	free.Close()
-	t.Setenv(listenersKey+addr, "") // and removed afterwards
-	l := &live{metrics: addr, pprof: addr}
-	if err := l.handOver(); err != nil {
-		t.Fatal(err)
+	if err := (&live{at: ":0"}).reachable(); codeOf(err) != exitUsage || !strings.Contains(err.Error(), "--ensemble container") {
+		t.Errorf("%v, want an error that says what to do", err)
 	}
-	// The address is taken, by what was handed over.
-	get(t, url(t, serving(t, l), "/metrics"))
 }

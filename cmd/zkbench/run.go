@@ -85,7 +85,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringSlice("zookeeper-home", nil, "process: folder of a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's), or of several versions")
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 	f.scenario.register(fl)
-	f.live.register(fl)
+	fl.StringVar(&f.live.at, "metrics", "", "serve metrics for Prometheus while running, at host:port; :9090 means 127.0.0.1:9090")
 	f.agents.register(fl)
 	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
 	fl.StringVar(&f.replay, "replay", "", "run the scenario of that run folder again, with the same faults at the same times")
@@ -112,7 +112,7 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	}
 	options := configs[0].First()
 	options.Logf = p.log
-	if err := auto.Enter(cmd.Context(), options, os.Args, f.live.handOver); err != nil {
+	if err := auto.Enter(cmd.Context(), options, os.Args, f.live.reachable); err != nil {
 		return err
 	}
 	if len(options.Servers) > 0 {
