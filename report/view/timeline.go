@@ -71,8 +71,7 @@ func (b builder) timelines() Section {
 	return s
 }
 
-// pack keeps at most limit grants, a quarter as many overlaps and a tenth as many fault
-// windows, selected evenly over the whole length of the trial.
+// pack keeps at most limit grants, a quarter as many overlaps and a tenth as many fault windows.
 func pack(t *report.Trace, limit int) Timeline {
 	overlaps := worst(t.Overlaps, limit/4)
 	out := Timeline{Held: grants(t.Holds, overlaps, limit), Overlaps: overlaps, Faults: longest(t.Faults, max(limit/10, 50)), Rounds: t.Rounds, Gaps: gapsOf(t)}
@@ -164,47 +163,53 @@ func extent(t *report.Trace) (from, to time.Duration) {
 // by start, as the script requires.
 func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	exposure := map[bool]int{true: 1}
-	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b verdict.Overlap) int {
+	return most(all, limit, func(o verdict.Overlap) time.Duration { return o.Start }, func(a, b verdict.Overlap) int {
 		return cmp.Or(exposure[a.Exposure]-exposure[b.Exposure], cmp.Compare(b.End-b.Start, a.End-a.Start))
 	})
-	chosen = chosen[:min(len(chosen), limit)]
-	slices.SortStableFunc(chosen, func(a, b verdict.Overlap) int { return cmp.Compare(a.Start, b.Start) })
-	return chosen
 }
 
 func longest(all []report.Fault, limit int) []report.Fault {
-	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+	return most(all, limit, func(f report.Fault) time.Duration { return f.Start }, func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+}
+
+// most selects the first elements in an order, and returns them by start.
+func most[T any](all []T, limit int, start func(T) time.Duration, order func(a, b T) int) []T {
+	chosen := slices.SortedStableFunc(slices.Values(all), order)
 	chosen = chosen[:min(len(chosen), limit)]
-	slices.SortStableFunc(chosen, func(a, b report.Fault) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(chosen, func(a, b T) int { return cmp.Compare(start(a), start(b)) })
 	return chosen
 }
 
-// sliceGrants is the number of grants per time slice.
-const sliceGrants = 20
-
 // grants selects at most limit grants: those in the overlaps, of which there may be at most a
-// quarter as many, and then a fair share from each of equal slices of time.
+// quarter as many; for half of the remaining room those that stand out, because they or the time without a
+// holder beside them are long; and others, evenly over the trial.
 func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
 	all = byStart(all)
 	if len(all) <= limit {
 		return all
 	}
-	keep, room := overlapping(all, overlaps), limit
-	parts := make([][]int, max(1, limit/sliceGrants))
-	from, last := all[0].Start, all[len(all)-1].Start
+	keep := overlapping(all, overlaps)
+	length := make([]time.Duration, len(all))
+	last := 0 // index of the grant that ends last so far
+	var rest []int
 	for i, b := range all {
-		if keep[i] {
-			room--
-			continue
+		gap := b.Start - all[last].End
+		length[i], length[last] = max(length[i], gap, b.End-b.Start), max(length[last], gap)
+		if b.End > all[last].End {
+			last = i
 		}
-		k := int(float64(b.Start-from) / float64(last-from+1) * float64(len(parts)))
-		parts[k] = append(parts[k], i)
+		if !keep[i] {
+			rest = append(rest, i)
+		}
 	}
-	empty := gaps(all)
-	for k, n := range fairShares(parts, room) {
-		for _, i := range notable(parts[k], n, all, empty) {
-			keep[i] = true
-		}
+	room := limit - (len(all) - len(rest))
+	slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(length[b], length[a]) })
+	for _, i := range rest[:room/2] {
+		keep[i] = true
+	}
+	rest, room = slices.Sorted(slices.Values(rest[room/2:])), room-room/2
+	for k := range room {
+		keep[rest[k*len(rest)/room]] = true
 	}
 	var out []report.Hold
 	for i, b := range all {
@@ -233,54 +238,4 @@ func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
 		}
 	}
 	return keep
-}
-
-// gaps returns, for each grant, the longer of the two times without a holder before and after
-// it. Grants must be ordered by start.
-func gaps(all []report.Hold) []time.Duration {
-	out := make([]time.Duration, len(all))
-	last := 0 // index of the grant that ends last so far
-	for i, b := range all {
-		if gap := b.Start - all[last].End; gap > 0 {
-			out[last], out[i] = max(out[last], gap), gap
-		}
-		if b.End > all[last].End {
-			last = i
-		}
-	}
-	return out
-}
-
-// fairShares divides room among the parts. Parts that need less leave the rest to others.
-func fairShares(parts [][]int, room int) []int {
-	shares, order := make([]int, len(parts)), make([]int, len(parts))
-	for k := range parts {
-		order[k] = k
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return len(parts[a]) - len(parts[b]) })
-	for i, k := range order {
-		shares[k] = min(len(parts[k]), max(room, 0)/(len(order)-i))
-		room -= shares[k]
-	}
-	return shares
-}
-
-// notable selects n of some grants, alternating between the longest grant and the grant next to
-// the longest time without a holder.
-func notable(some []int, n int, all []report.Hold, empty []time.Duration) []int {
-	most := func(of func(i int) time.Duration) []int {
-		return slices.SortedStableFunc(slices.Values(some), func(a, b int) int { return cmp.Compare(of(b), of(a)) })
-	}
-	long := most(func(i int) time.Duration { return all[i].End - all[i].Start })
-	beside := most(func(i int) time.Duration { return empty[i] })
-	var out []int
-	taken := map[int]bool{}
-	for rank := 0; len(out) < n; rank++ {
-		for _, i := range []int{long[rank], beside[rank]} {
-			if len(out) < n && !taken[i] {
-				out, taken[i] = append(out, i), true
-			}
-		}
-	}
-	return out
 }
