@@ -14,13 +14,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/golden"
 )
 
 // A history may be a stranger's: whichever number in it is the largest there is, or the
 // longest that a trial has, judging it takes no more memory than the instants of a week need.
 func TestFold_ofNumbersThatNoTrialHas(t *testing.T) {
 	const bound = 200 << 20
-	files, err := filepath.Glob("verdict/testdata/corpus/history/*.jsonl.zst")
+	files, err := filepath.Glob(filepath.Join(golden.Corpus(t, "verdict/testdata/corpus.zip"), "history", "*.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}

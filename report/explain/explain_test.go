@@ -9,10 +9,11 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/golden"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-const corpusDir = "../verdict/testdata/corpus"
+const archive = "../verdict/testdata/corpus.zip"
 
 // told is a failed verdict of a recorded history, and its story.
 type told struct {
@@ -24,7 +25,7 @@ type told struct {
 // corpus tells every failure of the recorded histories.
 func corpus(t *testing.T) (all []told) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(corpusDir, "*.jsonl.zst"))
+	files, err := filepath.Glob(filepath.Join(golden.Corpus(t, archive), "*.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestFailure_namesFaultsAndCommits(t *testing.T) {
 // recorded is a history in which the guarantees may well be broken.
 func recorded(t *testing.T) *history.History {
 	t.Helper()
-	h, err := history.Open(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
+	h, err := history.Open(filepath.Join(golden.Corpus(t, archive), "zoo-worker-unsorted-newcomers.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/golden"
 	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/report/view"
 )
@@ -131,7 +133,7 @@ func TestTerminal_coloursWhereItMay(t *testing.T) {
 
 // A story fits the terminal, and says what broke, who did what, and which records prove it.
 func TestTerminal_storyFits(t *testing.T) {
-	h, err := history.Open("../verdict/testdata/corpus/zoo-worker-unsorted-newcomers.jsonl.zst")
+	h, err := history.Open(filepath.Join(golden.Corpus(t, "../verdict/testdata/corpus.zip"), "zoo-worker-unsorted-newcomers.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}

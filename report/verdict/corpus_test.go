@@ -11,12 +11,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/golden"
 )
 
-// The corpus is recorded from real runs: testdata/corpus/README.md says how. Most are of
+// The corpus is recorded from real runs: testdata/corpus.md says how. Most are of
 // the scenario zoo: specimens that break a guarantee, and sound recipes under the same
 // provocations; the header of each says which guarantees must fail. Those in
-// testdata/corpus/history have their commits in testdata/corpus/commits, as in a run folder;
+// the folder history of testdata/corpus.zip have their commits in its folder commits, as in a run folder;
 // the others are without, as those of an ensemble of somebody else's.
 
 // bad are histories of other scenarios, and what must fail in them, or be unknown.
@@ -35,8 +36,9 @@ var neverFails = []string{Faults, Fit, Played}
 
 func corpus(t *testing.T) (files []string) {
 	t.Helper()
-	for _, pattern := range []string{"testdata/corpus/*.jsonl.zst", "testdata/corpus/history/*.jsonl.zst"} {
-		some, err := filepath.Glob(pattern)
+	dir := golden.Corpus(t, "testdata/corpus.zip")
+	for _, pattern := range []string{"*.jsonl.zst", "history/*.jsonl.zst"} {
+		some, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(some) < 40 {
 			t.Fatalf("%s: %d histories in the corpus, %v", pattern, len(some), err)
 		}
@@ -141,7 +143,7 @@ func judgeLines(t testing.TB, lines [][]byte) ([]Verdict, error) {
 
 // A history that is damaged may prove a failure, and never passes.
 func TestCorpus_damage(t *testing.T) {
-	whole := raw(t, "testdata/corpus/lock-predecessor-crowd.jsonl.zst")
+	whole := raw(t, filepath.Join(golden.Corpus(t, "testdata/corpus.zip"), "lock-predecessor-crowd.jsonl.zst"))
 	middle := len(whole) / 2
 	for _, c := range []struct {
 		name  string
@@ -179,8 +181,9 @@ func TestCorpus_damage(t *testing.T) {
 // Whatever is flipped in a history, judging it ends, and what cannot be read to its
 // end does not pass.
 func FuzzJudge(f *testing.F) {
+	dir := golden.Corpus(f, "testdata/corpus.zip")
 	for _, name := range []string{"lock-predecessor-crowd", "zoo-missed-wakeup-predecessor-leaves", "queue-parent-race"} {
-		f.Add(bytes.Join(raw(f, "testdata/corpus/"+name+".jsonl.zst"), nil))
+		f.Add(bytes.Join(raw(f, filepath.Join(dir, name+".jsonl.zst")), nil))
 	}
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		verdicts, err := judgeLines(t, [][]byte{plain})

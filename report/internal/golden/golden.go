@@ -1,7 +1,8 @@
-// Package golden compares the output of a test with a reviewed file.
+// Package golden has the files of tests: reviewed outputs, and recorded histories.
 package golden
 
 import (
+	"archive/zip"
 	"bytes"
 	"flag"
 	"os"
@@ -27,4 +28,19 @@ func Compare(t *testing.T, name string, got []byte) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs from its golden file; got:\n%s", name, got)
 	}
+}
+
+// Corpus unpacks the recorded histories, in the archive with that path, and returns their folder.
+func Corpus(t testing.TB, archive string) (dir string) {
+	t.Helper()
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	dir = t.TempDir()
+	if err := os.CopyFS(dir, z); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
