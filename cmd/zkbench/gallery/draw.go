@@ -57,6 +57,13 @@ func drawAll(runs, out string) error {
 		}
 		files[name] = svg
 	}
+	byVersion, err := audits(runs)
+	if err != nil {
+		return err
+	}
+	if byVersion != "" {
+		files["audits.md"] = []byte(byVersion)
+	}
 	files["measured.md"], files["README.md"] = []byte(text), []byte(index(all))
 	return write(out, files)
 }

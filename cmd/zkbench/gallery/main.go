@@ -3,6 +3,7 @@
 //
 //	go run ./cmd/zkbench/gallery              # runs everything, 20 to 35 minutes on a quiet machine with two cores
 //	go run ./cmd/zkbench/gallery herd audit   # runs these; the others are rendered from their last run
+//	go run ./cmd/zkbench/gallery -audits      # runs audits of installed versions of other recipes, some two minutes each
 //	go run ./cmd/zkbench/gallery -draw        # runs nothing
 //
 // The run folders stay in zkbench-out/gallery, which is not committed.
@@ -44,6 +45,7 @@ func run(ctx context.Context, args []string) error {
 	runs := fl.String("runs", "zkbench-out/gallery", "where the run folders are")
 	out := fl.String("out", "docs/gallery", "what is made")
 	draw := fl.Bool("draw", false, "run nothing: draw again from the last runs")
+	audit := fl.Bool("audits", false, "run only the audits of recipes of other projects, in every version that is installed")
 	if err := fl.Parse(args); err != nil {
 		return err
 	}
@@ -51,7 +53,12 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !*draw {
+	switch {
+	case *audit:
+		if err := playAudits(ctx, *program, *runs); err != nil {
+			return err
+		}
+	case !*draw:
 		if err := playAll(ctx, chosen, *program, *runs); err != nil {
 			return err
 		}
@@ -99,10 +106,14 @@ func choose(names []string) (out []exhibit, err error) {
 	return out, nil
 }
 
-// play runs the exhibit, replacing its last run. Failed and unknown results are shown as they are.
 func (e exhibit) play(ctx context.Context, program, runs string) error {
+	return play(ctx, program, e.name, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder())))
+}
+
+// play runs zkbench, replacing the last run. Failed and unknown results are shown as they are.
+func play(ctx context.Context, program, name string, args []string) error {
 	start := time.Now()
-	cmd := exec.CommandContext(ctx, program, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder()))...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it heals and tears down
 	said, err := cmd.CombinedOutput()
 	code := cmd.ProcessState.ExitCode()
@@ -111,6 +122,6 @@ func (e exhibit) play(ctx context.Context, program, runs string) error {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said)
 	}
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
-	fmt.Printf("%-34s %5.0fs  exit code %d  %s\n", e.name, time.Since(start).Seconds(), code, lines[len(lines)-1])
+	fmt.Printf("%-34s %5.0fs  exit code %d  %s\n", name, time.Since(start).Seconds(), code, lines[len(lines)-1])
 	return nil
 }

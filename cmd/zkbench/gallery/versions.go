@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// byVersion are the subjects of other projects whose audits are shown side by side, one column per
+// version that make versions has installed.
+var byVersion = []string{"lock/curator", "election/curator-latch", "election/curator-selector", "lock/kazoo", "queue/kazoo",
+	"queue/kazoo-locking", "lock/zookeeper-writelock", "queue/zookeeper"}
+
+// versionsOf returns the installed versions of a subject, oldest first: lock/curator@5.4.0.
+func versionsOf(base string) (names []string) {
+	for _, s := range recipes.Subjects() {
+		if strings.HasPrefix(s.Name, base+"@") {
+			names = append(names, s.Name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return semver.Compare("v"+version(a), "v"+version(b)) })
+	return names
+}
+
+func version(name string) string {
+	_, v, _ := strings.Cut(name, "@")
+	return v
+}
+
+func auditFolder(runs, name string) string {
+	return filepath.Join(runs, "audit-"+strings.NewReplacer("/", "-").Replace(name))
+}
+
+// playAudits audits every version, one after the other: some two minutes each.
+func playAudits(ctx context.Context, program, runs string) error {
+	for _, base := range byVersion {
+		for _, name := range versionsOf(base) {
+			args := []string{"audit", name, "--seed", fmt.Sprint(seed), "--ensemble", "process", "--quiet", "--force", "--out", auditFolder(runs, name)}
+			if err := play(ctx, program, name, args); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// audits returns the page of the audits by version; "" without runs.
+func audits(runs string) (string, error) {
+	var b strings.Builder
+	for _, base := range byVersion {
+		folders, _ := filepath.Glob(auditFolder(runs, base+"@*"))
+		var all []report.Result
+		for _, dir := range folders {
+			r, err := report.ReadResult(dir)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return "", err
+			}
+			all = append(all, r)
+		}
+		if len(all) > 0 {
+			slices.SortFunc(all, func(a, b report.Result) int { return semver.Compare("v"+version(subject(a)), "v"+version(subject(b))) })
+			writeAudit(&b, base, all)
+		}
+	}
+	if b.Len() == 0 {
+		return "", nil
+	}
+	return made + auditsIntro + b.String(), nil
+}
+
+const auditsIntro = `# Audits by version
+
+Each row is a cell of ` + "`zkbench audit`" + `, a step of the protocol with a fault at it, that did not keep every guarantee in at least one
+version; the cells that are not listed kept every one in all of them. A cell is one episode: where a failure depends on which of two
+messages comes first, another run may show it in other cells. Cells marked *not applicable* are cases that the recipe does not allow.
+The causes are lines of the library's source.
+
+The run folders are made by ` + "`make versions && make audits`" + `.
+`
+
+func subject(r report.Result) string { return r.Trials[0].Subject }
+
+// writeAudit writes the section of a subject: a column for each version.
+func writeAudit(b *strings.Builder, base string, all []report.Result) {
+	fmt.Fprintf(b, "\n## %s\n\n| | %s | cause |\n|---|%s---|\n", base, strings.Join(each(all, func(r report.Result) string { return version(subject(r)) }), " | "), strings.Repeat("---|", len(all)))
+	fmt.Fprintf(b, "| ZooKeeper | %s | |\n", strings.Join(each(all, func(r report.Result) string { return r.Run.Versions["zookeeper"] }), " | "))
+	fmt.Fprintf(b, "| cells that kept every guarantee | %s | |\n", strings.Join(each(all, kept), " | "))
+	var cells []string
+	for _, r := range all {
+		for _, t := range r.Trials {
+			if t.Outcome() != report.Pass && !slices.Contains(cells, t.Provocation) {
+				cells = append(cells, t.Provocation)
+			}
+		}
+	}
+	for _, cell := range cells {
+		broken := each(all, func(r report.Result) string { return outcome(r, cell) })
+		fmt.Fprintf(b, "| %s | %s | %s |\n", units.Markdown(cell), strings.Join(broken, " | "), units.Markdown(causeOf(base, cell, broken)))
+	}
+}
+
+func each(all []report.Result, of func(report.Result) string) (out []string) {
+	for _, r := range all {
+		out = append(out, of(r))
+	}
+	return out
+}
+
+func kept(r report.Result) string {
+	var n report.Tally
+	for _, t := range r.Trials {
+		if t.Outcome() != report.Pass || t.Inapplicable() == "" {
+			n.Add(t.Outcome())
+		}
+	}
+	return fmt.Sprintf("%d of %d", n.Pass, n.All())
+}
+
+// outcome describes the result of a cell: the broken guarantees, or why it is unknown.
+func outcome(r report.Result, cell string) string {
+	i := slices.IndexFunc(r.Trials, func(t report.Trial) bool { return t.Provocation == cell })
+	if i < 0 {
+		return "not run"
+	}
+	t := r.Trials[i]
+	var names []string
+	for _, v := range t.Verdicts {
+		if v.Result == t.Outcome() && v.Result != report.Pass {
+			names = append(names, v.Guarantee)
+		}
+	}
+	switch t.Outcome() {
+	case report.Pass:
+		if t.Inapplicable() != "" {
+			return "not applicable"
+		}
+		return "kept"
+	case report.Fail:
+		return "**" + strings.Join(names, ", ") + "**"
+	}
+	return "unknown: " + strings.Join(names, ", ")
+}
+
+// cause explains failed cells by the library's source.
+type cause struct {
+	subject string
+	cells   *regexp.Regexp
+	broken  string // a guarantee that is broken; "" for any
+	text    string
+}
+
+func causeOf(base, cell string, broken []string) string {
+	failed := slices.ContainsFunc(broken, func(s string) bool { return strings.HasPrefix(s, "**") })
+	for _, c := range causes {
+		if failed && c.subject == base && c.cells.MatchString(cell) && slices.ContainsFunc(broken, func(s string) bool { return strings.Contains(s, c.broken) }) {
+			return c.text
+		}
+	}
+	if failed {
+		return "not explained"
+	}
+	return ""
+}
+
+var causes = []cause{}
