@@ -160,9 +160,6 @@ func (g *Grant) remove(ctx context.Context) error {
 	return fmt.Errorf("release %s: the node may still be there: %w", g.Path, err)
 }
 
-// nodeDeleted ends a grant whose holder has deleted the node in another operation.
-func (g *Grant) nodeDeleted() { g.release.Do(func() { g.end() }) }
-
 func (g *Grant) end() (was GrantState) {
 	g.unsubscribe()
 	g.mu.Lock()

@@ -121,7 +121,7 @@ func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
 		})
 		switch {
 		case left:
-			ticket.nodeDeleted()
+			ticket.release.Do(func() { ticket.end() })
 			return got, nil
 		case errors.Is(err, ErrGrantLost):
 			return nil, nil

@@ -123,7 +123,7 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (cell, error)
 	}
 	for _, a := range what.aims {
 		switch {
-		case !a.step.suits(subject):
+		case !slices.Contains(rolesOf(subject), a.step.role):
 			return cell{}, fmt.Errorf("%s is a %s: it has no %s, but %s", subject.Name, subject.Recipe, a.step.role, strings.Join(rolesOf(subject), ", "))
 		case a.fault.cancels() && subject.NoCancel:
 			return cell{}, fmt.Errorf("%q: %s cannot be called off", a, subject.Name)

@@ -261,7 +261,7 @@ func (c *client) open(ctx context.Context) error {
 	err := protected(func() (err error) {
 		subject, err = st.cell.Subject.Open(ctx, recipes.Env{
 			Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
-			Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
+			Dial: zk.Dialer(c.before(c.wire.Dial)), MaxPacket: st.packet(), Events: c.event,
 			Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
 			Client: c.n, Permits: st.scenario.permits(), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
 		})
@@ -282,8 +282,6 @@ func rotated(servers []string, n int) []string {
 	k := n % len(servers)
 	return slices.Concat(servers[k:], servers[:k])
 }
-
-func (c *client) dialer() zk.Dialer { return zk.Dialer(c.before(c.wire.Dial)) }
 
 func (c *client) before(tap wire.Dialer) wire.Dialer {
 	if c.st.dial != nil {

@@ -28,8 +28,6 @@ type Driver struct {
 	Processes int               `yaml:"processes,omitempty"` // the minimum number of processes over which the clients are spread
 }
 
-func (d Driver) subject() recipes.Subject { return host.Subject(d.command()) }
-
 // DriverCommands returns the commands of the drivers in the scenario.
 func (s *Scenario) DriverCommands() (commands []host.Command) {
 	for _, d := range s.Drivers {
@@ -52,7 +50,7 @@ func (d Driver) command() host.Command {
 func (s *Scenario) find(name string) (recipes.Subject, error) {
 	for _, d := range s.Drivers {
 		if d.Name == name {
-			return d.subject(), nil
+			return host.Subject(d.command()), nil
 		}
 	}
 	subject, err := recipes.Find(name)
@@ -65,15 +63,6 @@ func (s *Scenario) known() []string {
 }
 
 var driverName = regexp.MustCompile(`^(lock|election|queue|rwlock|semaphore)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
-
-func (s *Scenario) validateDrivers(bad problemFunc) {
-	for i, d := range s.Drivers {
-		d.validate(bad.in(fmt.Sprintf("drivers.%d", i)))
-		if slices.ContainsFunc(s.Drivers[:i], func(o Driver) bool { return o.Name == d.Name }) {
-			bad(fmt.Sprintf("drivers.%d.name", i), "%s is the name of another driver already", d.Name)
-		}
-	}
-}
 
 func (d Driver) validate(bad problemFunc) {
 	if !driverName.MatchString(d.Name) {

@@ -189,7 +189,13 @@ type Fault struct {
 }
 
 func (f Fault) validate(bad problemFunc, phase time.Duration) {
-	f.validateKind(bad)
+	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
+		bad("fault", "%v", suggest(err))
+	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
+		bad("target", "%v", suggest(err))
+	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
+		bad("params", "%v", suggest(err))
+	}
 	if f.At < 0 || f.At > phase {
 		bad("at", "%v is not within the phase (0 to %v)", f.At, phase)
 	} else if f.For < 0 || f.At+f.For > phase {
@@ -214,16 +220,6 @@ func (f Fault) validate(bad problemFunc, phase time.Duration) {
 	}
 	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
 		bad("jitter", "%v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
-	}
-}
-
-func (f Fault) validateKind(bad problemFunc) {
-	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
-		bad("fault", "%v", suggest(err))
-	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
-		bad("target", "%v", suggest(err))
-	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
-		bad("params", "%v", suggest(err))
 	}
 }
 

@@ -115,7 +115,12 @@ func (s *Scenario) check() problems {
 		between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
 	}
 	s.validateIncident(bad)
-	s.validateDrivers(bad)
+	for i, d := range s.Drivers {
+		d.validate(bad.in(fmt.Sprintf("drivers.%d", i)))
+		if slices.ContainsFunc(s.Drivers[:i], func(o Driver) bool { return o.Name == d.Name }) {
+			bad(fmt.Sprintf("drivers.%d.name", i), "%s is the name of another driver already", d.Name)
+		}
+	}
 	s.validateVersions(bad)
 	s.validateTrials(bad)
 	between(bad, "warmup", s.Warmup, 0, time.Hour)

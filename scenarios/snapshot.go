@@ -241,10 +241,6 @@ const stillFor = time.Second
 // passedBy is the required number of grants to others, in multiples of the number of clients.
 const passedBy = 2
 
-func (st *stage) watchLine() *lineWatch {
-	return &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.clients))}
-}
-
 // look checks the wire, and takes a snapshot if the line is still or a client is passed by.
 func (w *lineWatch) look(ctx context.Context) {
 	switch {

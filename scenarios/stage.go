@@ -125,23 +125,18 @@ func (st *stage) enter(ctx context.Context, k *kind) (leave func(), err error) {
 	leave = func() { st.clients = all }
 	if k.opens {
 		st.closeClients()
-	} else if err := st.rejoin(ctx); err != nil {
+	} else if err := each(slices.Concat(st.clients, st.producers), opensAtOnce, func(c *client) error {
+		if c.opened() {
+			return nil
+		}
+		return c.reopen(ctx)
+	}); err != nil {
 		return leave, err
 	}
 	if n := st.phase.Contenders; n > 0 {
 		st.clients = all[:n]
 	}
 	return leave, nil
-}
-
-// rejoin opens sessions for the clients that had none when the last phase ended.
-func (st *stage) rejoin(ctx context.Context) error {
-	return each(slices.Concat(st.clients, st.producers), opensAtOnce, func(c *client) error {
-		if c.opened() {
-			return nil
-		}
-		return c.reopen(ctx)
-	})
 }
 
 // renew gives every client a new session, so that watches of the old ones do not count in the next
@@ -205,7 +200,7 @@ func (st *stage) playFaults(phase context.Context) {
 	reported := make(chan struct{})
 	go func() {
 		defer close(reported)
-		watch := st.watchLine()
+		watch := &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.clients))}
 		for phase.Err() == nil {
 			st.report("%v of %v%s", time.Since(start).Truncate(time.Second), st.phase.Duration, st.backingOff())
 			watch.look(phase)

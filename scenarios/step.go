@@ -72,8 +72,6 @@ func parseStep(text string) (step, error) {
 	return s, nil
 }
 
-func (s step) suits(subject recipes.Subject) bool { return slices.Contains(rolesOf(subject), s.role) }
-
 func stepOps() []string {
 	names := slices.Clone(calls)
 	for _, op := range append(wire.Ops(), wire.Notified) {
@@ -106,8 +104,6 @@ func (s step) kind() stepKind {
 	}
 	return atRequest
 }
-
-func (s step) onWire() bool { return s.kind()&(atRequest|atNotification) != 0 }
 
 func (s step) rule(act wire.Act) wire.Rule {
 	r := wire.Rule{Op: wire.Notified, Nth: s.nth, Act: act}
@@ -205,7 +201,7 @@ func (p *episodeRun) newStrike(s step, f *stepFault) (*stepInjection, error) {
 		}
 		x.c.limit.Store(int64(x.tryFor()))
 	}
-	if s.onWire() {
+	if s.kind()&(atRequest|atNotification) != 0 {
 		act := f.act
 		if s.kind() == atNotification {
 			act = f.told

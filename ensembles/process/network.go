@@ -45,13 +45,12 @@ func netNSPath(r *state.Record, name string) string {
 	return filepath.Join(runNetNS, name)
 }
 
-func bridgeNetNS(r *state.Record) string { return r.Prefix() + "net" }
-func hostNetNS(r *state.Record) string   { return r.Prefix() + "host" }
+func hostNetNS(r *state.Record) string { return r.Prefix() + "host" }
 
 func planNetwork(r *state.Record) {
 	r.UserNS = rootless.ID()
 	r.Links = []string{r.LinkName()}
-	r.Namespaces = []string{bridgeNetNS(r)}
+	r.Namespaces = []string{r.Prefix() + "net"}
 	for i := range r.Members {
 		name := r.Prefix() + r.Members[i].Name
 		r.Namespaces = append(r.Namespaces, name)

@@ -106,8 +106,6 @@ type server struct {
 	clients map[int]*client
 }
 
-func now() *lines.Int64 { return instant(time.Now()) }
-
 func instant(t time.Time) *lines.Int64 {
 	ns := lines.Int64(clock.Reading(t))
 	return &ns
@@ -146,7 +144,7 @@ func (d *server) serve(q lines.Request) {
 	case q.Op == "hello":
 		d.ok(q, lines.OK{Hello: d.hello()})
 	case q.Op == "clock":
-		d.ok(q, lines.OK{Now: now()})
+		d.ok(q, lines.OK{Now: instant(time.Now())})
 	case q.Op == "open":
 		d.working.Go(func() { d.open(q, n) })
 	case c == nil:

@@ -33,10 +33,6 @@ func bandsOf(faults []report.Fault) []band {
 	return out
 }
 
-func within(bands []band, from, to float64) []band {
-	return slices.DeleteFunc(bands, func(b band) bool { return b.to < from || b.from > to })
-}
-
 // entries returns the whole legend, including the bands. If named is set, it omits the lines
 // that have labels at their ends.
 func (f *Figure) entries(named bool) []entry {
@@ -86,8 +82,6 @@ func fillBox(c draw.Canvas, color color.Color, x0, y0, x1, y1 vg.Length) {
 }
 
 const maxBandRows = 3
-
-func bandRows(bands []band) int { return min(len(bands), maxBandRows) }
 
 // drawBandLabels writes each label above the start of its band, in the lowest row that has
 // room. It omits labels without room; the page's table has all of them.

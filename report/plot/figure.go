@@ -77,7 +77,7 @@ func (f *Figure) draw(c draw.Canvas) {
 	yTitle := typeface(smallSize, faint)
 	c.FillText(yTitle, vg.Point{X: c.Min.X, Y: c.Max.Y - smallSize}, f.yTitle)
 	c.Max.Y -= smallSize + 8
-	rows := bandRows(f.bands)
+	rows := min(len(f.bands), maxBandRows)
 	data := draw.Crop(c, 0, -right, 0, -vg.Length(rows)*(smallSize+4))
 	f.body.Draw(data)
 	drawBandLabels(f.body.DataCanvas(data), f.body, f.bands, rows)

@@ -39,7 +39,7 @@ func (t Timeline) figure(kind, title, about string) *Figure {
 // overTime returns a figure of the trial between two times in seconds, with shaded fault windows.
 func (t Timeline) overTime(kind, title, about string, from, to float64) *Figure {
 	f := t.figure(kind, fmt.Sprintf("%s over time: %s, %s", title, t.Label, t.clientCount()), about+" Shaded: a fault was active.")
-	f.bands = within(bandsOf(t.Faults), from, to)
+	f.bands = slices.DeleteFunc(bandsOf(t.Faults), func(b band) bool { return b.to < from || b.from > to })
 	f.data.x = "seconds"
 	secondsAxis(&f.body.X, from, to)
 	f.body.Add(shading(f.bands), gridlines{y: true})

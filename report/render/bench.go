@@ -48,7 +48,7 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 func benchLine(b *strings.Builder, m view.Measured) {
 	var numbers []string
 	for _, n := range m.Numbers {
-		if finite(n.Value) {
+		if !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) {
 			numbers = append(numbers, benchNumber(n.Value)+" "+n.Unit)
 		}
 	}
@@ -74,8 +74,6 @@ func benchNumber(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // benchName makes a name that the format can carry. A dash before digits at its end would
 // be read as GOMAXPROCS, but clients always come last.

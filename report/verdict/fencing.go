@@ -108,7 +108,9 @@ func (f *fences) judge(next time.Duration) {
 	if held {
 		f.refusals(b)
 	}
-	f.forget(b)
+	if all := f.refused[b.Client]; len(all) > 0 {
+		f.refused[b.Client] = slices.DeleteFunc(all, func(r refusal) bool { return r.answer <= b.End })
+	}
 	letIn := held
 	if f.line != nil {
 		if !b.Restored && (b.granted == nil || b.granted.node == nil) {
@@ -194,13 +196,6 @@ func (f *fences) refusals(b Belief) {
 		f.broken.add([]int{b.Record, r.record},
 			"client %d held by token %d from %v (record %d), valid and alone, and its write at %v was refused (record %d): %s",
 			b.Client, b.Token, b.Start, b.Record, r.call, r.record, cmp.Or(r.why, "a higher token had been used before"))
-	}
-}
-
-// forget drops the client's refusals until then.
-func (f *fences) forget(b Belief) {
-	if all := f.refused[b.Client]; len(all) > 0 {
-		f.refused[b.Client] = slices.DeleteFunc(all, func(r refusal) bool { return r.answer <= b.End })
 	}
 }
 

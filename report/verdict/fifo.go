@@ -237,8 +237,6 @@ func (a *grants) judge(all bool) {
 	a.open = later
 }
 
-func (a *grants) close() { a.judge(true) }
-
 // claimed finds the node of a claim; without a name, the session's newest. unsure means that there
 // are two.
 func (l *nodeTable) claimed(g *granted) (n *node, unsure bool) {

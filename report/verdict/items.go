@@ -78,9 +78,6 @@ func newItems(h *history.History, l *nodeTable) *items {
 	return q
 }
 
-// drained reports whether the queue was emptied after the last put.
-func (q *items) drained() bool { return q.emptied >= q.lastPut }
-
 func (q *items) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
@@ -478,7 +475,7 @@ func (q *items) notTaken(missing []*item) Verdict {
 		unnamed += n
 	}
 	switch {
-	case !q.drained():
+	case q.emptied < q.lastPut:
 		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))
 	case len(missing) <= unnamed:
 		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), unnamed))

@@ -526,7 +526,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 	if end.cut {
 		s.cut, s.belief = true, s.rest
 	} else if s.grants != nil {
-		s.grants.close()
+		s.grants.judge(true)
 	}
 	s.beliefs.Close(s.end)
 	var out []Verdict

@@ -350,7 +350,14 @@ func (o *orphansByCommits) record(n history.Numbered) {
 	o.now = max(o.now, n.Time())
 	switch r := n.Record.(type) {
 	case *history.Session:
-		o.event(r)
+		switch r.Event {
+		case history.Opened:
+			o.sessions[r.Session] = &owner{client: r.Client}
+		case history.Lost, history.Expired, history.Closed, history.Killed:
+			if s := o.sessions[r.Session]; s != nil && s.ended == 0 {
+				s.ended = r.At
+			}
+		}
 	case *history.Sample:
 		switch {
 		case r.Op == history.Acquire && r.Outcome == history.OK:
@@ -362,17 +369,6 @@ func (o *orphansByCommits) record(n history.Numbered) {
 			o.gaveUp(r, n.N)
 		}
 		o.check(r, n.N)
-	}
-}
-
-func (o *orphansByCommits) event(e *history.Session) {
-	switch e.Event {
-	case history.Opened:
-		o.sessions[e.Session] = &owner{client: e.Client}
-	case history.Lost, history.Expired, history.Closed, history.Killed:
-		if s := o.sessions[e.Session]; s != nil && s.ended == 0 {
-			s.ended = e.At
-		}
 	}
 }
 

@@ -262,7 +262,9 @@ func (p *progress) belief(b Belief) {
 	p.stuck.belief(b)
 	p.heldOn()
 	p.gap(b.Start, b.Record)
-	p.phases.held(b)
+	for _, ph := range p.phases.all {
+		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
+	}
 	if g := (grantOf{b.Client, b.Token}); b.Ended == string(history.Deadline) && !p.told {
 		p.silent[g] = b
 	} else {
@@ -480,12 +482,6 @@ func (p *phases) named(name string) *phase {
 	}
 	p.last = ph
 	return ph
-}
-
-func (p *phases) held(b Belief) {
-	for _, ph := range p.all {
-		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
-	}
 }
 
 func (p *phases) endedIn(from, to time.Duration) []*phase {

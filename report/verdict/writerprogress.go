@@ -96,7 +96,7 @@ func (m *modeWaits) wait(mode string, w wait) {
 // limit, with the first such time.
 func (m *modeWaits) passed(faults Spans, limit time.Duration) iter.Seq2[wait, span] {
 	return func(yield func(wait, span) bool) {
-		busy := union(append(m.busy.all(), faults...))
+		busy := union(append(append(Spans(nil), m.busy.spans...), faults...))
 		for _, w := range m.waits {
 			for _, free := range busy.outside(w.from, w.to) {
 				if limit > 0 && free.to-free.from > limit {
@@ -123,5 +123,3 @@ func (b *busySpans) add(s span) {
 		b.merged = len(b.spans)
 	}
 }
-
-func (b *busySpans) all() Spans { return append(Spans(nil), b.spans...) }

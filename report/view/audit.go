@@ -35,10 +35,6 @@ func isAudit(s matrix.Scenario) bool {
 	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool { return t.Step != "" })
 }
 
-func (b builder) onlyAudits() bool {
-	return len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) })
-}
-
 type audit struct {
 	subject  string
 	steps    []report.Step // observed steps, in the order of the protocol

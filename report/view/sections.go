@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -51,7 +52,7 @@ func (b builder) sections(v *View) []Section {
 				"Notifications, requests and bytes were counted on the wire. A quantile is shown only if there are enough samples for it. Unknown never counts as pass."},
 		b.repeat(),
 	}
-	if b.onlyAudits() {
+	if len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) }) {
 		return b.auditSections(all)
 	}
 	return slices.DeleteFunc(b.zooFirst(all), func(s Section) bool { return len(s.Blocks) == 0 })

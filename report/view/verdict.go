@@ -139,10 +139,6 @@ func (b builder) faultsOf(t report.Trial, c Check) []string {
 	return nil
 }
 
-func ofKinds(all []Finding, kinds ...Kind) []Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
-}
-
 func (b builder) runDoubts() []string {
 	var out []string
 	if ended := b.Result.Run.Ended; ended != "" {

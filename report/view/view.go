@@ -158,7 +158,9 @@ func (f Finding) Reason() string {
 }
 
 // Of returns the findings of the given kinds.
-func (v *View) Of(kinds ...Kind) []Finding { return ofKinds(v.Findings, kinds...) }
+func (v *View) Of(kinds ...Kind) []Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
+}
 
 // firstFindings is the number of findings that are not collapsed.
 const firstFindings = 5

@@ -173,7 +173,10 @@ func (l *live) discover(ctx context.Context) error {
 				continue // removed since its parent was listed
 			}
 			if at != l.config.Path && errors.Is(err, zk.ErrNoAuth) {
-				l.refuse(at)
+				if !l.refused[at] {
+					l.refused[at] = true
+					l.tracker.Incomplete("%s may not be read with these credentials", at)
+				}
 				continue
 			}
 			return err
@@ -256,13 +259,6 @@ func (l *live) removed(at string, p *parent) {
 		l.tracker.Delete(path.Join(at, name), observe.Gone, 0, time.Now())
 	}
 	delete(l.parents, at)
-}
-
-func (l *live) refuse(at string) {
-	if !l.refused[at] {
-		l.refused[at] = true
-		l.tracker.Incomplete("%s may not be read with these credentials", at)
-	}
 }
 
 func byNumber(a, b string) int {

@@ -139,7 +139,9 @@ func (k *checker) step(s step) (done Step) {
 		default:
 			panic(why)
 		}
-		k.closeAll()
+		for _, c := range k.open {
+			_ = c.Close(k.ctx)
+		}
 		if err := k.p.Err(); err != nil && done.Result == OK && s.name != "end of stdin" {
 			done.Result, done.Why = Wrong, err.Error()
 		}

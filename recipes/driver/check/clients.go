@@ -37,12 +37,6 @@ func (k *checker) client() (*host.Client, chan recipes.Event) {
 	return c, events
 }
 
-func (k *checker) closeAll() {
-	for _, c := range k.open {
-		_ = c.Close(k.ctx)
-	}
-}
-
 func (k *checker) ask(op string, client int) lines.Reply {
 	a, err := k.p.Await(k.p.Send(lines.Request{Op: op, Client: &client}, nil), 10*time.Second)
 	k.must(err)

@@ -124,16 +124,8 @@ func checkEnd(k *checker) {
 	if err := k.p.Stop(); err != nil {
 		panic(wrong{err.Error()})
 	}
-	gone := k.untilGround(timeout/2, session)
+	gone := k.until(timeout/2, func() bool { n, err := k.Ground.Below(k.ctx, k.path, session); return err == nil && n == 0 })
 	if !gone {
 		panic(wrong{"the driver has exited, and the session that it had was not closed: it still has a node in line"})
 	}
-}
-
-// untilGround waits until a session has no node in line, when no driver runs any longer.
-func (k *checker) untilGround(limit time.Duration, session int64) bool {
-	return k.until(limit, func() bool {
-		n, err := k.Ground.Below(k.ctx, k.path, session)
-		return err == nil && n == 0
-	})
 }
