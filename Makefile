@@ -5,6 +5,8 @@
 # make lint     what must be clean before a commit
 # make gallery  run every scenario in small, and renew docs/gallery; some 15 minutes on a quiet
 #               machine; ONLY='herd audit' runs these again, and keeps the others' last runs
+# make audits   audit every version of other projects' recipes that make versions has installed; some
+#               40 minutes, for docs/gallery/audits.md
 # make release  a static binary in dist/: the same commit gives the same bytes
 # make image    the image of that binary, which agents in Kubernetes need, as zkbench:local
 # make test-kubernetes  agents on a real Kubernetes of three nodes, built here; some 20 minutes the
@@ -14,7 +16,7 @@
 #               cache folder; a minute and a half, 100 MB, no root
 # make clean    remove what was built, and ensembles that crashed runs left
 
-.PHONY: help setup versions build release image bench gallery test test-kubernetes soak lint clean
+.PHONY: help setup versions build release image bench gallery audits test test-kubernetes soak lint clean
 
 help:
 	@sed -n '/^# make\|^#  /s/^# //p' Makefile
@@ -44,6 +46,10 @@ bench: setup build
 gallery: build
 	@.ci/setup foreign
 	go run ./cmd/zkbench/gallery $(ONLY)
+
+audits: build
+	@.ci/setup foreign
+	go run ./cmd/zkbench/gallery -audits
 
 # The race detector needs a C compiler. It is for code of ours that has goroutines
 # and no go-zookeeper: that library races with itself when it reconnects
