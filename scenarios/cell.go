@@ -304,7 +304,6 @@ func (e *repetitions) cell(group []cell) *comparedCell {
 type turns struct {
 	mu    sync.Mutex
 	queue []*turnSlot // the first one has the turn
-	clock turnClock
 }
 
 // turnSlot is the place of one trial in the queue of turns.

@@ -25,7 +25,6 @@ type Status struct {
 	Phase   string
 	Detail  string // such as "round 2 of 3" or "4s of 10s"
 	Grants  int64
-	Rate    float64       // grants per second of the trial's own turns, recently; 0 if unknown
 	Left    time.Duration // estimated time until the run ends; 0 if unknown
 	Fault   string        // active now, or ""
 	Wire    wire.Counts
@@ -39,33 +38,11 @@ const reportEvery = 100 * time.Millisecond
 type reporter struct {
 	send     func(Status) // nil if not wanted
 	estimate *estimate
-	turns    *turnClock
 	fault    atomic.Pointer[chaos.Window]
 
 	mu     sync.Mutex
 	last   time.Time // time of the last report
 	status Status
-	own    time.Duration // time of the trial's turns since the rate was computed
-	grants int64         // grants at that time
-}
-
-// turnClock assigns time to trials that take turns, so that waiting does not lower a trial's rate.
-type turnClock struct {
-	mu   sync.Mutex
-	last time.Time // last call of own
-}
-
-// own returns the caller's share of the time until now: all time since the last call by any trial.
-// The end of a turn may count for the next trial, an error of a few milliseconds.
-func (c *turnClock) own(now time.Time) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := c.last
-	c.last = now
-	if last.IsZero() {
-		return 0
-	}
-	return now.Sub(last)
 }
 
 func (st *stage) report(format string, args ...any) {
@@ -79,13 +56,9 @@ func (st *stage) report(format string, args ...any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.own += r.turns.own(now)
 	begins := r.status.Phase != st.phase.Name
 	if !begins && r.status.Fault == fault && now.Sub(r.last) < reportEvery {
 		return
-	}
-	if begins {
-		r.own, r.grants = 0, st.grants.Load()
 	}
 	r.last = now
 	r.status.Phase, r.status.Detail, r.status.Fault = st.phase.Name, fmt.Sprintf(format, args...), fault
@@ -113,21 +86,8 @@ func (st *stage) sendStatus() {
 	r.status.Wire = st.tap.Totals()
 	stats := st.record.Stats()
 	r.status.Backlog, r.status.Lost = stats.Backlog, stats.Lost
-	r.count(st.grants.Load())
+	r.status.Grants = st.grants.Load()
 	r.send(r.status)
-}
-
-// rateOver is the minimum time over which a rate is computed. All turns of a trial of a short
-// scenario may be less than a second.
-const rateOver = 500 * time.Millisecond
-
-// count takes the number of grants and updates the rate at intervals.
-func (r *reporter) count(grants int64) {
-	r.status.Grants = grants
-	if r.own >= rateOver {
-		r.status.Rate = float64(grants-r.grants) / r.own.Seconds()
-		r.own, r.grants = 0, grants
-	}
 }
 
 // estimate estimates the remaining time of a run by the number of completed trials.

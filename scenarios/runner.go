@@ -212,7 +212,7 @@ func (r *runner) trial(c cell, p plan, i, all int, seat *turnSlot) *trial {
 		scenario: c.Scenario, cell: c, parent: root + "/line",
 		members:  members{ensemble: r.ensemble, network: r.network},
 		observer: observer, fence: &fence{observer: observer, path: root + "/resource"}, holder: newHolder(), yield: seat.yield,
-		status: &reporter{send: r.progress, estimate: r.estimate, turns: &seat.turns.clock,
+		status: &reporter{send: r.progress, estimate: r.estimate,
 			status: Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
 	}}
 }

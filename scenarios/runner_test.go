@@ -111,17 +111,6 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 	}
 }
 
-// A rate is over a trial's own turns, which takes one clock for all that take turns.
-func TestRunner_trialsThatTakeTurnsShareAClock(t *testing.T) {
-	r, s := &runner{ensemble: ensemble}, &Scenario{Name: "reported"}
-	cells := []cell{{Scenario: s, Trial: 1}, {Scenario: s, Trial: 1}}
-	pair, next := r.group(cells, make([]plan, 2), 0, 4), r.group(cells, make([]plan, 2), 2, 4)
-	clock := func(t *trial) *turnClock { return t.stage.status.turns }
-	if clock(pair[0]) != clock(pair[1]) || clock(pair[0]) == clock(next[0]) {
-		t.Error("want one clock for each two trials that take turns")
-	}
-}
-
 // grows fails the test for a count that falls.
 func grows(t *testing.T, all []Status) {
 	t.Helper()

@@ -163,7 +163,6 @@ var (
 	trialsDesc  = desc("trials", "How many trials the scenario has.", "scenario")
 	leftDesc    = desc("left_seconds", "An estimate of the time until the scenario's last trial ends.", "scenario")
 	grantsDesc  = desc("grants_total", "Grants had, or items taken, in the trial.", ofTrial...)
-	rateDesc    = desc("grants_per_second", "Grants a second, over the last half second or more of the trial's own turns.", ofTrial...)
 	notifyDesc  = desc("notifications_total", "Notifications delivered to the trial's clients, counted on the wire.", ofTrial...)
 	requestDesc = desc("requests_total", "Requests of the trial's clients, counted on the wire.", ofTrial...)
 	bytesDesc   = desc("bytes_total", "Bytes to and from the trial's clients.", append(ofTrial, "direction")...)
@@ -175,7 +174,7 @@ var (
 )
 
 func (l *live) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{trialDesc, trialsDesc, leftDesc, grantsDesc, rateDesc, notifyDesc, requestDesc,
+	for _, d := range []*prometheus.Desc{trialDesc, trialsDesc, leftDesc, grantsDesc, notifyDesc, requestDesc,
 		bytesDesc, flightDesc, faultDesc, phaseDesc, backlogDesc, lostDesc} {
 		ch <- d
 	}
@@ -219,7 +218,6 @@ func (h *latest) collect(ch chan<- prometheus.Metric) {
 	if h.Over {
 		return
 	}
-	to.gauge(rateDesc, h.Rate)
 	to.gauge(flightDesc, float64(h.Wire.InFlight))
 	to.gauge(backlogDesc, float64(h.Backlog))
 	if h.Phase != "" {

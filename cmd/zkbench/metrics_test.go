@@ -64,12 +64,11 @@ func TestLive_metrics(t *testing.T) {
 		t.Errorf("before the first trial:\n%s", before)
 	}
 	l.status("herd", scenarios.Status{Trial: 2, Trials: 4, Subject: "lock/parent", Clients: 10, Phase: "churn",
-		Grants: 7, Rate: 2.5, Left: time.Minute, Fault: "session.close on client 3", Backlog: 11})
+		Grants: 7, Left: time.Minute, Fault: "session.close on client 3", Backlog: 11})
 	got := get(t, at)
 	for _, want := range []string{
 		`zkbench_trials{scenario="herd"} 4`,
 		`zkbench_grants_total{clients="10",scenario="herd",subject="lock/parent",trial="2"} 7`,
-		`zkbench_grants_per_second{clients="10",scenario="herd",subject="lock/parent",trial="2"} 2.5`,
 		`zkbench_left_seconds{scenario="herd"} 60`,
 		`zkbench_fault_in_force{clients="10",fault="session.close on client 3",scenario="herd",subject="lock/parent",trial="2"} 1`,
 		`zkbench_phase{clients="10",phase="churn",scenario="herd",subject="lock/parent",trial="2"} 1`,
@@ -131,7 +130,7 @@ func TestLive_trialsBesideEachOther(t *testing.T) {
 	l := &live{}
 	pair := func(trial int, subject string, grants int64, over bool) scenarios.Status {
 		return scenarios.Status{Trial: trial, Trials: 4, First: 1, Last: 2, Subject: subject, Beside: "lock/a beside lock/b", Clients: 10,
-			Phase: "drain", Grants: grants, Rate: float64(100 * trial), Over: over, Wire: wire.Counts{BytesIn: 1000 * grants}}
+			Phase: "drain", Grants: grants, Over: over, Wire: wire.Counts{BytesIn: 1000 * grants}}
 	}
 	series := func(name string, trial int, subject string) string {
 		return fmt.Sprintf(`zkbench_%s{clients="10",scenario="ci",subject="%s",trial="%d"}`, name, subject, trial)
@@ -147,9 +146,6 @@ func TestLive_trialsBesideEachOther(t *testing.T) {
 		neverFalls(t, before, now)
 		if got := now[series("grants_total", s.Trial, s.Subject)]; got != float64(s.Grants) {
 			t.Errorf("trial %d has %v grants, want %d", s.Trial, got, s.Grants)
-		}
-		if rate, there := now[series("grants_per_second", s.Trial, s.Subject)]; there == s.Over || rate != s.Rate && !s.Over {
-			t.Errorf("trial %d, over: %v, has the rate %v (%v)", s.Trial, s.Over, rate, there)
 		}
 		before = now
 		if got, want := now[`zkbench_trial{scenario="ci"}`], float64(max(2, s.Trial)); len(l.latest) > 1 && got != want {

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"math"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,12 +24,10 @@ type progress struct {
 	start time.Time
 
 	mu      sync.Mutex
-	painted bool            // the cursor is after a status line
-	said    map[int]string  // heading of each running trial; trials that take turns share one, the first's
-	shown   int             // number of the trial in the line
-	fault   string          // fault of the last plain line
-	first   int             // first of the trials that take turns now
-	rates   map[int]float64 // of those
+	painted bool           // the cursor is after a status line
+	said    map[int]string // heading of each running trial; trials that take turns share one, the first's
+	shown   int            // number of the trial in the line
+	fault   string         // fault of the last plain line
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -124,7 +119,7 @@ func (p *progress) status(s scenarios.Status) {
 	if !shows {
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Short(statusLine(head, p.rate(s), s), p.columns()-1))
+	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Short(statusLine(head, s), p.columns()-1))
 	p.painted = true
 }
 
@@ -162,33 +157,11 @@ func heading(s scenarios.Status) string {
 	return strings.TrimSpace(fmt.Sprintf("%s of %d: %s, %d clients: %s", which, s.Trials, who, s.Clients, s.Phase))
 }
 
-// rate returns the rates of the trial and of those with which it takes turns, by name: each trial
-// reports its own only.
-func (p *progress) rate(s scenarios.Status) string {
-	if s.First == 0 || s.First != p.first {
-		p.first, p.rates = s.First, map[int]float64{}
-	}
-	p.rates[s.Trial] = s.Rate
-	var texts []string
-	for _, n := range slices.Sorted(maps.Keys(p.rates)) {
-		if p.rates[n] > 0 {
-			texts = append(texts, units.Number(math.Round(p.rates[n])))
-		}
-	}
-	if len(texts) == 0 || len(texts) < s.Last-s.First+1 {
-		return ""
-	}
-	return strings.Join(texts, " beside ") + " grants/s"
-}
-
 // statusLine returns the status in one line, the most important first: the rest is cut.
-func statusLine(head, rate string, s scenarios.Status) string {
+func statusLine(head string, s scenarios.Status) string {
 	parts := []string{strings.TrimSpace(head + " " + s.Detail)}
 	if s.Fault != "" {
 		parts = append(parts, "FAULT "+s.Fault)
-	}
-	if rate != "" {
-		parts = append(parts, rate)
 	}
 	if s.Lost > 0 {
 		parts = append(parts, units.Plural(s.Lost, "record")+" DROPPED")

@@ -18,8 +18,7 @@ func TestStatusLine(t *testing.T) {
 		want   string
 	}{
 		{"nothing is known yet", func(*scenarios.Status) {}, "trial 3 of 8: lock/parent, 50 clients: churn 4s of 10s"},
-		{"a rate and a guess", func(s *scenarios.Status) { s.Rate, s.Left = 123.4, 95*time.Second }, "churn 4s of 10s, 123 grants/s, about 2 min left"},
-		{"a fault comes before what may be cut off", func(s *scenarios.Status) { s.Rate, s.Fault = 5, "member.kill on zk2" }, "churn 4s of 10s, FAULT member.kill on zk2, 5 grants/s"},
+		{"a fault and an estimate", func(s *scenarios.Status) { s.Left, s.Fault = 95*time.Second, "member.kill on zk2" }, "churn 4s of 10s, FAULT member.kill on zk2, about 2 min left"},
 		{"the last moments", func(s *scenarios.Status) { s.Left = 100 * time.Millisecond }, "about 1 s left"},
 		{"long runs", func(s *scenarios.Status) { s.Left = 100 * time.Minute }, "about 1.7 h left"},
 		{"records are dropped", func(s *scenarios.Status) { s.Lost = 2 }, "2 records DROPPED"},
@@ -31,7 +30,7 @@ func TestStatusLine(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			s := at
 			row.change(&s)
-			if got := statusLine(heading(s), newProgress(io.Discard, false).rate(s), s); !strings.HasSuffix(got, row.want) {
+			if got := statusLine(heading(s), s); !strings.HasSuffix(got, row.want) {
 				t.Errorf("got  %q\nwant %q", got, row.want)
 			}
 		})
@@ -67,29 +66,6 @@ func TestProgress_status_plainLines(t *testing.T) {
 	p.log("something")
 	if b.Len() > 0 {
 		t.Errorf("--quiet says %q", b.String())
-	}
-}
-
-// Each of the trials that take turns tells its own rate; the line shows all, or none.
-func TestProgress_rate(t *testing.T) {
-	p := newProgress(io.Discard, false)
-	for _, row := range []struct {
-		about              string
-		trial, first, last int
-		rate               float64
-		want               string
-	}{
-		{"one of two", 1, 1, 2, 100, ""},
-		{"the other", 2, 1, 2, 90, "100 beside 90 grants/s"},
-		{"the first again", 1, 1, 2, 110, "110 beside 90 grants/s"},
-		{"the next two", 3, 3, 4, 120, ""},
-		{"one alone", 5, 0, 0, 130, "130 grants/s"},
-		{"another alone", 6, 0, 0, 140, "140 grants/s"},
-		{"nothing is known", 7, 0, 0, 0, ""},
-	} {
-		if got := p.rate(scenarios.Status{Trial: row.trial, First: row.first, Last: row.last, Rate: row.rate}); got != row.want {
-			t.Errorf("%s: %q, want %q", row.about, got, row.want)
-		}
 	}
 }
 
