@@ -224,18 +224,22 @@ func measuredFindings(subject string, lines ...string) (out []Finding) {
 	return out
 }
 
-// comparisonFindings returns findings from the comparisons with the base, differences first.
+// comparisonFindings returns findings from the comparisons with the base, differences first. A finding
+// claims a difference only if the confidence interval excludes 1.
 func (b builder) comparisonFindings() []Finding {
-	var different, equal []Finding
+	var different, others []Finding
 	for _, c := range b.Result.Comparisons {
 		label, at := b.names.Label(c.Cell), units.Plural(c.Clients, "contender")
-		if c.Ratio.Low != nil && *c.Ratio.Low <= 1 && *c.Ratio.High >= 1 {
-			equal = append(equal, measuredFindings(label, fmt.Sprintf("At %s, trial by trial, no difference was found in %s of %s: %s.", at, c.Metric, label, c))...)
-		} else {
+		switch {
+		case c.Ratio.Low == nil:
+			others = append(others, measuredFindings(label, fmt.Sprintf("At %s, there are too few pairs of trials to compare %s of %s: %s.", at, c.Metric, label, c))...)
+		case *c.Ratio.Low <= 1 && *c.Ratio.High >= 1:
+			others = append(others, measuredFindings(label, fmt.Sprintf("At %s, trial by trial, no difference was found in %s of %s: %s.", at, c.Metric, label, c))...)
+		default:
 			different = append(different, measuredFindings(label, fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", at, c.Metric, label, c))...)
 		}
 	}
-	return append(different, equal...)
+	return append(different, others...)
 }
 
 // measuresOf returns the findings of a scenario that is neither an audit nor a zoo.
@@ -284,6 +288,9 @@ func extremes(s matrix.Scenario, clients int) string {
 		low, high := have[0], have[len(have)-1]
 		text := fmt.Sprintf("%s (p50): %s %s, %s %s", units.Capital(m.Noun), low.Label, units.Duration(low.p50), high.Label, units.Duration(high.p50))
 		if i := stats.Shift(high.p50s, low.p50s); i != nil && i.Low != nil {
+			if *i.Low <= 1 && *i.High >= 1 {
+				text = "No difference was found. " + text
+			}
 			return fmt.Sprintf("%s (ratio %s, 95 %% interval %s to %s, %d and %d trials).", text,
 				units.Number(i.Center), units.Number(*i.Low), units.Number(*i.High), len(low.p50s), len(high.p50s))
 		}

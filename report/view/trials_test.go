@@ -3,10 +3,14 @@ package view
 import (
 	"fmt"
 	"html"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
@@ -206,10 +210,51 @@ func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
 		}
 	}
 	for _, f := range found(trials(8, 1)...) { // values that overlap: the interval includes 1
-		if !strings.Contains(f, "95 % interval") || strings.Contains(f, "faster") || strings.Contains(f, "slower") {
+		if !strings.HasPrefix(f, "No difference was found. ") || !strings.Contains(f, "95 % interval") || strings.Contains(f, "faster") || strings.Contains(f, "slower") {
 			t.Errorf("a claim without support: %s", f)
 		}
 	}
+}
+
+// Whatever was measured, a finding that claims a difference has an interval without 1.
+func TestFindings_claimADifferenceOnlyWithAnIntervalThatExcludesOne(t *testing.T) {
+	interval := regexp.MustCompile(`\(([0-9.]+) to ([0-9.]+) in |95 % interval ([0-9.]+) to ([0-9.]+),`)
+	rapid.Check(t, func(t *rapid.T) {
+		var r report.Result
+		factor := rapid.Float64Range(0.3, 3)
+		for range rapid.IntRange(0, 4).Draw(t, "comparisons") {
+			c := report.Comparison{Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 3, Base: "lock/b"}, Metric: "handoff.latency.p50", Pairs: 7}
+			bounds := []float64{factor.Draw(t, "bound"), factor.Draw(t, "bound"), factor.Draw(t, "bound")}
+			slices.Sort(bounds)
+			c.Ratio.Center = bounds[1]
+			if rapid.Bool().Draw(t, "enough pairs") {
+				c.Ratio.Low, c.Ratio.High = &bounds[0], &bounds[2]
+			}
+			r.Comparisons = append(r.Comparisons, c)
+		}
+		for i := range rapid.IntRange(0, 9).Draw(t, "trials") {
+			for _, subject := range []string{"lock/c", "lock/d"} {
+				x := judged(fmt.Sprint(subject, i), subject, 10, "fifo", report.Pass)
+				x.Repetition, x.Metrics = i+1, map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(600)), P50: new(1e6 * factor.Draw(t, "p50"))}}
+				r.Trials = append(r.Trials, x)
+			}
+		}
+		for _, f := range Of(Input{Result: r}).Of(Measures) {
+			text := f.String()
+			if strings.Contains(strings.ToLower(text), "no difference was found") || strings.Contains(strings.ToLower(text), "too few") {
+				continue
+			}
+			m := interval.FindStringSubmatch(text)
+			if m == nil {
+				t.Fatalf("a claim without an interval: %s", text)
+			}
+			low, _ := strconv.ParseFloat(m[1]+m[3], 64)
+			high, _ := strconv.ParseFloat(m[2]+m[4], 64)
+			if low < 1 && high > 1 {
+				t.Fatalf("the interval includes 1: %s", text)
+			}
+		}
+	})
 }
 
 // drawn returns the plot of comparisons of these cells, as text.
