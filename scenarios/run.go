@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/host"
+	gopsload "github.com/shirou/gopsutil/v4/load"
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
@@ -400,5 +402,9 @@ func hostFacts() map[string]string {
 	if kernel, err := host.KernelVersion(); err == nil {
 		facts["kernel"] = kernel
 	}
+	if load, err := gopsload.Avg(); err == nil {
+		facts["load before the run"] = strconv.FormatFloat(load.Load1, 'f', 2, 64)
+	}
+	maps.Copy(facts, powerFacts(os.DirFS("/sys")))
 	return facts
 }

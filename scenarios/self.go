@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
 	"runtime"
 	"slices"
@@ -70,7 +72,8 @@ func (w *self) stop(now func() time.Duration) {
 	if whole := length * float64(runtime.NumCPU()); whole > 0 && after.known && w.before.known {
 		s.CPU = share((after.self - w.before.self) / whole)
 		if after.all > w.before.all {
-			s.MachineCPU = share((after.busy - w.before.busy) / (after.all - w.before.all))
+			all := after.all - w.before.all
+			s.MachineCPU, s.Stolen = share((after.busy-w.before.busy)/all), share((after.stolen-w.before.stolen)/all)
 		}
 	}
 	w.record.Record(s)
@@ -83,6 +86,7 @@ type usage struct {
 	known     bool
 	self      float64 // of this process
 	busy, all float64 // of the machine, used and available; 0 if unknown
+	stolen    float64 // by other virtual machines
 }
 
 func used() usage {
@@ -95,8 +99,26 @@ func used() usage {
 	t := times[0]
 	idle := t.Idle + t.Iowait
 	u.busy = t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal
-	u.all = u.busy + idle
+	u.all, u.stolen = u.busy+idle, t.Steal
 	return u
+}
+
+// powerFacts describes how the kernel saves power, which affects latencies: a processor that has to
+// leave an idle state, or runs at a lower frequency, replies later. Absent files are unknown.
+func powerFacts(sys fs.FS) map[string]string {
+	facts := map[string]string{}
+	for name, file := range map[string]string{
+		"frequency governor": "devices/system/cpu/cpu0/cpufreq/scaling_governor",
+		"frequency driver":   "devices/system/cpu/cpu0/cpufreq/scaling_driver",
+		"boost":              "devices/system/cpu/cpufreq/boost",
+		"idle driver":        "devices/system/cpu/cpuidle/current_driver",
+		"idle governor":      "devices/system/cpu/cpuidle/current_governor",
+	} {
+		if text, err := fs.ReadFile(sys, file); err == nil && len(bytes.TrimSpace(text)) > 0 {
+			facts[name] = string(bytes.TrimSpace(text))
+		}
+	}
+	return facts
 }
 
 // otherFiles is the approximate number of files that zkbench has open in addition to its clients'

@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"maps"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -97,5 +99,17 @@ func TestScenario_saysHowToHaveEnoughFiles(t *testing.T) {
 func TestOpenFiles_areKnown(t *testing.T) {
 	if most, ok := openFiles(); ok && most < 100 {
 		t.Errorf("up to %d files can be open, and this test runs", most)
+	}
+}
+
+func TestPowerFacts(t *testing.T) {
+	sys := fstest.MapFS{
+		"devices/system/cpu/cpu0/cpufreq/scaling_governor": {Data: []byte("powersave\n")},
+		"devices/system/cpu/cpuidle/current_driver":        {Data: []byte("intel_idle\n")},
+		"devices/system/cpu/cpufreq/boost":                 {Data: []byte("\n")},
+	}
+	want := map[string]string{"frequency governor": "powersave", "idle driver": "intel_idle"}
+	if got := powerFacts(sys); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

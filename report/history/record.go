@@ -186,6 +186,7 @@ type Self struct {
 	MaxBacklog int64         `json:"max_backlog"`
 	CPU        *float64      `json:"cpu,omitempty"`         // share of all processors used by this process
 	MachineCPU *float64      `json:"machine_cpu,omitempty"` // share used by all processes
+	Stolen     *float64      `json:"stolen,omitempty"`      // share used by other virtual machines
 	Limits     SelfLimits    `json:"limits"`
 }
 

@@ -179,6 +179,7 @@ const (
 	selfBacklog    = "self.backlog.max"
 	selfCPU        = "self.cpu.own"
 	selfMachineCPU = "self.cpu.machine"
+	selfStolen     = "self.cpu.stolen"
 )
 
 func init() {
@@ -193,6 +194,7 @@ func init() {
 			{Name: selfBacklog, Unit: "1", Better: Lower, Help: "Maximum number of records waiting to be written"},
 			{Name: selfCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by zkbench"},
 			{Name: selfMachineCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by all programs"},
+			{Name: selfStolen, Unit: "1", Better: Lower, Help: "Fraction of all processors that other virtual machines used (steal)"},
 		},
 		collect: collectSelf,
 	})
@@ -216,7 +218,7 @@ func collectSelf(*Fold) collector {
 			} {
 				out[name] = value(name, float64(v))
 			}
-			for name, share := range map[string]*float64{selfCPU: last.CPU, selfMachineCPU: last.MachineCPU} {
+			for name, share := range map[string]*float64{selfCPU: last.CPU, selfMachineCPU: last.MachineCPU, selfStolen: last.Stolen} {
 				if share != nil {
 					out[name] = value(name, *share)
 				}

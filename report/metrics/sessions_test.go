@@ -96,11 +96,11 @@ func TestSessions_shareWhatTheyTake(t *testing.T) {
 }
 
 func TestSelf_keepsWhatTheHarnessSawOfItself(t *testing.T) {
-	got := new(line).add(&history.Self{LateMax: 7, MaxBacklog: 3, CPU: new(0.5)}).measure()
+	got := new(line).add(&history.Self{LateMax: 7, MaxBacklog: 3, CPU: new(0.5), Stolen: new(0.25)}).measure()
 	for name, want := range map[string]struct {
 		unit  string
 		value float64
-	}{"self.late.max": {"ns", 7}, "self.backlog.max": {"1", 3}, "self.cpu.own": {"1", 0.5}} {
+	}{"self.late.max": {"ns", 7}, "self.backlog.max": {"1", 3}, "self.cpu.own": {"1", 0.5}, "self.cpu.stolen": {"1", 0.25}} {
 		if m := got[name]; m.Value == nil || m.Unit != want.unit || *m.Value != want.value {
 			t.Errorf("%s is %+v, want %v", name, m, want)
 		}
