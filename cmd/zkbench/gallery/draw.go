@@ -64,7 +64,7 @@ func drawAll(runs, out string) error {
 	if byVersion != "" {
 		files["audits.md"] = []byte(byVersion)
 	}
-	files["measured.md"], files["README.md"] = []byte(text), []byte(index(all))
+	files["measured.md"], files["README.md"] = []byte(text), []byte(index(all, byVersion != ""))
 	return write(out, files)
 }
 
@@ -139,7 +139,7 @@ func private() (*regexp.Regexp, error) {
 // made is the first line of a generated page.
 const made = "<!-- Made by make gallery. Do not edit. -->\n\n"
 
-func index(all []shown) string {
+func index(all []shown, audits bool) string {
 	var b strings.Builder
 	b.WriteString(made + "# Gallery\n\nReports of small runs of the built-in scenarios. Each is one page that needs no network: save it and open it\n" +
 		"in a browser. [ZooKeeper recipes, measured](measured.md) summarizes the most important results.\n\n" +
@@ -148,6 +148,9 @@ func index(all []shown) string {
 		if s.run.Run.Incident == nil {
 			fmt.Fprintf(&b, "| [%s](%s.html) | %s | %s |\n", s.name, s.folder(), units.Markdown(s.about), units.Markdown(s.view.Verdict))
 		}
+	}
+	if audits {
+		b.WriteString("\n[Audits by version](audits.md) shows the failed cells of other projects' recipes, old and new versions side by side.\n")
 	}
 	b.WriteString("\nThey are made by one command, which takes some 15 minutes on a quiet machine:\n\n    make gallery\n")
 	return b.String()

@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // byVersion are the subjects of other projects whose audits are shown side by side, one column per
@@ -107,11 +108,33 @@ func writeAudit(b *strings.Builder, base string, all []report.Result) {
 			}
 		}
 	}
+	onlyQuery := make([]int, len(all)) // the cells that broke nothing else are one row
+	cells = slices.DeleteFunc(cells, func(cell string) bool {
+		broken := each(all, func(r report.Result) string { return outcome(r, cell) })
+		if slices.ContainsFunc(broken, func(s string) bool { return s != "kept" && s != onlyOwnershipQuery }) {
+			return false
+		}
+		for i, s := range broken {
+			if s == onlyOwnershipQuery {
+				onlyQuery[i]++
+			}
+		}
+		return true
+	})
+	if slices.Max(onlyQuery) > 0 {
+		var counts []string
+		for _, n := range onlyQuery {
+			counts = append(counts, fmt.Sprintf("%d cells", n))
+		}
+		fmt.Fprintf(b, "| %s: the holder's session ends | %s | %s |\n", verdict.OwnershipQuery, strings.Join(counts, " | "), causeOf(base, "", []string{onlyOwnershipQuery}))
+	}
 	for _, cell := range cells {
 		broken := each(all, func(r report.Result) string { return outcome(r, cell) })
 		fmt.Fprintf(b, "| %s | %s | %s |\n", units.Markdown(cell), strings.Join(broken, " | "), units.Markdown(causeOf(base, cell, broken)))
 	}
 }
+
+const onlyOwnershipQuery = "**" + verdict.OwnershipQuery + "**"
 
 func each(all []report.Result, of func(report.Result) string) (out []string) {
 	for _, r := range all {
@@ -155,18 +178,39 @@ func outcome(r report.Result, cell string) string {
 	return "unknown: " + strings.Join(names, ", ")
 }
 
-// cause explains failed cells by the library's source.
+// cause explains failed cells by the library's source; the lines are those of the newest version.
 type cause struct {
 	subject string
-	cells   *regexp.Regexp
-	broken  string // a guarantee that is broken; "" for any
+	cells   string // a pattern of names
+	broken  string // a guarantee
 	text    string
+}
+
+var causes = []cause{
+	{"lock/curator", "", verdict.OwnershipQuery, "isAcquiredInThisProcess counts threads in memory (InterProcessMutex.java line 109); only release removes them"},
+	{"lock/curator", "wrapped-numbers", verdict.MutualExclusion, "the numbers are compared as text (LockInternals.java lines 138 and 152)"},
+	{"lock/curator", "getChildren2", verdict.ClaimValidity, "the list is requested again in the next session, and the node of the one before, which the servers have not removed yet, is first (LockInternals.java lines 231 to 236)"},
+	{"election/curator-latch", "wrapped-numbers", verdict.MutualExclusion, "the numbers are compared as text, as in lock/curator"},
+	{"election/curator-latch", "getChildren2", verdict.ClaimValidity, "the list is requested again in the next session, and the node of the one before is taken for its own (CURATOR-696, fixed after 5.4.0)"},
+	{"election/curator-latch", "acquire", verdict.NoOrphan, "not known: a node of the living session was in line, and its client neither led nor waited; alone the cell kept every guarantee in two runs"},
+	{"election/curator-selector", "wrapped-numbers", verdict.MutualExclusion, "the numbers are compared as text, as in lock/curator, on which it is built"},
+	{"election/curator-selector", "", verdict.OwnershipQuery, "as in lock/curator"},
+	{"lock/kazoo", "", verdict.OwnershipQuery, "is_acquired is only cleared by release (recipe/lock.py line 342)"},
+	{"lock/kazoo", "wrapped-numbers", verdict.MutualExclusion, "the numbers are compared as text (recipe/lock.py lines 290 and 308)"},
+	{"queue/kazoo", "delete", verdict.NoLoss, "a repeated get takes its own delete for another consumer's (recipe/queue.py lines 85 and 99 to 103)"},
+	{"queue/kazoo-locking", "", verdict.Progress, "the watch returns at every event that is not of type CHILD, and no other is set (recipe/queue.py lines 298 to 300)"},
+	{"lock/zookeeper-writelock", "", verdict.OwnershipQuery, "isOwner compares two texts in memory (WriteLock.java line 290); the end of the session changes neither"},
+	{"lock/zookeeper-writelock", "create #", verdict.NoOrphan, "the node that is found again has no folder in its name, and is never the owner (line 190)"},
+	{"lock/zookeeper-writelock", "delete #", verdict.NoOrphan, "unlock tries its delete once, and forgets the node (lines 122 to 146)"},
+	{"lock/zookeeper-writelock", "(wait|notification) #.*/(session|client)|/(session|client.freeze)", verdict.Progress, "the session ended while it waited: the watcher's call of lock fails, which is only logged (lines 161 to 165)"},
+	{"lock/zookeeper-writelock", "", verdict.Progress, "the node ahead was deleted between the list and exists, and no request follows (lines 239 to 256)"},
+	{"queue/zookeeper", "", verdict.NoLoss, "an exception of delete leaves the method after the data was read (DistributedQueue.java lines 193 and 248)"},
 }
 
 func causeOf(base, cell string, broken []string) string {
 	failed := slices.ContainsFunc(broken, func(s string) bool { return strings.HasPrefix(s, "**") })
 	for _, c := range causes {
-		if failed && c.subject == base && c.cells.MatchString(cell) && slices.ContainsFunc(broken, func(s string) bool { return strings.Contains(s, c.broken) }) {
+		if failed && c.subject == base && regexp.MustCompile(c.cells).MatchString(cell) && slices.ContainsFunc(broken, func(s string) bool { return strings.Contains(s, c.broken) }) {
 			return c.text
 		}
 	}
@@ -175,5 +219,3 @@ func causeOf(base, cell string, broken []string) string {
 	}
 	return ""
 }
-
-var causes = []cause{}
