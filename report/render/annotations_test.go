@@ -46,8 +46,8 @@ func TestAnnotations_nameCellAndTrial(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Failed (1 of 2 subjects): progress in 1 trial and handoff.latency.p50 < 5ms in 2 trials, first in lock/parent session_timeout=10s at 5 contenders, trial 2.",
-		"At 5 contenders, trial by trial, handoff.latency.p50 of lock/predecessor session_timeout=4s is 0.250",
-		"At 5 contenders, trial by trial, handoff.latency.p50 of lock/predecessor session_timeout=10s is 0.270",
+		"At 5 contenders, there are too few pairs of trials to compare handoff.latency.p50 of lock/predecessor session_timeout=4s: 0.250",
+		"At 5 contenders, there are too few pairs of trials to compare handoff.latency.p50 of lock/predecessor session_timeout=10s: 0.270",
 		"::handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 1: measured 5.28 ms",
 		"::handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 2: measured 5.76 ms",
 		"::progress in lock/parent session_timeout=10s at 5 contenders, trial 2: nobody",
