@@ -169,9 +169,13 @@ func TestAction_runsComparesAndKeeps(t *testing.T) {
 			t.Errorf("another job kept one meanwhile: origin lacks %q:\n%s\nand it said\n%s", want, kept, said)
 		}
 	}
+	said = shell(t, dir, append(env, "OUT=fifth", "SAVE=true", "SCENARIO=work/mine.yaml"), "bash", gate, "run") // in no repository
+	if !strings.Contains(said, "kept cannot be checked out") {
+		t.Errorf("a folder without git: it said\n%s", said)
+	}
 	// What was compared has too few trials to tell, which is no pass. A forge takes no / in an artifact's name.
 	var want string
-	for _, code := range []int{exitOK, exitUnknown, exitUsage, exitUsage, exitUnknown} {
+	for _, code := range []int{exitOK, exitUnknown, exitUsage, exitUsage, exitUnknown, exitUnknown} {
 		want += fmt.Sprintf("code=%d\nartifact=our-lock\n", code)
 	}
 	if told, _ := os.ReadFile(output); string(told) != want {

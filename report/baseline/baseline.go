@@ -1,5 +1,5 @@
-// Package baseline stores results of earlier runs in a folder,
-// and finds the result with which a new run can be compared.
+// Package baseline stores results of earlier runs in a folder, and finds the result with which a
+// new run can be compared.
 //
 //	store := baseline.Folder("zkbench-baselines")
 //	saved, err := baseline.Save(store, result, raw)

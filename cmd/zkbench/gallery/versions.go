@@ -40,7 +40,7 @@ func version(name string) string {
 }
 
 func auditFolder(runs, name string) string {
-	return filepath.Join(runs, "audit-"+strings.NewReplacer("/", "-").Replace(name))
+	return filepath.Join(runs, "audit-"+strings.ReplaceAll(name, "/", "-"))
 }
 
 // playAudits audits every version, one after the other: some two minutes each.
@@ -88,7 +88,7 @@ const auditsIntro = `# Audits by version
 Each row is a cell of ` + "`zkbench audit`" + `, a step of the protocol with a fault at it, that did not keep every guarantee in at least one
 version; the cells that are not listed kept every one in all of them. A cell is one episode: where a failure depends on which of two
 messages comes first, another run may show it in other cells. Cells marked *not applicable* are cases that the recipe does not allow.
-The causes are lines of the library's source.
+The causes are lines of the library's source. They are assigned by subject, step and guarantee: the evidence was read for a sample of the cells, not for each.
 
 The run folders are made by ` + "`make versions && make audits`" + `.
 `
@@ -124,7 +124,7 @@ func writeAudit(b *strings.Builder, base string, all []report.Result) {
 	if slices.Max(onlyQuery) > 0 {
 		var counts []string
 		for _, n := range onlyQuery {
-			counts = append(counts, fmt.Sprintf("%d cells", n))
+			counts = append(counts, units.Plural(n, "cell"))
 		}
 		fmt.Fprintf(b, "| %s: the holder's session ends | %s | %s |\n", verdict.OwnershipQuery, strings.Join(counts, " | "), causeOf(base, "", []string{onlyOwnershipQuery}))
 	}
