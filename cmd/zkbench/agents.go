@@ -28,7 +28,7 @@ func agentsCmd() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(agentsKubernetesCmd(), agentsSSHCmd())
+	cmd.AddCommand(agentsKubernetesCmd())
 	return cmd
 }
 
@@ -67,24 +67,6 @@ func agentsKubernetesCmd() *cobra.Command {
 	for _, o := range agents.KubernetesOptions() {
 		values[o.Name] = fl.String(o.Name, o.Default, o.About)
 	}
-	return cmd
-}
-
-func agentsSSHCmd() *cobra.Command {
-	var join, logs string
-	cmd := &cobra.Command{
-		Use:     "ssh HOST...",
-		Short:   "Run one agent per host, to which this program is copied",
-		Example: `  zkbench agents ssh node1 root@node2 --join join.pem`,
-		RunE: func(cmd *cobra.Command, hosts []string) error {
-			if len(hosts) == 0 {
-				return usageError("%s: on which hosts?", cmd.CommandPath())
-			}
-			return runAgents(cmd, "ssh:"+strings.Join(hosts, ","), join, logs)
-		},
-	}
-	joinFlag(cmd, &join)
-	cmd.Flags().StringVar(&logs, "logs", "", "folder for the agents' output")
 	return cmd
 }
 
@@ -160,42 +142,16 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if err != nil {
 		return err
 	}
-	return untilEnded(cmd.Context(), e, lost, logf)
-}
-
-// untilEnded waits until no agent runs. It returns an error if one ended that should have
-// continued.
-func untilEnded(ctx context.Context, e agents.Engine, lost <-chan error, logf func(string, ...any)) (err error) {
-	if k, ok := e.(*agents.Kubernetes); ok { // pods are replaced: the Job tells when the last one has ended
-		select {
-		case <-k.Over():
-		case <-ctx.Done(): // the exit code shows it
-			return nil
-		}
-		select {
-		case err = <-lost:
-		default:
-		}
-		return err
+	select {
+	case <-e.(*agents.Kubernetes).Over(): // pods are replaced: the Job tells when the last one has ended
+	case <-cmd.Context().Done(): // the exit code shows it
+		return nil
 	}
-	failed := 0
-	for range e.Agents() {
-		select {
-		case why := <-lost:
-			var one agents.Ended
-			if errors.As(why, &one) && one.Code == 0 {
-				continue
-			}
-			logf("%v", why)
-			failed++
-		case <-ctx.Done():
-			return nil
-		}
+	select {
+	case err = <-lost:
+	default:
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d agents did not end because the run was over", failed, e.Agents())
-	}
-	return nil
+	return err
 }
 
 func agentCmd() *cobra.Command {
@@ -281,7 +237,7 @@ type agentFlags struct {
 
 func (f *agentFlags) register(fl *pflag.FlagSet) {
 	f.given = fl.Changed
-	fl.StringVar(&f.engine, "agents", "", "run the clients elsewhere: local:N, ssh:HOST,HOST, kubernetes:N or wait:N (default: in this process; zkbench help agents)")
+	fl.StringVar(&f.engine, "agents", "", "run the clients elsewhere: local:N, kubernetes:N or wait:N (default: in this process; zkbench help agents)")
 	fl.StringVar(&f.listen, "agents-listen", "", "host:port at which agents reach this process (default: determined by the engine)")
 	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process")
 }

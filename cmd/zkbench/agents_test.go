@@ -36,15 +36,9 @@ func joinFile(t *testing.T) string {
 
 // Agents that did not carry anything are no success.
 func TestAgents_whoDoNotStart(t *testing.T) {
-	fails, err := exec.LookPath("false")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("ZKBENCH_SSH", fails)
 	t.Setenv("PATH", t.TempDir())
 	join := joinFile(t)
 	for _, c := range []struct{ call, want string }{
-		{"agents ssh h1 h2 --join " + join, "2 of 2 agents did not end because the run was over"},
 		{"agents kubernetes --replicas 2 --join " + join, "kubectl is not in PATH: install it"},
 	} {
 		var out, wrong bytes.Buffer
@@ -95,7 +89,7 @@ func TestSweepAgents_removesFoldersOfTheDead(t *testing.T) {
 // Whoever repeats a run has its clients where they were.
 func TestCommand_namesTheAgents(t *testing.T) {
 	for want, agents := range map[string]agentFlags{
-		"--agents ssh:h1,h2 --agents-listen 192.0.2.1:7000 --agents-relay": {engine: "ssh:h1,h2", listen: "192.0.2.1:7000", relay: true},
+		"--agents wait:2 --agents-listen 192.0.2.1:7000 --agents-relay": {engine: "wait:2", listen: "192.0.2.1:7000", relay: true},
 		"--agents local:3": {engine: "local:3"},
 		"":                 {},
 	} {

@@ -10,8 +10,8 @@
 // # Files
 //
 // link.go is the connection, internal/msg its messages. fleet.go, peer.go and trial.go are the
-// coordinator's side; tap.go presents it to a trial. serve.go and serve_tap.go are the agent's side. engine.go and engine_*.go start agents: as local processes,
-// over ssh, in Kubernetes.
+// coordinator's side; tap.go presents it to a trial. serve.go and serve_tap.go are the agent's side. engine.go and
+// engine_*.go start agents: as local processes, or in Kubernetes.
 package agents
 
 import (
@@ -54,7 +54,6 @@ var engines = map[string]struct {
 	parse func(rest string, p Place) (Engine, error)
 }{
 	"local":      {"local:N, N processes on this machine, to try it out", parseLocal},
-	"ssh":        {"ssh:HOST,HOST, one on each host, to which the program is copied", parseSSH},
 	"kubernetes": {"kubernetes:N, an Indexed Job of N pods", parseKubernetes},
 	"wait":       {"wait:N, N that you start yourself with the join file that is written", parseWait},
 }

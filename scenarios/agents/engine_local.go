@@ -53,7 +53,7 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 	for i := range l.n {
 		name := fmt.Sprintf("local-%d", i+1)
 		args := slices.Concat(l.Self, []string{"agent", "--attached", "--join", file, "--name", name, "--index", fmt.Sprint(i)})
-		if err := s.start(l.Place, name, args, nil, ended); err != nil {
+		if err := s.start(l.Place, name, args, ended); err != nil {
 			return stop, err
 		}
 	}
@@ -61,8 +61,6 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 }
 
 type started struct {
-	hint func(name string, code int) string
-
 	mu       sync.Mutex
 	ending   bool
 	all      []site.Process
@@ -74,15 +72,9 @@ type started struct {
 // process that started them.
 const Mark = "ZKBENCH_AGENT"
 
-// Ended is the error for an agent's process that has ended; its code is 0 at the end of a run.
-type Ended struct {
-	error
-	Code int
-}
-
-// start starts the process of an agent. Its output goes to a file. feed is written to its stdin,
-// which then stays open: an agent stops when its stdin ends.
-func (s *started) start(p Place, name string, args []string, feed io.Reader, ended func(error)) error {
+// start starts the process of an agent. Its output goes to a file. Its stdin stays open: an agent
+// stops when its stdin ends.
+func (s *started) start(p Place, name string, args []string, ended func(error)) error {
 	log, err := os.Create(filepath.Join(p.Dir, name+".log"))
 	if err != nil {
 		return err
@@ -102,9 +94,6 @@ func (s *started) start(p Place, name string, args []string, feed io.Reader, end
 			_, _ = io.Copy(printed, from)
 		})
 	}
-	if feed != nil {
-		s.watchers.Go(func() { _, _ = io.Copy(r.Stdin(), feed) }) // it fails when the process has ended
-	}
 	s.watchers.Go(func() {
 		<-r.Exited()
 		_ = r.Stdin().Close()
@@ -114,18 +103,11 @@ func (s *started) start(p Place, name string, args []string, feed io.Reader, end
 		s.mu.Lock()
 		ending := s.ending
 		s.mu.Unlock()
-		if text, code := r.State(); !ending {
-			ended(Ended{fmt.Errorf("agent %s has ended (%s)%s%s", name, text, printed.last(), s.why(name, code)), code})
+		if text, _ := r.State(); !ending {
+			ended(fmt.Errorf("agent %s has ended (%s)%s", name, text, printed.last()))
 		}
 	})
 	return nil
-}
-
-func (s *started) why(name string, code int) string {
-	if s.hint == nil {
-		return ""
-	}
-	return s.hint(name, code)
 }
 
 // end stops all processes: their stdin is closed, and processes that do not exit in time are killed.
