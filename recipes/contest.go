@@ -23,6 +23,8 @@ type contest struct {
 	blockedBy []string // prefixes of the nodes that block this contender when they are ahead; nil: prefix
 	permits   int      // number of contenders that may hold at the same time; 0: one
 
+	together bool // of a barrier: the first in line waits too
+
 	plain bool // without the mark of the last holder: a notified waiter lists
 
 	newID func() string // returns the beginning of node names; nil: client.NewID
@@ -121,7 +123,7 @@ func (c contest) confirm(ctx context.Context, node string) error {
 // turn reports whether it is our turn. names is a fresh list of the parent.
 func (c contest) turn(node string, names []string) (bool, error) {
 	n, _, err := c.ahead(node, names)
-	return n < max(c.permits, 1), err
+	return n < max(c.permits, 1) && !c.together, err
 }
 
 // ahead returns how many nodes block this one, and the name of the last of them.
@@ -216,18 +218,27 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 	}
 }
 
-// wake returns when the watch fires, or when the connection was lost and is back: go-zookeeper sets
+// wake returns when one of at most two watches fires, or when the connection was lost and is back: go-zookeeper sets
 // watches again after a reconnect but only logs a failure, so a waiter that relied on it could wait
 // forever. The event is then zero.
-func (s *Session) wake(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
+func (s *Session) wake(ctx context.Context, watch <-chan zk.Event, also ...<-chan zk.Event) (e zk.Event, err error) {
+	fired := func() (zk.Event, error) {
+		if e.Type == zk.EventNotWatching {
+			e = zk.Event{}
+		}
+		return e, s.Err()
+	}
+	var second <-chan zk.Event
+	if len(also) > 0 {
+		second = also[0]
+	}
 	state, changed := s.now()
 	for {
 		select {
-		case e := <-watch:
-			if e.Type == zk.EventNotWatching {
-				e = zk.Event{}
-			}
-			return e, s.Err()
+		case e = <-watch:
+			return fired()
+		case e = <-second:
+			return fired()
 		case <-ctx.Done():
 			return zk.Event{}, ctx.Err()
 		case <-changed:
@@ -248,7 +259,8 @@ type acquirer func(context.Context) (*Grant, error)
 type contender struct {
 	s       *Session
 	acquire acquirer
-	shared  acquirer // of a read-write lock: acquires for reading
+	shared  acquirer                            // of a read-write lock: acquires for reading
+	release func(context.Context, *Grant) error // nil: Grant.Release
 	events  func(Event)
 
 	mu    sync.Mutex
@@ -313,6 +325,9 @@ func (c *contender) Release(ctx context.Context) error {
 	c.mu.Unlock()
 	if g == nil {
 		return errNothingHeld
+	}
+	if c.release != nil {
+		return c.release(ctx, g)
 	}
 	return g.Release(ctx)
 }

@@ -36,7 +36,7 @@ func TestFormulas_sayWhatTheyCount(t *testing.T) {
 				leave, back := f.Flap(10, 4)
 				want = leave + back
 			}
-			said := map[string]int64{"N": 10, "(N+2)/2 on average while N contenders drain": 6, "2N-3": 17}
+			said := map[string]int64{"N": 10, "3+N/2 on average": 8, "(N+2)/2 on average while N contenders drain": 6, "2N-3": 17}
 			got, known := said[text]
 			if !known {
 				n, err := strconv.Atoi(text)

@@ -23,10 +23,11 @@ const (
 	RecipeQueue     Recipe = "queue"
 	RecipeRWLock    Recipe = "rwlock"    // a read-write lock; its clients are OptionContenders
 	RecipeSemaphore Recipe = "semaphore" // a client holds at most one permit
+	RecipeBarrier   Recipe = "barrier"   // a double barrier: Acquire enters it, Release leaves it
 )
 
 // Recipes are all recipes.
-var Recipes = []Recipe{RecipeLock, RecipeElection, RecipeQueue, RecipeRWLock, RecipeSemaphore}
+var Recipes = []Recipe{RecipeLock, RecipeElection, RecipeQueue, RecipeRWLock, RecipeSemaphore, RecipeBarrier}
 
 // Mode is the use for which a client acquires a read-write lock. Readers may hold together, a writer holds alone.
 type Mode string
@@ -62,7 +63,7 @@ const (
 
 // Promises are a subject's promises to its users.
 type Promises struct {
-	Exclusive bool // one holder or leader at a time; of a semaphore, as many as it has permits; readers together
+	Exclusive bool // one holder or leader at a time; of a semaphore, as many as it has permits; readers together; of a barrier, nobody passes it early
 	FIFO      bool // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  Delivery
 	Requeues  bool // a client that has released joins the line again by itself
@@ -128,6 +129,7 @@ type Env struct {
 	Servers   []string      // host:port, in the order in which to try them
 	Parent    string        // path of the lock, election or queue; may not exist yet
 	Permits   int           // of a semaphore; the same for all clients of a trial
+	Parties   int           // of a barrier: number of clients that pass it together
 	Timeout   time.Duration // requested session timeout
 	Dial      zk.Dialer     // every connection must be made with it
 	MaxPacket int           // bytes: fits the longest list of names, and an item
@@ -225,10 +227,10 @@ type OptionContender interface {
 
 type Contender interface {
 	Client
-	// Acquire returns when the lock is held, or the leadership won.
+	// Acquire returns when the lock is held, the leadership won, or the barrier passed.
 	Acquire(ctx context.Context) (Claim, error)
 	// Release releases the grant of the last Acquire. After a nil error the node is certainly
-	// deleted.
+	// deleted. Of a barrier it returns when all have left.
 	Release(ctx context.Context) error
 }
 
