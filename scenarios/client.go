@@ -39,6 +39,7 @@ type client struct {
 	back       backOff
 	modes      *rand.Rand   // chooses the modes of a read-write lock
 	shared     atomic.Bool  // others may hold beside its last grant
+	inside     atomic.Bool  // it has passed the barrier, and its leave has not returned
 	grantedAt  atomic.Int64 // when its last acquire returned with a grant
 	releasedAt atomic.Int64 // when its last release was called
 
@@ -143,6 +144,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	}
 	if err == nil {
 		c.token.Store(claim.Token)
+		c.inside.Store(c.st.barrier())
 		c.grantedAt.Store(int64(s.Return - s.Clock))
 		c.shared.Store(c.shares(mode))
 		c.st.holder.holds(c.n)
@@ -167,8 +169,13 @@ func (c *client) ask(ctx context.Context, limit time.Duration, mode recipes.Mode
 // release releases a claim. It does not end early with ctx: an abandoned release would leave the
 // node in the queue.
 func (c *client) release(ctx context.Context, claim recipes.Claim) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.st.scenario.SessionTimeout+5*time.Second)
+	limit := c.st.scenario.SessionTimeout + 5*time.Second
+	if c.st.barrier() { // it waits for the others
+		limit = c.st.patience()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
+	defer c.inside.Store(false)
 	c.st.holder.letGo(ctx, c.n)
 	due := c.st.clock.Now()
 	err := c.do(operation{op: history.Release, call: due}, func() error { return c.contender().Release(ctx) })
@@ -263,7 +270,7 @@ func (c *client) open(ctx context.Context) error {
 			Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
 			Dial: zk.Dialer(c.before(c.wire.Dial)), MaxPacket: st.packet(), Events: c.event,
 			Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
-			Client: c.n, Permits: st.scenario.permits(), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+			Client: c.n, Permits: st.scenario.permits(), Parties: len(st.clients), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
 		})
 		return err
 	})
@@ -361,6 +368,9 @@ func (c *client) closed(session int64) {
 // be in progress.
 func (c *client) reopen(ctx context.Context) error {
 	c.close()
+	if c.st.barrier() {
+		c.awaitOthersOut(ctx)
+	}
 	for {
 		err := c.open(ctx)
 		if err == nil || ctx.Err() != nil {

@@ -129,7 +129,11 @@ func (p *episodeRun) letGo(a *attempt) {
 	defer p.course.ends(a.c.n)
 	defer p.course.letGo()
 	defer a.c.moves.Add(1)
-	for try := range releaseTries {
+	tries := releaseTries
+	if p.st.barrier() { // one waits for the others
+		tries = 1
+	}
+	for try := range tries {
 		err := a.release(p.ctx)
 		if err == nil || errors.Is(err, recipes.ErrGrantLost) || errors.Is(err, recipes.ErrSessionEnded) {
 			return
@@ -184,11 +188,15 @@ func (p *episodeRun) holds(ctx context.Context, a *attempt) (sure bool, err erro
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-		p.challenged(ctx, a, session)
+		if !p.st.barrier() {
+			p.challenged(ctx, a, session)
+		}
 	} else if err := pause(ctx, p.st.phase.Hold); err != nil {
 		return false, err
 	}
-	p.outlive(ctx, a)
+	if !p.st.barrier() {
+		p.outlive(ctx, a)
+	}
 	err = poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
 		return !a.inDoubt() || a.c.lost(a.claim.Token), nil
 	})
@@ -244,6 +252,9 @@ func (p *episodeRun) ready(ctx context.Context, i int) bool {
 // everybody lets every client complete a turn: waiters are granted, the others join first. It
 // returns true if no client made progress.
 func (p *episodeRun) everybody() (stuck bool) {
+	if p.st.barrier() {
+		return p.passTogether()
+	}
 	ctx, cancel := context.WithCancel(p.ctx)
 	finished := make(chan struct{}, len(p.st.clients))
 	var turns sync.WaitGroup
@@ -341,7 +352,7 @@ var provocations = []provocation{
 		about: "eight clients contend for at least 40 grants; finds bugs that need chance or many clients"},
 	{name: "wrapped-numbers", clients: 6, fits: forLocks, run: wrappedNumbers,
 		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
-	{name: "newcomers", clients: 8, fits: forCancels, run: newcomers,
+	{name: "newcomers", clients: 8, fits: forNewcomers, run: newcomers,
 		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
 	{name: "line", clients: 10, fits: forFormula, run: standInLine,
 		about: "a line of ten drains once; the cost of a hand-off is counted as the line grows"},
@@ -349,9 +360,11 @@ var provocations = []provocation{
 		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
 }
 
-func forQueues(s recipes.Subject) bool  { return s.Recipe == recipes.RecipeQueue }
-func forLocks(s recipes.Subject) bool   { return !forQueues(s) } // and for elections
-func forCancels(s recipes.Subject) bool { return forLocks(s) && !s.NoCancel }
+func forQueues(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
+func forLocks(s recipes.Subject) bool  { return !forQueues(s) } // and for elections
+func forNewcomers(s recipes.Subject) bool {
+	return forLocks(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
+}
 func forFormula(s recipes.Subject) bool {
 	return forLocks(s) && (s.Formulas.Drain != nil || s.Variant != "")
 }
@@ -428,6 +441,10 @@ func newcomers(p *episodeRun) {
 // standInLine drains a full line once and counts the cost.
 func standInLine(p *episodeRun) {
 	p.st.round = 1
+	if p.st.barrier() {
+		p.must(gatherOnce(p.ctx, p.st))
+		return
+	}
 	p.must(drainOnce(p.ctx, p.st))
 }
 

@@ -27,6 +27,7 @@ type kind struct {
 	room   int  // extra packet size in bytes for the names of queued items
 	single bool // one client holds at a time: all write, and a semaphore has one permit
 	opens  bool // run opens the clients' sessions itself
+	meets  bool // clients of a barrier can run it: all enter
 
 	validate func(p *Phase, bad problemFunc)
 	// fits checks the fields that depend on the subject; may be nil.
@@ -99,10 +100,22 @@ const needsGrants needs = "a lock or an election"
 
 // suits returns why a phase of the kind cannot run with the subject, or nil.
 func (k *kind) suits(s recipes.Subject) error {
+	if s.Recipe == recipes.RecipeBarrier && !k.meets {
+		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in a %s, and not in a %s", s.Name, strings.Join(meetingKinds(), ", "), k.name)
+	}
 	if k.needs == needsGrants && s.Recipe == recipes.RecipeQueue {
 		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.name, k.needs)
 	}
 	return nil
+}
+
+func meetingKinds() (names []string) {
+	for _, k := range kinds {
+		if k.meets {
+			names = append(names, k.name)
+		}
+	}
+	return names
 }
 
 // memberFaults returns the faults of the phase that affect members; an external ensemble needs
@@ -130,6 +143,7 @@ func init() {
 		name:   "churn",
 		about:  "clients re-enter at once, a closed loop, while faults are active",
 		pace:   history.ByClients,
+		meets:  true,
 		fields: []string{"duration", "faults", "size", "contenders"},
 		validate: func(p *Phase, bad problemFunc) {
 			p.duration(bad)
@@ -267,6 +281,7 @@ func init() {
 		pace:     history.ByHarness,
 		fields:   []string{"duration", "faults"},
 		opens:    true,
+		meets:    true,
 		validate: (*Phase).duration,
 		run:      connect,
 	})

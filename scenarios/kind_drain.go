@@ -16,6 +16,7 @@ func init() {
 		name:     history.DrainPhase,
 		about:    "all join, then the line drains; hand-offs are counted",
 		pace:     history.ByHarness,
+		meets:    true,
 		fields:   []string{"rounds", "size"},
 		validate: (*Phase).rounds,
 		run: func(ctx context.Context, st *stage) error {
@@ -37,7 +38,11 @@ func drain(ctx context.Context, st *stage) error {
 				return err
 			}
 		}
-		if err := drainOnce(ctx, st); err != nil {
+		once := drainOnce
+		if st.barrier() {
+			once = gatherOnce
+		}
+		if err := once(ctx, st); err != nil {
 			return fmt.Errorf("round %d: %w", st.round, err)
 		}
 	}
@@ -161,7 +166,15 @@ func (d *drained) account(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	r := d.st.traffic(history.OfHandoff, n-d.st.holders(), d.st.round, d.base, now)
+	return d.record(n, now)
+}
+
+func (d *drained) record(n int, now counts) error {
+	handoffs := n - d.st.holders()
+	if d.st.barrier() {
+		handoffs = n // passages
+	}
+	r := d.st.traffic(history.OfHandoff, handoffs, d.st.round, d.base, now)
 	if formula := d.st.cell.Subject.Formulas.Drain; formula != nil {
 		want := formula(n, n)
 		r.ExpectedNotifications = &want.Notifications

@@ -15,6 +15,7 @@ func init() {
 		name:   episodeKind,
 		about:  "three clients wait in line and each hold once; every step is tested against every applicable fault, one per episode",
 		pace:   history.ByHarness,
+		meets:  true,
 		fields: []string{"cells", "depth", "duration"},
 		validate: func(p *Phase, bad problemFunc) {
 			between(bad, "depth", p.Depth, 0, 2)
@@ -132,7 +133,7 @@ func (c *episodeLog) letGo() {
 func (p *episodeRun) passable(x *stepInjection) bool {
 	p.course.mu.Lock()
 	defer p.course.mu.Unlock()
-	return !p.st.queue() && x.c.n > 0 && p.course.released == 0 && len(p.strikes) == 1
+	return !p.st.queue() && !p.st.barrier() && x.c.n > 0 && p.course.released == 0 && len(p.strikes) == 1
 }
 
 // late reports whether an active fault delays client i.
@@ -161,17 +162,23 @@ func (p *episodeRun) episode(aims []aim) {
 	case p.st.queue():
 		p.handOut()
 	default:
+		last := len(p.st.clients) - 1
 		for i := range p.st.clients {
+			if i == last && p.st.barrier() { // then nobody waits any longer
+				p.waits(p.st.clients[:last])
+			}
 			p.calling(i, callAcquire)
 			before := p.asked(i)
 			a := p.begin(i)
-			if i == 0 && !slices.ContainsFunc(aims, func(a aim) bool { return a.step.client() == 0 }) {
+			if i == 0 && !p.st.barrier() && !slices.ContainsFunc(aims, func(a aim) bool { return a.step.client() == 0 }) {
 				a.returned(p.ctx, p.turnLimit())
 			}
 			p.asks(i, before)
 			p.atRest(i)
 		}
-		p.waits()
+		if !p.st.barrier() {
+			p.waits(p.st.clients[1:])
+		}
 		for range p.rounds() {
 			if stuck := p.everybody(); stuck || !p.awaited() {
 				break
@@ -198,15 +205,15 @@ func (p *episodeRun) awaited() bool {
 	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return !x.begun.Load() })
 }
 
-// waits is the time during which all clients but the first wait, without a release or put. A fault
+// waits is the time during which the clients wait, without a release or put. A fault
 // may hit a waiter once all wait; a client that joined later would see only the effect of the
 // fault. After the fault the others have time to make a mistake.
-func (p *episodeRun) waits() {
+func (p *episodeRun) waits(clients []*client) {
 	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.kind() == atWait }) {
 		p.allRestless()
 	}
-	for i := range p.st.clients[1:] {
-		x := p.calling(i+1, callWait)
+	for _, c := range clients {
+		x := p.calling(c.n, callWait)
 		if x == nil {
 			continue
 		}
@@ -326,7 +333,7 @@ func (p *episodeRun) handOut() {
 	p.putOne()
 	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
 	join(2)
-	p.waits()
+	p.waits(p.st.clients[1:])
 	for range itemsPut * p.rounds() {
 		if p.putOne(); !p.awaited() && p.rounds() > 1 {
 			break

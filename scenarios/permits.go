@@ -108,5 +108,5 @@ func (c *client) mode() recipes.Mode {
 // shares reports whether others may hold beside the client's last acquire: then it has no fencing
 // token.
 func (c *client) shares(mode recipes.Mode) bool {
-	return mode == recipes.Read || c.st.cell.Subject.Recipe == recipes.RecipeSemaphore
+	return mode == recipes.Read || c.st.cell.Subject.Recipe == recipes.RecipeSemaphore || c.st.barrier()
 }

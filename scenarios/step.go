@@ -40,6 +40,7 @@ var calls = []string{callAcquire, callHold, callPut, callTake, callWait}
 
 var (
 	grantRoles = []string{"holder", "next", "third"}
+	partyRoles = []string{"arriving_first", "arriving_second", "arriving_last"} // at a barrier
 	queueRoles = []string{"producer", "first", "second"}
 	// backlogRoles are the consumers of a queue that has items before they take.
 	backlogRoles = []string{"", "backlog_first", "backlog_second"}
@@ -48,6 +49,9 @@ var (
 func rolesOf(s recipes.Subject) []string {
 	if s.Recipe == recipes.RecipeQueue {
 		return slices.Concat(queueRoles, backlogRoles[1:])
+	}
+	if s.Recipe == recipes.RecipeBarrier {
+		return partyRoles
 	}
 	return grantRoles
 }
@@ -64,7 +68,7 @@ func parseStep(text string) (step, error) {
 	s := step{role: m[1], op: m[2]}
 	s.nth, _ = strconv.Atoi(m[3]) // the pattern allows only digits
 	if s.client() < 0 {
-		return s, fmt.Errorf("%q: there is no role %q%s", text, s.role, units.Nearest(s.role, slices.Concat(grantRoles, queueRoles, backlogRoles[1:])))
+		return s, fmt.Errorf("%q: there is no role %q%s", text, s.role, units.Nearest(s.role, slices.Concat(grantRoles, partyRoles, queueRoles, backlogRoles[1:])))
 	}
 	if names := stepOps(); !slices.Contains(names, s.op) {
 		return s, fmt.Errorf("%q: there is no operation %q%s", text, s.op, units.Nearest(s.op, names))
@@ -90,7 +94,7 @@ func (s step) client() int {
 	if s.role == "" {
 		return -1
 	}
-	return max(slices.Index(grantRoles, s.role), slices.Index(queueRoles, s.role), slices.Index(backlogRoles, s.role))
+	return max(slices.Index(grantRoles, s.role), slices.Index(partyRoles, s.role), slices.Index(queueRoles, s.role), slices.Index(backlogRoles, s.role))
 }
 
 func (s step) kind() stepKind {

@@ -13,7 +13,7 @@ const ClaimValidity = "claim-validity"
 
 func init() {
 	register(Guarantee{
-		Name: ClaimValidity, Rule: 1, Concerns: granting,
+		Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
 		Promise: "A granted client owns a live node at the head of the queue.",
 		Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
 		Help:    "a grant whose node did not exist, was another session's, or not first",
@@ -267,7 +267,7 @@ const OwnershipQuery = "ownership-query"
 
 func init() {
 	register(Guarantee{
-		Name: OwnershipQuery, Rule: 2, Concerns: granting,
+		Name: OwnershipQuery, Rule: 2, Concerns: anyGrant,
 		Promise: "A client that was notified that its session is lost answers that it does not hold (isOwner, isAcquired, hasLeadership).",
 		Harm:    "Code that checks before it acts runs at the same time as the next holder.",
 		Help:    "a client said that it holds after it was notified that its session was lost",

@@ -76,8 +76,8 @@ func (f *fan) effort(e *history.Effort, record int) {
 // byVariant compares a phase with the variant's limit; false if it allows anything.
 func (f *fan) byVariant(p *wakeUps) bool {
 	allowed := 2 * (p.calls + p.connections + p.clients)
-	if f.history.Header.Recipe == Semaphore {
-		allowed *= 2 // the first waiter is notified of every node that is created or deleted
+	if r := f.history.Header.Recipe; r == Semaphore || r == Barrier {
+		allowed *= 2 // the first waiter, or member, is notified of other nodes too
 	}
 	switch f.history.Header.Variant {
 	case Parent:
@@ -169,7 +169,7 @@ const LossNotification = "loss-notification"
 
 func init() {
 	register(Guarantee{
-		Name: LossNotification, Rule: 2, Concerns: granting, promised: func(p history.Promises) bool { return p.Events },
+		Name: LossNotification, Rule: 2, Concerns: anyGrant, promised: func(p history.Promises) bool { return p.Events },
 		Promise: "A holder whose session has ended is notified (suspended, lost or ended).",
 		Harm:    "The holder continues until it queries its state, or forever.",
 		Help:    "a holder was not notified that its session had ended",

@@ -15,7 +15,7 @@ const NoOrphan = "no-orphan"
 
 func init() {
 	register(Guarantee{
-		Name: NoOrphan, Rule: 7, Concerns: granting,
+		Name: NoOrphan, Rule: 7, Concerns: anyGrant,
 		Promise: "A node in line whose session lives belongs to a client that holds, or waits, by it.",
 		Harm:    "Clients queued behind the node wait until its session expires.",
 		Help:    "a node stayed behind that no client claims",

@@ -56,6 +56,7 @@ type progress struct {
 	acquires int
 	stuck    *stuck
 	permits  int
+	meeting  *meeting        // of a barrier
 	ends     []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
 	readers  *modeWaits      // of a read-write lock
 	broken   evidence
@@ -107,6 +108,9 @@ func newProgress(in *inputs) checker {
 		p.permits = Permits(in.history.Header)
 	}
 	p.faults = FaultWindows(in.history, p.limit)
+	if in.history.Header.Recipe == Barrier {
+		p.meeting = &meeting{parties: in.history.Header.Clients, limit: p.limit}
+	}
 	queue := newDeliveries(in, p.phases)
 	return checker{
 		belief: p.belief,
@@ -126,6 +130,7 @@ func newProgress(in *inputs) checker {
 func (p *progress) record(n history.Numbered) {
 	p.stuck.record(n)
 	p.readers.record(n)
+	p.meeting.record(n)
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		p.returned(r, n.N)
@@ -260,6 +265,7 @@ func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness &
 
 func (p *progress) belief(b Belief) {
 	p.stuck.belief(b)
+	p.meeting.belief(b)
 	p.heldOn()
 	p.gap(b.Start, b.Record)
 	for _, ph := range p.phases.all {
@@ -298,7 +304,7 @@ func (p *progress) fullUntil(end time.Duration) time.Duration {
 
 // gap checks the idle time from the last belief's end until the time.
 func (p *progress) gap(until time.Duration, record int) {
-	if p.limit == 0 || until-p.covered <= p.limit/2 {
+	if p.limit == 0 || until-p.covered <= p.limit/2 || p.meeting != nil {
 		return
 	}
 	for _, free := range p.faults.outside(p.covered, until) {
@@ -339,6 +345,7 @@ func (p *progress) finish(end ending) Verdict {
 		p.slow.add([]int{w.record}, "client %d waited to read from %v to %v (record %d), and from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
 			w.client, w.from, w.to, w.record, free.from, free.to, p.limit)
 	}
+	p.meeting.judge(p.faults, &p.slow)
 	if v, found := passedOver(&p.broken, &p.slow, p.late, "times without progress"); found {
 		return v
 	}
@@ -371,10 +378,11 @@ func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, 
 //
 // A polling client sleeps between two requests: neither is evaluated.
 type stuck struct {
-	faults Spans
-	polls  bool
-	kept   []lineSnapshot // those in which a client waited
-	judged int
+	faults  Spans
+	polls   bool
+	parties int            // of a barrier: fewer waiters than that wait for others
+	kept    []lineSnapshot // those in which a client waited
+	judged  int
 }
 
 type lineSnapshot struct {
@@ -387,7 +395,11 @@ type lineSnapshot struct {
 const quiet = time.Second
 
 func newStuck(h *history.History) *stuck {
-	return &stuck{faults: FaultWindows(h, 0), polls: h.Header.Variant == Polling}
+	s := &stuck{faults: FaultWindows(h, 0), polls: h.Header.Variant == Polling}
+	if h.Header.Recipe == Barrier {
+		s.parties = h.Header.Clients
+	}
+	return s
 }
 
 func (s *stuck) record(n history.Numbered) {
@@ -422,7 +434,7 @@ func (s *stuck) judge(broken *evidence) {
 		}
 		// A node of a session without a client is removed when that expires.
 		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 && n.Session != 0 })
-		if !still || l.held || foreign {
+		if !still || l.held || foreign || len(l.Waiters) < s.parties {
 			continue
 		}
 		first := "the line was empty"

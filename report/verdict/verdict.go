@@ -157,6 +157,7 @@ const (
 
 	RWLock    = "rwlock"
 	Semaphore = "semaphore"
+	Barrier   = "barrier"
 )
 
 // The modes of an acquire of a read-write lock, as history.Sample.Mode.
@@ -166,10 +167,11 @@ const (
 )
 
 // Permits returns how many permits there are: 1 of a lock or an election; of a read-write lock as many
-// as there may be readers. A grant takes one, a writer all.
+// as there may be readers; of a barrier, which all pass together, as well. A grant takes one, a writer
+// all.
 func Permits(h history.Header) int {
 	switch h.Recipe {
-	case RWLock:
+	case RWLock, Barrier:
 		return 1 << 30
 	case Semaphore:
 		return max(h.Permits, 1)
@@ -278,8 +280,9 @@ func promisesOf(h history.Header) history.Promises {
 }
 
 var (
-	anyRecipe = []string{Lock, Election, Queue, RWLock, Semaphore}
+	anyRecipe = []string{Lock, Election, Queue, RWLock, Semaphore, Barrier}
 	granting  = []string{Lock, Election, RWLock, Semaphore}
+	anyGrant  = []string{Lock, Election, RWLock, Semaphore, Barrier}
 	queues    = []string{Queue}
 )
 

@@ -1,0 +1,88 @@
+package verdict
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// meeting is progress at a barrier. All clients wait in enter, or one waits in leave although nobody
+// is inside: then, without a fault, it takes no longer than the limit. nil, for other recipes, finds
+// nothing.
+type meeting struct {
+	parties        int
+	limit          time.Duration
+	enters, leaves []wait // longer than the limit
+	inside         Spans
+}
+
+func (m *meeting) record(n history.Numbered) {
+	if m == nil {
+		return
+	}
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		m.wait(r.Op, wait{client: r.Client, from: r.Call, to: r.Return, record: n.N})
+	case *history.Waiting:
+		m.wait(r.Op, wait{client: r.Client, from: r.Call, to: r.At, record: n.N})
+	}
+}
+
+func (m *meeting) wait(op string, w wait) {
+	switch {
+	case m.limit == 0 || w.to-w.from <= m.limit:
+	case op == history.Acquire:
+		m.enters = append(m.enters, w)
+	case op == history.Release:
+		m.leaves = append(m.leaves, w)
+	}
+}
+
+func (m *meeting) belief(b Belief) {
+	if m != nil {
+		m.inside = append(m.inside, span{b.Start, b.End})
+	}
+}
+
+func (m *meeting) judge(faults Spans, slow *evidence) {
+	if m == nil {
+		return
+	}
+	for _, w := range m.enters {
+		all := []span{{w.from, w.to}} // in which all clients wait beside this one
+		for client := range m.parties {
+			if client == w.client {
+				continue
+			}
+			var both []span
+			for _, o := range m.enters {
+				for _, s := range all {
+					if from, to := max(s.from, o.from), min(s.to, o.to); o.client == client && to-from > m.limit {
+						both = append(both, span{from, to})
+					}
+				}
+			}
+			all = both
+		}
+		for _, s := range all {
+			for _, free := range faults.outside(s.from, s.to) {
+				if free.to-free.from > m.limit {
+					slow.add([]int{w.record}, "all %d clients waited to enter from %v to %v (record %d), without a fault: more than the limit of %v",
+						m.parties, free.from, free.to, w.record, m.limit)
+					return // the same for every client
+				}
+			}
+		}
+	}
+	busy := union(slices.Concat(m.inside, faults))
+	for _, w := range m.leaves {
+		for _, free := range busy.outside(w.from, w.to) {
+			if free.to-free.from > m.limit {
+				slow.add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although nobody was inside, and without a fault: more than the limit of %v",
+					w.client, free.from, free.to, w.record, m.limit)
+				break
+			}
+		}
+	}
+}

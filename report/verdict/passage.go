@@ -1,0 +1,307 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+const NoEarlyPassage = "no-early-passage"
+
+func init() {
+	register(Guarantee{
+		Name: NoEarlyPassage, Rule: 4, Concerns: []string{Barrier}, promised: exclusive,
+		Promise: "A client passes the barrier after all parties have entered, and leaves it after all of them leave.",
+		Harm:    "A client starts before the others are ready, or uses results that are not complete.",
+		Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
+		check:   newPassages,
+	})
+}
+
+// passages checks a double barrier. A member counts from when its node is created until it is
+// removed: a client that was killed counts until its session ends. A generation begins with the
+// first member, is complete once there are as many as parties, and ends with the last one.
+//
+//   - A passage is early if its generation was not complete, as far as the client knew of commits.
+//   - A leave is early if it returned before another member of the generation called it, unless that
+//     one's session had ended.
+//
+// Who joins a generation after it was complete may pass at once or wait, and is not awaited.
+//
+// Without commits a member counts from its call of enter until that of leave. An early passage is
+// then proven only if no session had ended.
+type passages struct {
+	parties  int
+	line     *nodeTable // nil without commits
+	grants   *grants
+	nodes    map[string]int64  // by path: the session of an existing member's node
+	members  *generations      // by session
+	inside   map[int]*member   // by client: the one with which it passed
+	leaves   map[int][]leaving // by generation
+	overtook []overtaken
+	calls    []passage // without commits
+	ended    bool      // a session has
+	judged   int
+	unclear  int // passages of sessions without a member's node
+	broken   evidence
+}
+
+type leaving struct {
+	client int
+	at     time.Duration // when it returned
+	record int
+}
+
+// overtaken is a member that had not called leave when others had left.
+type overtaken struct {
+	*member
+	client, record int
+	call           time.Duration
+	by             leaving
+}
+
+type passage struct {
+	client   int
+	call, at time.Duration // of enter
+	left     time.Duration // when leave was called; at, if the passage failed
+	ok       bool
+	record   int
+}
+
+func newPassages(in *inputs) checker {
+	p := &passages{parties: in.history.Header.Clients, line: in.line, grants: in.grants, nodes: map[string]int64{},
+		members: newGenerations(in.history.Header.Clients), inside: map[int]*member{}, leaves: map[int][]leaving{}}
+	c := checker{record: p.record, finish: p.finish}
+	if p.line != nil {
+		c.commit = p.commit
+	}
+	return c
+}
+
+// commit follows the members' nodes. The documentation's node "ready" belongs to no member.
+func (p *passages) commit(r history.Record) {
+	c, ok := r.(*history.Commit)
+	if !ok {
+		return
+	}
+	switch c.Op {
+	case history.CommitCreate:
+		if c.Ephemeral && !isReady(c.Path) {
+			p.nodes[c.Path] = c.Session
+			p.members.join(c.Session, c.Zxid)
+		}
+	case history.CommitDelete:
+		p.remove(c.Path, false)
+	case history.CommitClose:
+		for _, path := range c.Removed {
+			p.remove(path, true)
+		}
+	}
+}
+
+func (p *passages) remove(path string, withSession bool) {
+	session, ok := p.nodes[path]
+	if !ok {
+		return
+	}
+	delete(p.nodes, path)
+	for _, other := range p.nodes {
+		if other == session {
+			return
+		}
+	}
+	p.members.part(session, withSession)
+}
+
+func (p *passages) record(n history.Numbered) {
+	switch r := n.Record.(type) {
+	case *history.Session:
+		p.ended = p.ended || slices.Contains([]history.SessionEvent{history.Lost, history.Expired, history.Closed, history.Killed}, r.Event)
+	case *history.Sample:
+		switch {
+		case p.line == nil:
+			p.called(r, n.N)
+		case r.Op == history.Acquire && r.Outcome == history.OK:
+			p.passed(r, n.N)
+		case r.Op == history.Release:
+			p.left(r, n.N)
+		}
+	}
+}
+
+func (p *passages) passed(s *history.Sample, record int) {
+	p.judged++
+	session := s.Session
+	if session == 0 {
+		session = p.grants.current[s.Client]
+	}
+	m := p.members.last[session]
+	p.inside[s.Client] = m
+	if m == nil || p.members.forgotten(m) {
+		p.unclear++
+		return
+	}
+	if !p.members.completeBy(m, s.Zxid) {
+		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), and of its generation at most %d of %d members had nodes at once until then (transaction %#x)",
+			s.Client, s.Return, record, p.members.most[m.generation], p.parties, uint64(s.Zxid))
+	}
+}
+
+func (p *passages) left(s *history.Sample, record int) {
+	m := p.inside[s.Client]
+	delete(p.inside, s.Client)
+	if m == nil || m.late {
+		return
+	}
+	for _, l := range p.leaves[m.generation] {
+		if l.client != s.Client && l.at < s.Call {
+			p.overtook = append(p.overtook, overtaken{m, s.Client, record, s.Call, l})
+			break
+		}
+	}
+	if s.Outcome == history.OK {
+		p.leaves[m.generation] = append(p.leaves[m.generation], leaving{s.Client, s.Return, record})
+		delete(p.leaves, m.generation-keptGenerations)
+	}
+}
+
+// keptGenerations is the number of generations whose departures are kept.
+const keptGenerations = 16
+
+// called keeps the calls of a history without commits.
+func (p *passages) called(s *history.Sample, record int) {
+	switch s.Op {
+	case history.Acquire:
+		p.calls = append(p.calls, passage{client: s.Client, call: s.Call, at: s.Return, left: s.Return, ok: s.Outcome == history.OK, record: record})
+	case history.Release:
+		for i, c := range slices.Backward(p.calls) {
+			if c.client == s.Client {
+				p.calls[i].left = s.Call
+				break
+			}
+		}
+	}
+}
+
+// judgeCalls is the check without commits.
+func (p *passages) judgeCalls() {
+	type event struct {
+		at      time.Duration
+		passage *passage
+		leaves  bool
+	}
+	var events []event
+	for i := range p.calls {
+		c := &p.calls[i]
+		events = append(events, event{c.call, c, false}, event{c.left, c, true})
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
+	for _, e := range events {
+		c, client := e.passage, int64(e.passage.client)
+		if !e.leaves {
+			p.members.join(client, int64(e.at)+1)
+			continue
+		}
+		if m := p.members.last[client]; c.ok && !p.members.completeBy(m, int64(c.at)+1) {
+			p.broken.add([]int{c.record}, "client %d passed the barrier at %v (record %d), when at most %d of %d clients had called enter",
+				c.client, c.at, c.record, p.members.most[m.generation], p.parties)
+		}
+		if c.ok {
+			p.judged++
+		}
+		p.members.part(client, false)
+	}
+}
+
+func (p *passages) finish(end ending) Verdict {
+	if p.line == nil {
+		p.judgeCalls()
+		if p.broken.count > 0 && p.ended {
+			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but sessions ended, and there are no transaction logs that show how long their nodes counted", p.broken.count, p.parties))
+		}
+	}
+	for _, o := range p.overtook {
+		if !o.withSession {
+			p.broken.add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), and client %d of the same generation called leave only at %v (record %d)",
+				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
+		}
+	}
+	why := ""
+	if p.line != nil {
+		why = p.line.incomplete()
+	}
+	switch {
+	case p.broken.count > 0 && why != "":
+		return unknown(fmt.Sprintf("%d passages or departures seem early, but %s", p.broken.count, why))
+	case p.broken.count > 0:
+		return p.broken.fail("early passages or departures")
+	case p.parties == 0:
+		return unknown("the history does not have the number of parties")
+	case p.judged == 0:
+		return unknown("nobody passed the barrier: there is nothing to judge")
+	case why != "":
+		return unknown(why)
+	case p.unclear > 0:
+		return unknown(fmt.Sprintf("%d of %d passages are of sessions without an ephemeral node: who was a member is not known", p.unclear, p.judged))
+	case p.line == nil:
+		return pass(fmt.Sprintf("%d passages, by the clients' calls", p.judged))
+	}
+	return pass(fmt.Sprintf("%d passages, by the servers' commits", p.judged))
+}
+
+func isReady(path string) bool { return len(path) >= 6 && path[len(path)-6:] == "/ready" }
+
+// generations follows who is inside a barrier.
+type generations struct {
+	parties  int
+	current  int
+	inside   map[int64]*member
+	last     map[int64]*member // by key: the last one, inside or not
+	complete map[int]int64     // by generation: when it was; absent if it was not
+	most     map[int]int       // by generation: largest number of members at once
+}
+
+type member struct {
+	generation  int
+	late        bool // it joined when its generation was complete
+	withSession bool // it was removed with its session
+}
+
+func newGenerations(parties int) *generations {
+	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}, complete: map[int]int64{}, most: map[int]int{}}
+}
+
+func (g *generations) join(key, at int64) *member {
+	if m := g.inside[key]; m != nil {
+		return m
+	}
+	if len(g.inside) == 0 {
+		g.current++
+		delete(g.most, g.current-keptGenerations)
+		delete(g.complete, g.current-keptGenerations)
+	}
+	m := &member{generation: g.current, late: g.completeBy(&member{generation: g.current}, at)}
+	g.inside[key], g.last[key] = m, m
+	g.most[g.current] = max(g.most[g.current], len(g.inside))
+	if len(g.inside) >= g.parties && !m.late {
+		g.complete[g.current] = at
+	}
+	return m
+}
+
+// completeBy reports whether the member's generation was complete at a transaction, or a time.
+func (g *generations) completeBy(m *member, at int64) bool {
+	complete, ok := g.complete[m.generation]
+	return ok && complete <= at
+}
+
+func (g *generations) forgotten(m *member) bool { return m.generation <= g.current-keptGenerations }
+
+func (g *generations) part(key int64, withSession bool) {
+	if m := g.inside[key]; m != nil {
+		m.withSession = withSession
+		delete(g.inside, key)
+	}
+}
