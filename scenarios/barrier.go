@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,7 +118,7 @@ func (p *episodeRun) passTogether() (stuck bool) {
 func (p *episodeRun) generation() (all, stuck bool) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	n := len(p.st.clients)
-	g := &passing{over: make(chan struct{}), ended: make(chan bool, n)}
+	g := &passing{leaving: make([]atomic.Bool, n), over: make(chan struct{}), ended: make(chan bool, n)}
 	var members sync.WaitGroup
 	for i := range p.st.clients {
 		members.Go(func() { g.ended <- p.member(ctx, g, i) })
@@ -180,6 +181,8 @@ func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 		g.passed.Store(true)
 		sure, err := p.holds(ctx, a)
 		if err == nil && sure {
+			p.awaitDeparture(ctx, g, i)
+			g.leaving[i].Store(true)
 			p.letGo(a)
 			return true
 		}
@@ -191,8 +194,27 @@ func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 	return false
 }
 
+// departures is the order in which three members leave: the second first, so that the first one waits
+// for the last.
+var departures = []int{1, 0, 2}
+
+// awaitDeparture waits, within a limit, until the client that leaves before client i waits for the
+// others: the steps of calm episodes are then the same.
+func (p *episodeRun) awaitDeparture(ctx context.Context, g *passing, i int) {
+	k := slices.Index(departures, i)
+	if k < 1 {
+		return
+	}
+	before := departures[k-1]
+	still := stillness{polls: stillPolls - quietFor}
+	_ = poll(ctx, restLimit, func(context.Context) (bool, error) {
+		return g.leaving[before].Load() && still.see(p.st.clients[before].wire.Counts()), nil
+	})
+}
+
 // passing is a generation in progress.
 type passing struct {
+	leaving  []atomic.Bool // by client: it has called leave
 	entering atomic.Int64  // clients that wait for the others
 	passed   atomic.Bool   // one has passed
 	over     chan struct{} // closed when those that still wait belong to the next generation
