@@ -1,0 +1,106 @@
+package zoo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// readyNode is the node of ZooKeeper's double barrier: it exists once a generation is complete.
+const readyNode = "/ready"
+
+func neverFirst([]string, string) (first bool, ahead string) { return false, "" }
+
+func members(names []string) int {
+	return len(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.Contains(n, marker) }))
+}
+
+// awaitReady waits for the node that the last member creates.
+func awaitReady(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
+	w, err := l.c.watchNode(ctx, l.env.Parent+readyNode)
+	if err != nil || w.found {
+		return w.found, err
+	}
+	names, err := l.c.list(ctx, l.env.Parent)
+	if err != nil {
+		return false, err
+	}
+	if members(names) < l.env.Parties {
+		return false, w.fired(ctx)
+	}
+	_, err = l.c.create(context.WithoutCancel(ctx), l.env.Parent+readyNode, nil, 0)
+	return err == nil, ignore(err, zk.ErrNodeExists)
+}
+
+func ignore(err, but error) error {
+	if errors.Is(err, but) {
+		return nil
+	}
+	return err
+}
+
+// awaitOthers removes the member's node, and returns when no member is left.
+func awaitOthers(ctx context.Context, l *line, path string) error {
+	if err := l.c.remove(ctx, path); err != nil {
+		return err
+	}
+	for {
+		w, err := l.c.watchChildren(ctx, l.env.Parent)
+		if err != nil {
+			return err
+		}
+		if members(w.names) == 0 {
+			return nil
+		}
+		if err := w.fired(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification: a
+// member that is slow finds fewer than it waits for, because the others have begun to leave, and both
+// sides wait for ever.
+func init() {
+	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, some of which may have left", false, steps{
+		order: neverFirst,
+		wait: func(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
+			w, err := l.c.watchChildren(ctx, l.env.Parent)
+			if err != nil || members(w.names) >= l.env.Parties {
+				return err == nil, err
+			}
+			return false, w.fired(ctx)
+		},
+		release: awaitOthers,
+	})
+}
+
+// The documentation does not say who deletes "ready". Where nobody does, the next generation passes
+// before it is complete.
+func init() {
+	shared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node ready behind for the next generation", false, steps{
+		order: neverFirst, wait: awaitReady, release: awaitOthers,
+	})
+}
+
+// A barrier that is taken for a latch: its members leave without waiting.
+func init() {
+	shared(recipes.RecipeBarrier, "barrier-leaves-at-once", "leaves before the others do", false, steps{
+		order: neverFirst, wait: awaitReady,
+		release: func(ctx context.Context, l *line, path string) error {
+			if err := l.c.remove(ctx, path); err != nil {
+				return err
+			}
+			names, err := l.c.list(ctx, l.env.Parent)
+			if err == nil && members(names) == 0 {
+				err = l.c.remove(ctx, l.env.Parent+readyNode)
+			}
+			return err
+		},
+	})
+}
