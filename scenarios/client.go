@@ -211,6 +211,7 @@ func (c *client) sample(op string, due time.Duration, err error) history.Sample 
 	if s.Zxid = known.Zxid; known.RemovedAt >= due {
 		s.Removed = known.Removed
 	}
+	s.Notified = known.Notified && c.st.barrier()
 	if err != nil {
 		s.Err, s.Stuck = err.Error(), errors.Is(err, recipes.ErrStuck)
 	}

@@ -187,9 +187,11 @@ func (k *conn) deliver() {
 		if path, removed := removedPath(head); removed {
 			k.c.known.Removed, k.c.known.RemovedAt = path, now
 		}
+		k.c.known.Notified = true
 		return
 	}
 	n.Replies++
+	k.c.known.Notified = false
 	k.c.known.Zxid = max(k.c.known.Zxid, int64At(head, 4))
 	i, ok := k.pending.find(xid)
 	if !ok {

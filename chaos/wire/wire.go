@@ -34,6 +34,9 @@ type Known struct {
 	// time. Before version 3.9 a notification has no zxid.
 	Removed   string
 	RemovedAt time.Duration
+	// Notified means that a notification has come since the last reply: the client may know of later
+	// commits.
+	Notified bool
 }
 
 // Known returns the client's current knowledge.

@@ -62,10 +62,8 @@ func ServeOver(ctx context.Context, s recipes.Subject, dial zk.Dialer, in io.Rea
 }
 
 func offers(s recipes.Subject) []string {
-	ops := []string{"acquire", "release"}
-	if s.Recipe == recipes.RecipeQueue {
-		ops = []string{"put", "take"}
-	}
+	begin, end := lines.Ops(string(s.Recipe))
+	ops := []string{begin, end}
 	for op, offered := range map[string]bool{"cancel": !s.NoCancel, "write": s.Writes, "holds": s.ReportsHeld} {
 		if offered {
 			ops = append(ops, op)
@@ -179,7 +177,7 @@ func (d *server) open(q lines.Request, n int) {
 	defer cancel()
 	opened, err := d.subject.Open(ctx, recipes.Env{
 		Servers: strings.Split(q.Connect, ","), Parent: q.Path, Timeout: time.Duration(q.TimeoutMS) * time.Millisecond,
-		Dial: d.dial, MaxPacket: 256 << 10, Client: n, Resource: q.Resource, Permits: q.Permits,
+		Dial: d.dial, MaxPacket: 256 << 10, Client: n, Resource: q.Resource, Permits: q.Permits, Parties: q.Parties,
 		Events: func(e recipes.Event) { d.event(n, e) }, Auth: auth(q), ACL: acl(q),
 	})
 	if err != nil {

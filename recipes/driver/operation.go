@@ -25,27 +25,31 @@ type operation struct {
 	done    chan struct{} // closed when it is answered
 }
 
+func acquire(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
+	acquire := c.Client.(recipes.Contender).Acquire
+	if q.Mode != "" {
+		acquire = func(ctx context.Context) (recipes.Claim, error) {
+			return c.Client.(recipes.OptionContender).AcquireWith(ctx, recipes.AcquireOptions{Mode: recipes.Mode(q.Mode)})
+		}
+	}
+	claim, err := acquire(ctx)
+	ok := lines.OK{Node: claim.Path}
+	if claim.Session != 0 {
+		ok.Session = (*lines.Int64)(&claim.Session)
+	}
+	if claim.Token != 0 {
+		ok.Token = (*lines.Int64)(&claim.Token)
+	}
+	return ok, claim.At, err
+}
+
+func release(ctx context.Context, c *client, _ lines.Request) (lines.OK, time.Time, error) {
+	return lines.OK{}, time.Time{}, c.Client.(recipes.Contender).Release(ctx)
+}
+
 var operations = map[string]func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error){
-	"acquire": func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
-		acquire := c.Client.(recipes.Contender).Acquire
-		if q.Mode != "" {
-			acquire = func(ctx context.Context) (recipes.Claim, error) {
-				return c.Client.(recipes.OptionContender).AcquireWith(ctx, recipes.AcquireOptions{Mode: recipes.Mode(q.Mode)})
-			}
-		}
-		claim, err := acquire(ctx)
-		ok := lines.OK{Node: claim.Path}
-		if claim.Session != 0 {
-			ok.Session = (*lines.Int64)(&claim.Session)
-		}
-		if claim.Token != 0 {
-			ok.Token = (*lines.Int64)(&claim.Token)
-		}
-		return ok, claim.At, err
-	},
-	"release": func(ctx context.Context, c *client, _ lines.Request) (lines.OK, time.Time, error) {
-		return lines.OK{}, time.Time{}, c.Client.(recipes.Contender).Release(ctx)
-	},
+	"acquire": acquire, "release": release,
+	"enter": acquire, "leave": release,
 	"put": func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
 		return lines.OK{}, time.Time{}, c.Client.(recipes.QueueClient).Put(ctx, []byte(q.Item))
 	},

@@ -14,7 +14,7 @@ func TestDrivers(t *testing.T) {
 	contenders := []recipes.Recipe{recipes.RecipeLock, recipes.RecipeElection, recipes.RecipeRWLock}
 	queues := []recipes.Recipe{recipes.RecipeQueue}
 	all := slices.Concat(contenders, queues)
-	every := append([]recipes.Recipe{recipes.RecipeSemaphore}, all...)
+	every := append([]recipes.Recipe{recipes.RecipeSemaphore, recipes.RecipeBarrier}, all...)
 	parts := []struct {
 		name string
 		of   []recipes.Recipe
@@ -23,6 +23,7 @@ func TestDrivers(t *testing.T) {
 		{"it says of itself what the subject says", every, introduction},
 		{"readers hold together, a writer alone", []recipes.Recipe{recipes.RecipeRWLock}, sharing},
 		{"as many hold as there are permits", []recipes.Recipe{recipes.RecipeSemaphore}, sharing},
+		{"both parties enter and leave together", []recipes.Recipe{recipes.RecipeBarrier}, meeting},
 		{"the second waits for the first, and is granted after it", contenders, contention},
 		{"an acquire is given up, and another one succeeds", contenders, givingUp},
 		{"a timed try ends in time", contenders, timedTry},
@@ -73,6 +74,28 @@ func sharing(x *exchange, d Driver) {
 	x.ok("release", 0, nil)
 	x.checkClaim(x.good("acquire of the third", third), path)
 	x.ok("release", 2, nil)
+}
+
+// meeting lets two generations of two parties pass.
+func meeting(x *exchange, _ Driver) {
+	path, _ := x.open(2)
+	for range 2 {
+		_, first := x.send("enter", 0, nil)
+		standing(x.t, path, 1)
+		if len(first) > 0 {
+			x.t.Fatalf("passed alone: %+v", <-first)
+		}
+		x.checkClaim(x.ok("enter", 1, nil), path)
+		x.checkClaim(x.good("enter of the first", first), path)
+		_, left := x.send("leave", 0, nil)
+		x.ok("clock", 1, nil)
+		if len(left) > 0 {
+			x.t.Fatalf("left alone: %+v", <-left)
+		}
+		x.ok("leave", 1, nil)
+		x.good("leave of the first", left)
+	}
+	x.fails("failed", "leave", 1, nil)
 }
 
 func introduction(x *exchange, d Driver) {

@@ -128,6 +128,9 @@ func (x *exchange) openAt(client int, connect, path, resource string) {
 	if x.said.Recipe == recipes.RecipeSemaphore {
 		open["permits"] = 2
 	}
+	if x.said.Recipe == recipes.RecipeBarrier {
+		open["parties"] = 2
+	}
 	x.ok("open", client, open)
 	x.opened[client] = true
 }

@@ -124,6 +124,10 @@ func Drivers() []Driver {
 			About: "Curator's InterProcessSemaphoreV2: a lock and a node for each lease. As many holders as permits, fifo",
 		}, "CuratorSemaphore", curator},
 		{recipes.Subject{
+			Name: "barrier/curator", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},
+			About: "Curator's DistributedDoubleBarrier, a new one for each generation. Nobody passes or leaves early",
+		}, "CuratorBarrier", curator},
+		{recipes.Subject{
 			Name: "queue/curator-simple", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
 			Promises: recipes.Promises{FIFO: true, Delivery: recipes.AtMostOnce, Events: true},
 			About:    "Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and finds nothing. At most once, fifo",
@@ -144,6 +148,10 @@ func Drivers() []Driver {
 			Name: "semaphore/kazoo", Recipe: recipes.RecipeSemaphore, Promises: recipes.Promises{Exclusive: true, Events: true},
 			About: "kazoo's Semaphore, a new one for each acquire. As many holders as permits",
 		}, "kazoo_semaphore.py", kazoo},
+		{recipes.Subject{
+			Name: "barrier/kazoo", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},
+			About: "kazoo's DoubleBarrier, a new one for each generation. Nobody passes or leaves early",
+		}, "kazoo_barrier.py", kazoo},
 		{recipes.Subject{
 			Name: "queue/kazoo", Recipe: recipes.RecipeQueue, Variant: recipes.Polling,
 			Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true},

@@ -37,6 +37,9 @@ func appendSample(b []byte, s *Sample) []byte {
 	b = appendInt(b, `,"version":`, s.Version)
 	b = appendInt(b, `,"zxid":`, s.Zxid)
 	b = appendText(b, `,"removed":`, s.Removed)
+	if s.Notified {
+		b = append(b, `,"notified":true`...)
+	}
 	b = appendText(b, `,"err":`, s.Err)
 	b = appendInt(b, `,"limit":`, int64(s.Limit))
 	if s.Stuck {
@@ -298,6 +301,7 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Version = c.optionalNumber(`,"version":`)
 	s.Zxid = c.optionalNumber(`,"zxid":`)
 	s.Removed = c.optionalText(`,"removed":`)
+	s.Notified = c.skip(`,"notified":true`)
 	s.Err = c.optionalText(`,"err":`)
 	s.Limit = time.Duration(c.optionalNumber(`,"limit":`))
 	s.Stuck = c.skip(`,"stuck":true`)

@@ -597,7 +597,10 @@ type Sample struct {
 	// Removed is the path of a deleted node of which the client was notified during the operation,
 	// the last if there were several: the client knows of that transaction too.
 	Removed string `json:"removed,omitempty"`
-	Err     string `json:"err,omitempty"`
+	// Notified, of a barrier: a notification had come since that reply, so the client may know of
+	// later commits.
+	Notified bool   `json:"notified,omitempty"`
+	Err      string `json:"err,omitempty"`
 	// Limit is the caller's time limit for an acquire; 0 if none.
 	Limit time.Duration `json:"limit,omitempty"`
 	// Stuck: the operation had not returned long after the client was notified of the loss of its

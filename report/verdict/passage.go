@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +25,9 @@ func init() {
 // removed: a client that was killed counts until its session ends. A generation begins with the
 // first member, is complete once there are as many as parties, and ends with the last one.
 //
-//   - A passage is early if its generation was not complete, as far as the client knew of commits.
+//   - A passage is early if its generation was not complete, as far as the client knew of commits. Where
+//     a notification may have told it of later ones, it is early if the last member called enter
+//     afterwards.
 //   - A leave is early if it returned before another member of the generation called it, unless that
 //     one's session had ended.
 //
@@ -41,6 +44,7 @@ type passages struct {
 	inside   map[int]*member   // by client: the one with which it passed
 	leaves   map[int][]leaving // by generation
 	overtook []overtaken
+	doubtful []doubtful
 	calls    []passage // without commits
 	ended    bool      // a session has
 	judged   int
@@ -60,6 +64,13 @@ type overtaken struct {
 	client, record int
 	call           time.Duration
 	by             leaving
+}
+
+// doubtful is a passage that may have followed the node of the last member.
+type doubtful struct {
+	*history.Sample
+	member *member
+	record int
 }
 
 type passage struct {
@@ -123,6 +134,14 @@ func (p *passages) record(n history.Numbered) {
 		switch {
 		case p.line == nil:
 			p.called(r, n.N)
+			return
+		case r.Op == history.Acquire:
+			if m := p.members.last[p.session(r)]; m != nil && m.called == 0 {
+				m.called = r.Call
+			}
+		}
+		switch {
+		case p.line == nil:
 		case r.Op == history.Acquire && r.Outcome == history.OK:
 			p.passed(r, n.N)
 		case r.Op == history.Release:
@@ -133,19 +152,36 @@ func (p *passages) record(n history.Numbered) {
 
 func (p *passages) passed(s *history.Sample, record int) {
 	p.judged++
-	session := s.Session
-	if session == 0 {
-		session = p.grants.current[s.Client]
-	}
-	m := p.members.last[session]
+	m := p.members.last[p.session(s)]
 	p.inside[s.Client] = m
 	if m == nil || p.members.forgotten(m) {
 		p.unclear++
 		return
 	}
-	if !p.members.completeBy(m, s.Zxid) {
-		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), and of its generation at most %d of %d members had nodes at once until then (transaction %#x)",
-			s.Client, s.Return, record, p.members.most[m.generation], p.parties, uint64(s.Zxid))
+	switch {
+	case p.members.completeBy(m, s.Zxid):
+	case s.Notified:
+		p.doubtful = append(p.doubtful, doubtful{s, m, record})
+	default:
+		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), knowing of no transaction after %#x, until which fewer than %d members of its generation had nodes at once",
+			s.Client, s.Return, record, uint64(s.Zxid), p.parties)
+	}
+}
+
+func (p *passages) session(s *history.Sample) int64 {
+	return cmp.Or(s.Session, p.grants.current[s.Client])
+}
+
+// settle judges passages by when the last member called enter.
+func (p *passages) settle() {
+	for _, d := range p.doubtful {
+		last := p.members.completer[d.member.generation]
+		switch {
+		case last == nil:
+			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), and %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
+		case last.called > d.Return+d.Clock:
+			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), and the last member of its generation called enter at %v", d.Client, d.Return, d.record, last.called)
+		}
 	}
 }
 
@@ -222,6 +258,7 @@ func (p *passages) finish(end ending) Verdict {
 			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but sessions ended, and there are no transaction logs that show how long their nodes counted", p.broken.count, p.parties))
 		}
 	}
+	p.settle()
 	for _, o := range p.overtook {
 		if !o.withSession {
 			p.broken.add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), and client %d of the same generation called leave only at %v (record %d)",
@@ -255,22 +292,24 @@ func isReady(path string) bool { return len(path) >= 6 && path[len(path)-6:] == 
 
 // generations follows who is inside a barrier.
 type generations struct {
-	parties  int
-	current  int
-	inside   map[int64]*member
-	last     map[int64]*member // by key: the last one, inside or not
-	complete map[int]int64     // by generation: when it was; absent if it was not
-	most     map[int]int       // by generation: largest number of members at once
+	parties   int
+	current   int
+	inside    map[int64]*member
+	last      map[int64]*member // by key: the last one, inside or not
+	complete  map[int]int64     // by generation: when it was; absent if it was not
+	most      map[int]int       // by generation: largest number of members at once
+	completer map[int]*member   // by generation: the member with which it was complete
 }
 
 type member struct {
 	generation  int
-	late        bool // it joined when its generation was complete
-	withSession bool // it was removed with its session
+	late        bool          // it joined when its generation was complete
+	withSession bool          // it was removed with its session
+	called      time.Duration // when its client called enter; 0 if unknown
 }
 
 func newGenerations(parties int) *generations {
-	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}, complete: map[int]int64{}, most: map[int]int{}}
+	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}, complete: map[int]int64{}, most: map[int]int{}, completer: map[int]*member{}}
 }
 
 func (g *generations) join(key, at int64) *member {
@@ -286,7 +325,7 @@ func (g *generations) join(key, at int64) *member {
 	g.inside[key], g.last[key] = m, m
 	g.most[g.current] = max(g.most[g.current], len(g.inside))
 	if len(g.inside) >= g.parties && !m.late {
-		g.complete[g.current] = at
+		g.complete[g.current], g.completer[g.current] = at, m
 	}
 	return m
 }

@@ -91,15 +91,16 @@ type checker struct {
 
 	path    string // of the step
 	numbers int    // of clients so far
-	permits int    // of the step's semaphore; 0 is 1
-	open    []*host.Client
-	said    []string
-	ended   atomic.Bool // in this step a grant has ended by itself
+	// together is the number of permits of the step's semaphore, or of parties of its barrier; 0 is 1
+	together int
+	open     []*host.Client
+	said     []string
+	ended    atomic.Bool // in this step a grant has ended by itself
 }
 
 type step struct {
 	name, rule string
-	recipe     string // the only one, "grant" for all but queues, "" for all
+	recipe     string // the only one, "line" for those that wait for a holder, "grant" for all but queues, "" for all
 	op         string // operation that must be offered, or "events"; "" for none
 	run        func(*checker)
 }
@@ -112,7 +113,8 @@ type failed struct{ error }
 
 func (k *checker) concerns(s step) bool {
 	is := recipes.Recipe(k.p.Hello.Recipe)
-	return s.recipe == "" || s.recipe == string(is) || s.recipe == "grant" && is != recipes.RecipeQueue
+	return s.recipe == "" || s.recipe == string(is) || s.recipe == "grant" && is != recipes.RecipeQueue ||
+		s.recipe == "line" && is != recipes.RecipeQueue && is != recipes.RecipeBarrier
 }
 
 func (k *checker) step(s step) (done Step) {
@@ -125,7 +127,7 @@ func (k *checker) step(s step) (done Step) {
 		done.Result = NotOffered
 		return done
 	}
-	k.permits = 0
+	k.together = 0
 	k.path, k.open, k.said = k.Root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
 	k.ended.Store(false)
 	late := len(k.p.Late())

@@ -15,7 +15,8 @@ func (k *checker) client() (*host.Client, chan recipes.Event) {
 	k.must(k.Ground.Make(k.ctx, k.path+"-resource"))
 	events := make(chan recipes.Event, 100)
 	env := k.Ground.Env(k.numbers, k.path)
-	env.Parent, env.Resource, env.Timeout, env.Client, env.Permits = k.path, k.path+"-resource", timeout, k.numbers, k.permits
+	env.Parent, env.Resource, env.Timeout, env.Client, env.Permits = k.path, k.path+"-resource", timeout, k.numbers, k.together
+	env.Parties = k.together
 	env.Events = func(e recipes.Event) {
 		if e.Kind == recipes.EventEnded {
 			k.ended.Store(true)

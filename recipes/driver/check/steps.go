@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,14 +23,16 @@ var steps = []step{
 	{"nothing held", "the release of nothing answers failed", "grant", "", checkNothingHeld},
 	{"unknown op", "an op that is not there answers unsupported", "", "", checkUnknownOp},
 	{"acquire", "acquire returns when the client holds the lock, with the correct node, token and session", "grant", "", checkAcquire},
-	{"contention", "one client's waiting blocks neither another's operations nor clock", "grant", "", checkContention},
+	{"contention", "one client's waiting blocks neither another's operations nor clock", "line", "", checkContention},
 	{"modes", "readers hold together, a writer alone; another mode answers failed", "rwlock", "", checkModes},
 	{"permits", "as many clients hold at the same time as there are permits", "semaphore", "", checkPermits},
+	{"parties", "enter and leave return when all parties have called them", "barrier", "", checkParties},
+	{"cancelled enter", "cancel gives up an enter that waits, and withdraws the client", "barrier", "cancel", checkCancelledEnter},
 	{"holds", "holds reports the current result of the recipe's own isOwner", "grant", "holds", checkHolds},
 	{"write", "write writes the value to the resource with a plain setData", "", "write", checkWrite},
-	{"cancel", "cancel aborts the pending operation, which then answers; its node is deleted", "grant", "cancel", checkCancel},
+	{"cancel", "cancel aborts the pending operation, which then answers; its node is deleted", "line", "cancel", checkCancel},
 	{"cancel nothing", "cancel without an operation is ok, and does not touch the next one", "grant", "cancel", checkCancelNothing},
-	{"limit", "with limit_ms acquire is the recipe's own timed try; 0 is at once or not at all", "grant", "limit", checkLimit},
+	{"limit", "with limit_ms acquire is the recipe's own timed try; 0 is at once or not at all", "line", "limit", checkLimit},
 	{"put and take", "after ok an item is in the queue, and take hands it out", "queue", "", checkPutTake},
 	{"waiting take", "a take waits, and blocks neither another client's put nor clock", "queue", "", checkWaitingTake},
 	{"cancelled take", "cancel gives up a take that waits", "queue", "cancel", checkCancelledTake},
@@ -47,7 +50,7 @@ func checkHello(k *checker) {
 	h := k.p.Hello
 	k.note("%s: %s, variant %q, ops %s", h.Recipe, s.About, h.Variant, strings.Join(h.Ops, " "))
 	for _, op := range h.Ops {
-		if !slices.Contains([]string{"acquire", "release", "put", "take", "limit", "write", "cancel", "holds", lines.OpAuth}, op) {
+		if !slices.Contains([]string{"acquire", "release", "enter", "leave", "put", "take", "limit", "write", "cancel", "holds", lines.OpAuth}, op) {
 			k.note("its op %q is not part of the protocol", op)
 		}
 	}
@@ -88,9 +91,9 @@ func checkOpen(k *checker) {
 }
 
 func checkNotOpen(k *checker) {
-	op := "acquire"
+	op, take := lines.Ops(k.p.Hello.Recipe)
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
-		op = "take"
+		op = take
 	}
 	k.failed(op, 1_000_000, "no such client is open")
 }
@@ -110,7 +113,8 @@ func answered(a lines.Reply) string {
 
 func checkNothingHeld(k *checker) {
 	c, _ := k.client()
-	k.failed("release", c.Number(), "nothing is held")
+	_, release := lines.Ops(k.p.Hello.Recipe)
+	k.failed(release, c.Number(), "nothing is held")
 }
 
 func checkUnknownOp(k *checker) {
@@ -192,7 +196,7 @@ func checkModes(k *checker) {
 }
 
 func checkPermits(k *checker) {
-	k.permits = 2
+	k.together = 2
 	a, _ := k.client()
 	b, _ := k.client()
 	c, _ := k.client()
@@ -205,6 +209,44 @@ func checkPermits(k *checker) {
 	k.granted(waiting, "a permit was returned, and the client that waits")
 	k.release(a)
 	k.release(c)
+}
+
+func checkParties(k *checker) {
+	k.together = 2
+	a, _ := k.client()
+	b, _ := k.client()
+	for range 2 { // the second generation must not find what the first has left
+		entering := k.beginAcquire(a)
+		defer entering.giveUp()
+		k.waits(entering, "the enter of the first of two parties")
+		k.must(k.p.MeasureClock(1))
+		k.acquire(b)
+		k.granted(entering, "both parties have entered, and the first of them")
+		leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
+		k.waits(leaving, "the leave of one client, while the other is inside,")
+		k.release(b)
+		k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties leave, and the first of them did not within %v: %v", grantLimit, leaving.err)
+	}
+}
+
+func checkCancelledEnter(k *checker) {
+	k.together = 2
+	a, _ := k.client()
+	b, _ := k.client()
+	entering := k.beginAcquire(a)
+	k.waits(entering, "the enter of the first of two parties")
+	entering.giveUp()
+	k.be(entering.returns(2*timeout) && entering.err != nil, "the enter that was cancelled did not answer with an error within %v: %v", 2*timeout, entering.err)
+	session := a.Seen().Session
+	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "a session timeout after cancelled its node is still there")
+	alone := k.beginAcquire(b)
+	defer alone.giveUp()
+	k.waits(alone, "the enter of a client, after the other one was cancelled,")
+	k.acquire(a)
+	k.granted(alone, "both parties have entered, and the first of them")
+	leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
+	k.release(b)
+	k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties leave, and one of them did not within %v: %v", grantLimit, leaving.err)
 }
 
 // granted ends the step unless the attempt succeeds.

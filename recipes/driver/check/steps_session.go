@@ -15,6 +15,11 @@ func checkCloseUnder(k *checker) {
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
 		under = k.beginTake(b)
 		k.waits(under, "a take from an empty queue")
+	} else if k.p.Hello.Recipe == string(recipes.RecipeBarrier) {
+		k.together = 2
+		b, _ = k.client() // opened with that number of parties
+		under = k.beginAcquire(b)
+		k.waits(under, "the enter of the first of two parties")
 	} else {
 		k.acquire(a)
 		under = k.beginAcquire(b)

@@ -78,6 +78,10 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 				late = time.After(c.silence - waited)
 				continue
 			}
+			if k.Op == "enter" && !silent { // it may wait for others in its new session
+				late = time.After(c.env.Timeout)
+				continue
+			}
 			why := fmt.Errorf("%s: the session was lost, and the operation has not returned for %v: %w", k.Op, waited.Round(time.Millisecond), recipes.ErrSessionEnded)
 			if silent {
 				why = fmt.Errorf("%w: %w", recipes.ErrStuck, why)
@@ -118,7 +122,7 @@ func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 			return c.await(ctx, k)
 		}
 	}
-	if k.Op == "acquire" || k.Op == "take" {
+	if lines.Acquires(k.Op) || k.Op == "take" {
 		return c.leave(k, why)
 	}
 	c.spend(spent{unfinished(why), []error{recipes.ErrSessionEnded}}, c.env.Timeout)
@@ -186,7 +190,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		return nil
 	}
 	err := fmt.Errorf("%s: %w", k.Op, a.Error)
-	claims := k.Op == "acquire" || k.Op == "release"
+	claims := lines.Acquires(k.Op) || lines.Releases(k.Op)
 	switch a.Error.Kind {
 	case lines.Failed, lines.Unsupported:
 		return err
@@ -200,7 +204,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		}
 		return unfinished(err)
 	case lines.Cancelled:
-		if k.Op != "acquire" && k.Op != "take" {
+		if !lines.Acquires(k.Op) && k.Op != "take" {
 			return unfinished(err)
 		}
 		return errors.Join(err, context.Cause(ctx))

@@ -73,6 +73,9 @@ func (c *Client) openNow() error {
 	if c.p.Hello.Recipe == string(recipes.RecipeSemaphore) {
 		r.Permits = max(c.env.Permits, 1)
 	}
+	if c.p.Hello.Recipe == string(recipes.RecipeBarrier) {
+		r.Parties = max(c.env.Parties, 1)
+	}
 	c.mu.Lock()
 	c.asked = time.Now()
 	c.mu.Unlock()
@@ -168,7 +171,8 @@ func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 
 // AcquireWith implements recipes.OptionContender. The default mode of a read-write lock is write.
 func (c *Client) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recipes.Claim, error) {
-	r := c.request("acquire")
+	acquire, _ := lines.Ops(c.p.Hello.Recipe)
+	r := c.request(acquire)
 	if c.p.Hello.Recipe == string(recipes.RecipeRWLock) {
 		r.Mode = string(cmp.Or(o.Mode, recipes.Write))
 	}
@@ -197,7 +201,8 @@ func (c *Client) granted(a lines.Reply) {
 
 // Release releases the grant.
 func (c *Client) Release(ctx context.Context) error {
-	_, err := c.operate(ctx, c.request("release"), func(lines.Reply) {
+	_, release := lines.Ops(c.p.Hello.Recipe)
+	_, err := c.operate(ctx, c.request(release), func(lines.Reply) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.token = 0

@@ -123,14 +123,9 @@ func checkHello(p *Process, h lines.Hello) error {
 	if err := wrong("recipe", h.Recipe, known...); err != nil || h.Recipe == "" {
 		return cmp.Or(err, error(p.breach(p.greeting, "recipe must be one of "+strings.Join(known, ", "))))
 	}
-	needs := []string{"acquire", "release"}
-	if h.Recipe == string(recipes.RecipeQueue) {
-		needs = []string{"put", "take"}
-	}
-	for _, op := range needs {
-		if !slices.Contains(h.Ops, op) {
-			return p.breach(p.greeting, fmt.Sprintf("the ops of a %s have %s", h.Recipe, strings.Join(needs, " and ")))
-		}
+	begin, end := lines.Ops(h.Recipe)
+	if !slices.Contains(h.Ops, begin) || !slices.Contains(h.Ops, end) {
+		return p.breach(p.greeting, fmt.Sprintf("the ops of a %s have %s and %s", h.Recipe, begin, end))
 	}
 	if err := wrong("variant", h.Variant, string(recipes.Parent), string(recipes.Predecessor), string(recipes.Polling)); err != nil {
 		return err

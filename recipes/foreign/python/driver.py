@@ -97,7 +97,7 @@ class Client:
 
     def unanswered(self, op):
         """Return the kind of error of an operation that was under way when the client was closed."""
-        return "cancelled" if op == "acquire" else "unknown"
+        return "cancelled" if op in ("acquire", "enter") else "unknown"
 
     def close(self):
         self.zk.stop()
@@ -160,7 +160,7 @@ class Seat:
         client, request, then = self.client, operation.request, None
         called = time.monotonic_ns()
         try:
-            if request["op"] == "acquire":
+            if request["op"] in ("acquire", "enter"):
                 limit = request.get("limit_ms")
                 done = client.acquire(None if limit is None else limit / 1000)
             elif request["op"] == "take":

@@ -42,6 +42,7 @@ type Request struct {
 	Auth      []Auth `json:"auth,omitempty"`    // credentials of every connection of the client
 	ACL       []ACL  `json:"acl,omitempty"`     // of every node that it creates; none: open access
 	Permits   int    `json:"permits,omitempty"` // of a semaphore; the same for all clients of a trial
+	Parties   int    `json:"parties,omitempty"` // of a barrier; the same
 	LimitMS   *int64 `json:"limit_ms,omitempty"`
 	Mode      string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
 	Item      string `json:"item,omitempty"`
@@ -49,6 +50,21 @@ type Request struct {
 }
 
 const OpAuth = "auth"
+
+// Ops returns the two operations of a recipe's clients.
+func Ops(recipe string) (begin, end string) {
+	switch recipe {
+	case "queue":
+		return "put", "take"
+	case "barrier":
+		return "enter", "leave"
+	}
+	return "acquire", "release"
+}
+
+// Acquires reports whether an operation returns with a grant, and Releases whether it gives one back.
+func Acquires(op string) bool { return op == "acquire" || op == "enter" }
+func Releases(op string) bool { return op == "release" || op == "leave" }
 
 // Auth is the credentials of a connection.
 type Auth struct {

@@ -11,7 +11,7 @@ final class Failure extends Exception {
 
     /**
      * Says what an exception of an operation means. When in doubt the outcome is unknown. An interrupt gives up what waits,
-     * an acquire or a take; another request may have been carried out.
+     * an acquire, an enter or a take; another request may have been carried out.
      */
     static Failure of(String op, Throwable e) {
         for (Throwable t = e; t != null; t = t.getCause()) {
@@ -19,7 +19,7 @@ final class Failure extends Exception {
                 return (Failure) t;
             }
             if (t instanceof InterruptedException) {
-                return new Failure(op.equals("acquire") || op.equals("take") ? "cancelled" : "unknown", "interrupted");
+                return new Failure(op.equals("acquire") || op.equals("enter") || op.equals("take") ? "cancelled" : "unknown", "interrupted");
             }
             if (t instanceof KeeperException.SessionExpiredException) {
                 return new Failure("lost", t.toString());

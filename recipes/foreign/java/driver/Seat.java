@@ -18,6 +18,7 @@ final class Seat {
     final int timeoutMs;
     final String path;
     final int permits; // of a semaphore
+    final int parties; // of a barrier
     private final String resource;
     private final JsonNode auth;
     private final JsonNode acl;
@@ -43,6 +44,7 @@ final class Seat {
         timeoutMs = open.path("session_timeout_ms").asInt();
         path = open.path("path").asText();
         permits = open.path("permits").asInt();
+        parties = open.path("parties").asInt();
         resource = open.path("resource").asText();
         auth = open.path("auth");
         acl = open.path("acl");
@@ -93,6 +95,7 @@ final class Seat {
     private void call(String op, JsonNode request, ObjectNode answer, Operation o) throws Exception {
         switch (op) {
             case "acquire":
+            case "enter":
                 client.mode(request.path("mode").asText());
                 Client.Done done = client.acquire(request.has("limit_ms") ? request.get("limit_ms").asLong() : null);
                 o.at = done.at;
@@ -102,6 +105,7 @@ final class Seat {
                 }
                 return;
             case "release":
+            case "leave":
                 client.release();
                 return;
             case "put":
@@ -245,7 +249,7 @@ final class Seat {
         /** Gives up for a close. What was not answered may have been carried out. */
         void end() {
             cancel();
-            answerAfter(GIVING_UP_MS, op.equals("acquire") ? "cancelled" : "unknown", "the client was closed");
+            answerAfter(GIVING_UP_MS, op.equals("acquire") || op.equals("enter") ? "cancelled" : "unknown", "the client was closed");
         }
 
         /** Answers if the recipe does not do so in time. */
