@@ -83,8 +83,8 @@ func TestCorpus_everyVerdictOnEveryHistory(t *testing.T) {
 		}
 	}
 	for _, name := range Names() {
-		if name == WriterProgress {
-			continue // of read-write locks only: TestRWLock
+		if name == WriterProgress || name == NoEarlyPassage {
+			continue // of read-write locks only, and of barriers: TestRWLock, TestBarrier
 		}
 		for _, commits := range []bool{true, false} {
 			c := cell{name, commits}
