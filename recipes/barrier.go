@@ -14,11 +14,11 @@ import (
 func init() {
 	for v, who := range map[Variant]string{
 		Parent:      "every member watches the parent: each arrival and each departure notifies all (the herd)",
-		Predecessor: "one write lets all members in; to leave, all wait for the first member, and it for the others: each change notifies those who can go on",
+		Predecessor: "one write lets all members in; to leave, all wait for the first member, and it for the others: each change notifies the members that can continue",
 	} {
 		Register(Subject{
 			Name: "barrier/" + string(v), Recipe: RecipeBarrier, Variant: v,
-			About:    "ours, a double barrier; " + who + ". Nobody passes before all have entered, nobody leaves before all leave",
+			About:    "built-in double barrier; " + who + ". No client passes before all have entered, or leaves before all leave",
 			Promises: Promises{Exclusive: true, Deadline: true, Events: true}, ReportsHeld: true, Formulas: barrierFormulas[v],
 			Open: func(ctx context.Context, env Env) (Client, error) {
 				s, err := env.open(ctx)
@@ -42,7 +42,7 @@ const barrierPrefix = "-member-"
 // barrier: it writes its own number into the parent's data. A member with that number or a lower one
 // has passed. Numbers only grow, so the data needs no reset, and a slow member still sees that it has
 // passed after others have left. (The documentation's node "ready" must be deleted between two
-// generations, at a moment at which nobody needs it.)
+// generations, at a moment at which no member needs it.)
 //
 // One Barrier belongs to one session, which enters again after it has left. A member whose session
 // ends counts until the servers have removed its node.
@@ -276,7 +276,7 @@ var barrierFormulas = map[Variant]Formulas{
 			}
 			return c
 		},
-		Text: map[string]string{"hand-off": "3+N/2 on average: the last member's node and the write that opens the barrier notify all who wait, and each departure all who leave; (N-1)(N+6)/2 in all"},
+		Text: map[string]string{"hand-off": "3+N/2 on average: the last member's node and the write that opens the barrier notify every waiter, and each departure every client that leaves; (N-1)(N+6)/2 in all"},
 	},
 	Predecessor: {
 		Drain: func(n, _ int) Cost {

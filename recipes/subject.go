@@ -63,7 +63,7 @@ const (
 
 // Promises are a subject's promises to its users.
 type Promises struct {
-	Exclusive bool // one holder or leader at a time; of a semaphore, as many as it has permits; readers together; of a barrier, nobody passes it early
+	Exclusive bool // one holder or leader at a time; of a semaphore, as many as it has permits; readers together; of a barrier, no client passes it early
 	FIFO      bool // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  Delivery
 	Requeues  bool // a client that has released joins the line again by itself

@@ -125,7 +125,7 @@ func Drivers() []Driver {
 		}, "CuratorSemaphore", curator},
 		{recipes.Subject{
 			Name: "barrier/curator", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},
-			About: "Curator's DistributedDoubleBarrier, a new one for each generation. Nobody passes or leaves early",
+			About: "Curator's DistributedDoubleBarrier, a new one for each generation. No client passes or leaves early",
 		}, "CuratorBarrier", curator},
 		{recipes.Subject{
 			Name: "queue/curator-simple", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
@@ -150,7 +150,7 @@ func Drivers() []Driver {
 		}, "kazoo_semaphore.py", kazoo},
 		{recipes.Subject{
 			Name: "barrier/kazoo", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},
-			About: "kazoo's DoubleBarrier, a new one for each generation. Nobody passes or leaves early",
+			About: "kazoo's DoubleBarrier, a new one for each generation. No client passes or leaves early",
 		}, "kazoo_barrier.py", kazoo},
 		{recipes.Subject{
 			Name: "queue/kazoo", Recipe: recipes.RecipeQueue, Variant: recipes.Polling,

@@ -80,7 +80,7 @@ func init() {
 	})
 }
 
-// The documentation does not say who deletes "ready". Where nobody does, the next generation passes
+// The documentation does not name the client that deletes "ready". If none does, the next generation passes
 // before it is complete.
 func init() {
 	shared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node ready behind for the next generation", false, steps{

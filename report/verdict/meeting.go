@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// meeting is progress at a barrier. All clients wait in enter, or one waits in leave although nobody
+// meeting is progress at a barrier. All clients wait in enter, or one waits in leave although no client
 // is inside: then, without a fault, it takes no longer than the limit. nil, for other recipes, finds
 // nothing.
 type meeting struct {
@@ -50,7 +50,7 @@ func (m *meeting) judge(faults Spans, slow *evidence) {
 		return
 	}
 	for _, w := range m.enters {
-		all := []span{{w.from, w.to}} // in which all clients wait beside this one
+		all := []span{{w.from, w.to}} // in which all other clients wait too
 		for client := range m.parties {
 			if client == w.client {
 				continue
@@ -79,7 +79,7 @@ func (m *meeting) judge(faults Spans, slow *evidence) {
 	for _, w := range m.leaves {
 		for _, free := range busy.outside(w.from, w.to) {
 			if free.to-free.from > m.limit {
-				slow.add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although nobody was inside, and without a fault: more than the limit of %v",
+				slow.add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although no client was inside, and without a fault: more than the limit of %v",
 					w.client, free.from, free.to, w.record, m.limit)
 				break
 			}

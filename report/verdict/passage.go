@@ -26,7 +26,7 @@ func init() {
 // first member, is complete once there are as many as parties, and ends with the last one.
 //
 //   - A passage is early if its generation was not complete, as far as the client knew of commits. Where
-//     a notification may have told it of later ones, it is early if the last member called enter
+//     a notification may have informed it of later ones, it is early if the last member called enter
 //     afterwards.
 //   - A leave is early if it returned before another member of the generation called it, unless that
 //     one's session had ended.
@@ -277,7 +277,7 @@ func (p *passages) finish(end ending) Verdict {
 	case p.parties == 0:
 		return unknown("the history does not have the number of parties")
 	case p.judged == 0:
-		return unknown("nobody passed the barrier: there is nothing to judge")
+		return unknown("no client passed the barrier: nothing was checked")
 	case why != "":
 		return unknown(why)
 	case p.unclear > 0:
