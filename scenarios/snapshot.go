@@ -169,11 +169,12 @@ func waiter(i int, before, after clientState) (history.Waiter, bool) {
 	}, true
 }
 
-// countWatches counts the watches that a change in the line can trigger, and the others.
+// countWatches counts the watches that a change in the line can trigger, and the others. At a barrier
+// the node that opens it may be missing.
 func (st *stage) countWatches(w *history.Waiter, paths []string, there []node) {
 	w.Watches = new(int64)
 	for _, p := range paths {
-		if p == st.parent || slices.ContainsFunc(there, func(n node) bool { return n.path == p && n.owner != w.Session }) {
+		if p == st.parent || st.barrier() && strings.HasPrefix(p, st.parent+"/") || slices.ContainsFunc(there, func(n node) bool { return n.path == p && n.owner != w.Session }) {
 			*w.Watches++
 		} else {
 			w.Others++
