@@ -155,7 +155,7 @@ func rootCmd() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(helpTopics()...)
-	root.AddCommand(runCmd(), auditCmd(), reportCmd(), checkCmd(), traceCmd(), rerunCmd(), compareCmd(), observeCmd(), adviseCmd(), baselineCmd(), ensembleCmd(), subjectCmd(), driverCmd(), agentCmd(), agentsCmd(), listCmd(), doctorCmd(), versionCmd())
+	root.AddCommand(runCmd(), auditCmd(), reportCmd(), checkCmd(), rerunCmd(), compareCmd(), observeCmd(), adviseCmd(), baselineCmd(), ensembleCmd(), subjectCmd(), driverCmd(), agentCmd(), agentsCmd(), listCmd(), doctorCmd(), versionCmd())
 	return root
 }
 
