@@ -136,7 +136,7 @@ func TestRegister_refuses(t *testing.T) {
 		want    string
 	}{
 		{"a name that is taken", Subject{Name: "lock/parent", Recipe: RecipeLock}, `"lock/parent" is registered twice`},
-		{"a recipe that is none", Subject{Name: "barrier/mine", Recipe: "barrier"}, `"barrier/mine" has recipe "barrier"; the recipes are [lock election queue rwlock semaphore]`},
+		{"a recipe that is none", Subject{Name: "phaser/mine", Recipe: "phaser"}, `"phaser/mine" has recipe "phaser"; the recipes are [lock election queue rwlock semaphore barrier]`},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			defer func() {
