@@ -14,8 +14,8 @@ import (
 // A barrier has as many parties as a trial has clients: they enter together and leave together.
 func (st *stage) barrier() bool { return st.cell.Subject.Recipe == recipes.RecipeBarrier }
 
-// awaitOthersOut waits until no other client is inside the barrier: the node of a client that entered
-// again would keep them from leaving.
+// awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the
+// documentation's recipe the node of a client that enters again keeps them from leaving.
 func (c *client) awaitOthersOut(ctx context.Context) {
 	_ = poll(ctx, c.st.patience(), func(context.Context) (bool, error) { return !c.st.insideBarrier(c), nil })
 }

@@ -117,6 +117,9 @@ func (st *stage) waiting() {
 }
 
 func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
+	if c.st.barrier() {
+		c.awaitOthersOut(ctx)
+	}
 	now := c.st.clock.Now()
 	return c.acquireDue(ctx, now, now)
 }
