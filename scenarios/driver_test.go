@@ -24,6 +24,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver"
 	"github.com/zkbench/zkbench/recipes/driver/check"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/recipes/driver/templates"
 	"github.com/zkbench/zkbench/recipes/foreign"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
@@ -449,7 +450,7 @@ func TestDriver_thatSaysItIsSomethingElse(t *testing.T) {
 }
 
 func TestCheckDriver_findsOursSound(t *testing.T) {
-	for _, name := range []string{"lock/predecessor", "election/parent", "queue/predecessor", "minimal"} {
+	for _, name := range []string{"lock/predecessor", "election/parent", "queue/predecessor", "barrier/parent", "minimal"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			keepsTheProtocol(t, host.Command{Args: []string{os.Args[0]}, Env: []string{driverKey + "=" + name}})
@@ -467,6 +468,28 @@ func TestCheckDriver_findsOthersSound(t *testing.T) {
 			args, err := d.From.Command(t.Context(), d.Program)
 			must(t, err)
 			keepsTheProtocol(t, host.Command{Name: d.Name, Args: args})
+		})
+	}
+}
+
+// The Python template, and with another recipe of kazoo in the marked places, drives each kind.
+func TestCheckDriver_findsTheTemplateSound(t *testing.T) {
+	for kind, with := range map[string][2]string{
+		"lock":      {"Lock(self.zk, self.path)", "{\"node\": self.path + \"/\" + self.lock.node}"},
+		"rwlock":    {"(self.zk.ReadLock if self.mode == \"read\" else self.zk.WriteLock)(self.path)", "{}"},
+		"semaphore": {"self.zk.Semaphore(self.path + \"/leases\", max_leases=self.size)", "{}"},
+		"barrier":   {"self.zk.DoubleBarrier(self.path, self.size)", "{}"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			text := strings.NewReplacer("RECIPE = \"lock\"", "RECIPE = \""+kind+"\"", "Lock(self.zk, self.path)", with[0],
+				"{\"node\": self.path + \"/\" + self.lock.node}", with[1]).Replace(templates.Python)
+			if kind == "barrier" { // kazoo's cannot be cancelled
+				text = strings.NewReplacer("lock.acquire()", "lock.enter()", "lock.release()", "lock.leave()", "def cancel(self)", "def uncancelled(self)", "lock.cancel()", "lock").Replace(text)
+			}
+			file := filepath.Join(t.TempDir(), "lock.py")
+			must(t, os.WriteFile(file, []byte(text), 0o600))
+			keepsTheProtocol(t, host.Command{Args: []string{"/usr/bin/python3", file}})
 		})
 	}
 }

@@ -26,7 +26,11 @@ public class Lock {
         say("{\"id\":" + id + ",\"error\":{\"kind\":\"" + kind + "\",\"text\":\"" + safe + "\"" + times + "}}");
     }
 
-    /** One client: a session, and a lock on it. Your own lock comes in place of acquire and release. */
+    /**
+     * One client: a session, and a lock on it. Your own lock comes in place of acquire and release. Of a read-write lock
+     * every acquire has mode, read or write; open has permits for a semaphore, parties for a barrier, whose operations are
+     * enter and leave.
+     */
     static class Client implements Watcher {
         final String number, path;
         final CountDownLatch connected = new CountDownLatch(1);

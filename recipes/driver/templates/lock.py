@@ -13,6 +13,9 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import CancelledError, SessionExpiredError
 from kazoo.recipe.lock import Lock  # your own lock comes here
 
+RECIPE = "lock"  # or election, rwlock, semaphore, barrier
+BEGIN, END = ("enter", "leave") if RECIPE == "barrier" else ("acquire", "release")
+
 writing = threading.Lock()
 clients = {}
 
@@ -25,6 +28,8 @@ def say(line):
 class Client:
     def __init__(self, request):
         self.number, self.path = request["client"], request["path"]
+        self.size = request.get("permits", request.get("parties"))  # of a semaphore, of a barrier
+        self.mode = None  # of the next acquire of a read-write lock: "read" or "write"
         self.lock = self.thread = self.pending = None
         self.state = KazooState.CONNECTED
         self.zk = KazooClient(hosts=request["connect"], timeout=request["session_timeout_ms"] / 1000,
@@ -77,7 +82,8 @@ def operate(client, request):
     called = time.monotonic_ns()
     answer = {}
     try:
-        answer["ok"] = result = getattr(client, request["op"])()
+        client.mode = request.get("mode")
+        answer["ok"] = result = client.acquire() if request["op"] == BEGIN else client.release()
     except CancelledError:
         answer["error"] = result = {"kind": "cancelled", "text": "given up"}
     except SessionExpiredError as e:
@@ -101,9 +107,9 @@ def close_client(request):
     say({"id": request["id"], "ok": {}})
 
 
-HELLO = {"protocol": 1, "recipe": "lock", "about": "my lock", "variant": "predecessor",
+HELLO = {"protocol": 1, "recipe": RECIPE, "about": "my lock", "variant": "predecessor",
          "promises": {"exclusive": True, "fifo": True},
-         "ops": ["acquire", "release"] + ["cancel"] * hasattr(Client, "cancel"), "events": True, "max_clients": 100}
+         "ops": [BEGIN, END] + ["cancel"] * hasattr(Client, "cancel"), "events": True, "max_clients": 100}
 
 for line in sys.stdin:
     request = json.loads(line)
@@ -116,14 +122,16 @@ for line in sys.stdin:
         threading.Thread(target=open_client, args=(request,)).start()
     elif client is None and op != "hello":
         say({"id": request["id"], "error": {"kind": "failed", "text": "the client is not open"}})
-    elif op == "release" and not client.lock:
+    elif op == END and not client.lock:
         say({"id": request["id"], "error": {"kind": "failed", "text": "nothing is held"}})
     elif op == "cancel" and hasattr(client, "cancel"):
         client.cancel()
         say({"id": request["id"], "ok": {}})
     elif op == "close":
         threading.Thread(target=close_client, args=(request,)).start()
-    elif op in ("acquire", "release"):
+    elif RECIPE == "rwlock" and op == BEGIN and request.get("mode") not in ("read", "write"):
+        say({"id": request["id"], "error": {"kind": "failed", "text": "mode is read or write"}})
+    elif op in (BEGIN, END):
         client.pending = request["id"]
         client.thread = threading.Thread(target=operate, args=(client, request))
         client.thread.start()
