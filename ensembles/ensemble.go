@@ -49,6 +49,9 @@ type Options struct {
 	Members   int           // voting; default 3
 	Observers int           // non-voting members in addition; default 0
 	Tick      time.Duration // ZooKeeper's tickTime; default 2 s. Session timeouts are clamped to [2, 20] ticks
+	// FirstZxid is the number of the first transaction of each epoch, less one: near 1<<32 the epoch
+	// ends soon, as after four billion transactions. 0 is ZooKeeper's default.
+	FirstZxid uint32
 	Image     string
 	Home      string // process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, or Debian's jars)
 	// Versions are the versions that members can be upgraded to and back, by an [Upgrader]. The first is
@@ -70,9 +73,11 @@ type Ensemble struct {
 	About   string // one line for users: image or jars, version
 	Version string // version that the servers report, such as "3.8.0"
 	Tick    time.Duration
-	Chroot  string // "" or an absolute path above all our nodes
-	Members []*Member
-	Watches bool // external: all watches of the members may be listed (wchp)
+	// FirstZxid is as in [Options].
+	FirstZxid uint32
+	Chroot    string // "" or an absolute path above all our nodes
+	Members   []*Member
+	Watches   bool // external: all watches of the members may be listed (wchp)
 	// Versions are the versions that members can be upgraded to and back; the first is the version that they
 	// started with. Nil if they cannot.
 	Versions []Version
@@ -316,7 +321,7 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 		}
 		logs = append(logs, log)
 	}
-	return txnlog.Merge(after, applied(status), each, logs...)
+	return txnlog.MergeFrom(e.FirstZxid, after, applied(status), each, logs...)
 }
 
 // applied returns the highest zxid that a member has applied: a majority has logged it, but perhaps

@@ -61,6 +61,7 @@ func (t *trial) saveCommits(after int64) (err error) {
 	if errors.Is(readErr, ensembles.ErrNotOurs) {
 		return nil
 	}
+	t.stage.recordRollover(after, summary.Last)
 	w, err := history.Create(path, t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
@@ -72,6 +73,22 @@ func (t *trial) saveCommits(after int64) (err error) {
 	}
 	w.Record(commitsEnd(after, summary, readErr))
 	return w.Close()
+}
+
+// recordRollover records whether a new epoch began because the transactions' numbers overflowed, if the
+// scenario makes them.
+func (st *stage) recordRollover(first, last int64) {
+	if st.scenario.FirstZxid == 0 {
+		return
+	}
+	now := st.clock.Now()
+	w := &history.Window{Fault: "zxid.rollover", Target: "ensemble", Client: -1, Start: now, End: now}
+	if before, after := first>>32, last>>32; after > before {
+		w.Proof = fmt.Sprintf("the trial began in epoch %d and ended in epoch %d", before, after)
+	} else {
+		w.Err = fmt.Sprintf("all transactions were of epoch %d: too few for its numbers to overflow", before)
+	}
+	st.record.Record(w)
 }
 
 func (m members) lastZxid(ctx context.Context) (int64, error) {

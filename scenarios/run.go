@@ -120,6 +120,9 @@ func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
 		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave it out: --set tick=0s", s.Name)
 	}
+	if s.FirstZxid > 0 {
+		return fmt.Errorf("%s sets first_zxid, and the members of an external ensemble have numbers of their own; leave it out: --set first_zxid=0", s.Name)
+	}
 	var errs []error
 	for i := range s.Phases {
 		p := &s.Phases[i]

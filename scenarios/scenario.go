@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ type Scenario struct {
 	Permits        int           `yaml:"permits,omitempty"`     // of a semaphore; 0 is 2, and 1 with phases of a single holder
 	Mix            Mix           `yaml:"mix,omitempty"`         // shares of a read-write lock's acquires; default: 80 and 20 in a churn or stream, writers only where hand-offs are counted
 	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 uses --tick. Each tick has an ensemble of its own
+	FirstZxid      int           `yaml:"first_zxid,omitempty"`  // the members number each epoch's transactions from there on; near 4294967295 they roll over to a new epoch soon
 	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper's versions, as container images (IMAGE or NAME=IMAGE); each has its own ensembles, unless members are upgraded
 	Homes          []string      `yaml:"homes,omitempty,flow"`  // ZooKeeper's versions, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
 	Warmup         time.Duration `yaml:"warmup,omitempty"`      // unrecorded load before the first trial: members that have just started are slow
@@ -111,6 +113,7 @@ func (s *Scenario) check() problems {
 	} else {
 		between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, maxDuration)
 	}
+	between(bad, "first_zxid", s.FirstZxid, 0, math.MaxUint32-1)
 	if s.Tick != 0 {
 		between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
 	}

@@ -184,6 +184,7 @@ func (c Config) on(b batch) ensembles.Options {
 	if b.tick > 0 {
 		o.Tick = b.tick
 	}
+	o.FirstZxid = uint32(c.Scenario.FirstZxid)
 	if len(b.versions) == 0 {
 		return o
 	}

@@ -166,6 +166,9 @@ func misfit(r state.Record, o ensembles.Options) string {
 	if o.Tick != 0 && o.Tick != r.Tick {
 		return fmt.Sprintf("its tick is %v, not %v", r.Tick, o.Tick)
 	}
+	if o.FirstZxid != r.FirstZxid {
+		return fmt.Sprintf("its epochs begin after transaction %d, not %d", r.FirstZxid, o.FirstZxid)
+	}
 	return ""
 }
 

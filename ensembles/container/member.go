@@ -60,7 +60,7 @@ func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.C
 		ExposedPorts:   []string{port.String()},
 		Env: map[string]string{
 			"ZK_SERVER_HEAP":  "512", // MB, as a limit
-			"SERVER_JVMFLAGS": "-XX:+UseSerialGC",
+			"SERVER_JVMFLAGS": strings.Join(append(setup.Flags(p.Record), "-XX:+UseSerialGC"), " "),
 			"JMXDISABLE":      "true", // not used, and it slows the start down
 		},
 		Files: p.files(m),

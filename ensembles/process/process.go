@@ -54,6 +54,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if record.Command, record.About, err = javaCommand(o.Home); err != nil {
 		return nil, err
 	}
+	record.Command = slices.Insert(record.Command, 1, setup.Flags(record)...)
 	// The name cannot be guessed, so that nothing can exist there already.
 	record.Dir = filepath.Join(os.TempDir(), record.Prefix()+rand.Text())
 	logf := setup.Logf(o)

@@ -39,10 +39,12 @@ type Record struct {
 	Created time.Time      `json:"created"`
 
 	About   string        `json:"about"`
-	Version string        `json:"version"`          // empty until the ensemble serves
-	Tick    time.Duration `json:"tick"`             // nanoseconds
-	Secure  []string      `json:"secure,omitempty"` // the members' requirements for clients
-	Members []Member      `json:"members"`
+	Version string        `json:"version"` // empty until the ensemble serves
+	Tick    time.Duration `json:"tick"`    // nanoseconds
+	// FirstZxid is as in [ensembles.Options].
+	FirstZxid uint32   `json:"first_zxid,omitempty"`
+	Secure    []string `json:"secure,omitempty"` // the members' requirements for clients
+	Members   []Member `json:"members"`
 
 	Dir        string   `json:"dir"`                  // holds every member's data, configuration and log
 	Namespaces []string `json:"namespaces,omitempty"` // names of its network namespaces
@@ -86,7 +88,7 @@ func (r Record) Here() bool { return r.UserNS == rootless.ID() }
 // control of them. Its Down does nothing.
 func (r Record) Ensemble() *ensembles.Ensemble {
 	e := &ensembles.Ensemble{
-		ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick,
+		ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick, FirstZxid: r.FirstZxid,
 		Down: func(context.Context) error { return nil },
 	}
 	for _, m := range r.Members {

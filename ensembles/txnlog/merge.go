@@ -35,10 +35,15 @@ func (g Gap) String() string {
 // from a log that has it. Logs that disagree are an error, as is a log that is damaged before its
 // end.
 func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
+	return MergeFrom(0, after, upTo, each, logs...)
+}
+
+// MergeFrom is Merge for an ensemble whose epochs begin after that number of a transaction.
+func MergeFrom(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
 	if upTo > 0 && upTo <= after {
 		return Summary{Last: after}, nil
 	}
-	m := merger{upTo: upTo, each: each, standing: newEphemerals(), s: Summary{Last: after}}
+	m := merger{first: int64(first) + 1, upTo: upTo, each: each, standing: newEphemerals(), s: Summary{Last: after}}
 	for _, files := range logs {
 		m.logs = append(m.logs, &head{r: NewReader(after, files...), last: after})
 	}
@@ -58,6 +63,7 @@ type head struct {
 }
 
 type merger struct {
+	first    int64 // number of an epoch's first transaction
 	upTo     int64
 	each     func(Entry) error
 	logs     []*head // the leader's first
@@ -167,7 +173,7 @@ func (m *merger) committed(zxid int64) bool {
 // agreed to, even when it follows again. Otherwise the leader received it in a snapshot, if a log
 // has it that continues in a later epoch.
 func (m *merger) decide() error {
-	straight := m.logs[0].straight(m.pending[0].entry.Zxid)
+	straight := m.logs[0].straight(m.pending[0].entry.Zxid, m.first)
 	for _, p := range m.pending {
 		goesOn := slices.ContainsFunc(p.by, func(l *head) bool { return !l.ended })
 		if 2*len(p.by) <= len(m.logs) && (straight || !goesOn) {
@@ -184,8 +190,8 @@ func (m *merger) decide() error {
 
 // straight reports whether the log has the entry before zxid, followed by the first of a later
 // epoch.
-func (l *head) straight(zxid int64) bool {
-	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+1
+func (l *head) straight(zxid, first int64) bool {
+	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+first
 }
 
 func (m *merger) deliver(e Entry) error {
@@ -197,10 +203,7 @@ func (m *merger) deliver(e Entry) error {
 }
 
 func (m *merger) gap(next int64) {
-	from := m.s.Last + 1
-	if epoch(next) != epoch(m.s.Last) {
-		from = epoch(next)<<32 + 1
-	}
+	from := max(m.s.Last+1, epoch(next)<<32+m.first)
 	if from < next {
 		m.s.Gaps = append(m.s.Gaps, Gap{From: from, To: next - 1})
 	}

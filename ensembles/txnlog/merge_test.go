@@ -92,6 +92,24 @@ func TestMerge_joinsWhatTheMembersHave(t *testing.T) {
 	}
 }
 
+// Where epochs begin at a later number, none before it is missing; those after it are.
+func TestMergeFrom(t *testing.T) {
+	for name, test := range map[string]struct {
+		after int64
+		log   []byte
+		gaps  []Gap
+	}{
+		"from the start of the first epoch": {z(1, 0), having(z(1, 101), z(1, 102), z(2, 101)), nil},
+		"the first one is missing":          {z(1, 102), having(z(2, 102)), []Gap{{z(2, 101), z(2, 101)}}},
+		"one in between is missing":         {z(1, 0), having(z(1, 101), z(1, 103)), []Gap{{z(1, 102), z(1, 102)}}},
+	} {
+		s, err := MergeFrom(100, test.after, 0, func(Entry) error { return nil }, []io.Reader{bytes.NewReader(test.log)})
+		if err != nil || !slices.Equal(s.Gaps, test.gaps) {
+			t.Errorf("%s: gaps %v, want %v (%v)", name, s.Gaps, test.gaps, err)
+		}
+	}
+}
+
 func TestMerge_failsWhereLogsCannotBeTrusted(t *testing.T) {
 	good := having(z(1, 1), z(1, 2))
 	damaged := slices.Clone(good)

@@ -53,7 +53,7 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	_, _ = rand.Read(id) // never fails: crypto/rand crashes the program instead
 	r := &state.Record{
 		ID: hex.EncodeToString(id), Kind: kind, Owner: state.Self(), Keep: o.Keep,
-		Created: time.Now(), Tick: o.Tick, Secure: o.Secure,
+		Created: time.Now(), Tick: o.Tick, FirstZxid: o.FirstZxid, Secure: o.Secure,
 	}
 	for i := range o.Members + o.Observers {
 		r.Members = append(r.Members, state.Member{
@@ -102,4 +102,12 @@ func Once(do func(context.Context) error) func(context.Context) error {
 		done = err == nil
 		return err
 	}
+}
+
+// Flags returns the JVM's flags of the record's members. The property is of ZooKeeper's Leader class.
+func Flags(r *state.Record) (flags []string) {
+	if r.FirstZxid > 0 {
+		flags = append(flags, fmt.Sprintf("-Dzookeeper.testingonly.initialZxid=%d", r.FirstZxid))
+	}
+	return flags
 }
