@@ -128,6 +128,9 @@ func (p *episodeRun) generation() (all, stuck bool) {
 	all = true
 	for ended := 0; ended < n; {
 		patience := p.turnLimit()
+		if p.st.driven { // a client whose outcome is unknown is closed after a while, and the others wait for it
+			patience += lostLimit
+		}
 		if waiting := int(g.entering.Load()); ended > 0 && ended+waiting == n {
 			patience = believeFor // the others were too late for this generation
 		}
