@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -61,7 +62,7 @@ func init() {
 		Definitions: []Definition{
 			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
-				Help: "Time from the call to release until the next client's acquire returns, with no fault active. Measured under contention if the scenario has a contention phase"},
+				Help: "Time from the call to release until the next client's acquire returns, with no fault active; of a barrier, from the last party's call of enter until each party has passed. Measured under contention if the scenario has a contention phase"},
 			{Name: HandoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "As handoff.latency, during the drain, where the line is half as long on average"},
 		},
@@ -164,7 +165,11 @@ func (f *Fold) Belief(b verdict.Belief) {
 			take(&b)
 		}
 	}
-	if verdict.Permits(f.history.Header) > 1 {
+	switch {
+	case f.history.Header.Recipe == verdict.Barrier:
+		f.passing(b)
+		return
+	case verdict.Permits(f.history.Header) > 1:
 		f.shared(b)
 		return
 	}
@@ -226,6 +231,33 @@ func (f *Fold) shared(b verdict.Belief) {
 	if len(f.holders.recent) > 2*recentBeliefs {
 		f.holders.recent = append(f.holders.recent[:0], f.holders.recent[recentBeliefs:]...)
 	}
+}
+
+// passing adds the next belief of a barrier. Once all parties of a generation have passed, each passage
+// counts from the last call of enter.
+func (f *Fold) passing(b verdict.Belief) {
+	g := f.holders.recent
+	if b.Restored || len(g) > 0 && (b.Phase != g[0].Phase || b.Call >= g[0].End) { // of the next generation: this one was not complete
+		g = g[:0]
+	}
+	if b.Restored {
+		return
+	}
+	if g = append(g, b); len(g) == f.history.Header.Clients {
+		last := slices.MaxFunc(g, func(a, b verdict.Belief) int { return cmp.Compare(a.Call, b.Call) }).Call
+		for _, m := range g {
+			if f.faults.Touches(last, m.Start) {
+				continue
+			}
+			for i := range f.collectors {
+				if take := f.collectors[i].handoff; take != nil {
+					take(Handoff{At: m.Start, Latency: max(0, m.Start-m.Late-last)}, nil, &m)
+				}
+			}
+		}
+		g = g[:0]
+	}
+	f.holders.recent = g
 }
 
 // passed reports whether b took over from last, and since when the grant was free. A graceful

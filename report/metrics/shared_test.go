@@ -26,6 +26,8 @@ func TestHandoff_ofALockThatSeveralHold(t *testing.T) {
 		{"a permit that was free", verdict.Semaphore, []held{{0, "", 0, 1, 30}, {1, "", 5, 6, 40}}, nil},
 		{"readers follow the writer, and not each other", verdict.RWLock,
 			[]held{{0, "write", 0, 1, 10}, {1, "read", 2, 13, 20}, {2, "read", 2, 14, 40}, {3, "read", 15, 22, 40}}, []time.Duration{3, 4}},
+		{"parties pass after the last call, if all do", verdict.Barrier,
+			[]held{{0, "", 0, 11, 20}, {1, "", 10, 12, 20}, {0, "", 21, 30, 40}, {0, "", 41, 52, 60}, {1, "", 50, 53, 60}}, []time.Duration{1, 2, 2, 3}},
 		{"a writer follows the last reader", verdict.RWLock, []held{{0, "read", 0, 1, 10}, {1, "read", 0, 1, 20}, {2, "write", 5, 25, 30}}, []time.Duration{5}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -37,7 +39,7 @@ func TestHandoff_ofALockThatSeveralHold(t *testing.T) {
 			for i, h := range row.held {
 				records = append(records, &history.Sample{Client: h.client, Op: history.Release, Call: h.end * ms, Return: h.end * ms, Outcome: history.OK, Token: int64(i + 1)})
 			}
-			h := history.Of(history.Header{Recipe: row.recipe, Permits: 2}, records...)
+			h := history.Of(history.Header{Recipe: row.recipe, Permits: 2, Cell: history.Cell{Clients: 2}}, records...)
 			f := NewFold(h)
 			var got []time.Duration
 			f.OnHandoff = func(_ string, h Handoff) { got = append(got, h.Latency/ms) }
