@@ -120,13 +120,13 @@ func pickClient(ctx context.Context, t Target, who string) (n int, name string, 
 
 // clientLimit bounds the wait for a client: if the next in line has died, there is no holder until
 // its session has expired, which takes a session timeout and up to a tick, at most half of a
-// timeout.
+// timeout. At a barrier all wait for each.
 func (t Target) clientLimit() time.Duration {
 	var longest time.Duration
 	for _, c := range t.Clients {
 		longest = max(longest, c.Session().Timeout)
 	}
-	return clientLimit + longest + longest/2
+	return clientLimit + time.Duration(max(t.Losses, 1))*(longest+longest/2)
 }
 
 // tryClient picks the client described by target without waiting.

@@ -119,6 +119,9 @@ func (st *stage) waiting() {
 func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	if c.st.barrier() {
 		c.awaitOthersOut(ctx)
+		if ctx.Err() != nil {
+			return recipes.Claim{}, ctx.Err()
+		}
 	}
 	now := c.st.clock.Now()
 	return c.acquireDue(ctx, now, now)

@@ -182,6 +182,9 @@ func (s *Scenario) unknownSubject(name string) string {
 // target returns the target of faults. holder returns the holder, or nil.
 func (st *stage) target(holder func(stay bool) int) chaos.Target {
 	t := st.members.target(st.clients, holder)
+	if st.barrier() {
+		t.Losses = len(st.clients)
+	}
 	if st.driven {
 		t.Process = st.process
 	}

@@ -270,6 +270,7 @@ const claimedLimit = 32
 type owner struct {
 	client int
 	ended  time.Duration // when the client was notified of its end, or closed it; 0: it lives
+	record int           // of that event
 }
 
 type givenUp struct {
@@ -355,7 +356,7 @@ func (o *orphansByCommits) record(n history.Numbered) {
 			o.sessions[r.Session] = &owner{client: r.Client}
 		case history.Lost, history.Expired, history.Closed, history.Killed:
 			if s := o.sessions[r.Session]; s != nil && s.ended == 0 {
-				s.ended = r.At
+				s.ended, s.record = r.At, n.N
 			}
 		}
 	case *history.Sample:
@@ -462,8 +463,8 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 		case x.gone != 0 && !x.withSession(): // it was deleted
 		case x.gone != 0 && x.removal == byExpiry: // its client was disconnected for a session timeout and could not remove it
 		case x.withSession() && x.owner.ended > 0:
-			o.judge(x, x.owner.ended)
-		case x.gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call):
+			o.judge(x, x.owner.ended, x.owner.record)
+		case x.gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call, record):
 		default:
 			kept = append(kept, x)
 		}
@@ -476,12 +477,12 @@ func (x *leftover) youngerStands() bool {
 	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && sameKind(n, x.node) })
 }
 
-// judge reports a node that existed at a time, if it existed too long.
-func (o *orphansByCommits) judge(x *leftover, until time.Duration) bool {
+// judge reports a node that existed at a time, as the record seen shows, if it existed too long.
+func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) bool {
 	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
 		return false
 	}
-	o.broken.add([]int{x.record}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it blocks every waiter behind it",
+	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it blocks every waiter behind it",
 		x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
 	return true
 }
@@ -498,12 +499,12 @@ func (o *orphansByCommits) inLine(n *node) bool {
 // finish checks nodes that existed until their session ended.
 func (o *orphansByCommits) finish(end time.Duration) {
 	for _, x := range o.suspects {
-		until := end
+		until, seen := end, 0
 		if x.owner.ended > 0 {
-			until = x.owner.ended
+			until, seen = x.owner.ended, x.owner.record
 		}
 		if x.gone == 0 || x.removal == byClose && x.owner.ended > 0 {
-			o.judge(x, until)
+			o.judge(x, until, seen)
 		}
 	}
 }
