@@ -25,7 +25,7 @@ func TestBarrier_runsWhereAllEnter(t *testing.T) {
 func TestBarrier_drainAndChurn(t *testing.T) {
 	for _, trial := range runTrials(t, `
 name: meeting
-subjects: [barrier/parent, barrier/predecessor]
+subjects: [barrier/predecessor]
 clients: [4]
 session_timeout: 2s
 tick: 200ms

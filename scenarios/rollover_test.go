@@ -12,7 +12,7 @@ import (
 func TestRollover(t *testing.T) {
 	for first, want := range map[int]string{4294967195: verdict.Pass, 1000: verdict.Unknown} {
 		s := shipped(t, "rollover")
-		s.FirstZxid, s.Subjects, s.Phases[0].Duration = first, s.Subjects[:1], 8*time.Second
+		s.FirstZxid, s.Subjects, s.Phases[0].Duration = first, s.Subjects[:1], 4*time.Second
 		c, err := Run(t.Context(), Config{Scenario: s, Dir: t.TempDir(), Ensemble: ensembles.Options{Kind: ensembles.Process}})
 		if err != nil || len(c.Result.Trials) != 1 {
 			t.Fatalf("%d trials: %v", len(c.Result.Trials), err)

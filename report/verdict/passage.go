@@ -134,16 +134,13 @@ func (p *passages) record(n history.Numbered) {
 		switch {
 		case p.line == nil:
 			p.called(r, n.N)
-			return
 		case r.Op == history.Acquire:
 			if m := p.members.last[p.session(r)]; m != nil && m.called == 0 {
 				m.called = r.Call
 			}
-		}
-		switch {
-		case p.line == nil:
-		case r.Op == history.Acquire && r.Outcome == history.OK:
-			p.passed(r, n.N)
+			if r.Outcome == history.OK {
+				p.passed(r, n.N)
+			}
 		case r.Op == history.Release:
 			p.left(r, n.N)
 		}
