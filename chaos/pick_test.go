@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -243,4 +244,21 @@ func TestMemberPause_ofAMajority(t *testing.T) {
 		return err != nil
 	})
 	heal(t, target, e)
+}
+
+type timed struct {
+	wire.Client
+	timeout time.Duration
+}
+
+func (c timed) Session() wire.Session { return wire.Session{Timeout: c.timeout} }
+
+// A fault waits for a holder as long as sessions may have to expire before there is one.
+func TestClientLimit_coversTheLosses(t *testing.T) {
+	clients := []wire.Client{timed{timeout: 2 * time.Second}, timed{timeout: 4 * time.Second}}
+	for losses, want := range map[int]time.Duration{0: 11 * time.Second, 1: 11 * time.Second, 3: 23 * time.Second} {
+		if got := (Target{Clients: clients, Losses: losses}).clientLimit(); got != want {
+			t.Errorf("%d losses: %v, want %v", losses, got, want)
+		}
+	}
 }

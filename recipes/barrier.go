@@ -178,8 +178,8 @@ func (b *Barrier) rank(node string, names []string, g passed) (int, error) {
 }
 
 // Leave waits until all members of the generation leave. The caller must stop acting before the
-// call. The node is deleted in any case, as by Grant.Release, whose errors it has; ctx's own means
-// that not all have left.
+// call. The node is deleted in any case, as by Grant.Release. Errors: those of Grant.Release;
+// ErrSessionEnded; ctx's own, if not all have left.
 func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 	if b.variant == Parent || b.parties == 1 {
 		if err := g.Release(ctx); err != nil || b.parties == 1 {

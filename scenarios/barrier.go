@@ -156,13 +156,9 @@ func (p *episodeRun) generation() (all, stuck bool) {
 // means that it waits for the next generation, or lost its session.
 func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 	for ctx.Err() == nil {
-		a := p.last(i)
-		if a == nil || a.over || a.ended() && a.err != nil {
-			if !p.ready(ctx, i) {
-				return false
-			}
-			p.calling(i, callAcquire)
-			a = p.begin(i)
+		a := p.pending(ctx, i)
+		if a == nil {
+			return false
 		}
 		g.entering.Add(1)
 		select {

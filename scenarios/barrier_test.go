@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -16,6 +17,19 @@ func TestBarrier_runsWhereAllEnter(t *testing.T) {
 		meets := strings.Contains("churn connect drain episode", k.name)
 		if meets != (err == nil) || err != nil && !strings.Contains(err.Error(), "it runs in a ") {
 			t.Errorf("a barrier in a %s: %v", k.name, err)
+		}
+	}
+}
+
+// A client may wait for a node that opens the barrier and is missing; nothing in a lock's line is
+// missing.
+func TestBarrier_watchOnAMissingNodeCanFire(t *testing.T) {
+	for recipe, want := range map[recipes.Recipe]int64{recipes.RecipeBarrier: 1, recipes.RecipeLock: 0} {
+		st := &stage{cell: cell{Subject: recipes.Subject{Recipe: recipe}}, parent: "/run/line"}
+		w := &history.Waiter{Session: 1}
+		st.countWatches(w, []string{"/run/line/ready"}, nil)
+		if *w.Watches != want || w.Others != 1-want {
+			t.Errorf("%s: %d watches, %d others", recipe, *w.Watches, w.Others)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type client struct {
 	limit      atomic.Int64
 	back       backOff
 	modes      *rand.Rand   // chooses the modes of a read-write lock
-	shared     atomic.Bool  // others may hold beside its last grant
+	shared     atomic.Bool  // other clients may hold at the same time as its last grant
 	inside     atomic.Bool  // it has passed the barrier, and its leave has not returned
 	grantedAt  atomic.Int64 // when its last acquire returned with a grant
 	releasedAt atomic.Int64 // when its last release was called
@@ -193,7 +193,7 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	return err
 }
 
-// write writes to the fenced resource, unless others may hold beside the client.
+// write writes to the fenced resource, unless other clients may hold at the same time.
 func (c *client) write(ctx context.Context, claim recipes.Claim) {
 	if c.shared.Load() {
 		return

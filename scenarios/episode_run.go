@@ -301,15 +301,24 @@ func (p *episodeRun) lostInside() bool {
 	})
 }
 
+// pending returns the client's acquire that has not failed, a new one if there is none; nil if the
+// client has no session.
+func (p *episodeRun) pending(ctx context.Context, i int) *attempt {
+	if a := p.last(i); a != nil && !a.over && (!a.ended() || a.err == nil) {
+		return a
+	}
+	if !p.ready(ctx, i) {
+		return nil
+	}
+	p.calling(i, callAcquire)
+	return p.begin(i)
+}
+
 func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	for ctx.Err() == nil {
-		a := p.last(i)
-		if a == nil || a.over || a.ended() && a.err != nil {
-			if !p.ready(ctx, i) {
-				return false
-			}
-			p.calling(i, callAcquire)
-			a = p.begin(i)
+		a := p.pending(ctx, i)
+		if a == nil {
+			return false
 		}
 		select {
 		case <-a.done:
@@ -441,10 +450,6 @@ func newcomers(p *episodeRun) {
 // standInLine drains a full line once and counts the cost.
 func standInLine(p *episodeRun) {
 	p.st.round = 1
-	if p.st.barrier() {
-		p.must(gatherOnce(p.ctx, p.st))
-		return
-	}
 	p.must(drainOnce(p.ctx, p.st))
 }
 

@@ -38,11 +38,7 @@ func drain(ctx context.Context, st *stage) error {
 				return err
 			}
 		}
-		once := drainOnce
-		if st.barrier() {
-			once = gatherOnce
-		}
-		if err := once(ctx, st); err != nil {
+		if err := drainOnce(ctx, st); err != nil {
 			return fmt.Errorf("round %d: %w", st.round, err)
 		}
 	}
@@ -58,6 +54,9 @@ type drained struct {
 }
 
 func drainOnce(ctx context.Context, st *stage) error {
+	if st.barrier() {
+		return gatherOnce(ctx, st)
+	}
 	st.counting.Store(true)
 	defer st.counting.Store(false)
 	quiet, err := st.newQuietWait(ctx, st.cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch

@@ -164,7 +164,7 @@ func (p *episodeRun) episode(aims []aim) {
 	default:
 		last := len(p.st.clients) - 1
 		for i := range p.st.clients {
-			if i == last && p.st.barrier() { // then nobody waits any longer
+			if i == last && p.st.barrier() { // when it enters, no client waits any longer
 				p.waits(p.st.clients[:last])
 			}
 			p.calling(i, callAcquire)
@@ -205,8 +205,7 @@ func (p *episodeRun) awaited() bool {
 	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return !x.begun.Load() })
 }
 
-// waits is the time during which the clients wait, without a release or put. A fault
-// may hit a waiter once all wait; a client that joined later would see only the effect of the
+// waits is the time during which the clients wait, without a release or put. A fault may hit a waiter once all wait; a client that joined later would see only the effect of the
 // fault. After the fault the others have time to make a mistake.
 func (p *episodeRun) waits(clients []*client) {
 	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.kind() == atWait }) {

@@ -105,7 +105,7 @@ func (c *client) mode() recipes.Mode {
 	return recipes.Write
 }
 
-// shares reports whether others may hold beside the client's last acquire: then it has no fencing
+// shares reports whether other clients may hold at the same time as the client's last acquire: then it has no fencing
 // token.
 func (c *client) shares(mode recipes.Mode) bool {
 	return mode == recipes.Read || c.st.cell.Subject.Recipe == recipes.RecipeSemaphore || c.st.barrier()

@@ -41,6 +41,20 @@ func TestClient_Known_hasTheNodeOfWhoseRemovalTheClientWasNotified(t *testing.T)
 	}
 }
 
+// A notification has no zxid before version 3.9: until the next reply, the client may know of later commits.
+func TestClient_Known_isOpenAfterANotification(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	b.write(ask(1, Exists, "/a"), ask(2, Exists, "/a"))
+	for i, frame := range [][]byte{answer(1, 41, 0, ""), event(1, "/a"), answer(2, 42, 0, "")} {
+		b.read(frame)
+		if got := b.c.Known().Notified; got != (i == 1) {
+			t.Errorf("after frame %d: %v", i, got)
+		}
+	}
+}
+
 func TestProof_saysWhatTheRuleDid(t *testing.T) {
 	r := Rule{Op: Create, Path: "/lock/*", Nth: 2, Act: DropReply}
 	p := Proof{Rule: r, Client: 17, Op: Create, Path: "/lock/a", Xid: 4, Matched: time.Second, Replied: true, Zxid: 0x1f}

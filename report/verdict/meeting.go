@@ -45,7 +45,7 @@ func (m *meeting) belief(b Belief) {
 	}
 }
 
-func (m *meeting) judge(faults Spans, slow *evidence) {
+func (m *meeting) check(faults Spans, slow *evidence) {
 	if m == nil {
 		return
 	}

@@ -477,7 +477,7 @@ func (x *leftover) youngerStands() bool {
 	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && sameKind(n, x.node) })
 }
 
-// judge reports a node that existed at a time, as the record seen shows, if it existed too long.
+// judge reports a node that existed too long. The record seen shows that it existed at until.
 func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) bool {
 	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
 		return false

@@ -31,7 +31,8 @@ func init() {
 //   - A leave is early if it returned before another member of the generation called it, unless that
 //     one's session had ended.
 //
-// Who joins a generation after it was complete may pass at once or wait, and is not awaited.
+// A client that joins a generation after it was complete may pass at once or wait; no other client
+// needs to wait for it.
 //
 // Without commits a member counts from its call of enter until that of leave. An early passage is
 // then proven only if no session had ended.
@@ -47,7 +48,7 @@ type passages struct {
 	doubtful []doubtful
 	calls    []passage // without commits
 	ended    bool      // a session has
-	judged   int
+	checked  int
 	unclear  int // passages of sessions without a member's node
 	broken   evidence
 }
@@ -148,7 +149,7 @@ func (p *passages) record(n history.Numbered) {
 }
 
 func (p *passages) passed(s *history.Sample, record int) {
-	p.judged++
+	p.checked++
 	m := p.members.last[p.session(s)]
 	p.inside[s.Client] = m
 	if m == nil || p.members.forgotten(m) {
@@ -169,7 +170,7 @@ func (p *passages) session(s *history.Sample) int64 {
 	return cmp.Or(s.Session, p.grants.current[s.Client])
 }
 
-// settle judges passages by when the last member called enter.
+// settle checks passages by the time at which the last member called enter.
 func (p *passages) settle() {
 	for _, d := range p.doubtful {
 		last := p.members.completer[d.member.generation]
@@ -218,8 +219,8 @@ func (p *passages) called(s *history.Sample, record int) {
 	}
 }
 
-// judgeCalls is the check without commits.
-func (p *passages) judgeCalls() {
+// checkCalls is the check without commits.
+func (p *passages) checkCalls() {
 	type event struct {
 		at      time.Duration
 		passage *passage
@@ -242,7 +243,7 @@ func (p *passages) judgeCalls() {
 				c.client, c.at, c.record, p.members.most[m.generation], p.parties)
 		}
 		if c.ok {
-			p.judged++
+			p.checked++
 		}
 		p.members.part(client, false)
 	}
@@ -250,7 +251,7 @@ func (p *passages) judgeCalls() {
 
 func (p *passages) finish(end ending) Verdict {
 	if p.line == nil {
-		p.judgeCalls()
+		p.checkCalls()
 		if p.broken.count > 0 && p.ended {
 			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but sessions ended, and there are no transaction logs that show how long their nodes counted", p.broken.count, p.parties))
 		}
@@ -273,21 +274,21 @@ func (p *passages) finish(end ending) Verdict {
 		return p.broken.fail("early passages or departures")
 	case p.parties == 0:
 		return unknown("the history does not have the number of parties")
-	case p.judged == 0:
+	case p.checked == 0:
 		return unknown("no client passed the barrier: nothing was checked")
 	case why != "":
 		return unknown(why)
 	case p.unclear > 0:
-		return unknown(fmt.Sprintf("%d of %d passages are of sessions without an ephemeral node: who was a member is not known", p.unclear, p.judged))
+		return unknown(fmt.Sprintf("%d of %d passages are of sessions without an ephemeral node: who was a member is not known", p.unclear, p.checked))
 	case p.line == nil:
-		return pass(fmt.Sprintf("%d passages, by the clients' calls", p.judged))
+		return pass(fmt.Sprintf("%d passages, by the clients' calls", p.checked))
 	}
-	return pass(fmt.Sprintf("%d passages, by the servers' commits", p.judged))
+	return pass(fmt.Sprintf("%d passages, by the servers' commits", p.checked))
 }
 
 func isReady(path string) bool { return len(path) >= 6 && path[len(path)-6:] == "/ready" }
 
-// generations follows who is inside a barrier.
+// generations follows the members of a barrier through its generations.
 type generations struct {
 	parties   int
 	current   int

@@ -345,7 +345,7 @@ func (p *progress) finish(end ending) Verdict {
 		p.slow.add([]int{w.record}, "client %d waited to read from %v to %v (record %d), and from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
 			w.client, w.from, w.to, w.record, free.from, free.to, p.limit)
 	}
-	p.meeting.judge(p.faults, &p.slow)
+	p.meeting.check(p.faults, &p.slow)
 	if v, found := passedOver(&p.broken, &p.slow, p.late, "times without progress"); found {
 		return v
 	}

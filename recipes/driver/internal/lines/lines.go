@@ -62,8 +62,10 @@ func Ops(recipe string) (begin, end string) {
 	return "acquire", "release"
 }
 
-// Acquires reports whether an operation returns with a grant, and Releases whether it gives one back.
+// Acquires reports whether an operation returns with a grant.
 func Acquires(op string) bool { return op == "acquire" || op == "enter" }
+
+// Releases reports whether an operation gives a grant back.
 func Releases(op string) bool { return op == "release" || op == "leave" }
 
 // Auth is the credentials of a connection.
