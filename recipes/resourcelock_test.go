@@ -49,11 +49,11 @@ func TestResourceLock_opensItsSessionWhenItIsAcquiredAndDestroyEndsIt(t *testing
 
 func TestResourceLock_callsBackWhenTheNodeAheadIsGone(t *testing.T) {
 	ctx, path := within(t, 20*time.Second), freshPath()
-	bound := func() *ResourceLock {
-		s := open(t, nil)
+	bound := func(s *Session) *ResourceLock {
 		return NewResourceLock(func(context.Context) (*Session, error) { return s, nil }, path)
 	}
-	first, second := bound(), bound()
+	waits, tap := tapped(t)
+	first, second := bound(open(t, nil)), bound(waits)
 	var released atomic.Int32
 	second.OnRelease = func() { released.Add(1) }
 	g, err := first.Acquire(ctx)
@@ -65,8 +65,10 @@ func TestResourceLock_callsBackWhenTheNodeAheadIsGone(t *testing.T) {
 		_, err := second.Acquire(ctx)
 		won <- err
 	}()
-	observer := open(t, nil)
-	eventually(t, "both stand in line", func() bool { return len(lineAt(t, observer, path, resourcePrefix)) == 2 })
+	eventually(t, "the second watches the first", func() bool {
+		now := tap.Counts()
+		return now.InFlight == 0 && now.Requests.Of(wire.Exists) == 1
+	})
 	if n := released.Load(); n != 0 {
 		t.Errorf("called back %d times while the first holds", n)
 	}

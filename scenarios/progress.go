@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
-	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -22,15 +21,12 @@ type Status struct {
 	First, Last int
 	Beside      string
 
-	Phase   string
-	Detail  string // such as "round 2 of 3" or "4s of 10s"
-	Grants  int64
-	Left    time.Duration // estimated time until the run ends; 0 if unknown
-	Fault   string        // active now, or ""
-	Wire    wire.Counts
-	Backlog int  // records that wait to be written
-	Lost    int  // records that were dropped
-	Over    bool // the trial has ended
+	Phase  string
+	Detail string        // such as "round 2 of 3" or "4s of 10s"
+	Left   time.Duration // estimated time until the run ends; 0 if unknown
+	Fault  string        // active now, or ""
+	Lost   int           // records that were dropped
+	Over   bool          // the trial has ended
 }
 
 const reportEvery = 100 * time.Millisecond
@@ -83,10 +79,7 @@ func (st *stage) reportEnd() {
 // sendStatus sends the status with the current counts. reporter.mu is held.
 func (st *stage) sendStatus() {
 	r := st.status
-	r.status.Wire = st.tap.Totals()
-	stats := st.record.Stats()
-	r.status.Backlog, r.status.Lost = stats.Backlog, stats.Lost
-	r.status.Grants = st.grants.Load()
+	r.status.Lost = st.record.Stats().Lost
 	r.send(r.status)
 }
 

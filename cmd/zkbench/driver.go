@@ -211,7 +211,7 @@ func subjectCheckCmd() *cobra.Command {
 			if verbose {
 				o.Logf = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 			}
-			if err := auto.Enter(cmd.Context(), o, os.Args, nothing); err != nil {
+			if err := auto.Enter(cmd.Context(), o, os.Args); err != nil {
 				return err
 			}
 			return checkSubject(cmd, args, o)

@@ -72,7 +72,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 			return usageError("ensemble %s is up already (see it: zkbench ensemble status; remove it: zkbench ensemble down)", r.ID)
 		}
 	}
-	if err := auto.Enter(ctx, o, os.Args, nothing); err != nil {
+	if err := auto.Enter(ctx, o, os.Args); err != nil {
 		return err
 	}
 	e, err := auto.Start(ctx, o)

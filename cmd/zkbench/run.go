@@ -34,7 +34,6 @@ type runFlags struct {
 	ensemble  ensembles.Options
 	kind      string
 	scenario  scenarioFlags
-	live      live
 	agents    agentFlags
 	seed      uint64
 	replay    string
@@ -85,7 +84,6 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringSlice("zookeeper-home", nil, "process: folder of a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's), or of several versions")
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 	f.scenario.register(fl)
-	fl.StringVar(&f.live.at, "metrics", "", "serve metrics for Prometheus while running, at host:port; :9090 means 127.0.0.1:9090")
 	f.agents.register(fl)
 	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
 	fl.StringVar(&f.replay, "replay", "", "run the scenario of that run folder again, with the same faults at the same times")
@@ -112,7 +110,7 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	}
 	options := configs[0].First()
 	options.Logf = p.log
-	if err := auto.Enter(cmd.Context(), options, os.Args, f.live.reachable); err != nil {
+	if err := auto.Enter(cmd.Context(), options, os.Args); err != nil {
 		return err
 	}
 	if len(options.Servers) > 0 {
@@ -126,11 +124,6 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 			return usage(err)
 		}
 	}
-	stop, err := f.live.serve(p.log)
-	if err != nil {
-		return usage(err)
-	}
-	defer stop()
 	fleet, dismiss, err := f.agents.muster(cmd.Context(), p.log)
 	if err != nil {
 		return err
@@ -247,7 +240,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	defer release()
 	c.Dir = dir
 	c.Logf = p.log
-	c.Progress = func(at scenarios.Status) { p.status(at); f.live.status(c.Scenario.Name, at) }
+	c.Progress = p.status
 	c.Command = func(r report.Run) string { return f.command(absolute(c.Dir), c.Scenario, r) }
 	many := slices.ContainsFunc(c.Scenario.Clients, func(n int) bool { return n >= manyClients })
 	if many && os.Getenv("GOGC") == "" {

@@ -2,7 +2,6 @@ package auto
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,11 +16,11 @@ import (
 
 // Enter replaces this process by the same program with these arguments, args[0] included, inside
 // namespaces of package rootless, if that is needed to cut the networks of the members that [Start]
-// will start or find. It calls before first, and returns its error.
+// will start or find.
 //
 // If that is not needed or not possible, Enter returns nil, and Logf has reported what is not
 // available.
-func Enter(ctx context.Context, o ensembles.Options, args []string, before func() error) error {
+func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 	o.Logf = setup.Logf(o)
 	kind, err := choose(o)
 	if err != nil || rootless.Inside() || rootless.Rights() == nil {
@@ -37,7 +36,7 @@ func Enter(ctx context.Context, o ensembles.Options, args []string, before func(
 			return nil
 		}
 	}
-	if err := errors.Join(before(), shareRecords()); err != nil {
+	if err := shareRecords(); err != nil {
 		return err
 	}
 	o.Logf("in namespaces of this user's own: %s", why)

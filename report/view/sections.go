@@ -40,6 +40,8 @@ func (b builder) sections(v *View) []Section {
 		{ID: "stories", Title: "Violations", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
 			Intro: "Numbers in the lanes refer to the events below; events in bold prove the violation. The time axis is stretched where many events occur. A commit is shown at the time when the first client can know of it."},
 		{ID: "measured", Title: "Measurements", Blocks: overviewBlocks(v.Figures, b.noun())},
+		{ID: "causes", Title: "Failovers by cause", Blocks: b.causes(),
+			Note: "Release and close give the lock back; in the other rows the session must expire first, except where the holder keeps its grant. Predicted is the range that ZooKeeper's session expiry allows. A row whose name has \"leader\" stops the leading member of the ensemble, which is not the lock's holder."},
 		b.timelines(),
 		{ID: "formulas", Title: "Expected notifications", Blocks: blockOf(b.formulas())},
 		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables), b.trialBlocks(v.Figures)...)},
