@@ -16,6 +16,7 @@ import (
 type Trace struct {
 	Length    time.Duration // of the trial
 	Queue     bool          // its clients are consumers of items
+	Permits   int           // how many may hold at once: 1 of a lock; of a barrier, or readers, a large number
 	Faults    []Fault       // a fault that was never healed lasts until the end
 	Holds     []Hold
 	Overlaps  []verdict.Overlap
@@ -103,7 +104,7 @@ func (t *tracer) close(length time.Duration, err error) *Trace {
 	if t.droppedHandoffs > 0 { // a part of the samples must not be mistaken for all of them
 		clear(x.Latencies)
 	}
-	x.Length, x.Queue = length, t.pace.items
+	x.Length, x.Queue, x.Permits = length, t.pace.items, verdict.Permits(t.history.Header)
 	x.Paces, x.Depth, x.Rounds = t.pace.paces(length), t.depth.points(), t.rounds.all
 	x.Faults = faults(t.history.Faults)
 	for i := range x.Faults {

@@ -41,7 +41,7 @@ func TestPartition_peersOfTheWaitersMember(t *testing.T) {
 	defer network.Close(context.Background())
 	trials := runTrialsOn(t, e, network, `
 name: peers
-subjects: [lock/parent, lock/predecessor]
+subjects: [lock/predecessor]
 clients: [6]
 session_timeout: 4s
 phases:

@@ -21,7 +21,7 @@ import (
 )
 
 // soakTrials is how many trials a soak has where nobody says.
-const soakTrials = 12
+const soakTrials = 6
 
 // TestSoak_findsNothing tries recipes against faults at random moments, trial after trial on one
 // ensemble. Everything about a trial follows from its seed.
@@ -34,7 +34,7 @@ const soakTrials = 12
 // that nothing explains. The run folder of such a trial is kept.
 func TestSoak_findsNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("takes half a minute")
 	}
 	trials, first := soakNumber(t, "SOAK", soakTrials), soakNumber(t, "SOAK_SEED", 1)
 	subjects := soaked

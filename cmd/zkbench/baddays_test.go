@@ -30,9 +30,11 @@ type running struct {
 	said  []string
 }
 
-// startHerd starts a small herd whose churn is long, with a member cut off for most of it.
+// startHerd starts a small herd whose churn is long, with a member cut off for most of it. Such a
+// test mostly waits, and has an ensemble of its own: it runs beside others.
 func startHerd(t *testing.T, args ...string) *running {
 	t.Helper()
+	t.Parallel()
 	dir := t.TempDir()
 	r := &running{t: t, state: filepath.Join(dir, "state"), out: filepath.Join(dir, "out"), lines: make(chan string, 1000)}
 	r.Cmd = r.command(append([]string{"run", "herd", "--ensemble", "process", "--subject", "lock/predecessor", "--clients", "3",

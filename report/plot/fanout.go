@@ -1,11 +1,15 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/aclements/go-moremath/stats"
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
@@ -37,6 +41,64 @@ func QueueDepth(t Timeline) *Figure {
 	f.addSteps("due and not taken", palette[1], thin(due, depthPoints))
 	f.addSteps("in the queue", palette[0], thin(queued, depthPoints))
 	return f
+}
+
+// HoldersAtOnce plots how many clients hold at the same time, with shaded fault windows. It returns nil
+// if only one may.
+func HoldersAtOnce(t Timeline) *Figure {
+	if t.Permits <= 1 || len(t.Holds) == 0 {
+		return nil
+	}
+	reads := slices.ContainsFunc(t.Holds, func(h report.Hold) bool { return h.Reads })
+	kinds := map[bool]string{false: "hold", true: "read"}
+	if reads {
+		kinds[false] = "write"
+	}
+	from, to := extent(t)
+	f := t.overTime("holders", "Holders at once", "The number of clients that believe at the same time that they hold.", from, to)
+	most := 1.0
+	for i, reading := range []bool{false, true} {
+		line := holdersAtOnce(t.Holds, reading)
+		if len(line) == 0 {
+			continue
+		}
+		line = slices.Concat([]xy{{from, 0}}, line, []xy{{to, 0}})
+		for _, q := range line {
+			most = max(most, q.y)
+		}
+		f.data.add(kinds[reading], line)
+		f.addSteps("clients that "+kinds[reading], palette[i], thin(line, depthPoints))
+	}
+	if t.Permits <= t.Clients {
+		permits := float64(t.Permits)
+		most = max(most, permits)
+		f.body.Add(line{at: []xy{{from, permits}, {to, permits}}, style: dashed(ink, lineWidth)})
+		f.legend = append(f.legend, entry{text: units.Plural(t.Permits, "permit"), glyph: glyph{color: ink}, line: true, dash: true})
+	}
+	axisFromZero(&f.body.Y, most, 1)
+	f.yTitle, f.data.y = "holders", "holders"
+	return f
+}
+
+// holdersAtOnce returns the number of holders, or of readers, from each of its changes on.
+func holdersAtOnce(holds []report.Hold, reading bool) (out []xy) {
+	type change struct {
+		at time.Duration
+		by float64
+	}
+	var all []change
+	for _, h := range holds {
+		if h.Reads == reading {
+			all = append(all, change{h.Start, 1}, change{h.End, -1})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
+	n := 0.0
+	for _, c := range all {
+		n += c.by
+		out = append(out, xy{seconds(c.at), n})
+	}
+	return out
 }
 
 // FanOut plots notifications per hand-off against contenders: measured values as points, the

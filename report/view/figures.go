@@ -94,7 +94,7 @@ func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 			f.Answer = false
 		}
 	}
-	out := append(failovers, plot.OverTime(line, glyphs), plot.ThroughputOverTime(line, glyphs), plot.QueueDepth(line))
+	out := append(failovers, plot.OverTime(line, glyphs), plot.ThroughputOverTime(line, glyphs), plot.QueueDepth(line), plot.HoldersAtOnce(line))
 	for _, f := range out {
 		if f != nil && t.Merged > 0 {
 			f.About += fmt.Sprintf(" The cell has %d trials; this is the worst, or the first if all are equal.", t.Merged)
