@@ -182,12 +182,13 @@ phases:
 }
 
 // Cells beyond the second step of an operation, of a line of a driver that declares a variant, of
-// two consumers at a backlog, and of a recipe without a queue of nodes.
+// two consumers at a backlog, and of recipes without a queue of nodes.
 func TestAudit_playsWhatNoOneTurnReaches(t *testing.T) {
 	for subject, cells := range map[string]string{
-		asDriver("lock/ours", "lock/predecessor"): `"holder multi #3/reply.drop", "all/line"`,
-		"queue/predecessor":                       `"backlog_first multi #1/reply.drop", "backlog_second multi #1/reply.drop", "backlog_first setData #1/reply.drop"`,
-		"zoo/unlock-by-name":                      `"all/newcomers"`,
+		asDriver("lock/ours", "lock/predecessor"):        `"holder multi #3/reply.drop", "all/line"`,
+		"queue/predecessor":                              `"backlog_first multi #1/reply.drop", "backlog_second multi #1/reply.drop", "backlog_first setData #1/reply.drop"`,
+		"zoo/unlock-by-name":                             `"all/newcomers"`,
+		asDriver("semaphore/races", "races for permits"): `"all/newcomers"`,
 	} {
 		for _, f := range playOn(t, ensemble, nil, `
 name: audit

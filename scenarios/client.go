@@ -39,7 +39,7 @@ type client struct {
 	back       backOff
 	modes      *rand.Rand   // chooses the modes of a read-write lock
 	shared     atomic.Bool  // other clients may hold at the same time as its last grant
-	inside     atomic.Bool  // it has passed the barrier, and its leave has not returned
+	inside     atomic.Bool  // it has been granted, and its release has not returned
 	grantedAt  atomic.Int64 // when its last acquire returned with a grant
 	releasedAt atomic.Int64 // when its last release was called
 
@@ -150,7 +150,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	}
 	if err == nil {
 		c.token.Store(claim.Token)
-		c.inside.Store(c.st.barrier())
+		c.inside.Store(true)
 		c.grantedAt.Store(int64(s.Return - s.Clock))
 		c.shared.Store(c.shares(mode))
 		c.st.holder.holds(c.n)

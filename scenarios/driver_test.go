@@ -51,7 +51,9 @@ func beDriver(name string) {
 		}
 		l.Main()
 	case "races":
-		racing().Main()
+		racing(recipes.RecipeLock).Main()
+	case "races for permits":
+		racing(recipes.RecipeSemaphore).Main()
 	case "oversleeps":
 		oversleeping().Main()
 	case "answers ok":
@@ -106,37 +108,38 @@ func minimal(servers []string) driver.Lock {
 	}
 }
 
-// racing is a lock whose waiters have no nodes: all watch the holder's, and race for it.
-func racing() driver.Lock {
+// racing is a lock, or a semaphore, whose waiters have no nodes: there is one for each permit, and all race
+// for those.
+func racing(r recipes.Recipe) driver.Lock {
 	return driver.Lock{
-		About: "one node", Promises: recipes.Promises{Exclusive: true},
+		About: "a node for each permit", Recipe: r, Promises: recipes.Promises{Exclusive: true}, Cancels: true,
 		Open: func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
 			conn, err := driver.Connect(ctx, env, zk.WithLogger(log.New(io.Discard, "", 0)))
 			if err != nil {
 				return driver.Mutex{}, err
 			}
-			node := env.Parent + "/holder"
+			held := ""
 			lock := func(ctx context.Context) error {
 				for {
-					if _, err := conn.Create(node, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); !errors.Is(err, zk.ErrNodeExists) {
-						return err
-					}
-					there, _, gone, err := conn.ExistsW(node)
+					_, _, changed, err := conn.ChildrenW(env.Parent)
 					if err != nil {
 						return err
 					}
-					if !there {
-						continue
+					for i := range max(env.Permits, 1) {
+						held = fmt.Sprintf("%s/holder-%d", env.Parent, i)
+						if _, err := conn.Create(held, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); !errors.Is(err, zk.ErrNodeExists) {
+							return err
+						}
 					}
 					select {
-					case <-gone:
+					case <-changed:
 					case <-ctx.Done():
 						return context.Cause(ctx)
 					}
 				}
 			}
 			unlock := func() error {
-				if err := conn.Delete(node, -1); !errors.Is(err, zk.ErrNoNode) { // it went with its session
+				if err := conn.Delete(held, -1); !errors.Is(err, zk.ErrNoNode) { // it went with its session
 					return err
 				}
 				return nil

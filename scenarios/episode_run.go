@@ -148,7 +148,7 @@ func (p *episodeRun) inLine(n int) {
 	err := p.st.inLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, errPollLimit) {
 		nodes, look := p.st.observer.inLine(p.ctx, p.st.parent)
-		if waiting := p.st.acquiring(); look == nil && nodes <= 1 && waiting >= n-1 {
+		if waiting := p.st.acquiring(); look == nil && nodes <= p.st.holders() && waiting >= n-p.st.notInLine() {
 			err = fmt.Errorf("%w: %d clients wait and the line has %s: the recipe has no queue of waiters", errInapplicable, waiting, units.Plural(nodes, "node"))
 		}
 	}

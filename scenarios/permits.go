@@ -73,6 +73,21 @@ func (st *stage) holders() int {
 	return 1
 }
 
+// notInLine returns how many clients need not wait: those that may hold, and of a read-write lock those that
+// do.
+func (st *stage) notInLine() int {
+	if st.cell.Subject.Recipe != recipes.RecipeRWLock {
+		return st.holders()
+	}
+	n := 0
+	for _, c := range st.clients {
+		if c.inside.Load() {
+			n++
+		}
+	}
+	return n
+}
+
 // mode returns how the client acquires a read-write lock next. In an episode readers and writers
 // alternate, over the clients and over the acquires of each.
 func (c *client) mode() recipes.Mode {

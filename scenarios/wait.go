@@ -110,8 +110,8 @@ func (st *stage) still(ctx context.Context, limit time.Duration) error {
 // recipe to count as one whose waiters have no nodes.
 const lineless = 3 * time.Second
 
-// inLine waits until every member shows the nodes of n clients, one of which may hold; or until n -
-// 1 wait without nodes. A member that was restarted may not answer at first.
+// inLine waits until every member shows the nodes of n clients, some of which may hold; or until the
+// others wait without nodes. A member that was restarted may not answer at first.
 func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 	var last error
 	var s stillness
@@ -121,7 +121,7 @@ func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 		if fewest, last = st.observer.inLine(ctx, st.parent); last == nil && fewest >= n {
 			return true, nil
 		}
-		if !s.see(st.tap.Totals()) || st.acquiring() < n-1 {
+		if !s.see(st.tap.Totals()) || st.acquiring() < n-st.notInLine() {
 			moved = time.Now()
 		}
 		return time.Since(moved) >= lineless, nil
