@@ -208,14 +208,19 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 	return n.Time(), n.Time(), -1
 }
 
+// addBars adds the lanes of these clients and, as far as there is room, of others that held. In a trial of
+// few clients all have a lane.
 func (s *Story) addBars(h *history.History, clients []int) {
+	few := h.Header.Clients <= clientLimit
 	added := map[int]bool{}
+	for _, c := range clients {
+		added[c] = true
+	}
 	bar := func(client int, from, to time.Duration, kind string) {
-		other := len(clients) > 0 && !slices.Contains(clients, client)
-		if client < 0 || other && (kind != Held || len(clients) > 1) || from > s.To || to < s.From {
+		if client < 0 || from > s.To || to < s.From {
 			return
 		}
-		if added[client] || len(added) < clientLimit {
+		if added[client] || len(added) < clientLimit && (few || kind == Held || len(clients) == 0) {
 			added[client] = true
 			s.Add(client, from, to, kind)
 		}

@@ -202,7 +202,7 @@ func (o *orphans) judge(k *inLine) {
 		return
 	}
 	o.broken.add([]int{k.record},
-		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, so the node stays and blocks every waiter behind it",
+		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, and the node keeps its place until that ends",
 		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
 }
 
@@ -482,7 +482,7 @@ func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) boo
 	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
 		return false
 	}
-	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it blocks every waiter behind it",
+	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it keeps its place until that ends",
 		x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
 	return true
 }
