@@ -3,6 +3,7 @@
 # make soak     500 trials at random; SOAK=n for n, SOAK_SEED=n to begin with that seed,
 #               SOAK_SUBJECT=lock/mine,... for recipes of your choice
 # make lint     what must be clean before a commit
+# make prose    check the words of comments and pages with Vale, which takes two minutes to build
 # make gallery  run every scenario in small, and renew docs/gallery; some 15 minutes on a quiet
 #               machine; ONLY='herd audit' runs these again, and keeps the others' last runs
 # make audits   audit every version of other projects' recipes that make versions has installed; some
@@ -16,7 +17,7 @@
 #               cache folder; a minute and a half, 100 MB, no root
 # make clean    remove what was built, and ensembles that crashed runs left
 
-.PHONY: help setup versions build release image bench gallery audits test test-kubernetes soak lint clean
+.PHONY: help setup versions build release image bench gallery audits test test-kubernetes soak lint prose clean
 
 help:
 	@sed -n '/^# make\|^#  /s/^# //p' Makefile
@@ -75,6 +76,14 @@ lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
 	go vet ./...
 	go tool staticcheck ./...
+	@if [ -x bin/vale ]; then $(MAKE) prose; else echo "make prose checks the words, too"; fi
+
+# Vale is a module of its own, so that go.mod stays small. It is built once, and then lint runs it too.
+prose: bin/vale
+	bin/vale --output=line $$(git ls-files '*.md' '*.go' | grep -v -e _test.go -e testdata -e docs/gallery)
+
+bin/vale: .ci/tools/go.mod
+	go -C .ci/tools build -o ../../bin/vale github.com/vale-cli/vale/v3/cmd/vale
 
 clean:
 	@if [ -x bin/zkbench ]; then bin/zkbench ensemble down; fi

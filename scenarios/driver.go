@@ -62,11 +62,16 @@ func (s *Scenario) known() []string {
 	return append(namesOf(s.Drivers, func(d Driver) string { return d.Name }), subjectNames()...)
 }
 
-var driverName = regexp.MustCompile(`^(lock|election|queue|rwlock|semaphore)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+// driverName matches the names of drivers, which begin with a kind of recipe.
+var driverName = regexp.MustCompile(`^(` + strings.Join(recipeKinds(), "|") + `)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+
+func recipeKinds() []string {
+	return namesOf(recipes.Recipes, func(r recipes.Recipe) string { return string(r) })
+}
 
 func (d Driver) validate(bad problemFunc) {
 	if !driverName.MatchString(d.Name) {
-		bad("name", "%q has no kind; name it lock/NAME, election/NAME or queue/NAME", d.Name)
+		bad("name", "%q has no kind; name it KIND/NAME, with one of the kinds %s", d.Name, units.List(recipeKinds()))
 	} else if _, err := recipes.Find(d.Name); err == nil {
 		bad("name", "%s is compiled in; give the driver another name", d.Name)
 	}
@@ -126,7 +131,7 @@ const execKey = "exec"
 func overrideExec(root *yaml.Node, value string) error {
 	name, line, ok := strings.Cut(value, "=")
 	if !ok || line == "" || !driverName.MatchString(name) {
-		return fmt.Errorf("--exec %q: want NAME=PROGRAM ARGS, for example 'lock/mine=python3 driver.py'; NAME begins with lock/, election/ or queue/", value)
+		return fmt.Errorf("--exec %q: want NAME=PROGRAM ARGS, for example 'lock/mine=python3 driver.py'; NAME is KIND/NAME, with one of the kinds %s", value, units.List(recipeKinds()))
 	}
 	var entry yaml.Node
 	if err := entry.Dump(Driver{Name: name, Exec: line}); err != nil {

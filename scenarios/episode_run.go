@@ -249,9 +249,9 @@ func (p *episodeRun) ready(ctx context.Context, i int) bool {
 	return c.opened() || c.reopen(ctx) == nil
 }
 
-// everybody lets every client complete a turn: waiters are granted, the others join first. It
+// allTurn lets every client complete a turn: waiters are granted, the others join first. It
 // returns true if no client made progress.
-func (p *episodeRun) everybody() (stuck bool) {
+func (p *episodeRun) allTurn() (stuck bool) {
 	if p.st.barrier() {
 		return p.passTogether()
 	}

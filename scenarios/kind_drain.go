@@ -350,16 +350,16 @@ func (f *flaps) run(ctx context.Context) error {
 	})
 }
 
-// hold has clients acquire and release, and calls meanwhile in between.
-func (f *flaps) hold(ctx context.Context, clients []*client, meanwhile func() error) error {
+// hold has clients acquire and release, and calls the function in between.
+func (f *flaps) hold(ctx context.Context, clients []*client, between func() error) error {
 	if len(clients) == 0 {
-		return meanwhile()
+		return between()
 	}
 	holder, err := clients[0].first(ctx)
 	if err != nil {
 		return err
 	}
-	err = f.hold(ctx, clients[1:], meanwhile)
+	err = f.hold(ctx, clients[1:], between)
 	holder.write(ctx)
 	return errors.Join(err, holder.release(ctx))
 }

@@ -62,7 +62,7 @@ func playCell(ctx context.Context, st *stage) error {
 	if st.queue() {
 		return nil
 	}
-	if stuck := p.everybody(); stuck {
+	if stuck := p.allTurn(); stuck {
 		if err := st.snapshot(ctx, stuckFor); err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (p *episodeRun) episode(aims []aim) {
 			p.waits(p.st.clients[1:])
 		}
 		for range p.rounds() {
-			if stuck := p.everybody(); stuck || !p.awaited() {
+			if stuck := p.allTurn(); stuck || !p.awaited() {
 				break
 			}
 		}

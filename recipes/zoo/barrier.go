@@ -65,7 +65,7 @@ func awaitOthers(ctx context.Context, l *line, path string) error {
 
 // The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification: a
 // member that is slow finds fewer than it waits for, because the others have begun to leave, and both
-// sides wait for ever.
+// sides wait forever.
 func init() {
 	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, some of which may have left", false, steps{
 		order: neverFirst,

@@ -81,7 +81,7 @@ func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 	if noise, ok := stats.Halves(old); ok {
 		r.Noise = &noise
 	}
-	p := stats.Alike(old, new)
+	p := stats.PValue(old, new)
 	r.P = &p
 	r.Ratio = stats.Shift(old, new)
 	return r, true

@@ -461,7 +461,7 @@ type PhaseEnd struct {
 	Stopped time.Duration `json:"stopped,omitempty"`
 }
 
-// Waiting is an operation that was in progress when its phase ended, or when its client was told to
+// Waiting is an operation that was in progress when its phase ended, or when its client was asked to
 // stop: its duration until then counts.
 type Waiting struct {
 	At     time.Duration `json:"at"`

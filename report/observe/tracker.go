@@ -371,7 +371,7 @@ func (t *Tracker) Incomplete(format string, args ...any) {
 	t.o.Unknown = append(t.o.Unknown, fmt.Sprintf(format, args...))
 }
 
-// standsLong is the shortest time after which the last holder is an anomaly, if somebody waits.
+// standsLong is the shortest time after which the last holder is an anomaly, if a client waits.
 const standsLong = 30 * time.Second
 
 // Done ends the observation. source names the files or servers.

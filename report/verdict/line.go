@@ -300,7 +300,7 @@ func (l *nodeTable) contend(a, b *node) bool {
 func (l *nodeTable) taken(n *node) int { return taken(l.header, l.modes.of(n)) }
 
 // modes are the modes in which a read-write lock was acquired by its nodes: of all nodes of a kind,
-// or, where nodes of both modes look alike, of single nodes.
+// or, where nodes of both modes cannot be distinguished, of single nodes.
 type modes struct {
 	byKind, byPath map[string]string
 }

@@ -117,7 +117,7 @@ func totalPermits(all []claimed) (total int) {
 	return total
 }
 
-// overlaps checks a belief that does not fit beside the active ones: pair by pair if they exclude
+// overlaps checks a belief that does not fit with the active ones: pair by pair if they exclude
 // each other, and otherwise by how many are left without exposures.
 func (x *exclusion) overlaps(b claimed) {
 	var fitting []claimed

@@ -138,8 +138,8 @@ func (d *deliveries) waiting(w *history.Waiting, record int) {
 	}
 }
 
-// stood reports whether the item of a lateItem was in the queue for the whole time.
-func (d *deliveries) stood(l lateItem) bool {
+// remained reports whether the item of a lateItem was in the queue for the whole time.
+func (d *deliveries) remained(l lateItem) bool {
 	if l.id != l.item.id {
 		return false // it was taken, and another replaces it
 	}
@@ -164,7 +164,7 @@ func (d *deliveries) finish(end ending, late []string) Verdict {
 		d.late = nil // the taken items are unknown
 	}
 	for _, l := range d.late {
-		if d.stood(l) {
+		if d.remained(l) {
 			d.outlasted(l)
 		}
 	}

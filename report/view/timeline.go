@@ -182,7 +182,7 @@ func most[T any](all []T, limit int, start func(T) time.Duration, order func(a, 
 
 // grants selects at most limit grants: those in the overlaps, of which there may be at most a
 // quarter as many; for half of the remaining room those that stand out, because they or the time without a
-// holder beside them are long; and others, evenly over the trial.
+// holder next to them are long; and others, evenly over the trial.
 func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
 	all = byStart(all)
 	if len(all) <= limit {

@@ -267,7 +267,7 @@ func byNumber(a, b string) int {
 	return strings.Compare(x, y)
 }
 
-// add reads a new node. It returns false if the node is gone already.
+// add reads a new node. It returns false if the node was removed before.
 func (l *live) add(ctx context.Context, at, name string, created bool) (known bool, err error) {
 	if _, _, sequential := observe.Sequential(name); !sequential {
 		return true, nil

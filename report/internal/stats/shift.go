@@ -9,15 +9,15 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Alike returns the probability that two samples as different as these are of one distribution, by
+// PValue returns the probability that two samples as different as these are of one distribution, by
 // the Mann-Whitney U test.
-func Alike(old, new []float64) float64 {
+func PValue(old, new []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(old), sample(new)).P
 }
 
 // Shift returns the factor between old and new: the median of all quotients of a new and an old
 // value, with its confidence interval by the distribution of the U statistic (Hodges and Lehmann's
-// estimator, on logarithms). It agrees with [Alike]: the interval contains 1 if that shows no
+// estimator, on logarithms). It agrees with [PValue]: the interval contains 1 if that shows no
 // difference. It is nil if a value is not positive.
 func Shift(old, new []float64) *Interval {
 	var quotients []float64
