@@ -587,6 +587,19 @@ func TestLoad_driversOfASubject(t *testing.T) {
 	}
 }
 
+func TestLoad_driversOfEveryKind(t *testing.T) {
+	for _, kind := range recipes.Recipes {
+		name := string(kind) + "/mine"
+		s, err := Load("mine", []byte("name: x\nsubjects: ["+asDriver(name, string(kind)+"/parent")+"]"+aChurn))
+		if err != nil || s.Subjects[0] != name {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if _, err := Load("mine", []byte("name: x\nsubjects: [lock/parent]"+aChurn), "exec="+name+"='"+os.Args[0]+"'", "subjects=["+name+"]"); err != nil {
+			t.Errorf("--exec %s: %v", kind, err)
+		}
+	}
+}
+
 // noDriversLeft fails the test if a process of a driver is left, stopped or not.
 func noDriversLeft(t *testing.T) {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// Lock describes a lock, an election, a read-write lock or a semaphore by a few functions.
+// Lock describes a lock, an election, a read-write lock, a semaphore or a barrier by a few functions.
 type Lock struct {
 	About    string
 	Recipe   recipes.Recipe  // "" is a lock

@@ -99,6 +99,15 @@ func TestQueueFIFO_byTheCommits(t *testing.T) {
 }
 
 // What is handed over before it is removed has an order that the removals do not show.
+func TestQueueFIFO_ofAQueueThatKeepsItsItems(t *testing.T) {
+	const two = clients + "create 5 101 a\nput a 1 zxid=5\ncreate 6 101 b\nput b 3 zxid=6 called=2\n"
+	judgeStories(t, QueueFIFO, []row{
+		{"in order", two + "take a 4 client=2 zxid=6\ntake b 6 client=2 zxid=6 called=5", Pass, "no item's node was removed: evaluated by the calls alone"},
+		{"the newer one first", two + "take b 4 client=2 zxid=6\ntake a 6 client=2 zxid=6 called=5", Fail, `item "a" was put`},
+		{"one item", two + "take a 4 client=2 zxid=6", Unknown, "an order needs two"},
+	})
+}
+
 func TestQueueFIFO_ofWhatIsRemovedWhenItIsDone(t *testing.T) {
 	judgePromised(t, QueueFIFO, delivers(AtLeastOnce), []row{{"the newest first", clients + `create 5 101 a
 put a 1 zxid=5

@@ -213,6 +213,20 @@ func (q *items) sorted() []*item {
 	return slices.SortedFunc(maps.Values(q.open), func(a, b *item) int { return strings.Compare(a.id, b.id) })
 }
 
+// keepsNodes reports whether the queue keeps the nodes of taken items: then an existing item may have been
+// taken by a take of unknown outcome.
+func (q *items) keepsNodes() bool {
+	return q.commits != nil && q.commits.linked && q.takes > 0 && !q.commits.order.removed()
+}
+
+// unnamedTakes returns the number of takes of unknown outcome without an item.
+func (q *items) unnamedTakes() (n int) {
+	for _, takes := range q.unnamed {
+		n += takes
+	}
+	return n
+}
+
 // byCalls returns the reason for judging by the calls alone, although there are commits.
 func (q *items) byCalls() []string {
 	if q.commits == nil || q.commits.linked {
@@ -470,10 +484,7 @@ func (q *items) lossByCalls() Verdict {
 
 // notTaken checks items that were put and that no take handed over, without commits that show them.
 func (q *items) notTaken(missing []*item) Verdict {
-	unnamed := 0
-	for _, n := range q.unnamed {
-		unnamed += n
-	}
+	unnamed := q.unnamedTakes()
 	switch {
 	case q.emptied < q.lastPut:
 		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))

@@ -33,6 +33,8 @@ type deliveries struct {
 	phases     *phases
 	broken     evidence
 	slow       evidence // findings by the clock alone
+
+	ifRemoved, slowIfRemoved evidence // of as many items as takes of unknown outcome, which may have taken them if their nodes are kept
 }
 
 // lateItem is an item that had been put when a phase was over, and for which a consumer waited.
@@ -160,8 +162,13 @@ func (d *deliveries) outlasted(l lateItem) {
 }
 
 func (d *deliveries) finish(end ending, late []string) Verdict {
-	if end.cut {
+	kept := d.items.keepsNodes()
+	if end.cut || kept && d.items.unnamedTakes() > 0 {
 		d.late = nil // the taken items are unknown
+	}
+	if !kept {
+		d.broken.merge(&d.ifRemoved)
+		d.slow.merge(&d.slowIfRemoved)
 	}
 	for _, l := range d.late {
 		if d.remained(l) {
@@ -185,13 +192,17 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	}
 	still := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
 	free := d.faults.outside(d.moved, l.At)
+	broken, slow := &d.broken, &d.slow
+	if len(items) <= d.items.unnamedTakes() {
+		broken, slow = &d.ifRemoved, &d.slowIfRemoved
+	}
 	switch since := free[len(free)-1].from; {
 	case still && l.At-l.Asked >= quiet:
-		d.broken.add([]int{record},
+		broken.add([]int{record},
 			"%s in the queue from %v to %v without a fault, the first %s; %s waited, and their connections were idle (record %d)",
 			units.Plural(len(items), "item"), l.Asked, l.At, items[0].Path, units.Plural(len(l.Waiters), "consumer"), record)
 	case d.limit > 0 && l.At-since > d.limit:
-		d.slow.add([]int{record},
+		slow.add([]int{record},
 			"%s in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %s waited (record %d)",
 			units.Plural(len(items), "item"), l.At, items[0].Path, l.At-since, d.limit, units.Plural(len(l.Waiters), "consumer"), record)
 	}

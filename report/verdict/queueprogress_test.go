@@ -39,6 +39,13 @@ func TestProgress_ofAQueue(t *testing.T) {
 		{"while others are given items nobody is stuck", before + "put c 30\ntake c 5000 client=2\ntake b 9000 called=35", Pass, ""},
 		{"a fault excuses so long a wait", before + "fault session.flap 1 5000 5100\ntake b 9000 called=35", Pass, ""},
 	})
+	const both = "opened 0 9\nopened 1 8\ncreate 10 9 a\nput a 10 zxid=10\ncreate 11 9 b\nput b 12 zxid=11\ntake - 15 unknown zxid=11\n"
+	judgeStories(t, Progress, []row{
+		{"of a queue that keeps taken items, a take of unknown outcome may have taken one", both + "take b 20 zxid=11\nsnapshot 2000 3000 queue item=qn-10" + still, Pass, ""},
+		{"which shows later", both + "snapshot 2000 3000 queue item=qn-10" + still + "\ntake b 3100 zxid=11 called=20", Pass, ""},
+		{"but not two", both + "create 12 9 c\nput c 16 zxid=12\ntake b 20 zxid=12\nsnapshot 2000 3000 queue item=qn-10 item=qn-12" + still, Fail, "2 items in the queue"},
+		{"a queue that removes them would have removed it", both + "delete 13 8 11\ntake b 20 zxid=13\nsnapshot 2000 3000 queue item=qn-10" + still, Fail, "1 item in the queue"},
+	})
 	const standing = "opened 0 9\nopened 1 8\ncreate 3 9 a\nput a 10 zxid=3 in=one\ndelete 4 8 3\ntake a 20 zxid=4 in=one\ncreate 5 9 b\nput b 30 zxid=5 in=one\n"
 	judgeStories(t, Progress, []row{
 		{"an item that stands when a phase is over, for which a consumer has waited too long", standing + "waiting 1 take 35 9000", Fail, `item "b" was put (record 5) and was available, and nothing was taken from 35ms to 9s`},
