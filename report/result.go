@@ -54,12 +54,13 @@ type Run struct {
 
 // Incident is a known bug of a released library that the run reproduces.
 type Incident struct {
-	About   string `json:"about"`           // the failure
-	Thread  string `json:"thread"`          // URL of the published report
-	Version string `json:"version"`         // of the library, like kazoo 2.8.0
-	Fixed   string `json:"fixed,omitempty"` // first version without it
-	Cause   string `json:"cause"`           // the lines of code that cause it
-	Tried   string `json:"tried,omitempty"` // the attempts, if it does not reproduce
+	About      string `json:"about"`                // the failure
+	Thread     string `json:"thread"`               // URL of the published report
+	Version    string `json:"version"`              // of the library, like kazoo 2.8.0
+	Introduced string `json:"introduced,omitempty"` // first version with it; "" if not known
+	Fixed      string `json:"fixed,omitempty"`      // first version without it
+	Cause      string `json:"cause"`                // the lines of code that cause it
+	Tried      string `json:"tried,omitempty"`      // the attempts, if it does not reproduce
 }
 
 // LeftOut is an optional fault of a built-in scenario that could not be injected on this

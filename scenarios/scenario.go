@@ -246,11 +246,12 @@ func (l Limits) validate(bad problemFunc) {
 // Incident describes a published failure of a library's users that the scenario reproduces. The
 // scenario's about describes the incident.
 type Incident struct {
-	Thread  string `yaml:"thread"`          // address of the report
-	Version string `yaml:"version"`         // of the library when this was written, such as kazoo 2.8.0
-	Fixed   string `yaml:"fixed,omitempty"` // first version without the bug; the last one before it that is installed runs, and the first one from it
-	Cause   string `yaml:"cause"`           // the lines of the library that cause it
-	Tried   string `yaml:"tried,omitempty"` // if it cannot be reproduced: the attempts, and why they are not sufficient
+	Thread     string `yaml:"thread"`               // address of the report
+	Version    string `yaml:"version"`              // of the library when this was written, such as kazoo 2.8.0
+	Introduced string `yaml:"introduced,omitempty"` // first version with the bug; "" if not known
+	Fixed      string `yaml:"fixed,omitempty"`      // first version without the bug; the last one before it that is installed runs, and the first one from it
+	Cause      string `yaml:"cause"`                // the lines of the library that cause it
+	Tried      string `yaml:"tried,omitempty"`      // if it cannot be reproduced: the attempts, and why they are not sufficient
 }
 
 const (
@@ -322,7 +323,7 @@ func (s *Scenario) told() *report.Incident {
 	if i == (Incident{}) {
 		return nil
 	}
-	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Fixed: i.Fixed, Cause: i.Cause, Tried: i.Tried}
+	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Introduced: i.Introduced, Fixed: i.Fixed, Cause: i.Cause, Tried: i.Tried}
 }
 
 // validateIncident checks that an incident is complete, and either reproduces the failure or

@@ -205,9 +205,23 @@ func (b builder) zooFirst(all []Section) []Section {
 	return slices.Insert(slices.Delete(all, trials, trials+1), stories, first)
 }
 
+// runWith names the version of the subject, lock/kazoo@2.8.0, or else that for which the incident was written,
+// and that of the servers.
+func runWith(subject string, r report.Run) string {
+	with := r.Incident.Version
+	if name, version, ok := strings.Cut(subject, "@"); ok {
+		with = name[strings.LastIndexByte(name, '/')+1:] + " " + version
+	}
+	if servers := r.Versions["zookeeper"]; servers != "" {
+		with += ", servers " + servers
+	}
+	return with
+}
+
 // IncidentTable lists the provocations in runs of incidents, and their results.
 func IncidentTable(runs ...report.Result) Table {
-	t := Table{Columns: []Column{{Head: "version", Kind: Whole}, {Head: "what happened"}, {Head: "provoked by", Kind: Code}, {Head: "breaks"}, {Head: "here", Kind: Status}}}
+	t := Table{Columns: []Column{{Head: "what happened"}, {Head: "introduced in"}, {Head: "fixed in"}, {Head: "run here with", Kind: Whole}, {Head: "provoked by", Kind: Code}, {Head: "breaks"},
+		{Head: "result", Kind: Status}, {Head: "run at commit", Kind: Code}}}
 	for _, r := range runs {
 		if r.Run.Incident == nil {
 			continue
@@ -218,7 +232,9 @@ func IncidentTable(runs ...report.Result) Table {
 			if breaks == mustPass {
 				breaks = "nothing"
 			}
-			t.Rows = append(t.Rows, Row{Result: row.Result, Cells: []string{r.Run.Incident.Version, r.Run.Incident.About, row.Cells[0] + ": " + row.Cells[1], breaks, here}})
+			i := r.Run.Incident
+			t.Rows = append(t.Rows, Row{Result: row.Result, Cells: []string{i.About, cmp.Or(i.Introduced, "not known"), cmp.Or(i.Fixed, "no version tried"), runWith(row.Cells[0], r.Run),
+				row.Cells[0] + ": " + row.Cells[1], breaks, here, fmt.Sprintf("%.8s", r.Run.Versions["zkbench"])}})
 		}
 	}
 	return t

@@ -43,11 +43,18 @@ func TestIncidentTable_saysWhetherItShows(t *testing.T) {
 	progress := []string{"progress"}
 	var got []string
 	for _, r := range IncidentTable(provoked(progress, report.Fail), provoked(progress, report.Pass), provoked(nil, report.Pass), provoked(nil, report.Unknown), report.Result{}).Rows {
-		got = append(got, r.Cells[3]+": "+r.Cells[4])
+		got = append(got, r.Cells[5]+": "+r.Cells[6])
 	}
 	want := []string{"progress: reproduced", "progress: NOT as expected: progress did not fail", "nothing: not reproduced", "nothing: unknown"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	r := provoked(progress, report.Fail)
+	r.Run.Versions = map[string]string{"zookeeper": "3.9.6", "zkbench": "0123456789abcdef"}
+	r.Run.Incident.Fixed, r.Trials[0].Subject = "2.0", "lock/theirs@1.5"
+	row := IncidentTable(r).Rows[0].Cells
+	if want := []string{"It got stuck.", "not known", "2.0", "theirs 1.5, servers 3.9.6", "01234567"}; !slices.Equal(append(row[:4:4], row[7]), want) {
+		t.Errorf("%q, want %q", row, want)
 	}
 }
 
