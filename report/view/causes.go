@@ -65,5 +65,9 @@ func between(ns []float64) string {
 	if len(ns) == 0 {
 		return ""
 	}
-	return units.Duration(slices.Min(ns)) + " to " + units.Duration(slices.Max(ns))
+	least, most := units.Duration(slices.Min(ns)), units.Duration(slices.Max(ns))
+	if least == most {
+		return least
+	}
+	return least + " to " + most
 }

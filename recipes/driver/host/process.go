@@ -175,7 +175,7 @@ func (p *Process) Stop() error {
 // ErrExited is wrapped by the error of [Probe] for a program that exited before it answered hello.
 var ErrExited = errors.New("the program ended before it answered hello")
 
-// Probe starts the program on this machine, sends hello, and stops it, so that problems show before
+// Probe starts the program on this machine, checks its hello, and stops it, so that problems show before
 // an ensemble is started. mark is the value of [Mark]. The error has the last lines of the
 // program's stderr.
 func Probe(c Command, mark string) error {
@@ -184,6 +184,9 @@ func Probe(c Command, mark string) error {
 		return err
 	}
 	if err = p.Greet(); err == nil {
+		_, err = SubjectOf(c, p)
+	}
+	if err == nil {
 		return p.Stop()
 	}
 	silent := p.lastSaid() == ""

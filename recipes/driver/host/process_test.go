@@ -18,6 +18,13 @@ func TestProbe_saysWhyAProgramDoesNotStart(t *testing.T) {
 		{"it says nothing", "exit 1", true, "(exit status 1)"},
 		{"it prints something else", "echo hello", false, "each line is one JSON object: hello"},
 		{"it answers another protocol", `read line; echo '{"id":1,"ok":{"protocol":7}}'; cat >/dev/null`, false, "the protocol's number, 1"},
+		{"it is of another kind", `while read line; do
+			id=$(echo "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+			case "$line" in
+			*hello*) echo '{"id":'$id',"ok":{"protocol":1,"recipe":"barrier","ops":["enter","leave"],"max_clients":9}}' ;;
+			*) echo '{"id":'$id',"ok":{"now":'$(date +%s%N)'}}' ;;
+			esac
+		done`, false, `lock/x is named as a lock, but its hello has recipe "barrier"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := Probe(Command{Name: "lock/x", Args: []string{"sh", "-c", row.script}}, "none")
