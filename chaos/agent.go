@@ -69,7 +69,7 @@ func (f *filter) do(o order) (a answer) {
 	case "sweep":
 		_, err = f.sweep(o.Owner)
 	default:
-		err = fmt.Errorf("the agent does not know the order %q", o.Do)
+		err = fmt.Errorf("unknown order %q", o.Do)
 	}
 	if err != nil {
 		a.Err = err.Error()
@@ -218,7 +218,7 @@ func (a *containerAgent) ask(ctx context.Context, o order) (answer, error) {
 		_, err = a.conn.Conn.Write(append(line, '\n'))
 	}
 	if err != nil {
-		a.broken = fmt.Errorf("%s: its network agent takes no orders: %w", a.member, err)
+		a.broken = fmt.Errorf("%s: its network agent accepts no orders: %w", a.member, err)
 		return answer{}, a.broken
 	}
 	return a.next(ctx)
@@ -316,7 +316,7 @@ const agentLimit = 30 * time.Second
 // openContainer starts an agent in the network namespace of a member's container.
 func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image string) (*access, error) {
 	if runtime.GOOS != "linux" {
-		return nil, fmt.Errorf("%s: its network agent would be this executable, which is for %s and not for Linux", m.Name, runtime.GOOS)
+		return nil, fmt.Errorf("%s: its network agent must be a Linux program, but this executable is for %s", m.Name, runtime.GOOS)
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentLimit)
 	defer cancel()
@@ -404,7 +404,7 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 	switch o.Do {
 	case "cut":
 		if o.Rule.Loss > 0 || o.Rule.Rate > 0 {
-			return answer{}, fmt.Errorf("%w: commands cut %s off or do not; they lose no share of packets", ErrSkipped, c.member.Name)
+			return answer{}, fmt.Errorf("%w: commands can only isolate %s, not drop a share of its packets", ErrSkipped, c.member.Name)
 		}
 		cut := ensembles.Cut{Direction: string(o.Rule.Direction), Peers: o.Rule.Peers, Except: o.Rule.Except}
 		if cut.Direction == "" {
@@ -414,7 +414,7 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 	case "heal":
 		return answer{}, c.member.Cutter.Heal(ctx)
 	}
-	return answer{}, fmt.Errorf("%w: no command of %s can do that (%s)", ErrSkipped, c.member.Name, o.Do)
+	return answer{}, fmt.Errorf("%w: %s has no command for that (%s)", ErrSkipped, c.member.Name, o.Do)
 }
 
 func (p *partition) commanded() bool {

@@ -28,7 +28,7 @@ func TouchesProcesses(name string) bool {
 	return err == nil && slices.ContainsFunc(k.needs, func(n need) bool { return n.process })
 }
 
-var errNoProcess = fmt.Errorf("%w: the clients are no processes of their own: a signal would hit zkbench itself; run the subject as a driver (zkbench help drivers)", ErrSkipped)
+var errNoProcess = fmt.Errorf("%w: the clients run inside zkbench, which a signal would stop: run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
 // onProcess makes a fault that hits the process of the client described by target, with all other
 // clients in it.

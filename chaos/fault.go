@@ -209,7 +209,7 @@ func (s settings) text(name string) string { return s.values[name] }
 func (s settings) duration(name string) time.Duration {
 	d, err := time.ParseDuration(s.values[name])
 	if err != nil || d < 0 {
-		s.bad(name, "is no duration; write 200ms, 1.5s")
+		s.bad(name, "is not a duration: write 200ms or 1.5s")
 	}
 	return d
 }
@@ -217,7 +217,7 @@ func (s settings) duration(name string) time.Duration {
 func (s settings) number(name string, least, most int) int {
 	n, err := strconv.Atoi(s.values[name])
 	if err != nil || n < least || n > most {
-		s.bad(name, "is no whole number from %d to %d", least, most)
+		s.bad(name, "is not a whole number from %d to %d", least, most)
 	}
 	return n
 }
@@ -225,7 +225,7 @@ func (s settings) number(name string, least, most int) int {
 func (s settings) positive(name string, most float64) float64 {
 	x, err := strconv.ParseFloat(s.values[name], 64)
 	if err != nil || !(x > 0 && x <= most) {
-		s.bad(name, "is no number over 0 and up to %g", most)
+		s.bad(name, "is not a number above 0 and at most %g", most)
 	}
 	return x
 }

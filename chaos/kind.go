@@ -209,9 +209,9 @@ func (k Kind) checkTarget(target string) error {
 			return fmt.Errorf("target %q: %w", target, err)
 		}
 	case slices.Contains(severalTargets, target):
-		return fmt.Errorf("target %q is several members, and it hits one: %s, or its name", target, strings.Join(k.Targets, ", "))
+		return fmt.Errorf("target %q names several members, but the fault affects one: use %s, or its name", target, strings.Join(k.Targets, ", "))
 	case slices.Contains(clientTargets, target):
-		return fmt.Errorf("target %q is a client, and it hits a member: %s, or its name", target, strings.Join(k.Targets, ", "))
+		return fmt.Errorf("target %q is a client, but the fault affects a member: use %s, or its name", target, strings.Join(k.Targets, ", "))
 	}
 	return nil // a member's name, known once the ensemble runs
 }

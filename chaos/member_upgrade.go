@@ -88,7 +88,7 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 		targets, proof = append(targets, next.Name), append(proof, said)
 	}
 	if targets == nil {
-		return Effect{}, untouched{fmt.Errorf("%w: no more than %d members run anything but %s", ErrNoEffect, leave, version.Name)}
+		return Effect{}, untouched{fmt.Errorf("%w: at most %d members run another version than %s", ErrNoEffect, leave, version.Name)}
 	}
 	return Effect{Target: strings.Join(targets, ", "), Client: -1,
 		Proof: fmt.Sprintf("each was gone and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil

@@ -168,7 +168,7 @@ func Probe(ctx context.Context) Abilities {
 
 func (a Abilities) noEnsemble() error {
 	if a.Docker != nil && a.Java != nil {
-		return errors.New("no ensemble of our own can be started here")
+		return errors.New("zkbench cannot start an ensemble here")
 	}
 	return nil
 }

@@ -306,7 +306,7 @@ var _ = register(Kind{
 
 func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 	if n := len(t.Ensemble.Voting()); n < 3 {
-		return Effect{}, fmt.Errorf("%w: the rest of %d members has no majority that could elect; use 3", ErrSkipped, n)
+		return Effect{}, fmt.Errorf("%w: the rest of %d members has no majority to elect a leader: use 3", ErrSkipped, n)
 	}
 	return onMember(Leader, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		e, err := cutOff(ctx, t, v, packetRule{})

@@ -36,7 +36,7 @@ func minority(t Target, v victim, size int) ([]memberRule, error) {
 		size = (all - 1) / 2
 	}
 	if size == 0 || 2*size >= all {
-		return nil, fmt.Errorf("%w: %d of %d members are no minority; use more members or a smaller size", ErrSkipped, size, all)
+		return nil, fmt.Errorf("%w: %d of %d members are not a minority: use more members or a smaller size", ErrSkipped, size, all)
 	}
 	list, majority := []memberRule{{victim: v}}, others(t.Ensemble, v.Member)
 	if v.Observer {
@@ -96,7 +96,7 @@ func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error)
 	voting := e.Voting()
 	n := len(voting)
 	if n < 4 {
-		return nil, fmt.Errorf("%w: in a ring of %d members all are neighbours; use --members 5", ErrSkipped, n)
+		return nil, fmt.Errorf("%w: in a ring of %d members all are neighbours: use --members 5", ErrSkipped, n)
 	}
 	all, err := ips(voting)
 	if err != nil {

@@ -182,7 +182,7 @@ func fixed(who string) bool { return !slices.Contains(clientTargets, who) && who
 func clientNumber(who string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
 	if err != nil || n < 0 {
-		return -1, fmt.Errorf("%q is no client; use %q, %q, %q, %q or a client's number", who, Holder, Next, Waiter, Random)
+		return -1, fmt.Errorf("%q is not a client: use %q, %q, %q, %q or a client's number", who, Holder, Next, Waiter, Random)
 	}
 	return n, nil
 }
@@ -260,7 +260,7 @@ func NoTarget(e *ensembles.Ensemble, who string) error {
 	case who == Observer && voting == len(e.Members):
 		return fmt.Errorf("%w: none of the %d members is an observer; use --observers 1", ErrSkipped, voting)
 	case who == Minority && spare(e) == 0:
-		return fmt.Errorf("%w: of %d members that vote none may be lost; use --members 3", ErrSkipped, voting)
+		return fmt.Errorf("%w: none of %d voting members may be lost: use --members 3", ErrSkipped, voting)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (s *play) entry(ctx context.Context, index int) {
 func (s *play) missed(e Entry) {
 	now := s.Now()
 	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Healing: now, End: now,
-		Err: fmt.Errorf("%s: %w: the play ended before its time came", e.Fault, ErrNoEffect)})
+		Err: fmt.Errorf("%s: %w: the phase ended before the time of the fault", e.Fault, ErrNoEffect)})
 }
 
 // inject injects one fault. It returns nil if there is nothing to heal.

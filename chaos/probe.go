@@ -35,7 +35,7 @@ func probeNetworkAnywhere(ctx context.Context) Abilities {
 		err = json.Unmarshal(out, &p)
 	}
 	if err != nil {
-		err = fmt.Errorf("probing the rights in this user's own namespaces: %w", err)
+		err = fmt.Errorf("check the permissions in this user's namespaces: %w", err)
 		return Abilities{Namespaces: err, Filter: err, Delay: err}
 	}
 	return Abilities{Namespaces: asError(p.Namespaces), Filter: asError(p.Filter), Delay: asError(p.Delay), Rootless: true}

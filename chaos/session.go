@@ -272,7 +272,7 @@ func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) 
 
 func (b *disconnection) back(ctx context.Context) error {
 	if b.cut == 0 {
-		return untouched{fmt.Errorf("%w: it had no connection to cut", ErrNoEffect)}
+		return untouched{fmt.Errorf("%w: the client had no connection to cut", ErrNoEffect)}
 	}
 	var gone error
 	err := poll(ctx, b.session.Timeout, func(context.Context) error {
@@ -436,7 +436,7 @@ func speaks(ctx context.Context, m *ensembles.Member) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w: its silence after the cut would prove nothing: %w", ErrNoEffect, err)
+		return fmt.Errorf("%w: its silence after the cut would not be a proof: %w", ErrNoEffect, err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func Judge(dir string) (Conclusion, error) {
 }
 
 // ErrDamaged is returned if a folder was damaged after its result was written.
-var ErrDamaged = errors.New("refusing to overwrite the result with one from incomplete histories")
+var ErrDamaged = errors.New("the histories are incomplete: the earlier result is not overwritten")
 
 // Conclude evaluates the trials from their histories, and writes result.json and the
 // histograms. It returns the errors of [Judge], and [ErrDamaged] if histories are missing or

@@ -162,12 +162,12 @@ func Clear(dir string) error {
 	run := len(entries) == 0
 	for _, e := range entries {
 		if !writtenByRun(e.Name()) {
-			return fmt.Errorf("%s contains %s, which zkbench did not write: choose another folder, or empty this one yourself", dir, e.Name())
+			return fmt.Errorf("%s contains %s, which zkbench did not write: choose another folder, or empty this one", dir, e.Name())
 		}
 		run = run || e.Name() == ScenarioFile || e.Name() == ResultFile
 	}
 	if !run {
-		return fmt.Errorf("%s is not a run folder (no %s and no %s): choose another folder, or empty this one yourself", dir, ScenarioFile, ResultFile)
+		return fmt.Errorf("%s is not a run folder (no %s and no %s): choose another folder, or empty this one", dir, ScenarioFile, ResultFile)
 	}
 	for _, e := range entries {
 		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {

@@ -305,7 +305,7 @@ func (a *auditing) cellsOf(subject string) ([]cell, error) {
 	return a.scenario.stepCells(s, w)
 }
 
-var errNoSteps = errors.New("no calm episode came to its end: there are no steps to strike at")
+var errNoSteps = errors.New("no fault-free episode was completed: no steps were observed")
 
 func split(cells []cell, is func(cell) bool) (others, those []cell) {
 	return slices.DeleteFunc(slices.Clone(cells), is), slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !is(c) })

@@ -121,7 +121,7 @@ func (s *Scenario) validateTrials(bad problemFunc) {
 	between(bad, "trials", s.Trials, 0, maxTrials)
 	between(bad, "budget", s.Budget, 0, maxDuration)
 	if s.Budget > 0 && s.Trials <= fewTrials {
-		bad("budget", "the first %d trials of a cell are run in any case: it needs more trials than that", fewTrials)
+		bad("budget", "the first %d trials of a cell run regardless of the budget: set more trials than that", fewTrials)
 	}
 	between(bad, "extra_time", s.ExtraTime, 0, maxDuration)
 	if s.ExtraTime > 0 && (s.Budget == 0 || s.Base == "") {

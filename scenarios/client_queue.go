@@ -176,7 +176,7 @@ func parseEvent(text string) (event, error) {
 			return event{f.kind, n}, err
 		}
 	}
-	return event{}, fmt.Errorf("%q is no event; there is %s", text, strings.Join([]string{firstGrant, `"client 3 holds"`, `"50% wait"`, `"100 grants"`}, ", "))
+	return event{}, fmt.Errorf("%q is not an event; the events are %s", text, strings.Join([]string{firstGrant, `"client 3 holds"`, `"50% wait"`, `"100 grants"`}, ", "))
 }
 
 // moments triggers the events of one phase. Churn calls it on the measured path: if no fault waits

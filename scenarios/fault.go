@@ -478,7 +478,7 @@ func (c Config) missingMembers(s *Scenario) error {
 	for i, p := range s.Phases {
 		for j, f := range p.Faults {
 			if who := f.targetMember(); who != "" && !slices.Contains(names, who) && !c.isAddress(who) {
-				missing = append(missing, fmt.Errorf("phases.%d.faults.%d.target: %q is no member; there is %s", i, j, who, strings.Join(names, ", ")))
+				missing = append(missing, fmt.Errorf("phases.%d.faults.%d.target: %q is not a member; the members are %s", i, j, who, strings.Join(names, ", ")))
 			}
 		}
 	}

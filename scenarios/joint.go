@@ -60,7 +60,7 @@ func (j *joint) lead(c wire.Client, tap wire.Dialer) wire.Dialer {
 	}
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		if addr != j.server && c.Session().ID == 0 && j.first(c, addr) {
-			return nil, fmt.Errorf("dial %s: the first session is to be with %s", addr, j.server)
+			return nil, fmt.Errorf("dial %s: the first session must be with %s", addr, j.server)
 		}
 		return tap(network, addr, timeout)
 	}
@@ -233,5 +233,5 @@ func (r *runner) follower(ctx context.Context) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("the ensemble has no member that could be killed: it has %d", len(r.ensemble.Members))
+	return 0, fmt.Errorf("no member can be killed: the ensemble has only %d", len(r.ensemble.Members))
 }

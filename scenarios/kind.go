@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // kind is a kind of phase: its fields, its random choices, and its behaviour. Each kind
@@ -101,7 +102,7 @@ const needsGrants needs = "a lock or an election"
 // suits returns why a phase of the kind cannot run with the subject, or nil.
 func (k *kind) suits(s recipes.Subject) error {
 	if s.Recipe == recipes.RecipeBarrier && !k.meets {
-		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in a %s, and not in a %s", s.Name, strings.Join(meetingKinds(), ", "), k.name)
+		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meetingKinds()), k.name)
 	}
 	if k.needs == needsGrants && s.Recipe == recipes.RecipeQueue {
 		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.name, k.needs)

@@ -20,7 +20,7 @@ func init() {
 		validate: func(p *Phase, bad problemFunc) {
 			between(bad, "depth", p.Depth, 0, 2)
 			if (p.Depth == 2) != (p.Duration > 0) {
-				bad("duration", "sets the time for pairs of faults: it requires depth: 2, and is required there")
+				bad("duration", "limits the time for pairs of faults: it requires depth: 2, and depth: 2 requires it")
 			}
 			if p.Depth == 2 && len(p.Cells) > 0 {
 				bad("cells", "selects the cells; remove depth")

@@ -51,7 +51,7 @@ func init() {
 func validateStream(p *Phase, bad problemFunc) {
 	p.duration(bad)
 	if !(p.Rate > 0 && p.Rate <= maxRate) {
-		bad("rate", "%v a second is not above 0 and up to %d", p.Rate, maxRate)
+		bad("rate", "%v per second: want more than 0 and at most %d", p.Rate, maxRate)
 		return
 	}
 	if p.Arrivals != "" && p.Arrivals != constant && p.Arrivals != poisson {
@@ -65,16 +65,16 @@ func validateStream(p *Phase, bad problemFunc) {
 	case ramp:
 		most = (p.Rate + p.RateTo) / 2
 		if len(p.Faults) > 0 {
-			bad("faults", "a ramp has none: it finds the rate that the subject sustains without faults")
+			bad("faults", "a ramp has no faults: it finds the rate that the subject sustains without them")
 		}
 		if p.Steps != 0 {
 			between(bad, "steps", p.Steps, 2, maxSteps)
 		}
 	case p.Steps != 0:
-		bad("steps", "without rate_to the rate does not rise")
+		bad("steps", "steps needs rate_to: without it the rate does not rise")
 	}
 	if n := most * p.Duration.Seconds(); n > maxArrivals {
-		bad("rate", "some %.0f would be due in %v, and %d are the most", n, p.Duration, maxArrivals)
+		bad("rate", "about %.0f operations would be due in %v; the limit is %d", n, p.Duration, maxArrivals)
 	}
 }
 

@@ -48,7 +48,7 @@ func validateSuccession(p *Phase, bad problemFunc) {
 		bad("leave", "%q is no way to leave%s", p.Leave, units.Nearest(p.Leave, leaves))
 	}
 	if len(p.Order) == 0 {
-		bad("order", "is missing: the clients that leave, like [0, 1, 3, 4, 2]")
+		bad("order", "is required: the clients in the order in which they leave, for example [0, 1, 3, 4, 2]")
 	}
 	between(bad, "warn", p.Warn, 0, maxClients)
 	for i, n := range p.Order {
@@ -138,7 +138,7 @@ func (s *successions) join(ctx context.Context, c *client) error {
 		granted := k.leads()
 		k.node, found, err = st.observer.owned(ctx, st.parent, k.session)
 		if err == nil && !found && granted && k.claim.Path != "" && !sequential.MatchString(k.claim.Path) {
-			err = fmt.Errorf("the order of succession is that of the queue nodes' numbers, and the grant's node %s has no number", k.claim.Path)
+			err = fmt.Errorf("a succession follows the sequence numbers of the nodes, but the node of the grant, %s, has none", k.claim.Path)
 		}
 		return found, err
 	})

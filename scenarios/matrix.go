@@ -97,7 +97,7 @@ func (s *Scenario) setAll(choice map[string]string) error {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf("%s: %q is no duration; want a number and a unit, like 20ms", key, text)
+			return fmt.Errorf("%s: %q is not a duration; want a number and a unit, for example 20ms", key, text)
 		}
 		for i := range s.Phases {
 			if p := &s.Phases[i]; key == allHold {
@@ -133,7 +133,7 @@ func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 		}
 		named[s.field(key)] = key
 		if all := forAllPhases(key); all != key && s.Matrix[all] != nil {
-			bad("matrix."+key, "is set by matrix.%s, which is of all phases", all)
+			bad("matrix."+key, "is already set by matrix.%s, which applies to all phases", all)
 			sound = false
 			continue
 		}
@@ -174,7 +174,7 @@ func (s *Scenario) validateChoices(bad problemFunc) {
 	seen := map[string]bool{}
 	for _, c := range all {
 		if seen[c.suffix] {
-			bad("matrix", "two choices would have trials of the same name, %q: values differ in letters, digits, dots, dashes or underscores", strings.TrimPrefix(c.suffix, "-"))
+			bad("matrix", "two choices would give trials the same name, %q: values must differ in letters, digits, dots, dashes or underscores", strings.TrimPrefix(c.suffix, "-"))
 			return
 		}
 		seen[c.suffix] = true

@@ -235,7 +235,7 @@ func (s *Scenario) validateOnly(bad problemFunc) {
 		return
 	}
 	if p := s.audit(); p != nil && len(p.Cells) == 0 {
-		bad("only", "an audit knows its trials when it has watched the steps: name cells, too (phases.0.cells)")
+		bad("only", "an audit finds its trials only during the run: select cells instead (phases.0.cells)")
 		return
 	}
 	cells, err := s.everyCell()

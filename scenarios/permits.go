@@ -25,7 +25,7 @@ func (s *Scenario) validateShares(bad problemFunc) {
 	}
 	for i, p := range s.Phases {
 		if s.Permits > 1 && p.single() {
-			bad("permits", "phases.%d is a %s, in which one client holds at a time: it takes 1 permit", i, p.Kind)
+			bad("permits", "phases.%d is a %s, in which one client holds at a time: set permits to 1", i, p.Kind)
 		}
 	}
 	between(bad, "mix.read", s.Mix.Read, 0, 1000)

@@ -183,7 +183,7 @@ func (s *Scenario) answers(c report.Condition) error {
 	case phase != "" && !slices.Contains(phases, phase):
 		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
 	case c.TakesBase() && s.Base == "":
-		return fmt.Errorf("threshold %q: the scenario names no base; say which subject is, like base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
+		return fmt.Errorf("threshold %q: the scenario has no base; name one, for example base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ type Config struct {
 // Validate reports all problems of the configuration before anything is started.
 func (c Config) Validate() error {
 	if c.Scenario == nil {
-		return errors.New("the configuration has no scenario")
+		return errors.New("the configuration names no scenario")
 	}
 	if err := c.Scenario.Validate(); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Scenario) grantable(tick time.Duration) error {
 		for _, c := range b.cells {
 			t := c.Scenario.SessionTimeout
 			if least, most := 2*tick, 20*tick; tick > 0 && (t < least || t > most) {
-				return fmt.Errorf("session_timeout %v: members with a tick of %v grant %v to %v (2 to 20 ticks): take one of those, or another --tick", t, tick, least, most)
+				return fmt.Errorf("session_timeout %v: members with a tick of %v grant %v to %v (2 to 20 ticks): choose one of these, or another --tick", t, tick, least, most)
 			}
 		}
 	}
@@ -118,10 +118,10 @@ func (c Config) external() bool {
 // and faults of members without commands.
 func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
-		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave it out: --set tick=0s", s.Name)
+		return fmt.Errorf("%s sets the tick, but an external ensemble has its own: remove it with --set tick=0s", s.Name)
 	}
 	if s.FirstZxid > 0 {
-		return fmt.Errorf("%s sets first_zxid, and the members of an external ensemble have numbers of their own; leave it out: --set first_zxid=0", s.Name)
+		return fmt.Errorf("%s sets first_zxid, but the members of an external ensemble have their own numbers: remove it with --set first_zxid=0", s.Name)
 	}
 	var errs []error
 	for i := range s.Phases {

@@ -152,7 +152,7 @@ func (s *Scenario) validateParams(bad problemFunc) {
 	own := append(slices.Collect(maps.Keys(cell{Scenario: &plain}.params())), versionKey, tickKey, "base", "expected")
 	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
 		if slices.Contains(own, name) {
-			bad("params."+name, "is the name of a setting: give the parameter another one")
+			bad("params."+name, "is the name of a setting: choose another name for the parameter")
 		}
 		if slices.Contains(durationParams, name) {
 			if d, err := time.ParseDuration(s.Params[name]); err != nil || d <= 0 {
@@ -172,18 +172,18 @@ func (s *Scenario) validatePhases(bad problemFunc) {
 		p.validate(bad.in(at))
 		p.fits(s, at, bad)
 		if names[p.Name] {
-			bad(at+".name", "%s is the name of another phase already", p.Name)
+			bad(at+".name", "another phase is already named %s", p.Name)
 		}
 		names[p.Name] = true
 		if p.Kind == episodeKind && len(s.Phases) > 1 {
-			bad(at+".kind", "an %s is a trial of its own: leave the other phases out", episodeKind)
+			bad(at+".kind", "an %s is a whole trial: remove the other phases", episodeKind)
 		}
 	}
 }
 
 func (s *Scenario) validateCells(bad problemFunc) {
 	if len(s.Subjects) == 0 {
-		bad("subjects", "at least one is needed (zkbench list subjects)")
+		bad("subjects", "at least one subject is required (zkbench list subjects)")
 	}
 	for i, name := range s.Subjects {
 		at := fmt.Sprintf("subjects.%d", i)
@@ -335,12 +335,12 @@ func (s *Scenario) validateIncident(bad problemFunc) {
 	}
 	for field, text := range map[string]string{"thread": i.Thread, "version": i.Version, "cause": i.Cause} {
 		if text == "" {
-			bad("incident."+field, "is needed: an incident has a thread, a version and a cause")
+			bad("incident."+field, "is required: an incident has a thread, a version and a cause")
 		}
 	}
 	switch shows := len(s.Caught()) > 0; {
 	case len(s.Specimens) == 0:
-		bad("incident", "requires specimens, which say which fault is injected")
+		bad("incident", "requires specimens, which name the fault to inject")
 	case shows && i.Tried != "":
 		bad("incident.tried", "is for bugs that do not reproduce, but a specimen is detected")
 	case !shows && i.Tried == "":

@@ -135,7 +135,7 @@ func (s *Scenario) enoughFiles(most int) error {
 	}
 	clients := slices.Max(s.Clients)
 	if need := clients + otherFiles; need > most {
-		return fmt.Errorf("%d clients need %d open files, one each and some more, and this process may have no more than %d: "+
+		return fmt.Errorf("%d clients need %d open files, but the limit of this process is %d: "+
 			"raise its hard limit (as root ulimit -n %d; LimitNOFILE=%d of a systemd unit; --ulimit nofile=%d of a container), or take fewer clients (--clients)",
 			clients, need, most, need, need, need)
 	}

@@ -87,9 +87,9 @@ func (st *stage) accept(c recipes.Client) error {
 	_, takes := c.(recipes.QueueClient)
 	switch {
 	case st.queue() && !takes:
-		return fmt.Errorf("%s: its client (%T) is no recipes.QueueClient, with Put and Take, as a queue needs", s.Name, c)
+		return fmt.Errorf("%s: its client (%T) does not implement recipes.QueueClient (Put and Take), which a queue needs", s.Name, c)
 	case !st.queue() && !contends:
-		return fmt.Errorf("%s: its client (%T) is no recipes.Contender, with Acquire and Release, as a %s needs", s.Name, c, s.Recipe)
+		return fmt.Errorf("%s: its client (%T) does not implement recipes.Contender (Acquire and Release), which a %s needs", s.Name, c, s.Recipe)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ var stepForm = regexp.MustCompile(`^(\w+) (\w+) #([1-9]\d{0,5})$`)
 func parseStep(text string) (step, error) {
 	m := stepForm.FindStringSubmatch(text)
 	if m == nil {
-		return step{}, fmt.Errorf("%q is no step; one is written like %q", text, step{"next", "exists", 1})
+		return step{}, fmt.Errorf("%q is not a step; steps look like %q", text, step{"next", "exists", 1})
 	}
 	s := step{role: m[1], op: m[2]}
 	s.nth, _ = strconv.Atoi(m[3]) // the pattern allows only digits

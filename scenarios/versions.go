@@ -85,7 +85,7 @@ func (s *Scenario) validateVersions(bad problemFunc) {
 	if len(s.Homes) > 0 {
 		field, word = "homes", "NAME=FOLDER"
 		if len(s.Images) > 0 {
-			bad("homes", "an ensemble is of containers or of local JVMs: leave homes out, or images")
+			bad("homes", "an ensemble consists of containers or of local JVMs: remove homes or images")
 			return
 		}
 	}
@@ -98,15 +98,15 @@ func (s *Scenario) validateVersions(bad problemFunc) {
 		case v.From == "":
 			bad(at, "names nothing: want an entry like %s", word)
 		case !versionName.MatchString(v.Name):
-			bad(at, "%q cannot be the name of a version, which has letters, digits and . _ : / @ + - only; give it one: %s", v.Name, word)
+			bad(at, "%q cannot be the name of a version, which consists of letters, digits and . _ : / @ + -; give it a name: %s", v.Name, word)
 		case slices.Contains(files, file):
-			bad(at, "%s is the name of another version already; give one of them another name: %s", v.Name, word)
+			bad(at, "another version is already named %s; rename one: %s", v.Name, word)
 		}
 		files = append(files, file)
 	}
 	switch {
 	case len(all) > 1 && (len(s.Specimens) > 0 || s.audit() != nil):
-		bad(field, "an audit or a zoo is of one version of ZooKeeper: run it once for each")
+		bad(field, "an audit or a zoo runs one version of ZooKeeper: run it once for each")
 	case len(all) > 1 && s.Params[versionKey] != "":
 		bad("params."+versionKey, "distinguishes the trials of several versions: choose another name")
 	case s.Base != "" && s.upgrades():
@@ -120,7 +120,7 @@ func (c Config) checkVersions() error {
 	all := s.versions()
 	if c.external() {
 		if len(all) > 0 {
-			return errors.New("an external ensemble has the version that its owner gave it: leave images and homes (--image, --zookeeper-home) out")
+			return errors.New("the version of an external ensemble cannot be chosen: remove images and homes (--image, --zookeeper-home)")
 		}
 		return nil
 	}

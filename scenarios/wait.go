@@ -151,7 +151,7 @@ func (st *stage) standing(ctx context.Context, path string, n int, limit time.Du
 		return last == nil && fewest == n && most == n, nil
 	})
 	if err != nil {
-		return fmt.Errorf("the waiter to flap is chosen by the numbers of the queue nodes, but the members do not all have %d numbered nodes at %s: %w", n, path, errors.Join(err, last))
+		return fmt.Errorf("a flap selects its waiter by the sequence numbers of the nodes, but not every member shows %d sequential nodes at %s: %w", n, path, errors.Join(err, last))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 
 func (s *Scenario) validateZoo(bad problemFunc) {
 	if len(s.Clients) > 0 {
-		bad("clients", "a provocation knows how many clients it takes; leave clients out of a zoo")
+		bad("clients", "each provocation has a fixed number of clients: remove clients from a zoo")
 	}
 	for i, x := range s.Specimens {
 		at := bad.in(fmt.Sprintf("specimens.%d", i))
@@ -114,7 +114,7 @@ func (s *Scenario) validateSpecimen(x Specimen, bad problemFunc) {
 		case err != nil:
 			bad("provocation", "%v; applicable: %q", err, every)
 		case c.alone():
-			bad("provocation", "%s affects a member, which other trials use at the same time: audit runs it", x.Provocation)
+			bad("provocation", "%s affects a member that other trials use at the same time: run it with audit", x.Provocation)
 		}
 		return
 	}

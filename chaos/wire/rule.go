@@ -77,7 +77,7 @@ func (r Rule) String() string {
 func (r Rule) check() error {
 	switch {
 	case r.Act < DropReply || r.Act > CutReplied:
-		return fmt.Errorf("rule %v: no such act; use one of DropReply to CutReplied", r)
+		return fmt.Errorf("rule %v: unknown action: use one of DropReply to CutReplied", r)
 	case r.Op == Notified && !slices.Contains(onNotifications, r.Act):
 		return fmt.Errorf("rule %v: a notification has no request; use one of %v", r, onNotifications)
 	case r.Nth < 0:

@@ -52,7 +52,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 	}
 	k.out.run(p, len(c.shots) > 0, decide, k.put, k.written)
 	if c.counts.Queued > queueLimit && c.hold != nil {
-		return fmt.Errorf("client %d sent %d bytes in a hold, and the tap keeps at most %d: %w",
+		return fmt.Errorf("client %d sent %d bytes while its messages were held; the limit is %d: %w",
 			c.number, c.counts.Queued, queueLimit, ErrCut)
 	}
 	return nil

@@ -45,7 +45,7 @@ func agentsKubernetesCmd() *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if replicas < 1 {
-				return usageError("how many agents? --replicas %d: want 1 or more", replicas)
+				return usageError("--replicas %d: want 1 agent or more", replicas)
 			}
 			spec := []string{fmt.Sprint(replicas)}
 			for _, o := range agents.KubernetesOptions() {
@@ -76,7 +76,7 @@ func joinFlag(cmd *cobra.Command, join *string) {
 
 func readJoin(file string) (agents.Join, error) {
 	if file == "" {
-		return agents.Join{}, usageError("which run? --join names the join file that zkbench run --agents wait:N has written")
+		return agents.Join{}, usageError("--join is required: the join file that zkbench run --agents wait:N has written")
 	}
 	text, err := safefile.Read(file, safefile.Config)
 	if err != nil {
@@ -169,7 +169,7 @@ ends everything that it started.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if join == "" {
-				return usageError("which run? --join names the join file that zkbench run --agents has written")
+				return usageError("--join is required: the join file that zkbench run --agents has written")
 			}
 			text, err := safefile.Read(join, safefile.Config)
 			if err != nil {

@@ -172,7 +172,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 				runs = append(runs, e.Result)
 			}
 			if len(runs) < 2 {
-				return coded{fmt.Errorf("%s of %s can be read, and a trend takes two: zkbench baseline list", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
+				return coded{fmt.Errorf("only %s of %s can be read, but a trend requires two: zkbench baseline list", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
 			}
 			_, o, err := c.inputs(nil)
 			if err != nil {

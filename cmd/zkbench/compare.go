@@ -76,7 +76,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
 	unlike := compare.Unlike(old, now)
 	if len(unlike) > 0 && !f.force {
-		return usageError("the runs are unlike, and a difference would say nothing; compare them nevertheless with --force:\n  %s", strings.Join(unlike, "\n  "))
+		return usageError("the runs are not comparable; to compare them nevertheless, use --force:\n  %s", strings.Join(unlike, "\n  "))
 	}
 	c := compare.Runs(old, now, o)
 	c.Unlike = unlike
@@ -108,7 +108,7 @@ func answer(result string) error {
 	case report.Fail:
 		return coded{errors.New("the new run is worse"), exitBroken}
 	}
-	return coded{errors.New("result: inconclusive; cannot tell whether the new run regressed, which is not a pass"), exitUnknown}
+	return coded{errors.New("result: inconclusive: whether the new run is slower cannot be determined, which is not a pass"), exitUnknown}
 }
 
 func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.Options, err error) {
@@ -147,7 +147,7 @@ func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o com
 	return f.write(cmd.ErrOrStderr(), v)
 }
 
-var errNothingToDraw = errors.New("there is nothing to draw: no run measured a latency, a count or a throughput")
+var errNothingToDraw = errors.New("no plot can be drawn: no run measured a latency, a count or a throughput")
 
 // showWhole is show without truncated lines if w is not a terminal.
 func showWhole(w io.Writer, v *view.View) error {

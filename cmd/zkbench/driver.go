@@ -53,7 +53,7 @@ func driverCmd() *cobra.Command {
 				return usage(err)
 			}
 			if s.Open == nil {
-				return usageError("%s is a driver already, a program of its own: %s", s.Name, s.About)
+				return usageError("%s is already a driver, a separate program: %s", s.Name, s.About)
 			}
 			leaveRoom()
 			return driver.Serve(cmd.Context(), s, cmd.InOrStdin(), cmd.OutOrStdout())
@@ -202,7 +202,7 @@ func subjectCheckCmd() *cobra.Command {
 				return usageError("no driver given; put its command after --, for example: zkbench subject check -- python3 driver.py")
 			}
 			if _, err := exec.LookPath(args[0]); err != nil {
-				return usageError("there is no driver to check: %v", err)
+				return usageError("no driver can be checked: %v", err)
 			}
 			o, err := f.options()
 			if err != nil {

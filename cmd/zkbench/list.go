@@ -349,10 +349,10 @@ func incidentError(w io.Writer, s *scenarios.Scenario, result string) error {
 		_, err := fmt.Fprintf(w, "%s reproduced: %s broken, as described in %s\n", s.Name, broken, i.Thread)
 		return err
 	case result == report.Pass:
-		_, err := fmt.Fprintf(w, "%s does not show, as expected: %s\n", s.Name, i.Tried)
+		_, err := fmt.Fprintf(w, "%s was not reproduced, as expected: %s\n", s.Name, i.Tried)
 		return err
 	case broken != "":
 		return coded{fmt.Errorf("%s did NOT reproduce: %s passed; it failed with %s", s.Name, broken, i.Version), exitBroken}
 	}
-	return coded{fmt.Errorf("%s shows after all: a guarantee was broken that was not with %s", s.Name, i.Version), exitBroken}
+	return coded{fmt.Errorf("%s was reproduced: a guarantee was broken that was kept with %s", s.Name, i.Version), exitBroken}
 }

@@ -105,7 +105,7 @@ func (f *observeFlags) check(cmd *cobra.Command, logs []string, live bool) error
 	case live && len(logs) > 0:
 		return errors.New("name either LOGS or --servers")
 	case !live && len(logs) == 0:
-		return errors.New("name the transaction logs (files log.ZXID, or folders with them), or --servers")
+		return errors.New("no transaction logs given: name files log.ZXID or folders that contain them, or use --servers")
 	case f.live.Interval < 100*time.Millisecond:
 		return fmt.Errorf("--interval %v: want at least 100ms", f.live.Interval)
 	case f.live.For <= 0:

@@ -130,7 +130,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 func refuseOthers(cmd *cobra.Command) error {
 	for _, name := range otherRun {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			return usageError("--%s would make it another run: change the scenario with zkbench run", name)
+			return usageError("--%s would change the run: use zkbench run with a changed scenario", name)
 		}
 	}
 	return nil
@@ -279,5 +279,5 @@ func (f *runFlags) checkPrograms(s *scenarios.Scenario, file string, logf func(f
 		}
 		return nil
 	}
-	return usageError("%s names programs to execute; read them, and add --allow-exec to have them started:\n  %s", file, strings.Join(lines, "\n  "))
+	return usageError("%s names programs to execute: review them, and start them with --allow-exec:\n  %s", file, strings.Join(lines, "\n  "))
 }

@@ -98,7 +98,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 // runAll runs the named scenarios one after the other and returns the worst result.
 func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	if f.out != "" && len(names) > 1 {
-		return usageError("--out names one folder, but %d scenarios are to be run: run them one by one", len(names))
+		return usageError("--out names one folder for %d scenarios: run them one by one", len(names))
 	}
 	p := newProgress(cmd.ErrOrStderr(), f.quiet)
 	configs, err := f.configs(names, p.log)
@@ -150,7 +150,7 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 		return nil, err
 	}
 	if options.Kind == ensembles.External && f.scenario.flags.Changed("tick") {
-		return nil, usageError("--tick: an external ensemble has its own: leave it out")
+		return nil, usageError("--tick cannot be set for an external ensemble: remove it")
 	}
 	options.Home = os.Getenv("ZOOKEEPER_HOME") // if neither a flag nor the scenario names one
 	if f.seed == 0 {
@@ -209,7 +209,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 		return o, err
 	}
 	if o.Observers > 0 && o.Kind == ensembles.External {
-		return o, usageError("--observers is for --ensemble container or process; which members of an external one are observers is seen by their srvr")
+		return o, usageError("--observers requires --ensemble container or process; the observers of an external ensemble are found by srvr")
 	}
 	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
 		o.Members = 0 // as many as servers
@@ -385,7 +385,7 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	for _, set := range versionFlags {
 		if f.flags.Changed(set.flag) {
 			if len(f.list(set.flag)) == 0 {
-				return nil, fmt.Errorf("--%s names nothing: leave it out for the default", set.flag)
+				return nil, fmt.Errorf("--%s is empty: remove it for the default", set.flag)
 			}
 			out = append(out, set.field+"=["+strings.Join(quoted(f.list(set.flag)), ", ")+"]")
 		}

@@ -244,7 +244,7 @@ func (c *claims) finish(ending) Verdict {
 	}
 	switch {
 	case why != "" && c.missing > 0 && c.missing == c.broken.count:
-		return unknown(fmt.Sprintf("the commits do not bear out %d of %d grants, but %s", c.missing, c.judged, why))
+		return unknown(fmt.Sprintf("the commits do not confirm %d of %d grants, but %s", c.missing, c.judged, why))
 	case c.broken.count > 0:
 		return c.broken.fail("invalid claims")
 	case c.judged == 0:

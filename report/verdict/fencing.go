@@ -216,7 +216,7 @@ func (f *fences) finish(end ending) Verdict {
 		v.Reasons = append(v.Reasons, about)
 		return v
 	case f.unseen > 0 && f.line.incomplete() != "":
-		return unknown(fmt.Sprintf("the node of %s is not in the commits, and with it the order: %s", units.Plural(f.unseen, "grant"), f.line.incomplete()))
+		return unknown(fmt.Sprintf("the node of %s is not in the commits, so the order is not known: %s", units.Plural(f.unseen, "grant"), f.line.incomplete()))
 	case !f.has:
 		return unknown("nothing was granted: there is no token to judge")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:

@@ -142,9 +142,9 @@ func (o *order) finish(ending) Verdict {
 	case o.several && o.line == nil:
 		return unknown("there are no transaction logs, which show the nodes that were ahead of a grant")
 	case why != "" && o.broken.count > 0:
-		return unknown("a grant that overtook another, or a session's end that is missing: " + why)
+		return unknown("a grant overtook another, or the end of a session is missing: " + why)
 	case why != "" && o.unseen > 0:
-		return unknown(fmt.Sprintf("the node of %s is not in the commits, and with it the order: %s", units.Plural(o.unseen, "grant"), why))
+		return unknown(fmt.Sprintf("the node of %s is not in the commits, so the order is not known: %s", units.Plural(o.unseen, "grant"), why))
 	case o.broken.count > 0 && o.exclusive:
 		return o.broken.fail("overtakings")
 	case !o.exclusive:

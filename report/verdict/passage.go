@@ -279,7 +279,7 @@ func (p *passages) finish(end ending) Verdict {
 	case why != "":
 		return unknown(why)
 	case p.unclear > 0:
-		return unknown(fmt.Sprintf("%d of %d passages are of sessions without an ephemeral node: who was a member is not known", p.unclear, p.checked))
+		return unknown(fmt.Sprintf("%d of %d passages are of sessions without an ephemeral node: which clients were members is not known", p.unclear, p.checked))
 	case p.line == nil:
 		return pass(fmt.Sprintf("%d passages, by the clients' calls", p.checked))
 	}

@@ -87,7 +87,7 @@ const maxAgents = 1000
 func count(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxAgents {
-		return 0, fmt.Errorf("%q is no number of agents from 1 to %d", text, maxAgents)
+		return 0, fmt.Errorf("%q is not a number of agents from 1 to %d", text, maxAgents)
 	}
 	return n, nil
 }

@@ -72,7 +72,7 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 		return listen, host, nil
 	}
 	if host, err = k.guess(ctx); err != nil {
-		return "", "", fmt.Errorf("no address is known by which pods reach the coordinator: %w; name one: host=ADDRESS", err)
+		return "", "", fmt.Errorf("cannot determine the address at which pods reach the coordinator: %w; set it with host=ADDRESS", err)
 	}
 	k.Logf("pods are to reach the coordinator at %s (host=ADDRESS names another address)", host)
 	return listen, host, nil
@@ -334,7 +334,7 @@ func parseOptions(text string, known []Option) (map[string]string, error) {
 		name, value, _ := strings.Cut(part, "=")
 		i := slices.IndexFunc(known, func(o Option) bool { return o.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no option %q: the options are %s", name, strings.Join(names(known), ", "))
+			return nil, fmt.Errorf("unknown option %q; the options are %s", name, strings.Join(names(known), ", "))
 		}
 		if !known[i].valid.MatchString(value) {
 			return nil, fmt.Errorf("%s=%s: it is the %s", name, value, known[i].About)
@@ -431,7 +431,7 @@ func (m *manifest) reach(j *Join) error {
 		return nil
 	}
 	if ip := net.ParseIP(host); ip.IsUnspecified() || ip.IsLoopback() {
-		return fmt.Errorf("pods do not reach the coordinator at %s: name another address: host=ADDRESS", host)
+		return fmt.Errorf("pods cannot reach the coordinator at %s: set another address with host=ADDRESS", host)
 	}
 	return nil
 }
@@ -447,7 +447,7 @@ func (m *manifest) putServiceInFront(j *Join) error {
 	}
 	ip := net.ParseIP(host)
 	if ip == nil {
-		return fmt.Errorf("service=yes: a Service needs the coordinator's IP address, and it is known as %s: name it with host=ADDRESS", host)
+		return fmt.Errorf("service=yes needs the coordinator's IP address, not the name %s: set it with host=ADDRESS", host)
 	}
 	m.Endpoint, m.Port, m.Family = host, port, "IPv6"
 	if ip.To4() != nil {

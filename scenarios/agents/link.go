@@ -304,7 +304,7 @@ func sameVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil
 	}
-	return fmt.Errorf("the agent is %s, and the coordinator is %s: have both be the same program", orUnknown(agent), orUnknown(coordinator))
+	return fmt.Errorf("the agent is %s, but the coordinator is %s: use the same program for both", orUnknown(agent), orUnknown(coordinator))
 }
 
 func orUnknown(version string) string {

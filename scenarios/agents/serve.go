@@ -307,7 +307,7 @@ func (v *service) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
 		p.Kill()
 		return nil
 	}
-	return fmt.Errorf("%q is nothing that can be done to a process", a.What)
+	return fmt.Errorf("unknown action on a process: %q", a.What)
 }
 
 func (v *service) Group(id int64, r *msg.GroupReply) error {

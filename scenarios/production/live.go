@@ -97,7 +97,7 @@ func (l *live) open(ctx context.Context) error {
 	if d := l.config.Security.Digest; d != "" {
 		options.Auth = []recipes.Auth{{Scheme: "digest", Auth: d}}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no session in %v: are they up, reachable from here, and is that their client port?", openTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no session within %v: are the servers up and reachable, and is that their client port?", openTimeout))
 	defer cancel()
 	s, err := recipes.Open(ctx, l.config.Servers, options)
 	if err != nil {

@@ -32,7 +32,7 @@ func NewOwn(skew string) (Own, error) {
 		o.tooFast, err = strconv.ParseFloat(strings.TrimSuffix(ppm, "ppm"), 64)
 	}
 	if err != nil {
-		return o, fmt.Errorf("%s is %q: want how far the clock is ahead, and by how many millionths it is too fast, like 5s,200ppm", Skew, skew)
+		return o, fmt.Errorf("%s is %q: want the offset of the clock and its drift in parts per million, for example 5s,200ppm", Skew, skew)
 	}
 	o.raw, o.tooFast = o.raw+int64(ahead), o.tooFast/1e6
 	return o, nil

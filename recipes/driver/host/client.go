@@ -51,7 +51,7 @@ func (c *Client) request(op string) lines.Request {
 }
 
 // errNoAuth is returned for a driver that does not support the ensemble's authentication.
-var errNoAuth = errors.New("the ensemble has its clients authenticate, and this driver does not offer to: it has to heed auth and acl in open, and to name auth among the ops of its hello (zkbench help drivers)")
+var errNoAuth = errors.New("the ensemble requires authentication, which this driver does not support: it must apply auth and acl of open, and name auth in the ops of its hello (zkbench help drivers)")
 
 func (c *Client) openNow() error {
 	if len(c.env.Auth) > 0 && !slices.Contains(c.p.Hello.Ops, lines.OpAuth) {
@@ -214,7 +214,7 @@ func (c *Client) Release(ctx context.Context) error {
 func (c *Client) Put(ctx context.Context, item []byte) error {
 	r := c.request("put")
 	if r.Item = string(item); len(r.Item) > lines.MaxItem {
-		err := fmt.Errorf("an item of %d bytes: a driver's have at most %d", len(item), lines.MaxItem)
+		err := fmt.Errorf("an item of %d bytes: the limit for drivers is %d", len(item), lines.MaxItem)
 		c.p.fail(err)
 		return err
 	}

@@ -130,7 +130,7 @@ func (p *Process) exited() {
 		p.fail(fmt.Errorf("%s: its driver has ended", p.command.Name))
 		return
 	}
-	p.fail(p.breach("", fmt.Sprintf("it exited in the middle (%s)%s; a driver runs until its stdin is closed", p.state, p.said())))
+	p.fail(p.breach("", fmt.Sprintf("it exited during the trial (%s)%s; a driver runs until its stdin is closed", p.state, p.said())))
 }
 
 // said returns the process's last output, and where to find the rest.
@@ -258,7 +258,7 @@ func RecipeOf(name string) (recipes.Recipe, error) {
 	first, rest, _ := strings.Cut(name, "/")
 	r := recipes.Recipe(first)
 	if rest == "" || !slices.Contains(recipes.Recipes, r) {
-		return "", fmt.Errorf("%q has no kind: name it lock/NAME, election/NAME or queue/NAME", name)
+		return "", fmt.Errorf("%q has no kind: name it KIND/NAME, for example lock/mine or queue/mine", name)
 	}
 	return r, nil
 }

@@ -125,7 +125,7 @@ func checkHello(p *Process, h lines.Hello) error {
 	}
 	begin, end := lines.Ops(h.Recipe)
 	if !slices.Contains(h.Ops, begin) || !slices.Contains(h.Ops, end) {
-		return p.breach(p.greeting, fmt.Sprintf("the ops of a %s have %s and %s", h.Recipe, begin, end))
+		return p.breach(p.greeting, fmt.Sprintf("the ops of a %s must include %s and %s", h.Recipe, begin, end))
 	}
 	if err := wrong("variant", h.Variant, string(recipes.Parent), string(recipes.Predecessor), string(recipes.Polling)); err != nil {
 		return err

@@ -224,7 +224,7 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 		return errors.New("an event names its client")
 	}
 	if !slices.Contains(eventKinds, recipes.EventKind(r.Event)) {
-		return errors.New("there are the events suspended, restored, lost and ended")
+		return errors.New("the events are suspended, restored, lost and ended")
 	}
 	p.mu.Lock()
 	f := p.clients[int(*r.Client)]

@@ -38,7 +38,7 @@ type inside struct {
 	err    error // its result, once exited is closed
 }
 
-var errInside = errors.New("it runs in the process of an agent, which cannot be stopped for it")
+var errInside = errors.New("it runs in the process of an agent, which cannot be stopped")
 
 func (p *inside) PID() int                { return os.Getpid() }
 func (p *inside) Pause() error            { return errInside }
