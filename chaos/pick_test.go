@@ -115,7 +115,7 @@ func TestNoTarget_saysWhatIsMissing(t *testing.T) {
 	}{
 		{Observer, 3, 0, "use --observers 1"},
 		{Observer, 3, 1, ""},
-		{Minority, 2, 1, "of 2 members that vote none may be lost"},
+		{Minority, 2, 1, "none of 2 voting members may be lost"},
 		{Minority, 3, 0, ""},
 		{Majority, 1, 0, ""},
 		{Leader, 1, 0, ""},
@@ -143,7 +143,7 @@ func TestParse_ofTargetsOfSeveralAndOfAClientsMember(t *testing.T) {
 		{"member.kill", "member of client 2", ""},
 		{"partition.split", "member of 2", ""},
 		{"member.kill", "member of hodler", `"hodler" is no client`},
-		{"partition.split", Minority, "is several members, and it hits one: leader, follower, any, observer"},
+		{"partition.split", Minority, "names several members, but the fault affects one: use leader, follower, any, observer"},
 		{"session.close", Majority, "it hits a client"},
 		{"session.close", "member of holder", "it hits a client"},
 	} {

@@ -14,8 +14,8 @@ func TestLoad_refusesWhatIsAmbiguous(t *testing.T) {
 		want       string
 	}{
 		{"one field of the matrix by two names", "matrix: {phases.0.rounds: [1, 2], phases.p.rounds: [3, 4]}", nil, "matrix.phases.p.rounds: is the same field as matrix.phases.0.rounds"},
-		{"a field of a phase and of all", "matrix: {hold: [0s, 1ms], phases.p.hold: [2ms, 3ms]}", nil, "is set by matrix.hold, which is of all phases"},
-		{"values that make one name", `matrix: {params.x: ["a b", a_b]}`, nil, "trials of the same name"},
+		{"a field of a phase and of all", "matrix: {hold: [0s, 1ms], phases.p.hold: [2ms, 3ms]}", nil, "is already set by matrix.hold, which applies to all phases"},
+		{"values that make one name", `matrix: {params.x: ["a b", a_b]}`, nil, "give trials the same name"},
 		{"a flag for one phase of what the matrix has for all", "matrix: {hold: [0s, 1ms]}", []string{"phases.p.hold=2ms"}, "the matrix varies the hold of all phases"},
 		{"a parameter by the name of a setting", "params: {session_timeout: 1h}", nil, "params.session_timeout: is the name of a setting"},
 		{"a parameter by that of a formula", "params: {expected: '7'}", nil, "params.expected: is the name of a setting"},

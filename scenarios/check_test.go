@@ -96,7 +96,7 @@ func TestLoad_appliesOverrides(t *testing.T) {
 		{"a duration without a unit", "session_timeout=4", "session_timeout: 4 has no unit; is it 4ms or 4s?"},
 		{"a hold of all phases", "hold=5ms", ""},
 		{"a duration of all phases that have one", "duration=5s", ""},
-		{"a hold that is none", "hold=5", "hold: \"5\" is no duration"},
+		{"a hold that is none", "hold=5", "hold: \"5\" is not a duration"},
 		{"a threshold that is misspelt", "thresholds=[handof.latency.p99 < 1s]", "handof"},
 		{"a threshold on a parameter that is not there", "thresholds=[handoff.latency.p99 < promise]", "no parameter"},
 		{"no path", "=4", "want path=value"},

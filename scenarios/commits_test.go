@@ -40,8 +40,8 @@ func TestIncident_refusesWhatIsNone(t *testing.T) {
 	const name = "incident/go-zookeeper-orphan"
 	for _, row := range []struct{ about, override, want string }{
 		{"as it is", "about=x", ""},
-		{"without a thread", "incident.thread=''", "incident.thread: is needed"},
-		{"without a cause", "incident.cause=''", "incident.cause: is needed"},
+		{"without a thread", "incident.thread=''", "incident.thread: is required"},
+		{"without a cause", "incident.cause=''", "incident.cause: is required"},
 		{"one that shows and does not", "incident.tried=much", "incident.tried: is for bugs that do not reproduce"},
 		{"one that does not show, without a word", "specimens.0.caught=[]", "incident.tried: is required"},
 	} {

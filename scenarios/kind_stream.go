@@ -71,7 +71,7 @@ func validateStream(p *Phase, bad problemFunc) {
 			between(bad, "steps", p.Steps, 2, maxSteps)
 		}
 	case p.Steps != 0:
-		bad("steps", "steps needs rate_to: without it the rate does not rise")
+		bad("steps", "requires rate_to: without it the rate does not rise")
 	}
 	if n := most * p.Duration.Seconds(); n > maxArrivals {
 		bad("rate", "about %.0f operations would be due in %v; the limit is %d", n, p.Duration, maxArrivals)

@@ -52,7 +52,7 @@ func TestOnly_refusesWhatIsNoTrial(t *testing.T) {
 		}
 	}
 	_, text, _ := Source("audit")
-	if _, err := Load("audit", text, "only=[audit-lock-parent-x]"); err == nil || !strings.Contains(err.Error(), "name cells, too") {
+	if _, err := Load("audit", text, "only=[audit-lock-parent-x]"); err == nil || !strings.Contains(err.Error(), "select cells instead") {
 		t.Errorf("an audit without cells: %v", err)
 	}
 }

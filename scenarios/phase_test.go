@@ -22,7 +22,7 @@ func TestPhase_paramsAreItsFieldsAsTexts(t *testing.T) {
 func TestPhase_namesAreUnique(t *testing.T) {
 	_, err := Load("x", []byte(`{name: x, subjects: [lock/parent], clients: [2], session_timeout: 4s,
 		phases: [{name: a, kind: drain, rounds: 1, hold: 0s}, {name: a, kind: churn, duration: 1s, hold: 0s}]}`))
-	if err == nil || err.Error() != "x:2:64: phases.1.name: a is the name of another phase already" {
+	if err == nil || err.Error() != "x:2:64: phases.1.name: another phase is already named a" {
 		t.Errorf("got %v, want the second name refused in its place", err)
 	}
 }

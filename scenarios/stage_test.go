@@ -22,9 +22,9 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 		{recipes.RecipeLock, contends{}, ""},
 		{recipes.RecipeElection, contends{}, ""},
 		{recipes.RecipeQueue, takes{}, ""},
-		{recipes.RecipeQueue, contends{}, "is no recipes.QueueClient"},
-		{recipes.RecipeLock, takes{}, "is no recipes.Contender"},
-		{recipes.RecipeQueue, closes{}, "is no recipes.QueueClient"},
+		{recipes.RecipeQueue, contends{}, "does not implement recipes.QueueClient"},
+		{recipes.RecipeLock, takes{}, "does not implement recipes.Contender"},
+		{recipes.RecipeQueue, closes{}, "does not implement recipes.QueueClient"},
 	} {
 		st := &stage{cell: cell{Subject: recipes.Subject{Name: "x", Recipe: row.recipe}}}
 		err := st.accept(row.client)

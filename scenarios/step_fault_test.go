@@ -35,14 +35,14 @@ func TestConfig_namesAMemberThatIsThere(t *testing.T) {
 		want         string
 	}{
 		{"one of three", "zk3", ensembles.Options{}, ""},
-		{"beyond the last of three", "zk9", ensembles.Options{}, `phases.0.faults.0.target: "zk9" is no member; there is zk1, zk2, zk3`},
+		{"beyond the last of three", "zk9", ensembles.Options{}, `phases.0.faults.0.target: "zk9" is not a member; the members are zk1, zk2, zk3`},
 		{"an observer", "zk4", ensembles.Options{Members: 3, Observers: 1}, ""},
 		{"a part", "leader", ensembles.Options{}, ""},
 		{"an address, known when it is up", "127.0.0.1:2181", ensembles.Options{}, ""},
 		{"a name of theirs", "left", theirs, ""},
 		{"an address of theirs", "b:1", theirs, ""},
-		{"none of theirs", "zk1", theirs, "there is left, zk2"},
-		{"another address than theirs", "c:1", theirs, `"c:1" is no member`},
+		{"none of theirs", "zk1", theirs, "the members are left, zk2"},
+		{"another address than theirs", "c:1", theirs, `"c:1" is not a member`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, err := Load("x", []byte(churnOf("[3]", `{at: 1s, fault: member.kill, target: "`+row.target+`"}`)))

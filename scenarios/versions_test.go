@@ -96,13 +96,13 @@ func TestVersions_refused(t *testing.T) {
 		sets  []string
 		want  string
 	}{
-		{"containers and local JVMs", []string{"images=[a]", "homes=[b]"}, "homes: an ensemble is of containers or of local JVMs"},
+		{"containers and local JVMs", []string{"images=[a]", "homes=[b]"}, "homes: an ensemble consists of containers or of local JVMs"},
 		{"an empty entry", []string{"images=[a, '']"}, "images: names nothing"},
 		{"a name without an image", []string{"images=[a=]"}, "images: names nothing"},
 		{"a name that is no word", []string{"homes=['/opt/my zk']"}, `homes: "my zk" cannot be the name of a version`},
-		{"the same twice", []string{"images=[a, a]"}, "images: a is the name of another version already; give one of them another name: NAME=IMAGE"},
-		{"two folders with the same last part", []string{"homes=[/a/zk, /b/zk]"}, "homes: zk is the name of another version"},
-		{"two names that make one name of a trial", []string{"images=['a:b', a_b]"}, "images: a_b is the name of another version"},
+		{"the same twice", []string{"images=[a, a]"}, "images: another version is already named a; rename one: NAME=IMAGE"},
+		{"two folders with the same last part", []string{"homes=[/a/zk, /b/zk]"}, "homes: another version is already named zk"},
+		{"two names that make one name of a trial", []string{"images=['a:b', a_b]"}, "images: another version is already named a_b"},
 		{"varied by the matrix", []string{"matrix.images=[a, b]"}, "matrix.images: cannot be varied here: it has a list of its own"},
 		{"a parameter of that name", []string{"images=[a, b]", "params={version: 3}"}, "params.version: distinguishes the trials of several versions"},
 		{"a comparison on an ensemble that changes", []string{"phases=[{name: up, kind: churn, duration: 5s, faults: [{at: 1s, fault: member.upgrade}]}]",
@@ -143,7 +143,7 @@ func TestConfig_checkVersions(t *testing.T) {
 		{"a folder without ZooKeeper", plainTrial, []string{"homes=[" + home + ", /none]"}, ensembles.Options{}, "homes.1: no ZooKeeper found"},
 		{"images for local JVMs", plainTrial, []string{"images=[a, b]"}, ensembles.Options{Kind: ensembles.Process}, "--image (images in a scenario) requires --ensemble container, not process"},
 		{"folders for containers", plainTrial, []string{"homes=[" + home + "]"}, ensembles.Options{Kind: ensembles.Container}, "requires --ensemble process, not container"},
-		{"somebody else's ensemble", plainTrial, []string{"images=[a]"}, ensembles.Options{Servers: []string{"zk1:2181"}}, "an external ensemble has the version that its owner gave it"},
+		{"somebody else's ensemble", plainTrial, []string{"images=[a]"}, ensembles.Options{Servers: []string{"zk1:2181"}}, "the version of an external ensemble cannot be chosen"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			err := Config{Scenario: load(t, row.text, row.sets...), Ensemble: row.on}.Validate()

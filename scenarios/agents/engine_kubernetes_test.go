@@ -21,7 +21,7 @@ import (
 func TestParseKubernetes_refuses(t *testing.T) {
 	for spec, want := range map[string]string{
 		"0":                           `"0" is no number of agents`,
-		"3,replicas=4":                `there is no option "replicas": the options are image, pull, namespace`,
+		"3,replicas=4":                `unknown option "replicas"; the options are image, pull, namespace`,
 		"3,pull=Sometimes":            "pull=Sometimes: it is the imagePullPolicy: IfNotPresent, Always or Never",
 		"3,namespace=Not A Namespace": "namespace=Not A Namespace",
 		"3,memory=much":               "memory=much",
@@ -179,7 +179,7 @@ func TestReach_isTheNamedHostElseTheWayToTheCluster(t *testing.T) {
 		t.Errorf("where it listens: %s, %s, %v", listen, host, err)
 	}
 	kubectlThat(t, "echo https://127.0.0.1:6443")
-	if _, _, err := job(t, "3").Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "the cluster's API is on this machine (127.0.0.1:6443); name one: host=ADDRESS") {
+	if _, _, err := job(t, "3").Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "the cluster's API is on this machine (127.0.0.1:6443); set it with host=ADDRESS") {
 		t.Errorf("a cluster behind a port of this machine: %v", err)
 	}
 	kubectlThat(t, "echo error: no context >&2; exit 1")

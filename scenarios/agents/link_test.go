@@ -82,8 +82,8 @@ func TestServe_isRefused(t *testing.T) {
 	}{
 		"another run's":                    {stranger, "v1", "certificate"},
 		"another run's key":                {half, "v1", "certificate"},
-		"another version":                  {f.Join(""), "v0", "the agent is v0, and the coordinator is v1"},
-		"another version that says not so": {older, "v0", "the agent is v0, and the coordinator is v1"},
+		"another version":                  {f.Join(""), "v0", "the agent is v0, but the coordinator is v1"},
+		"another version that says not so": {older, "v0", "the agent is v0, but the coordinator is v1"},
 	} {
 		if err := <-serve(t, row.join, row.version); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v, want %q", what, err, row.want)

@@ -72,7 +72,7 @@ func TestHello_whatIsWrongIsShown(t *testing.T) {
 		"wrong protocol": `hello is answered with the protocol's number, 1: {"id":1,"ok":{"protocol":2`,
 		"wrong recipe":   `its hello has recipe "semaphore"`,
 		"an election":    `lock/toy is named as a lock, but its hello has recipe "election"`,
-		"no ops":         `the ops of a lock have acquire and release`,
+		"no ops":         `the ops of a lock must include acquire and release`,
 		"wrong variant":  `variant is "fair", and may be parent, predecessor, polling`,
 	} {
 		if _, err := play(t, mode); err == nil || !strings.Contains(err.Error(), want) {
@@ -105,9 +105,9 @@ func TestWrongLines_areShownWithTheirRuleAndLoseNothing(t *testing.T) {
 		{"both", "either ok or error", `"ok":{},"error"`},
 		{"no id", "has the id of its request", `{"ok":{}}`},
 		{"too long", "at most 65536 bytes", "xxx... ("},
-		{"exits", "exited in the middle (exit status 7)", ""},
+		{"exits", "exited during the trial (exit status 7)", ""},
 		{"unknown kind", "the kinds of error are", `"oops"`},
-		{"unknown event", "there are the events suspended", `"connected"`},
+		{"unknown event", "the events are suspended", `"connected"`},
 		{"event of nobody", "an event names its client", `{"event":"lost"}`},
 		{"one time", "both or neither", `"at":5`},
 		{"times of another clock", "on the clock that the op clock reads", `"called":5`},
