@@ -86,9 +86,6 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	return nil
 }
 
-// nothing is a no-op to run before this process is replaced.
-func nothing() error { return nil }
-
 func serves(ctx context.Context, r state.Record) bool {
 	if !r.Here() {
 		_, err := process.Place(r)
