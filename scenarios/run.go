@@ -194,6 +194,11 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	for what, version := range c.Versions {
 		run.Versions[what] = version
 	}
+	for _, name := range append(namesOf(c.Scenario.Specimens, func(x Specimen) string { return x.Subject }), c.Scenario.Subjects...) {
+		if s, err := c.Scenario.find(name); err == nil && s.Version != nil && !strings.Contains(name, "@") {
+			run.Versions[name] = cmp.Or(s.Version(), "unknown")
+		}
+	}
 	runErr := c.play(ctx, &run)
 	run.Elapsed = time.Since(start)
 	if c.Command != nil {

@@ -47,8 +47,8 @@ func TestClient_Arm_refusesNonsense(t *testing.T) {
 		rule Rule
 		says string
 	}{
-		{Rule{}, "no such act"},
-		{Rule{Act: CutReplied + 1}, "no such act"},
+		{Rule{}, "unknown action"},
+		{Rule{Act: CutReplied + 1}, "unknown action"},
 		{Rule{Op: Notified, Act: DropReply}, "a notification has no request"},
 		{Rule{Act: DropReply, Nth: -1}, "counts from 1"},
 		{Rule{Act: CutAfter, Keep: true}, "only drop-reply"},

@@ -205,11 +205,12 @@ func (b builder) zooFirst(all []Section) []Section {
 	return slices.Insert(slices.Delete(all, trials, trials+1), stories, first)
 }
 
-// runWith names the version of the subject, lock/kazoo@2.8.0, or else that for which the incident was written,
-// and that of the servers.
+// runWith names the version of the subject that ran: that in its name, lock/kazoo@2.8.0, else the recorded one,
+// else that of the incident, of a subject that is part of zkbench. It also names that of the servers.
 func runWith(subject string, r report.Run) string {
+	name, version, _ := strings.Cut(subject, "@")
 	with := r.Incident.Version
-	if name, version, ok := strings.Cut(subject, "@"); ok {
+	if version = cmp.Or(version, r.Versions[name]); version != "" {
 		with = name[strings.LastIndexByte(name, '/')+1:] + " " + version
 	}
 	if servers := r.Versions["zookeeper"]; servers != "" {

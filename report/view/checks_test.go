@@ -56,6 +56,10 @@ func TestIncidentTable_saysWhetherItShows(t *testing.T) {
 	if want := []string{"It got stuck.", "not known", "2.0", "theirs 1.5, servers 3.9.6", "01234567"}; !slices.Equal(append(row[:4:4], row[7]), want) {
 		t.Errorf("%q, want %q", row, want)
 	}
+	r.Trials[0].Subject, r.Run.Versions["lock/theirs"] = "lock/theirs", "1.7"
+	if with := IncidentTable(r).Rows[0].Cells[3]; with != "theirs 1.7, servers 3.9.6" {
+		t.Errorf("run with %q, want the version that was recorded", with)
+	}
 }
 
 // The page of a zoo answers first, and then tells how; that of an incident begins with what
