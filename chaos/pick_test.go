@@ -142,7 +142,7 @@ func TestParse_ofTargetsOfSeveralAndOfAClientsMember(t *testing.T) {
 		{"member.kill", "member of holder", ""},
 		{"member.kill", "member of client 2", ""},
 		{"partition.split", "member of 2", ""},
-		{"member.kill", "member of hodler", `"hodler" is no client`},
+		{"member.kill", "member of hodler", `"hodler" is not a client`},
 		{"partition.split", Minority, "names several members, but the fault affects one: use leader, follower, any, observer"},
 		{"session.close", Majority, "it hits a client"},
 		{"session.close", "member of holder", "it hits a client"},
