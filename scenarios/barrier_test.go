@@ -15,7 +15,7 @@ func TestBarrier_runsWhereAllEnter(t *testing.T) {
 	for _, k := range kinds {
 		err := k.suits(barrier)
 		meets := strings.Contains("churn connect drain episode", k.name)
-		if meets != (err == nil) || err != nil && !strings.Contains(err.Error(), "it runs in a ") {
+		if meets != (err == nil) || err != nil && !strings.Contains(err.Error(), "it runs in phases of kind ") {
 			t.Errorf("a barrier in a %s: %v", k.name, err)
 		}
 	}

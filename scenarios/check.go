@@ -120,7 +120,7 @@ func misfit(n *yaml.Node, t reflect.Type) string {
 	case err == nil:
 		return fmt.Sprintf("%s has no unit; is it %sms or %ss?", n.Value, n.Value, n.Value)
 	}
-	return fmt.Sprintf("%q is no duration; want %s", n.Value, want)
+	return fmt.Sprintf("%q is not a duration; want %s", n.Value, want)
 }
 
 func fits(n *yaml.Node, t reflect.Type) bool {

@@ -20,7 +20,7 @@ import (
 
 func TestParseKubernetes_refuses(t *testing.T) {
 	for spec, want := range map[string]string{
-		"0":                           `"0" is no number of agents`,
+		"0":                           `"0" is not a number of agents`,
 		"3,replicas=4":                `unknown option "replicas"; the options are image, pull, namespace`,
 		"3,pull=Sometimes":            "pull=Sometimes: it is the imagePullPolicy: IfNotPresent, Always or Never",
 		"3,namespace=Not A Namespace": "namespace=Not A Namespace",

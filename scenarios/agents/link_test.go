@@ -101,7 +101,7 @@ func TestServe_isRefused(t *testing.T) {
 
 func TestParseEngine_saysWhatThereIs(t *testing.T) {
 	for text, want := range map[string]string{
-		"local:3": "", "wait:1": "", "local:0": "no number of agents", "local:x": "no number of agents", "docker:3": "want ", "": "want ",
+		"local:3": "", "wait:1": "", "local:0": "is not a number of agents", "local:x": "is not a number of agents", "docker:3": "want ", "": "want ",
 	} {
 		_, err := ParseEngine(text, Place{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
