@@ -19,7 +19,7 @@ func TestShares_areForTheirRecipes(t *testing.T) {
 		{"semaphore/parent", "mix: {read: 1, write: 1}", "kind: churn, duration: 1s", "mix: no subject is a read-write lock"},
 		{"rwlock/parent", "mix: {read: 9, write: 1}", "kind: churn, duration: 1s", ""},
 		{"rwlock/parent", "mix: {read: -9, write: 1}", "kind: churn, duration: 1s", "mix.read: -9 is not between"},
-		{"semaphore/parent", "permits: 2", "kind: failover, rounds: 1, cause: crash", "it takes 1 permit"},
+		{"semaphore/parent", "permits: 2", "kind: failover, rounds: 1, cause: crash", "set permits to 1"},
 		{"semaphore/parent", "permits: 1", "kind: failover, rounds: 1, cause: crash", ""},
 	} {
 		_, err := Load("x", fmt.Appendf(nil, "{name: x, subjects: [%s], clients: [4], session_timeout: 4s, %s, phases: [{name: p, hold: 1ms, %s}]}", row.subject, row.more, row.phase))
