@@ -4,7 +4,7 @@
 #               SOAK_SUBJECT=lock/mine,... for recipes of your choice
 # make lint     what must be clean before a commit
 # make prose    check the words of comments and pages with Vale, which takes two minutes to build
-# make gallery  run every scenario in small, and renew docs/gallery; some 15 minutes on a quiet
+# make gallery  run every scenario in small, and renew docs/gallery; some 30 minutes on a quiet
 #               machine; ONLY='herd audit' runs these again, and keeps the others' last runs
 # make audits   audit every version of other projects' recipes that make versions has installed; some
 #               40 minutes, for docs/gallery/audits.md

@@ -148,7 +148,8 @@ func (p *episodeRun) inLine(n int) {
 	err := p.st.inLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, errPollLimit) {
 		nodes, look := p.st.observer.inLine(p.ctx, p.st.parent)
-		if waiting := p.st.acquiring(); look == nil && nodes <= p.st.holders() && waiting >= n-p.st.notInLine() {
+		free := p.st.notInLine()
+		if waiting := p.st.acquiring(); look == nil && nodes <= free && waiting >= n-free {
 			err = fmt.Errorf("%w: %d clients wait and the line has %s: the recipe has no queue of waiters", errInapplicable, waiting, units.Plural(nodes, "node"))
 		}
 	}

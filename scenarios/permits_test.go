@@ -112,3 +112,18 @@ func TestDrain_recordsTheStagesOfEachHandoff(t *testing.T) {
 		}
 	}
 }
+
+// Readers that hold together need not wait in line.
+func TestNotInLine_countsThoseThatHold(t *testing.T) {
+	for recipe, want := range map[recipes.Recipe]int{recipes.RecipeLock: 1, recipes.RecipeSemaphore: 2, recipes.RecipeRWLock: 3} {
+		st := &stage{cell: cell{Subject: recipes.Subject{Recipe: recipe}}, scenario: &Scenario{Permits: 2}}
+		for i := range 4 {
+			c := &client{n: i, st: st}
+			c.inside.Store(i > 0)
+			st.clients = append(st.clients, c)
+		}
+		if got := st.notInLine(); got != want {
+			t.Errorf("%s: %d of 4 clients need not wait, want %d", recipe, got, want)
+		}
+	}
+}

@@ -319,8 +319,8 @@ func init() {
 	})
 }
 
-// sequence checks the order in which items leave a queue (rule 9) without commits (itemorder.go) in
-// which the items are found: if one put had returned before another was called, its node came
+// sequence checks the order in which items leave a queue (rule 9) by the calls, where no commit shows that an
+// item was removed: if one put had returned before another was called, its node came
 // first. If the later item had been delivered before the take of the earlier one was called, it has
 // overtaken.
 //

@@ -152,7 +152,7 @@ func index(all []shown, audits bool) string {
 	if audits {
 		b.WriteString("\n[Audits by version](audits.md) shows the failed cells of other projects' recipes, old and new versions side by side.\n")
 	}
-	b.WriteString("\nThey are made by one command, which takes some 15 minutes on a quiet machine:\n\n    make gallery\n")
+	b.WriteString("\nThey are made by one command, which takes some 30 minutes on a quiet machine:\n\n    make gallery\n")
 	return b.String()
 }
 
