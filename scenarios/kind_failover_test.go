@@ -103,8 +103,8 @@ session_timeout: 2s
 phases:
   - name: churn
     kind: churn
-    duration: 9s
-    hold: 5ms
+    duration: 15s
+    hold: 20ms
     faults:
       - {on: client 2 holds, fault: session.close, target: "2"}
       - {on: 50% wait, at: 100ms, every: 700ms, times: 2, fault: session.flap, target: "1", params: {down: 50ms}}
