@@ -54,7 +54,7 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	if newID == nil {
 		newID = client.NewID
 	}
-	at, names, err := enter(ctx, c.s, c.parent, newID(), c.prefix, c.data)
+	at, listed, err := enter(ctx, c.s, c.parent, newID(), c.prefix, c.data)
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +63,19 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 			c.s.cleanUp(ctx, func(ctx context.Context) error { return c.s.remove(ctx, at.node) })
 		}
 	}()
-	return c.stand(ctx, at, names, wait)
+	return c.stand(ctx, at, listed, wait)
 }
 
-// stand waits with a node until it is first. names are the names listed when it was created, if
+// stand waits with a node until it is first. listed is the list of the parent from its creation, if
 // known.
-func (c contest) stand(ctx context.Context, at spot, names []string, wait bool) (_ *Grant, err error) {
-	for ; ; names = nil {
-		if names == nil {
-			if names, err = c.list(ctx); err != nil {
+func (c contest) stand(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
+	for ; ; listed = (reply{}) {
+		if listed.names == nil {
+			if listed, err = c.lists(ctx); err != nil {
 				return nil, err
 			}
 		}
-		turn, err := c.turn(at.node, names)
+		turn, err := c.turn(at.node, listed.names)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (c contest) stand(ctx context.Context, at spot, names []string, wait bool) 
 			return nil, ErrNotAcquired
 		}
 		if !turn {
-			if err := c.await(ctx, at.node, names); err != nil {
+			if err := c.await(ctx, at.node, listed); err != nil {
 				return nil, err
 			}
 			if err := c.confirm(ctx, at.node); err != nil {
@@ -140,22 +140,28 @@ func (c contest) ahead(node string, names []string) (n int, last string, err err
 }
 
 func (c contest) list(ctx context.Context) ([]string, error) {
-	names, err := c.s.List(ctx, c.parent)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, errVanished
-	}
-	return names, err
+	listed, err := c.lists(ctx)
+	return listed.names, err
 }
 
-// await returns when it is our turn. names is the list that showed that it was not.
-func (c contest) await(ctx context.Context, node string, names []string) error {
+// lists lists the parent, with its Stat.
+func (c contest) lists(ctx context.Context) (reply, error) {
+	listed, err := c.s.list(ctx, c.parent, false)
+	if errors.Is(err, zk.ErrNoNode) {
+		return reply{}, errVanished
+	}
+	return listed, err
+}
+
+// await returns when it is our turn. listed is the list that showed that it was not.
+func (c contest) await(ctx context.Context, node string, listed reply) error {
 	switch {
 	case c.wait != nil:
-		return c.wait(ctx, node, names)
+		return c.wait(ctx, node, listed.names)
 	case c.variant == Parent:
 		return c.awaitParent(ctx, node)
 	}
-	return c.awaitPredecessor(ctx, node, names)
+	return c.awaitPredecessor(ctx, node, listed)
 }
 
 // awaitParent watches the parent's children: every change notifies every waiter, and each lists and
@@ -180,14 +186,14 @@ func (c contest) awaitParent(ctx context.Context, node string) error {
 }
 
 // awaitPredecessor watches only the node directly before its own: its deletion notifies only this client.
-func (c contest) awaitPredecessor(ctx context.Context, node string, names []string) (err error) {
-	for ; ; names = nil {
-		if names == nil {
-			if names, err = c.list(ctx); err != nil {
+func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply) (err error) {
+	for ; ; listed = (reply{}) {
+		if listed.names == nil {
+			if listed, err = c.lists(ctx); err != nil {
 				return err
 			}
 		}
-		n, next, err := c.ahead(node, names)
+		n, next, err := c.ahead(node, listed.names)
 		if n == 0 || err != nil {
 			return err
 		}
@@ -204,15 +210,10 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 		if err != nil {
 			return err
 		}
-		if event.Type != zk.EventNodeDeleted {
+		if event.Type != zk.EventNodeDeleted || !c.marks() {
 			continue
 		}
-		// It is deleted. If it was the only one ahead of us, or had none ahead of itself, none is
-		// ahead now, since numbers only grow: no need to list again.
-		if n == 1 {
-			return nil
-		}
-		if turn, err := c.releasedByHolder(ctx, next); turn || err != nil {
+		if turn, err := c.allGone(ctx, n, next, listed.stat); turn || err != nil {
 			return err
 		}
 	}
@@ -372,12 +373,12 @@ type spot struct {
 }
 
 // enter creates an ephemeral sequential node under parent and lists the parent directly after it,
-// both on the wire together: one round trip instead of two. names is nil if the list failed.
+// both on the wire together: one round trip instead of two. listed is empty if the list failed.
 //
 // The create is protected: the name begins with id, which is random, so that after a lost reply the
 // node can be found again. A node is adopted only if its ephemeralOwner is this session. If enter
 // fails, everything that it may have created is removed.
-func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, names []string, err error) {
+func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, listed reply, err error) {
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
 	defer func() {
@@ -387,23 +388,23 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 	}()
 	for again := true; again; {
 		again = false
-		at, names, err = e.createAndList(ctx)
+		at, listed, err = e.createAndList(ctx)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			err = s.MakePath(ctx, parent)
 			again = err == nil
 		case errors.Is(err, ErrConnectionLost):
 			var found bool
-			names = nil
+			listed = reply{}
 			at, found, err = s.find(ctx, parent, id)
 			again = !found && (err == nil || errors.Is(err, ErrConnectionLost))
 		}
 	}
 	if err != nil {
-		return spot{}, nil, fmt.Errorf("create a queue node at %s: %w", parent, err)
+		return spot{}, reply{}, fmt.Errorf("create a queue node at %s: %w", parent, err)
 	}
 	in = true
-	return at, names, nil
+	return at, listed, nil
 }
 
 // createAndList sends the create and, as soon as it is on the wire, the list. The servers answer
@@ -411,7 +412,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 //
 // A create's reply comes over a connection that the servers have accepted for this session
 // (Session.admit), so the node is its own; its zxid is the node's czxid.
-func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err error) {
+func (e *entry) createAndList(ctx context.Context) (at spot, listed reply, err error) {
 	s := e.s
 	sent, pending := s.expectCreate(e.path), make(chan created, 1)
 	e.sent, e.pending, e.made = sent, pending, true
@@ -423,17 +424,17 @@ func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err
 	}()
 	select {
 	case <-sent.written:
-		names, _ = s.List(ctx, e.parent) // on an error the caller lists again
+		listed, _ = s.list(ctx, e.parent, false) // on an error the caller lists again
 	case r := <-pending:
-		return r.spot, nil, e.answered(r)
+		return r.spot, reply{}, e.answered(r)
 	case <-ctx.Done():
-		return spot{}, nil, ctx.Err()
+		return spot{}, reply{}, ctx.Err()
 	}
 	select {
 	case r := <-pending:
-		return r.spot, names, e.answered(r)
+		return r.spot, listed, e.answered(r)
 	case <-ctx.Done():
-		return spot{}, nil, ctx.Err()
+		return spot{}, reply{}, ctx.Err()
 	}
 }
 
@@ -490,7 +491,7 @@ func (s *Session) find(ctx context.Context, parent, id string) (at spot, found b
 // mark:
 //
 //   - It is the name of the watched node. Its owner held the grant, so no client was ahead of
-//     it; numbers only grow, so none has come in ahead since. It is our turn.
+//     it; it is our turn, if our node still exists.
 //   - It is another name, or empty. The node expired, or a waiter left: list.
 //
 // The read cannot be stale: the member that sent the notification has executed the transaction that
@@ -498,17 +499,24 @@ func (s *Session) find(ctx context.Context, parent, id string) (at spot, found b
 
 func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c.wait == nil }
 
-// releasedByHolder reports whether the deleted node with that name is known to have been deleted by
-// a release.
-func (c contest) releasedByHolder(ctx context.Context, name string) (bool, error) {
-	if !c.marks() {
-		return false, nil
-	}
-	mark, _, err := c.s.Get(ctx, c.parent)
+// allGone reports whether it is known that all n nodes ahead were deleted, the one with the name last,
+// and no other node was. listed is the parent's Stat when it was listed.
+//
+//   - The only node ahead was deleted, or the deleted one was released by a holder, which had
+//     none ahead: all n are gone. Numbers only grow, so none is ahead now.
+//   - The parent has lost n children since the list: those were all, so our own node exists,
+//     although an operator may delete any node. The servers count a parent's changes: creates and
+//     deletes, so cversion - numChildren rises by 2 with a delete, and not with a create.
+func (c contest) allGone(ctx context.Context, n int, last string, listed *zk.Stat) (bool, error) {
+	mark, now, err := c.s.Get(ctx, c.parent)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, errVanished
 	}
-	return string(mark) == name, err
+	if err != nil || n > 1 && string(mark) != last {
+		return false, err
+	}
+	deleted := (now.Cversion - now.NumChildren) - (listed.Cversion - listed.NumChildren)
+	return now.Czxid == listed.Czxid && deleted == int32(2*n), nil
 }
 
 // marked returns the second half of a release: it writes the mark of the node at path.

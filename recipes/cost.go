@@ -52,9 +52,6 @@ var contestFormulas = map[Variant]Formulas{
 	},
 }
 
-// plainFormulas are the formulas of a predecessor lock without the mark.
-var plainFormulas = Formulas{Drain: drainPredecessor, Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text}
-
 // relisting are the formulas of a lock whose waiters list again before they take the lock.
 var relisting = Formulas{
 	Drain: func(n, k int) Cost {
@@ -83,32 +80,17 @@ func drainParent(n, k int) Cost {
 }
 
 // drainMarked: a release is one transaction, which deletes the node that exactly one waiter watches.
-// That waiter reads the mark that the holder has left. The second in line need not: it knows that
-// the node before it was the only one ahead (contest.awaitPredecessor). There are no lists. The
-// last release notifies no waiter.
+// That waiter reads the mark that the holder has left, with the parent's Stat. There are no lists.
+// The last release notifies no waiter.
 //
-//	notifications = k            (at most n-1)
-//	others        = k + (k-1)    (the transactions, and at most n-2 reads)
+//	notifications = k        (at most n-1)
+//	others        = k + k    (the transactions, and at most n-1 reads)
 func drainMarked(n, k int) Cost {
 	if n <= 0 || k <= 0 {
 		return Cost{}
 	}
 	woken := int64(min(k, n-1))
-	return Cost{Notifications: woken, Others: int64(k) + max(woken-1, 0)}
-}
-
-// drainPredecessor, without the mark: a release deletes one node, which exactly one waiter watches.
-// That waiter lists once. The second in line need not: it knows that the node before it was the
-// only one ahead (contest.awaitPredecessor). The last release notifies no waiter.
-//
-//	notifications = k            (at most n-1)
-//	lists         = k-1          (at most n-2)
-func drainPredecessor(n, k int) Cost {
-	if n <= 0 || k <= 0 {
-		return Cost{}
-	}
-	woken := int64(min(k, n-1))
-	return Cost{Notifications: woken, Lists: max(woken-1, 0), Deletes: int64(k)}
+	return Cost{Notifications: woken, Others: int64(k) + woken}
 }
 
 // flapParent: "a short disconnect of one of the followers makes the whole cluster respond". The n-2
@@ -176,10 +158,10 @@ func deliverParent(n, k int) Cost {
 //
 //	notifications = 2            an item; 1 with a single consumer, which has no next
 //
-// The head lists, reads, and deletes item and ticket in one transaction. The next reads the mark
-// (unless only one was ahead of it), lists the items, and lists them with a watch. The one that
-// took the item joins the line again: it creates a ticket, lists the line, and watches the one
-// ahead. A single consumer goes from the end of the line to its head without waiting in between.
+// The head lists, reads, and deletes item and ticket in one transaction. The next reads the mark,
+// lists the items, and lists them with a watch. The one that took the item joins the line again: it
+// creates a ticket, lists the line, and watches the one ahead. A single consumer goes from the end of
+// the line to its head without waiting in between.
 //
 //	lists <= 4, others <= 6 (others = 4 with a single consumer)
 func deliverPredecessor(n, k int) Cost {

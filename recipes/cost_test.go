@@ -166,10 +166,10 @@ func TestContestFormulas_countADrain(t *testing.T) {
 		want  Cost
 	}{
 		{"a whole drain of ten, the herd", Parent, 10, 10, Cost{Notifications: 54, Lists: 45, Deletes: 10}},
-		{"a whole drain of ten, one by one", Predecessor, 10, 10, Cost{Notifications: 9, Others: 10 + 8}},
+		{"a whole drain of ten, one by one", Predecessor, 10, 10, Cost{Notifications: 9, Others: 10 + 9}},
 		{"a single one wakes nobody, the herd", Parent, 1, 1, Cost{Deletes: 1}},
 		{"a single one wakes nobody", Predecessor, 1, 1, Cost{Others: 1}},
-		{"the second in line need not read the mark", Predecessor, 2, 1, Cost{Notifications: 1, Others: 1}},
+		{"the second in line reads the mark too", Predecessor, 2, 1, Cost{Notifications: 1, Others: 2}},
 		{"nobody released", Parent, 10, 0, Cost{}},
 	} {
 		t.Run(row.about, func(t *testing.T) {

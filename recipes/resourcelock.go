@@ -158,7 +158,7 @@ func init() {
 	Register(Subject{
 		Name: "lock/predecessor-plain", Recipe: RecipeLock, Variant: Predecessor,
 		About:    "built-in, without the marker of the last holder: a notified client lists the whole line, the textbook algorithm",
-		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: plainFormulas,
+		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: relisting,
 		Open: openContender(func(s *Session, parent string) acquirer {
 			l := NewLock(s, parent, Predecessor)
 			l.contest.plain = true

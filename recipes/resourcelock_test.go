@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -216,6 +217,48 @@ func TestLock_isGrantedToAWaiterWhoseNodeWasDeleted(t *testing.T) {
 		}
 		if err := <-won; err != nil {
 			t.Errorf("the waiter whose node and parent were removed: %v", err)
+		}
+	})
+}
+
+// A waiter whose node an operator has deleted must not hold without one: the second in line, which
+// needs no list once the holder has released, and one further back.
+func TestLock_waiterWhoseNodeWasDeletedHoldsWithAnother(t *testing.T) {
+	eachVariant(t, func(t *testing.T, v Variant) {
+		for _, victim := range []int{1, 2} {
+			ctx, path := within(t, 20*time.Second), freshPath()
+			sessions := []*Session{open(t, nil), open(t, nil), open(t, nil)}
+			holder, err := NewLock(sessions[0], path, v).Acquire(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grants := make(chan error, 2)
+			for i, s := range sessions[1:] {
+				go func() {
+					g, err := NewLock(s, path, v).Acquire(ctx)
+					if err != nil {
+						grants <- err
+						return
+					}
+					stat, err := s.Exists(ctx, g.Path)
+					if err == nil && stat == nil {
+						err = fmt.Errorf("client %d holds by %s, which does not exist", i+1, g.Path)
+					}
+					grants <- errors.Join(err, g.Release(ctx))
+				}()
+				eventually(t, "it waits in line", func() bool { return len(lineAt(t, sessions[0], path, lockPrefix)) == i+2 })
+			}
+			if err := sessions[0].Delete(ctx, path+"/"+lineAt(t, sessions[0], path, lockPrefix)[victim].name); err != nil {
+				t.Fatal(err)
+			}
+			if err := holder.Release(ctx); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := <-grants; err != nil {
+					t.Error(err)
+				}
+			}
 		}
 	})
 }

@@ -58,4 +58,4 @@ func (l *RWLock) AcquireShared(ctx context.Context) (*Grant, error) { return l.r
 
 // rwLockFormulas are exact if all contenders write: the line is then a plain lock's, with the same
 // requests. They do not apply to readers.
-var rwLockFormulas = map[Variant]Formulas{Parent: contestFormulas[Parent], Predecessor: plainFormulas}
+var rwLockFormulas = map[Variant]Formulas{Parent: contestFormulas[Parent], Predecessor: relisting}

@@ -183,7 +183,9 @@ func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
 	}
 	at, found, err := l.find(ctx)
 	if !found && err == nil {
-		at, names, err = l.entry.createAndList(ctx)
+		var listed reply
+		at, listed, err = l.entry.createAndList(ctx)
+		names = listed.names
 	}
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, l.s.MakePath(ctx, l.parent)

@@ -278,7 +278,7 @@ func (p *episodeRun) allTurn() (stuck bool) {
 		case <-finished:
 			n++
 		case <-time.After(limit):
-			if patient || !p.lostInside() {
+			if patient || !p.lostInside() && !p.failing() {
 				return true
 			}
 			patient = true
@@ -290,8 +290,22 @@ func (p *episodeRun) allTurn() (stuck bool) {
 }
 
 // lostLimit is the additional time for clients of drivers that are silent after a loss: long enough
-// for the driver's host to tell a stuck one from one whose retry policy sleeps.
+// for the driver's host to tell a stuck one from one whose retry policy sleeps. It is also that for
+// clients whose acquires fail, until the fault cannot be the reason any longer.
 const lostLimit = 10 * time.Second
+
+// failing reports whether acquires of every client have failed again and again.
+func (p *episodeRun) failing() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	failed := make([]int, len(p.st.clients))
+	for _, a := range p.begun {
+		if a.ended() && a.err != nil {
+			failed[a.c.n]++
+		}
+	}
+	return slices.Min(failed) > 2
+}
 
 // lostInside reports whether a client in another process has lost its session during an operation
 // that has not returned.

@@ -114,9 +114,14 @@ type node struct {
 	czxid, owner int64
 }
 
-// nodes returns the current nodes below the contested parent at any depth, oldest first.
+// nodes returns the current nodes below the contested parent at any depth, oldest first. A missing
+// parent has none.
 func (o *observer) nodes(ctx context.Context, parent string) ([]node, error) {
-	return o.now(ctx, parent, allBelow)
+	found, err := o.now(ctx, parent, allBelow)
+	if errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	return found, err
 }
 
 // now reads below the parent after a write, so that the member has the current state.
@@ -144,6 +149,29 @@ func (o *observer) owned(ctx context.Context, parent string, session int64) (min
 		return err
 	})
 	return mine, found, err
+}
+
+// deleteOwned deletes the ephemeral nodes below parent that the session owns. It returns their paths
+// and the session that deleted them.
+func (o *observer) deleteOwned(ctx context.Context, parent string, session int64) (operator int64, deleted []string, err error) {
+	nodes, err := o.nodes(ctx, parent)
+	if err != nil {
+		return 0, nil, err
+	}
+	err = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
+		operator, deleted = s.ID(), nil
+		for _, n := range nodes {
+			if n.owner != session {
+				continue
+			}
+			if err := s.Delete(ctx, n.path); err != nil {
+				return final{fmt.Errorf("delete %s: %w", n.path, err)}
+			}
+			deleted = append(deleted, n.path)
+		}
+		return nil
+	})
+	return operator, deleted, err
 }
 
 func (o *observer) czxid(ctx context.Context, path string) (id int64) {

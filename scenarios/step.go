@@ -185,9 +185,10 @@ type stepInjection struct {
 	// passable reports that the holder was another client and could release at the injection.
 	passable bool
 
-	proof  string      // evidence so far
-	begun  atomic.Bool // the step has occurred
-	forced sync.Once
+	proof    string      // evidence so far
+	operator int64       // the session that deleted the client's nodes; 0 if none did
+	begun    atomic.Bool // the step has occurred
+	forced   sync.Once
 }
 
 // errInapplicable means that the recipe does not allow the case of a cell.
@@ -261,7 +262,7 @@ func (x *stepInjection) run(ctx context.Context) {
 	}
 	x.release()
 	w := &history.Window{Fault: x.fault.name, Target: fmt.Sprintf("client %d (%s)", x.c.n, x.at.role), Client: x.c.n,
-		Start: start, End: x.p.st.clock.Now(), Proof: x.proof}
+		Start: start, End: x.p.st.clock.Now(), Proof: x.proof, Operator: x.operator}
 	if x.fault.alone != nil && x.fault.alone.target != "" {
 		for _, c := range x.p.st.clients {
 			w.Served = append(w.Served, c.n)

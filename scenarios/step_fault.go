@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -36,6 +37,8 @@ type stepFault struct {
 	named bool
 	// process means that the fault stops the client's process, which only a driver has.
 	process bool
+	// place means that the fault concerns the place in line of a client that waits or holds.
+	place bool
 }
 
 // memberFault is a fault of one member, or of several, that trials share.
@@ -72,6 +75,10 @@ var stepFaults = []*stepFault{
 		about: "the request reaches the server late: after another client has been granted or has released"},
 	{name: "reply.hold", fits: atRequest | atNotification, act: wire.HoldReply, told: wire.HoldReply, play: untilPassed, late: true,
 		about: "the reply, or the notification, arrives late: after another client has been granted or has released"},
+	{name: "node.delete", fits: atCall | atWait, play: deleteNodes, place: true,
+		about: "an operator's session deletes the node of a client that holds or waits"},
+	{name: "parent.delete", fits: atRequest, act: wire.HoldRequest, play: deleteParent, named: true,
+		about: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit, name its cells"},
 	{name: "member.kill", fits: atRequest, act: wire.HoldRequest, play: hitMembers,
 		alone: &memberFault{fault: "member.kill", lasts: func(time.Duration) time.Duration { return downFor }},
 		about: "the member that serves the client is killed, and started again"},
@@ -114,6 +121,8 @@ func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 		return false
 	case f.process && subject.Start == nil && subject.Pipe == nil:
 		return false
+	case f.place && (s.op == callAcquire || forQueues(subject) || subject.Recipe == recipes.RecipeBarrier):
+		return false
 	}
 	return true
 }
@@ -134,6 +143,33 @@ func endSession(ctx context.Context, x *stepInjection) error {
 
 func expireSession(ctx context.Context, x *stepInjection) error {
 	return x.p.st.inject(ctx, "session.expire", fmt.Sprint(x.c.n), nil)
+}
+
+// deleteNodes deletes the client's nodes, as an operator does who takes it for dead. Nobody tells the
+// client.
+func deleteNodes(ctx context.Context, x *stepInjection) error {
+	operator, deleted, err := x.p.st.observer.deleteOwned(ctx, x.p.st.parent, x.c.wire.Session().ID)
+	if err == nil && len(deleted) == 0 {
+		return fmt.Errorf("%w: the client has no ephemeral node at that step", errInapplicable)
+	}
+	x.operator = operator
+	x.proof += fmt.Sprintf("; session %#x deleted %s", uint64(operator), strings.Join(deleted, ", "))
+	return err
+}
+
+// deleteParent deletes the path on which the clients contend, if no client has a node below it.
+func deleteParent(ctx context.Context, x *stepInjection) error {
+	parent := x.p.st.parent
+	nodes, err := x.p.st.observer.nodes(ctx, parent)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(nodes, func(n node) bool { return n.owner != 0 || sequential.MatchString(n.path) }); i >= 0 {
+		return fmt.Errorf("%w: the parent is not empty: %s exists", errInapplicable, nodes[i].path)
+	}
+	err = x.p.st.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, parent) })
+	x.proof += fmt.Sprintf("; %s was deleted", parent)
+	return err
 }
 
 // freeze delays all traffic of the client until its session has expired.

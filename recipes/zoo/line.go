@@ -91,6 +91,9 @@ func (l *line) granted(ctx context.Context, path string) (recipes.Claim, error) 
 	if err != nil {
 		return recipes.Claim{}, err
 	}
+	if stat == nil && l.steps.unchecked {
+		stat = &zk.Stat{Czxid: l.czxid}
+	}
 	if stat == nil {
 		return recipes.Claim{}, errors.New("our node was deleted")
 	}

@@ -143,6 +143,31 @@ func awaitRemoval(ctx context.Context, l *line, _, ahead string) (bool, error) {
 	return err == nil, err
 }
 
+// The parent is assumed to exist because it existed once, although servers remove empty containers, and
+// operators clean up. kazoo remembers that it created it (assured_path, #563).
+func init() {
+	contestant("path-assumed", "never creates its parent: it existed once", steps{assumes: true})
+}
+
+// "No number is lower than mine": a waiter that does not look for its own node in the list is granted
+// after an operator has deleted it. The predecessor lock of this project did, to save a request.
+func init() {
+	contestant("own-node-unchecked", "holds although its node was deleted while it waited: it only counts the nodes ahead", steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			path, err := createOnce(ctx, l)
+			if err != nil {
+				return "", err
+			}
+			stat, err := l.c.stat(ctx, path)
+			if stat != nil {
+				l.czxid = stat.Czxid
+			}
+			return path, err
+		},
+		unchecked: true,
+	})
+}
+
 // A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
 // client waits.
 func init() {

@@ -36,6 +36,10 @@ type steps struct {
 	session func(l *line) int64
 	// spans lets the client continue after its session has expired.
 	spans bool
+	// unchecked lets the client hold although its node no longer exists.
+	unchecked bool
+	// assumes lets the client fail if the parent does not exist, instead of creating it.
+	assumes bool
 }
 
 func (s steps) orSound() steps {
@@ -87,7 +91,15 @@ func createOnce(ctx context.Context, l *line) (string, error) {
 }
 
 func (l *line) create(ctx context.Context, name string) (path string, err error) {
-	return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+	for {
+		path, err = l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+		if !errors.Is(err, zk.ErrNoNode) || l.steps.assumes {
+			return path, err
+		}
+		if _, err := l.c.create(ctx, l.env.Parent, nil, 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return "", err
+		}
+	}
 }
 
 func (l *line) find(ctx context.Context, name string) (string, error) {

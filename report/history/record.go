@@ -343,6 +343,8 @@ type Window struct {
 	CutShort bool `json:"cut_short,omitempty"`
 	// Inapplicable means that the recipe does not allow the fault; Err is the reason.
 	Inapplicable bool `json:"inapplicable,omitempty"`
+	// Operator is the session that deleted the client's nodes; 0 if none did.
+	Operator int64 `json:"operator,omitempty"`
 }
 
 // Struck describes a fault and its target, unless it never was active.

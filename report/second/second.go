@@ -189,15 +189,21 @@ func whole(b verdict.Belief) hold {
 }
 
 // byCommits accounts for grants that the servers may have taken away at any time since the acquire,
-// because they expired the session or a fault closed it in the client's name; also before the
-// client was notified of its reconnect.
+// because they expired the session, or a fault closed it in the client's name or deleted the node;
+// also before the client was notified of its reconnect.
 func (k *known) byCommits(b late) hold {
 	h := whole(b.Belief)
 	expired, ended := k.ended[b.Session]
-	closed := slices.ContainsFunc(k.faults, func(f history.Fault) bool {
-		return verdict.ClosesInItsName(f, b.Client) && f.Start <= b.End && f.Start >= k.opened[b.Session]
+	hit := func(does func(history.Fault) bool) bool {
+		return slices.ContainsFunc(k.faults, func(f history.Fault) bool {
+			return does(f) && f.Start <= b.End && f.Start >= k.opened[b.Session]
+		})
+	}
+	closed := hit(func(f history.Fault) bool { return verdict.ClosesInItsName(f, b.Client) })
+	deleted := hit(func(f history.Fault) bool {
+		return f.Operator != 0 && f.Client == b.Client && verdict.Ended(f) >= b.Call
 	})
-	if expired || ended && closed {
+	if expired || ended && closed || deleted {
 		h.asked = min(b.Call, b.Start)
 		h.mayEnd = h.asked
 	}

@@ -117,3 +117,23 @@ func TestCheck_ofALockThatSeveralHold(t *testing.T) {
 		}
 	}
 }
+
+// Nobody tells a holder that an operator deleted its node.
+func TestSearch_excusesAHolderWhoseNodeWasDeletedByAFault(t *testing.T) {
+	for _, row := range []struct {
+		operator int64
+		want     string
+	}{{900, verdict.Pass}, {0, verdict.Fail}} {
+		h := history.Of(history.Header{Trial: "deleted", Cell: history.Cell{Subject: "lock/a"}},
+			&history.Window{Fault: "node.delete", Client: 1, Start: 2 * time.Second, End: 3 * time.Second, Proof: "seen", Operator: row.operator},
+			&history.Sample{Client: 1, Op: history.Acquire, Call: 0, Return: time.Second, Outcome: history.OK, Token: 10, Session: 101, Path: "/l/n"},
+			&history.Sample{Client: 2, Op: history.Acquire, Call: 0, Return: 4 * time.Second, Outcome: history.OK, Token: 11, Session: 102, Path: "/l/m"},
+			&history.Sample{Client: 1, Op: history.Release, Call: 5 * time.Second, Return: 6 * time.Second, Outcome: history.OK, Token: 10, Session: 101},
+			&history.Sample{Client: 2, Op: history.Release, Call: 7 * time.Second, Return: 8 * time.Second, Outcome: history.OK, Token: 11, Session: 102},
+		)
+		h.Commits = true
+		if got := Search(h, 0, time.Hour, 0); got.Result != row.want {
+			t.Errorf("operator %d: %s, want %s", row.operator, got.Result, row.want)
+		}
+	}
+}

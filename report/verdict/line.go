@@ -19,8 +19,9 @@ type nodeTable struct {
 	persistent map[string]int64
 	end        *history.CommitsEnd
 
-	header history.Header
-	modes  modes // of a read-write lock's nodes
+	header    history.Header
+	modes     modes          // of a read-write lock's nodes
+	operators map[int64]bool // sessions that deleted nodes as an operator does
 }
 
 type node struct {
@@ -37,10 +38,11 @@ type node struct {
 type removal byte
 
 const (
-	byRequest removal = iota // its own session deleted it
-	byAnother                // another session did
-	byClose                  // its session was closed on request
-	byExpiry                 // its session expired
+	byRequest  removal = iota // its own session deleted it
+	byAnother                 // another session did
+	byOperator                // a fault did
+	byClose                   // its session was closed on request
+	byExpiry                  // its session expired
 )
 
 func (n *node) withSession() bool { return n.gone != 0 && n.removal >= byClose }
@@ -65,7 +67,13 @@ type lineIn struct {
 const remember = 4096
 
 func newLine(h *history.History) *nodeTable {
-	return &nodeTable{header: h.Header, modes: modesOf(h), nodes: map[string]*node{}, sessions: map[int64]*owned{}, dirs: map[string]*lineIn{}}
+	l := &nodeTable{header: h.Header, modes: modesOf(h), nodes: map[string]*node{}, sessions: map[int64]*owned{}, dirs: map[string]*lineIn{}, operators: map[int64]bool{}}
+	for _, f := range h.Faults {
+		if f.Operator != 0 {
+			l.operators[f.Operator] = true
+		}
+	}
+	return l
 }
 
 func (l *nodeTable) record(r history.Record) {
@@ -128,7 +136,7 @@ func (l *nodeTable) remove(p string, c *history.Commit) {
 	if n == nil || n.gone != 0 {
 		return
 	}
-	n.gone, n.removal = c.Zxid, removedBy(n, c)
+	n.gone, n.removal = c.Zxid, l.removedBy(n, c)
 	n.owned.standing = slices.DeleteFunc(n.owned.standing, func(o *node) bool { return o == n })
 	d := n.in
 	if d.gone++; 2*d.gone > len(d.standing) {
@@ -143,12 +151,14 @@ func (l *nodeTable) remove(p string, c *history.Commit) {
 	}
 }
 
-func removedBy(n *node, c *history.Commit) removal {
+func (l *nodeTable) removedBy(n *node, c *history.Commit) removal {
 	switch {
 	case c.Op == history.CommitClose && c.Cxid == 0:
 		return byExpiry
 	case c.Op == history.CommitClose:
 		return byClose
+	case l.operators[c.Session]:
+		return byOperator
 	case c.Session != n.session:
 		return byAnother
 	}

@@ -238,6 +238,7 @@ func TestMutualExclusion_excusesSessionsNotClients(t *testing.T) {
 func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 	hit := &history.Window{Fault: "session.close", Client: 1, Start: second, End: 2 * second, Proof: "seen"}
 	unproven := &history.Window{Fault: "session.close", Client: 1, Start: second, End: 2 * second, CutShort: true}
+	operator := &history.Window{Fault: "node.delete", Client: 1, Start: second, End: 2 * second, Proof: "seen", Operator: 900}
 	flap := &history.Window{Fault: "session.flap", Client: 1, Start: second, End: 2 * second, Proof: "seen"}
 	acquired := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
 		return operation(history.Acquire, client, czxid, zxid, at)
@@ -266,6 +267,7 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 		{"the client had closed its session itself", two([]history.Record{asked(sessionGone(101, 20, 10))}, 20), Fail, "client 1 had closed its session itself"},
 		{"the client had deleted its own node", two([]history.Record{deleted(101, 10, 20)}, 20), Fail, "client 1 had deleted its own node, /l/n-0000000010, in transaction 0x14"},
 		{"another had deleted it", two([]history.Record{deleted(102, 10, 20)}, 20), Fail, "another session had deleted the node of client 1"},
+		{"a fault had deleted it as an operator", join([]history.Record{operator}, two([]history.Record{deleted(900, 10, 20)}, 20)), Pass, "1 exposure, 1.999s"},
 		{"a fault is no excuse for that", join([]history.Record{hit}, two([]history.Record{deleted(101, 10, 20)}, 20)), Fail, "had deleted its own node"},
 		{"the node stood when the other was let in, whatever fault there was", join([]history.Record{hit}, two(nil, 20)), Fail, "the claim of client 2 is not valid"},
 		{"the session expired only afterwards", two([]history.Record{sessionGone(101, 25, 10)}, 20), Fail, "is not valid: the older node /l/n-0000000010"},
