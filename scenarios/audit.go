@@ -213,7 +213,7 @@ func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
 	a := &auditing{runner: r, scenario: s, watches: map[string]*stepWatch{}}
 	if len(s.audit().Cells) == 0 {
 		for _, c := range named {
-			a.watches[c.Subject.Name] = &stepWatch{}
+			a.watches[c.Subject.Name] = &stepWatch{also: s.audit().Also}
 		}
 	}
 	calm := a.play(ctx, named, time.Time{})

@@ -41,6 +41,23 @@ func TestAudit_ofAnOutage(t *testing.T) {
 	}
 }
 
+// An operator deletes nodes: of the clients in line, and the parent, which must be empty.
+func TestAudit_ofAnOperator(t *testing.T) {
+	trials := runTrials(t, `{name: operator, subjects: [lock/predecessor, semaphore/predecessor], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
+		cells: ["holder hold #1/node.delete", "next wait #1/node.delete", "third wait #1/node.delete", "holder create #1/parent.delete", "next create #1/parent.delete"]}]}`)
+	if len(trials) != 10 {
+		t.Fatalf("%d trials", len(trials))
+	}
+	for name, trial := range trials {
+		if trial.Outcome() != report.Pass {
+			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
+		}
+		if why := trial.Inapplicable(); (why != "") != strings.Contains(name, "next-create") {
+			t.Errorf("%s: not applicable: %q", name, why)
+		}
+	}
+}
+
 func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	made := []seenStep{{step: step{op: callAcquire}}, {step: step{op: callWait}, at: 1200000}, {step: step{op: callHold}, at: 2500000}}
 	var w stepWatch
@@ -67,6 +84,10 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 		if have := strings.Join(got[step], " "); have != want {
 			t.Errorf("%s: %s\nwant %s", step, have, want)
 		}
+	}
+	w.also = []string{"node.delete"}
+	if with := rows("lock/predecessor"); !slices.Contains(with["next wait #1"], "node.delete") || slices.Contains(with["next acquire #1"], "node.delete") {
+		t.Errorf("with node.delete: %v", with)
 	}
 	if !slices.Contains(got["next create #1"], "cancel") {
 		t.Error("an acquire can be called off at its create")

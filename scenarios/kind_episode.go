@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 func init() {
@@ -16,7 +18,7 @@ func init() {
 		about:  "three clients wait in line and each hold once; every step is tested against every applicable fault, one per episode",
 		pace:   history.ByHarness,
 		meets:  true,
-		fields: []string{"cells", "depth", "duration"},
+		fields: []string{"cells", "also", "depth", "duration"},
 		validate: func(p *Phase, bad problemFunc) {
 			between(bad, "depth", p.Depth, 0, 2)
 			if (p.Depth == 2) != (p.Duration > 0) {
@@ -24,6 +26,15 @@ func init() {
 			}
 			if p.Depth == 2 && len(p.Cells) > 0 {
 				bad("cells", "selects the cells; remove depth")
+			}
+			if len(p.Also) > 0 && len(p.Cells) > 0 {
+				bad("also", "adds faults to a full audit; remove it or cells")
+			}
+			for i, name := range p.Also {
+				if f := findStepFault(name); f == nil || !f.named {
+					names := namedFaults()
+					bad(fmt.Sprintf("also.%d", i), "%q is none of %s%s", name, strings.Join(names, ", "), units.Nearest(name, names))
+				}
 			}
 			for i, name := range p.Cells {
 				if _, err := parseCell(name); err != nil {

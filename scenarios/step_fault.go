@@ -33,12 +33,12 @@ type stepFault struct {
 	alone *memberFault
 	// timed means that the call is the recipe's own timed try, which must run out of time.
 	timed bool
-	// named means that the fault is not part of a full audit: its cells run if they are named.
+	// named means that the fault is not part of a full audit, unless it is named.
 	named bool
 	// process means that the fault stops the client's process, which only a driver has.
 	process bool
-	// place means that the fault concerns the place in line of a client that waits or holds.
-	place bool
+	// only restricts the steps of a full audit further; nil for most faults.
+	only func(s seenStep, subject recipes.Subject) bool
 }
 
 // memberFault is a fault of one member, or of several, that trials share.
@@ -75,16 +75,16 @@ var stepFaults = []*stepFault{
 		about: "the request reaches the server late: after another client has been granted or has released"},
 	{name: "reply.hold", fits: atRequest | atNotification, act: wire.HoldReply, told: wire.HoldReply, play: untilPassed, late: true,
 		about: "the reply, or the notification, arrives late: after another client has been granted or has released"},
-	{name: "node.delete", fits: atCall | atWait, play: deleteNodes, place: true,
-		about: "an operator's session deletes the node of a client that holds or waits"},
-	{name: "parent.delete", fits: atRequest, act: wire.HoldRequest, play: deleteParent, named: true,
-		about: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit, name its cells"},
 	{name: "member.kill", fits: atRequest, act: wire.HoldRequest, play: hitMembers,
 		alone: &memberFault{fault: "member.kill", lasts: func(time.Duration) time.Duration { return downFor }},
 		about: "the member that serves the client is killed, and started again"},
 	{name: "outage", fits: atRequest | atCall | atWait, act: wire.HoldRequest, play: hitMembers, named: true,
 		alone: &memberFault{fault: "member.pause", target: chaos.Majority, lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
-		about: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit, name its cells"},
+		about: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; only with --also outage"},
+	{name: "node.delete", fits: atCall | atWait, play: deleteNodes, named: true, only: inLine,
+		about: "an operator's session deletes the node of a client that holds or waits; only with --also node.delete"},
+	{name: "parent.delete", fits: atRequest, act: wire.HoldRequest, play: deleteParent, named: true, only: firstCreate,
+		about: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; only with --also parent.delete"},
 	{name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: cancelCall, under: []string{callAcquire, callTake},
 		about: "the caller gives up"},
 	{name: "timeout", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: runOut, timed: true, under: []string{callAcquire},
@@ -109,6 +109,11 @@ func findStepFault(name string) *stepFault {
 	return stepFaults[i]
 }
 
+// namedFaults returns the faults that a full audit omits unless they are named.
+func namedFaults() []string {
+	return namesOf(slices.DeleteFunc(slices.Clone(stepFaults), func(f *stepFault) bool { return !f.named }), func(f *stepFault) string { return f.name })
+}
+
 func (f *stepFault) cancels() bool { return f.name == "cancel" }
 
 func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
@@ -121,7 +126,7 @@ func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 		return false
 	case f.process && subject.Start == nil && subject.Pipe == nil:
 		return false
-	case f.place && (s.op == callAcquire || forQueues(subject) || subject.Recipe == recipes.RecipeBarrier):
+	case f.only != nil && !f.only(s, subject):
 		return false
 	}
 	return true
@@ -143,6 +148,16 @@ func endSession(ctx context.Context, x *stepInjection) error {
 
 func expireSession(ctx context.Context, x *stepInjection) error {
 	return x.p.st.inject(ctx, "session.expire", fmt.Sprint(x.c.n), nil)
+}
+
+// inLine reports whether the client has a place in line at the step.
+func inLine(s seenStep, subject recipes.Subject) bool {
+	return (s.op == callHold || s.op == callWait) && forLocks(subject) && subject.Recipe != recipes.RecipeBarrier
+}
+
+// firstCreate reports whether the step is the create of the client that is the first in line.
+func firstCreate(s seenStep, subject recipes.Subject) bool {
+	return s.role == grantRoles[0] && strings.HasPrefix(s.op, "create") && s.nth == 1
 }
 
 // deleteNodes deletes the client's nodes, as an operator does who takes it for dead. Nobody tells the

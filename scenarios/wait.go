@@ -382,6 +382,7 @@ type stepWatch struct {
 	// variant is the subject's; of a driver it is known when it has started
 	variant recipes.Variant
 	steps   []seenStep
+	also    []string // faults that a full audit omits otherwise
 }
 
 func (w *stepWatch) add(seen []seenStep, of recipes.Subject) (last bool) {
@@ -400,7 +401,7 @@ func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
 	for _, s := range w.steps {
 		r := &history.Step{Step: s.String()}
 		for _, f := range stepFaults {
-			if !f.named && f.at(s, subject) {
+			if (!f.named || slices.Contains(w.also, f.name)) && f.at(s, subject) {
 				r.Faults = append(r.Faults, f.name)
 			}
 		}

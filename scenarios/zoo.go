@@ -93,8 +93,8 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 		if p.Kind != episodeKind {
 			bad(at+".kind", "a zoo has one phase, an %s", episodeKind)
 		}
-		if len(p.Cells) > 0 || p.Depth > 0 {
-			bad(at, "a zoo runs its specimens: remove cells, depth and duration")
+		if len(p.Cells) > 0 || len(p.Also) > 0 || p.Depth > 0 {
+			bad(at, "a zoo runs its specimens: remove cells, also, depth and duration")
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
 		{"the same twice", phase, "{subject: lock/parent, provocation: all/crowd}\n  - {subject: lock/parent, provocation: all/crowd}", "lock/parent meets all/crowd twice"},
 		{"another kind of phase", "{name: p, kind: drain, rounds: 1, hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo has one phase, an episode"},
 		{"an episode beside another phase", phase + "\n  - {name: q, kind: episode, hold: 0s}", "{subject: lock/parent, provocation: every}", "is a whole trial"},
-		{"cells beside specimens", "{name: p, kind: episode, cells: [all/calm], hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo runs its specimens: remove cells, depth and duration"},
+		{"cells beside specimens", "{name: p, kind: episode, cells: [all/calm], hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo runs its specimens: remove cells, also, depth and duration"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Load("x", []byte("name: x\nsession_timeout: 4s\nphases:\n  - "+c.phases+"\nspecimens:\n  - "+c.specimen+"\n"))

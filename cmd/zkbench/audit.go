@@ -66,6 +66,7 @@ func refuseOfRun(cmd *cobra.Command) error {
 
 type auditFlags struct {
 	cells  []string
+	also   []string
 	depth  int
 	budget time.Duration
 }
@@ -75,6 +76,7 @@ const pairBudget = time.Minute
 func (a *auditFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&a.cells, "cell", nil, "run only this cell, for example 'next exists #1/reply.drop' (repeatable)")
+	fl.StringSliceVar(&a.also, "also", nil, "faults to add that a full audit omits: outage, node.delete, parent.delete")
 	fl.IntVar(&a.depth, "depth", 1, "number of faults in one episode; 2 draws pairs at random from the seed")
 	fl.DurationVar(&a.budget, "budget", 0, "time for pairs of faults at --depth 2 (default 1m)")
 }
@@ -89,6 +91,9 @@ func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
 			quoted[i] = strconv.Quote(c)
 		}
 		set = append(set, "phases.0.cells=["+strings.Join(quoted, ", ")+"]")
+	}
+	if len(a.also) > 0 {
+		set = append(set, "phases.0.also=["+strings.Join(a.also, ", ")+"]")
 	}
 	switch {
 	case a.depth < 1 || a.depth > 2:

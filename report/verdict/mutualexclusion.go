@@ -392,7 +392,7 @@ func (x *exclusion) finish(ending) Verdict {
 	case x.unsure > 0:
 		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits cannot say by which nodes they are claimed", x.unsure))
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%s, %v in all: a holder had not yet detected the end of its session when the next client was granted, which leases cannot prevent",
+		return pass(fmt.Sprintf("%s, %v in all: a holder had not yet detected that its session, or its node, was gone when the next client was granted, which leases cannot prevent",
 			units.Plural(x.exposure, "exposure"), x.exposed))
 	}
 	return pass()
