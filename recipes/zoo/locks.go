@@ -31,6 +31,14 @@ func init() {
 	})
 }
 
+// A transaction number has 64 bits: an epoch and a counter. Programs that keep it in an int have the
+// counter alone, which begins again with every leader.
+func init() {
+	contestant("token-of-32-bits", "hands out the lower half of the transaction number", steps{
+		token: func(_ *line, czxid int64) int64 { return int64(uint32(czxid)) },
+	})
+}
+
 // ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the
 // loss of the session. It continues to lead, next to its successor.
 func init() {
