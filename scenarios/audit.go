@@ -226,7 +226,7 @@ func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
 		calm, cells = errors.Join(calm, err), append(cells, more...)
 	}
 	until := time.Time{}
-	if p := s.audit(); p.Depth > 1 {
+	if p := s.audit(); p.Depth > 1 && len(p.Cells) == 0 {
 		var err error
 		if cells, err = s.pairCells(cells, r.seed); err != nil {
 			return err

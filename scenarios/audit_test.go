@@ -58,6 +58,15 @@ func TestAudit_ofAnOperator(t *testing.T) {
 	}
 }
 
+// The commands that repeat single cells of an audit name them in its scenario.
+func TestAudit_runsOnlyTheNamedCells(t *testing.T) {
+	trials := runTrials(t, `{name: again, subjects: [lock/parent], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
+		also: [node.delete], depth: 2, duration: 1m, cells: ["holder hold #1/flap.before + next wait #1/node.delete"]}]}`)
+	if len(trials) != 1 {
+		t.Errorf("%d trials", len(trials))
+	}
+}
+
 func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	made := []seenStep{{step: step{op: callAcquire}}, {step: step{op: callWait}, at: 1200000}, {step: step{op: callHold}, at: 2500000}}
 	var w stepWatch

@@ -24,12 +24,6 @@ func init() {
 			if (p.Depth == 2) != (p.Duration > 0) {
 				bad("duration", "limits the time for pairs of faults: it requires depth: 2, and depth: 2 requires it")
 			}
-			if p.Depth == 2 && len(p.Cells) > 0 {
-				bad("cells", "selects the cells; remove depth")
-			}
-			if len(p.Also) > 0 && len(p.Cells) > 0 {
-				bad("also", "adds faults to a full audit; remove it or cells")
-			}
 			for i, name := range p.Also {
 				if f := findStepFault(name); f == nil || !f.named {
 					names := namedFaults()

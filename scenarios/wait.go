@@ -332,7 +332,7 @@ func (s *Scenario) Once() error {
 		s.Phases[i].once()
 	}
 	if p := s.audit(); p != nil && len(p.Cells) == 0 {
-		p.Cells, p.Depth, p.Duration = []string{allSteps + "/" + calmName}, 0, 0
+		p.Cells, p.Also, p.Depth, p.Duration = []string{allSteps + "/" + calmName}, nil, 0, 0
 	}
 	return s.Validate()
 }

@@ -92,6 +92,9 @@ func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
 		}
 		set = append(set, "phases.0.cells=["+strings.Join(quoted, ", ")+"]")
 	}
+	if len(a.also) > 0 && len(a.cells) > 0 {
+		return nil, usageError("--also adds faults to a full audit, and --cell selects the cells; remove one of them")
+	}
 	if len(a.also) > 0 {
 		set = append(set, "phases.0.also=["+strings.Join(a.also, ", ")+"]")
 	}
