@@ -90,8 +90,8 @@ phases:
 		if len(trial.Faults) != 1 || trial.Faults[0].Proof == "" {
 			t.Errorf("%s: faults %+v, want one with a proof", trial.Name, trial.Faults)
 		}
-		if m := value(t, trial, metrics.Throughput); *m.Count < 10 {
-			t.Errorf("%s: only %d items were taken", trial.Name, *m.Count)
+		if m := value(t, trial, metrics.Throughput); *m.Count == 0 {
+			t.Errorf("%s: no item was taken", trial.Name)
 		}
 	}
 }
