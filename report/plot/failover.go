@@ -280,6 +280,9 @@ func HandoffStages(s matrix.Scenario) *Figure {
 		return nil
 	}
 	causeAxis(f, rows, end)
+	x, step := &f.body.X, niceStep(f.body.X.Max/8)
+	x.Label.Text = "milliseconds"
+	x.Tick.Marker = linearTicks(0, x.Max, step, func(v float64) string { return formatStep(1000*v, 1000*step) })
 	f.body.Add(gridlines{x: true}, stacks(bars))
 	for i, stage := range metrics.HandoffStages {
 		f.legend = append(f.legend, entry{text: stage.Label, glyph: glyph{color: palette[i%len(palette)]}, area: true})
