@@ -232,10 +232,6 @@ func suggest(err error) string {
 	return strings.Replace(err.Error(), unknown.Error(), unknown.Problem+units.Nearest(unknown.Name, unknown.Known), 1)
 }
 
-func faultNames() []string {
-	return namesOf(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name })
-}
-
 // minEvery bounds how many repetitions a plan can have.
 const minEvery = 10 * time.Millisecond
 

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -66,7 +67,7 @@ const versioned = `^[a-z]+/[a-z-]+@[0-9]+(\.[0-9]+)*$`
 func choices() map[string][]string {
 	words := map[string][]string{
 		"Scenario.subjects": registered, "Scenario.base": registered,
-		"Phase.kind": kindNames(), "Fault.fault": faultNames(),
+		"Phase.kind": kindNames(), "Fault.fault": namesOf(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name }),
 	}
 	for _, k := range kinds {
 		for field, of := range k.words {

@@ -20,21 +20,8 @@ const (
 // ErrTooLarge is wrapped by the error of a file that exceeds its limit.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Open opens a regular file of at most limit bytes and returns its size. It rejects a named pipe, a
-// device or a socket without waiting for it.
-func Open(path string, limit int64) (*os.File, int64, error) {
-	f, err := open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	size, err := check(f, limit)
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, size, nil
-}
-
-// Read returns the content of a file that [Open] accepts.
+// Read returns the content of a regular file of at most limit bytes. It rejects a named pipe, a device
+// or a socket without waiting for it.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := open(path)
 	if err != nil {

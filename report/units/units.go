@@ -93,17 +93,6 @@ func Number(v float64) string {
 	return digits(v)
 }
 
-// Ratio formats a factor: "34 times", "1.2 times".
-func Ratio(r float64) string {
-	if math.IsNaN(r) || math.IsInf(r, 0) {
-		return "unknown times"
-	}
-	if r >= 10 {
-		return Number(math.Round(r)) + " times"
-	}
-	return strconv.FormatFloat(r, 'f', 1, 64) + " times"
-}
-
 var longTime = regexp.MustCompile(`(\d+h)?(\d+m)?\d+\.\d{4,}(s|ms)`)
 
 // Times shortens the times in a sentence, as Go formats them, to microseconds, and from ten seconds
