@@ -251,7 +251,7 @@ func (s *Story) collectEvents(h *history.History, clients, proof []int) {
 		if !proves && !s.isRelevant(n, clients) {
 			continue
 		}
-		if e, ok := eventOf(n); ok {
+		if e, ok := eventOf(n, h.Header.Recipe); ok {
 			e.Proof = proves
 			s.Events = append(s.Events, e)
 		}

@@ -7,14 +7,18 @@ import (
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// eventOf describes a record. ok is false for records that are never part of a story.
-func eventOf(n history.Numbered) (e Event, ok bool) {
+// eventOf describes a record of a trial of that recipe. ok is false for records that are never part of
+// a story.
+func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		e.What = describeSample(r)
+		if e.What = describeSample(r); recipe == verdict.Barrier {
+			e.What = describePassage(r)
+		}
 		if r.Op == history.Release {
 			e.At = r.Call
 		}
@@ -60,6 +64,24 @@ func describeSample(s *history.Sample) string {
 		return fmt.Sprintf("%ss item %q", s.Op, s.Item)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%ss %q, %s%s", s.Op, s.Item, how, why))
+}
+
+// describePassage describes an operation at a barrier, where acquire is enter and release is leave.
+func describePassage(s *history.Sample) string {
+	call := map[string]string{history.Acquire: "enter", history.Release: "leave"}[s.Op]
+	switch {
+	case call == "":
+		return describeSample(s)
+	case s.Outcome == history.OK && s.Op == history.Acquire:
+		return fmt.Sprintf("passes the barrier; enter was called at %s", units.Moment(s.Call))
+	case s.Outcome == history.OK:
+		return fmt.Sprintf("calls leave, which returned at %s", units.Moment(s.Return))
+	}
+	text := fmt.Sprintf("called %s at %s, %s", call, units.Moment(s.Call), map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}[s.Outcome])
+	if s.Err != "" {
+		text += ": " + s.Err
+	}
+	return text
 }
 
 func describeWindow(w *history.Window) string {

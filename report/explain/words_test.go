@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // A reader must see who says what: a client may be wrong about its session, the wire is not.
@@ -13,20 +14,27 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 		about  string
 		record history.Record
 		want   string
+		recipe string
 	}{
 		{"a session, by the wire", &history.Session{Event: history.Opened, Client: 1, Session: 0x65, Timeout: 4 * time.Second},
-			"has session 0x65 on the wire, with a timeout of 4s"},
+			"has session 0x65 on the wire, with a timeout of 4s", verdict.Lock},
 		{"a grant restored, by the client", &history.Session{Event: history.Restored, Client: 1, Session: 0x65, Token: 5},
-			"reports that it reconnected with the same session, and that token 5 is restored"},
+			"reports that it reconnected with the same session, and that token 5 is restored", verdict.Lock},
 		{"the same after the loss, when nothing is left to restore", &history.Session{Event: history.Restored, Client: 1, Session: 0x66},
-			"reports that it reconnected with the same session; it holds nothing"},
+			"reports that it reconnected with the same session; it holds nothing", verdict.Lock},
 		{"a grant without a token", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
-			"is granted without a token or a node, and the wire shows no node of session 0x65; acquire was called at 0.120 s"},
+			"is granted without a token or a node, and the wire shows no node of session 0x65; acquire was called at 0.120 s", verdict.Lock},
 		{"a grant with one", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
-			"is granted token 5 by node n-1 of session 0x65; acquire was called at 0.120 s"},
+			"is granted token 5 by node n-1 of session 0x65; acquire was called at 0.120 s", verdict.Lock},
+		{"a passage", &history.Sample{Op: history.Acquire, Client: 1, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
+			"passes the barrier; enter was called at 0.120 s", verdict.Barrier},
+		{"a leave", &history.Sample{Op: history.Release, Client: 1, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
+			"calls leave, which returned at 1.000 s", verdict.Barrier},
+		{"an enter that failed", &history.Sample{Op: history.Acquire, Client: 1, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.Failed, Err: "cancelled"},
+			"called enter at 0.120 s, without success: cancelled", verdict.Barrier},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}); !ok || e.Who != "client 1" || e.What != row.want {
+			if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}, row.recipe); !ok || e.Who != "client 1" || e.What != row.want {
 				t.Errorf("%s %q, want %q", e.Who, e.What, row.want)
 			}
 		})
