@@ -164,10 +164,12 @@ func (o *observer) deleteOwned(ctx context.Context, parent string, session int64
 			if n.owner != session {
 				continue
 			}
-			if err := s.Delete(ctx, n.path); err != nil {
+			switch err := s.Delete(ctx, n.path); {
+			case err == nil:
+				deleted = append(deleted, n.path)
+			case !errors.Is(err, zk.ErrNoNode):
 				return final{fmt.Errorf("delete %s: %w", n.path, err)}
 			}
-			deleted = append(deleted, n.path)
 		}
 		return nil
 	})
