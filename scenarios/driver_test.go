@@ -620,8 +620,8 @@ session_timeout: 1s
 phases:
   - name: churn
     kind: churn
-    duration: 4s
-    hold: 5ms
+    duration: 8s
+    hold: 20ms
     faults:
       - {at: 200ms, fault: client.pause, target: holder, for: 200ms}
       - {at: 1s, fault: client.kill, target: "1", for: 500ms}
@@ -701,7 +701,7 @@ name: processes
 subjects: [`+strings.Replace(asDriver("lock/ours", "lock/predecessor"), "{name", "{processes: 1, name", 1)+`]
 clients: [3]
 session_timeout: 1s
-phases: [{name: churn, kind: churn, duration: 1s, hold: 5ms, faults: [{at: 200ms, fault: client.restart, target: "1"}]}]
+phases: [{name: churn, kind: churn, duration: 6s, hold: 50ms, faults: [{at: 200ms, fault: client.restart, target: "1"}]}]
 `)
 	w := only[*history.Window](t, recordsOf(t, histories[0]))
 	if w.Err != "" || fmt.Sprint(w.Served) != "[0 2]" || !strings.Contains(w.Target, "in the same process clients 0, 2") {
@@ -769,7 +769,7 @@ name: next
 subjects: [`+asDriver("lock/ours", "lock/predecessor")+`]
 clients: [4]
 session_timeout: 2s
-phases: [{name: churn, kind: churn, duration: 1s, hold: 2s, faults: [{at: 300ms, fault: session.close, target: next}]}]
+phases: [{name: churn, kind: churn, duration: 4s, hold: 8s, faults: [{at: 300ms, fault: session.close, target: next}]}]
 `) // whoever holds at 300 ms holds when the fault strikes, too
 	records := recordsOf(t, histories[0])
 	w := only[*history.Window](t, records)

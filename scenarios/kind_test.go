@@ -80,8 +80,8 @@ session_timeout: 4s
 phases:
   - name: exchange
     kind: churn
-    duration: 1500ms
-    hold: 1ms
+    duration: 4s
+    hold: 5ms
     faults:
       - {at: 300ms, fault: session.close, target: random}
 `)

@@ -51,8 +51,8 @@ phases:
   - {name: drain, kind: drain, rounds: 1, hold: 0s}
   - name: churn
     kind: churn
-    duration: 1500ms
-    hold: 5ms
+    duration: 4s
+    hold: 20ms
     faults:
       - {at: 300ms, fault: session.close, target: holder}
 `)

@@ -38,7 +38,7 @@ func TestRun_onASecuredEnsemble(t *testing.T) {
 	for _, cells := range []string{
 		`subjects: [lock/predecessor, ` + asDriver("lock/driven", "lock/predecessor") + `]
 phases:
-  - {name: churn, kind: churn, duration: 2s, hold: 50ms, faults: [{at: 500ms, fault: session.close, target: holder}]}`,
+  - {name: churn, kind: churn, duration: 4s, hold: 50ms, faults: [{at: 500ms, fault: session.close, target: holder}]}`,
 		`subjects: [lock/parent, election/parent, election/predecessor, lock/go-zookeeper]
 phases:
   - {name: drain, kind: drain, rounds: 2, hold: 1ms}

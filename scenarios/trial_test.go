@@ -28,7 +28,7 @@ func played(t *testing.T, text string) []history.Record {
 // The commits know of every lost reply whether its request was carried out.
 func TestTrial_recordsLostRepliesThatTheCommitsResolve(t *testing.T) {
 	records := played(t, `{name: x, subjects: [lock/predecessor], clients: [3], session_timeout: 4s,
-		phases: [{name: churn, kind: churn, duration: 3s, hold: 1ms, faults: [
+		phases: [{name: churn, kind: churn, duration: 6s, hold: 5ms, faults: [
 			{at: 300ms, every: 700ms, fault: reply.drop, target: random, params: {op: change}, times: 2},
 			{at: 600ms, every: 700ms, fault: request.drop, target: random, params: {op: change}, times: 2}]}]}`)
 	carriedOut := func(l *history.LostReply) bool {
