@@ -43,7 +43,7 @@ func TestAudit_ofAnOutage(t *testing.T) {
 
 // An operator deletes nodes: of the clients in line, and the parent, which must be empty.
 func TestAudit_ofAnOperator(t *testing.T) {
-	trials := runTrials(t, `{name: operator, subjects: [lock/predecessor, semaphore/predecessor], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
+	trials := runTrials(t, `{name: operator, subjects: [lock/predecessor, election/predecessor], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
 		cells: ["holder hold #1/node.delete", "next wait #1/node.delete", "third wait #1/node.delete", "holder create #1/parent.delete", "next create #1/parent.delete"]}]}`)
 	if len(trials) != 10 {
 		t.Fatalf("%d trials", len(trials))

@@ -40,7 +40,7 @@ import (
 )
 
 const (
-	serveTimeout = 30 * time.Second // from the first JVM started to a quorum that serves
+	serveTimeout = time.Minute      // from the first JVM started to a quorum that serves
 	downTimeout  = 10 * time.Second // for killed JVMs to end
 )
 
