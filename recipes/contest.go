@@ -71,7 +71,7 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 func (c contest) stand(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
 	for ; ; listed = (reply{}) {
 		if listed.names == nil {
-			if listed, err = c.lists(ctx); err != nil {
+			if listed, err = c.listWithStat(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -140,12 +140,12 @@ func (c contest) ahead(node string, names []string) (n int, last string, err err
 }
 
 func (c contest) list(ctx context.Context) ([]string, error) {
-	listed, err := c.lists(ctx)
+	listed, err := c.listWithStat(ctx)
 	return listed.names, err
 }
 
-// lists lists the parent, with its Stat.
-func (c contest) lists(ctx context.Context) (reply, error) {
+// listWithStat lists the parent and returns its Stat of the same moment.
+func (c contest) listWithStat(ctx context.Context) (reply, error) {
 	listed, err := c.s.list(ctx, c.parent, false)
 	if errors.Is(err, zk.ErrNoNode) {
 		return reply{}, errVanished
@@ -189,7 +189,7 @@ func (c contest) awaitParent(ctx context.Context, node string) error {
 func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply) (err error) {
 	for ; ; listed = (reply{}) {
 		if listed.names == nil {
-			if listed, err = c.lists(ctx); err != nil {
+			if listed, err = c.listWithStat(ctx); err != nil {
 				return err
 			}
 		}

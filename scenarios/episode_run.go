@@ -290,8 +290,8 @@ func (p *episodeRun) allTurn() (stuck bool) {
 }
 
 // lostLimit is the additional time for clients of drivers that are silent after a loss: long enough
-// for the driver's host to tell a stuck one from one whose retry policy sleeps. It is also that for
-// clients whose acquires fail, until the fault cannot be the reason any longer.
+// for the driver's host to tell a stuck one from one whose retry policy sleeps. Clients whose
+// acquires fail get it too: only then is it certain that the fault is not the reason any longer.
 const lostLimit = 10 * time.Second
 
 // failing reports whether acquires of every client have failed again and again.

@@ -80,11 +80,11 @@ var stepFaults = []*stepFault{
 		about: "the member that serves the client is killed, and started again"},
 	{name: "outage", fits: atRequest | atCall | atWait, act: wire.HoldRequest, play: hitMembers, named: true,
 		alone: &memberFault{fault: "member.pause", target: chaos.Majority, lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
-		about: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; only with --also outage"},
+		about: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
 	{name: "node.delete", fits: atCall | atWait, play: deleteNodes, named: true, only: inLine,
-		about: "an operator's session deletes the node of a client that holds or waits; only with --also node.delete"},
+		about: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
 	{name: "parent.delete", fits: atRequest, act: wire.HoldRequest, play: deleteParent, named: true, only: firstCreate,
-		about: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; only with --also parent.delete"},
+		about: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
 	{name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: cancelCall, under: []string{callAcquire, callTake},
 		about: "the caller gives up"},
 	{name: "timeout", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: runOut, timed: true, under: []string{callAcquire},
@@ -160,8 +160,8 @@ func firstCreate(s seenStep, subject recipes.Subject) bool {
 	return s.role == grantRoles[0] && strings.HasPrefix(s.op, "create") && s.nth == 1
 }
 
-// deleteNodes deletes the client's nodes, as an operator does who takes it for dead. Nobody tells the
-// client.
+// deleteNodes deletes the client's nodes, as an operator does who takes it for dead. The client is not
+// notified, unless it watches its own node.
 func deleteNodes(ctx context.Context, x *stepInjection) error {
 	operator, deleted, err := x.p.st.observer.deleteOwned(ctx, x.p.st.parent, x.c.wire.Session().ID)
 	if err == nil && len(deleted) == 0 {

@@ -35,12 +35,16 @@ func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	return e, e.What != ""
 }
 
-func describeSample(s *history.Sample) string {
-	how := map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}[s.Outcome]
-	why := ""
+// outcomeOf describes the outcome of an operation without success, and its error.
+func outcomeOf(s *history.Sample) (how, why string) {
 	if s.Err != "" {
 		why = ": " + s.Err
 	}
+	return map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}[s.Outcome], why
+}
+
+func describeSample(s *history.Sample) string {
+	how, why := outcomeOf(s)
 	switch {
 	case s.Op == history.Acquire && s.Outcome == history.OK && s.Token == 0 && s.Path == "":
 		return fmt.Sprintf("is granted without a token or a node, and the wire shows no node of session %#x; acquire was called at %s", uint64(s.Session), units.Moment(s.Call))
@@ -77,11 +81,8 @@ func describePassage(s *history.Sample) string {
 	case s.Outcome == history.OK:
 		return fmt.Sprintf("calls leave, which returned at %s", units.Moment(s.Return))
 	}
-	text := fmt.Sprintf("called %s at %s, %s", call, units.Moment(s.Call), map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}[s.Outcome])
-	if s.Err != "" {
-		text += ": " + s.Err
-	}
-	return text
+	how, why := outcomeOf(s)
+	return fmt.Sprintf("called %s at %s, %s%s", call, units.Moment(s.Call), how, why)
 }
 
 func describeWindow(w *history.Window) string {

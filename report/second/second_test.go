@@ -118,7 +118,7 @@ func TestCheck_ofALockThatSeveralHold(t *testing.T) {
 	}
 }
 
-// Nobody tells a holder that an operator deleted its node.
+// A holder is not notified that an operator deleted its node.
 func TestSearch_excusesAHolderWhoseNodeWasDeletedByAFault(t *testing.T) {
 	for _, row := range []struct {
 		operator int64

@@ -40,7 +40,7 @@ type removal byte
 const (
 	byRequest  removal = iota // its own session deleted it
 	byAnother                 // another session did
-	byOperator                // a fault did
+	byOperator                // a fault did, as an operator
 	byClose                   // its session was closed on request
 	byExpiry                  // its session expired
 )

@@ -29,7 +29,7 @@ func init() {
 //
 // With commits, the belief whose node was removed first was wrong. The overlap is exposure,
 // inherent in leases, if the servers had expired that client's session before the other was
-// granted, and the client was not notified. It is counted, and measured as belief.overlap, but
+// granted, or a fault had deleted its node as an operator does, and the client was not notified. It is counted, and measured as belief.overlap, but
 // breaks nothing. Everything else is a violation, which no fault excuses.
 //
 // Without commits, an overlap is exposure if a fault had hit the session of the older holder, and
