@@ -217,7 +217,9 @@ func (c *client) sample(op string, due time.Duration, err error) history.Sample 
 	if s.Zxid = known.Zxid; known.RemovedAt >= due {
 		s.Removed = known.Removed
 	}
-	s.Notified = known.Notified && c.st.barrier()
+	if s.Notified = known.Notified; !c.st.barrier() {
+		s.Notified = known.ChangedAt > 0 && known.ChangedAt >= due
+	}
 	if err != nil {
 		s.Err, s.Stuck = err.Error(), errors.Is(err, recipes.ErrStuck)
 	}

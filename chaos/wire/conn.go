@@ -35,6 +35,7 @@ type conn struct {
 	parting  *shot  // CutReplied that matched the frame being read
 	cutting  *shot
 	refused  bool
+	stat     bool // the frame being read ends with a Stat
 }
 
 func newConn(c *client, raw net.Conn, addr string) *conn {
@@ -161,6 +162,10 @@ func (k *conn) reply(m mark) {
 	if m&atEnd == 0 {
 		return
 	}
+	if k.stat {
+		k.c.known.Zxid = max(k.c.known.Zxid, int64At(k.in.scan.tail[:], 0)) // pzxid ends a Stat
+		k.stat = false
+	}
 	k.over = k.expired
 	if k.parting != nil {
 		k.back.cut, k.parting = k.parting, nil
@@ -184,10 +189,13 @@ func (k *conn) deliver() {
 		if k.c.script != nil {
 			k.c.script.add(Frame{At: now, Kind: NotificationFrame, Op: Notified, Path: string(notifiedPath(head))})
 		}
+		known := &k.c.known
+		known.Notified, known.Zxid = true, max(known.Zxid, int64At(head, 4))
 		if path, removed := removedPath(head); removed {
-			k.c.known.Removed, k.c.known.RemovedAt = path, now
+			known.Removed, known.RemovedAt = path, now
+		} else if int64At(head, 4) <= 0 && len(head) >= 20 && int32At(head, 16) == childrenChanged {
+			known.ChangedAt = now
 		}
-		k.c.known.Notified = true
 		return
 	}
 	n.Replies++
@@ -203,6 +211,7 @@ func (k *conn) deliver() {
 	if int32At(head, 12) != 0 {
 		n.Errors[s.op.slot()]++
 	} else {
+		k.stat = s.op.hasStat() && k.in.scan.body >= 16+statLength
 		k.c.noteReply(&s, head)
 	}
 	if s.op != Ping {
@@ -217,8 +226,13 @@ func (k *conn) deliver() {
 	k.acknowledged(s)
 }
 
-// notification is the xid of a watch event.
-const notification = -1
+const (
+	notification    = -1 // the xid of a watch event
+	nodeDeleted     = 2  // types of events
+	childrenChanged = 4
+
+	statLength = 68
+)
 
 // notifiedPath returns the path of a notification, truncated if it is long.
 func notifiedPath(head []byte) []byte { return bytesAt(head, 24) }
@@ -226,7 +240,7 @@ func notifiedPath(head []byte) []byte { return bytesAt(head, 24) }
 // removedPath returns the path of a notification about a deleted node. ok is false if the path is
 // longer than a head.
 func removedPath(head []byte) (path string, ok bool) {
-	if len(head) < 28 || int32At(head, 16) != 2 {
+	if len(head) < 28 || int32At(head, 16) != nodeDeleted {
 		return "", false
 	}
 	found := notifiedPath(head)

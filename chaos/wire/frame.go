@@ -117,7 +117,7 @@ var (
 )
 
 // scanner finds the frames in the bytes of one direction of a connection, which come in pieces of
-// any size. It keeps only the head of the current frame.
+// any size. It keeps only the head and the last 8 bytes of the current frame.
 type scanner struct {
 	extents *[2]extent
 	size    [4]byte
@@ -127,6 +127,7 @@ type scanner struct {
 	have    int // bytes of the body in buf
 	later   int // 0 in a connection's first frame, then 1
 	lost    bool
+	tail    [8]byte
 	whole   []byte // the head, after atHead
 	buf     []byte // for a head that comes in pieces
 }
@@ -154,12 +155,14 @@ func (s *scanner) next(p []byte) (int, mark) {
 	if need := min(s.body, s.extents[s.later].head); s.have < need {
 		if s.have == 0 && len(p)-n >= need { // usually: no copy
 			s.whole = p[n : n+need : n+need]
+			s.keepTail(s.whole)
 			s.have, s.seen, n = need, need, n+need
 		} else {
 			if s.buf == nil {
 				s.buf = make([]byte, s.extents[1].head+s.extents[0].head)
 			}
 			c := copy(s.buf[s.have:need], p[n:])
+			s.keepTail(p[n : n+c])
 			s.have, s.seen, n = s.have+c, s.seen+c, n+c
 			if s.have < need {
 				return n, 0
@@ -169,6 +172,7 @@ func (s *scanner) next(p []byte) (int, mark) {
 		m = atHead
 	} else {
 		c := min(len(p)-n, s.body-s.seen)
+		s.keepTail(p[n : n+c])
 		s.seen, n = s.seen+c, n+c
 	}
 	if s.seen == s.body {
@@ -176,6 +180,18 @@ func (s *scanner) next(p []byte) (int, mark) {
 		m |= atEnd
 	}
 	return n, m
+}
+
+// keepTail keeps what p, the next bytes of the body, has of its last 8.
+func (s *scanner) keepTail(p []byte) {
+	at := s.seen - (s.body - len(s.tail)) // of p in the tail
+	if at+len(p) <= 0 {
+		return
+	}
+	if at < 0 {
+		p, at = p[-at:], 0
+	}
+	copy(s.tail[at:], p)
 }
 
 // length reads a frame's length, or the available part, from p.

@@ -113,6 +113,9 @@ func (o Op) Changes() bool {
 	return false
 }
 
+// hasStat reports whether the reply to the request ends with a Stat.
+func (o Op) hasStat() bool { return o == Exists || o == GetData || o == GetChildren2 }
+
 // reads reports whether the request reads a node or its children.
 func (o Op) reads() bool {
 	switch o {

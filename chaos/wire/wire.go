@@ -29,11 +29,17 @@ import (
 
 // Known is the servers' state as far as a client can know it.
 type Known struct {
-	Zxid int64 // the highest in any reply that has reached it; 0 before the first
+	// Zxid is the highest in any reply or notification that has reached it; 0 before the first. While a
+	// server applies a transaction, it can answer a read with the new state and the zxid before: the
+	// Stat of the reply, if it has one, tells the new one.
+	Zxid int64
 	// Removed is the path of the deleted node of the latest such notification, and RemovedAt its
 	// time. Before version 3.9 a notification has no zxid.
 	Removed   string
 	RemovedAt time.Duration
+	// ChangedAt is the time of the latest notification without a zxid that children have changed: the
+	// client may know of one transaction after Zxid.
+	ChangedAt time.Duration
 	// Notified means that a notification has come since the last reply: the client may know of later
 	// commits.
 	Notified bool

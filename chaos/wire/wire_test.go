@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,56 @@ func TestClient_Known_hasTheNodeOfWhoseRemovalTheClientWasNotified(t *testing.T)
 			t.Errorf("%.20s: %+v", c.path, got)
 		}
 		b.tap.Close()
+	}
+}
+
+// A server that applies a transaction answers a read with the new state and the zxid before.
+func TestClient_Known_hasTheZxidOfAReplysStat(t *testing.T) {
+	stat := func(pzxid int64) string { return strings.Repeat("s", 60) + string(be64(pzxid)) }
+	for _, c := range []struct {
+		op   Op
+		code int
+		body string
+		want int64
+	}{
+		{GetChildren2, 0, "[n-1 n-2]" + stat(43), 43},
+		{GetChildren2, 0, strings.Repeat("n", 284-16-68-4) + stat(43), 43}, // the Stat's end is not in the head
+		{GetChildren2, 0, strings.Repeat("n", 5000) + stat(43), 43},
+		{GetData, 0, stat(43), 43},
+		{Exists, 0, stat(43), 43},
+		{Exists, 0, stat(7), 41},
+		{Exists, -101, "", 41},
+		{GetChildren, 0, stat(43), 41},
+	} {
+		for _, cut := range []byte{0, 1, 7, 100} {
+			b := newBench(t)
+			if cut > 0 {
+				b.far.cuts = bytes.Repeat([]byte{cut - 1}, 6000)
+			}
+			b.greet()
+			b.write(ask(1, c.op, "/line"), ask(2, Ping, ""))
+			b.read(answer(1, 41, c.code, c.body), answer(2, 41, 0, ""))
+			if got := b.c.Known().Zxid; got != c.want {
+				t.Errorf("%v with %d bytes in pieces of %d: %d, want %d", c.op, len(c.body), cut, got, c.want)
+			}
+			b.tap.Close()
+		}
+	}
+}
+
+// The zxid of a notification is that of its transaction since version 3.9, and -1 before.
+func TestClient_Known_hasTheZxidOfANotification(t *testing.T) {
+	const changed = 4
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	b.read(frame(be32(-1), be64(50), be32(0), be32(changed), be32(3), text("/line")))
+	if got := b.c.Known(); got.Zxid != 50 || got.ChangedAt != 0 {
+		t.Errorf("with a zxid: %+v", got)
+	}
+	b.read(event(changed, "/line"))
+	if got := b.c.Known(); got.Zxid != 50 || got.ChangedAt == 0 {
+		t.Errorf("without: %+v", got)
 	}
 }
 

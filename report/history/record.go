@@ -599,8 +599,9 @@ type Sample struct {
 	// Removed is the path of a deleted node of which the client was notified during the operation,
 	// the last if there were several: the client knows of that transaction too.
 	Removed string `json:"removed,omitempty"`
-	// Notified, of a barrier: a notification had come since that reply, so the client may know of
-	// later commits.
+	// Notified means that a notification without a zxid had come. Of a barrier: since that reply, so
+	// that the client may know of later commits. Of others: that children had changed, during the
+	// operation, so that it may know of the first commit after Zxid.
 	Notified bool   `json:"notified,omitempty"`
 	Err      string `json:"err,omitempty"`
 	// Limit is the caller's time limit for an acquire; 0 if none.

@@ -177,6 +177,7 @@ type granted struct {
 	path, removed        string // removed: as Sample.Removed
 	session, token, zxid int64
 	own                  bool // the token is the subject's own number
+	notified             bool // as Sample.Notified
 	record               int
 
 	node    *node  // of the claim; nil if no transaction created it
@@ -202,7 +203,7 @@ func (a *grants) record(n history.Numbered) {
 		if r.Op != history.Acquire || r.Outcome != history.OK {
 			return
 		}
-		g := &granted{client: r.Client, path: r.Path, removed: r.Removed, session: r.Session, token: r.Token, own: r.Own, zxid: r.Zxid, record: n.N}
+		g := &granted{client: r.Client, path: r.Path, removed: r.Removed, session: r.Session, token: r.Token, own: r.Own, notified: r.Notified, zxid: r.Zxid, record: n.N}
 		if g.session == 0 {
 			g.session = a.current[r.Client]
 		}
@@ -255,9 +256,13 @@ func (l *nodeTable) claimed(g *granted) (n *node, unsure bool) {
 	return n, false
 }
 
-// known returns the last transaction of which the client can have known when it was granted. ok is
-// false while the removal of which it was notified is not yet read.
+// known returns the last transaction of which the client is known to have known when it was granted. ok
+// is false while the removal of which it was notified is not yet read, or the transaction of which
+// it may have known.
 func (l *nodeTable) known(g *granted) (zxid int64, ok bool) {
+	if g.notified && l.last <= g.zxid {
+		return g.zxid, false
+	}
 	if g.removed == "" || g.node == nil {
 		return g.zxid, true
 	}
@@ -290,6 +295,8 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 		ahead := a.line.aheadOf(n, zxid)
 		switch {
 		case ahead == nil:
+		case g.notified && a.line.aheadOf(n, zxid+1) == nil:
+			g.unsure = true
 		case a.several:
 			a.passed.add([]int{g.record}, "client %d was granted by node %s (czxid %#x, record %d), although it conflicts with %s that existed all the time, the oldest of them %s",
 				g.client, n.path, uint64(n.czxid), g.record, units.Plural(len(ahead), "older node"), ahead[0].path)

@@ -17,6 +17,7 @@ type nodeTable struct {
 	dirs     map[string]*lineIn // by parent
 	// persistent has the czxids of persistent nodes by path; nil if nothing is granted.
 	persistent map[string]int64
+	last       int64 // zxid of the last commit
 	end        *history.CommitsEnd
 
 	header    history.Header
@@ -86,6 +87,7 @@ func (l *nodeTable) record(r history.Record) {
 }
 
 func (l *nodeTable) commit(c *history.Commit) {
+	l.last = c.Zxid
 	switch c.Op {
 	case history.CommitCreate:
 		if !c.Ephemeral && l.persistent != nil {

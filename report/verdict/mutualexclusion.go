@@ -227,7 +227,7 @@ func (x *exclusion) byCommits(a, b Belief, until time.Duration) (o overlapping) 
 	}
 	o = overlapping{a: a, b: b, until: until, excused: b.Start}
 	switch n := stale.granted.node; {
-	case a.granted.unsure || b.granted.unsure:
+	case a.granted.unsure || b.granted.unsure, good.granted.notified && n != nil && n.gone == good.granted.zxid+1:
 		o.unsure = true
 	case a.granted.wrong != "" || b.granted.wrong != "":
 		who := a

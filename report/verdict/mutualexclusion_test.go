@@ -294,6 +294,16 @@ func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
 	judgeFor(t, unfair, MutualExclusion, records(20), Pass, "1 exposure")
 	judgeFor(t, unfair, MutualExclusion, records(19), Fail, "the node of client 1, /l/n-0000000010, existed when client 2 was granted")
 	judgeFor(t, history.Promises{}, MutualExclusion, records(19), NotPromised, "does not promise it")
+
+	// Before version 3.9 a notification of changed children names no transaction, and the reply to the
+	// next getChildren can have the zxid before it.
+	notified := func(zxid int64) []history.Record {
+		all := records(zxid)
+		all[6].(*history.Sample).Notified = true
+		return all
+	}
+	judgeFor(t, unfair, MutualExclusion, notified(19), Unknown, "the commits cannot say")
+	judgeFor(t, unfair, MutualExclusion, notified(18), Fail, "existed when client 2 was granted")
 }
 
 // Who says that it holds again when it has the servers' word that its session is gone believes it,

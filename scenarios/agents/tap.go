@@ -112,8 +112,8 @@ func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	acked, wrong := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - wrong
 	s.Session = s.Session.Through(t.options.Way)
-	s.Known.RemovedAt, _ = t.instant(p, s.Known.RemovedAt)
-	for _, at := range []*time.Duration{&s.Moments.Changed, &s.Moments.Applied, &s.Moments.Notified, &s.Moments.Asked, &s.Moments.Answered} {
+	for _, at := range []*time.Duration{&s.Known.RemovedAt, &s.Known.ChangedAt,
+		&s.Moments.Changed, &s.Moments.Applied, &s.Moments.Notified, &s.Moments.Asked, &s.Moments.Answered} {
 		*at, _ = t.instant(p, *at)
 	}
 }
