@@ -95,7 +95,7 @@ func (s *Scenario) auditCells(p *Phase) (cells []cell, err error) {
 			if err != nil {
 				return nil, err
 			}
-			cells = append(cells, c)
+			cells = append(cells, interleave([]cell{c}, s.Trials)...)
 		}
 		for k := 1; k <= calmTimes && len(p.Cells) == 0; k++ {
 			c, err := s.auditCell(subject, allSteps+"/"+calmName)

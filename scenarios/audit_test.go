@@ -48,6 +48,14 @@ func TestAudit_ofAnOperator(t *testing.T) {
 	if len(trials) != 10 {
 		t.Fatalf("%d trials", len(trials))
 	}
+	// The notification of a semaphore's waiter names no node, and the members can answer it with the zxid before.
+	for name, trial := range runTrials(t, `{name: unnamed, subjects: [semaphore/predecessor, semaphore/parent], clients: [3], session_timeout: 2s, trials: 4,
+		phases: [{name: episode, kind: episode, hold: 10ms, cells: ["holder hold #1/node.delete"]}]}`) {
+		trials[name] = trial
+	}
+	if len(trials) != 18 {
+		t.Fatalf("%d trials", len(trials))
+	}
 	for name, trial := range trials {
 		if trial.Outcome() != report.Pass {
 			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)

@@ -119,6 +119,9 @@ func (s *Scenario) spent(group []cell, elapsed time.Duration) bool {
 
 func (s *Scenario) validateTrials(bad problemFunc) {
 	between(bad, "trials", s.Trials, 0, maxTrials)
+	if p := s.audit(); p != nil && s.Trials > 1 && len(p.Cells) == 0 {
+		bad("trials", "an audit runs each cell once: name the cells to repeat in phases.0.cells")
+	}
 	between(bad, "budget", s.Budget, 0, maxDuration)
 	if s.Budget > 0 && s.Trials <= fewTrials {
 		bad("budget", "the first %d trials of a cell run regardless of the budget: set more trials than that", fewTrials)

@@ -62,6 +62,8 @@ func TestScenario_Validate_trials(t *testing.T) {
 		{"a budget with nothing to cut", []string{"trials=3", "budget=30s"}, "set more trials"},
 		{"a budget below nothing", []string{"trials=10", "budget=-1s"}, "budget: -1s is not between"},
 		{"a base without trials", []string{"base=lock/parent"}, "takes several trials"},
+		{"an audit of every step", []string{"trials=10", "clients=[3]", "phases=[{name: e, kind: episode}]"}, "phases.0.cells"},
+		{"cells of an audit", []string{"trials=10", "clients=[3]", "phases=[{name: e, kind: episode, cells: [all/crowd]}]"}, ""},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			name, text, err := Source("herd")
