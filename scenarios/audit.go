@@ -29,7 +29,7 @@ type aim struct {
 }
 
 // String returns the name of a cell, such as "next exists #1/reply.drop".
-func (a aim) String() string { return a.step.String() + "/" + a.fault.name }
+func (a aim) String() string { return a.step.String() + "/" + a.fault.Name }
 
 func parseAims(name string) ([]aim, error) {
 	var out []aim
@@ -44,11 +44,11 @@ func parseAims(name string) ([]aim, error) {
 		}
 		f := findStepFault(with)
 		if f == nil {
-			names := namesOf(stepFaults, func(f *stepFault) string { return f.name })
+			names := units.Names(StepFaults, func(f *stepFault) string { return f.Name })
 			return nil, fmt.Errorf("%q: there is no fault %q of a step%s", text, with, units.Nearest(with, names))
 		}
 		if f.fits&s.kind() == 0 {
-			return nil, fmt.Errorf("%q: %s does not fit that kind of step", text, f.name)
+			return nil, fmt.Errorf("%q: %s does not fit that kind of step", text, f.Name)
 		}
 		out = append(out, aim{s, f})
 	}
@@ -58,11 +58,11 @@ func parseAims(name string) ([]aim, error) {
 func parseCell(name string) (provocation, error) {
 	if what, ok := strings.CutPrefix(name, allSteps+"/"); ok {
 		if what == calmName {
-			return provocation{name: name, clients: episodeClients, run: calm}, nil
+			return provocation{name: name, clients: episodeClients}, nil
 		}
 		i := slices.IndexFunc(provocations, func(p provocation) bool { return p.name == what })
 		if i < 0 {
-			names := namesOf(provocations, func(p provocation) string { return p.name })
+			names := units.Names(provocations, func(p provocation) string { return p.name })
 			return provocation{}, fmt.Errorf("%q: there is no %q%s", name, what, units.Nearest(what, append(names, calmName)))
 		}
 		p := provocations[i]
@@ -73,7 +73,7 @@ func parseCell(name string) (provocation, error) {
 	if err != nil {
 		return provocation{}, err
 	}
-	return provocation{name: name, clients: episodeClients, aims: aims, run: func(p *episodeRun) { p.episode(aims) }}, nil
+	return provocation{name: name, clients: episodeClients, aims: aims}, nil
 }
 
 func (s *Scenario) audit() *Phase {
@@ -129,7 +129,7 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (cell, error)
 			return cell{}, fmt.Errorf("%q: %s cannot be called off", a, subject.Name)
 		}
 		if a.fault.process && subject.Start == nil && !s.Apart {
-			return cell{}, fmt.Errorf("%s: %s", a.fault.name, inOurProcess(subject.Name))
+			return cell{}, fmt.Errorf("%s: %s", a.fault.Name, inOurProcess(subject.Name))
 		}
 	}
 	step, fault := allSteps, strings.TrimPrefix(name, allSteps+"/")
@@ -263,7 +263,7 @@ func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) erro
 // sharedGroups returns groups of cells that share one fault of members. Trials of drivers are few at
 // a time.
 func sharedGroups(cells []cell) (groups [][]cell) {
-	for _, f := range stepFaults {
+	for _, f := range StepFaults {
 		if f.alone == nil {
 			continue
 		}

@@ -383,7 +383,7 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 }
 
 func subjects(group []cell) string {
-	return strings.Join(namesOf(group, func(c cell) string { return c.Subject.Name }), " beside ")
+	return strings.Join(units.Names(group, func(c cell) string { return c.Subject.Name }), " beside ")
 }
 
 // groups returns the cells in groups that alternate: if there is a base, the subjects of one

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/zkbench/zkbench/report/units"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 )
 
 func TestIncidents_sayWhatTheyAre(t *testing.T) {
-	known := namesOf(verdict.All(), func(g verdict.Guarantee) string { return g.Name })
+	known := units.Names(verdict.All(), func(g verdict.Guarantee) string { return g.Name })
 	shown := 0
 	for _, name := range Incidents() {
 		s := shipped(t, name)

@@ -59,14 +59,14 @@ func (s *Scenario) find(name string) (recipes.Subject, error) {
 
 // known returns the names of all available subjects.
 func (s *Scenario) known() []string {
-	return append(namesOf(s.Drivers, func(d Driver) string { return d.Name }), subjectNames()...)
+	return append(units.Names(s.Drivers, func(d Driver) string { return d.Name }), subjectNames()...)
 }
 
 // driverName matches the names of drivers, which begin with a kind of recipe.
 var driverName = regexp.MustCompile(`^(` + strings.Join(recipeKinds(), "|") + `)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
 
 func recipeKinds() []string {
-	return namesOf(recipes.Recipes, func(r recipes.Recipe) string { return string(r) })
+	return units.Names(recipes.Recipes, func(r recipes.Recipe) string { return string(r) })
 }
 
 func (d Driver) validate(bad problemFunc) {

@@ -367,20 +367,19 @@ type provocation struct {
 	clients int
 	fits    func(recipes.Subject) bool
 	aims    []aim // of an episode: its faults and their steps
-	run     func(p *episodeRun)
 }
 
 // provocations are the scripts that concern a whole line.
 var provocations = []provocation{
-	{name: "crowd", clients: 8, fits: forLocks, run: crowd,
+	{name: "crowd", clients: 8, fits: forLocks,
 		about: "eight clients contend for at least 40 grants; finds bugs that need chance or many clients"},
-	{name: "wrapped-numbers", clients: 6, fits: forLocks, run: wrappedNumbers,
+	{name: "wrapped-numbers", clients: 6, fits: forLocks,
 		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
-	{name: "newcomers", clients: 8, fits: forNewcomers, run: newcomers,
+	{name: "newcomers", clients: 8, fits: forNewcomers,
 		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
-	{name: "line", clients: 10, fits: forFormula, run: standInLine,
+	{name: "line", clients: 10, fits: forFormula,
 		about: "a line of ten drains once; the cost of a hand-off is counted as the line grows"},
-	{name: "backlog", clients: 2, fits: forQueues, run: putThenTake,
+	{name: "backlog", clients: 2, fits: forQueues,
 		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
 }
 
@@ -409,6 +408,11 @@ func WholeLine() [][2]string {
 		out = append(out, [2]string{p.name, p.about})
 	}
 	return out
+}
+
+// scripts has what each provocation does, by name.
+var scripts = map[string]func(*episodeRun){
+	calmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
 }
 
 // crowd lets all clients contend for a while, and for a minimum of grants on a slow machine.

@@ -122,7 +122,7 @@ func uncut() chaos.Target {
 }
 
 func TestConfig_leaveOut(t *testing.T) {
-	herd, err := builtin.ReadFile("builtin/herd.yaml")
+	_, herd, err := Source("herd")
 	must(t, err)
 	everywhere := strings.Replace(string(herd), "session.close, target: holder", "link.delay", 1)
 	for _, row := range []struct {

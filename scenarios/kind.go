@@ -16,8 +16,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// kind is a kind of phase: its fields, its random choices, and its behaviour. Each kind
-// is a value in its own file, kind_NAME.go.
+// kind is a kind of phase: its fields and its random choices.
 type kind struct {
 	name   string
 	about  string       // one line, for lists
@@ -39,13 +38,21 @@ type kind struct {
 	plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound
 	// faults returns the faults that the kind injects itself; may be nil.
 	faults func(p *Phase) []string
-	// run runs the phase. Afterwards every client has a session and none is in the queue.
-	run func(ctx context.Context, st *stage) error
 }
 
 var kinds []*kind
 
-func addKind(k kind) { kinds = append(kinds, &k) }
+// register adds a kind of phase.
+func register(k kind) { kinds = append(kinds, &k) }
+
+// runKind has the behaviour of each kind of phase, by name. Afterwards every client has a session and
+// none is in the queue.
+var runKind = map[string]func(ctx context.Context, st *stage) error{}
+
+func addKind(k kind, run func(ctx context.Context, st *stage) error) {
+	register(k)
+	runKind[k.name] = run
+}
 
 func kindNamed(name string) *kind {
 	for _, k := range kinds {
@@ -58,9 +65,9 @@ func kindNamed(name string) *kind {
 
 func kindNames() []string { return kindsWith("") }
 
-// Kinds describes the kinds of phase, two lines each: the name, the behaviour, and its
+// KindsHelp describes the kinds of phase, two lines each: the name, the behaviour, and its
 // fields in addition to name, kind and hold.
-func Kinds() string {
+func KindsHelp() string {
 	var b strings.Builder
 	for _, k := range kinds {
 		fmt.Fprintf(&b, "  %-11s %s\n", k.name, k.about)
@@ -126,7 +133,7 @@ func (p *Phase) memberFaults() []string {
 }
 
 func (p *Phase) faultNames() []string {
-	names := namesOf(p.Faults, func(f Fault) string { return f.Fault })
+	names := units.Names(p.Faults, func(f Fault) string { return f.Fault })
 	if k := kindNamed(p.Kind); k != nil && k.faults != nil {
 		names = append(names, k.faults(p)...)
 	}
@@ -156,12 +163,11 @@ func init() {
 			}
 			return ""
 		},
-		run: func(ctx context.Context, st *stage) error {
-			if st.queue() {
-				return exchange(ctx, st)
-			}
-			return churn(ctx, st)
-		},
+	}, func(ctx context.Context, st *stage) error {
+		if st.queue() {
+			return exchange(ctx, st)
+		}
+		return churn(ctx, st)
 	})
 }
 
@@ -284,8 +290,7 @@ func init() {
 		opens:    true,
 		meets:    true,
 		validate: (*Phase).duration,
-		run:      connect,
-	})
+	}, connect)
 }
 
 // connect opens a session for every client, which then does nothing. It measures the cost of

@@ -19,12 +19,11 @@ func init() {
 		meets:    true,
 		fields:   []string{"rounds", "size"},
 		validate: (*Phase).rounds,
-		run: func(ctx context.Context, st *stage) error {
-			if st.queue() {
-				return deliver(ctx, st)
-			}
-			return drain(ctx, st)
-		},
+	}, func(ctx context.Context, st *stage) error {
+		if st.queue() {
+			return deliver(ctx, st)
+		}
+		return drain(ctx, st)
 	})
 }
 
@@ -307,8 +306,7 @@ func init() {
 			}
 			return ""
 		},
-		run: flap,
-	})
+	}, flap)
 }
 
 // flap makes a waiter in the middle of the queue lose its session and return, repeatedly, while the

@@ -42,8 +42,7 @@ func init() {
 			}
 			return ""
 		},
-		run: playCell,
-	})
+	}, playCell)
 }
 
 // playCell runs the trial's cell, lets every client have a turn, and takes a snapshot.
@@ -61,7 +60,11 @@ func playCell(ctx context.Context, st *stage) error {
 	p := newProvoked(ctx, st)
 	defer p.callOff()
 	st.report("%s", what.name)
-	if err := p.play(what.run); err != nil {
+	script := scripts[strings.TrimPrefix(what.name, allSteps+"/")]
+	if script == nil {
+		script = func(p *episodeRun) { p.episode(what.aims) }
+	}
+	if err := p.play(script); err != nil {
 		return fmt.Errorf("%s: %w", what.name, reason(ctx, err))
 	}
 	if st.queue() {

@@ -48,8 +48,7 @@ func init() {
 			}
 			return nil
 		},
-		run: failover,
-	})
+	}, failover)
 }
 
 // planFailover chooses the holder of each round, and how long it holds before the hit. Pings are sent
@@ -191,7 +190,7 @@ func (c *cause) lacking(e *ensembles.Ensemble) error {
 func causeNames() []string { return slices.Sorted(maps.Keys(causes)) }
 
 func (c *cause) faultNames() []string {
-	return namesOf(c.faults, func(f causeFault) string { return f.fault })
+	return units.Names(c.faults, func(f causeFault) string { return f.fault })
 }
 
 func (c *cause) entries() ([]chaos.Entry, error) {

@@ -39,12 +39,11 @@ func init() {
 				bad("producers", "%s takes no items: its own clients acquire at the scheduled times", s.Name)
 			}
 		},
-		run: func(ctx context.Context, st *stage) error {
-			if st.queue() {
-				return streamItems(ctx, st)
-			}
-			return stream(ctx, st)
-		},
+	}, func(ctx context.Context, st *stage) error {
+		if st.queue() {
+			return streamItems(ctx, st)
+		}
+		return stream(ctx, st)
 	})
 }
 

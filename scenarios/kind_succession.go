@@ -38,8 +38,7 @@ func init() {
 			}
 			return ""
 		},
-		run: succession,
-	})
+	}, succession)
 }
 
 func validateSuccession(p *Phase, bad problemFunc) {

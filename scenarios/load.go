@@ -21,7 +21,7 @@ var builtin embed.FS
 // Builtin returns the names of the built-in scenarios, in order.
 func Builtin() []string {
 	files, _ := fs.Glob(builtin, "builtin/*.yaml")
-	return namesOf(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
+	return units.Names(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
 }
 
 func Source(nameOrFile string) (name string, text []byte, err error) {
@@ -142,14 +142,6 @@ func notYAML(text []byte, err error) problems {
 
 func (s *Scenario) dump() ([]byte, error) { return yaml.Dump(s) }
 
-func namesOf[T any](all []T, name func(T) string) []string {
-	names := make([]string, len(all))
-	for i, one := range all {
-		names[i] = name(one)
-	}
-	return names
-}
-
 func subjectNames() []string {
-	return namesOf(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
+	return units.Names(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
 }

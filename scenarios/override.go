@@ -243,7 +243,7 @@ func (s *Scenario) validateOnly(bad problemFunc) {
 		bad("only", "%v", err)
 		return
 	}
-	names := namesOf(cells, cell.trialName)
+	names := units.Names(cells, cell.trialName)
 	for i, name := range s.Only {
 		if !slices.Contains(names, name) {
 			bad(fmt.Sprintf("only.%d", i), "the scenario has no trial %s%s", name, units.Nearest(name, names))

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/zkbench/zkbench/report/units"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestOnly_playsTheTrialsThatAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := namesOf(cells, cell.trialName); !slices.Equal(got, want) {
+	if got := units.Names(cells, cell.trialName); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -35,7 +36,7 @@ func TestOnly_ofAnAudit(t *testing.T) {
 		// The name of a trial is what the cells are called; say what they are.
 		whole, _ := Load("audit", text, set...)
 		cells, _ := whole.cells()
-		t.Fatalf("%v; its trials are %v", err, namesOf(cells, cell.trialName))
+		t.Fatalf("%v; its trials are %v", err, units.Names(cells, cell.trialName))
 	}
 	if cells, err := s.cells(); err != nil || len(cells) != 1 {
 		t.Errorf("%d cells, %v; want one", len(cells), err)

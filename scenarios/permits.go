@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/zkbench/zkbench/report/units"
 	"math/rand/v2"
 	"slices"
 
@@ -38,7 +39,7 @@ func (p Phase) single() bool {
 }
 
 func (s *Scenario) any(r recipes.Recipe) bool {
-	names := append(namesOf(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects...)
+	names := append(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects...)
 	return slices.ContainsFunc(names, func(name string) bool {
 		subject, err := s.find(name)
 		return err == nil && subject.Recipe == r

@@ -174,7 +174,7 @@ func (s *Scenario) validateThresholds(bad problemFunc) {
 }
 
 func (s *Scenario) answers(c report.Condition) error {
-	phases := namesOf(s.Phases, func(p Phase) string { return p.Name })
+	phases := units.Names(s.Phases, func(p Phase) string { return p.Name })
 	parameter, phase := c.Parameter(), c.Phase()
 	switch {
 	case parameter != "" && !slices.Contains(s.parameters(), parameter):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/zkbench/zkbench/report/units"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -194,7 +195,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	for what, version := range c.Versions {
 		run.Versions[what] = version
 	}
-	for _, name := range append(namesOf(c.Scenario.Specimens, func(x Specimen) string { return x.Subject }), c.Scenario.Subjects...) {
+	for _, name := range append(units.Names(c.Scenario.Specimens, func(x Specimen) string { return x.Subject }), c.Scenario.Subjects...) {
 		if s, err := c.Scenario.find(name); err == nil && s.Version != nil && !strings.Contains(name, "@") {
 			run.Versions[name] = cmp.Or(s.Version(), "unknown")
 		}

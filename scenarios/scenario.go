@@ -17,6 +17,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"github.com/zkbench/zkbench/report/units"
 	"io/fs"
 	"maps"
 	"math"
@@ -300,7 +301,7 @@ func around(name, version string) (before, from string) {
 // Incidents returns the names of all incidents in order, as [Source] accepts them.
 func Incidents() []string {
 	files, _ := fs.Glob(builtin, incidentDir+"*.yaml")
-	return namesOf(files, func(f string) string {
+	return units.Names(files, func(f string) string {
 		return incident + strings.TrimSuffix(strings.TrimPrefix(f, incidentDir), ".yaml")
 	})
 }

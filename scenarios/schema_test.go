@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"github.com/zkbench/zkbench/report/units"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -67,7 +68,7 @@ const versioned = `^[a-z]+/[a-z-]+@[0-9]+(\.[0-9]+)*$`
 func choices() map[string][]string {
 	words := map[string][]string{
 		"Scenario.subjects": registered, "Scenario.base": registered,
-		"Phase.kind": kindNames(), "Fault.fault": namesOf(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name }),
+		"Phase.kind": kindNames(), "Fault.fault": units.Names(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name }),
 	}
 	for _, k := range kinds {
 		for field, of := range k.words {

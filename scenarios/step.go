@@ -251,8 +251,8 @@ func (x *stepInjection) run(ctx context.Context) {
 	start := x.p.st.clock.Now()
 	x.moves, x.passable = x.p.moves(x.c.n), x.p.passable(x)
 	x.begun.Store(err == nil)
-	if err == nil && x.fault.play != nil {
-		err = x.fault.play(ctx, x)
+	if play := playStep[x.fault.Name]; err == nil && play != nil {
+		err = play(ctx, x)
 	}
 	if !x.begun.Load() && x.fault.alone != nil {
 		x.p.st.joint.come(false)
@@ -261,7 +261,7 @@ func (x *stepInjection) run(ctx context.Context) {
 		x.p.st.missed.Store(true)
 	}
 	x.release()
-	w := &history.Window{Fault: x.fault.name, Target: fmt.Sprintf("client %d (%s)", x.c.n, x.at.role), Client: x.c.n,
+	w := &history.Window{Fault: x.fault.Name, Target: fmt.Sprintf("client %d (%s)", x.c.n, x.at.role), Client: x.c.n,
 		Start: start, End: x.p.st.clock.Now(), Proof: x.proof, Operator: x.operator}
 	if x.fault.alone != nil && x.fault.alone.target != "" {
 		for _, c := range x.p.st.clients {
@@ -269,7 +269,7 @@ func (x *stepInjection) run(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		w.Proof, w.Err = "", fmt.Sprintf("%s at %s: %v", x.fault.name, x.at, err)
+		w.Proof, w.Err = "", fmt.Sprintf("%s at %s: %v", x.fault.Name, x.at, err)
 		w.Inapplicable = errors.Is(err, errInapplicable)
 	}
 	x.p.st.record.Record(w)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/zkbench/zkbench/report/units"
 	"slices"
 	"strings"
 	"time"
@@ -14,16 +15,13 @@ import (
 )
 
 type stepFault struct {
-	name  string
-	about string
+	Name  string
+	About string
 	fits  stepKind // kinds of step it applies to
 	act   wire.Act // the tap's action at a request
 	// told is the tap's action at a notification.
 	told wire.Act
 	away bool // the client cannot connect from the step until the fault is over
-	// play injects the fault once the step has occurred. The fault is over when it returns. It may
-	// be nil.
-	play func(ctx context.Context, x *stepInjection) error
 	// late means that the client is not idle while the fault lasts, which is until others have
 	// progressed: the episode does not wait for it.
 	late bool
@@ -49,72 +47,62 @@ type memberFault struct {
 	lasts  func(timeout time.Duration) time.Duration
 }
 
-// stepFaults are all faults that can be injected at a step, in the order of the columns.
-var stepFaults = []*stepFault{
-	{name: "request.drop", fits: atRequest, act: wire.DropRequest,
-		about: "the request never reaches the server, and the connection breaks"},
-	{name: "reply.drop", fits: atRequest, act: wire.DropReply,
-		about: "the server carries the request out, the reply is lost, and the connection breaks"},
-	{name: "reply.drop.away", fits: atRequest, act: wire.DropReply, away: true, play: stayAway,
-		about: "the same, and the client cannot connect for most of its session timeout"},
-	{name: "flap.before", fits: atRequest | atNotification | atCall | atWait, act: wire.CutBefore, told: wire.CutBefore, away: true, play: blink,
-		about: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session lives"},
-	{name: "flap.after", fits: atRequest | atNotification, act: wire.CutReplied, told: wire.CutReplied, away: true, play: blink,
-		about: "the connection breaks once the reply, or the notification, has come; the session lives"},
-	{name: "session.close", fits: atRequest | atNotification | atCall | atWait, act: wire.HoldRequest, told: wire.HoldReply, away: true, play: endSession,
-		about: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
-	{name: "reply.close", fits: atRequest, act: wire.DropReply, away: true, play: endSession,
-		about: "the server carries the request out, the reply is lost, and the session ends"},
-	{name: "session.expire", fits: atRequest | atCall | atWait, act: wire.HoldRequest, away: true, play: expireSession,
-		about: "the client is cut off until the servers have expired its session"},
-	{name: "client.freeze", fits: atRequest | atNotification | atCall | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: freeze,
-		about: "the client is stopped until its session has expired, and is not notified of it"},
-	{name: "client.pause", fits: atRequest | atNotification | atCall, act: wire.HoldReply, told: wire.HoldReply, play: pauseProcess, process: true,
-		about: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
-	{name: "request.hold", fits: atRequest, act: wire.HoldRequest, play: untilPassed, late: true,
-		about: "the request reaches the server late: after another client has been granted or has released"},
-	{name: "reply.hold", fits: atRequest | atNotification, act: wire.HoldReply, told: wire.HoldReply, play: untilPassed, late: true,
-		about: "the reply, or the notification, arrives late: after another client has been granted or has released"},
-	{name: "member.kill", fits: atRequest, act: wire.HoldRequest, play: hitMembers,
+// StepFaults are all faults that can be injected at a step, in the order of the columns.
+var StepFaults = []*stepFault{
+	{Name: "request.drop", fits: atRequest, act: wire.DropRequest,
+		About: "the request never reaches the server, and the connection breaks"},
+	{Name: "reply.drop", fits: atRequest, act: wire.DropReply,
+		About: "the server carries the request out, the reply is lost, and the connection breaks"},
+	{Name: "reply.drop.away", fits: atRequest, act: wire.DropReply, away: true,
+		About: "the same, and the client cannot connect for most of its session timeout"},
+	{Name: "flap.before", fits: atRequest | atNotification | atCall | atWait, act: wire.CutBefore, told: wire.CutBefore, away: true,
+		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session lives"},
+	{Name: "flap.after", fits: atRequest | atNotification, act: wire.CutReplied, told: wire.CutReplied, away: true,
+		About: "the connection breaks once the reply, or the notification, has come; the session lives"},
+	{Name: "session.close", fits: atRequest | atNotification | atCall | atWait, act: wire.HoldRequest, told: wire.HoldReply, away: true,
+		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
+	{Name: "reply.close", fits: atRequest, act: wire.DropReply, away: true,
+		About: "the server carries the request out, the reply is lost, and the session ends"},
+	{Name: "session.expire", fits: atRequest | atCall | atWait, act: wire.HoldRequest, away: true,
+		About: "the client is cut off until the servers have expired its session"},
+	{Name: "client.freeze", fits: atRequest | atNotification | atCall | atWait, act: wire.HoldRequest, told: wire.HoldReply,
+		About: "the client is stopped until its session has expired, and is not notified of it"},
+	{Name: "client.pause", fits: atRequest | atNotification | atCall, act: wire.HoldReply, told: wire.HoldReply, process: true,
+		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
+	{Name: "request.hold", fits: atRequest, act: wire.HoldRequest, late: true,
+		About: "the request reaches the server late: after another client has been granted or has released"},
+	{Name: "reply.hold", fits: atRequest | atNotification, act: wire.HoldReply, told: wire.HoldReply, late: true,
+		About: "the reply, or the notification, arrives late: after another client has been granted or has released"},
+	{Name: "member.kill", fits: atRequest, act: wire.HoldRequest,
 		alone: &memberFault{fault: "member.kill", lasts: func(time.Duration) time.Duration { return downFor }},
-		about: "the member that serves the client is killed, and started again"},
-	{name: "outage", fits: atRequest | atCall | atWait, act: wire.HoldRequest, play: hitMembers, named: true,
+		About: "the member that serves the client is killed, and started again"},
+	{Name: "outage", fits: atRequest | atCall | atWait, act: wire.HoldRequest, named: true,
 		alone: &memberFault{fault: "member.pause", target: chaos.Majority, lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
-		about: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
-	{name: "node.delete", fits: atCall | atWait, play: deleteNodes, named: true, only: inLine,
-		about: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
-	{name: "parent.delete", fits: atRequest, act: wire.HoldRequest, play: deleteParent, named: true, only: firstCreate,
-		about: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
-	{name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: cancelCall, under: []string{callAcquire, callTake},
-		about: "the caller gives up"},
-	{name: "timeout", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: runOut, timed: true, under: []string{callAcquire},
-		about: "the recipe's own timed try runs out of time; of drivers that offer limit"},
-}
-
-// StepFaults returns the name and the description of every fault of an audit, in the order of its
-// columns.
-func StepFaults() [][2]string {
-	var out [][2]string
-	for _, f := range stepFaults {
-		out = append(out, [2]string{f.name, f.about})
-	}
-	return out
+		About: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
+	{Name: "node.delete", fits: atCall | atWait, named: true, only: inLine,
+		About: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
+	{Name: "parent.delete", fits: atRequest, act: wire.HoldRequest, named: true, only: firstCreate,
+		About: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
+	{Name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, under: []string{callAcquire, callTake},
+		About: "the caller gives up"},
+	{Name: "timeout", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, timed: true, under: []string{callAcquire},
+		About: "the recipe's own timed try runs out of time; of drivers that offer limit"},
 }
 
 func findStepFault(name string) *stepFault {
-	i := slices.IndexFunc(stepFaults, func(f *stepFault) bool { return f.name == name })
+	i := slices.IndexFunc(StepFaults, func(f *stepFault) bool { return f.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return stepFaults[i]
+	return StepFaults[i]
 }
 
 // namedFaults returns the faults that a full audit omits unless they are named.
 func namedFaults() []string {
-	return namesOf(slices.DeleteFunc(slices.Clone(stepFaults), func(f *stepFault) bool { return !f.named }), func(f *stepFault) string { return f.name })
+	return units.Names(slices.DeleteFunc(slices.Clone(StepFaults), func(f *stepFault) bool { return !f.named }), func(f *stepFault) string { return f.Name })
 }
 
-func (f *stepFault) cancels() bool { return f.name == "cancel" }
+func (f *stepFault) cancels() bool { return f.Name == "cancel" }
 
 func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 	switch {
@@ -130,6 +118,27 @@ func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 		return false
 	}
 	return true
+}
+
+// playStep has, by the fault's name, what injects it once the step has occurred, in addition to the tap's
+// action. The fault is over when it returns.
+var playStep = map[string]func(ctx context.Context, x *stepInjection) error{
+	"reply.drop.away": stayAway,
+	"flap.before":     blink,
+	"flap.after":      blink,
+	"session.close":   endSession,
+	"reply.close":     endSession,
+	"session.expire":  expireSession,
+	"client.freeze":   freeze,
+	"client.pause":    pauseProcess,
+	"request.hold":    untilPassed,
+	"reply.hold":      untilPassed,
+	"member.kill":     hitMembers,
+	"outage":          hitMembers,
+	"node.delete":     deleteNodes,
+	"parent.delete":   deleteParent,
+	"cancel":          cancelCall,
+	"timeout":         runOut,
 }
 
 // blinkFor is the time for which a flap disconnects a client.

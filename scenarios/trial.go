@@ -350,7 +350,7 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	}()
 	before := st.efforts()
 	defer func() { st.recordEfforts(before) }()
-	return k.run(ctx, st)
+	return runKind[p.Kind](ctx, st)
 }
 
 // recordSession records session events of the tap: a new session, an expiry reported by a server, a

@@ -69,7 +69,7 @@ func (c cell) versionsLabel() string {
 	if c.Scenario == nil || len(c.Scenario.versions()) < 2 {
 		return ""
 	}
-	return strings.Join(namesOf(c.versions, func(v ensembles.Version) string { return v.Name }), " to ")
+	return strings.Join(units.Names(c.versions, func(v ensembles.Version) string { return v.Name }), " to ")
 }
 
 func (c cell) versionSuffix() string {
@@ -150,7 +150,7 @@ func (c Config) checkVersions() error {
 }
 
 func (s *Scenario) checkUpgrades(all []ensembles.Version) error {
-	names := namesOf(all, func(v ensembles.Version) string { return v.Name })
+	names := units.Names(all, func(v ensembles.Version) string { return v.Name })
 	if len(all) < 2 {
 		return fmt.Errorf("%s upgrades members from one version of ZooKeeper to another: name two, old and new, like --image zookeeper:3.8,zookeeper:3.9 or "+
 			"--zookeeper-home /opt/apache-zookeeper-3.8.4-bin,/opt/apache-zookeeper-3.9.3-bin; to try it with one build under two names: --zookeeper-home old=FOLDER,new=FOLDER", s.Name)
@@ -204,7 +204,7 @@ func (c Config) images() (out []string) {
 	if len(c.Scenario.Images) < 2 {
 		return nil // pulled when the ensemble starts
 	}
-	return namesOf(c.Scenario.versions(), func(v ensembles.Version) string { return v.From })
+	return units.Names(c.Scenario.versions(), func(v ensembles.Version) string { return v.From })
 }
 
 func (c Config) folder(batches []batch, i int) string {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/zkbench/zkbench/report/units"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ func batchesOf(t *testing.T, s *Scenario) (lines []string) {
 	batches, err := s.batches()
 	must(t, err)
 	for _, b := range batches {
-		line := strings.Join(namesOf(b.versions, func(v ensembles.Version) string { return v.Name + "=" + v.From }), ",") + ":"
+		line := strings.Join(units.Names(b.versions, func(v ensembles.Version) string { return v.Name + "=" + v.From }), ",") + ":"
 		for _, c := range b.cells {
 			line += " " + c.trialName()
 		}
@@ -82,7 +83,7 @@ func TestParams_nameTheVersion(t *testing.T) {
 	} {
 		cells, err := load(t, row.text, "images="+row.images).cells()
 		must(t, err)
-		got := namesOf(cells, func(c cell) string { return c.params()[versionKey] })
+		got := units.Names(cells, func(c cell) string { return c.params()[versionKey] })
 		if got = slices.Compact(got); !slices.Equal(got, row.want) {
 			t.Errorf("images %s: %q, want %q", row.images, got, row.want)
 		}

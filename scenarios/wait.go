@@ -400,9 +400,9 @@ func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
 	out := []*history.Step{{Step: allSteps, Faults: append([]string{calmName}, wholeLine(subject)...)}}
 	for _, s := range w.steps {
 		r := &history.Step{Step: s.String()}
-		for _, f := range stepFaults {
-			if (!f.named || slices.Contains(w.also, f.name)) && f.at(s, subject) {
-				r.Faults = append(r.Faults, f.name)
+		for _, f := range StepFaults {
+			if (!f.named || slices.Contains(w.also, f.Name)) && f.at(s, subject) {
+				r.Faults = append(r.Faults, f.Name)
 			}
 		}
 		out = append(out, r)

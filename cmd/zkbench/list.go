@@ -165,10 +165,13 @@ const (
 )
 
 func withRegistered(page string) string {
-	var guarantees, measured strings.Builder
+	var guarantees, measured, faults strings.Builder
 	caught := ""
 	if strings.Contains(page, zooMark) { // only then, since a scenario must be read
 		caught = entries(scenarios.Caught())
+	}
+	for _, f := range scenarios.StepFaults {
+		faults.WriteString(entry(f.Name, f.About))
 	}
 	for _, g := range verdict.All() {
 		guarantees.WriteString(entry(g.Name, g.Help))
@@ -188,8 +191,8 @@ func withRegistered(page string) string {
 			measured.WriteString(entry(name, d.Help))
 		}
 	}
-	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, scenarios.Kinds(),
-		stepFaultsMark, entries(scenarios.StepFaults()), wholeLineMark, entries(scenarios.WholeLine()), zooMark, caught,
+	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, scenarios.KindsHelp(),
+		stepFaultsMark, faults.String(), wholeLineMark, entries(scenarios.WholeLine()), zooMark, caught,
 		pythonMark, indented(templates.Python), javaMark, indented(templates.Java)).Replace(page)
 }
 

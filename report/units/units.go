@@ -245,6 +245,15 @@ func List(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
+// Names returns the name of each value.
+func Names[T any](all []T, name func(T) string) []string {
+	out := make([]string, len(all))
+	for i, x := range all {
+		out[i] = name(x)
+	}
+	return out
+}
+
 // Capital capitalizes the first letter.
 func Capital(s string) string {
 	r := []rune(s)
