@@ -3,6 +3,8 @@ package scenarios
 import (
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // What can be said in two ways means one thing, and what would do nothing is refused.
@@ -25,7 +27,7 @@ func TestLoad_refusesWhatIsAmbiguous(t *testing.T) {
 		{"a phase that is a number", "", []string{`phases.0.name="0"`}, "not a number"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := Load("x", []byte(strings.Replace(text, "%s", row.more, 1)), row.overrides...)
+			_, err := spec.Load("x", []byte(strings.Replace(text, "%s", row.more, 1)), row.overrides...)
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v, want %q", err, row.want)
 			}
@@ -37,7 +39,7 @@ func TestLoad_refusesWhatIsAmbiguous(t *testing.T) {
 func TestLoad_aFlagDecidesByAnyName(t *testing.T) {
 	const text = `{name: x, subjects: [lock/parent], clients: [2], session_timeout: 4s, phases: [{name: p, kind: drain, rounds: 1, hold: 1ms}], matrix: {phases.0.hold: [1ms, 30ms]}}`
 	for _, flag := range []string{"phases.p.hold=9ms", "phases.0.hold=9ms", "hold=9ms"} {
-		s, err := Load("x", []byte(text), flag)
+		s, err := spec.Load("x", []byte(text), flag)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
@@ -76,14 +78,14 @@ func TestAudit_runsOnlyTheNamedCells(t *testing.T) {
 }
 
 func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
-	made := []seenStep{{step: step{op: callAcquire}}, {step: step{op: callWait}, at: 1200000}, {step: step{op: callHold}, at: 2500000}}
-	var w stepWatch
-	for range calmTimes {
-		w.add(stepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made), recipes.Subject{})
+	made := []spec.SeenStep{{Step: spec.Step{Op: spec.CallAcquire}}, {Step: spec.Step{Op: spec.CallWait}, At: 1200000}, {Step: spec.Step{Op: spec.CallHold}, At: 2500000}}
+	var w spec.StepWatch
+	for range spec.CalmTimes {
+		w.Add(stepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made), recipes.Subject{})
 	}
 	rows := func(name string) map[string][]string {
 		out := map[string][]string{}
-		for _, r := range w.records(subject(t, name)) {
+		for _, r := range w.Records(subject(t, name)) {
 			out[r.Step] = r.Faults
 		}
 		return out
@@ -102,7 +104,7 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", step, have, want)
 		}
 	}
-	w.also = []string{"node.delete"}
+	w.Also = []string{"node.delete"}
 	if with := rows("lock/predecessor"); !slices.Contains(with["next wait #1"], "node.delete") || slices.Contains(with["next acquire #1"], "node.delete") {
 		t.Errorf("with node.delete: %v", with)
 	}
@@ -189,14 +191,14 @@ phases:
 	for _, trial := range trials {
 		sound(t, trial)
 	}
-	var w stepWatch
+	var w spec.StepWatch
 	s := subject(t, "lock/kazoo")
-	w.add([]seenStep{{step: step{role: "next", op: callWait}, under: callAcquire}}, s)
-	if got := w.records(s); slices.Contains(got[1].Faults, "timeout") {
+	w.Add([]spec.SeenStep{{Step: spec.Step{Role: "next", Op: spec.CallWait}, Under: spec.CallAcquire}}, s)
+	if got := w.Records(s); slices.Contains(got[1].Faults, "timeout") {
 		t.Errorf("a driver that has not said that it has a timed try: %v", got[1].Faults)
 	}
 	s.Tries = true
-	if got := w.records(s); !slices.Contains(got[1].Faults, "timeout") {
+	if got := w.Records(s); !slices.Contains(got[1].Faults, "timeout") {
 		t.Errorf("one that has said so: %v", got[1].Faults)
 	}
 }
@@ -251,38 +253,25 @@ phases:
 
 func TestPairCells_areDrawnFromTheSeedAndMeetAtTwoSteps(t *testing.T) {
 	s := shipped(t, "audit", "subjects=[lock/parent]", "phases.0.depth=2", "phases.0.duration=1s")
-	single, err := s.stepCells(subject(t, "lock/parent"), &stepWatch{steps: stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})
+	single, err := s.StepCells(subject(t, "lock/parent"), &spec.StepWatch{Steps: stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	draw := func(seed uint64) (out []string) {
-		cells, err := s.pairCells(single, seed)
+		cells, err := s.PairCells(single, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range cells {
-			if len(c.aims) != 2 || c.aims[0].step == c.aims[1].step || c.alone() {
-				t.Fatalf("%s: %v", c.Provocation, c.aims)
+			if len(c.Aims) != 2 || c.Aims[0].Step == c.Aims[1].Step || c.Alone() {
+				t.Fatalf("%s: %v", c.Provocation, c.Aims)
 			}
-			out = append(out, c.trialName())
+			out = append(out, c.TrialName())
 		}
 		return out
 	}
 	if a := draw(1); !slices.Equal(a, draw(1)) || slices.Equal(a, draw(2)) || len(slices.Compact(slices.Sorted(slices.Values(a)))) != len(a) {
 		t.Errorf("%d pairs: not those of their seed, or some twice", len(a))
-	}
-}
-
-func TestParseCell_knowsWhatCanBeDone(t *testing.T) {
-	for name, clients := range map[string]int{"next exists #1/reply.drop": 3, "all/calm": 3, "all/crowd": 8, "all/backlog": 2} {
-		if p, err := parseCell(name); err != nil || p.clients != clients {
-			t.Errorf("%s: %v, %d clients", name, err, p.clients)
-		}
-	}
-	for _, name := range []string{"next exists #1/earthquake", "all/earthquake", "crowd", ""} {
-		if _, err := parseCell(name); err == nil {
-			t.Errorf("%q was taken for a cell", name)
-		}
 	}
 }
 
@@ -292,7 +281,7 @@ func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {
 	cells := []string{"all/calm", "next create #1/request.drop", "next create #1/reply.drop", "next notification #1/flap.before",
 		"holder hold #1/session.expire", "third create #1/cancel", "holder delete #1/reply.hold", "next getChildren2 #1/client.freeze", "next wait #1/session.close", "next getChildren2 #1/member.kill"}
 	s := shipped(t, "audit", "subjects=[lock/predecessor-plain, zoo/create-reply-lost]", "tick=0s", "session_timeout=4s", `phases.0.cells=["`+strings.Join(cells, `", "`)+`"]`)
-	text, err := s.dump()
+	text, err := s.Dump()
 	if err != nil {
 		t.Fatal(err)
 	}

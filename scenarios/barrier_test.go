@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -12,11 +14,11 @@ import (
 
 func TestBarrier_runsWhereAllEnter(t *testing.T) {
 	barrier := recipes.Subject{Name: "barrier/mine", Recipe: recipes.RecipeBarrier}
-	for _, k := range kinds {
-		err := k.suits(barrier)
-		meets := strings.Contains("churn connect drain episode", k.name)
+	for _, k := range spec.Kinds {
+		err := k.Suits(barrier)
+		meets := strings.Contains("churn connect drain episode", k.Name)
 		if meets != (err == nil) || err != nil && !strings.Contains(err.Error(), "it runs in phases of kind ") {
-			t.Errorf("a barrier in a %s: %v", k.name, err)
+			t.Errorf("a barrier in a %s: %v", k.Name, err)
 		}
 	}
 }
@@ -25,7 +27,7 @@ func TestBarrier_runsWhereAllEnter(t *testing.T) {
 // missing.
 func TestBarrier_watchOnAMissingNodeCanFire(t *testing.T) {
 	for recipe, want := range map[recipes.Recipe]int64{recipes.RecipeBarrier: 1, recipes.RecipeLock: 0} {
-		st := &stage{cell: cell{Subject: recipes.Subject{Recipe: recipe}}, parent: "/run/line"}
+		st := &stage{cell: spec.Cell{Subject: recipes.Subject{Recipe: recipe}}, parent: "/run/line"}
 		w := &history.Waiter{Session: 1}
 		st.countWatches(w, []string{"/run/line/ready"}, nil)
 		if *w.Watches != want || w.Others != 1-want {

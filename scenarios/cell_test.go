@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -27,7 +29,7 @@ func TestScenario_cells_interleaved(t *testing.T) {
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			s := shipped(t, "herd", "clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials))
-			cells, err := s.cells()
+			cells, err := s.Cells()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,11 +68,11 @@ func TestScenario_Validate_trials(t *testing.T) {
 		{"cells of an audit", []string{"trials=10", "clients=[3]", "phases=[{name: e, kind: episode, cells: [all/crowd]}]"}, ""},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			name, text, err := Source("herd")
+			name, text, err := spec.Source("herd")
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Load(name, text, row.set...)
+			_, err = spec.Load(name, text, row.set...)
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("error %v, want none", err)
@@ -78,28 +80,6 @@ func TestScenario_Validate_trials(t *testing.T) {
 				t.Errorf("error %v, want one that says %q", err, row.want)
 			}
 		})
-	}
-}
-
-func TestScenario_spentAfterItsBudget(t *testing.T) {
-	s := Scenario{Budget: time.Minute}
-	for _, row := range []struct {
-		about   string
-		trial   int
-		elapsed time.Duration
-		want    bool
-	}{
-		{"within the budget", 9, 59 * time.Second, false},
-		{"past it, another repetition is not begun", 7, 61 * time.Second, true},
-		{"past it, the few that an interval takes are", 6, 61 * time.Second, false},
-		{"past it, a cell that is run once is", 0, 61 * time.Second, false},
-	} {
-		if got := s.spent([]cell{{Trial: row.trial}}, row.elapsed); got != row.want {
-			t.Errorf("%s: %v, want %v", row.about, got, row.want)
-		}
-	}
-	if (&Scenario{}).spent([]cell{{Trial: 99}}, time.Hour) {
-		t.Error("a budget that nobody gave is spent")
 	}
 }
 
@@ -122,14 +102,14 @@ func TestEnough(t *testing.T) {
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			asked, told := 0, 0
-			s := &Scenario{Name: "s", Budget: time.Minute, ExtraTime: 30 * time.Second}
+			s := &spec.Scenario{Name: "s", Budget: time.Minute, ExtraTime: 30 * time.Second}
 			e := repetitions{scenario: s, start: time.Now().Add(-row.elapsed), undecided: func(c history.Cell) (bool, error) {
 				asked++
 				return row.undecided, row.err
 			}, log: func(string, ...any) { told++ }}
 			for trial := range 2 {
 				one := recipes.Subject{Name: []string{"lock/a", "lock/b"}[trial]} // they take turns in being first
-				got, err := e.of([]cell{{Scenario: s, Subject: one, Clients: 5, Trial: 9 + 4*trial}})
+				got, err := e.of([]spec.Cell{{Scenario: s, Subject: one, Clients: 5, Trial: 9 + 4*trial}})
 				if got != row.want || err != row.err {
 					t.Errorf("%v, %v; want %v, %v", got, err, row.want, row.err)
 				}
@@ -142,10 +122,10 @@ func TestEnough(t *testing.T) {
 }
 
 func TestEnough_ofAnotherCellIsAskedAgain(t *testing.T) {
-	s := &Scenario{Name: "s", Budget: time.Minute, ExtraTime: time.Hour}
+	s := &spec.Scenario{Name: "s", Budget: time.Minute, ExtraTime: time.Hour}
 	e := repetitions{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: func(c history.Cell) (bool, error) { return c.Clients == 50, nil }}
 	for clients, want := range map[int]bool{10: true, 50: false} {
-		if got, err := e.of([]cell{{Scenario: s, Clients: clients, Trial: 9}}); got != want || err != nil {
+		if got, err := e.of([]spec.Cell{{Scenario: s, Clients: clients, Trial: 9}}); got != want || err != nil {
 			t.Errorf("%d clients: %v, %v", clients, got, err)
 		}
 	}
@@ -229,18 +209,18 @@ func TestTurns_cancelled(t *testing.T) {
 }
 
 func TestGroups_standTogetherWhereTheyAreCompared(t *testing.T) {
-	cells := []cell{
+	cells := []spec.Cell{
 		{Clients: 5, Trial: 1}, {Clients: 5, Trial: 1}, {Clients: 5, Trial: 2}, {Clients: 5, Trial: 2},
 		{Clients: 9, Trial: 1}, {Clients: 9, Trial: 1},
 	}
 	for _, row := range []struct {
 		about, base string
-		cells       []cell
+		cells       []spec.Cell
 		want        string
 	}{
 		{"with a base, what is compared stands together", "lock/a", cells, "2 2 2"},
 		{"without a base, each runs by itself", "", cells, "1 1 1 1 1 1"},
-		{"cells that are not repeated have no neighbours", "lock/a", []cell{{Clients: 5}, {Clients: 5}}, "1 1"},
+		{"cells that are not repeated have no neighbours", "lock/a", []spec.Cell{{Clients: 5}, {Clients: 5}}, "1 1"},
 	} {
 		var got []string
 		for _, g := range groups(row.cells, row.base) {

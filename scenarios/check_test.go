@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"go.yaml.in/yaml/v4"
 
 	_ "github.com/zkbench/zkbench/recipes/zoo" // the scenario zoo is about them
@@ -25,8 +27,8 @@ func TestLoad_namesEveryProblemInItsPlace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Load(file, text)
-			var ms problems
+			_, err = spec.Load(file, text)
+			var ms spec.Problems
 			if !errors.As(err, &ms) {
 				t.Fatalf("no problems are found: %v", err)
 			}
@@ -54,22 +56,22 @@ func TestLoad_namesEveryProblemInItsPlace(t *testing.T) {
 }
 
 func TestLoad_acceptsWhatIsBuiltIn(t *testing.T) {
-	for _, name := range Builtin() {
+	for _, name := range spec.Builtin() {
 		t.Run(name, func(t *testing.T) {
 			s := shipped(t, name)
 			if s.Name != name {
 				t.Errorf("%s.yaml calls itself %q", name, s.Name)
 			}
 			// What is written into the run folder must be the same scenario.
-			dumped, err := s.dump()
+			dumped, err := s.Dump()
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := Load(name, dumped)
+			again, err := spec.Load(name, dumped)
 			if err != nil {
 				t.Fatalf("as it was run, it cannot be run again: %v", err)
 			}
-			if twice, _ := again.dump(); string(twice) != string(dumped) {
+			if twice, _ := again.Dump(); string(twice) != string(dumped) {
 				t.Errorf("it changes when it is read back:\n%s\n%s", dumped, twice)
 			}
 		})
@@ -103,7 +105,7 @@ func TestLoad_appliesOverrides(t *testing.T) {
 		{"a value that is no YAML", "about=[", "the value is not YAML"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			_, err := Load("small.yaml", []byte(small), row.override)
+			_, err := spec.Load("small.yaml", []byte(small), row.override)
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -119,8 +121,8 @@ func TestLoad_appliesOverrides(t *testing.T) {
 // Whatever the bytes, Load returns; and what it accepts, it accepts again as it dumps it.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(small))
-	for _, name := range Builtin() {
-		_, text, _ := Source(name)
+	for _, name := range spec.Builtin() {
+		_, text, _ := spec.Source(name)
 		f.Add(text)
 	}
 	wrong, _ := filepath.Glob("testdata/wrong/*.yaml")
@@ -131,21 +133,21 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("matrix: {matrix: [1]}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Load("fuzz", text)
+		s, err := spec.Load("fuzz", text)
 		if err != nil {
 			if strings.TrimSpace(err.Error()) == "" {
 				t.Error("an error that says nothing")
 			}
 			return
 		}
-		dumped, err := s.dump()
+		dumped, err := s.Dump()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load("dumped", dumped); err != nil {
+		if _, err := spec.Load("dumped", dumped); err != nil {
 			t.Fatalf("%v\n%s", err, dumped)
 		}
-		if _, err := s.batches(); err != nil {
+		if _, err := s.Batches(); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -157,7 +159,7 @@ func TestFind_isTheNearestNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, line := range map[string]int{"name": 2, "phases.0.rounds": 7, "phases.0.duration": 7, "matrix.hold": 2, "clients.0": 4} {
-		if n := find(&root, path); n == nil || n.Line != line {
+		if n := spec.FindNode(&root, path); n == nil || n.Line != line {
 			t.Errorf("%s is found at %+v, want line %d", path, n, line)
 		}
 	}

@@ -279,7 +279,7 @@ func (c *client) open(ctx context.Context) error {
 			Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
 			Dial: zk.Dialer(c.before(c.wire.Dial)), MaxPacket: st.packet(), Events: c.event,
 			Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
-			Client: c.n, Permits: st.scenario.permits(), Parties: len(st.clients), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+			Client: c.n, Permits: st.scenario.PermitCount(), Parties: len(st.clients), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
 		})
 		return err
 	})
@@ -303,7 +303,7 @@ func (c *client) before(tap wire.Dialer) wire.Dialer {
 	if c.st.dial != nil {
 		tap = c.st.dial(tap)
 	}
-	if c.st.joint != nil && c.n == c.st.cell.aims[0].step.client() {
+	if c.st.joint != nil && c.n == c.st.cell.Aims[0].Step.Client() {
 		tap = c.st.joint.lead(c.wire, tap)
 	}
 	return tap

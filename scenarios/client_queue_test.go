@@ -5,39 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 )
-
-func TestParseEvent_readsEveryForm(t *testing.T) {
-	for text, want := range map[string]event{
-		"":               {"", 1},
-		"first grant":    {firstGrant, 1},
-		"client 3 holds": {holds, 3},
-		"50% wait":       {wait, 50},
-		"50 % wait":      {wait, 50},
-		"100 grants":     {grants, 100},
-	} {
-		if got, err := parseEvent(text); err != nil || got != want {
-			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"client holds", "client -1 holds", "101% wait", "0% wait", "0 grants", "grants", "First grant", "9999999999 grants"} {
-		if got, err := parseEvent(text); err == nil {
-			t.Errorf("%q is an event: %+v", text, got)
-		}
-	}
-}
-
-func FuzzParseEvent(f *testing.F) {
-	for _, s := range []string{"client 3 holds", "50% wait", "100 grants", "first grant"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if e, err := parseEvent(s); err == nil && s != "" && (e.kind == "" || e.n < 0) {
-			t.Errorf("%q: %+v", s, e)
-		}
-	})
-}
 
 // marked is a fault that marks its injection.
 type marked struct{ c chan string }
@@ -61,7 +32,7 @@ func TestMoments_fireOnceAndInTime(t *testing.T) {
 		{"3 grants", func(m *moments) { m.acquired(0, true); m.acquired(0, true) }, func(m *moments) { m.acquired(1, true) }},
 	} {
 		t.Run(row.event, func(t *testing.T) {
-			m := newMoments([]plannedFault{{Fault: Fault{On: row.event}}}, 4)
+			m := newMoments([]spec.PlannedFault{{Fault: spec.Fault{On: row.event}}}, 4)
 			f := marked{make(chan string, 1)}
 			start := time.Now()
 			played := make(chan error)

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
@@ -22,14 +24,14 @@ func (c contender) Acquire(ctx context.Context) (recipes.Claim, error) { return 
 func (contender) Release(context.Context) error                        { return nil }
 func (contender) Close(context.Context) error                          { return nil }
 
-// alone has one such client play, without an ensemble, and returns what was recorded.
-func alone(t *testing.T, phase Phase, subject recipes.Contender, play func(st *stage, c *client)) []history.Record {
+// Alone has one such client play, without an ensemble, and returns what was recorded.
+func alone(t *testing.T, phase spec.Phase, subject recipes.Contender, play func(st *stage, c *client)) []history.Record {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history", "alone.zst")
 	record := create(t, path)
 	st := &stage{
-		scenario: &Scenario{SessionTimeout: time.Minute}, phase: phase, clock: history.Start(), record: record, holder: newHolder(),
-		cell: cell{Subject: recipes.Subject{Recipe: recipes.RecipeLock}},
+		scenario: &spec.Scenario{SessionTimeout: time.Minute}, phase: phase, clock: history.Start(), record: record, holder: newHolder(),
+		cell: spec.Cell{Subject: recipes.Subject{Recipe: recipes.RecipeLock}},
 	}
 	st.tap, st.faults = wire.New(st.clock.Now), st.newFaults(t.Context(), nil, 0)
 	c, opened := newClient(st, 0), recipes.Client(subject)
@@ -45,7 +47,7 @@ func alone(t *testing.T, phase Phase, subject recipes.Contender, play func(st *s
 func TestClient_convertsTheInstantsOfAdapters(t *testing.T) {
 	var at, lost time.Time
 	var clock history.Clock
-	records := alone(t, Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
+	records := alone(t, spec.Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
 		at = time.Now()
 		time.Sleep(2 * time.Millisecond) // what an adapter does afterwards
 		return recipes.Claim{At: at, Token: 7}, nil
@@ -88,7 +90,7 @@ func TestClient_recordsOnceMoreWhatItLearnedOfThisGrant(t *testing.T) {
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			var c *client
-			records := alone(t, Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
+			records := alone(t, spec.Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
 				if row.during >= 0 {
 					c.event(lost(row.during))
 				}
@@ -116,7 +118,7 @@ func TestClient_recordsOnceMoreWhatItLearnedOfThisGrant(t *testing.T) {
 }
 
 func TestStage_recordsWhoWaitsWhenClientsAreToldToStop(t *testing.T) {
-	records := alone(t, Phase{Name: "p", Duration: 30 * time.Millisecond}, contender{func(ctx context.Context) (recipes.Claim, error) {
+	records := alone(t, spec.Phase{Name: "p", Duration: 30 * time.Millisecond}, contender{func(ctx context.Context) (recipes.Claim, error) {
 		<-ctx.Done()
 		return recipes.Claim{}, ctx.Err()
 	}}, func(st *stage, c *client) {
@@ -139,7 +141,7 @@ func TestStage_recordsWhoWaitsWhenClientsAreToldToStop(t *testing.T) {
 func TestClient_backsOffAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		records := alone(t, Phase{Name: "p", Duration: time.Minute}, contender{func(context.Context) (recipes.Claim, error) {
+		records := alone(t, spec.Phase{Name: "p", Duration: time.Minute}, contender{func(context.Context) (recipes.Claim, error) {
 			calls++
 			return recipes.Claim{}, errors.New("not today")
 		}}, func(st *stage, c *client) {

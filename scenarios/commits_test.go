@@ -1,10 +1,12 @@
 package scenarios
 
 import (
-	"github.com/zkbench/zkbench/report/units"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/go-zookeeper/zk"
 	_ "github.com/zkbench/zkbench/recipes/foreign"
@@ -15,9 +17,9 @@ import (
 func TestIncidents_sayWhatTheyAre(t *testing.T) {
 	known := units.Names(verdict.All(), func(g verdict.Guarantee) string { return g.Name })
 	shown := 0
-	for _, name := range Incidents() {
+	for _, name := range spec.Incidents() {
 		s := shipped(t, name)
-		if incident+s.Name != name {
+		if spec.IncidentPrefix+s.Name != name {
 			t.Errorf("%s calls itself %q", name, s.Name)
 		}
 		if !strings.HasPrefix(s.Incident.Thread, "https://") || s.About == "" {
@@ -33,7 +35,7 @@ func TestIncidents_sayWhatTheyAre(t *testing.T) {
 		}
 	}
 	if shown < 8 {
-		t.Errorf("%d incidents show, of %d", shown, len(Incidents()))
+		t.Errorf("%d incidents show, of %d", shown, len(spec.Incidents()))
 	}
 }
 
@@ -47,11 +49,11 @@ func TestIncident_refusesWhatIsNone(t *testing.T) {
 		{"one that does not show, without a word", "specimens.0.caught=[]", "incident.tried: is required"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			_, text, err := Source(name)
+			_, text, err := spec.Source(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Load(name, text, row.override)
+			_, err = spec.Load(name, text, row.override)
 			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
 				t.Errorf("got %v, want %q", err, row.want)
 			}
@@ -65,7 +67,7 @@ func TestIncident_showsOrDoesNot(t *testing.T) {
 	s := shipped(t, "incident/go-zookeeper-orphan", "tick=0s", "trials=1")
 	for _, row := range []struct{ subject, want string }{{"lock/go-zookeeper", report.Pass}, {"lock/predecessor", report.Fail}} {
 		s.Specimens[0].Subject = row.subject
-		text, err := s.dump()
+		text, err := s.Dump()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +143,7 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 func TestIncident_isToldInTheResult(t *testing.T) {
 	for name, want := range map[string]bool{"incident/go-zookeeper-orphan": true, "herd": false} {
 		s := shipped(t, name)
-		told := s.told()
+		told := s.ReportedIncident()
 		if (told != nil) != want || want && (told.About != s.About || told.Thread != s.Incident.Thread || told.Version == "" || told.Cause == "") {
 			t.Errorf("%s: %+v", name, told)
 		}

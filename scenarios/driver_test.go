@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/state"
@@ -390,13 +392,13 @@ phases: [{name: churn, kind: churn, duration: 2s, size: 100}]
 // unplayed runs a scenario of one trial and returns why it could not be played.
 func unplayed(t *testing.T, text string) (why []string, samples int) {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text))
+	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -570,7 +572,7 @@ func TestCheckDriver_saysWhatWasAnswered(t *testing.T) {
 }
 
 func TestLoad_driversOfASubject(t *testing.T) {
-	s, err := Load("mine", []byte("name: x\nsubjects: [lock/parent, "+asDriver("lock/mine", "lock/parent")+"]"+aChurn),
+	s, err := spec.Load("mine", []byte("name: x\nsubjects: [lock/parent, "+asDriver("lock/mine", "lock/parent")+"]"+aChurn),
 		"exec=lock/other='"+os.Args[0]+"' --flag", "subjects=[lock/other, lock/mine]")
 	if err != nil {
 		t.Fatal(err)
@@ -578,11 +580,11 @@ func TestLoad_driversOfASubject(t *testing.T) {
 	if len(s.Drivers) != 2 || s.Drivers[1].Exec != "'"+os.Args[0]+"' --flag" || s.Drivers[0].Env[driverKey] != "lock/parent" {
 		t.Errorf("drivers %+v", s.Drivers)
 	}
-	text, err := s.dump()
+	text, err := s.Dump()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Load("again", text); err != nil || len(again.Drivers) != 2 {
+	if again, err := spec.Load("again", text); err != nil || len(again.Drivers) != 2 {
 		t.Errorf("the scenario that is kept cannot be read: %v", err)
 	}
 }
@@ -590,11 +592,11 @@ func TestLoad_driversOfASubject(t *testing.T) {
 func TestLoad_driversOfEveryKind(t *testing.T) {
 	for _, kind := range recipes.Recipes {
 		name := string(kind) + "/mine"
-		s, err := Load("mine", []byte("name: x\nsubjects: ["+asDriver(name, string(kind)+"/parent")+"]"+aChurn))
+		s, err := spec.Load("mine", []byte("name: x\nsubjects: ["+asDriver(name, string(kind)+"/parent")+"]"+aChurn))
 		if err != nil || s.Subjects[0] != name {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if _, err := Load("mine", []byte("name: x\nsubjects: [lock/parent]"+aChurn), "exec="+name+"='"+os.Args[0]+"'", "subjects=["+name+"]"); err != nil {
+		if _, err := spec.Load("mine", []byte("name: x\nsubjects: [lock/parent]"+aChurn), "exec="+name+"='"+os.Args[0]+"'", "subjects=["+name+"]"); err != nil {
 			t.Errorf("--exec %s: %v", kind, err)
 		}
 	}
@@ -666,7 +668,7 @@ phases:
 }
 
 func TestFaults_aRunThatIsInterruptedLeavesNothingStopped(t *testing.T) {
-	s, err := Load("x", []byte(`
+	s, err := spec.Load("x", []byte(`
 name: interrupted
 subjects: [`+asDriver("lock/ours", "lock/predecessor")+`]
 clients: [2]
@@ -685,7 +687,7 @@ phases: [{name: churn, kind: churn, duration: 1m, hold: 5ms, faults: [{at: 0s, f
 			}
 		}
 	}}
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -789,7 +791,7 @@ phases: [{name: churn, kind: churn, duration: 4s, hold: 8s, faults: [{at: 300ms,
 
 func TestApart_runsWhatIsCompiledInAsDrivers(t *testing.T) {
 	t.Setenv(driverKey, "lock/parent") // the test binary is the driver
-	s, err := Load("apart", []byte(`
+	s, err := spec.Load("apart", []byte(`
 name: apart
 subjects: [lock/parent]
 apart: true
@@ -801,7 +803,7 @@ phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]
 		t.Fatal(err)
 	}
 	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), driver: []string{os.Args[0]}}
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	if err == nil {
 		err = r.run(t.Context(), s, batches[0], 0, 1)
 	}
@@ -834,7 +836,7 @@ phases: [{name: churn, kind: churn, duration: 1s, faults: [{at: 0s, fault: clien
 		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: p, kind: failover, cause: pause, rounds: 1}]", "client.pause: stops or kills"},
 		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: e, kind: episode, cells: [\"holder hold #1/client.pause\"]}]", "client.pause: stops or kills"},
 	} {
-		_, err := Load("x", []byte(row.text))
+		_, err := spec.Load("x", []byte(row.text))
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s\n%v, want %q", row.text, err, row.want)
 		}
@@ -846,9 +848,9 @@ func theirs(c ensembles.Commands) ensembles.Options {
 	return ensembles.Options{Servers: []string{"zk1:2181"}, Terms: ensembles.ExternalConfig{Commands: []ensembles.Commands{c}, File: "theirs.yaml"}}
 }
 
-func scenarioWith(t *testing.T, fault string) *Scenario {
+func scenarioWith(t *testing.T, fault string) *spec.Scenario {
 	t.Helper()
-	s, err := Load("test", []byte(`{name: test, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
+	s, err := spec.Load("test", []byte(`{name: test, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
 		phases: [{name: churn, kind: churn, duration: 3s, faults: [{at: 1s, fault: `+fault+`}]}]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
@@ -177,12 +179,12 @@ const (
 	believeLostFor = 1500 * time.Millisecond
 )
 
-// holds is the time during which client i holds: it acts, and a fault may be injected. It returns
+// WhenHolding is the time during which client i holds: it acts, and a fault may be injected. It returns
 // true if the client may release, false if it was notified that its grant is lost.
 func (p *episodeRun) holds(ctx context.Context, a *attempt) (sure bool, err error) {
 	p.act(a)
 	session := a.c.wire.Session().ID
-	if x := p.calling(a.c.n, callHold); x != nil {
+	if x := p.calling(a.c.n, spec.CallHold); x != nil {
 		p.course.begins(a.c.n, a.at)
 		select {
 		case <-x.over:
@@ -325,7 +327,7 @@ func (p *episodeRun) pending(ctx context.Context, i int) *attempt {
 	if !p.ready(ctx, i) {
 		return nil
 	}
-	p.calling(i, callAcquire)
+	p.calling(i, spec.CallAcquire)
 	return p.begin(i)
 }
 
@@ -360,59 +362,9 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	return false
 }
 
-// provocation is a script that is run on a subject in one cell of an audit.
-type provocation struct {
-	name    string
-	about   string // one line, with the reason why it is not a fault at one step
-	clients int
-	fits    func(recipes.Subject) bool
-	aims    []aim // of an episode: its faults and their steps
-}
-
-// provocations are the scripts that concern a whole line.
-var provocations = []provocation{
-	{name: "crowd", clients: 8, fits: forLocks,
-		about: "eight clients contend for at least 40 grants; finds bugs that need chance or many clients"},
-	{name: "wrapped-numbers", clients: 6, fits: forLocks,
-		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
-	{name: "newcomers", clients: 8, fits: forNewcomers,
-		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
-	{name: "line", clients: 10, fits: forFormula,
-		about: "a line of ten drains once; the cost of a hand-off is counted as the line grows"},
-	{name: "backlog", clients: 2, fits: forQueues,
-		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
-}
-
-func forQueues(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
-func forLocks(s recipes.Subject) bool  { return !forQueues(s) } // and for elections
-func forNewcomers(s recipes.Subject) bool {
-	return forLocks(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
-}
-func forFormula(s recipes.Subject) bool {
-	return forLocks(s) && (s.Formulas.Drain != nil || s.Variant != "")
-}
-
-func wholeLine(s recipes.Subject) (names []string) {
-	for _, p := range provocations {
-		if p.fits(s) {
-			names = append(names, p.name)
-		}
-	}
-	return names
-}
-
-// WholeLine returns the name and the description of every script that concerns a whole line.
-func WholeLine() [][2]string {
-	var out [][2]string
-	for _, p := range provocations {
-		out = append(out, [2]string{p.name, p.about})
-	}
-	return out
-}
-
 // scripts has what each provocation does, by name.
 var scripts = map[string]func(*episodeRun){
-	calmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
+	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
 }
 
 // crowd lets all clients contend for a while, and for a minimum of grants on a slow machine.

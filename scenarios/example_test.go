@@ -7,6 +7,8 @@ import (
 	"log"
 	"slices"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -88,7 +90,7 @@ func init() {
 // A lock of one's own is measured in the program that has it: five clients stand in line,
 // and the line drains.
 func ExampleRun() {
-	scenario, err := scenarios.Load("ticket.yaml", []byte(`
+	scenario, err := spec.Load("ticket.yaml", []byte(`
 name: ticket
 subjects: [lock/ticket]
 clients: [5]

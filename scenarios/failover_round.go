@@ -326,7 +326,7 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	r.st.record.Record(&history.Recovered{At: r.st.clock.Now(), Phase: r.st.phase.Name, Fault: p.Fault, Healing: p.Healing})
 }
 
-// wait waits for the last recovery. It fails if the ensemble has not recovered.
+// WhenWaiting waits for the last recovery. It fails if the ensemble has not recovered.
 func (r *recovery) wait() error {
 	if r == nil {
 		return nil

@@ -1,21 +1,20 @@
 package scenarios
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/units"
 )
 
 // faults injects faults into clients and members, observes the ensemble's recovery, and records
@@ -67,7 +66,7 @@ func (f *faults) settle(p chaos.Window) {
 
 // prepareFaults prepares the faults of the phase, which may wait for events.
 func (st *stage) prepareFaults(ctx context.Context) error {
-	entries, err := st.planned.entries()
+	entries, err := st.planned.Entries()
 	st.faults = st.newFaults(ctx, entries, st.planned.Seed)
 	if err != nil || len(entries) == 0 {
 		return err
@@ -161,118 +160,11 @@ func (f *faults) close() error {
 	return errors.Join(f.left, f.recovery.wait())
 }
 
-// Fault is an entry of a phase's fault schedule. It is injected once, or repeatedly:
-//
-//	{at: 2s, fault: session.close, target: holder}
-//	{at: 1s, every: 2s, jitter: 1s, fault: session.flap, target: random}
-//	{on: client 3 holds, at: 50ms, fault: session.expire, target: "3"}
-//	{on: 50% wait, fault: partition.isolate, target: leader, for: 3s}
-//
-// Entries are independent of each other; faults overlap if their times do.
-type Fault struct {
-	At    time.Duration `yaml:"at"`              // after the start of the phase, or after the event
-	On    string        `yaml:"on,omitempty"`    // the event that At counts from (see parseEvent)
-	Every time.Duration `yaml:"every,omitempty"` // time from one start to the next, which waits until the fault is healed
-	Times int           `yaml:"times,omitempty"` // the maximum number of repetitions; 0: until the phase ends
-	// Jitter moves At and each Every by up to that much either way, decided by the seed.
-	Jitter time.Duration     `yaml:"jitter,omitempty"`
-	Fault  string            `yaml:"fault"`            // a name from zkbench list faults
-	Target string            `yaml:"target,omitempty"` // the target: holder, leader, a client's number, a member's name; "" is the fault's default
-	For    time.Duration     `yaml:"for,omitempty"`    // until it is healed; 0: to the end of the phase
-	Params map[string]string `yaml:"params,omitempty"` // parameters of the fault (zkbench list faults)
-	// Essential means that the scenario's question cannot be answered without the fault. A built-in
-	// scenario leaves out, and reports, a fault that is not essential and not available on this
-	// machine. A fault that the user requests (a file, --set, --replay) is always essential.
-	Essential bool `yaml:"essential,omitempty"`
-
-	builtin bool // part of a built-in scenario, not requested by the user
-}
-
-func (f Fault) validate(bad problemFunc, phase time.Duration) {
-	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
-		bad("fault", "%v", suggest(err))
-	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
-		bad("target", "%v", suggest(err))
-	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
-		bad("params", "%v", suggest(err))
-	}
-	if f.At < 0 || f.At > phase {
-		bad("at", "%v is not within the phase (0 to %v)", f.At, phase)
-	} else if f.For < 0 || f.At+f.For > phase {
-		bad("for", "%v after %v is not within the phase (0 to %v): the fault must be healed before it ends", f.For, f.At, phase)
-	}
-	if _, err := parseEvent(f.On); err != nil {
-		bad("on", "%v", err)
-	}
-	if f.Every < 0 || f.Every > 0 && f.Every < minEvery {
-		bad("every", "%v is less than %v", f.Every, minEvery)
-	}
-	between(bad, "times", f.Times, 0, maxRounds)
-	if f.Times > 0 && f.Every == 0 {
-		bad("times", "requires every")
-	}
-	longest := f.At
-	if f.Every > 0 {
-		longest = f.Every
-	}
-	if longest = max(longest, 0); f.Jitter < 0 || f.Jitter > longest {
-		bad("jitter", "%v is not between 0 and %v, which it varies", f.Jitter, longest)
-	}
-	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
-		bad("jitter", "%v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
-	}
-}
-
-// suggest replaces the list of names in an error about an unknown name by the nearest name.
-func suggest(err error) string {
-	var unknown *chaos.UnknownError
-	if !errors.As(err, &unknown) || len(unknown.Known) == 0 {
-		return err.Error()
-	}
-	return strings.Replace(err.Error(), unknown.Error(), unknown.Problem+units.Nearest(unknown.Name, unknown.Known), 1)
-}
-
-// minEvery bounds how many repetitions a plan can have.
-const minEvery = 10 * time.Millisecond
-
-// isBuiltin reports whether a text equals the built-in scenario of this name.
-func isBuiltin(name string, text []byte) bool {
-	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
-	return err == nil && bytes.Equal(own, text)
-}
-
-// markBuiltin marks the faults that the user has not requested: the faults of phases without an override
-// of faults.
-func (s *Scenario) markBuiltin(overrides []string) {
-	for i := range s.Phases {
-		p := &s.Phases[i]
-		asked := slices.ContainsFunc(overrides, func(o string) bool {
-			path, _, _ := strings.Cut(o, "=")
-			steps := strings.Split(path, ".")
-			return steps[0] == "phases" && (len(steps) == 1 || (steps[1] == strconv.Itoa(i) || steps[1] == p.Name) &&
-				(len(steps) == 2 || steps[2] == "faults" || steps[2] == "rounds" || steps[2] == "cause"))
-		})
-		for j := range p.Faults {
-			p.Faults[j].builtin = !asked
-		}
-		p.builtin = !asked
-	}
-}
-
-func (s *Scenario) markAs(like *Scenario) {
-	for i := range s.Phases {
-		s.Phases[i].builtin = i < len(like.Phases) && like.Phases[i].builtin
-		for j := range s.Phases[i].Faults {
-			s.Phases[i].Faults[j].builtin = i < len(like.Phases) && j < len(like.Phases[i].Faults) && like.Phases[i].Faults[j].builtin
-		}
-	}
-}
-
 // leaveOut removes from the cells, and returns, the faults that a built-in scenario does not need
 // and the ensemble does not support; the scenario in the run folder is the scenario that is run. A phase
 // that loses all its faults is removed. The rest is reported: a run that needs an unsupported fault
 // cannot pass.
-func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]report.LeftOut, error) {
+func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell) ([]report.LeftOut, error) {
 	var out []report.LeftOut
 	for i := range c.Scenario.Phases {
 		out = append(out, c.lacking(ctx, t, i)...)
@@ -280,14 +172,14 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]r
 	if len(out) == 0 {
 		return nil, nil
 	}
-	less := map[*Scenario]*Scenario{}
+	less := map[*spec.Scenario]*spec.Scenario{}
 	for i, cell := range cells {
 		if less[cell.Scenario] == nil {
-			less[cell.Scenario] = cell.Scenario.without(out)
+			less[cell.Scenario] = cell.Scenario.Without(out)
 		}
 		cells[i].Scenario = less[cell.Scenario]
 	}
-	return out, c.writeScenario(c.Scenario.without(out))
+	return out, c.writeScenario(c.Scenario.Without(out))
 }
 
 // lacking returns the faults of a phase that the ensemble does not support, and the faults among them that
@@ -297,11 +189,11 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 	cannot := func(what string, err error) {
 		c.Logf("phases.%d%s, and without it nothing can pass (exit %d): %s", phase, what, exitUnknown, reasonWithout(err))
 	}
-	for _, name := range p.faultNames() {
+	for _, name := range p.FaultNames() {
 		err := chaos.Lacking(ctx, name, t)
 		switch {
 		case err == nil:
-		case p.spares(name):
+		case p.CanOmit(name):
 			out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
 			c.Logf("omitted: %s of phase %s, not available here: %s", name, p.Name, reasonWithout(err))
 		default:
@@ -326,41 +218,6 @@ func reasonWithout(err error) string {
 }
 
 const exitUnknown = 3
-
-// spares reports whether the phase can do without all faults of that name: the user has not
-// requested them, and the phase's question does not need them. A phase of a built-in scenario whose
-// kind injects the fault is omitted as a whole.
-func (p *Phase) spares(name string) bool {
-	if p.makes(name) {
-		return p.builtin
-	}
-	those := slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.Fault != name })
-	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
-}
-
-// makes reports whether the kind of the phase injects the fault, as a failover by the death of a
-// member does.
-func (p *Phase) makes(name string) bool {
-	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
-}
-
-func (s *Scenario) without(out []report.LeftOut) *Scenario {
-	less := *s
-	less.Phases = nil
-	for _, p := range s.Phases {
-		if slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && p.makes(l.Fault) }) {
-			continue
-		}
-		all := len(p.Faults)
-		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool {
-			return slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && l.Fault == f.Fault })
-		})
-		if all == 0 || len(p.Faults) > 0 {
-			less.Phases = append(less.Phases, p)
-		}
-	}
-	return &less
-}
 
 // unavailableCheck is the interval at which a trial checks that its ensemble can serve.
 const unavailableCheck = time.Second
@@ -415,51 +272,13 @@ func innermost(err error) error {
 	return err
 }
 
-// fitsClients checks that the clients whom the fault targets by number exist in the smallest trial.
-func (f Fault) fitsClients(bad problemFunc, fewest int) {
-	missing := func(field string, n int) {
-		if n >= fewest {
-			bad(field, "there is no client %d: the last of %d is client %d", n, fewest, fewest-1)
-		}
-	}
-	if n, ok := f.targetClient(); ok {
-		missing("target", n)
-	}
-	if e, err := parseEvent(f.On); err == nil && e.kind == holds {
-		missing("on", e.n)
-	}
-}
-
-func (f Fault) targetClient() (n int, ok bool) {
-	who, ofClient := strings.CutPrefix(f.Target, chaos.MemberOf)
-	if !ofClient && !f.hitsClients() {
-		return 0, false
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
-	return n, err == nil
-}
-
-func (f Fault) hitsClients() bool {
-	k, err := chaos.KindOf(f.Fault)
-	return err == nil && slices.Contains(k.Targets, chaos.Holder)
-}
-
-func (f Fault) targetMember() string {
-	k, err := chaos.KindOf(f.Fault)
-	word := err != nil || slices.Contains(k.Targets, f.Target) || strings.HasPrefix(f.Target, chaos.MemberOf)
-	if word || f.hitsClients() {
-		return ""
-	}
-	return f.Target
-}
-
 func (c Config) checkMembers() error {
-	all, err := c.Scenario.combinations()
+	all, err := c.Scenario.Combinations()
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
-		if err := c.missingMembers(one.scenario); err != nil {
+		if err := c.missingMembers(one.Scenario); err != nil {
 			return err
 		}
 	}
@@ -468,12 +287,12 @@ func (c Config) checkMembers() error {
 
 // missingMembers returns an error for targeted members of a scenario without a matrix that are not
 // in the ensemble.
-func (c Config) missingMembers(s *Scenario) error {
+func (c Config) missingMembers(s *spec.Scenario) error {
 	names := memberNames(c.Ensemble)
 	var missing []error
 	for i, p := range s.Phases {
 		for j, f := range p.Faults {
-			if who := f.targetMember(); who != "" && !slices.Contains(names, who) && !c.isAddress(who) {
+			if who := f.TargetMember(); who != "" && !slices.Contains(names, who) && !c.isAddress(who) {
 				missing = append(missing, fmt.Errorf("phases.%d.faults.%d.target: %q is not a member; the members are %s", i, j, who, strings.Join(names, ", ")))
 			}
 		}

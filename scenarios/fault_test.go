@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
@@ -30,7 +32,7 @@ func TestTimed_waitsForARollingRestart(t *testing.T) {
 		{"both are done", func(f *faults, rolling, restart chaos.Window) { f.settle(rolling); f.settle(restart) }, true},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			st := &stage{phase: Phase{Duration: time.Nanosecond}, clock: history.Start()}
+			st := &stage{phase: spec.Phase{Duration: time.Nanosecond}, clock: history.Start()}
 			var entries []chaos.Entry
 			for _, name := range []string{"member.rolling", "member.restart", "session.close"} {
 				fault, err := chaos.Parse(name, "", nil)
@@ -68,7 +70,7 @@ func TestTimed_endsWithItsTrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stage{phase: Phase{Duration: time.Nanosecond}, clock: history.Start()}
+	st := &stage{phase: spec.Phase{Duration: time.Nanosecond}, clock: history.Start()}
 	st.faults = st.newFaults(ctx, []chaos.Entry{{Fault: fault}}, 1)
 	phase, _, end := st.timed(ctx)
 	defer end()
@@ -92,7 +94,7 @@ func TestFault_isRefusedWhereItMakesNoSense(t *testing.T) {
 		{"the fault must exist", "{at: 1s, fault: session.cloze}", `did you mean "session.close"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := Load("x", fmt.Appendf(nil, "{name: x, subjects: [lock/parent], clients: [4], session_timeout: 4s, phases: [{name: p, kind: churn, duration: 10s, hold: 1ms, faults: [%s]}]}", row.fault))
+			_, err := spec.Load("x", fmt.Appendf(nil, "{name: x, subjects: [lock/parent], clients: [4], session_timeout: 4s, phases: [{name: p, kind: churn, duration: 10s, hold: 1ms, faults: [%s]}]}", row.fault))
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("it is refused: %v", err)
@@ -100,15 +102,6 @@ func TestFault_isRefusedWhereItMakesNoSense(t *testing.T) {
 				t.Errorf("got %v, want %q in it", err, row.want)
 			}
 		})
-	}
-}
-
-func TestPhase_resizeMovesItsFaults(t *testing.T) {
-	p := Phase{Duration: 10 * time.Second, Faults: []Fault{{At: 2 * time.Second, For: time.Second, Every: 3 * time.Second, Jitter: time.Second}}}
-	p.resize(5 * time.Second)
-	if f := p.Faults[0]; p.Duration != 5*time.Second || f.At != time.Second || f.For != 500*time.Millisecond ||
-		f.Every != 1500*time.Millisecond || f.Jitter != 500*time.Millisecond {
-		t.Errorf("half the time: %+v", p)
 	}
 }
 
@@ -122,7 +115,7 @@ func uncut() chaos.Target {
 }
 
 func TestConfig_leaveOut(t *testing.T) {
-	_, herd, err := Source("herd")
+	_, herd, err := spec.Source("herd")
 	must(t, err)
 	everywhere := strings.Replace(string(herd), "session.close, target: holder", "link.delay", 1)
 	for _, row := range []struct {
@@ -148,20 +141,20 @@ func TestConfig_leaveOut(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			text := row.text
 			if text == nil {
-				_, text, err = Source(row.scenario)
+				_, text, err = spec.Source(row.scenario)
 				must(t, err)
 			}
 			var sets []string
 			if row.set != "" {
 				sets = []string{row.set}
 			}
-			s, err := Load(row.scenario, text, sets...)
+			s, err := spec.Load(row.scenario, text, sets...)
 			must(t, err)
-			batches, err := s.batches()
+			batches, err := s.Batches()
 			must(t, err)
 			var said []string
 			c := Config{Scenario: s, Dir: t.TempDir(), Logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
-			cells := batches[0].cells
+			cells := batches[0].Cells
 			left, err := c.leaveOut(t.Context(), uncut(), cells)
 			must(t, err)
 			leftNames(t, left, row.left)
@@ -175,7 +168,7 @@ func TestConfig_leaveOut(t *testing.T) {
 			}
 			for _, cell := range cells {
 				for _, p := range cell.Scenario.Phases {
-					if row.left != "" && slices.Contains(p.faultNames(), row.left) {
+					if row.left != "" && slices.Contains(p.FaultNames(), row.left) {
 						t.Errorf("%s is still to be played in %s", row.left, p.Name)
 					}
 				}
@@ -207,7 +200,7 @@ func TestPartition_hasARingOfFourOrMore(t *testing.T) {
 			target.Ensemble.Members = append(target.Ensemble.Members, &ensembles.Member{IP: fmt.Sprintf("10.0.0.%d", i+1), Observer: i >= voting})
 		}
 		s := shipped(t, "partition")
-		cells, err := s.cells()
+		cells, err := s.Cells()
 		must(t, err)
 		all := len(s.Phases)
 		c := Config{Scenario: s, Dir: t.TempDir(), Logf: t.Logf}
@@ -227,21 +220,21 @@ func TestPartition_hasARingOfFourOrMore(t *testing.T) {
 // what a user asks for is refused, all of it at once.
 func TestRefuseExternal_sparesWhatNobodyAskedFor(t *testing.T) {
 	external := ensembles.Options{Servers: []string{"zk1:2181"}}
-	load := func(overrides ...string) *Scenario {
+	load := func(overrides ...string) *spec.Scenario {
 		t.Helper()
-		name, text, err := Source("failover")
+		name, text, err := spec.Source("failover")
 		must(t, err)
-		s, err := Load(name, text, overrides...)
+		s, err := spec.Load(name, text, overrides...)
 		must(t, err)
 		return s
 	}
-	must(t, load().refuseExternal(external))
-	err := load("phases.server-kill.rounds=1", "phases.leader-kill.rounds=1").refuseExternal(external)
+	must(t, load().CheckExternal(external))
+	err := load("phases.server-kill.rounds=1", "phases.leader-kill.rounds=1").CheckExternal(external)
 	if err == nil || !strings.Contains(err.Error(), "phases.5 (server-kill): member.kill would touch a member") || !strings.Contains(err.Error(), "phases.6 (leader-kill)") {
 		t.Errorf("asked for: %v", err)
 	}
-	less := load().without([]report.LeftOut{{Phase: "server-kill", Fault: "member.kill"}})
-	if len(less.Phases) != len(load().Phases)-1 || slices.ContainsFunc(less.Phases, func(p Phase) bool { return p.Name == "server-kill" }) {
+	less := load().Without([]report.LeftOut{{Phase: "server-kill", Fault: "member.kill"}})
+	if len(less.Phases) != len(load().Phases)-1 || slices.ContainsFunc(less.Phases, func(p spec.Phase) bool { return p.Name == "server-kill" }) {
 		t.Errorf("%d phases stay", len(less.Phases))
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
@@ -18,7 +20,7 @@ import (
 // joint is a fault of a member that hits several trials at once: each reports when it has reached
 // its step, and continues when the member is down.
 type joint struct {
-	fault   *memberFault
+	fault   *spec.MemberFault
 	lasts   time.Duration
 	server  string // client address of the member; "" if the fault hits several
 	mu      sync.Mutex
@@ -39,15 +41,14 @@ type dial struct {
 }
 
 // jointFor is the time for which the first trial waits for the others: a client disconnects when no
-// reply has come for two thirds of its session timeout. The member is down for downFor.
+// reply has come for two thirds of its session timeout. The member is down for DownFor.
 const (
 	jointFor = 700 * time.Millisecond
-	downFor  = 500 * time.Millisecond
 )
 
 var errLate = errors.New("its step came when the member had been killed already")
 
-func newJoint(fault *memberFault, lasts time.Duration, server string, trials int) *joint {
+func newJoint(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *joint {
 	return &joint{fault: fault, lasts: lasts, server: server, missing: trials, ready: make(chan struct{}), down: make(chan struct{}), back: make(chan struct{}),
 		dialled: map[dial]bool{}}
 }
@@ -78,7 +79,7 @@ func (j *joint) first(c wire.Client, addr string) bool {
 // served returns since when the ensemble is available after an outage; see [recipes.Env].
 func (st *stage) served() time.Time {
 	j := st.joint
-	if j == nil || j.fault.target == "" {
+	if j == nil || j.fault.Target == "" {
 		return time.Time{}
 	}
 	select {
@@ -150,7 +151,7 @@ func (j *joint) play(ctx context.Context, e *ensembles.Ensemble, member string) 
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	fault, err := chaos.Parse(j.fault.fault, cmp.Or(j.fault.target, member), nil)
+	fault, err := chaos.Parse(j.fault.Fault, cmp.Or(j.fault.Target, member), nil)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ const waves = 5
 // runShared runs cells whose fault hits a member. They begin at the same time, with their client on
 // one member, which is killed for all of them at once. A cell whose step came too late, or whose
 // client was on another member, is run again.
-func (r *runner) runShared(ctx context.Context, cells []cell, before, all int) error {
+func (r *runner) runShared(ctx context.Context, cells []spec.Cell, before, all int) error {
 	for n := range waves {
 		if len(cells) == 0 || ctx.Err() != nil {
 			break
@@ -176,7 +177,7 @@ func (r *runner) runShared(ctx context.Context, cells []cell, before, all int) e
 			return err
 		}
 		for cells = nil; len(late) > 0; late = late[1:] {
-			again, err := r.again(late[0].trialName())
+			again, err := r.again(late[0].TrialName())
 			if err != nil {
 				return err
 			}
@@ -189,16 +190,16 @@ func (r *runner) runShared(ctx context.Context, cells []cell, before, all int) e
 }
 
 // wave runs the cells and returns the cells that the fault did not affect.
-func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int) (late []cell, err error) {
+func (r *runner) wave(ctx context.Context, cells []spec.Cell, again, before, all int) (late []spec.Cell, err error) {
 	victim, err := r.follower(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fault, server := cells[0].memberFault(), r.ensemble.Members[victim].Addr
-	if fault.target != "" {
+	fault, server := cells[0].MemberFault(), r.ensemble.Members[victim].Addr
+	if fault.Target != "" {
 		server = ""
 	}
-	j := newJoint(fault, fault.lasts(cells[0].Scenario.SessionTimeout), server, len(cells))
+	j := newJoint(fault, fault.Lasts(cells[0].Scenario.SessionTimeout), server, len(cells))
 	played := make(chan error, 1)
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
@@ -207,7 +208,7 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 	var trials []*trial
 	err = r.runConcurrently(ctx, cells, concurrency{before: before, all: all, atOnce: len(cells), prepare: func(t *trial) {
 		t.again = again
-		t.stage.joint, t.stage.shift = j, victim-t.stage.cell.aims[0].step.client()+len(r.ensemble.Members)
+		t.stage.joint, t.stage.shift = j, victim-t.stage.cell.Aims[0].Step.Client()+len(r.ensemble.Members)
 		mu.Lock()
 		defer mu.Unlock()
 		trials = append(trials, t)
@@ -216,7 +217,7 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 	<-played // the result is in the trials' windows
 	// The trials' own cells have the subject that was started for them.
 	for _, c := range cells {
-		if slices.ContainsFunc(trials, func(t *trial) bool { return t.name == c.trialName() && t.stage.missed.Load() }) {
+		if slices.ContainsFunc(trials, func(t *trial) bool { return t.name == c.TrialName() && t.stage.missed.Load() }) {
 			late = append(late, c)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
@@ -16,7 +18,7 @@ import (
 func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	j := newJoint(&memberFault{fault: "member.kill"}, downFor, "one:1", 2)
+	j := newJoint(&spec.MemberFault{Fault: "member.kill"}, spec.DownFor, "one:1", 2)
 	if err := j.strike(ctx, "other:1", func() {}); err == nil || !strings.Contains(err.Error(), "its client was on other:1, and one:1 was killed") {
 		t.Errorf("got %v", err)
 	}
@@ -37,7 +39,7 @@ func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
 // A library that tries the members in another order comes to the one that is to be killed; a
 // client that cannot is not kept out.
 func TestJoint_leadsToTheMember(t *testing.T) {
-	j, c := newJoint(&memberFault{fault: "member.kill"}, downFor, "one:1", 1), wire.New(func() time.Duration { return 0 }).Client(0)
+	j, c := newJoint(&spec.MemberFault{Fault: "member.kill"}, spec.DownFor, "one:1", 1), wire.New(func() time.Duration { return 0 }).Client(0)
 	var reached []string
 	for _, addr := range []string{"two:1", "one:1", "two:1", "three:1"} {
 		lead := j.lead(c, func(_, addr string, _ time.Duration) (net.Conn, error) { // one a connection, as listeners do

@@ -3,161 +3,38 @@ package scenarios
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/units"
 )
-
-// kind is a kind of phase: its fields and its random choices.
-type kind struct {
-	name   string
-	about  string       // one line, for lists
-	pace   history.Pace // determines when its clients act
-	needs  needs
-	fields []string // fields of Phase that it has in addition to the common ones
-	words  map[string][]string
-	room   int  // extra packet size in bytes for the names of queued items
-	single bool // one client holds at a time: all write, and a semaphore has one permit
-	opens  bool // run opens the clients' sessions itself
-	meets  bool // clients of a barrier can run it: all enter
-
-	validate func(p *Phase, bad problemFunc)
-	// fits checks the fields that depend on the subject; may be nil.
-	fits func(p *Phase, s recipes.Subject, bad problemFunc)
-	// tooFew returns why a number of clients is too small, or ""; may be nil.
-	tooFew func(p *Phase, clients int) string
-	// plan makes the random choices of the rounds from the seed; may be nil.
-	plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound
-	// faults returns the faults that the kind injects itself; may be nil.
-	faults func(p *Phase) []string
-}
-
-var kinds []*kind
-
-// register adds a kind of phase.
-func register(k kind) { kinds = append(kinds, &k) }
 
 // runKind has the behaviour of each kind of phase, by name. Afterwards every client has a session and
 // none is in the queue.
 var runKind = map[string]func(ctx context.Context, st *stage) error{}
 
-func addKind(k kind, run func(ctx context.Context, st *stage) error) {
-	register(k)
-	runKind[k.name] = run
-}
-
-func kindNamed(name string) *kind {
-	for _, k := range kinds {
-		if k.name == name {
-			return k
-		}
-	}
-	return nil
-}
-
-func kindNames() []string { return kindsWith("") }
-
-// KindsHelp describes the kinds of phase, two lines each: the name, the behaviour, and its
-// fields in addition to name, kind and hold.
-func KindsHelp() string {
-	var b strings.Builder
-	for _, k := range kinds {
-		fmt.Fprintf(&b, "  %-11s %s\n", k.name, k.about)
-		if len(k.fields) > 0 {
-			fmt.Fprintf(&b, "  %-11s (%s)\n", "", strings.Join(k.fields, ", "))
-		}
-	}
-	return b.String()
-}
-
-func kindsWith(field string) []string {
-	var names []string
-	for _, k := range kinds {
-		if field == "" || slices.Contains(k.fields, field) {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}
-
-func (k *kind) refusal(field string) string {
-	with := strings.Join(kindsWith(field), " or a ")
-	switch {
-	case field == "duration" && slices.Contains(k.fields, "rounds"):
-		return fmt.Sprintf("a %s ends when its rounds are done; give rounds", k.name)
-	case field == "rounds" && slices.Contains(k.fields, "duration"):
-		return fmt.Sprintf("a %s runs for a time; give duration", k.name)
-	case field == "faults":
-		return fmt.Sprintf("a %s has no faults of its own choice; put them into a %s", k.name, with)
-	}
-	return fmt.Sprintf("belongs to a %s, not to a %s", with, k.name)
-}
-
-// needs is the requirement of a kind of phase for its subject; "" for none.
-type needs string
-
-const needsGrants needs = "a lock or an election"
-
-// suits returns why a phase of the kind cannot run with the subject, or nil.
-func (k *kind) suits(s recipes.Subject) error {
-	if s.Recipe == recipes.RecipeBarrier && !k.meets {
-		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meetingKinds()), k.name)
-	}
-	if k.needs == needsGrants && s.Recipe == recipes.RecipeQueue {
-		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.name, k.needs)
-	}
-	return nil
-}
-
-func meetingKinds() (names []string) {
-	for _, k := range kinds {
-		if k.meets {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}
-
-// memberFaults returns the faults of the phase that affect members; an external ensemble needs
-// commands for them.
-func (p *Phase) memberFaults() []string {
-	return slices.DeleteFunc(p.faultNames(), func(name string) bool { return !chaos.TouchesMembers(name) })
-}
-
-func (p *Phase) faultNames() []string {
-	names := units.Names(p.Faults, func(f Fault) string { return f.Fault })
-	if k := kindNamed(p.Kind); k != nil && k.faults != nil {
-		names = append(names, k.faults(p)...)
-	}
-	var once []string
-	for _, name := range names {
-		if !slices.Contains(once, name) {
-			once = append(once, name)
-		}
-	}
-	return once
+func addKind(k spec.Kind, run func(ctx context.Context, st *stage) error) {
+	spec.RegisterKind(k)
+	runKind[k.Name] = run
 }
 
 func init() {
-	addKind(kind{
-		name:   "churn",
-		about:  "clients re-enter at once, a closed loop, while faults are active",
-		pace:   history.ByClients,
-		meets:  true,
-		fields: []string{"duration", "faults", "size", "contenders"},
-		validate: func(p *Phase, bad problemFunc) {
-			p.duration(bad)
-			between(bad, "contenders", p.Contenders, 0, maxClients)
+	addKind(spec.Kind{
+		Name:   "churn",
+		About:  "clients re-enter at once, a closed loop, while faults are active",
+		Pace:   history.ByClients,
+		Meets:  true,
+		Fields: []string{"duration", "faults", "size", "contenders"},
+		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
+			p.CheckDuration(bad)
+			spec.Between(bad, "contenders", p.Contenders, 0, spec.MaxClients)
 		},
-		tooFew: func(p *Phase, clients int) string {
+		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < p.Contenders {
 				return fmt.Sprintf("%d are fewer than contenders (%d)", clients, p.Contenders)
 			}
@@ -282,14 +159,14 @@ func (c *client) exchangePut(phase context.Context) error {
 const connectLimit = 10 * time.Minute
 
 func init() {
-	addKind(kind{
-		name:     history.ConnectPhase,
-		about:    fmt.Sprintf("opens all sessions, %d at a time, and keeps them idle for the duration while faults are active", opensAtOnce),
-		pace:     history.ByHarness,
-		fields:   []string{"duration", "faults"},
-		opens:    true,
-		meets:    true,
-		validate: (*Phase).duration,
+	addKind(spec.Kind{
+		Name:     history.ConnectPhase,
+		About:    fmt.Sprintf("opens all sessions, %d at a time, and keeps them idle for the duration while faults are active", opensAtOnce),
+		Pace:     history.ByHarness,
+		Fields:   []string{"duration", "faults"},
+		Opens:    true,
+		Meets:    true,
+		Validate: (*spec.Phase).CheckDuration,
 	}, connect)
 }
 

@@ -7,18 +7,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/report/history"
 )
 
 func init() {
-	addKind(kind{
-		name:     history.DrainPhase,
-		about:    "all join, then the line drains; hand-offs are counted",
-		pace:     history.ByHarness,
-		meets:    true,
-		fields:   []string{"rounds", "size"},
-		validate: (*Phase).rounds,
+	addKind(spec.Kind{
+		Name:     history.DrainPhase,
+		About:    "all join, then the line drains; hand-offs are counted",
+		Pace:     history.ByHarness,
+		Meets:    true,
+		Fields:   []string{"rounds", "size"},
+		Validate: (*spec.Phase).CheckRounds,
 	}, func(ctx context.Context, st *stage) error {
 		if st.queue() {
 			return deliver(ctx, st)
@@ -294,13 +296,13 @@ func (d *delivery) arrived(ctx context.Context, id string) error {
 }
 
 func init() {
-	addKind(kind{
-		name:     history.FlapPhase,
-		about:    "one waiter loses its session and rejoins; the requests and notifications of the other clients are counted",
-		pace:     history.ByHarness,
-		fields:   []string{"rounds", "size"},
-		validate: (*Phase).rounds,
-		tooFew: func(p *Phase, clients int) string {
+	addKind(spec.Kind{
+		Name:     history.FlapPhase,
+		About:    "one waiter loses its session and rejoins; the requests and notifications of the other clients are counted",
+		Pace:     history.ByHarness,
+		Fields:   []string{"rounds", "size"},
+		Validate: (*spec.Phase).CheckRounds,
+		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < 2 {
 				return fmt.Sprintf("%d leaves no waiter while it flaps", clients)
 			}

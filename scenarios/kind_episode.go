@@ -8,37 +8,39 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
 
 func init() {
-	addKind(kind{
-		name:   episodeKind,
-		about:  "three clients wait in line and each hold once; every step is tested against every applicable fault, one per episode",
-		pace:   history.ByHarness,
-		meets:  true,
-		fields: []string{"cells", "also", "depth", "duration"},
-		validate: func(p *Phase, bad problemFunc) {
-			between(bad, "depth", p.Depth, 0, 2)
+	addKind(spec.Kind{
+		Name:   spec.EpisodeKind,
+		About:  "three clients wait in line and each hold once; every step is tested against every applicable fault, one per episode",
+		Pace:   history.ByHarness,
+		Meets:  true,
+		Fields: []string{"cells", "also", "depth", "duration"},
+		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
+			spec.Between(bad, "depth", p.Depth, 0, 2)
 			if (p.Depth == 2) != (p.Duration > 0) {
 				bad("duration", "limits the time for pairs of faults: it requires depth: 2, and depth: 2 requires it")
 			}
 			for i, name := range p.Also {
-				if f := findStepFault(name); f == nil || !f.named {
-					names := namedFaults()
+				if f := spec.FindStepFault(name); f == nil || !f.Named {
+					names := spec.NamedFaults()
 					bad(fmt.Sprintf("also.%d", i), "%q is none of %s%s", name, strings.Join(names, ", "), units.Nearest(name, names))
 				}
 			}
 			for i, name := range p.Cells {
-				if _, err := parseCell(name); err != nil {
+				if _, err := spec.ParseCell(name); err != nil {
 					bad(fmt.Sprintf("cells.%d", i), "%v", err)
 				}
 			}
 		},
-		tooFew: func(_ *Phase, clients int) string {
-			if clients != episodeClients {
-				return fmt.Sprintf("an episode has %d clients", episodeClients)
+		TooFew: func(_ *spec.Phase, clients int) string {
+			if clients != spec.EpisodeClients {
+				return fmt.Sprintf("an episode has %d clients", spec.EpisodeClients)
 			}
 			return ""
 		},
@@ -47,25 +49,25 @@ func init() {
 
 // playCell runs the trial's cell, lets every client have a turn, and takes a snapshot.
 func playCell(ctx context.Context, st *stage) error {
-	what, err := parseCell(st.cell.Provocation)
+	what, err := spec.ParseCell(st.cell.Provocation)
 	if err != nil {
 		return err
 	}
 	limit := provokeLimit + 4*st.scenario.SessionTimeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
-	if what.fits != nil && !what.fits(st.cell.Subject) {
+	if what.Fits != nil && !what.Fits(st.cell.Subject) {
 		return fmt.Errorf("%w: %s declares no variant", errInapplicable, st.cell.Subject.Name)
 	}
 	p := newProvoked(ctx, st)
 	defer p.callOff()
-	st.report("%s", what.name)
-	script := scripts[strings.TrimPrefix(what.name, allSteps+"/")]
+	st.report("%s", what.Name)
+	script := scripts[strings.TrimPrefix(what.Name, spec.AllSteps+"/")]
 	if script == nil {
-		script = func(p *episodeRun) { p.episode(what.aims) }
+		script = func(p *episodeRun) { p.episode(what.Aims) }
 	}
 	if err := p.play(script); err != nil {
-		return fmt.Errorf("%s: %w", what.name, reason(ctx, err))
+		return fmt.Errorf("%s: %w", what.Name, reason(ctx, err))
 	}
 	if st.queue() {
 		return nil
@@ -81,7 +83,7 @@ func playCell(ctx context.Context, st *stage) error {
 
 type episodeLog struct {
 	mu       sync.Mutex
-	made     map[int][]seenStep
+	made     map[int][]spec.SeenStep
 	released int64
 	acting   map[int]time.Duration // by client: when the grant began that it is releasing or that a fault hit
 }
@@ -119,11 +121,11 @@ func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.made == nil {
-		c.made = map[int][]seenStep{}
+		c.made = map[int][]spec.SeenStep{}
 	}
-	c.made[n] = append(c.made[n], seenStep{step: step{op: call}, at: at})
+	c.made[n] = append(c.made[n], spec.SeenStep{Step: spec.Step{Op: call}, At: at})
 	for _, s := range c.made[n] {
-		if s.op == call {
+		if s.Op == call {
 			nth++
 		}
 	}
@@ -146,18 +148,18 @@ func (p *episodeRun) passable(x *stepInjection) bool {
 
 // late reports whether an active fault delays client i.
 func (p *episodeRun) late(i int) bool {
-	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.c.n == i && x.fault.late && x.lasts() })
+	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.c.n == i && x.fault.Late && x.lasts() })
 }
 
 // episode lets every client wait and hold once, or a producer put and the others take, while the
 // faults are injected at their steps. It returns when the faults are over.
-func (p *episodeRun) episode(aims []aim) {
+func (p *episodeRun) episode(aims []spec.Aim) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	var faults sync.WaitGroup
 	defer faults.Wait()
 	defer cancel()
 	for _, a := range aims {
-		x, err := p.newStrike(a.step, a.fault)
+		x, err := p.newStrike(a.Step, a.Fault)
 		p.must(err)
 		p.strikes = append(p.strikes, x)
 	}
@@ -165,7 +167,7 @@ func (p *episodeRun) episode(aims []aim) {
 		faults.Go(func() { x.run(ctx) })
 	}
 	switch {
-	case slices.ContainsFunc(aims, func(a aim) bool { return slices.Contains(backlogRoles, a.step.role) }):
+	case slices.ContainsFunc(aims, func(a spec.Aim) bool { return slices.Contains(spec.BacklogRoles, a.Step.Role) }):
 		p.handOutBacklog()
 	case p.st.queue():
 		p.handOut()
@@ -175,10 +177,10 @@ func (p *episodeRun) episode(aims []aim) {
 			if i == last && p.st.barrier() { // when it enters, no client waits any longer
 				p.waits(p.st.clients[:last])
 			}
-			p.calling(i, callAcquire)
+			p.calling(i, spec.CallAcquire)
 			before := p.asked(i)
 			a := p.begin(i)
-			if i == 0 && !p.st.barrier() && !slices.ContainsFunc(aims, func(a aim) bool { return a.step.client() == 0 }) {
+			if i == 0 && !p.st.barrier() && !slices.ContainsFunc(aims, func(a spec.Aim) bool { return a.Step.Client() == 0 }) {
 				a.returned(p.ctx, p.turnLimit())
 			}
 			p.asks(i, before)
@@ -197,13 +199,13 @@ func (p *episodeRun) episode(aims []aim) {
 	cancel()
 }
 
-// rounds returns how many turns each client has at most: more than one if a fault is aimed at a
+// CheckRounds returns how many turns each client has at most: more than one if a fault is aimed at a
 // step that one turn does not reach.
 func (p *episodeRun) rounds() (n int) {
 	n = 1
 	for _, x := range p.strikes {
-		if x.at.nth > mostOf {
-			n = max(n, x.at.nth)
+		if x.at.Nth > mostOf {
+			n = max(n, x.at.Nth)
 		}
 	}
 	return n
@@ -216,11 +218,11 @@ func (p *episodeRun) awaited() bool {
 // waits is the time during which the clients wait, without a release or put. A fault may hit a waiter once all wait; a client that joined later would see only the effect of the
 // fault. After the fault the others have time to make a mistake.
 func (p *episodeRun) waits(clients []*client) {
-	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.kind() == atWait }) {
+	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.Kind() == spec.AtWait }) {
 		p.allRestless()
 	}
 	for _, c := range clients {
-		x := p.calling(c.n, callWait)
+		x := p.calling(c.n, spec.CallWait)
 		if x == nil {
 			continue
 		}
@@ -403,7 +405,7 @@ func (p *episodeRun) putOne() {
 	if !p.ready(p.ctx, 0) {
 		p.must(context.Cause(p.ctx))
 	}
-	p.calling(0, callPut)
+	p.calling(0, spec.CallPut)
 	if _, err := c.putNext(p.ctx); err != nil {
 		c.recoverAfter(p.ctx, err)
 	}
@@ -414,7 +416,7 @@ func (p *episodeRun) putOne() {
 
 func (p *episodeRun) takeOn(ctx context.Context, i int) {
 	for ctx.Err() == nil && p.ready(ctx, i) {
-		p.calling(i, callTake)
+		p.calling(i, spec.CallTake)
 		a := p.begin(i)
 		select {
 		case <-a.done:

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
@@ -18,28 +20,28 @@ import (
 )
 
 func init() {
-	addKind(kind{
-		name:   history.FailoverPhase,
-		about:  "a cause ends the holder, again and again; the time to the next grant is taken",
-		pace:   history.ByHarness,
-		needs:  needsGrants,
-		single: true,
-		fields: []string{"rounds", "cause"},
-		words:  map[string][]string{"cause": causeNames()},
-		validate: func(p *Phase, bad problemFunc) {
-			between(bad, "rounds", p.Rounds, 0, maxRounds) // 0 leaves the phase out
+	addKind(spec.Kind{
+		Name:   history.FailoverPhase,
+		About:  "a cause ends the holder, again and again; the time to the next grant is taken",
+		Pace:   history.ByHarness,
+		Needs:  spec.NeedsGrants,
+		Single: true,
+		Fields: []string{"rounds", "cause"},
+		Words:  map[string][]string{"cause": causeNames()},
+		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
+			spec.Between(bad, "rounds", p.Rounds, 0, spec.MaxRounds) // 0 leaves the phase out
 			if causes[p.Cause] == nil {
 				bad("cause", "%q is no cause%s", p.Cause, units.Nearest(p.Cause, causeNames()))
 			}
 		},
-		tooFew: func(p *Phase, clients int) string {
+		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < 2 && p.Rounds > 0 {
 				return fmt.Sprintf("%d leaves no successor of the holder", clients)
 			}
 			return ""
 		},
-		plan: planFailover,
-		faults: func(p *Phase) []string {
+		Plan: planFailover,
+		Faults: func(p *spec.Phase) []string {
 			if p.Rounds == 0 {
 				return nil
 			}
@@ -54,14 +56,14 @@ func init() {
 // planFailover chooses the holder of each round, and how long it holds before the hit. Pings are sent
 // every third of a session timeout, and members work in ticks: half a timeout covers both
 // uniformly. Otherwise the time can be short.
-func planFailover(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound {
+func planFailover(p *spec.Phase, r *rand.Rand, timeout time.Duration, clients int) []spec.PlannedRound {
 	most := timeout / 2
 	if c := causes[p.Cause]; !c.expires && !c.keeps {
 		most = min(most, 100*time.Millisecond)
 	}
-	var rounds []plannedRound
+	var rounds []spec.PlannedRound
 	for range p.Rounds {
-		rounds = append(rounds, plannedRound{
+		rounds = append(rounds, spec.PlannedRound{
 			Holder: r.IntN(clients),
 			Wait:   p.Hold + time.Duration(r.Int64N(int64(most))).Truncate(time.Microsecond),
 		})
@@ -316,7 +318,7 @@ func (p *paused) work(ctx context.Context, finish func(context.Context), stop <-
 	}
 }
 
-// holds records the first answer of the recipe after the pause.
+// WhenHolding records the first answer of the recipe after the pause.
 func (p *paused) holds(yes bool) {
 	p.seen.Holds = "yes"
 	if !yes {
@@ -325,7 +327,7 @@ func (p *paused) holds(yes bool) {
 	}
 }
 
-// told records the first notification that the grant is lost.
+// ReportedIncident records the first notification that the grant is lost.
 func (p *paused) told(at time.Duration, by string) {
 	if p.seen.By == "" {
 		p.seen.Told, p.seen.By = max(at, p.seen.Resumed), by

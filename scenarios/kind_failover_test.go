@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
@@ -205,7 +207,7 @@ func TestFailover_refusesWhatMakesNoSense(t *testing.T) {
 		{"rounds are not negative", "cause: crash, rounds: -1", "-1 is not between 0"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := Load("x", fmt.Appendf(nil, "{name: x, subjects: [lock/parent], clients: [4], session_timeout: 4s, phases: [{name: p, kind: failover, hold: 1ms, %s}]}", row.phase))
+			_, err := spec.Load("x", fmt.Appendf(nil, "{name: x, subjects: [lock/parent], clients: [4], session_timeout: 4s, phases: [{name: p, kind: failover, hold: 1ms, %s}]}", row.phase))
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("it is refused: %v", err)
@@ -219,15 +221,15 @@ func TestFailover_refusesWhatMakesNoSense(t *testing.T) {
 func TestPhase_memberFaultsAreThoseOfItsKindToo(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		phase Phase
+		phase spec.Phase
 		want  string
 	}{
-		{"a crash touches no member", Phase{Kind: "failover", Cause: "crash", Rounds: 1}, ""},
-		{"a killed leader is one", Phase{Kind: "failover", Cause: "leader.kill", Rounds: 1}, "member.kill"},
-		{"a phase without rounds touches nobody", Phase{Kind: "failover", Cause: "leader.kill"}, ""},
-		{"a churn has those that it plans", Phase{Kind: "churn", Faults: []Fault{{Fault: "session.close"}, {Fault: "partition.split"}}}, "partition.split"},
+		{"a crash touches no member", spec.Phase{Kind: "failover", Cause: "crash", Rounds: 1}, ""},
+		{"a killed leader is one", spec.Phase{Kind: "failover", Cause: "leader.kill", Rounds: 1}, "member.kill"},
+		{"a phase without rounds touches nobody", spec.Phase{Kind: "failover", Cause: "leader.kill"}, ""},
+		{"a churn has those that it plans", spec.Phase{Kind: "churn", Faults: []spec.Fault{{Fault: "session.close"}, {Fault: "partition.split"}}}, "partition.split"},
 	} {
-		if got := strings.Join(row.phase.memberFaults(), " "); got != row.want {
+		if got := strings.Join(row.phase.MemberFaults(), " "); got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)
 		}
 	}

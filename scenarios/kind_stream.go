@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -23,18 +25,18 @@ const (
 const behind = 0.2
 
 func init() {
-	addKind(kind{
-		name:     "stream",
-		about:    "acquires, or a queue's items, are scheduled at a rate, an open loop, while faults are active",
-		pace:     history.ByRate,
-		fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
-		words:    map[string][]string{"arrivals": {constant, poisson}},
-		room:     512 << 10,
-		validate: validateStream,
-		fits: func(p *Phase, s recipes.Subject, bad problemFunc) {
+	addKind(spec.Kind{
+		Name:     "stream",
+		About:    "acquires, or a queue's items, are scheduled at a rate, an open loop, while faults are active",
+		Pace:     history.ByRate,
+		Fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
+		Words:    map[string][]string{"arrivals": {constant, spec.Poisson}},
+		Room:     512 << 10,
+		Validate: validateStream,
+		Fits: func(p *spec.Phase, s recipes.Subject, bad spec.ProblemFunc) {
 			switch queue := s.Recipe == recipes.RecipeQueue; {
 			case queue:
-				between(bad, "producers", p.Producers, 1, maxProducers)
+				spec.Between(bad, "producers", p.Producers, 1, maxProducers)
 			case p.Producers != 0:
 				bad("producers", "%s takes no items: its own clients acquire at the scheduled times", s.Name)
 			}
@@ -47,14 +49,14 @@ func init() {
 	})
 }
 
-func validateStream(p *Phase, bad problemFunc) {
-	p.duration(bad)
+func validateStream(p *spec.Phase, bad spec.ProblemFunc) {
+	p.CheckDuration(bad)
 	if !(p.Rate > 0 && p.Rate <= maxRate) {
 		bad("rate", "%v per second: want more than 0 and at most %d", p.Rate, maxRate)
 		return
 	}
-	if p.Arrivals != "" && p.Arrivals != constant && p.Arrivals != poisson {
-		bad("arrivals", "%q is neither %s nor %s", p.Arrivals, constant, poisson)
+	if p.Arrivals != "" && p.Arrivals != constant && p.Arrivals != spec.Poisson {
+		bad("arrivals", "%q is neither %s nor %s", p.Arrivals, constant, spec.Poisson)
 	}
 	most := p.Rate
 	switch ramp := p.RateTo != 0; {
@@ -67,7 +69,7 @@ func validateStream(p *Phase, bad problemFunc) {
 			bad("faults", "a ramp has no faults: it finds the rate that the subject sustains without them")
 		}
 		if p.Steps != 0 {
-			between(bad, "steps", p.Steps, 2, maxSteps)
+			spec.Between(bad, "steps", p.Steps, 2, maxSteps)
 		}
 	case p.Steps != 0:
 		bad("steps", "requires rate_to: without it the rate does not rise")

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
@@ -61,9 +63,9 @@ func TestStream_aStallCannotHide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		phase := Phase{Name: "stream", Kind: "stream", Duration: length, Producers: 1, Rate: rate}
+		phase := spec.Phase{Name: "stream", Kind: "stream", Duration: length, Producers: 1, Rate: rate}
 		st := &stage{
-			scenario: &Scenario{SessionTimeout: time.Minute, Phases: []Phase{phase}}, phase: phase,
+			scenario: &spec.Scenario{SessionTimeout: time.Minute, Phases: []spec.Phase{phase}}, phase: phase,
 			clock: history.Start(), record: record, holder: newHolder(),
 		}
 		st.tap = wire.New(st.clock.Now)

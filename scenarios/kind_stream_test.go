@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
@@ -63,7 +65,7 @@ var _ recipes.Contender = turnstile{}
 // streamed plays a phase of three clients at a lock that each holds for 10 ms, so that it
 // grants a hundred a second, on synctest's clock. It returns what that comes to, and how long
 // it took.
-func streamed(t *testing.T, p Phase) (h *history.History, took time.Duration) {
+func streamed(t *testing.T, p spec.Phase) (h *history.History, took time.Duration) {
 	path := filepath.Join(t.TempDir(), "history.zst")
 	synctest.Test(t, func(t *testing.T) {
 		record, err := history.Create(path, history.Header{Trial: "t", Cell: history.Cell{Subject: "lock/turnstile", Clients: 3}})
@@ -71,7 +73,7 @@ func streamed(t *testing.T, p Phase) (h *history.History, took time.Duration) {
 			t.Fatal(err)
 		}
 		p.Name, p.Kind = "stream", "stream"
-		st := &stage{scenario: &Scenario{SessionTimeout: time.Minute, Phases: []Phase{p}}, phase: p,
+		st := &stage{scenario: &spec.Scenario{SessionTimeout: time.Minute, Phases: []spec.Phase{p}}, phase: p,
 			clock: history.Start(), record: record, holder: newHolder()}
 		st.tap = wire.New(st.clock.Now)
 		st.faults = st.newFaults(t.Context(), nil, 0)
@@ -111,14 +113,14 @@ func streamed(t *testing.T, p Phase) (h *history.History, took time.Duration) {
 	return h, took
 }
 
-// about says whether a value is what it should be within 3 %.
+// About says whether a value is what it should be within 3 %.
 func about(got, want float64) bool { return got > 0.97*want && got < 1.03*want }
 
 // A hundred a second are kept up with, so that those due at 500 fall behind: each waits for
 // longer than the one before, and what waits when the phase has been over for as long again is
 // not called.
 func TestStream_whatIsNotServedIsCounted(t *testing.T) {
-	h, took := streamed(t, Phase{Duration: 2 * time.Second, Rate: 500})
+	h, took := streamed(t, spec.Phase{Duration: 2 * time.Second, Rate: 500})
 	m := report.Fold(h).Trial.Metrics
 	if n := m[metrics.Unserved]; *n.Count != 1000 || !about(*n.Value, 600) {
 		t.Errorf("%v of %d were not served, want 600 of 1000", *n.Value, *n.Count)
@@ -135,7 +137,7 @@ func TestStream_whatIsNotServedIsCounted(t *testing.T) {
 // From 1.6 s on more than a hundred a second are due. Who is due at 4.43 s waits for 2 s, a
 // fifth of the ramp, so that this ends at 6.43 s; what was due until then is served.
 func TestStream_aRampEndsWhereItIsNotKeptUpWith(t *testing.T) {
-	h, took := streamed(t, Phase{Duration: 10 * time.Second, Rate: 20, RateTo: 520})
+	h, took := streamed(t, spec.Phase{Duration: 10 * time.Second, Rate: 20, RateTo: 520})
 	folded := report.Fold(h)
 	m := folded.Trial.Metrics
 	if n := m[metrics.Unserved]; !about(float64(*n.Count), 1162) || *n.Value != 0 {

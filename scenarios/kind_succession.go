@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -20,16 +22,16 @@ const (
 var leaves = []string{leaveResign, leaveClose, leaveLose, leaveExpire}
 
 func init() {
-	addKind(kind{
-		name:     history.SuccessionPhase,
-		about:    "candidates join one after the other and leave in a given order",
-		pace:     history.ByHarness,
-		needs:    needsGrants,
-		single:   true,
-		fields:   []string{"rounds", "leave", "order", "warn"},
-		words:    map[string][]string{"leave": leaves},
-		validate: validateSuccession,
-		tooFew: func(p *Phase, clients int) string {
+	addKind(spec.Kind{
+		Name:     history.SuccessionPhase,
+		About:    "candidates join one after the other and leave in a given order",
+		Pace:     history.ByHarness,
+		Needs:    spec.NeedsGrants,
+		Single:   true,
+		Fields:   []string{"rounds", "leave", "order", "warn"},
+		Words:    map[string][]string{"leave": leaves},
+		Validate: validateSuccession,
+		TooFew: func(p *spec.Phase, clients int) string {
 			if last := slices.Max(append(p.Order, -1)); clients <= last {
 				return fmt.Sprintf("%d candidates have no number %d, which is to leave in order", clients, last)
 			}
@@ -41,17 +43,17 @@ func init() {
 	}, succession)
 }
 
-func validateSuccession(p *Phase, bad problemFunc) {
-	p.rounds(bad)
+func validateSuccession(p *spec.Phase, bad spec.ProblemFunc) {
+	p.CheckRounds(bad)
 	if !slices.Contains(leaves, p.Leave) {
 		bad("leave", "%q is no way to leave%s", p.Leave, units.Nearest(p.Leave, leaves))
 	}
 	if len(p.Order) == 0 {
 		bad("order", "is required: the clients in the order in which they leave, for example [0, 1, 3, 4, 2]")
 	}
-	between(bad, "warn", p.Warn, 0, maxClients)
+	spec.Between(bad, "warn", p.Warn, 0, spec.MaxClients)
 	for i, n := range p.Order {
-		if n < 0 || n >= maxClients || slices.Contains(p.Order[:i], n) {
+		if n < 0 || n >= spec.MaxClients || slices.Contains(p.Order[:i], n) {
 			bad(fmt.Sprintf("order.%d", i), "%d is not a client's number, or occurs twice", n)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -59,7 +61,7 @@ func TestKind_refusesWhatItDoesNotKnow(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			text := "name: x\nsubjects: [" + c.subject + "]\nclients: [" + strings.Trim(c.clients, "[]") + "]\nsession_timeout: 4s\nphases:\n  - " +
 				strings.Replace(c.kind, "{", "{name: p, ", 1) + "\n"
-			_, err := Load("x", []byte(text))
+			_, err := spec.Load("x", []byte(text))
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("refused: %v", err)

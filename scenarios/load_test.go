@@ -5,10 +5,12 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // dues are all that are due in a phase.
-func dues(p Phase, seed uint64) (out []time.Duration) {
+func dues(p spec.Phase, seed uint64) (out []time.Duration) {
 	a := newArrivals(&p, 0, seed)
 	for {
 		due, ok := a.next()
@@ -33,19 +35,19 @@ func TestArrivals_asManyAsTheRateSays(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct {
 		name  string
-		phase Phase
+		phase spec.Phase
 		want  [4]int // in each quarter of 8 s
 	}{
-		{"a constant rate", Phase{Rate: 100}, [4]int{200, 200, 200, 200}},
-		{"a rate below one a second", Phase{Rate: 0.5}, [4]int{1, 1, 1, 1}},
-		{"a ramp", Phase{Rate: 100, RateTo: 500}, [4]int{300, 500, 700, 900}},
-		{"two steps", Phase{Rate: 100, RateTo: 500, Steps: 2}, [4]int{200, 200, 1000, 1000}},
-		{"five steps, of 1.6 s", Phase{Rate: 100, RateTo: 500, Steps: 5}, [4]int{240, 480, 720, 960}},
+		{"a constant rate", spec.Phase{Rate: 100}, [4]int{200, 200, 200, 200}},
+		{"a rate below one a second", spec.Phase{Rate: 0.5}, [4]int{1, 1, 1, 1}},
+		{"a ramp", spec.Phase{Rate: 100, RateTo: 500}, [4]int{300, 500, 700, 900}},
+		{"two steps", spec.Phase{Rate: 100, RateTo: 500, Steps: 2}, [4]int{200, 200, 1000, 1000}},
+		{"five steps, of 1.6 s", spec.Phase{Rate: 100, RateTo: 500, Steps: 5}, [4]int{240, 480, 720, 960}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.phase.Duration = 8 * s
 			even := dues(c.phase, 1)
-			c.phase.Arrivals = poisson
+			c.phase.Arrivals = spec.Poisson
 			random := dues(c.phase, 1)
 			for i, want := range c.want {
 				from, to := time.Duration(i)*2*s, time.Duration(i+1)*2*s
@@ -65,7 +67,7 @@ func TestArrivals_asManyAsTheRateSays(t *testing.T) {
 }
 
 func TestArrivals_ofOneSeedAreTheSame(t *testing.T) {
-	p := Phase{Rate: 200, RateTo: 400, Arrivals: poisson, Duration: time.Second}
+	p := spec.Phase{Rate: 200, RateTo: 400, Arrivals: spec.Poisson, Duration: time.Second}
 	if !slices.Equal(dues(p, 7), dues(p, 7)) {
 		t.Error("the same seed gave other arrivals")
 	}
@@ -77,8 +79,8 @@ func TestArrivals_ofOneSeedAreTheSame(t *testing.T) {
 // The distances of a Poisson process are as long on average as their standard deviation; those
 // of a constant rate do not vary.
 func TestArrivals_distances(t *testing.T) {
-	for arrivals, want := range map[string]float64{constant: 0, poisson: 1} {
-		all := dues(Phase{Rate: 1000, Arrivals: arrivals, Duration: 20 * time.Second}, 3)
+	for arrivals, want := range map[string]float64{constant: 0, spec.Poisson: 1} {
+		all := dues(spec.Phase{Rate: 1000, Arrivals: arrivals, Duration: 20 * time.Second}, 3)
 		var sum, squares float64
 		for i := range all[1:] {
 			d := (all[i+1] - all[i]).Seconds() * 1000
@@ -93,7 +95,7 @@ func TestArrivals_distances(t *testing.T) {
 }
 
 func TestArrivals_endAtOnce(t *testing.T) {
-	a := newArrivals(&Phase{Rate: 10, RateTo: 20, Duration: time.Minute}, 5*time.Second, 0)
+	a := newArrivals(&spec.Phase{Rate: 10, RateTo: 20, Duration: time.Minute}, 5*time.Second, 0)
 	if due, ok := a.next(); !ok || due != 5*time.Second {
 		t.Errorf("the first is due at %v (%v), want the beginning", due, ok)
 	}
@@ -106,16 +108,16 @@ func TestArrivals_endAtOnce(t *testing.T) {
 // What arrives at random is decided by the seed of the plan, which a replay reads back, and is
 // the same for all subjects.
 func TestArrivals_areOfThePlan(t *testing.T) {
-	s, err := Load("x", []byte(`{name: x, subjects: [lock/parent, lock/predecessor], clients: [3], session_timeout: 4s,
+	s, err := spec.Load("x", []byte(`{name: x, subjects: [lock/parent, lock/predecessor], clients: [3], session_timeout: 4s,
 		phases: [{name: a, kind: stream, duration: 1s, rate: 5, arrivals: poisson, hold: 0s}, {name: b, kind: stream, duration: 1s, rate: 5, hold: 0s}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.cells()
+	cells, err := s.Cells()
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, other := drawPlan(s, cells[0], "one", 9), drawPlan(s, cells[1], "other", 9)
+	one, other := spec.DrawPlan(s, cells[0], "one", 9), spec.DrawPlan(s, cells[1], "other", 9)
 	if one.Phases[0].Seed == 0 || one.Phases[0].Seed != other.Phases[0].Seed {
 		t.Errorf("seeds %d and %d, want one for both", one.Phases[0].Seed, other.Phases[0].Seed)
 	}

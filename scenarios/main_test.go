@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"go.uber.org/goleak"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -87,17 +89,17 @@ func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, te
 // playOn plays a scenario and returns its histories' paths.
 func playOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, text string) (histories []string) {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text))
+	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	r := runner{ensemble: e, network: network, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	if err != nil || len(batches) != 1 {
 		t.Fatalf("%d batches (%v), want one: there is one ensemble", len(batches), err)
 	}
-	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].cells)); err != nil {
+	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].Cells)); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "history", "*"))

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-func load(t *testing.T, text string, overrides ...string) *Scenario {
+func load(t *testing.T, text string, overrides ...string) *spec.Scenario {
 	t.Helper()
-	s, err := Load("test.yaml", []byte(text), overrides...)
+	s, err := spec.Load("test.yaml", []byte(text), overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,13 +20,13 @@ func load(t *testing.T, text string, overrides ...string) *Scenario {
 }
 
 // shipped loads a scenario that is built in.
-func shipped(t *testing.T, name string, overrides ...string) *Scenario {
+func shipped(t *testing.T, name string, overrides ...string) *spec.Scenario {
 	t.Helper()
-	name, text, err := Source(name)
+	name, text, err := spec.Source(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Load(name, text, overrides...)
+	s, err := spec.Load(name, text, overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,7 @@ phases:
 `
 
 func TestScenario_cells_matrix(t *testing.T) {
-	cells, err := load(t, varied).cells()
+	cells, err := load(t, varied).Cells()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,14 +75,14 @@ func TestScenario_cells_matrix(t *testing.T) {
 }
 
 func TestScenario_batches_oneEnsembleForEachTick(t *testing.T) {
-	batches, err := load(t, varied).batches()
+	batches, err := load(t, varied).Batches()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(batches) != 2 || batches[0].tick != time.Second || batches[1].tick != 2*time.Second || len(batches[0].cells) != len(batches[1].cells) {
+	if len(batches) != 2 || batches[0].Tick != time.Second || batches[1].Tick != 2*time.Second || len(batches[0].Cells) != len(batches[1].Cells) {
 		t.Errorf("want a batch for 1s and one for 2s, got %d", len(batches))
 	}
-	if plain, err := load(t, small).batches(); err != nil || len(plain) != 1 || plain[0].tick != 0 {
+	if plain, err := load(t, small).Batches(); err != nil || len(plain) != 1 || plain[0].Tick != 0 {
 		t.Errorf("a scenario without a tick wants one ensemble, of any tick: %v %v", plain, err)
 	}
 }
@@ -88,13 +90,13 @@ func TestScenario_batches_oneEnsembleForEachTick(t *testing.T) {
 // Two trials must not share a name, and their parameters must tell them apart.
 func TestCell_namesAndParamsDiffer(t *testing.T) {
 	s := load(t, varied)
-	cells, err := s.cells()
+	cells, err := s.Cells()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names, params []string
 	for _, c := range cells {
-		name, p := c.trialName(), c.params()
+		name, p := c.TrialName(), c.Params()
 		for _, want := range []string{"session_timeout", "tick", "hold", "churn.duration", "promise"} {
 			if p[want] == "" {
 				t.Errorf("%s has no parameter %s: %v", name, want, p)
@@ -122,14 +124,14 @@ func TestLoad_aFlagDecidesWhatTheMatrixVaries(t *testing.T) {
 	if _, ok := s.Matrix["session_timeout"]; ok || s.SessionTimeout != 6*time.Second {
 		t.Errorf("the session timeout is still varied: %v", s.Matrix)
 	}
-	cells, err := s.cells()
+	cells, err := s.Cells()
 	if err != nil || len(cells) != 16 {
 		t.Errorf("%d cells, want 16: %v", len(cells), err)
 	}
 }
 
 func TestScenario_validateMatrix_choicesThatOnlyTogetherAreWrong(t *testing.T) {
-	_, err := Load("test.yaml", []byte(`
+	_, err := spec.Load("test.yaml", []byte(`
 name: together
 subjects: [lock/parent]
 clients: [2]

@@ -1,75 +1,20 @@
 package scenarios
 
 import (
-	"github.com/zkbench/zkbench/report/units"
 	"math/rand/v2"
-	"slices"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
 
-var defaultMix = Mix{Read: 80, Write: 20}
-
-const (
-	defaultPermits = 2
-	maxPermits     = 1000
-)
-
-func (s *Scenario) validateShares(bad problemFunc) {
-	between(bad, "permits", s.Permits, 0, maxPermits)
-	if s.Permits > 0 && !s.any(recipes.RecipeSemaphore) {
-		bad("permits", "no subject is a semaphore")
-	}
-	if s.Mix != (Mix{}) && !s.any(recipes.RecipeRWLock) {
-		bad("mix", "no subject is a read-write lock")
-	}
-	for i, p := range s.Phases {
-		if s.Permits > 1 && p.single() {
-			bad("permits", "phases.%d is a %s, in which one client holds at a time: set permits to 1", i, p.Kind)
-		}
-	}
-	between(bad, "mix.read", s.Mix.Read, 0, 1000)
-	between(bad, "mix.write", s.Mix.Write, 0, 1000)
-}
-
-func (p Phase) single() bool {
-	k := kindNamed(p.Kind)
-	return k != nil && k.single
-}
-
-func (s *Scenario) any(r recipes.Recipe) bool {
-	names := append(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects...)
-	return slices.ContainsFunc(names, func(name string) bool {
-		subject, err := s.find(name)
-		return err == nil && subject.Recipe == r
-	})
-}
-
-func (s *Scenario) permits() int {
-	switch {
-	case s.Permits > 0:
-		return s.Permits
-	case slices.ContainsFunc(s.Phases, Phase.single):
-		return 1
-	}
-	return defaultPermits
-}
-
-func (s *Scenario) sized(subject recipes.Subject) recipes.Subject {
-	switch {
-	case subject.FormulasOf != nil:
-		subject.Formulas = subject.FormulasOf(s.permits())
-	case subject.Recipe == recipes.RecipeRWLock && s.Mix.Read > 0:
-		subject.Formulas = recipes.Formulas{} // they are of writers
-	}
-	return subject
-}
+var defaultMix = spec.Mix{Read: 80, Write: 20}
 
 // holders returns the number of clients that may hold at the same time, but for readers.
 func (st *stage) holders() int {
 	if st.cell.Subject.Recipe == recipes.RecipeSemaphore {
-		return min(st.scenario.permits(), len(st.clients))
+		return min(st.scenario.PermitCount(), len(st.clients))
 	}
 	return 1
 }
@@ -97,19 +42,19 @@ func (c *client) mode() recipes.Mode {
 		return ""
 	}
 	mix := st.scenario.Mix
-	if mix == (Mix{}) {
+	if mix == (spec.Mix{}) {
 		switch {
-		case st.phase.Kind == episodeKind && !st.counting.Load():
+		case st.phase.Kind == spec.EpisodeKind && !st.counting.Load():
 			if (int64(c.n)+c.calls.Load())%2 == 1 {
 				return recipes.Read
 			}
 			return recipes.Write
-		case kindNamed(st.phase.Kind).pace == history.ByHarness:
+		case spec.KindNamed(st.phase.Kind).Pace == history.ByHarness:
 			return recipes.Write
 		}
 		mix = defaultMix
 	}
-	if st.phase.single() {
+	if st.phase.Single() {
 		return recipes.Write
 	}
 	if c.modes == nil {

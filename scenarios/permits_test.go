@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -22,7 +24,7 @@ func TestShares_areForTheirRecipes(t *testing.T) {
 		{"semaphore/parent", "permits: 2", "kind: failover, rounds: 1, cause: crash", "set permits to 1"},
 		{"semaphore/parent", "permits: 1", "kind: failover, rounds: 1, cause: crash", ""},
 	} {
-		_, err := Load("x", fmt.Appendf(nil, "{name: x, subjects: [%s], clients: [4], session_timeout: 4s, %s, phases: [{name: p, hold: 1ms, %s}]}", row.subject, row.more, row.phase))
+		_, err := spec.Load("x", fmt.Appendf(nil, "{name: x, subjects: [%s], clients: [4], session_timeout: 4s, %s, phases: [{name: p, hold: 1ms, %s}]}", row.subject, row.more, row.phase))
 		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
 			t.Errorf("%s with %s in a %s: %v, want %q", row.subject, row.more, row.phase, err, row.want)
 		}
@@ -31,8 +33,8 @@ func TestShares_areForTheirRecipes(t *testing.T) {
 
 func TestPermits_areOneForASingleHolder(t *testing.T) {
 	for kind, want := range map[string]int{"churn": 2, "failover": 1} {
-		s := &Scenario{Phases: []Phase{{Kind: kind}}}
-		if got := s.permits(); got != want {
+		s := &spec.Scenario{Phases: []spec.Phase{{Kind: kind}}}
+		if got := s.PermitCount(); got != want {
 			t.Errorf("%s: %d permits, want %d", kind, got, want)
 		}
 	}
@@ -116,7 +118,7 @@ func TestDrain_recordsTheStagesOfEachHandoff(t *testing.T) {
 // Readers that hold together need not wait in line.
 func TestNotInLine_countsThoseThatHold(t *testing.T) {
 	for recipe, want := range map[recipes.Recipe]int{recipes.RecipeLock: 1, recipes.RecipeSemaphore: 2, recipes.RecipeRWLock: 3} {
-		st := &stage{cell: cell{Subject: recipes.Subject{Recipe: recipe}}, scenario: &Scenario{Permits: 2}}
+		st := &stage{cell: spec.Cell{Subject: recipes.Subject{Recipe: recipe}}, scenario: &spec.Scenario{Permits: 2}}
 		for i := range 4 {
 			c := &client{n: i, st: st}
 			c.inside.Store(i > 0)

@@ -1,198 +1,19 @@
 package scenarios
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/units"
-	"go.yaml.in/yaml/v4"
 )
-
-// Phase is a part of a trial. Each kind of phase uses some of the fields.
-type Phase struct {
-	Name     string        `yaml:"name"`                 // of the phase in results and plots; unique in the scenario
-	Kind     string        `yaml:"kind"`                 // the kind (zkbench help scenarios)
-	Rounds   int           `yaml:"rounds,omitempty"`     // drain, succession, failover: number of rounds; flap: number of flaps
-	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream
-	Leave    string        `yaml:"leave,omitempty"`      // succession: how candidates leave
-	Order    []int         `yaml:"order,omitempty,flow"` // succession: the order of leaving, as client numbers, which are in the order of joining
-	Warn     int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates than this are left
-	// Contenders is, in a churn, how many of the clients act: the first ones. The others only keep
-	// their sessions. 0 is all.
-	Contenders int     `yaml:"contenders,omitempty"`
-	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: clients in addition to the consumers
-	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due per second
-	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp ends at this rate, or earlier if the subject does not keep up
-	Steps      int     `yaml:"steps,omitempty"`     // stream: number of equal steps of a ramp; continuous if omitted
-	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, from the seed
-	Size       int     `yaml:"size,omitempty"`      // queue: bytes per item, at least the length of its ID
-	// Hold is the minimum time for which a holder keeps the grant. In a drain it keeps it until the
-	// notifications of the last hand-off have arrived, so that no two releases coalesce.
-	Hold   time.Duration `yaml:"hold"`
-	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: the fault schedule
-	Cause  string        `yaml:"cause,omitempty"`       // failover: the cause of the end of the holder's grant
-	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: run only these cells, such as "next exists #1/reply.drop", regardless of also, depth and duration
-	Also   []string      `yaml:"also,omitempty,flow"`   // episode: faults that a full audit omits otherwise: outage, node.delete, parent.delete
-	Depth  int           `yaml:"depth,omitempty"`       // episode: faults per episode; 2 selects random pairs until the duration is over
-
-	builtin bool
-}
-
-// common are the fields of every kind of phase.
-var common = []string{"name", "kind", "hold"}
-
-func (p *Phase) given() []string {
-	var names []string
-	v := reflect.ValueOf(*p)
-	for i, name := range fieldNames(v.Type()) {
-		if !slices.Contains(common, name) && !v.Field(i).IsZero() {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func (p *Phase) params() map[string]string {
-	out := map[string]string{}
-	var root yaml.Node
-	if text, err := yaml.Dump(p); err != nil || yaml.Load(text, &root) != nil {
-		return out // not reached: it was read from YAML
-	}
-	for key, value := range pairs(resolve(&root)) {
-		out[key.Value] = value.Value
-		if text, err := yaml.Dump(value); value.Kind != yaml.ScalarNode && err == nil {
-			out[key.Value] = strings.Join(strings.Fields(string(text)), " ")
-		}
-	}
-	delete(out, "name")
-	delete(out, "kind")
-	return out
-}
-
-// validate checks the phase alone; problems name fields without a path.
-func (p *Phase) validate(bad problemFunc) {
-	if p.Name == "" {
-		bad("name", "is missing")
-	} else if _, number := strconv.Atoi(p.Name); number == nil || !word.MatchString(p.Name) || strings.Contains(p.Name, ".") {
-		bad("name", "%q must be a word of letters, digits, dashes and underscores, and not a number", p.Name)
-	}
-	between(bad, "hold", p.Hold, 0, maxDuration)
-	between(bad, "size", p.Size, 0, maxSize)
-	for j, f := range p.Faults {
-		f.validate(bad.in(fmt.Sprintf("faults.%d", j)), p.Duration)
-	}
-	k := kindNamed(p.Kind)
-	if k == nil {
-		bad("kind", "%q is not a kind of phase%s", p.Kind, units.Nearest(p.Kind, kindNames()))
-		return
-	}
-	for _, field := range p.given() {
-		if !slices.Contains(k.fields, field) { // a field without effect is an error
-			bad(field, "%s", k.refusal(field))
-		}
-	}
-	k.validate(p, bad)
-}
-
-func (p *Phase) rounds(bad problemFunc) { between(bad, "rounds", p.Rounds, 1, maxRounds) }
-
-func (p *Phase) duration(bad problemFunc) { between(bad, "duration", p.Duration, 1, maxDuration) }
-
-// fits checks the phase against the scenario's subjects and client counts. at is the path of the
-// phase.
-func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
-	k := kindNamed(p.Kind)
-	if k == nil {
-		return
-	}
-	for _, name := range s.Subjects {
-		subject, err := s.find(name)
-		if err != nil {
-			continue
-		}
-		if err := k.suits(subject); err != nil {
-			bad(at+".kind", "%v", err)
-		} else if k.fits != nil {
-			k.fits(p, subject, bad.in(at))
-		}
-	}
-	if fewest := s.fewest(); fewest > 0 {
-		for j, f := range p.Faults {
-			f.fitsClients(bad.in(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
-		}
-	}
-	for _, n := range s.Clients {
-		if k.tooFew == nil || n < 1 {
-			continue
-		}
-		if why := k.tooFew(p, n); why != "" {
-			bad("clients", "%s: %s", at, why)
-		}
-	}
-}
-
-func (s *Scenario) fewest() int {
-	if len(s.Clients) == 0 {
-		return 0
-	}
-	return slices.Min(s.Clients)
-}
-
-// resize changes the duration of the phase; its faults move in proportion.
-func (p *Phase) resize(d time.Duration) {
-	ratio := float64(d) / float64(p.Duration)
-	for i := range p.Faults {
-		f := &p.Faults[i]
-		for _, x := range []*time.Duration{&f.At, &f.For, &f.Every, &f.Jitter} {
-			*x = time.Duration(float64(*x) * ratio).Truncate(time.Millisecond)
-		}
-	}
-	p.Duration = d
-}
-
-// validateThresholds reports thresholds that are misspelt or that the scenario cannot measure,
-// before the run.
-func (s *Scenario) validateThresholds(bad problemFunc) {
-	for i, expr := range s.Thresholds {
-		c, err := report.ParseThreshold(expr)
-		if err == nil {
-			err = s.answers(c)
-		}
-		if err != nil {
-			bad(fmt.Sprintf("thresholds.%d", i), "%v", err)
-		}
-	}
-}
-
-func (s *Scenario) answers(c report.Condition) error {
-	phases := units.Names(s.Phases, func(p Phase) string { return p.Name })
-	parameter, phase := c.Parameter(), c.Phase()
-	switch {
-	case parameter != "" && !slices.Contains(s.parameters(), parameter):
-		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.parameters()))
-	case parameter != "" && s.Params[parameter] != "" && c.Fits(s.Params[parameter]) != "":
-		return fmt.Errorf("threshold %q: %s", c.Expr, c.Fits(s.Params[parameter]))
-	case phase != "" && !slices.Contains(phases, phase):
-		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
-	case c.TakesBase() && s.Base == "":
-		return fmt.Errorf("threshold %q: the scenario has no base; name one, for example base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
-	}
-	return nil
-}
 
 // How operations arrive, as Phase.Arrivals.
 const (
 	constant = "constant" // at even intervals, the default
-	poisson  = "poisson"  // each independent of the others
 )
 
 // arrivals are the instants at which operations of a phase are due, in order. Each is given to one
@@ -208,10 +29,10 @@ type arrivals struct {
 
 // newArrivals returns the arrivals of a phase that begins at start. The seed decides random
 // intervals.
-func newArrivals(p *Phase, start time.Duration, seed uint64) *arrivals {
+func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	a := &arrivals{until: p.Duration, Arrivals: history.Arrivals{
 		At: start, Phase: p.Name, For: p.Duration, Rate: p.Rate, RateTo: p.RateTo, Steps: p.Steps}}
-	if p.Arrivals == poisson {
+	if p.Arrivals == spec.Poisson {
 		a.random = rand.New(rand.NewPCG(seed, 0))
 		a.count = a.random.ExpFloat64()
 	}
@@ -259,5 +80,5 @@ func (a *arrivals) reach(count float64) time.Duration {
 }
 
 func inSeconds(s float64) time.Duration {
-	return time.Duration(min(s, maxDuration.Seconds()) * float64(time.Second))
+	return time.Duration(min(s, spec.MaxDuration.Seconds()) * float64(time.Second))
 }

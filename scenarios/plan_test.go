@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // stormy is a scenario with every sort of schedule.
@@ -30,25 +32,25 @@ phases:
 
 func plansOf(t *testing.T, text string, seed uint64) map[string]string {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text))
+	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.cells()
+	cells, err := s.Cells()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := makePlans(cells, seed, "", dir); err != nil {
+	if _, err := spec.MakePlans(cells, seed, "", dir); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
 	for _, c := range cells {
-		text, err := os.ReadFile(planPath(dir, c.trialName()))
+		text, err := os.ReadFile(spec.PlanPath(dir, c.TrialName()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[c.trialName()] = string(text)
+		out[c.TrialName()] = string(text)
 	}
 	return out
 }
@@ -68,44 +70,44 @@ func TestPlans_sameSeedSamePlan(t *testing.T) {
 }
 
 func TestPlans_replayed(t *testing.T) {
-	s, err := Load(t.Name(), []byte(stormy))
+	s, err := spec.Load(t.Name(), []byte(stormy))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.cells()
+	cells, err := s.Cells()
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second := t.TempDir(), t.TempDir()
-	if _, err := makePlans(cells, 7, "", first); err != nil {
+	if _, err := spec.MakePlans(cells, 7, "", first); err != nil {
 		t.Fatal(err)
 	}
-	if seed, err := s.replaySeed(first); err != nil || seed != 7 {
+	if seed, err := s.ReplaySeed(first); err != nil || seed != 7 {
 		t.Errorf("replayable: seed %d, %v; want 7", seed, err)
 	}
-	if _, err := makePlans(cells, 99, first, second); err != nil {
+	if _, err := spec.MakePlans(cells, 99, first, second); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cells {
-		a, errA := os.ReadFile(planPath(first, c.trialName()))
-		b, errB := os.ReadFile(planPath(second, c.trialName()))
+		a, errA := os.ReadFile(spec.PlanPath(first, c.TrialName()))
+		b, errB := os.ReadFile(spec.PlanPath(second, c.TrialName()))
 		if errA != nil || errB != nil || string(a) != string(b) {
-			t.Errorf("%s: the replayed plan is another one (%v, %v)", c.trialName(), errA, errB)
+			t.Errorf("%s: the replayed plan is another one (%v, %v)", c.TrialName(), errA, errB)
 		}
 	}
 	s.Clients = []int{6}
-	if _, err := s.replaySeed(first); err == nil || !strings.Contains(err.Error(), "there is no plan of trial stormy-lock-predecessor-6") {
+	if _, err := s.ReplaySeed(first); err == nil || !strings.Contains(err.Error(), "there is no plan of trial stormy-lock-predecessor-6") {
 		t.Errorf("a trial without a plan can be replayed: %v", err)
 	}
 }
 
 func TestPhase_drawsWithinTheJitter(t *testing.T) {
-	s, err := Load(t.Name(), []byte(stormy))
+	s, err := spec.Load(t.Name(), []byte(stormy))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seed := range uint64(200) {
-		p := drawPlan(s, cell{Scenario: s, Clients: 5}, "t", seed)
+		p := spec.DrawPlan(s, spec.Cell{Scenario: s, Clients: 5}, "t", seed)
 		faults := p.Phases[0].Faults
 		if f := faults[0]; f.At != time.Second || f.Gaps != nil {
 			t.Fatalf("a fault without jitter was moved: %+v", f)
@@ -133,12 +135,12 @@ func TestPhase_drawsWithinTheJitter(t *testing.T) {
 }
 
 func TestParsePlan_refuses(t *testing.T) {
-	s, err := Load(t.Name(), []byte(stormy))
+	s, err := spec.Load(t.Name(), []byte(stormy))
 	if err != nil {
 		t.Fatal(err)
 	}
 	good := plansOf(t, stormy, 7)["stormy-lock-predecessor-5"]
-	if _, err := parsePlan("p", []byte(good), s, 5); err != nil {
+	if _, err := spec.ParsePlan("p", []byte(good), s, 5); err != nil {
 		t.Fatalf("a plan that was written is refused: %v", err)
 	}
 	for _, row := range []struct{ name, from, to, want string }{
@@ -154,7 +156,7 @@ func TestParsePlan_refuses(t *testing.T) {
 			if bad == good {
 				t.Fatalf("the plan has no %q:\n%s", row.from, good)
 			}
-			if _, err := parsePlan("p", []byte(bad), s, 5); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := spec.ParsePlan("p", []byte(bad), s, 5); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q in it", err, row.want)
 			}
 		})
@@ -163,12 +165,12 @@ func TestParsePlan_refuses(t *testing.T) {
 
 func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte("trial: a\nseed: 1\nphases:\n- name: blows\n  faults:\n  - {fault: session.close, at: 1s, gaps: [1s]}\n- name: crash\n"))
-	s, err := Load("stormy", []byte(stormy))
+	s, err := spec.Load("stormy", []byte(stormy))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := parsePlan("p", text, s, 5)
+		p, err := spec.ParsePlan("p", text, s, 5)
 		if err == nil && len(p.Phases) != 2 {
 			t.Errorf("%d phases were accepted", len(p.Phases))
 		}

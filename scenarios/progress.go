@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -94,11 +96,11 @@ type estimate struct {
 	done  int
 }
 
-func newEstimate(batches []batch) *estimate {
+func newEstimate(batches []spec.Batch) *estimate {
 	e := &estimate{start: time.Now()}
 	for _, b := range batches {
-		e.trials += len(b.cells)
-		e.budget += b.cells[0].Scenario.Budget
+		e.trials += len(b.Cells)
+		e.budget += b.Cells[0].Scenario.Budget
 	}
 	return e
 }

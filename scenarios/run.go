@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/zkbench/zkbench/report/units"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -15,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/host"
@@ -31,7 +33,7 @@ import (
 
 // Config is the configuration of a run. All fields but the scenario are optional.
 type Config struct {
-	Scenario *Scenario
+	Scenario *spec.Scenario
 	Ensemble ensembles.Options // the zero value is three members, of the first kind that works here
 	Seed     uint64
 	Replay   string // run folder whose faults are repeated at the same times; its seed is used too
@@ -63,20 +65,20 @@ func (c Config) Validate() error {
 		return err
 	}
 	if most, ok := openFiles(); ok {
-		if err := c.Scenario.enoughFiles(most); err != nil {
+		if err := c.Scenario.CheckFiles(most); err != nil {
 			return err
 		}
 	}
 	if c.Agents != nil {
-		if err := c.Scenario.refuseAgents(); err != nil {
+		if err := c.Scenario.CheckAgents(); err != nil {
 			return err
 		}
 	}
 	if c.external() {
-		if err := c.Scenario.refuseExternal(c.Ensemble); err != nil {
+		if err := c.Scenario.CheckExternal(c.Ensemble); err != nil {
 			return err
 		}
-	} else if err := c.Scenario.grantable(cmp.Or(c.Ensemble.Tick, defaultTick)); err != nil {
+	} else if err := c.Scenario.CheckTimeouts(cmp.Or(c.Ensemble.Tick, defaultTick)); err != nil {
 		return err
 	}
 	if err := c.checkMembers(); err != nil {
@@ -85,88 +87,14 @@ func (c Config) Validate() error {
 	if c.Replay == "" {
 		return nil
 	}
-	_, err := c.Scenario.replaySeed(c.Replay)
+	_, err := c.Scenario.ReplaySeed(c.Replay)
 	return err
 }
 
 const defaultTick = 2 * time.Second
 
-// grantable rejects a session timeout that members with such a tick do not grant: they change it,
-// and all values computed from it would be wrong. tick is the default of scenarios without one; 0 if
-// unknown.
-func (s *Scenario) grantable(tick time.Duration) error {
-	batches, err := s.batches()
-	if err != nil {
-		return err
-	}
-	for _, b := range batches {
-		tick := cmp.Or(b.tick, tick)
-		for _, c := range b.cells {
-			t := c.Scenario.SessionTimeout
-			if least, most := 2*tick, 20*tick; tick > 0 && (t < least || t > most) {
-				return fmt.Errorf("session_timeout %v: members with a tick of %v grant %v to %v (2 to 20 ticks): choose one of these, or another --tick", t, tick, least, most)
-			}
-		}
-	}
-	return nil
-}
-
 func (c Config) external() bool {
 	return c.Ensemble.Kind == ensembles.External || len(c.Ensemble.Servers) > 0
-}
-
-// refuseExternal rejects scenarios that an external ensemble does not support: a tick of the scenario's own,
-// and faults of members without commands.
-func (s *Scenario) refuseExternal(o ensembles.Options) error {
-	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
-		return fmt.Errorf("%s sets the tick, but an external ensemble has its own: remove it with --set tick=0s", s.Name)
-	}
-	if s.FirstZxid > 0 {
-		return fmt.Errorf("%s sets first_zxid, but the members of an external ensemble have their own numbers: remove it with --set first_zxid=0", s.Name)
-	}
-	var errs []error
-	for i := range s.Phases {
-		p := &s.Phases[i]
-		leave := "faults=[]"
-		if len(p.Faults) == 0 {
-			leave = "rounds=0"
-		}
-		leave = fmt.Sprintf("leave it out: --set phases.%d.%s", i, leave)
-		faults := p.memberFaults()
-		if o.Terms.Commands == nil {
-			faults = slices.DeleteFunc(faults, p.spares) // they are omitted when the run begins
-			if len(faults) > 0 {
-				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would touch a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
-					i, p.Name, strings.Join(faults, ", "), leave))
-			}
-			continue
-		}
-		for _, fault := range faults {
-			if why := lacks(fault, o); why != "" {
-				errs = append(errs, fmt.Errorf("phases.%d (%s): %s %s; %s", i, p.Name, fault, why, leave))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// lacks returns why the commands of an external ensemble's members do not suffice for a fault, or
-// "".
-func lacks(fault string, o ensembles.Options) string {
-	kind, err := chaos.KindOf(fault)
-	if err != nil {
-		return err.Error()
-	}
-	for i, c := range o.Terms.Commands {
-		words, possible := kind.Lacks(c)
-		switch {
-		case !possible:
-			return "is not available by commands"
-		case len(words) > 0:
-			return fmt.Sprintf("needs %s of every member, and %s in %s has none", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
-		}
-	}
-	return ""
 }
 
 // Run runs a scenario: it starts an ensemble or attaches to one, runs the trials, checks the
@@ -190,13 +118,13 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	start := time.Now()
 	run := report.Run{
 		ID: filepath.Base(c.Dir), Scenario: c.Scenario.Name, Seed: c.Seed, Start: start.UTC(),
-		Host: hostFacts(), Versions: map[string]string{}, Incident: c.Scenario.told(),
+		Host: hostFacts(), Versions: map[string]string{}, Incident: c.Scenario.ReportedIncident(),
 	}
 	for what, version := range c.Versions {
 		run.Versions[what] = version
 	}
-	for _, name := range append(units.Names(c.Scenario.Specimens, func(x Specimen) string { return x.Subject }), c.Scenario.Subjects...) {
-		if s, err := c.Scenario.find(name); err == nil && s.Version != nil && !strings.Contains(name, "@") {
+	for _, name := range append(units.Names(c.Scenario.Specimens, func(x spec.Specimen) string { return x.Subject }), c.Scenario.Subjects...) {
+		if s, err := c.Scenario.Find(name); err == nil && s.Version != nil && !strings.Contains(name, "@") {
 			run.Versions[name] = cmp.Or(s.Version(), "unknown")
 		}
 	}
@@ -226,7 +154,7 @@ func (c *Config) complete() (err error) {
 		c.Ensemble.Kind = ensembles.External
 	}
 	if c.Replay != "" {
-		if c.Seed, err = c.Scenario.replaySeed(c.Replay); err != nil {
+		if c.Seed, err = c.Scenario.ReplaySeed(c.Replay); err != nil {
 			return err
 		}
 	}
@@ -242,8 +170,8 @@ func (c *Config) complete() (err error) {
 	return c.writeScenario(c.Scenario)
 }
 
-func (c Config) writeScenario(s *Scenario) error {
-	text, err := s.dump()
+func (c Config) writeScenario(s *spec.Scenario) error {
+	text, err := s.Dump()
 	if err != nil {
 		return err
 	}
@@ -253,7 +181,7 @@ func (c Config) writeScenario(s *Scenario) error {
 // play runs every batch of the scenario's trials, each on its own ensemble, and describes the
 // ensembles in run.
 func (c Config) play(ctx context.Context, run *report.Run) error {
-	batches, err := c.Scenario.batches()
+	batches, err := c.Scenario.Batches()
 	if err != nil {
 		return err
 	}
@@ -266,16 +194,16 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 		if len(batches) > 1 {
 			logs = filepath.Join(logs, c.folder(batches, i))
 		}
-		err := c.withEnsemble(ctx, o, logs, run, b.cells, func(r *runner) error {
+		err := c.withEnsemble(ctx, o, logs, run, b.Cells, func(r *runner) error {
 			r.estimate = estimate
 			return r.run(ctx, c.Scenario, b, before, estimate.trials)
 		})
 		if err != nil {
 			return err
 		}
-		before += len(b.cells)
+		before += len(b.Cells)
 	}
-	if slices.ContainsFunc(batches, func(b batch) bool { return b.tick != batches[0].tick }) {
+	if slices.ContainsFunc(batches, func(b spec.Batch) bool { return b.Tick != batches[0].Tick }) {
 		run.Ensemble.Tick = 0 // ensembles differ; each trial names its own
 	}
 	return nil
@@ -284,7 +212,7 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 // withEnsemble starts an ensemble, runs the trials on it, saves the members' logs, and stops it.
 //
 // Faults that the ensemble does not support are omitted of the cells, or reported.
-func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs string, run *report.Run, cells []cell, trials func(*runner) error) (err error) {
+func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs string, run *report.Run, cells []spec.Cell, trials func(*runner) error) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {
 		return err
@@ -344,7 +272,7 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	if id == "" || err != nil {
 		return func() error { return nil }, err
 	}
-	exclusive := slices.ContainsFunc(c.Scenario.Phases, func(p Phase) bool { return len(p.memberFaults()) > 0 })
+	exclusive := slices.ContainsFunc(c.Scenario.Phases, func(p spec.Phase) bool { return len(p.MemberFaults()) > 0 })
 	l, err := state.Acquire(id, c.Scenario.Name, exclusive)
 	switch {
 	case errors.Is(err, state.ErrLocked) && exclusive:

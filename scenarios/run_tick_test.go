@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestValidate_timeoutsThatMembersDoNotGrant(t *testing.T) {
-	for _, name := range Builtin() {
+	for _, name := range spec.Builtin() {
 		if name == "upgrade" { // which wants two versions named
 			continue
 		}

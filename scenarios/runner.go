@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
@@ -45,7 +47,7 @@ func (r *runner) logf(format string, args ...any) {
 // turns. before is the number of earlier trials of the scenario, all is the number of all trials. It returns
 // early when ctx is done, a history cannot be written, or the ensemble is not whole; all faults are
 // then healed and the run folder is complete. A trial that cannot run records that in its history.
-func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int) (err error) {
+func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before, all int) (err error) {
 	if err := os.MkdirAll(filepath.Join(r.dir, report.HistoryDir), 0o755); err != nil {
 		return err
 	}
@@ -55,12 +57,12 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 		return reason(ctx, err)
 	}
 	if len(s.Specimens) > 0 {
-		return r.runConcurrently(ctx, b.cells, concurrency{all: len(b.cells), atOnce: zooAtOnce, tries: 2})
+		return r.runConcurrently(ctx, b.Cells, concurrency{all: len(b.Cells), atOnce: zooAtOnce, tries: 2})
 	}
-	if s.audit() != nil {
-		return r.audit(ctx, s, b.cells)
+	if s.AuditPhase() != nil {
+		return r.audit(ctx, s, b.Cells)
 	}
-	plans, err := makePlans(b.cells, r.seed, r.replay, r.dir)
+	plans, err := spec.MakePlans(b.Cells, r.seed, r.replay, r.dir)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 		return so.Result.Undecided(c), err
 	}
 	i, e := 0, repetitions{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
-	for _, group := range groups(b.cells, s.Base) {
+	for _, group := range groups(b.Cells, s.Base) {
 		next := i + len(group)
 		done, err := e.of(group)
 		if err != nil {
@@ -113,8 +115,8 @@ type concurrency struct {
 }
 
 // runConcurrently runs cells in parallel. An error that ends the run skips cells that have not begun.
-func (r *runner) runConcurrently(ctx context.Context, cells []cell, b concurrency) error {
-	plans, err := makePlans(cells, r.seed, r.replay, r.dir)
+func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concurrency) error {
+	plans, err := spec.MakePlans(cells, r.seed, r.replay, r.dir)
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func (r *runner) runConcurrently(ctx context.Context, cells []cell, b concurrenc
 	programs := make(chan struct{}, driversAtOnce())
 	for i, c := range cells {
 		g.Go(func() error {
-			if c.driven() {
+			if c.Driven() {
 				programs <- struct{}{}
 				defer func() { <-programs }()
 			}
@@ -168,7 +170,7 @@ const triesLimit = 20 * time.Second
 // missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.
 func (t *trial) missed() bool {
 	c := t.stage.cell
-	return (len(c.aims) == 1 || len(c.Caught) > 0) && t.stage.missed.Load()
+	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.missed.Load()
 }
 
 // again removes the records of a trial that is to be repeated. It returns false if the trial has
@@ -191,7 +193,7 @@ func broken(path string) bool {
 }
 
 // group creates the trials of a group, which take turns; the first is the i-th of all.
-func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
+func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*trial {
 	var trials []*trial
 	for k, seat := range newTurns(len(cells)) {
 		t := r.trial(cells[k], plans[k], i+k, all, seat)
@@ -204,8 +206,8 @@ func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
 	return trials
 }
 
-func (r *runner) trial(c cell, p plan, i, all int, seat *turnSlot) *trial {
-	name := c.trialName()
+func (r *runner) trial(c spec.Cell, p spec.Plan, i, all int, seat *turnSlot) *trial {
+	name := c.TrialName()
 	root := r.root() + "/" + name
 	observer := newObserver(r.ensemble, c.Scenario.SessionTimeout, root)
 	return &trial{runner: r, name: name, plan: p, seat: seat, stage: &stage{

@@ -9,19 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 )
 
 // reportsOf runs a scenario on the real ensemble and returns what each trial reported of
 // itself, by its number, in order.
-func reportsOf(t *testing.T, text string) (cells []cell, reports map[int][]Status) {
+func reportsOf(t *testing.T, text string) (cells []spec.Cell, reports map[int][]Status) {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text))
+	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +35,10 @@ func reportsOf(t *testing.T, text string) (cells []cell, reports map[int][]Statu
 		defer mu.Unlock()
 		reports[s.Trial] = append(reports[s.Trial], s)
 	}
-	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].cells)); err != nil {
+	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].Cells)); err != nil {
 		t.Fatal(err)
 	}
-	return batches[0].cells, reports
+	return batches[0].Cells, reports
 }
 
 // A second try takes no failure back.

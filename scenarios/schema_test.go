@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"github.com/zkbench/zkbench/report/units"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -19,13 +18,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"go.yaml.in/yaml/v4"
 )
 
 // The comments on the fields are shown by editors, so they are written for
 // readers of the code and authors of scenarios.
-var documented = []string{"scenario.go", "driver.go", "phase.go", "fault.go", "zoo.go"}
+var documented = []string{"spec/scenario.go", "spec/driver.go", "spec/phase.go", "spec/fault.go", "spec/zoo.go"}
 
 // schema is the part of JSON Schema that scenarios need.
 type schema struct {
@@ -59,7 +61,7 @@ var required = map[string][]string{
 
 // registered are the subjects of the program, without the versions that this machine happens to
 // have of them: tests register more later.
-var registered = slices.DeleteFunc(subjectNames(), func(name string) bool { return strings.Contains(name, "@") })
+var registered = slices.DeleteFunc(spec.SubjectNames(), func(name string) bool { return strings.Contains(name, "@") })
 
 // versioned is the pattern of a subject's name with a version, as in lock/curator@5.7.1.
 const versioned = `^[a-z]+/[a-z-]+@[0-9]+(\.[0-9]+)*$`
@@ -68,10 +70,10 @@ const versioned = `^[a-z]+/[a-z-]+@[0-9]+(\.[0-9]+)*$`
 func choices() map[string][]string {
 	words := map[string][]string{
 		"Scenario.subjects": registered, "Scenario.base": registered,
-		"Phase.kind": kindNames(), "Fault.fault": units.Names(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name }),
+		"Phase.kind": spec.KindNames(), "Fault.fault": units.Names(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name }),
 	}
-	for _, k := range kinds {
-		for field, of := range k.words {
+	for _, k := range spec.Kinds {
+		for field, of := range k.Words {
 			words["Phase."+field] = of
 		}
 	}
@@ -80,13 +82,13 @@ func choices() map[string][]string {
 
 func generateSchema() []byte {
 	b := &schemaBuilder{docs: comments(), choices: choices()}
-	s := b.of(reflect.TypeFor[Scenario](), "")
+	s := b.of(reflect.TypeFor[spec.Scenario](), "")
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "zkbench scenario"
 	fields := s.Properties
 	version := &schema{Type: "string", Pattern: versioned}
 	specimen := fields["specimens"].Items.Properties
 	specimen["subject"] = &schema{Description: specimen["subject"].Description, AnyOf: []*schema{{Type: "string", Enum: registered}, version}}
-	driver := &schema{Type: "string", Pattern: driverName.String()}
+	driver := &schema{Type: "string", Pattern: spec.DriverName.String()}
 	fields["subjects"].Items = &schema{AnyOf: []*schema{fields["subjects"].Items, version, driver, fields["drivers"].Items}}
 	fields["base"] = &schema{Description: fields["base"].Description, AnyOf: []*schema{fields["base"], version, driver}}
 	s.AnyOf = []*schema{{Required: []string{"subjects", "clients"}}, {Required: []string{"specimens"}}}
@@ -110,7 +112,7 @@ func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 	switch t.Kind() {
 	case reflect.Struct:
 		s := &schema{Type: "object", Properties: map[string]*schema{}, Additional: false, Required: required[t.Name()]}
-		for i, name := range fieldNames(t) {
+		for i, name := range spec.FieldNames(t) {
 			s.Properties[name] = b.of(t.Field(i).Type, t.Name()+"."+name)
 			s.Properties[name].Description = b.docs[t.Name()+"."+name]
 		}
@@ -191,20 +193,20 @@ func TestSchema_versionsOfThisMachineAreNotInIt(t *testing.T) {
 func TestSchema_isCurrent(t *testing.T) {
 	want := generated
 	if os.Getenv("UPDATE_SCHEMA") != "" {
-		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
+		if err := os.WriteFile("spec/schema.json", want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if !bytes.Equal(Schema, want) {
-		t.Error("schema.json does not describe the fields of Scenario: run go generate ./scenarios")
+	if !bytes.Equal(spec.Schema, want) {
+		t.Error("spec/schema.json does not describe the fields of Scenario: run go generate ./scenarios/spec")
 	}
 }
 
 func parsedSchema(t *testing.T) map[string]any {
 	t.Helper()
 	var s map[string]any
-	if err := json.Unmarshal(Schema, &s); err != nil {
+	if err := json.Unmarshal(spec.Schema, &s); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -324,10 +326,10 @@ func asJSON(t *testing.T, text []byte) any {
 
 func TestSchema_builtInScenariosFollowIt(t *testing.T) {
 	s := parsedSchema(t)
-	for _, name := range append(Builtin(), "varied") {
+	for _, name := range append(spec.Builtin(), "varied") {
 		text := []byte(varied)
 		if name != "varied" {
-			_, text, _ = Source(name)
+			_, text, _ = spec.Source(name)
 		}
 		if why := follows(s, asJSON(t, text), name); why != "" {
 			t.Error(why)

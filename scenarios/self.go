@@ -3,13 +3,13 @@ package scenarios
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/zkbench/zkbench/report/history"
@@ -19,7 +19,7 @@ import (
 // the measurement.
 type self struct {
 	record *history.Writer
-	limits Limits
+	limits spec.Limits
 	quit   chan struct{}
 	done   sync.WaitGroup
 	start  time.Time
@@ -34,7 +34,7 @@ const (
 	lateAt    = 10 * time.Millisecond
 )
 
-func watchSelf(record *history.Writer, limits Limits) *self {
+func watchSelf(record *history.Writer, limits spec.Limits) *self {
 	w := &self{record: record, limits: limits, quit: make(chan struct{}), start: time.Now(), before: used()}
 	w.done.Go(w.run)
 	return w
@@ -119,25 +119,4 @@ func powerFacts(sys fs.FS) map[string]string {
 		}
 	}
 	return facts
-}
-
-// otherFiles is the approximate number of files that zkbench has open in addition to its clients'
-// connections, and a member in addition to its clients' connections: histories, logs, sessions of the
-// harness, a JVM's jars.
-const otherFiles = 400
-
-// enoughFiles returns an error if the largest number of clients needs more open files than this
-// process may have. A member needs at most as many: in the worst case all clients are connected to
-// one.
-func (s *Scenario) enoughFiles(most int) error {
-	if len(s.Clients) == 0 {
-		return nil
-	}
-	clients := slices.Max(s.Clients)
-	if need := clients + otherFiles; need > most {
-		return fmt.Errorf("%d clients need %d open files, but the limit of this process is %d: "+
-			"raise its hard limit (as root ulimit -n %d; LimitNOFILE=%d of a systemd unit; --ulimit nofile=%d of a container), or take fewer clients (--clients)",
-			clients, need, most, need, need, need)
-	}
-	return nil
 }

@@ -4,17 +4,18 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // watched runs something under the self-watch and returns the verdict on it.
-func watched(t *testing.T, limits Limits, run func()) (verdict.Verdict, *history.Self) {
+func watched(t *testing.T, limits spec.Limits, run func()) (verdict.Verdict, *history.Self) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.zst")
 	w, err := history.Create(path, history.Header{Trial: "test", Cell: history.Cell{Subject: "test"}})
@@ -64,34 +65,20 @@ func burn(d time.Duration) {
 }
 
 func TestSelf_seesItsOwnHunger(t *testing.T) {
-	wide := Limits{Late: time.Minute, LateShare: 1, CPU: 1}
+	wide := spec.Limits{Late: time.Minute, LateShare: 1, CPU: 1}
 	rest := func() { time.Sleep(300 * time.Millisecond) }
-	if v, saw := watched(t, wide.within(time.Second), rest); v.Result != verdict.Pass || saw.Ticks < 3 {
+	if v, saw := watched(t, wide.Within(time.Second), rest); v.Result != verdict.Pass || saw.Ticks < 3 {
 		t.Errorf("a harness at rest is unfit: %v %v", v.Reasons, saw)
 	}
 	hungry := wide
 	hungry.CPU = 0.02 // other processes may leave it little
-	if v, saw := watched(t, hungry.within(time.Second), func() { burn(time.Second) }); v.Result != verdict.Unknown {
+	if v, saw := watched(t, hungry.Within(time.Second), func() { burn(time.Second) }); v.Result != verdict.Unknown {
 		t.Errorf("a harness that burns its processors is fit: %+v", saw)
 	}
 	late := wide
 	late.Late = time.Nanosecond
-	if v, saw := watched(t, late.within(time.Second), rest); v.Result != verdict.Unknown {
+	if v, saw := watched(t, late.Within(time.Second), rest); v.Result != verdict.Unknown {
 		t.Errorf("no timer is on time to the nanosecond, and yet it is fit: %+v", saw)
-	}
-}
-
-func TestScenario_saysHowToHaveEnoughFiles(t *testing.T) {
-	s := &Scenario{Clients: []int{100, 2000}}
-	if err := s.enoughFiles(2000 + otherFiles); err != nil {
-		t.Errorf("there are enough: %v", err)
-	}
-	err := s.enoughFiles(2000 + otherFiles - 1)
-	if err == nil || !strings.Contains(err.Error(), "2000 clients need 2400 open files") || !strings.Contains(err.Error(), "ulimit -n 2400") {
-		t.Errorf("one is missing: %v", err)
-	}
-	if err := (&Scenario{}).enoughFiles(10); err != nil {
-		t.Errorf("a zoo names no counts: %v", err)
 	}
 }
 

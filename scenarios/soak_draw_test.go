@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 )
 
@@ -127,7 +129,7 @@ func TestDrawSoak_meetsEveryPair(t *testing.T) {
 		if text != drawSoak(seed, kinds, soaked) {
 			t.Fatalf("seed %d gives two different trials", seed)
 		}
-		s, err := Load("soak", []byte(text))
+		s, err := spec.Load("soak", []byte(text))
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
@@ -142,19 +144,19 @@ func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string)
 	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644); err != nil {
 		s.t.Fatal(err)
 	}
-	scenario, err := Load("soak", text)
+	scenario, err := spec.Load("soak", text)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	batches, err := scenario.batches()
-	if err != nil || len(batches) != 1 || len(batches[0].cells) != 1 {
+	batches, err := scenario.Batches()
+	if err != nil || len(batches) != 1 || len(batches[0].Cells) != 1 {
 		s.t.Fatalf("%d batches (%v), want one of one trial", len(batches), err)
 	}
 	r := runner{ensemble: ensemble, network: s.network, id: fmt.Sprintf("soak-%d", seed), seed: seed, dir: dir}
 	if err := r.run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
 		wrong = append(wrong, fmt.Sprintf("it did not end well: %v", err))
 	}
-	h, err := history.Open(report.HistoryPath(dir, batches[0].cells[0].trialName()))
+	h, err := history.Open(report.HistoryPath(dir, batches[0].Cells[0].TrialName()))
 	if err != nil {
 		return trial, append(wrong, err.Error())
 	}

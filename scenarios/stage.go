@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
@@ -19,8 +21,8 @@ import (
 // stage is the environment of a kind of phase: clients, clock, record, counts, tree and
 // faults.
 type stage struct {
-	scenario *Scenario
-	cell     cell
+	scenario *spec.Scenario
+	cell     spec.Cell
 	parent   string // the contested node
 
 	clock     history.Clock
@@ -36,8 +38,8 @@ type stage struct {
 	yield     func(context.Context) error // lets other trials that take turns with this one run
 	end       context.CancelCauseFunc     // ends the trial as unknown, with the reason
 
-	phase   Phase
-	planned phasePlan
+	phase   spec.Phase
+	planned spec.PhasePlan
 	round   int // of the phase, from 1; 0 outside rounds
 	faults  *faults
 
@@ -58,11 +60,11 @@ type stage struct {
 
 	resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
-	driven bool        // its clients run in another process
-	watch  *stepWatch  // of a calm episode, or nil
-	joint  *joint      // the fault that the trial shares with others, or nil
-	missed atomic.Bool // a fault that was aimed at a step was not injected
-	shift  int         // rotation of the list of members for the clients' first connection
+	driven bool            // its clients run in another process
+	watch  *spec.StepWatch // of a calm episode, or nil
+	joint  *joint          // the fault that the trial shares with others, or nil
+	missed atomic.Bool     // a fault that was aimed at a step was not injected
+	shift  int             // rotation of the list of members for the clients' first connection
 
 	dial func(wire.Dialer) wire.Dialer // wraps a client's tap; may be nil
 }
@@ -112,7 +114,7 @@ func (st *stage) openClients(ctx context.Context) error {
 	for i := range st.cell.Clients {
 		st.clients = append(st.clients, newClient(st, i))
 	}
-	if p := st.scenario.Phases; len(p) > 0 && kindNamed(p[0].Kind).opens {
+	if p := st.scenario.Phases; len(p) > 0 && spec.KindNamed(p[0].Kind).Opens {
 		return nil
 	}
 	return each(st.clients, opensAtOnce, func(c *client) error { return c.open(ctx) })
@@ -120,10 +122,10 @@ func (st *stage) openClients(ctx context.Context) error {
 
 // enter gives every client a session, unless the phase does that, and selects the clients that act
 // in the phase. leave undoes the selection.
-func (st *stage) enter(ctx context.Context, k *kind) (leave func(), err error) {
+func (st *stage) enter(ctx context.Context, k *spec.Kind) (leave func(), err error) {
 	all := st.clients
 	leave = func() { st.clients = all }
-	if k.opens {
+	if k.Opens {
 		st.closeClients()
 	} else if err := each(slices.Concat(st.clients, st.producers), opensAtOnce, func(c *client) error {
 		if c.opened() {
@@ -226,7 +228,7 @@ func (st *stage) packet() int {
 	for _, p := range st.scenario.Phases {
 		size = max(size, p.Size)
 		items := max(p.Rate, p.RateTo) * p.Duration.Seconds()
-		n = max(n, kindNamed(p.Kind).room, int(items*48))
+		n = max(n, spec.KindNamed(p.Kind).Room, int(items*48))
 	}
 	return min(maxPacket, n+size)
 }
@@ -318,7 +320,7 @@ func newHolder() *holder { return &holder{now: -1, pinned: -1} }
 // hitLimit is the time for which a holder waits for a fault.
 const hitLimit = 5 * time.Second
 
-// holds records that client n has the grant.
+// WhenHolding records that client n has the grant.
 func (p *holder) holds(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

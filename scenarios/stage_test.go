@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/recipes"
 )
 
@@ -26,7 +28,7 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 		{recipes.RecipeLock, takes{}, "does not implement recipes.Contender"},
 		{recipes.RecipeQueue, closes{}, "does not implement recipes.QueueClient"},
 	} {
-		st := &stage{cell: cell{Subject: recipes.Subject{Name: "x", Recipe: row.recipe}}}
+		st := &stage{cell: spec.Cell{Subject: recipes.Subject{Name: "x", Recipe: row.recipe}}}
 		err := st.accept(row.client)
 		if (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
 			t.Errorf("a %s with %T: %v", row.recipe, row.client, err)
@@ -37,7 +39,7 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 func TestKind_suitsOnlyRecipesThatCanDoIt(t *testing.T) {
 	queue := recipes.Subject{Name: "zoo/queue-x", Recipe: recipes.RecipeQueue}
 	for kind, want := range map[string]bool{"failover": true, "succession": true, "stream": false, "churn": false} {
-		if err := kindNamed(kind).suits(queue); (err != nil) != want {
+		if err := spec.KindNamed(kind).Suits(queue); (err != nil) != want {
 			t.Errorf("a queue in a %s: %v", kind, err)
 		}
 	}

@@ -5,134 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/units"
 )
-
-// step is a place in the protocol of a subject: the nth time in the episode that the client in a
-// role sends a request, receives a notification, or makes a call.
-type step struct {
-	role string
-	op   string // a request as wire.Op names it, "notification", or a call
-	nth  int    // from 1
-}
-
-const (
-	callAcquire = "acquire"
-	callHold    = "hold"
-	callPut     = "put"
-	callTake    = "take"
-	callWait    = "wait"
-)
-
-var calls = []string{callAcquire, callHold, callPut, callTake, callWait}
-
-var (
-	grantRoles = []string{"holder", "next", "third"}
-	partyRoles = []string{"arriving_first", "arriving_second", "arriving_last"} // at a barrier
-	queueRoles = []string{"producer", "first", "second"}
-	// backlogRoles are the consumers of a queue that has items before they take.
-	backlogRoles = []string{"", "backlog_first", "backlog_second"}
-)
-
-func rolesOf(s recipes.Subject) []string {
-	if s.Recipe == recipes.RecipeQueue {
-		return slices.Concat(queueRoles, backlogRoles[1:])
-	}
-	if s.Recipe == recipes.RecipeBarrier {
-		return partyRoles
-	}
-	return grantRoles
-}
-
-func (s step) String() string { return fmt.Sprintf("%s %s #%d", s.role, s.op, s.nth) }
-
-var stepForm = regexp.MustCompile(`^(\w+) (\w+) #([1-9]\d{0,5})$`)
-
-func parseStep(text string) (step, error) {
-	m := stepForm.FindStringSubmatch(text)
-	if m == nil {
-		return step{}, fmt.Errorf("%q is not a step; steps look like %q", text, step{"next", "exists", 1})
-	}
-	s := step{role: m[1], op: m[2]}
-	s.nth, _ = strconv.Atoi(m[3]) // the pattern allows only digits
-	if s.client() < 0 {
-		return s, fmt.Errorf("%q: there is no role %q%s", text, s.role, units.Nearest(s.role, slices.Concat(grantRoles, partyRoles, queueRoles, backlogRoles[1:])))
-	}
-	if names := stepOps(); !slices.Contains(names, s.op) {
-		return s, fmt.Errorf("%q: there is no operation %q%s", text, s.op, units.Nearest(s.op, names))
-	}
-	return s, nil
-}
-
-func stepOps() []string {
-	names := slices.Clone(calls)
-	for _, op := range append(wire.Ops(), wire.Notified) {
-		if !slices.Contains(unsteady, op) {
-			names = append(names, op.String())
-		}
-	}
-	return names
-}
-
-// unsteady are operations that recipes do not send: classes of operations, and those that the
-// client library sends by itself.
-var unsteady = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
-
-func (s step) client() int {
-	if s.role == "" {
-		return -1
-	}
-	return max(slices.Index(grantRoles, s.role), slices.Index(partyRoles, s.role), slices.Index(queueRoles, s.role), slices.Index(backlogRoles, s.role))
-}
-
-func (s step) kind() stepKind {
-	switch {
-	case s.op == callWait:
-		return atWait
-	case slices.Contains(calls, s.op):
-		return atCall
-	case s.op == wire.Notified.String():
-		return atNotification
-	}
-	return atRequest
-}
-
-func (s step) rule(act wire.Act) wire.Rule {
-	r := wire.Rule{Op: wire.Notified, Nth: s.nth, Act: act}
-	for _, op := range wire.Ops() {
-		if op.String() == s.op {
-			r.Op = op
-		}
-	}
-	return r
-}
-
-type stepKind int
-
-const (
-	atRequest stepKind = 1 << iota
-	atNotification
-	atCall
-	atWait
-)
-
-type seenStep struct {
-	step
-	at    time.Duration
-	under string // the call in progress: acquire, hold (and release), put or take; "" before the first
-}
 
 // mostOf is the number of one client's steps with the same operation that are tested: polling repeats a
 // step without end, and a queue's clients repeat it for every item.
@@ -140,43 +25,33 @@ const mostOf = 2
 
 // stepsOf returns the steps of a role in order: the requests and notifications of a transcript, and
 // the calls, which have no number yet.
-func stepsOf(role string, frames []wire.Frame, made []seenStep) []seenStep {
+func stepsOf(role string, frames []wire.Frame, made []spec.SeenStep) []spec.SeenStep {
 	all := slices.Clone(made)
 	for _, f := range frames {
-		if f.Kind != wire.ReplyFrame && !slices.Contains(unsteady, f.Op) {
-			all = append(all, seenStep{step: step{op: f.Op.String()}, at: f.At})
+		if f.Kind != wire.ReplyFrame && !slices.Contains(spec.UnsteadyOps, f.Op) {
+			all = append(all, spec.SeenStep{Step: spec.Step{Op: f.Op.String()}, At: f.At})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b seenStep) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b spec.SeenStep) int { return cmp.Compare(a.At, b.At) })
 	counts, under := map[string]int{}, ""
-	var out []seenStep
+	var out []spec.SeenStep
 	for _, s := range all {
-		counts[s.op]++
-		if s.kind() == atCall { // a waiter is in the call that it made
-			under = s.op
+		counts[s.Op]++
+		if s.Kind() == spec.AtCall { // a waiter is in the call that it made
+			under = s.Op
 		}
-		if s.role, s.nth, s.under = role, counts[s.op], under; s.nth <= mostOf {
+		if s.Role, s.Nth, s.Under = role, counts[s.Op], under; s.Nth <= mostOf {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func inBoth(a, b []seenStep) []seenStep {
-	return slices.DeleteFunc(slices.Clone(a), func(s seenStep) bool {
-		return !slices.ContainsFunc(b, func(o seenStep) bool { return o.step == s.step })
-	})
-}
-
-func fileName(text string) string {
-	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
-}
-
 type stepInjection struct {
 	p     *episodeRun
 	c     *client
-	at    step
-	fault *stepFault
+	at    spec.Step
+	fault *spec.StepFault
 	shot  wire.ArmedRule // nil if the tap does not see the step
 	come  chan struct{}  // closed when a step occurs that the tap does not see
 	force chan struct{}  // closed when the fault is active or failed
@@ -198,40 +73,40 @@ var errInapplicable = errors.New("not applicable")
 var errNoStep = errors.New("the step did not come")
 
 // newStrike injects a fault at a step once it occurs. end must be called.
-func (p *episodeRun) newStrike(s step, f *stepFault) (*stepInjection, error) {
-	x := &stepInjection{p: p, c: p.st.clients[s.client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
-	if f.timed {
+func (p *episodeRun) newStrike(s spec.Step, f *spec.StepFault) (*stepInjection, error) {
+	x := &stepInjection{p: p, c: p.st.clients[s.Client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
+	if f.Timed {
 		if subject := p.st.cell.Subject; !subject.Tries {
 			return nil, fmt.Errorf("%w: %s has no timed try of its own: its driver does not offer limit", chaos.ErrSkipped, subject.Name)
 		}
 		x.c.limit.Store(int64(x.tryFor()))
 	}
-	if s.kind()&(atRequest|atNotification) != 0 {
-		act := f.act
-		if s.kind() == atNotification {
-			act = f.told
+	if s.Kind()&(spec.AtRequest|spec.AtNotification) != 0 {
+		act := f.Act
+		if s.Kind() == spec.AtNotification {
+			act = f.Told
 		}
 		var err error
-		if x.shot, err = x.c.wire.Arm(s.rule(act)); err != nil {
+		if x.shot, err = x.c.wire.Arm(s.Rule(act)); err != nil {
 			return nil, err
 		}
-		x.c.wire.Gate(f.away) // existing connections stay
+		x.c.wire.Gate(f.Away) // existing connections stay
 	}
 	return x, nil
 }
 
 // noStep returns an error that names the requests which the client did send.
 func (x *stepInjection) noStep() error {
-	if slices.Contains(backlogRoles, x.at.role) {
+	if slices.Contains(spec.BacklogRoles, x.at.Role) {
 		return fmt.Errorf("%w: with items waiting in the queue, %w", errInapplicable, errNoStep)
 	}
-	if x.at.kind() != atRequest {
+	if x.at.Kind() != spec.AtRequest {
 		return errNoStep
 	}
 	var made []string
 	counts := x.c.wire.Counts().Requests
 	for _, op := range wire.Ops() {
-		if n := counts.Of(op); n > 0 && !slices.Contains(unsteady, op) {
+		if n := counts.Of(op); n > 0 && !slices.Contains(spec.UnsteadyOps, op) {
 			made = append(made, fmt.Sprintf("%s #%d", op, n))
 		}
 	}
@@ -254,16 +129,16 @@ func (x *stepInjection) run(ctx context.Context) {
 	if play := playStep[x.fault.Name]; err == nil && play != nil {
 		err = play(ctx, x)
 	}
-	if !x.begun.Load() && x.fault.alone != nil {
+	if !x.begun.Load() && x.fault.Alone != nil {
 		x.p.st.joint.come(false)
 	}
 	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // not available on this machine: a repetition would not help
 		x.p.st.missed.Store(true)
 	}
 	x.release()
-	w := &history.Window{Fault: x.fault.Name, Target: fmt.Sprintf("client %d (%s)", x.c.n, x.at.role), Client: x.c.n,
+	w := &history.Window{Fault: x.fault.Name, Target: fmt.Sprintf("client %d (%s)", x.c.n, x.at.Role), Client: x.c.n,
 		Start: start, End: x.p.st.clock.Now(), Proof: x.proof, Operator: x.operator}
-	if x.fault.alone != nil && x.fault.alone.target != "" {
+	if x.fault.Alone != nil && x.fault.Alone.Target != "" {
 		for _, c := range x.p.st.clients {
 			w.Served = append(w.Served, c.n)
 		}
@@ -300,7 +175,7 @@ func (x *stepInjection) await(ctx context.Context) error {
 
 // cutOff begins a fault at a call that disconnects the client.
 func (x *stepInjection) cutOff() error {
-	if !x.fault.away {
+	if !x.fault.Away {
 		return nil
 	}
 	x.c.wire.Gate(true)
@@ -335,7 +210,7 @@ func (x *stepInjection) release() {
 func (p *episodeRun) calling(n int, call string) *stepInjection {
 	nth := p.course.called(n, call, p.st.clock.Now())
 	for _, x := range p.strikes {
-		if x.c.n == n && x.at.op == call && x.at.nth == nth {
+		if x.c.n == n && x.at.Op == call && x.at.Nth == nth {
 			close(x.come)
 			<-x.force
 			return x

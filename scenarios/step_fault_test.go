@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -18,7 +20,7 @@ func TestFault_namesAClientThatIsThere(t *testing.T) {
 		{"an event of one beyond the last", `{on: client 3 holds, fault: session.close}`, "on: there is no client 3"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := Load("x", []byte(churnOf("[5, 3]", row.fault)))
+			_, err := spec.Load("x", []byte(churnOf("[5, 3]", row.fault)))
 			if (err != nil) != (row.want != "") || err != nil && !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q in it", err, row.want)
 			}
@@ -45,7 +47,7 @@ func TestConfig_namesAMemberThatIsThere(t *testing.T) {
 		{"another address than theirs", "c:1", theirs, `"c:1" is not a member`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			s, err := Load("x", []byte(churnOf("[3]", `{at: 1s, fault: member.kill, target: "`+row.target+`"}`)))
+			s, err := spec.Load("x", []byte(churnOf("[3]", `{at: 1s, fault: member.kill, target: "`+row.target+`"}`)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +70,7 @@ func TestProblems_thatFollowFromOthersAreNotSaid(t *testing.T) {
 		{"fewer clients than none", churnOf("[-5]", "{at: 1s, fault: session.close}"), "-5 is not between 1 and", "contenders"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := Load("x", []byte(row.text))
+			_, err := spec.Load("x", []byte(row.text))
 			if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), row.not) {
 				t.Errorf("got %v, want %q in it and not %q", err, row.want, row.not)
 			}

@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
@@ -27,7 +27,7 @@ import (
 type trial struct {
 	runner *runner
 	name   string
-	plan   plan
+	plan   spec.Plan
 	seat   *turnSlot // serializes trials that share the ensemble
 	stage  *stage
 
@@ -117,7 +117,7 @@ func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
 	go st.tap.WatchDeadlines(ctx)
-	watch := watchSelf(st.record, st.scenario.Limits.within(st.scenario.SessionTimeout))
+	watch := watchSelf(st.record, st.scenario.Limits.Within(st.scenario.SessionTimeout))
 	defer watch.stop(st.clock.Now)
 	defer func() { _ = st.observer.close() }() // the runner removes the remaining nodes, or reports an error
 	if err := st.openTree(ctx); err != nil {
@@ -187,7 +187,7 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 	}
 	st.cell.Subject, stop, err = given.Start(ctx, recipes.Trial{
 		Clients: st.cell.Clients, Stderr: filepath.Join(dir, t.name), Owner: state.Self().String(),
-		Alone: st.cell.separate(), Kept: t.runner.kept, Site: t.site(),
+		Alone: st.cell.SeparateProcess(), Kept: t.runner.kept, Site: t.site(),
 		Fail: func(err error) {
 			select {
 			case failed <- err:
@@ -278,34 +278,10 @@ func (t *trial) header() history.Header {
 	s := c.Scenario
 	return history.Header{
 		Trial: t.name, Repetition: c.Trial, Again: t.again, Look: t.look, Seed: t.runner.seed,
-		Cell:   c.recorded(),
-		Recipe: string(c.Subject.Recipe), Permits: c.permits(), Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
+		Cell:   c.Recorded(),
+		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.Caught,
 	}
-}
-
-func (c cell) permits() int {
-	if c.Subject.Recipe != recipes.RecipeSemaphore {
-		return 0
-	}
-	return c.Scenario.permits()
-}
-
-func (c cell) recorded() history.Cell {
-	s := c.Scenario
-	return history.Cell{
-		Scenario: s.Name, Subject: c.Subject.Name, Clients: c.Clients, Params: c.params(),
-		Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault, Phases: s.digest(),
-	}
-}
-
-func (s *Scenario) digest() string {
-	text, err := (&Scenario{Phases: s.Phases}).dump()
-	if err != nil {
-		return "" // unknown
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
 }
 
 func promises(s recipes.Subject) history.Promises {
@@ -325,13 +301,13 @@ func reason(ctx context.Context, err error) error {
 
 func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	st := t.stage
-	p, k := st.phase, kindNamed(st.phase.Kind)
-	if err := k.suits(st.cell.Subject); err != nil {
+	p, k := st.phase, spec.KindNamed(st.phase.Kind)
+	if err := k.Suits(st.cell.Subject); err != nil {
 		return err
 	}
 	st.round = 0
 	st.stopped.Store(0)
-	st.record.Record(&history.PhaseStart{At: st.clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.pace, Contenders: p.Contenders, Params: p.params()})
+	st.record.Record(&history.PhaseStart{At: st.clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.Pace, Contenders: p.Contenders, Params: p.Params()})
 	defer func() {
 		st.waiting()
 		st.record.Record(&history.PhaseEnd{At: st.clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.stopped.Load())})
@@ -570,20 +546,5 @@ func (st *stage) lostAgent(agent string, clients []int, since time.Duration) {
 		Start: since, End: now, Proof: fmt.Sprintf("its link ended or was silent; the last message arrived %v before", (now - since).Round(time.Millisecond))})
 }
 
-// errEpisodes is returned for scenarios that cannot run on agents.
-var errEpisodes = errors.New("an audit and the zoo inject faults at single steps of local clients, which agents do not support; run without --agents, or run churn")
-
-func (s *Scenario) refuseAgents() error {
-	if s.audit() != nil || len(s.Specimens) > 0 {
-		return fmt.Errorf("%s: %w", s.Name, errEpisodes)
-	}
-	for i, p := range s.Phases {
-		if p.Kind == episodeKind {
-			return fmt.Errorf("%s: phases.%d: %w", s.Name, i, errEpisodes)
-		}
-	}
-	return nil
-}
-
 // RefuseAgents returns why the run cannot use agents; it is called before any agent is started.
-func (c Config) RefuseAgents() error { return c.Scenario.refuseAgents() }
+func (c Config) RefuseAgents() error { return c.Scenario.CheckAgents() }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
@@ -123,17 +125,17 @@ func TestRunner_playsTheOthersWhereATrialCannotBePlayed(t *testing.T) {
 }
 
 func TestRunner_endsWhereAHistoryCannotBeWritten(t *testing.T) {
-	s, err := Load(t.Name(), []byte(`{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
+	s, err := spec.Load(t.Name(), []byte(`{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
 		phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
-	inTheWay := report.HistoryPath(r.dir, batches[0].cells[0].trialName())
+	inTheWay := report.HistoryPath(r.dir, batches[0].Cells[0].TrialName())
 	if err := os.MkdirAll(inTheWay, 0o755); err != nil {
 		t.Fatal(err)
 	}

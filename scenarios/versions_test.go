@@ -1,12 +1,14 @@
 package scenarios
 
 import (
-	"github.com/zkbench/zkbench/report/units"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/ensembles"
 )
@@ -30,14 +32,14 @@ phases:
 `
 
 // batchesOf are the batches of a scenario, each told in a line: its versions, and its trials.
-func batchesOf(t *testing.T, s *Scenario) (lines []string) {
+func batchesOf(t *testing.T, s *spec.Scenario) (lines []string) {
 	t.Helper()
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	must(t, err)
 	for _, b := range batches {
-		line := strings.Join(units.Names(b.versions, func(v ensembles.Version) string { return v.Name + "=" + v.From }), ",") + ":"
-		for _, c := range b.cells {
-			line += " " + c.trialName()
+		line := strings.Join(units.Names(b.Versions, func(v ensembles.Version) string { return v.Name + "=" + v.From }), ",") + ":"
+		for _, c := range b.Cells {
+			line += " " + c.TrialName()
 		}
 		lines = append(lines, line)
 	}
@@ -81,9 +83,9 @@ func TestParams_nameTheVersion(t *testing.T) {
 		{plainTrial, "[a, x=b]", []string{"a", "x"}},
 		{upgradeTrial, "[a, x=b]", []string{"a to x"}},
 	} {
-		cells, err := load(t, row.text, "images="+row.images).cells()
+		cells, err := load(t, row.text, "images="+row.images).Cells()
 		must(t, err)
-		got := units.Names(cells, func(c cell) string { return c.params()[versionKey] })
+		got := units.Names(cells, func(c spec.Cell) string { return c.Params()[spec.VersionKey] })
 		if got = slices.Compact(got); !slices.Equal(got, row.want) {
 			t.Errorf("images %s: %q, want %q", row.images, got, row.want)
 		}
@@ -110,15 +112,15 @@ func TestVersions_refused(t *testing.T) {
 			"base=lock/parent", "trials=10"}, "base: an upgrade affects all trials on the ensemble"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			_, err := Load("mine.yaml", []byte(plainTrial), row.sets...)
+			_, err := spec.Load("mine.yaml", []byte(plainTrial), row.sets...)
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v\nwant %s", err, row.want)
 			}
 		})
 	}
-	name, text, err := Source("audit")
+	name, text, err := spec.Source("audit")
 	must(t, err)
-	if _, err := Load(name, text, "images=[a, b]"); err == nil || !strings.Contains(err.Error(), "run it once for each") {
+	if _, err := spec.Load(name, text, "images=[a, b]"); err == nil || !strings.Contains(err.Error(), "run it once for each") {
 		t.Errorf("an audit of two versions: %v", err)
 	}
 }
@@ -158,7 +160,7 @@ func TestConfig_checkVersions(t *testing.T) {
 func TestConfig_onChoosesTheVersion(t *testing.T) {
 	given := ensembles.Options{Home: "/from/the/environment", Members: 5}
 	c := Config{Scenario: load(t, plainTrial, "images=[a, b]"), Ensemble: given}
-	batches, err := c.Scenario.batches()
+	batches, err := c.Scenario.Batches()
 	must(t, err)
 	if o := c.on(batches[1]); o.Image != "b" || o.Home != "" || o.Versions != nil || o.Members != 5 {
 		t.Errorf("the second of two images: %+v", o)

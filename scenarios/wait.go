@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
-	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -171,7 +170,7 @@ func (st *stage) newQuietWait(ctx context.Context, formula bool) (*quietWait, er
 	return &quietWait{st: st, quiet: quiet, exact: exact}, err
 }
 
-// wait returns the counts once that many notifications have arrived since the given counts, the
+// WhenWaiting returns the counts once that many notifications have arrived since the given counts, the
 // clients have that many watches, and no request is in flight. If that does not happen within a
 // limit it is not tried again: from then on, and without a formula or counts of watches, wait
 // returns when nothing has changed for a while.
@@ -298,61 +297,6 @@ func (st *stage) backingOff() string {
 	return ""
 }
 
-// afterFault is the time for which a phase continues after its last fault: long enough to be served
-// again.
-const afterFault = 3 * time.Second
-
-// Once reduces the scenario to the least that runs every phase: the smallest number of clients, one
-// trial per subject (two if they are compared), the first value of each variation, one round, each
-// fault once, no warm-up; a calm episode of an audit. It shows whether a scenario runs; it has too
-// few samples for its measurements.
-func (s *Scenario) Once() error {
-	if len(s.Clients) > 0 {
-		s.Clients = []int{slices.Min(s.Clients)}
-	}
-	first := map[string]string{}
-	for key, values := range s.Matrix {
-		first[key] = values[0]
-	}
-	if !s.upgrades() {
-		s.Images, s.Homes = s.Images[:min(1, len(s.Images))], s.Homes[:min(1, len(s.Homes))]
-	}
-	thresholds, only := s.Thresholds, s.Only
-	one, err := s.with(first)
-	if err != nil {
-		return err
-	}
-	*s = *one
-	s.Thresholds, s.Only = thresholds, only
-	s.Warmup, s.Budget, s.ExtraTime, s.Trials = 0, 0, 0, min(s.Trials, 1)
-	if s.Base != "" {
-		s.Trials = 2
-	}
-	for i := range s.Phases {
-		s.Phases[i].once()
-	}
-	if p := s.audit(); p != nil && len(p.Cells) == 0 {
-		p.Cells, p.Also, p.Depth, p.Duration = []string{allSteps + "/" + calmName}, nil, 0, 0
-	}
-	return s.Validate()
-}
-
-// once leaves the phase one round, or the time that its faults need.
-func (p *Phase) once() {
-	p.Rounds = min(p.Rounds, 1)
-	needed := time.Second
-	for i := range p.Faults {
-		f := &p.Faults[i]
-		f.Every, f.Times = 0, 0
-		f.Jitter = min(f.Jitter, f.At)
-		needed = max(needed, f.At+f.Jitter+f.For+afterFault)
-		if f.For == 0 && chaos.TouchesMembers(f.Fault) || f.On != "" { // duration unknown
-			needed = p.Duration
-		}
-	}
-	p.Duration = min(p.Duration, needed)
-}
-
 // calm is an episode without a fault. It records the steps.
 func calm(p *episodeRun) {
 	var scripts []*wire.Transcript
@@ -360,70 +304,14 @@ func calm(p *episodeRun) {
 		scripts = append(scripts, c.wire.Record())
 	}
 	p.episode(nil)
-	var seen []seenStep
-	for i, role := range rolesOf(p.st.cell.Subject)[:episodeClients] {
+	var seen []spec.SeenStep
+	for i, role := range spec.RolesOf(p.st.cell.Subject)[:spec.EpisodeClients] {
 		seen = append(seen, stepsOf(role, scripts[i].Frames(), p.course.made[i])...)
 	}
-	if w := p.st.watch; w != nil && w.add(seen, p.st.cell.Subject) {
-		for _, r := range w.records(p.st.cell.Subject) {
+	if w := p.st.watch; w != nil && w.Add(seen, p.st.cell.Subject) {
+		for _, r := range w.Records(p.st.cell.Subject) {
 			r.At = p.st.clock.Now()
 			p.st.record.Record(r)
 		}
 	}
-}
-
-// calmTimes is the number of calm episodes. Steps that only one of them has occur by chance.
-const calmTimes = 3
-
-type stepWatch struct {
-	mu    sync.Mutex
-	times int
-	tries bool // the subject has a timed try; of a driver this is known when it has started
-	// variant is the subject's; of a driver it is known when it has started
-	variant recipes.Variant
-	steps   []seenStep
-	also    []string // faults that a full audit omits otherwise
-}
-
-func (w *stepWatch) add(seen []seenStep, of recipes.Subject) (last bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.tries, w.variant = of.Tries, of.Variant
-	if w.times++; w.times > 1 {
-		seen = inBoth(w.steps, seen)
-	}
-	w.steps = seen
-	return w.times == calmTimes
-}
-
-func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
-	out := []*history.Step{{Step: allSteps, Faults: append([]string{calmName}, wholeLine(subject)...)}}
-	for _, s := range w.steps {
-		r := &history.Step{Step: s.String()}
-		for _, f := range StepFaults {
-			if (!f.named || slices.Contains(w.also, f.Name)) && f.at(s, subject) {
-				r.Faults = append(r.Faults, f.Name)
-			}
-		}
-		out = append(out, r)
-	}
-	if subject.Recipe == recipes.RecipeQueue {
-		out = append(out, w.atBacklog()...)
-	}
-	return slices.DeleteFunc(out, func(r *history.Step) bool { return len(r.Faults) == 0 })
-}
-
-// backlogFaults are the faults for the requests of two consumers while items are waiting.
-var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
-
-// atBacklog returns the consumers' requests again, as steps that occur while items are waiting for
-// both.
-func (w *stepWatch) atBacklog() (out []*history.Step) {
-	for _, s := range w.steps {
-		if i := slices.Index(queueRoles, s.role); i > 0 && s.kind() == atRequest && s.under == callTake {
-			s.role = backlogRoles[i]
-			out = append(out, &history.Step{Step: s.String(), Faults: backlogFaults})
-		}
-	}
-	return out
 }

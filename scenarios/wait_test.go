@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
@@ -31,7 +33,7 @@ func TestStillness(t *testing.T) {
 
 // Every built-in scenario can be played once, and takes less for it.
 func TestOnce_ofEveryBuiltinScenario(t *testing.T) {
-	for _, name := range Builtin() {
+	for _, name := range spec.Builtin() {
 		t.Run(name, func(t *testing.T) {
 			s := shipped(t, name)
 			before, clients := len(s.Phases), s.Clients
@@ -42,7 +44,7 @@ func TestOnce_ofEveryBuiltinScenario(t *testing.T) {
 				t.Errorf("%d phases, clients %v; want all %d, and the fewest of %v", len(s.Phases), s.Clients, before, clients)
 			}
 			for _, p := range s.Phases {
-				if slices.ContainsFunc(p.Faults, func(f Fault) bool { return !f.Essential && !p.spares(f.Fault) }) {
+				if slices.ContainsFunc(p.Faults, func(f spec.Fault) bool { return !f.Essential && !p.CanOmit(f.Fault) }) {
 					t.Errorf("phase %s has a fault that somebody asked for", p.Name)
 				}
 				if p.Rounds > 1 {
@@ -54,7 +56,7 @@ func TestOnce_ofEveryBuiltinScenario(t *testing.T) {
 }
 
 func TestOnce(t *testing.T) {
-	s, err := Load("x", []byte(`{name: x, subjects: [lock/parent, lock/predecessor], base: lock/parent, trials: 20, clients: [9, 3], session_timeout: 4s, warmup: 9s,
+	s, err := spec.Load("x", []byte(`{name: x, subjects: [lock/parent, lock/predecessor], base: lock/parent, trials: 20, clients: [9, 3], session_timeout: 4s, warmup: 9s,
 		matrix: {hold: [5ms, 0s]}, phases: [
 			{name: quiet, kind: churn, duration: 9s, hold: 0s},
 			{name: storm, kind: churn, duration: 60s, hold: 0s, faults: [{at: 2s, every: 3s, times: 4, jitter: 1s, fault: session.close}]},
@@ -65,7 +67,7 @@ func TestOnce(t *testing.T) {
 	if err := s.Once(); err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.cells()
+	cells, err := s.Cells()
 	if err != nil || len(cells) != 4 || s.Clients[0] != 3 || s.Warmup != 0 {
 		t.Errorf("%d trials, %v, of %v clients; want two of each subject with 3", len(cells), err, s.Clients)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
@@ -24,7 +26,7 @@ import (
 func TestZoo_everySpecimenNamesWhatCatchesIt(t *testing.T) {
 	caught := map[string][]string{}
 	for _, x := range shipped(t, "zoo").Specimens {
-		if x.Provocation != every {
+		if x.Provocation != spec.EveryProvocation {
 			caught[x.Subject] = append(caught[x.Subject], x.Caught...)
 		}
 	}
@@ -50,20 +52,20 @@ func TestZoo_everySpecimenNamesWhatCatchesIt(t *testing.T) {
 // Sound subjects meet whatever shows a mistake of one of their kind.
 func TestZoo_everyIsWhatFits(t *testing.T) {
 	s := shipped(t, "zoo")
-	s.Specimens = []Specimen{
+	s.Specimens = []spec.Specimen{
 		{Subject: "zoo/create-reply-lost", Provocation: "next create #1/reply.drop", Caught: []string{"no-orphan"}},
 		{Subject: "zoo/predecessor-minus-one", Provocation: "next wait #1/cancel", Caught: []string{"busy-loop"}},
 		{Subject: "zoo/queue-take-reply-lost", Provocation: "first delete #1/reply.drop", Caught: []string{"no-loss"}},
 		{Subject: "lock/go-zookeeper", Provocation: "all/wrapped-numbers", Caught: []string{"no-orphan"}},
-		{Subject: "lock/go-zookeeper", Provocation: every},
+		{Subject: "lock/go-zookeeper", Provocation: spec.EveryProvocation},
 		{Subject: "lock/resource", Provocation: "next exists #1/request.hold"}, // shows no mistake
-		{Subject: "lock/parent", Provocation: every, Except: []string{"all/line"}},
-		{Subject: "queue/parent", Provocation: every},
+		{Subject: "lock/parent", Provocation: spec.EveryProvocation, Except: []string{"all/line"}},
+		{Subject: "queue/parent", Provocation: spec.EveryProvocation},
 	}
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.cells()
+	cells, err := s.Cells()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,7 @@ func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
 		{"cells beside specimens", "{name: p, kind: episode, cells: [all/calm], hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo runs its specimens: remove cells, also, depth and duration"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Load("x", []byte("name: x\nsession_timeout: 4s\nphases:\n  - "+c.phases+"\nspecimens:\n  - "+c.specimen+"\n"))
+			_, err := spec.Load("x", []byte("name: x\nsession_timeout: 4s\nphases:\n  - "+c.phases+"\nspecimens:\n  - "+c.specimen+"\n"))
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -174,13 +176,13 @@ func (h *hired) play(t *testing.T, relay bool, text string, progress func(Status
 // begin is play of a trial that need not come to its end.
 func (h *hired) begin(t *testing.T, relay bool, text string, progress func(Status)) (trial report.Trial, records []history.Record) {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text))
+	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(),
 		fleet: h.fleet, relay: relay, progress: progress, driver: []string{os.Args[0], "driver"}}
-	batches, err := s.batches()
+	batches, err := s.Batches()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +372,7 @@ phases: [{name: churn, kind: churn, duration: 1s}]
 
 func TestConfig_refusesAnAuditWithAgents(t *testing.T) {
 	s := shipped(t, "audit")
-	if err := (Config{Scenario: s}).RefuseAgents(); !errors.Is(err, errEpisodes) {
+	if err := (Config{Scenario: s}).RefuseAgents(); !errors.Is(err, spec.ErrEpisodes) {
 		t.Error(err)
 	}
 }

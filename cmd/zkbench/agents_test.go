@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
@@ -96,7 +97,7 @@ func TestCommand_namesTheAgents(t *testing.T) {
 		var f runFlags
 		f.register(&cobra.Command{})
 		f.agents = agents
-		got := f.command("out", &scenarios.Scenario{}, report.Run{Seed: 7, Ensemble: report.Ensemble{Kind: "process", Members: 3}})
+		got := f.command("out", &spec.Scenario{}, report.Run{Seed: 7, Ensemble: report.Ensemble{Kind: "process", Members: 3}})
 		if !strings.HasSuffix(got, strings.TrimSpace("--members 3 "+want)) {
 			t.Errorf("%q does not end with %q", got, want)
 		}

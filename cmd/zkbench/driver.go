@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
@@ -106,7 +108,7 @@ func keepsRunning(p state.Process) bool {
 
 // placeDrivers sets the working directory of drivers without one to the current folder. Drivers on
 // agents start in the agent's folder.
-func (f *runFlags) placeDrivers(s *scenarios.Scenario) error {
+func (f *runFlags) placeDrivers(s *spec.Scenario) error {
 	if f.agents.engine != "" || len(s.Drivers) == 0 {
 		return nil
 	}
@@ -122,7 +124,7 @@ func (f *runFlags) placeDrivers(s *scenarios.Scenario) error {
 // moveDrivers starts drivers of the run in dir here if their working directory is not on this
 // machine.
 func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
-	var s struct{ Drivers []scenarios.Driver }
+	var s struct{ Drivers []spec.Driver }
 	text, err := safefile.Read(filepath.Join(dir, report.ScenarioFile), safefile.Config)
 	if err != nil || yaml.Load(text, &s) != nil {
 		return err // problems of a scenario are reported where it is loaded
@@ -131,7 +133,7 @@ func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	drivers := slices.DeleteFunc(s.Drivers, func(d scenarios.Driver) bool { // --exec appends its own
+	drivers := slices.DeleteFunc(s.Drivers, func(d spec.Driver) bool { // --exec appends its own
 		return slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") })
 	})
 	for i, d := range drivers {

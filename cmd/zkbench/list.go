@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
@@ -21,7 +23,6 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
-	"github.com/zkbench/zkbench/scenarios"
 )
 
 func listCmd() *cobra.Command {
@@ -68,10 +69,10 @@ func list(w io.Writer, args []string) error {
 		if args[0] == "incidents" && !strings.Contains(name, "/") {
 			name = "incident/" + name
 		}
-		if all := scenarios.Incidents(); args[0] == "incidents" && !slices.Contains(all, name) {
+		if all := spec.Incidents(); args[0] == "incidents" && !slices.Contains(all, name) {
 			return usageError("no incident is called %q%s", args[1], units.Nearest(name, all))
 		}
-		_, text, err := scenarios.Source(name)
+		_, text, err := spec.Source(name)
 		if err != nil {
 			return usage(err)
 		}
@@ -85,7 +86,7 @@ func list(w io.Writer, args []string) error {
 
 func listScenarios(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	for _, name := range scenarios.Builtin() {
+	for _, name := range spec.Builtin() {
 		s, err := builtIn(name)
 		if err != nil {
 			return err
@@ -126,7 +127,7 @@ func listFaults(w io.Writer) error {
 }
 
 func listSchema(w io.Writer) error {
-	_, err := w.Write(scenarios.Schema)
+	_, err := w.Write(spec.Schema)
 	return err
 }
 
@@ -168,9 +169,9 @@ func withRegistered(page string) string {
 	var guarantees, measured, faults strings.Builder
 	caught := ""
 	if strings.Contains(page, zooMark) { // only then, since a scenario must be read
-		caught = entries(scenarios.Caught())
+		caught = entries(spec.Caught())
 	}
-	for _, f := range scenarios.StepFaults {
+	for _, f := range spec.StepFaults {
 		faults.WriteString(entry(f.Name, f.About))
 	}
 	for _, g := range verdict.All() {
@@ -191,8 +192,8 @@ func withRegistered(page string) string {
 			measured.WriteString(entry(name, d.Help))
 		}
 	}
-	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, scenarios.KindsHelp(),
-		stepFaultsMark, faults.String(), wholeLineMark, entries(scenarios.WholeLine()), zooMark, caught,
+	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, spec.KindsHelp(),
+		stepFaultsMark, faults.String(), wholeLineMark, entries(spec.WholeLine()), zooMark, caught,
 		pythonMark, indented(templates.Python), javaMark, indented(templates.Java)).Replace(page)
 }
 
@@ -303,7 +304,7 @@ func clientVersion(info *debug.BuildInfo) string {
 }
 
 func listIncidents(w io.Writer) error {
-	for _, name := range scenarios.Incidents() {
+	for _, name := range spec.Incidents() {
 		s, err := builtIn(name)
 		if err != nil {
 			return err
@@ -327,23 +328,23 @@ func listIncidents(w io.Writer) error {
 	return nil
 }
 
-func becomes(x scenarios.Specimen) string {
+func becomes(x spec.Specimen) string {
 	if len(x.Caught) == 0 {
 		return "keeps every guarantee"
 	}
 	return "breaks " + units.List(x.Caught)
 }
 
-func builtIn(name string) (*scenarios.Scenario, error) {
-	name, text, err := scenarios.Source(name)
+func builtIn(name string) (*spec.Scenario, error) {
+	name, text, err := spec.Source(name)
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.Load(name, text)
+	return spec.Load(name, text)
 }
 
 // incidentError returns nil if an incident was reproduced, otherwise the error for the exit code.
-func incidentError(w io.Writer, s *scenarios.Scenario, result string) error {
+func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
 	switch {
 	case result == report.Unknown:

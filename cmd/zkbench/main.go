@@ -18,13 +18,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
-	"github.com/zkbench/zkbench/scenarios"
 )
 
 const (
@@ -220,7 +221,7 @@ func page(name string) string {
 // Shell completion of arguments and flags; cobra's command completion prints the shell's part.
 
 func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return scenarios.Builtin(), cobra.ShellCompDirectiveDefault
+	return spec.Builtin(), cobra.ShellCompDirectiveDefault
 }
 
 func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -244,7 +245,7 @@ func completeListings(_ *cobra.Command, args []string, _ string) ([]string, cobr
 		}
 		slices.Sort(names)
 	case len(args) == 1 && args[0] == "scenarios":
-		names = scenarios.Builtin()
+		names = spec.Builtin()
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

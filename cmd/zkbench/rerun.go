@@ -12,11 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/scenarios"
 )
 
 func rerunCmd() *cobra.Command {
@@ -249,7 +250,7 @@ func same(a, b string) bool {
 
 // programs returns a line for each program that the scenario starts and that no flag of this call
 // names: the command, additions to the environment, and the working directory.
-func (f *runFlags) programs(s *scenarios.Scenario) (lines []string) {
+func (f *runFlags) programs(s *spec.Scenario) (lines []string) {
 	for _, d := range s.Drivers {
 		if slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") }) {
 			continue
@@ -268,7 +269,7 @@ func (f *runFlags) programs(s *scenarios.Scenario) (lines []string) {
 
 // checkPrograms rejects a scenario with programs that this user did not write: one of a packed run,
 // or a file of another user. With --allow-exec it logs them.
-func (f *runFlags) checkPrograms(s *scenarios.Scenario, file string, logf func(format string, args ...any)) error {
+func (f *runFlags) checkPrograms(s *spec.Scenario, file string, logf func(format string, args ...any)) error {
 	lines := f.programs(s)
 	if len(lines) == 0 || !f.packed && ownFile(file) {
 		return nil

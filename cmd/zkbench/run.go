@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/zkbench/zkbench/ensembles"
@@ -261,7 +263,7 @@ const manyClients = 1000
 
 // makeFolder creates the run folder and locks it for this process until release is called. It fails
 // if the folder is not empty, or locked by another process.
-func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (dir string, release func(), err error) {
+func (f *runFlags) makeFolder(s *spec.Scenario, start time.Time) (dir string, release func(), err error) {
 	if dir = f.out; dir == "" {
 		if dir, err = newFolder(filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))); err != nil {
 			return "", nil, usage(err)
@@ -330,8 +332,8 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.set, "set", nil, "set a field of the scenario: path=value, for example phases.0.rounds=10 (repeatable)")
 }
 
-func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
-	name, text, err := scenarios.Source(name)
+func (f *scenarioFlags) load(name string) (*spec.Scenario, error) {
+	name, text, err := spec.Source(name)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +341,7 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := scenarios.Load(name, text, overrides...)
+	s, err := spec.Load(name, text, overrides...)
 	if err == nil {
 		err = s.ChooseVersions()
 	}
@@ -442,7 +444,7 @@ func (f *scenarioFlags) repeated() ([]string, error) {
 	return []string{"subjects=[" + strings.Join(f.ab, ", ") + "]", "base=" + f.ab[0], "trials=" + strconv.Itoa(trials)}, nil
 }
 
-func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenario, c report.Conclusion) error {
+func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *spec.Scenario, c report.Conclusion) error {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(page); err == nil {
 		if whole, err := filepath.Abs(page); err == nil {
@@ -612,7 +614,7 @@ const defaultTick = 2 * time.Second
 
 // command returns the command that repeats the run in dir. Changes of the scenario are in its file;
 // the kind of ensemble and of agents is not. The ensemble is empty if none was started.
-func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) string {
+func (f *runFlags) command(dir string, s *spec.Scenario, r report.Run) string {
 	args := []string{"zkbench", "run"}
 	if f.replay != "" {
 		args = append(args, "--replay", absolute(f.replay))
@@ -629,7 +631,7 @@ func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) stri
 	return strings.Join(args, " ")
 }
 
-func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
+func (f *runFlags) place(s *spec.Scenario, e report.Ensemble) []string {
 	o := f.ensemble
 	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))
 	args := []string{"--ensemble", string(kind)}

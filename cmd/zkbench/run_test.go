@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/spec"
+
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/scenarios"
 )
 
 // A run that broke its threshold says so by its exit code, also where nothing can be drawn.
@@ -36,7 +37,7 @@ func TestConclude_aFailureCountsMoreThanADrawing(t *testing.T) {
 			cmd := &cobra.Command{}
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)
-			err = errors.Join(errors.New("nothing can be drawn"), new(runFlags).conclude(cmd, dir, &scenarios.Scenario{}, result))
+			err = errors.Join(errors.New("nothing can be drawn"), new(runFlags).conclude(cmd, dir, &spec.Scenario{}, result))
 			if got := codeOf(err); got != row.want {
 				t.Errorf("exit code %d, want %d: %v\n%s", got, row.want, err, &out)
 			}
@@ -90,12 +91,12 @@ func TestCommand_repeatsTheRun(t *testing.T) {
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			f := parsed(t, strings.Fields(row.flags)...)
-			got := f.command("out", &scenarios.Scenario{Tick: row.tick}, report.Run{Seed: f.seed, Ensemble: row.on})
+			got := f.command("out", &spec.Scenario{Tick: row.tick}, report.Run{Seed: f.seed, Ensemble: row.on})
 			if got != row.want {
 				t.Fatalf("%s\nwant %s", got, row.want)
 			}
 			again := parsed(t, strings.Fields(got)[2:]...)
-			if again.command("out", &scenarios.Scenario{Tick: row.tick}, report.Run{Seed: again.seed, Ensemble: row.on}) != got || !reflect.DeepEqual(again.ensemble.Servers, f.ensemble.Servers) {
+			if again.command("out", &spec.Scenario{Tick: row.tick}, report.Run{Seed: again.seed, Ensemble: row.on}) != got || !reflect.DeepEqual(again.ensemble.Servers, f.ensemble.Servers) {
 				t.Errorf("what it says, given again, says something else")
 			}
 			if _, err := again.options(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 type exhibit struct {
@@ -41,7 +41,7 @@ func (e exhibit) timed() bool {
 // exhibits returns all runs of the gallery in order: every built-in scenario and incident, except
 // upgrade, which needs two versions of ZooKeeper.
 func exhibits() (out []exhibit) {
-	for _, name := range append(scenarios.Builtin(), scenarios.Incidents()...) {
+	for _, name := range append(spec.Builtin(), spec.Incidents()...) {
 		if name != "upgrade" {
 			out = append(out, exhibit{name, small[name]})
 		}
@@ -69,10 +69,10 @@ func (e exhibit) command() string {
 	return strings.Join(words, " ")
 }
 
-func (e exhibit) load() (*scenarios.Scenario, error) {
-	name, text, err := scenarios.Source(e.name)
+func (e exhibit) load() (*spec.Scenario, error) {
+	name, text, err := spec.Source(e.name)
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.Load(name, text, e.set...)
+	return spec.Load(name, text, e.set...)
 }

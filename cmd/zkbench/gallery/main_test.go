@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // Every exhibit can be played: what is set in its scenario is there to be set. And nothing is
@@ -23,7 +23,7 @@ func TestExhibits_load(t *testing.T) {
 		}
 	}
 	for name := range small {
-		if !slices.Contains(scenarios.Builtin(), name) {
+		if !slices.Contains(spec.Builtin(), name) {
 			t.Errorf("there is no scenario %s", name)
 		}
 	}

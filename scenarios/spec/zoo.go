@@ -1,4 +1,4 @@
-package scenarios
+package spec
 
 import (
 	"fmt"
@@ -22,16 +22,16 @@ type Specimen struct {
 	Except []string `yaml:"except,omitempty,flow"` // cells omitted from "every"
 }
 
-// every selects all scripts.
-const every = "every"
+// EveryProvocation selects all scripts.
+const EveryProvocation = "every"
 
-func (s *Scenario) zoo() ([]cell, error) {
-	var cells []cell
+func (s *Scenario) zoo() ([]Cell, error) {
+	var cells []Cell
 	for _, x := range s.Specimens {
 		if len(s.Subjects) > 0 && !slices.Contains(s.Subjects, x.Subject) {
 			continue
 		}
-		subject, err := s.find(x.Subject)
+		subject, err := s.Find(x.Subject)
 		if err != nil {
 			return nil, err
 		}
@@ -41,14 +41,14 @@ func (s *Scenario) zoo() ([]cell, error) {
 				return nil, err
 			}
 			c.Caught, c.Step, c.Fault = x.Caught, "", "" // not a parameter of a matrix
-			cells = append(cells, interleave([]cell{c}, s.Trials)...)
+			cells = append(cells, interleave([]Cell{c}, s.Trials)...)
 		}
 	}
 	return cells, nil
 }
 
 func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []string) {
-	if x.Provocation != every {
+	if x.Provocation != EveryProvocation {
 		return []string{x.Provocation}
 	}
 	for _, name := range s.everyProvocation(subject) {
@@ -62,7 +62,7 @@ func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []
 
 func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 	for _, name := range wholeLine(subject) {
-		names = append(names, allSteps+"/"+name)
+		names = append(names, AllSteps+"/"+name)
 	}
 	for _, x := range s.Specimens {
 		if _, err := s.auditCell(subject, x.Provocation); err == nil && len(x.Caught) > 0 && !slices.Contains(names, x.Provocation) {
@@ -72,7 +72,7 @@ func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 	return names
 }
 
-func (s *Scenario) validateZoo(bad problemFunc) {
+func (s *Scenario) validateZoo(bad ProblemFunc) {
 	if len(s.Clients) > 0 {
 		bad("clients", "each provocation has a fixed number of clients: remove clients from a zoo")
 	}
@@ -90,8 +90,8 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 	}
 	for i, p := range s.Phases {
 		at := fmt.Sprintf("phases.%d", i)
-		if p.Kind != episodeKind {
-			bad(at+".kind", "a zoo has one phase, an %s", episodeKind)
+		if p.Kind != EpisodeKind {
+			bad(at+".kind", "a zoo has one phase, an %s", EpisodeKind)
 		}
 		if len(p.Cells) > 0 || len(p.Also) > 0 || p.Depth > 0 {
 			bad(at, "a zoo runs its specimens: remove cells, also, depth and duration")
@@ -99,21 +99,21 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 	}
 }
 
-func (s *Scenario) validateSpecimen(x Specimen, bad problemFunc) {
-	subject, err := s.find(x.Subject)
+func (s *Scenario) validateSpecimen(x Specimen, bad ProblemFunc) {
+	subject, err := s.Find(x.Subject)
 	if err != nil {
-		bad("subject", "%v%s", err, units.Nearest(x.Subject, subjectNames()))
+		bad("subject", "%v%s", err, units.Nearest(x.Subject, SubjectNames()))
 		return
 	}
-	if x.Provocation != every {
+	if x.Provocation != EveryProvocation {
 		if len(x.Except) > 0 {
-			bad("except", "goes with provocation: %s", every)
+			bad("except", "goes with provocation: %s", EveryProvocation)
 		}
 		c, err := s.auditCell(subject, x.Provocation)
 		switch {
 		case err != nil:
-			bad("provocation", "%v; applicable: %q", err, every)
-		case c.alone():
+			bad("provocation", "%v; applicable: %q", err, EveryProvocation)
+		case c.Alone():
 			bad("provocation", "%s affects a member that other trials use at the same time: run it with audit", x.Provocation)
 		}
 		return

@@ -1,4 +1,4 @@
-package scenarios
+package spec
 
 import (
 	"fmt"
@@ -21,15 +21,15 @@ const (
 const tickKey = "tick"
 
 type combination struct {
-	scenario *Scenario // the scenario with the choice applied; it has no matrix
+	Scenario *Scenario // the scenario with the choice applied; it has no matrix
 	params   map[string]string
 	suffix   string
 }
 
-// combinations returns every choice of one value for each key. Keys are in alphabetical order and
+// Combinations returns every choice of one value for each key. Keys are in alphabetical order and
 // the last one varies fastest; but the tick comes first, so that trials that can share an ensemble
 // are together.
-func (s *Scenario) combinations() ([]combination, error) {
+func (s *Scenario) Combinations() ([]combination, error) {
 	keys := slices.Sorted(maps.Keys(s.Matrix))
 	if i := slices.Index(keys, tickKey); i > 0 {
 		keys = slices.Insert(slices.Delete(keys, i, i+1), 0, tickKey)
@@ -62,7 +62,7 @@ func (s *Scenario) combinations() ([]combination, error) {
 func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 	plain := *s
 	plain.Matrix = nil
-	text, err := plain.dump()
+	text, err := plain.Dump()
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ var listed = map[string]string{
 }
 
 // validateMatrix checks every value alone, and then every choice.
-func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
+func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 	size, sound := 1, true
 	named := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Matrix)) {
@@ -156,7 +156,7 @@ func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 			}
 		}
 	}
-	if cells := size * len(s.Subjects) * len(s.Clients) * max(s.Trials, 1) * len(s.perEnsemble()); cells > maxCells {
+	if cells := size * len(s.Subjects) * len(s.Clients) * max(s.Trials, 1) * len(s.PerEnsemble()); cells > maxCells {
 		bad("matrix", "makes %d trials, more than %d", cells, maxCells)
 		return
 	}
@@ -166,8 +166,8 @@ func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 }
 
 // validateChoices checks that every choice is valid and gives distinct trial names.
-func (s *Scenario) validateChoices(bad problemFunc) {
-	all, err := s.combinations()
+func (s *Scenario) validateChoices(bad ProblemFunc) {
+	all, err := s.Combinations()
 	if err != nil && len(s.Matrix) > 1 {
 		bad("matrix", "%v", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
@@ -190,9 +190,9 @@ func forAllPhases(key string) string {
 }
 
 // tryChoice returns the problems of a choice that the scenario does not have without it.
-func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
+func (s *Scenario) tryChoice(known Problems, choice map[string]string) string {
 	_, err := s.with(choice)
-	ms, ok := err.(problems)
+	ms, ok := err.(Problems)
 	if err != nil && !ok {
 		return err.Error()
 	}
@@ -217,9 +217,9 @@ func suffix(keys []string, choice map[string]string) (name string) {
 }
 
 func (s *Scenario) parameters() []string {
-	names := slices.Collect(maps.Keys(cell{Scenario: s}.params()))
-	if len(s.versions()) > 1 {
-		names = append(names, versionKey)
+	names := slices.Collect(maps.Keys(Cell{Scenario: s}.Params()))
+	if len(s.Versions()) > 1 {
+		names = append(names, VersionKey)
 	}
 	for key := range s.Matrix {
 		names = append(names, s.field(strings.TrimPrefix(key, "params.")))

@@ -1,23 +1,8 @@
-// Package scenarios measures subjects of package recipes on a real ensemble. A [Scenario], read
-// from YAML or built in, spans a matrix of trials. Each trial runs clients of one subject through
-// phases while faults are active. [Run] runs it and returns the result:
-//
-//	name, text, err := scenarios.Source("herd")
-//	scenario, err := scenarios.Load(name, text, "subjects=[lock/mine]", "clients=[5, 10]")
-//	result, err := scenarios.Run(ctx, scenarios.Config{Scenario: scenario, Dir: "herd-of-mine"})
-//
-// # Files
-//
-// scenario.go, phase.go, fault.go and zoo.go define the fields of a file; load.go,
-// check.go, override.go and matrix.go read it. Each kind of phase is a file, kind_NAME.go, in a
-// registry (kind.go). A kind uses the trial as a stage (stage.go): clients, clock, record, tree and
-// faults. trial.go, runner.go and run.go add the ensemble, network, plans and folders.
-package scenarios
+package spec
 
 import (
 	"cmp"
 	"fmt"
-	"github.com/zkbench/zkbench/report/units"
 	"io/fs"
 	"maps"
 	"math"
@@ -26,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"golang.org/x/mod/semver"
 )
 
 // Scenario is a matrix of subjects and client counts, the phases of each trial, and the conditions
@@ -74,9 +59,9 @@ type Mix struct {
 
 // Limits of a scenario, so that a typing error does not occupy a machine for a week.
 const (
-	maxClients  = 10_000 // 64 bytes per name (stage.packet); a list of all names fits ZooKeeper's limit of 1 MiB per reply
-	maxDuration = 24 * time.Hour
-	maxRounds   = 10_000
+	MaxClients  = 10_000 // 64 bytes per name (stage.packet); a list of all names fits ZooKeeper's limit of 1 MiB per reply
+	MaxDuration = 24 * time.Hour
+	MaxRounds   = 10_000
 	maxTrials   = 1000
 	maxCells    = 10_000
 	maxSize     = 1<<20 - 4096 // bytes; fits into a znode
@@ -86,7 +71,7 @@ const (
 // it may be.
 func (s *Scenario) Validate() error { return s.problems().err() }
 
-func (s *Scenario) problems() problems {
+func (s *Scenario) problems() Problems {
 	ps := s.check()
 	s.validateThresholds(ps.add)
 	if len(ps) == 0 {
@@ -97,9 +82,9 @@ func (s *Scenario) problems() problems {
 
 // check returns the problems without those of thresholds, which may compare with what a matrix
 // varies, and of trial names, of which a choice from the matrix has only some.
-func (s *Scenario) check() problems {
-	var ps problems
-	bad := problemFunc(ps.add)
+func (s *Scenario) check() Problems {
+	var ps Problems
+	bad := ProblemFunc(ps.add)
 	if !word.MatchString(s.Name) {
 		bad("name", "%q must be a word of at most 100 letters, digits, dots, dashes and underscores that begins with a letter or digit", s.Name)
 	}
@@ -112,11 +97,11 @@ func (s *Scenario) check() problems {
 	if s.SessionTimeout == 0 {
 		bad("session_timeout", "is required, for example 10s")
 	} else {
-		between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, maxDuration)
+		Between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, MaxDuration)
 	}
-	between(bad, "first_zxid", s.FirstZxid, 0, math.MaxUint32-1)
+	Between(bad, "first_zxid", s.FirstZxid, 0, math.MaxUint32-1)
 	if s.Tick != 0 {
-		between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
+		Between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
 	}
 	s.validateIncident(bad)
 	for i, d := range s.Drivers {
@@ -127,11 +112,11 @@ func (s *Scenario) check() problems {
 	}
 	s.validateVersions(bad)
 	s.validateTrials(bad)
-	between(bad, "warmup", s.Warmup, 0, time.Hour)
+	Between(bad, "warmup", s.Warmup, 0, time.Hour)
 	s.validateShares(bad)
 	s.validatePhases(bad)
 	s.validateProcesses(bad)
-	if p := s.audit(); p != nil && len(ps) == 0 {
+	if p := s.AuditPhase(); p != nil && len(ps) == 0 {
 		if _, err := s.auditCells(p); err != nil {
 			bad("phases.0.cells", "%v", err)
 		}
@@ -147,10 +132,10 @@ var word = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`)
 // durationParams are the parameters of phases of kind failover and pause.
 var durationParams = []string{"promise", "slack"}
 
-func (s *Scenario) validateParams(bad problemFunc) {
+func (s *Scenario) validateParams(bad ProblemFunc) {
 	plain := *s
 	plain.Params = nil
-	own := append(slices.Collect(maps.Keys(cell{Scenario: &plain}.params())), versionKey, tickKey, "base", "expected")
+	own := append(slices.Collect(maps.Keys(Cell{Scenario: &plain}.Params())), VersionKey, tickKey, "base", "expected")
 	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
 		if slices.Contains(own, name) {
 			bad("params."+name, "is the name of a setting: choose another name for the parameter")
@@ -163,7 +148,7 @@ func (s *Scenario) validateParams(bad problemFunc) {
 	}
 }
 
-func (s *Scenario) validatePhases(bad problemFunc) {
+func (s *Scenario) validatePhases(bad ProblemFunc) {
 	if len(s.Phases) == 0 {
 		bad("phases", "at least one is needed")
 	}
@@ -176,19 +161,19 @@ func (s *Scenario) validatePhases(bad problemFunc) {
 			bad(at+".name", "another phase is already named %s", p.Name)
 		}
 		names[p.Name] = true
-		if p.Kind == episodeKind && len(s.Phases) > 1 {
-			bad(at+".kind", "an %s is a whole trial: remove the other phases", episodeKind)
+		if p.Kind == EpisodeKind && len(s.Phases) > 1 {
+			bad(at+".kind", "an %s is a whole trial: remove the other phases", EpisodeKind)
 		}
 	}
 }
 
-func (s *Scenario) validateCells(bad problemFunc) {
+func (s *Scenario) validateCells(bad ProblemFunc) {
 	if len(s.Subjects) == 0 {
 		bad("subjects", "at least one subject is required (zkbench list subjects)")
 	}
 	for i, name := range s.Subjects {
 		at := fmt.Sprintf("subjects.%d", i)
-		if _, err := s.find(name); err != nil {
+		if _, err := s.Find(name); err != nil {
 			bad(at, "%s", s.unknownSubject(name))
 		} else if slices.Contains(s.Subjects[:i], name) {
 			bad(at, "%s occurs twice; to run it more often, set trials", name)
@@ -199,7 +184,7 @@ func (s *Scenario) validateCells(bad problemFunc) {
 	}
 	for i, n := range s.Clients {
 		at := fmt.Sprintf("clients.%d", i)
-		between(bad, at, n, 1, maxClients)
+		Between(bad, at, n, 1, MaxClients)
 		if slices.Contains(s.Clients[:i], n) {
 			bad(at, "%d occurs twice; to run it more often, set trials", n)
 		}
@@ -226,22 +211,22 @@ type Limits struct {
 	MachineCPU float64 `yaml:"machine_cpu,omitempty"`
 }
 
-// within returns l with defaults for values that are 0.
-func (l Limits) within(sessionTimeout time.Duration) Limits {
+// Within returns l with defaults for values that are 0.
+func (l Limits) Within(sessionTimeout time.Duration) Limits {
 	return Limits{
 		Late: cmp.Or(l.Late, sessionTimeout/3), LateShare: cmp.Or(l.LateShare, 0.3), Backlog: cmp.Or(l.Backlog, 100_000),
 		CPU: cmp.Or(l.CPU, 0.9), MachineCPU: cmp.Or(l.MachineCPU, 1),
 	}
 }
 
-func (l Limits) validate(bad problemFunc) {
-	between(bad, "late", l.Late, 0, maxDuration)
+func (l Limits) validate(bad ProblemFunc) {
+	Between(bad, "late", l.Late, 0, MaxDuration)
 	if l.Backlog < 0 {
 		bad("backlog", "%d is below 0", l.Backlog)
 	}
-	between(bad, "late_share", l.LateShare, 0, 1)
-	between(bad, "cpu", l.CPU, 0, 1)
-	between(bad, "machine_cpu", l.MachineCPU, 0, 1)
+	Between(bad, "late_share", l.LateShare, 0, 1)
+	Between(bad, "cpu", l.CPU, 0, 1)
+	Between(bad, "machine_cpu", l.MachineCPU, 0, 1)
 }
 
 // Incident describes a published failure of a library's users that the scenario reproduces. The
@@ -257,7 +242,8 @@ type Incident struct {
 
 const (
 	incidentDir = "incidents/"
-	incident    = "incident/"
+	// IncidentPrefix begins the names of incidents, as scenarios.
+	IncidentPrefix = "incident/"
 )
 
 // ChooseVersions names the versions of an incident's library that run, if the bug is fixed in some:
@@ -302,7 +288,7 @@ func around(name, version string) (before, from string) {
 func Incidents() []string {
 	files, _ := fs.Glob(builtin, incidentDir+"*.yaml")
 	return units.Names(files, func(f string) string {
-		return incident + strings.TrimSuffix(strings.TrimPrefix(f, incidentDir), ".yaml")
+		return IncidentPrefix + strings.TrimSuffix(strings.TrimPrefix(f, incidentDir), ".yaml")
 	})
 }
 
@@ -319,7 +305,8 @@ func (s *Scenario) Caught() (names []string) {
 	return names
 }
 
-func (s *Scenario) told() *report.Incident {
+// ReportedIncident returns what the result tells of the incident; nil if the scenario is none.
+func (s *Scenario) ReportedIncident() *report.Incident {
 	i := s.Incident
 	if i == (Incident{}) {
 		return nil
@@ -329,7 +316,7 @@ func (s *Scenario) told() *report.Incident {
 
 // validateIncident checks that an incident is complete, and either reproduces the failure or
 // explains why it cannot.
-func (s *Scenario) validateIncident(bad problemFunc) {
+func (s *Scenario) validateIncident(bad ProblemFunc) {
 	i := s.Incident
 	if i == (Incident{}) {
 		return

@@ -1,4 +1,4 @@
-package scenarios
+package spec
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 		return nil
 	}
 	declared := paramNames(root)
-	switch isField := slices.Contains(fieldNames(reflect.TypeFor[Scenario]()), path); {
+	switch isField := slices.Contains(FieldNames(reflect.TypeFor[Scenario]()), path); {
 	case slices.Contains(declared, path) && !isField:
 		path = "params." + path // the name alone is accepted
 	case !isField && !strings.Contains(path, ".") && units.Closest(path, declared) != "":
@@ -55,7 +55,7 @@ func paramNames(root *yaml.Node) (names []string) {
 
 // unknownParams returns the overrides of undeclared parameters that no threshold reads: they would
 // have no effect.
-func (s *Scenario) unknownParams(declared, overrides []string) (ps problems) {
+func (s *Scenario) unknownParams(declared, overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		path, _, _ := strings.Cut(o, "=")
 		name, ok := strings.CutPrefix(path, "params.")
@@ -174,12 +174,12 @@ func within(path, outer string) bool {
 	return outer == "" || path == outer || strings.HasPrefix(path, outer+".")
 }
 
-// find returns the node of the field at path, or the nearest enclosing one. The keys of a matrix
+// Find returns the node of the field at path, or the nearest enclosing one. The keys of a matrix
 // are paths: of two that match, the longer one is used.
-func find(root *yaml.Node, path string) *yaml.Node {
+func FindNode(root *yaml.Node, path string) *yaml.Node {
 	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '.') {
 		if next := child(root, path[:at]); next != nil {
-			return find(next, strings.TrimPrefix(path[at:], "."))
+			return FindNode(next, strings.TrimPrefix(path[at:], "."))
 		}
 	}
 	return resolve(root)
@@ -223,18 +223,18 @@ func resolve(node *yaml.Node) *yaml.Node {
 }
 
 // chosen returns the cells that the scenario selects by name; all if it selects none.
-func (s *Scenario) chosen(cells []cell) []cell {
+func (s *Scenario) chosen(cells []Cell) []Cell {
 	if len(s.Only) == 0 {
 		return cells
 	}
-	return slices.DeleteFunc(cells, func(c cell) bool { return !slices.Contains(s.Only, c.trialName()) })
+	return slices.DeleteFunc(cells, func(c Cell) bool { return !slices.Contains(s.Only, c.TrialName()) })
 }
 
-func (s *Scenario) validateOnly(bad problemFunc) {
+func (s *Scenario) validateOnly(bad ProblemFunc) {
 	if len(s.Only) == 0 {
 		return
 	}
-	if p := s.audit(); p != nil && len(p.Cells) == 0 {
+	if p := s.AuditPhase(); p != nil && len(p.Cells) == 0 {
 		bad("only", "an audit finds its trials only during the run: select cells instead (phases.0.cells)")
 		return
 	}
@@ -243,7 +243,7 @@ func (s *Scenario) validateOnly(bad problemFunc) {
 		bad("only", "%v", err)
 		return
 	}
-	names := units.Names(cells, cell.trialName)
+	names := units.Names(cells, Cell.TrialName)
 	for i, name := range s.Only {
 		if !slices.Contains(names, name) {
 			bad(fmt.Sprintf("only.%d", i), "the scenario has no trial %s%s", name, units.Nearest(name, names))
@@ -254,7 +254,7 @@ func (s *Scenario) validateOnly(bad problemFunc) {
 // Schema is a JSON schema of scenario files, for editors. A test generates it from the fields of
 // Scenario and their comments.
 //
-//go:generate env UPDATE_SCHEMA=1 go test -run TestSchema_isCurrent .
+//go:generate env UPDATE_SCHEMA=1 go test -run TestSchema_isCurrent ..
 //go:embed schema.json
 var Schema []byte
 
@@ -294,10 +294,11 @@ func (p *problem) field() string {
 	return p.Path
 }
 
-type problems []*problem
+// Problems are all errors of a scenario, in the order of the text.
+type Problems []*problem
 
 // Error returns one line per problem.
-func (ps problems) Error() string {
+func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
 		lines[i] = p.Error()
@@ -305,18 +306,18 @@ func (ps problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func (ps *problems) add(path, format string, args ...any) {
+func (ps *Problems) add(path, format string, args ...any) {
 	*ps = append(*ps, &problem{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-func (ps problems) err() error {
+func (ps Problems) err() error {
 	if len(ps) == 0 {
 		return nil
 	}
 	return ps
 }
 
-func (ps problems) in(file string) problems {
+func (ps Problems) in(file string) Problems {
 	for _, p := range ps {
 		p.File = file
 	}
@@ -325,19 +326,19 @@ func (ps problems) in(file string) problems {
 
 // locate sets the missing positions of problems: the position of the field, or of the nearest enclosing
 // node.
-func (ps problems) locate(root *yaml.Node) {
+func (ps Problems) locate(root *yaml.Node) {
 	for _, p := range ps {
 		if p.Line > 0 {
 			continue
 		}
-		if n := find(root, p.Path); n != nil {
+		if n := FindNode(root, p.Path); n != nil {
 			p.Line, p.Column = n.Line, n.Column
 		}
 	}
 }
 
 // sort sorts the problems by position; missing required fields come last.
-func (ps problems) sort() {
+func (ps Problems) sort() {
 	missing := func(p *problem) int {
 		if strings.HasPrefix(p.Text, "is required") {
 			return 1
@@ -351,26 +352,26 @@ func (ps problems) sort() {
 
 // about reports whether there is a problem with the field at path, an enclosing field, or a field
 // inside it: the other problems follow from it.
-func (ps problems) about(path string) bool {
+func (ps Problems) about(path string) bool {
 	return slices.ContainsFunc(ps, func(p *problem) bool {
 		return within(path, p.Path) || within(p.Path, path) || p.meant != "" && within(path, p.meant)
 	})
 }
 
 // beyond returns the problems that do not follow from known ones.
-func (ps problems) beyond(known problems) problems {
+func (ps Problems) beyond(known Problems) Problems {
 	return slices.DeleteFunc(ps, func(p *problem) bool { return known.about(p.Path) })
 }
 
-// problemFunc records a problem with a field, by the field's path.
-type problemFunc func(field, format string, args ...any)
+// ProblemFunc records a problem with a field, by the field's path.
+type ProblemFunc func(field, format string, args ...any)
 
-func (f problemFunc) in(path string) problemFunc {
+func (f ProblemFunc) in(path string) ProblemFunc {
 	return func(field, format string, args ...any) { f(path+"."+field, format, args...) }
 }
 
-// between checks that a value is from least to most and not NaN.
-func between[T cmp.Ordered](bad problemFunc, field string, value, least, most T) {
+// Between checks that a value is from least to most and not NaN.
+func Between[T cmp.Ordered](bad ProblemFunc, field string, value, least, most T) {
 	if !(value >= least && value <= most) {
 		bad(field, "%v is not between %v and %v", value, least, most)
 	}

@@ -1,4 +1,4 @@
-package scenarios
+package spec
 
 import (
 	"errors"
@@ -15,37 +15,40 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// plan is the faults of one trial and their times: every random choice is made before the trial and
+// Plan is the faults of one trial and their times: every random choice is made before the trial and
 // recorded. A plan that is used again repeats the faults.
-type plan struct {
+type Plan struct {
 	Trial  string      `yaml:"trial"`
 	Seed   uint64      `yaml:"seed"` // of the run; the plan was made with it
-	Phases []phasePlan `yaml:"phases"`
+	Phases []PhasePlan `yaml:"phases"`
 }
 
-type phasePlan struct {
+// PhasePlan is the part of a plan for one phase.
+type PhasePlan struct {
 	Name string `yaml:"name"`
 	// Seed decides choices that are made when a fault is injected (a random member, a waiter), and
 	// random arrivals.
 	Seed   uint64         `yaml:"seed,omitempty"`
-	Faults []plannedFault `yaml:"faults,omitempty"`
-	Rounds []plannedRound `yaml:"rounds,omitempty"` // of a failover
+	Faults []PlannedFault `yaml:"faults,omitempty"`
+	Rounds []PlannedRound `yaml:"rounds,omitempty"` // of a failover
 }
 
-type plannedFault struct {
+// PlannedFault is a fault with its random choices made.
+type PlannedFault struct {
 	Fault `yaml:",inline"`
 	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one start to the next, in place of every and times
 }
 
-type plannedRound struct {
+// PlannedRound has the random choices of one round of a failover.
+type PlannedRound struct {
 	Holder int           `yaml:"holder"` // number of the client that is hit
 	Wait   time.Duration `yaml:"wait"`   // from the moment at which all clients wait to the hit
 }
 
-// drawPlan makes the plan of one cell. It depends on the scenario, the seed and the cell's
+// DrawPlan makes the plan of one cell. It depends on the scenario, the seed and the cell's
 // position, but not on the subject: all subjects of a row have the same faults.
-func drawPlan(s *Scenario, c cell, trial string, seed uint64) plan {
-	p := plan{Trial: trial, Seed: seed}
+func DrawPlan(s *Scenario, c Cell, trial string, seed uint64) Plan {
+	p := Plan{Trial: trial, Seed: seed}
 	for i, phase := range s.Phases {
 		r := rand.New(rand.NewPCG(seed, uint64(c.Clients)<<32|uint64(c.Trial)<<16|uint64(i)))
 		p.Phases = append(p.Phases, phase.draw(r, s.SessionTimeout, c.Clients))
@@ -53,23 +56,23 @@ func drawPlan(s *Scenario, c cell, trial string, seed uint64) plan {
 	return p
 }
 
-func (p *Phase) draw(r *rand.Rand, timeout time.Duration, clients int) phasePlan {
-	out := phasePlan{Name: p.Name}
-	k := kindNamed(p.Kind)
-	if len(p.Faults) > 0 || k.plan != nil || p.Arrivals == poisson {
+func (p *Phase) draw(r *rand.Rand, timeout time.Duration, clients int) PhasePlan {
+	out := PhasePlan{Name: p.Name}
+	k := KindNamed(p.Kind)
+	if len(p.Faults) > 0 || k.Plan != nil || p.Arrivals == Poisson {
 		out.Seed = r.Uint64()
 	}
 	for _, f := range p.Faults {
 		out.Faults = append(out.Faults, f.draw(r, p.Duration))
 	}
-	if k.plan != nil {
-		out.Rounds = k.plan(p, r, timeout, clients)
+	if k.Plan != nil {
+		out.Rounds = k.Plan(p, r, timeout, clients)
 	}
 	return out
 }
 
-func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
-	out := plannedFault{Fault: f}
+func (f Fault) draw(r *rand.Rand, phase time.Duration) PlannedFault {
+	out := PlannedFault{Fault: f}
 	out.Jitter = 0
 	if f.Jitter == 0 {
 		return out
@@ -91,7 +94,8 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
 	return out
 }
 
-func (p phasePlan) entries() ([]chaos.Entry, error) {
+// Entries returns the faults of the phase, parsed.
+func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {
 		fault, err := chaos.Parse(f.Fault.Fault, f.Target, f.Params)
@@ -105,12 +109,12 @@ func (p phasePlan) entries() ([]chaos.Entry, error) {
 	return out, nil
 }
 
-// makePlans makes the plans of all trials, or reads them from the run folder replay, and writes
+// MakePlans makes the plans of all trials, or reads them from the run folder replay, and writes
 // them to dir.
-func makePlans(cells []cell, seed uint64, replay, dir string) ([]plan, error) {
-	out := make([]plan, len(cells))
+func MakePlans(cells []Cell, seed uint64, replay, dir string) ([]Plan, error) {
+	out := make([]Plan, len(cells))
 	for i, c := range cells {
-		out[i] = drawPlan(c.Scenario, c, c.trialName(), seed)
+		out[i] = DrawPlan(c.Scenario, c, c.TrialName(), seed)
 		if replay != "" {
 			var err error
 			if out[i], err = readPlan(replay, out[i].Trial, c.Scenario, c.Clients); err != nil {
@@ -124,15 +128,15 @@ func makePlans(cells []cell, seed uint64, replay, dir string) ([]plan, error) {
 	return out, nil
 }
 
-// replaySeed returns the seed of the plans of the run folder dir. It fails if a
+// ReplaySeed returns the seed of the plans of the run folder dir. It fails if a
 // trial of the scenario has no plan there.
-func (s *Scenario) replaySeed(dir string) (seed uint64, err error) {
-	cells, err := s.cells()
+func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
+	cells, err := s.Cells()
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range cells {
-		p, err := readPlan(dir, c.trialName(), c.Scenario, c.Clients)
+		p, err := readPlan(dir, c.TrialName(), c.Scenario, c.Clients)
 		if err != nil {
 			return 0, err
 		}
@@ -141,12 +145,12 @@ func (s *Scenario) replaySeed(dir string) (seed uint64, err error) {
 	return seed, nil
 }
 
-// planPath is where the plan of a trial is in a run folder.
-func planPath(dir, trial string) string {
+// PlanPath is where the plan of a trial is in a run folder.
+func PlanPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
 }
 
-func (p plan) write(dir string) error {
+func (p Plan) write(dir string) error {
 	text, err := yaml.Dump(p)
 	if err != nil {
 		return fmt.Errorf("plan of %s: %w", p.Trial, err)
@@ -154,40 +158,40 @@ func (p plan) write(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, report.FaultPlanDir), 0o755); err != nil {
 		return fmt.Errorf("plan of %s: %w", p.Trial, err)
 	}
-	return os.WriteFile(planPath(dir, p.Trial), text, 0o644)
+	return os.WriteFile(PlanPath(dir, p.Trial), text, 0o644)
 }
 
-func readPlan(dir, trial string, s *Scenario, clients int) (plan, error) {
-	path := planPath(dir, trial)
+func readPlan(dir, trial string, s *Scenario, clients int) (Plan, error) {
+	path := PlanPath(dir, trial)
 	text, err := safefile.Read(path, safefile.Result)
 	if errors.Is(err, fs.ErrNotExist) {
-		return plan{}, fmt.Errorf("there is no plan of trial %s to replay: %w", trial, err)
+		return Plan{}, fmt.Errorf("there is no plan of trial %s to replay: %w", trial, err)
 	}
 	if err != nil {
-		return plan{}, err
+		return Plan{}, err
 	}
-	return parsePlan(path, text, s, clients)
+	return ParsePlan(path, text, s, clients)
 }
 
-// parsePlan reads a plan strictly; name is for error messages.
-func parsePlan(name string, text []byte, s *Scenario, clients int) (plan, error) {
-	var p plan
+// ParsePlan reads a plan strictly; name is for error messages.
+func ParsePlan(name string, text []byte, s *Scenario, clients int) (Plan, error) {
+	var p Plan
 	if err := yaml.Load(text, &p, yaml.WithKnownFields()); err != nil {
-		return plan{}, fmt.Errorf("%s: %w", name, err)
+		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(p.Phases) != len(s.Phases) {
-		return plan{}, fmt.Errorf("%s: it has %d phases, and the scenario %d", name, len(p.Phases), len(s.Phases))
+		return Plan{}, fmt.Errorf("%s: it has %d phases, and the scenario %d", name, len(p.Phases), len(s.Phases))
 	}
 	for i, phase := range p.Phases {
 		if phase.Name != s.Phases[i].Name {
-			return plan{}, fmt.Errorf("%s: phases.%d is %q, and in the scenario %q", name, i, phase.Name, s.Phases[i].Name)
+			return Plan{}, fmt.Errorf("%s: phases.%d is %q, and in the scenario %q", name, i, phase.Name, s.Phases[i].Name)
 		}
-		if _, err := phase.entries(); err != nil {
-			return plan{}, fmt.Errorf("%s: phases.%d: %w", name, i, err)
+		if _, err := phase.Entries(); err != nil {
+			return Plan{}, fmt.Errorf("%s: phases.%d: %w", name, i, err)
 		}
 		for k, r := range phase.Rounds {
-			if r.Holder < 0 || r.Holder >= clients || r.Wait < 0 || r.Wait > maxDuration {
-				return plan{}, fmt.Errorf("%s: phases.%d.rounds.%d: holder %d of %d clients, wait %v", name, i, k, r.Holder, clients, r.Wait)
+			if r.Holder < 0 || r.Holder >= clients || r.Wait < 0 || r.Wait > MaxDuration {
+				return Plan{}, fmt.Errorf("%s: phases.%d.rounds.%d: holder %d of %d clients, wait %v", name, i, k, r.Holder, clients, r.Wait)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package scenarios
+package spec
 
 import (
 	"embed"
@@ -24,9 +24,10 @@ func Builtin() []string {
 	return units.Names(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
 }
 
+// Source returns the text of a built-in scenario, an incident or a file, and the name for it in errors.
 func Source(nameOrFile string) (name string, text []byte, err error) {
 	file := "builtin/" + nameOrFile
-	if what, ok := strings.CutPrefix(nameOrFile, incident); ok {
+	if what, ok := strings.CutPrefix(nameOrFile, IncidentPrefix); ok {
 		file = incidentDir + what
 	}
 	if text, err := builtin.ReadFile(file + ".yaml"); err == nil {
@@ -65,10 +66,10 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		return nil, notYAML(text, err).in(name)
 	}
 	if empty || resolve(&root) == nil {
-		return nil, problems{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
+		return nil, Problems{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
 	}
 	liftDrivers(&root)
-	var ps problems
+	var ps Problems
 	declared := paramNames(&root)
 	forAll := map[string]string{}
 	for _, o := range overrides {
@@ -94,7 +95,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	return s, nil
 }
 
-func decode(root *yaml.Node) (*Scenario, problems) {
+func decode(root *yaml.Node) (*Scenario, Problems) {
 	c := &checker{}
 	c.check(root, reflect.TypeFor[Scenario](), "")
 	var s Scenario
@@ -106,7 +107,7 @@ func decode(root *yaml.Node) (*Scenario, problems) {
 
 // notYAML returns the YAML library's errors with their positions in the text, and names a tab or an
 // unexpected character, which the library does not.
-func notYAML(text []byte, err error) problems {
+func notYAML(text []byte, err error) Problems {
 	lines := strings.Split(string(text), "\n")
 	problemAt := func(line, column int, message string) *problem {
 		p := &problem{Line: line, Column: column, Text: message}
@@ -129,19 +130,21 @@ func notYAML(text []byte, err error) problems {
 	var one *yaml.LoadError
 	switch {
 	case errors.As(err, &all):
-		var ps problems
+		var ps Problems
 		for _, e := range all.Errors {
 			ps = append(ps, problemAt(e.Mark.Line, e.Mark.Column, e.Message))
 		}
 		return ps
 	case errors.As(err, &one):
-		return problems{problemAt(one.Mark.Line, one.Mark.Column, one.Message)}
+		return Problems{problemAt(one.Mark.Line, one.Mark.Column, one.Message)}
 	}
-	return problems{{Text: err.Error()}}
+	return Problems{{Text: err.Error()}}
 }
 
-func (s *Scenario) dump() ([]byte, error) { return yaml.Dump(s) }
+// Dump returns the scenario as YAML.
+func (s *Scenario) Dump() ([]byte, error) { return yaml.Dump(s) }
 
-func subjectNames() []string {
+// SubjectNames returns the names of the subjects that are compiled in.
+func SubjectNames() []string {
 	return units.Names(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
 }

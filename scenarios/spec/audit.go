@@ -1,0 +1,206 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Names of an audit.
+const (
+	EpisodeKind    = "episode"
+	EpisodeClients = 3
+	CalmName       = "calm"
+	AllSteps       = "all" // for cells that do not concern a single step
+)
+
+// Aim is a fault and the step at which it is injected.
+type Aim struct {
+	Step  Step
+	Fault *StepFault
+}
+
+// String returns the name of a cell, such as "next exists #1/reply.drop".
+func (a Aim) String() string { return a.Step.String() + "/" + a.Fault.Name }
+
+func parseAims(name string) ([]Aim, error) {
+	var out []Aim
+	for _, text := range strings.Split(name, " + ") {
+		at, with, both := strings.Cut(text, "/")
+		s, err := parseStep(at)
+		if err != nil {
+			return nil, err
+		}
+		if !both {
+			return nil, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
+		}
+		f := FindStepFault(with)
+		if f == nil {
+			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
+			return nil, fmt.Errorf("%q: there is no fault %q of a step%s", text, with, units.Nearest(with, names))
+		}
+		if f.fits&s.Kind() == 0 {
+			return nil, fmt.Errorf("%q: %s does not fit that kind of step", text, f.Name)
+		}
+		out = append(out, Aim{s, f})
+	}
+	return out, nil
+}
+
+// ParseCell parses the name of a cell: all/PROVOCATION, STEP/FAULT, or two of the latter joined by
+// " + ".
+func ParseCell(name string) (Provocation, error) {
+	if what, ok := strings.CutPrefix(name, AllSteps+"/"); ok {
+		if what == CalmName {
+			return Provocation{Name: name, clients: EpisodeClients}, nil
+		}
+		i := slices.IndexFunc(provocations, func(p Provocation) bool { return p.Name == what })
+		if i < 0 {
+			names := units.Names(provocations, func(p Provocation) string { return p.Name })
+			return Provocation{}, fmt.Errorf("%q: there is no %q%s", name, what, units.Nearest(what, append(names, CalmName)))
+		}
+		p := provocations[i]
+		p.Name = name
+		return p, nil
+	}
+	aims, err := parseAims(name)
+	if err != nil {
+		return Provocation{}, err
+	}
+	return Provocation{Name: name, clients: EpisodeClients, Aims: aims}, nil
+}
+
+// AuditPhase returns the phase of an audit; nil if the scenario is none.
+func (s *Scenario) AuditPhase() *Phase {
+	if len(s.Phases) == 0 || s.Phases[0].Kind != EpisodeKind || len(s.Specimens) > 0 {
+		return nil
+	}
+	return &s.Phases[0]
+}
+
+// auditCells returns the cells that an audit begins with: the named ones, or the calm ones.
+func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
+	for _, name := range s.Subjects {
+		subject, err := s.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, named := range p.Cells {
+			c, err := s.auditCell(subject, named)
+			if err != nil {
+				return nil, err
+			}
+			cells = append(cells, interleave([]Cell{c}, s.Trials)...)
+		}
+		for k := 1; k <= CalmTimes && len(p.Cells) == 0; k++ {
+			c, err := s.auditCell(subject, AllSteps+"/"+CalmName)
+			if err != nil {
+				return nil, err
+			}
+			c.Trial = k
+			cells = append(cells, c)
+		}
+	}
+	return cells, nil
+}
+
+func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error) {
+	what, err := ParseCell(name)
+	if err != nil {
+		return Cell{}, err
+	}
+	hello := subject
+	if subject.Start != nil && subject.Open == nil && subject.Variant == "" {
+		hello.Variant = recipes.Predecessor // the variant of a driver is unknown until it has started
+	}
+	if what.Fits != nil && !what.Fits(hello) {
+		return Cell{}, fmt.Errorf("%q does not go with %s; of its kind go: %s", name, subject.Name, strings.Join(wholeLine(subject), ", "))
+	}
+	for _, a := range what.Aims {
+		switch {
+		case !slices.Contains(RolesOf(subject), a.Step.Role):
+			return Cell{}, fmt.Errorf("%s is a %s: it has no %s, but %s", subject.Name, subject.Recipe, a.Step.Role, strings.Join(RolesOf(subject), ", "))
+		case a.Fault.cancels() && subject.NoCancel:
+			return Cell{}, fmt.Errorf("%q: %s cannot be called off", a, subject.Name)
+		}
+		if a.Fault.process && subject.Start == nil && !s.Apart {
+			return Cell{}, fmt.Errorf("%s: %s", a.Fault.Name, inOurProcess(subject.Name))
+		}
+	}
+	step, fault := AllSteps, strings.TrimPrefix(name, AllSteps+"/")
+	if len(what.Aims) > 0 {
+		i := strings.LastIndexByte(name, '/')
+		step, fault = name[:i], name[i+1:]
+	}
+	return Cell{Subject: subject, Clients: what.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, Aims: what.Aims}, nil
+}
+
+// StepCells returns the cells for the steps that were seen: each with every fault that applies to it.
+func (s *Scenario) StepCells(subject recipes.Subject, w *StepWatch) (cells []Cell, err error) {
+	var errs []error
+	for _, r := range w.Records(subject) {
+		for _, f := range r.Faults {
+			if r.Step == AllSteps && f == CalmName {
+				continue
+			}
+			c, err := s.auditCell(subject, r.Step+"/"+f)
+			cells, errs = append(cells, c), append(errs, err)
+		}
+	}
+	return cells, errors.Join(errs...)
+}
+
+// pairLimit bounds the number of pairs; a time budget usually ends the audit earlier.
+const pairLimit = 2000
+
+// PairCells draws cells of two faults from cells of one. No pair occurs twice.
+func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err error) {
+	single = slices.DeleteFunc(slices.Clone(single), func(c Cell) bool { return len(c.Aims) == 0 || c.Alone() })
+	r := rand.New(rand.NewPCG(seed, 2))
+	drawn := map[string]bool{}
+	for range pairLimit {
+		if len(single) < 2 {
+			break
+		}
+		a, b := single[r.IntN(len(single))], single[r.IntN(len(single))]
+		name := a.Provocation + " + " + b.Provocation
+		if a.Subject.Name != b.Subject.Name || a.Aims[0].Step == b.Aims[0].Step || drawn[a.Subject.Name+name] {
+			continue
+		}
+		drawn[a.Subject.Name+name] = true
+		c, err := s.auditCell(a.Subject, name)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, c)
+	}
+	return pairs, nil
+}
+
+// Counted reports whether the members' own counters are used in the cell, so that no other trial
+// may use the members at the same time.
+func (c Cell) Counted() bool { return c.Step == AllSteps && c.Fault == "line" }
+
+// Driven reports whether a driver runs the clients.
+func (c Cell) Driven() bool { return c.Subject.Start != nil }
+
+// Alone reports whether a fault of the cell touches members, so that only cells with the same fault may
+// run at the same time.
+func (c Cell) Alone() bool {
+	return slices.ContainsFunc(c.Aims, func(a Aim) bool { return a.Fault.Alone != nil })
+}
+
+// MemberFault returns the fault of members of the cell, or nil.
+func (c Cell) MemberFault() *MemberFault {
+	for _, a := range c.Aims {
+		if a.Fault.Alone != nil {
+			return a.Fault.Alone
+		}
+	}
+	return nil
+}

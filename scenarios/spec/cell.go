@@ -1,0 +1,260 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Cell is a cell of the matrix: one trial.
+type Cell struct {
+	Subject recipes.Subject
+	Clients int
+	Trial   int // from 1; 0 if the cell is run once
+	// Scenario is the scenario with the matrix's choice applied.
+	Scenario *Scenario
+	Choice   map[string]string
+	// In a zoo: the script, and the guarantees that the subject must break; none for a sound
+	// subject.
+	Provocation string
+	Caught      []string
+
+	// In an audit: the step and the fault, which Provocation names together.
+	Step, Fault string
+
+	versions []ensembles.Version // versions of ZooKeeper that the ensemble runs; empty for the default
+
+	Aims   []Aim // parsed from Provocation
+	suffix string
+}
+
+// Cells returns the cells of the matrix. The subject varies fastest, so that subjects are compared
+// under the same conditions. If the scenario names trials, only those are returned.
+func (s *Scenario) Cells() ([]Cell, error) {
+	cells, err := s.everyCell()
+	return s.chosen(cells), err
+}
+
+func (s *Scenario) everyCell() (all []Cell, err error) {
+	for _, versions := range s.PerEnsemble() {
+		cells, err := s.cellsOfOne()
+		if err != nil {
+			return nil, err
+		}
+		for i := range cells {
+			cells[i].versions = versions
+		}
+		all = append(all, cells...)
+	}
+	return all, nil
+}
+
+func (s *Scenario) cellsOfOne() ([]Cell, error) {
+	if len(s.Specimens) > 0 {
+		return s.zoo()
+	}
+	if p := s.AuditPhase(); p != nil {
+		return s.auditCells(p)
+	}
+	combinations, err := s.Combinations()
+	if err != nil {
+		return nil, err
+	}
+	var cells []Cell
+	for _, c := range combinations {
+		for _, n := range s.Clients {
+			var row []Cell
+			for _, name := range s.Subjects {
+				subject, err := s.Find(name)
+				if err != nil {
+					return nil, err
+				}
+				row = append(row, Cell{Subject: subject, Clients: n, Scenario: c.Scenario, Choice: c.params, suffix: c.suffix})
+			}
+			cells = append(cells, interleave(row, s.Trials)...)
+		}
+	}
+	return cells, nil
+}
+
+// interleave repeats a row of cells, which differ only in their subject, n times: A B, then B A,
+// then A B again. Neighbours run under the same load of the machine, and a drift favours none of
+// them. For n of 1 or less it returns the row as it is.
+func interleave(row []Cell, n int) []Cell {
+	if n <= 1 {
+		return row
+	}
+	var out []Cell
+	for k := 1; k <= n; k++ {
+		turn := slices.Clone(row)
+		for i := range turn {
+			turn[i].Trial = k
+		}
+		if k%2 == 0 {
+			slices.Reverse(turn)
+		}
+		out = append(out, turn...)
+	}
+	return out
+}
+
+// fewTrials is the number of trials of a cell that run regardless of the budget: fewer give no confidence
+// interval.
+const fewTrials = 6
+
+// BudgetSpent reports whether the budget, counted from the start of the first trial, forbids another
+// repetition.
+func (s *Scenario) BudgetSpent(group []Cell, elapsed time.Duration) bool {
+	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
+}
+
+func (s *Scenario) validateTrials(bad ProblemFunc) {
+	Between(bad, "trials", s.Trials, 0, maxTrials)
+	if p := s.AuditPhase(); p != nil && s.Trials > 1 && len(p.Cells) == 0 {
+		bad("trials", "an audit runs each cell once: name the cells to repeat in phases.0.cells")
+	}
+	Between(bad, "budget", s.Budget, 0, MaxDuration)
+	if s.Budget > 0 && s.Trials <= fewTrials {
+		bad("budget", "the first %d trials of a cell run regardless of the budget: set more trials than that", fewTrials)
+	}
+	Between(bad, "extra_time", s.ExtraTime, 0, MaxDuration)
+	if s.ExtraTime > 0 && (s.Budget == 0 || s.Base == "") {
+		bad("extra_time", "it comes after a budget, for the thresholds on a base: it needs both")
+	}
+	if s.Base == "" {
+		return
+	}
+	others := slices.DeleteFunc(slices.Clone(s.Subjects), func(name string) bool { return name == s.Base })
+	switch {
+	case len(others) == len(s.Subjects):
+		if _, err := s.Find(s.Base); err != nil {
+			bad("base", "%v%s", err, units.Nearest(s.Base, s.Subjects))
+			return
+		}
+		bad("base", "%s is not among the subjects %v", s.Base, s.Subjects)
+	case len(others) == 0:
+		bad("base", "there is no other subject to compare %s with", s.Base)
+	case s.Trials < 2:
+		bad("base", "comparing takes several trials of each subject: give trials, 10 or more")
+	}
+}
+
+// TrialName returns the trial's name, which is unique in the scenario.
+func (c Cell) TrialName() string {
+	start := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-") + c.VersionSuffix()
+	switch {
+	case c.Provocation != "" && c.Trial > 0:
+		return fmt.Sprintf("%s-%s-%d", start, fileName(c.Provocation), c.Trial)
+	case c.Provocation != "":
+		return start + "-" + fileName(c.Provocation)
+	case c.Trial > 0:
+		return fmt.Sprintf("%s-%d%s-%d", start, c.Clients, c.suffix, c.Trial)
+	}
+	return fmt.Sprintf("%s-%d%s", start, c.Clients, c.suffix)
+}
+
+// Params returns the parameters of the cell's trial for result.json and thresholds. What the matrix
+// varies is among them, under the name of its field: session_timeout, tick, drain.hold,
+// drain.rounds. A choice for all phases is a parameter.
+func (c Cell) Params() map[string]string {
+	s := c.Scenario
+	p := map[string]string{"session_timeout": s.SessionTimeout.String()}
+	if s.Tick > 0 {
+		p["tick"] = s.Tick.String()
+	}
+	if label := c.versionsLabel(); label != "" {
+		p[VersionKey] = label
+	}
+	for _, phase := range s.Phases {
+		p[phase.Name+".hold"] = phase.Hold.String()
+	}
+	if s.Permits > 0 {
+		p["permits"] = strconv.Itoa(s.Permits)
+	}
+	if s.Mix != (Mix{}) {
+		p["mix"] = fmt.Sprintf("%d:%d", s.Mix.Read, s.Mix.Write)
+	}
+	c.name(p)
+	for k, v := range s.Params {
+		p[k] = v
+	}
+	return p
+}
+
+func (c Cell) name(params map[string]string) {
+	for key, value := range c.Choice {
+		switch field := c.Scenario.field(key); {
+		case key == allHold:
+			for _, p := range c.Scenario.Phases {
+				delete(params, p.Name+".hold")
+			}
+			params[key] = value
+		case strings.HasPrefix(key, "params."):
+		case params[field] == "":
+			params[field] = value
+		}
+	}
+}
+
+// Batch is cells that run on one ensemble.
+type Batch struct {
+	Tick     time.Duration       // the tick of the ensemble; 0 if the scenario sets none
+	Versions []ensembles.Version // the versions that it runs; empty if the scenario sets none
+	Cells    []Cell
+}
+
+func (b *Batch) takes(c Cell) bool {
+	return b.Tick == c.Scenario.Tick && slices.Equal(b.Versions, c.versions) && !c.Scenario.Upgrades()
+}
+
+// Batches returns the cells of the scenario in the order in which they run.
+func (s *Scenario) Batches() ([]Batch, error) {
+	cells, err := s.Cells()
+	if err != nil {
+		return nil, err
+	}
+	var out []Batch
+	for _, c := range cells {
+		if len(out) == 0 || !out[len(out)-1].takes(c) {
+			out = append(out, Batch{Tick: c.Scenario.Tick, Versions: c.versions})
+		}
+		b := &out[len(out)-1]
+		b.Cells = append(b.Cells, c)
+	}
+	return out, nil
+}
+
+// Permits returns the number of permits; 0 unless the subject is a semaphore.
+func (c Cell) Permits() int {
+	if c.Subject.Recipe != recipes.RecipeSemaphore {
+		return 0
+	}
+	return c.Scenario.PermitCount()
+}
+
+// Recorded returns the cell as the history and the result have it.
+func (c Cell) Recorded() history.Cell {
+	s := c.Scenario
+	return history.Cell{
+		Scenario: s.Name, Subject: c.Subject.Name, Clients: c.Clients, Params: c.Params(),
+		Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault, Phases: s.digest(),
+	}
+}
+
+func (s *Scenario) digest() string {
+	text, err := (&Scenario{Phases: s.Phases}).Dump()
+	if err != nil {
+		return "" // unknown
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}

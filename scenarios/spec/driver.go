@@ -1,0 +1,215 @@
+package spec
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/report/units"
+	"go.yaml.in/yaml/v4"
+)
+
+// Driver is a program that runs a recipe which is not compiled in (zkbench help drivers).
+type Driver struct {
+	Name      string            `yaml:"name"`                // of the subject, with its recipe: lock/..., election/... or queue/...
+	Exec      string            `yaml:"exec"`                // the program and its arguments, split into words as by a shell; no shell is run
+	Env       map[string]string `yaml:"env,omitempty"`       // added to the environment
+	Cwd       string            `yaml:"cwd,omitempty"`       // the working directory; the current one if omitted
+	Processes int               `yaml:"processes,omitempty"` // the minimum number of processes over which the clients are spread
+}
+
+// DriverCommands returns the commands of the drivers in the scenario.
+func (s *Scenario) DriverCommands() (commands []host.Command) {
+	for _, d := range s.Drivers {
+		if slices.Contains(s.Subjects, d.Name) || slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == d.Name }) {
+			commands = append(commands, d.command())
+		}
+	}
+	return commands
+}
+
+func (d Driver) command() host.Command {
+	args, _ := host.Split(d.Exec)
+	c := host.Command{Name: d.Name, Args: args, Dir: d.Cwd, Processes: d.Processes}
+	for key, value := range d.Env {
+		c.Env = append(c.Env, key+"="+value)
+	}
+	return c
+}
+
+// Find returns a subject by its name: a driver of the scenario or a subject that is compiled in.
+func (s *Scenario) Find(name string) (recipes.Subject, error) {
+	for _, d := range s.Drivers {
+		if d.Name == name {
+			return host.Subject(d.command()), nil
+		}
+	}
+	subject, err := recipes.Find(name)
+	return s.sized(subject), err
+}
+
+// known returns the names of all available subjects.
+func (s *Scenario) known() []string {
+	return append(units.Names(s.Drivers, func(d Driver) string { return d.Name }), SubjectNames()...)
+}
+
+// DriverName matches the names of drivers, which begin with a kind of recipe.
+var DriverName = regexp.MustCompile(`^(` + strings.Join(recipeKinds(), "|") + `)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+
+func recipeKinds() []string {
+	return units.Names(recipes.Recipes, func(r recipes.Recipe) string { return string(r) })
+}
+
+func (d Driver) validate(bad ProblemFunc) {
+	if !DriverName.MatchString(d.Name) {
+		bad("name", "%q has no kind; name it KIND/NAME, with one of the kinds %s", d.Name, units.List(recipeKinds()))
+	} else if _, err := recipes.Find(d.Name); err == nil {
+		bad("name", "%s is compiled in; give the driver another name", d.Name)
+	}
+	if args, err := host.Split(d.Exec); err != nil {
+		bad("exec", "%q: %v; want a program and its arguments, like python3 driver.py", d.Exec, err)
+	} else if err := findable(args[0], d.Cwd); err != nil {
+		bad("exec", "%v", err)
+	}
+	Between(bad, "processes", d.Processes, 0, MaxClients)
+}
+
+func findable(program, dir string) error {
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program)
+		if !strings.Contains(program, "/") {
+			program = "./" + program
+		}
+	}
+	_, err := exec.LookPath(program)
+	return err
+}
+
+// liftDrivers moves the drivers among the entries of subjects to the field drivers and leaves their
+// names. Their positions in the text are kept.
+func liftDrivers(root *yaml.Node) {
+	subjects := resolve(child(root, "subjects"))
+	if subjects == nil || subjects.Kind != yaml.SequenceNode {
+		return
+	}
+	for i, entry := range subjects.Content {
+		if entry = resolve(entry); entry.Kind != yaml.MappingNode {
+			continue
+		}
+		name := &yaml.Node{Kind: yaml.ScalarNode, Line: entry.Line, Column: entry.Column}
+		if n := resolve(child(entry, "name")); n != nil {
+			name.Value = n.Value
+		}
+		subjects.Content[i] = name
+		addDriver(root, entry)
+	}
+}
+
+func addDriver(root, entry *yaml.Node) {
+	root = resolve(root)
+	list := resolve(child(root, "drivers"))
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode}
+		root.Content = append(root.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "drivers"}, list)
+	}
+	list.Content = append(list.Content, entry)
+}
+
+// execKey is the key of an override that names a program: exec=NAME=PROGRAM ARGS.
+const execKey = "exec"
+
+// overrideExec sets the program of the driver named by a flag.
+func overrideExec(root *yaml.Node, value string) error {
+	name, line, ok := strings.Cut(value, "=")
+	if !ok || line == "" || !DriverName.MatchString(name) {
+		return fmt.Errorf("--exec %q: want NAME=PROGRAM ARGS, for example 'lock/mine=python3 driver.py'; NAME is KIND/NAME, with one of the kinds %s", value, units.List(recipeKinds()))
+	}
+	var entry yaml.Node
+	if err := entry.Dump(Driver{Name: name, Exec: line}); err != nil {
+		return err
+	}
+	displace(&entry)
+	if list := resolve(child(resolve(root), "drivers")); list != nil {
+		list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool {
+			old := resolve(child(n, "name"))
+			return old != nil && old.Value == name
+		})
+	}
+	addDriver(root, &entry)
+	return nil
+}
+
+// unplayed returns a problem for each program that a flag gives to a subject which the scenario
+// does not run: it would not be tested.
+func (s *Scenario) unplayed(overrides []string) (ps Problems) {
+	for _, o := range overrides {
+		value, ok := strings.CutPrefix(o, execKey+"=")
+		name, _, _ := strings.Cut(value, "=")
+		specimen := slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name })
+		if ok && DriverName.MatchString(name) && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(s.Subjects, name) && !specimen {
+			ps = append(ps, &problem{Text: fmt.Sprintf("--exec %s: %s is not among the subjects to run; add --subject %s", value, name, name)})
+		}
+	}
+	return ps
+}
+
+func (s *Scenario) unknownSubject(name string) string {
+	text := fmt.Sprintf("unknown subject %q", name)
+	var ends []string // a subject's name without its recipe matches several recipes
+	for _, known := range s.known() {
+		if strings.HasSuffix(known, "/"+name) && name != "" {
+			ends = append(ends, known)
+		}
+	}
+	switch best := units.Closest(name, s.known()); {
+	case len(ends) > 0:
+		return text + "; did you mean " + strings.Join(ends, " or ") + "?"
+	case best != "":
+		text += fmt.Sprintf("; did you mean %q?", best)
+	}
+	if _, notRecipe := host.RecipeOf(name); notRecipe == nil {
+		text += fmt.Sprintf("; to test a program of your own, add --exec '%s=PROGRAM ARGS'", name)
+	}
+	return text + " (zkbench list subjects)"
+}
+
+// SeparateProcess returns a function that reports whether a client of a driver needs a process of its own.
+func (c Cell) SeparateProcess() func(client int) bool {
+	if names := c.Scenario.processFaults(); len(names) > 0 {
+		return func(int) bool { return true }
+	}
+	return func(n int) bool {
+		return slices.ContainsFunc(c.Aims, func(a Aim) bool { return a.Fault.process && a.Step.Client() == n })
+	}
+}
+
+func (s *Scenario) processFaults() (names []string) {
+	for i := range s.Phases {
+		names = append(names, slices.DeleteFunc(s.Phases[i].FaultNames(), func(name string) bool { return !chaos.TouchesProcesses(name) })...)
+	}
+	return names
+}
+
+// validateProcesses reports subjects without processes that faults could stop or kill.
+func (s *Scenario) validateProcesses(bad ProblemFunc) {
+	faults := s.processFaults()
+	if len(faults) == 0 || s.Apart {
+		return
+	}
+	for i, name := range s.Subjects {
+		if subject, err := s.Find(name); err == nil && subject.Start == nil {
+			bad(fmt.Sprintf("subjects.%d", i), "%s: %s", faults[0], inOurProcess(name))
+		}
+	}
+}
+
+// inOurProcess returns why a subject's process cannot be stopped or killed.
+func inOurProcess(subject string) string {
+	return fmt.Sprintf("stops or kills a process, but %s runs inside zkbench; run it in processes of its own: --set apart=true", subject)
+}

@@ -1,0 +1,196 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Fault is an entry of a phase's fault schedule. It is injected once, or repeatedly:
+//
+//	{at: 2s, fault: session.close, target: holder}
+//	{at: 1s, every: 2s, jitter: 1s, fault: session.flap, target: random}
+//	{on: client 3 holds, at: 50ms, fault: session.expire, target: "3"}
+//	{on: 50% wait, fault: partition.isolate, target: leader, for: 3s}
+//
+// Entries are independent of each other; faults overlap if their times do.
+type Fault struct {
+	At    time.Duration `yaml:"at"`              // after the start of the phase, or after the event
+	On    string        `yaml:"on,omitempty"`    // the event that at counts from: first grant, client 3 holds, 50% wait, or 100 grants
+	Every time.Duration `yaml:"every,omitempty"` // time from one start to the next, which waits until the fault is healed
+	Times int           `yaml:"times,omitempty"` // the maximum number of repetitions; 0: until the phase ends
+	// Jitter moves At and each Every by up to that much either way, decided by the seed.
+	Jitter time.Duration     `yaml:"jitter,omitempty"`
+	Fault  string            `yaml:"fault"`            // a name from zkbench list faults
+	Target string            `yaml:"target,omitempty"` // the target: holder, leader, a client's number, a member's name; "" is the fault's default
+	For    time.Duration     `yaml:"for,omitempty"`    // until it is healed; 0: to the end of the phase
+	Params map[string]string `yaml:"params,omitempty"` // parameters of the fault (zkbench list faults)
+	// Essential means that the scenario's question cannot be answered without the fault. A built-in
+	// scenario leaves out, and reports, a fault that is not essential and not available on this
+	// machine. A fault that the user requests (a file, --set, --replay) is always essential.
+	Essential bool `yaml:"essential,omitempty"`
+
+	builtin bool // part of a built-in scenario, not requested by the user
+}
+
+func (f Fault) validate(bad ProblemFunc, phase time.Duration) {
+	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
+		bad("fault", "%v", suggest(err))
+	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
+		bad("target", "%v", suggest(err))
+	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
+		bad("params", "%v", suggest(err))
+	}
+	if f.At < 0 || f.At > phase {
+		bad("at", "%v is not within the phase (0 to %v)", f.At, phase)
+	} else if f.For < 0 || f.At+f.For > phase {
+		bad("for", "%v after %v is not within the phase (0 to %v): the fault must be healed before it ends", f.For, f.At, phase)
+	}
+	if _, err := ParseEvent(f.On); err != nil {
+		bad("on", "%v", err)
+	}
+	if f.Every < 0 || f.Every > 0 && f.Every < minEvery {
+		bad("every", "%v is less than %v", f.Every, minEvery)
+	}
+	Between(bad, "times", f.Times, 0, MaxRounds)
+	if f.Times > 0 && f.Every == 0 {
+		bad("times", "requires every")
+	}
+	longest := f.At
+	if f.Every > 0 {
+		longest = f.Every
+	}
+	if longest = max(longest, 0); f.Jitter < 0 || f.Jitter > longest {
+		bad("jitter", "%v is not between 0 and %v, which it varies", f.Jitter, longest)
+	}
+	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
+		bad("jitter", "%v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
+	}
+}
+
+// suggest replaces the list of names in an error about an unknown name by the nearest name.
+func suggest(err error) string {
+	var unknown *chaos.UnknownError
+	if !errors.As(err, &unknown) || len(unknown.Known) == 0 {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), unknown.Error(), unknown.Problem+units.Nearest(unknown.Name, unknown.Known), 1)
+}
+
+// minEvery bounds how many repetitions a plan can have.
+const minEvery = 10 * time.Millisecond
+
+// isBuiltin reports whether a text equals the built-in scenario of this name.
+func isBuiltin(name string, text []byte) bool {
+	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
+	return err == nil && bytes.Equal(own, text)
+}
+
+// markBuiltin marks the faults that the user has not requested: the faults of phases without an override
+// of faults.
+func (s *Scenario) markBuiltin(overrides []string) {
+	for i := range s.Phases {
+		p := &s.Phases[i]
+		asked := slices.ContainsFunc(overrides, func(o string) bool {
+			path, _, _ := strings.Cut(o, "=")
+			steps := strings.Split(path, ".")
+			return steps[0] == "phases" && (len(steps) == 1 || (steps[1] == strconv.Itoa(i) || steps[1] == p.Name) &&
+				(len(steps) == 2 || steps[2] == "faults" || steps[2] == "rounds" || steps[2] == "cause"))
+		})
+		for j := range p.Faults {
+			p.Faults[j].builtin = !asked
+		}
+		p.builtin = !asked
+	}
+}
+
+func (s *Scenario) markAs(like *Scenario) {
+	for i := range s.Phases {
+		s.Phases[i].builtin = i < len(like.Phases) && like.Phases[i].builtin
+		for j := range s.Phases[i].Faults {
+			s.Phases[i].Faults[j].builtin = i < len(like.Phases) && j < len(like.Phases[i].Faults) && like.Phases[i].Faults[j].builtin
+		}
+	}
+}
+
+// CanOmit reports whether the phase can do without all faults of that name: the user has not
+// requested them, and the phase's question does not need them. A phase of a built-in scenario whose
+// kind injects the fault is omitted as a whole.
+func (p *Phase) CanOmit(name string) bool {
+	if p.makes(name) {
+		return p.builtin
+	}
+	those := slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.Fault != name })
+	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
+}
+
+// makes reports whether the kind of the phase injects the fault, as a failover by the death of a
+// member does.
+func (p *Phase) makes(name string) bool {
+	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
+}
+
+// Without returns the scenario without these faults, and without the phases that are left with none.
+func (s *Scenario) Without(out []report.LeftOut) *Scenario {
+	less := *s
+	less.Phases = nil
+	for _, p := range s.Phases {
+		if slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && p.makes(l.Fault) }) {
+			continue
+		}
+		all := len(p.Faults)
+		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool {
+			return slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && l.Fault == f.Fault })
+		})
+		if all == 0 || len(p.Faults) > 0 {
+			less.Phases = append(less.Phases, p)
+		}
+	}
+	return &less
+}
+
+// fitsClients checks that the clients whom the fault targets by number exist in the smallest trial.
+func (f Fault) fitsClients(bad ProblemFunc, fewest int) {
+	missing := func(field string, n int) {
+		if n >= fewest {
+			bad(field, "there is no client %d: the last of %d is client %d", n, fewest, fewest-1)
+		}
+	}
+	if n, ok := f.targetClient(); ok {
+		missing("target", n)
+	}
+	if e, err := ParseEvent(f.On); err == nil && e.Kind == WhenHolding {
+		missing("on", e.N)
+	}
+}
+
+func (f Fault) targetClient() (n int, ok bool) {
+	who, ofClient := strings.CutPrefix(f.Target, chaos.MemberOf)
+	if !ofClient && !f.hitsClients() {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
+	return n, err == nil
+}
+
+func (f Fault) hitsClients() bool {
+	k, err := chaos.KindOf(f.Fault)
+	return err == nil && slices.Contains(k.Targets, chaos.Holder)
+}
+
+// TargetMember returns the member that the target names; "" if it names none.
+func (f Fault) TargetMember() string {
+	k, err := chaos.KindOf(f.Fault)
+	word := err != nil || slices.Contains(k.Targets, f.Target) || strings.HasPrefix(f.Target, chaos.MemberOf)
+	if word || f.hitsClients() {
+		return ""
+	}
+	return f.Target
+}

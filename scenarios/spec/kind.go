@@ -1,0 +1,140 @@
+package spec
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Kind is a kind of phase: its fields and its random choices.
+type Kind struct {
+	Name   string
+	About  string       // one line, for lists
+	Pace   history.Pace // determines when its clients act
+	Needs  needs
+	Fields []string // fields of Phase that it has in addition to the common ones
+	Words  map[string][]string
+	Room   int  // extra packet size in bytes for the names of queued items
+	Single bool // one client holds at a time: all write, and a semaphore has one permit
+	Opens  bool // run opens the clients' sessions itself
+	Meets  bool // clients of a barrier can run it: all enter
+
+	Validate func(p *Phase, bad ProblemFunc)
+	// Fits checks the fields that depend on the subject; may be nil.
+	Fits func(p *Phase, s recipes.Subject, bad ProblemFunc)
+	// TooFew returns why a number of clients is too small, or ""; may be nil.
+	TooFew func(p *Phase, clients int) string
+	// Plan makes the random choices of the rounds from the seed; may be nil.
+	Plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []PlannedRound
+	// Faults returns the faults that the kind injects itself; may be nil.
+	Faults func(p *Phase) []string
+}
+
+// Kinds are the registered kinds of phase, in the order of their registration.
+var Kinds []*Kind
+
+// RegisterKind adds a kind of phase.
+func RegisterKind(k Kind) { Kinds = append(Kinds, &k) }
+
+// KindNamed returns the kind of that name, or nil.
+func KindNamed(name string) *Kind {
+	for _, k := range Kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// KindNames returns the names of all kinds.
+func KindNames() []string { return kindsWith("") }
+
+// KindsHelp describes the kinds of phase, two lines each: the name, the behaviour, and its
+// fields in addition to name, kind and hold.
+func KindsHelp() string {
+	var b strings.Builder
+	for _, k := range Kinds {
+		fmt.Fprintf(&b, "  %-11s %s\n", k.Name, k.About)
+		if len(k.Fields) > 0 {
+			fmt.Fprintf(&b, "  %-11s (%s)\n", "", strings.Join(k.Fields, ", "))
+		}
+	}
+	return b.String()
+}
+
+func kindsWith(field string) []string {
+	var names []string
+	for _, k := range Kinds {
+		if field == "" || slices.Contains(k.Fields, field) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+func (k *Kind) refusal(field string) string {
+	with := strings.Join(kindsWith(field), " or a ")
+	switch {
+	case field == "duration" && slices.Contains(k.Fields, "rounds"):
+		return fmt.Sprintf("a %s ends when its rounds are done; give rounds", k.Name)
+	case field == "rounds" && slices.Contains(k.Fields, "duration"):
+		return fmt.Sprintf("a %s runs for a time; give duration", k.Name)
+	case field == "faults":
+		return fmt.Sprintf("a %s has no faults of its own choice; put them into a %s", k.Name, with)
+	}
+	return fmt.Sprintf("belongs to a %s, not to a %s", with, k.Name)
+}
+
+// needs is the requirement of a kind of phase for its subject; "" for none.
+type needs string
+
+// NeedsGrants is the requirement of kinds that do not run with a queue.
+const NeedsGrants needs = "a lock or an election"
+
+// Suits returns why a phase of the kind cannot run with the subject, or nil.
+func (k *Kind) Suits(s recipes.Subject) error {
+	if s.Recipe == recipes.RecipeBarrier && !k.Meets {
+		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meetingKinds()), k.Name)
+	}
+	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {
+		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.Name, k.Needs)
+	}
+	return nil
+}
+
+func meetingKinds() (names []string) {
+	for _, k := range Kinds {
+		if k.Meets {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// MemberFaults returns the faults of the phase that affect members; an external ensemble needs
+// commands for them.
+func (p *Phase) MemberFaults() []string {
+	return slices.DeleteFunc(p.FaultNames(), func(name string) bool { return !chaos.TouchesMembers(name) })
+}
+
+// FaultNames returns the faults of the schedule and those that the kind injects itself, each once.
+func (p *Phase) FaultNames() []string {
+	names := units.Names(p.Faults, func(f Fault) string { return f.Fault })
+	if k := KindNamed(p.Kind); k != nil && k.Faults != nil {
+		names = append(names, k.Faults(p)...)
+	}
+	var once []string
+	for _, name := range names {
+		if !slices.Contains(once, name) {
+			once = append(once, name)
+		}
+	}
+	return once
+}

@@ -1,0 +1,56 @@
+package spec
+
+import "github.com/zkbench/zkbench/recipes"
+
+// Provocation is a script that is run on a subject in one cell of an audit.
+type Provocation struct {
+	Name    string
+	about   string // one line, with the reason why it is not a fault at one step
+	clients int
+	Fits    func(recipes.Subject) bool
+	Aims    []Aim // of an episode: its faults and their steps
+}
+
+// provocations are the scripts that concern a whole line.
+var provocations = []Provocation{
+	{Name: "crowd", clients: 8, Fits: forLocks,
+		about: "eight clients contend for at least 40 grants; finds bugs that need chance or many clients"},
+	{Name: "wrapped-numbers", clients: 6, Fits: forLocks,
+		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
+	{Name: "newcomers", clients: 8, Fits: forNewcomers,
+		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
+	{Name: "line", clients: 10, Fits: forFormula,
+		about: "a line of ten drains once; the cost of a hand-off is counted as the line grows"},
+	{Name: "backlog", clients: 2, Fits: forQueues,
+		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
+}
+
+func forQueues(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
+
+func forLocks(s recipes.Subject) bool { return !forQueues(s) } // and for elections
+
+func forNewcomers(s recipes.Subject) bool {
+	return forLocks(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
+}
+
+func forFormula(s recipes.Subject) bool {
+	return forLocks(s) && (s.Formulas.Drain != nil || s.Variant != "")
+}
+
+func wholeLine(s recipes.Subject) (names []string) {
+	for _, p := range provocations {
+		if p.Fits(s) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// WholeLine returns the name and the description of every script that concerns a whole line.
+func WholeLine() [][2]string {
+	var out [][2]string
+	for _, p := range provocations {
+		out = append(out, [2]string{p.Name, p.about})
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package spec
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+)
+
+// What a run must offer for a scenario.
+
+// CheckTimeouts rejects a session timeout that members with such a tick do not grant: they change it,
+// and all values computed from it would be wrong. tick is the default of scenarios without one; 0 if
+// unknown.
+func (s *Scenario) CheckTimeouts(tick time.Duration) error {
+	batches, err := s.Batches()
+	if err != nil {
+		return err
+	}
+	for _, b := range batches {
+		tick := cmp.Or(b.Tick, tick)
+		for _, c := range b.Cells {
+			t := c.Scenario.SessionTimeout
+			if least, most := 2*tick, 20*tick; tick > 0 && (t < least || t > most) {
+				return fmt.Errorf("session_timeout %v: members with a tick of %v grant %v to %v (2 to 20 ticks): choose one of these, or another --tick", t, tick, least, most)
+			}
+		}
+	}
+	return nil
+}
+
+// CheckExternal rejects scenarios that an external ensemble does not support: a tick of the scenario's own,
+// and faults of members without commands.
+func (s *Scenario) CheckExternal(o ensembles.Options) error {
+	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
+		return fmt.Errorf("%s sets the tick, but an external ensemble has its own: remove it with --set tick=0s", s.Name)
+	}
+	if s.FirstZxid > 0 {
+		return fmt.Errorf("%s sets first_zxid, but the members of an external ensemble have their own numbers: remove it with --set first_zxid=0", s.Name)
+	}
+	var errs []error
+	for i := range s.Phases {
+		p := &s.Phases[i]
+		leave := "faults=[]"
+		if len(p.Faults) == 0 {
+			leave = "rounds=0"
+		}
+		leave = fmt.Sprintf("leave it out: --set phases.%d.%s", i, leave)
+		faults := p.MemberFaults()
+		if o.Terms.Commands == nil {
+			faults = slices.DeleteFunc(faults, p.CanOmit) // they are omitted when the run begins
+			if len(faults) > 0 {
+				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would touch a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
+					i, p.Name, strings.Join(faults, ", "), leave))
+			}
+			continue
+		}
+		for _, fault := range faults {
+			if why := lacks(fault, o); why != "" {
+				errs = append(errs, fmt.Errorf("phases.%d (%s): %s %s; %s", i, p.Name, fault, why, leave))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// lacks returns why the commands of an external ensemble's members do not suffice for a fault, or
+// "".
+func lacks(fault string, o ensembles.Options) string {
+	kind, err := chaos.KindOf(fault)
+	if err != nil {
+		return err.Error()
+	}
+	for i, c := range o.Terms.Commands {
+		words, possible := kind.Lacks(c)
+		switch {
+		case !possible:
+			return "is not available by commands"
+		case len(words) > 0:
+			return fmt.Sprintf("needs %s of every member, and %s in %s has none", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
+		}
+	}
+	return ""
+}
+
+// otherFiles is the approximate number of files that zkbench has open in addition to its clients'
+// connections, and a member in addition to its clients' connections: histories, logs, sessions of the
+// harness, a JVM's jars.
+const otherFiles = 400
+
+// CheckFiles returns an error if the largest number of clients needs more open files than this
+// process may have. A member needs at most as many: in the worst case all clients are connected to
+// one.
+func (s *Scenario) CheckFiles(most int) error {
+	if len(s.Clients) == 0 {
+		return nil
+	}
+	clients := slices.Max(s.Clients)
+	if need := clients + otherFiles; need > most {
+		return fmt.Errorf("%d clients need %d open files, but the limit of this process is %d: "+
+			"raise its hard limit (as root ulimit -n %d; LimitNOFILE=%d of a systemd unit; --ulimit nofile=%d of a container), or take fewer clients (--clients)",
+			clients, need, most, need, need, need)
+	}
+	return nil
+}
+
+// ErrEpisodes is returned for scenarios that cannot run on agents.
+var ErrEpisodes = errors.New("an audit and the zoo inject faults at single steps of local clients, which agents do not support; run without --agents, or run churn")
+
+// CheckAgents returns an error if agents cannot run the scenario.
+func (s *Scenario) CheckAgents() error {
+	if s.AuditPhase() != nil || len(s.Specimens) > 0 {
+		return fmt.Errorf("%s: %w", s.Name, ErrEpisodes)
+	}
+	for i, p := range s.Phases {
+		if p.Kind == EpisodeKind {
+			return fmt.Errorf("%s: phases.%d: %w", s.Name, i, ErrEpisodes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Step is a place in the protocol of a subject: the nth time in the episode that the client in a
+// role sends a request, receives a notification, or makes a call.
+type Step struct {
+	Role string
+	Op   string // a request as wire.Op names it, "notification", or a call
+	Nth  int    // from 1
+}
+
+// The calls of a client, as operations of steps.
+const (
+	CallAcquire = "acquire"
+	CallHold    = "hold"
+	CallPut     = "put"
+	CallTake    = "take"
+	CallWait    = "wait"
+)
+
+var calls = []string{CallAcquire, CallHold, CallPut, CallTake, CallWait}
+
+var (
+	grantRoles = []string{"holder", "next", "third"}
+	partyRoles = []string{"arriving_first", "arriving_second", "arriving_last"} // at a barrier
+	queueRoles = []string{"producer", "first", "second"}
+	// BacklogRoles are the consumers of a queue that has items before they take.
+	BacklogRoles = []string{"", "backlog_first", "backlog_second"}
+)
+
+// RolesOf returns the roles of the clients in an episode of the subject; a position is the number of
+// the client, but for BacklogRoles.
+func RolesOf(s recipes.Subject) []string {
+	if s.Recipe == recipes.RecipeQueue {
+		return slices.Concat(queueRoles, BacklogRoles[1:])
+	}
+	if s.Recipe == recipes.RecipeBarrier {
+		return partyRoles
+	}
+	return grantRoles
+}
+
+func (s Step) String() string { return fmt.Sprintf("%s %s #%d", s.Role, s.Op, s.Nth) }
+
+var stepForm = regexp.MustCompile(`^(\w+) (\w+) #([1-9]\d{0,5})$`)
+
+func parseStep(text string) (Step, error) {
+	m := stepForm.FindStringSubmatch(text)
+	if m == nil {
+		return Step{}, fmt.Errorf("%q is not a step; steps look like %q", text, Step{"next", "exists", 1})
+	}
+	s := Step{Role: m[1], Op: m[2]}
+	s.Nth, _ = strconv.Atoi(m[3]) // the pattern allows only digits
+	if s.Client() < 0 {
+		return s, fmt.Errorf("%q: there is no role %q%s", text, s.Role, units.Nearest(s.Role, slices.Concat(grantRoles, partyRoles, queueRoles, BacklogRoles[1:])))
+	}
+	if names := stepOps(); !slices.Contains(names, s.Op) {
+		return s, fmt.Errorf("%q: there is no operation %q%s", text, s.Op, units.Nearest(s.Op, names))
+	}
+	return s, nil
+}
+
+func stepOps() []string {
+	names := slices.Clone(calls)
+	for _, op := range append(wire.Ops(), wire.Notified) {
+		if !slices.Contains(UnsteadyOps, op) {
+			names = append(names, op.String())
+		}
+	}
+	return names
+}
+
+// UnsteadyOps are operations that recipes do not send: classes of operations, and those that the
+// client library sends by itself.
+var UnsteadyOps = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
+
+// Client returns the number of the client in the role; -1 if there is no such role.
+func (s Step) Client() int {
+	if s.Role == "" {
+		return -1
+	}
+	return max(slices.Index(grantRoles, s.Role), slices.Index(partyRoles, s.Role), slices.Index(queueRoles, s.Role), slices.Index(BacklogRoles, s.Role))
+}
+
+// Kind returns the kind of the step.
+func (s Step) Kind() StepKind {
+	switch {
+	case s.Op == CallWait:
+		return AtWait
+	case slices.Contains(calls, s.Op):
+		return AtCall
+	case s.Op == wire.Notified.String():
+		return AtNotification
+	}
+	return AtRequest
+}
+
+// Rule returns the rule by which the tap acts at the step, which must be a request or a notification.
+func (s Step) Rule(act wire.Act) wire.Rule {
+	r := wire.Rule{Op: wire.Notified, Nth: s.Nth, Act: act}
+	for _, op := range wire.Ops() {
+		if op.String() == s.Op {
+			r.Op = op
+		}
+	}
+	return r
+}
+
+// StepKind is a set of kinds of step.
+type StepKind int
+
+// The kinds of step.
+const (
+	AtRequest StepKind = 1 << iota
+	AtNotification
+	AtCall
+	AtWait
+)
+
+// SeenStep is a step that occurred in an episode.
+type SeenStep struct {
+	Step
+	At    time.Duration
+	Under string // the call in progress: acquire, hold (and release), put or take; "" before the first
+}
+
+func inBoth(a, b []SeenStep) []SeenStep {
+	return slices.DeleteFunc(slices.Clone(a), func(s SeenStep) bool {
+		return !slices.ContainsFunc(b, func(o SeenStep) bool { return o.Step == s.Step })
+	})
+}
+
+func fileName(text string) string {
+	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
+}

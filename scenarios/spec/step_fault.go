@@ -1,0 +1,133 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// StepFault is a fault that an audit injects at a step.
+type StepFault struct {
+	Name  string
+	About string
+	fits  StepKind // kinds of step it applies to
+	Act   wire.Act // the tap's action at a request
+	// Told is the tap's action at a notification.
+	Told wire.Act
+	Away bool // the client cannot connect from the step until the fault is over
+	// Late means that the client is not idle while the fault lasts, which is until others have
+	// progressed: the episode does not wait for it.
+	Late bool
+	// under are the calls during which the fault applies; all if empty.
+	under []string
+	// Alone is the fault of members that the cells share: they run separately; nil for others.
+	Alone *MemberFault
+	// Timed means that the call is the recipe's own timed try, which must run out of time.
+	Timed bool
+	// Named means that the fault is not part of a full audit, unless it is named.
+	Named bool
+	// process means that the fault stops the client's process, which only a driver has.
+	process bool
+	// only restricts the steps of a full audit further; nil for most faults.
+	only func(s SeenStep, subject recipes.Subject) bool
+}
+
+// MemberFault is a fault of one member, or of several, that trials share.
+type MemberFault struct {
+	Fault string // of package chaos
+	// Target selects several members; "" is the member that serves the client.
+	Target string
+	Lasts  func(timeout time.Duration) time.Duration
+}
+
+// DownFor is how long a fault of an audit keeps a member down.
+const DownFor = 500 * time.Millisecond
+
+// StepFaults are all faults that can be injected at a step, in the order of the columns.
+var StepFaults = []*StepFault{
+	{Name: "request.drop", fits: AtRequest, Act: wire.DropRequest,
+		About: "the request never reaches the server, and the connection breaks"},
+	{Name: "reply.drop", fits: AtRequest, Act: wire.DropReply,
+		About: "the server carries the request out, the reply is lost, and the connection breaks"},
+	{Name: "reply.drop.away", fits: AtRequest, Act: wire.DropReply, Away: true,
+		About: "the same, and the client cannot connect for most of its session timeout"},
+	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, Told: wire.CutBefore, Away: true,
+		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session lives"},
+	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, Told: wire.CutReplied, Away: true,
+		About: "the connection breaks once the reply, or the notification, has come; the session lives"},
+	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Away: true,
+		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
+	{Name: "reply.close", fits: AtRequest, Act: wire.DropReply, Away: true,
+		About: "the server carries the request out, the reply is lost, and the session ends"},
+	{Name: "session.expire", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Away: true,
+		About: "the client is cut off until the servers have expired its session"},
+	{Name: "client.freeze", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply,
+		About: "the client is stopped until its session has expired, and is not notified of it"},
+	{Name: "client.pause", fits: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, Told: wire.HoldReply, process: true,
+		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
+	{Name: "request.hold", fits: AtRequest, Act: wire.HoldRequest, Late: true,
+		About: "the request reaches the server late: after another client has been granted or has released"},
+	{Name: "reply.hold", fits: AtRequest | AtNotification, Act: wire.HoldReply, Told: wire.HoldReply, Late: true,
+		About: "the reply, or the notification, arrives late: after another client has been granted or has released"},
+	{Name: "member.kill", fits: AtRequest, Act: wire.HoldRequest,
+		Alone: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return DownFor }},
+		About: "the member that serves the client is killed, and started again"},
+	{Name: "outage", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Named: true,
+		Alone: &MemberFault{Fault: "member.pause", Target: chaos.Majority, Lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
+		About: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
+	{Name: "node.delete", fits: AtCall | AtWait, Named: true, only: inLine,
+		About: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
+	{Name: "parent.delete", fits: AtRequest, Act: wire.HoldRequest, Named: true, only: firstCreate,
+		About: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
+	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, under: []string{CallAcquire, CallTake},
+		About: "the caller gives up"},
+	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Timed: true, under: []string{CallAcquire},
+		About: "the recipe's own timed try runs out of time; of drivers that offer limit"},
+}
+
+// FindStepFault returns the fault of that name, or nil.
+func FindStepFault(name string) *StepFault {
+	i := slices.IndexFunc(StepFaults, func(f *StepFault) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return StepFaults[i]
+}
+
+// NamedFaults returns the faults that a full audit omits unless they are named.
+func NamedFaults() []string {
+	return units.Names(slices.DeleteFunc(slices.Clone(StepFaults), func(f *StepFault) bool { return !f.Named }), func(f *StepFault) string { return f.Name })
+}
+
+func (f *StepFault) cancels() bool { return f.Name == "cancel" }
+
+func (f *StepFault) at(s SeenStep, subject recipes.Subject) bool {
+	switch {
+	case f.fits&s.Kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.Under):
+		return false
+	case f.cancels() && subject.NoCancel:
+		return false
+	case f.Timed && !subject.Tries:
+		return false
+	case f.process && subject.Start == nil && subject.Pipe == nil:
+		return false
+	case f.only != nil && !f.only(s, subject):
+		return false
+	}
+	return true
+}
+
+// inLine reports whether the client has a place in line at the step.
+func inLine(s SeenStep, subject recipes.Subject) bool {
+	return (s.Op == CallHold || s.Op == CallWait) && forLocks(subject) && subject.Recipe != recipes.RecipeBarrier
+}
+
+// firstCreate reports whether the step is the create of the client that is the first in line.
+func firstCreate(s SeenStep, subject recipes.Subject) bool {
+	return s.Role == grantRoles[0] && strings.HasPrefix(s.Op, "create") && s.Nth == 1
+}

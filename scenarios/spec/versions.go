@@ -1,0 +1,145 @@
+package spec
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// VersionKey is the parameter of a trial that names its version of ZooKeeper.
+const VersionKey = "version"
+
+var versionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`)
+
+// Versions returns the versions of ZooKeeper that the scenario names, in order. An entry is
+// NAME=FROM or FROM: the name of an image is then its reference, the name of a folder its last part.
+func (s *Scenario) Versions() (all []ensembles.Version) {
+	for _, entry := range s.Images {
+		name, from := splitVersion(entry)
+		if name == "" {
+			name = from
+		}
+		all = append(all, ensembles.Version{Name: name, From: from})
+	}
+	for _, entry := range s.Homes {
+		name, from := splitVersion(entry)
+		if name == "" {
+			name = filepath.Base(from)
+		}
+		all = append(all, ensembles.Version{Name: name, From: from})
+	}
+	return all
+}
+
+func splitVersion(entry string) (name, from string) {
+	if name, from, named := strings.Cut(entry, "="); named {
+		return name, from
+	}
+	return "", entry
+}
+
+// Upgrades reports whether the scenario upgrades members while it runs.
+func (s *Scenario) Upgrades() bool {
+	return slices.ContainsFunc(s.Phases, func(p Phase) bool { return slices.Contains(p.FaultNames(), chaos.MemberUpgrade) })
+}
+
+// PerEnsemble returns the versions of each ensemble of the scenario: one each, or all if members
+// are upgraded; none if the scenario names none.
+func (s *Scenario) PerEnsemble() (out [][]ensembles.Version) {
+	all := s.Versions()
+	if len(all) == 0 || s.Upgrades() {
+		return [][]ensembles.Version{all}
+	}
+	for i := range all {
+		out = append(out, all[i:i+1])
+	}
+	return out
+}
+
+// versionsLabel returns the version of a trial for results; "" if the scenario names fewer than
+// two, so that runs of one version each can be compared.
+func (c Cell) versionsLabel() string {
+	if c.Scenario == nil || len(c.Scenario.Versions()) < 2 {
+		return ""
+	}
+	return strings.Join(units.Names(c.versions, func(v ensembles.Version) string { return v.Name }), " to ")
+}
+
+// VersionSuffix returns the part of the trial's name that names its version; "" if there is only one.
+func (c Cell) VersionSuffix() string {
+	if len(c.versions) != 1 || c.versionsLabel() == "" {
+		return ""
+	}
+	return "-" + invalidNameChars.ReplaceAllString(c.versions[0].Name, "_")
+}
+
+// validateVersions checks the names of images and distributions.
+func (s *Scenario) validateVersions(bad ProblemFunc) {
+	field, word := "images", "NAME=IMAGE"
+	if len(s.Homes) > 0 {
+		field, word = "homes", "NAME=FOLDER"
+		if len(s.Images) > 0 {
+			bad("homes", "an ensemble consists of containers or of local JVMs: remove homes or images")
+			return
+		}
+	}
+	var files []string
+	all := s.Versions()
+	for i, v := range all {
+		at := field + "." + strconv.Itoa(i)
+		file := invalidNameChars.ReplaceAllString(v.Name, "_")
+		switch {
+		case v.From == "":
+			bad(at, "names nothing: want an entry like %s", word)
+		case !versionName.MatchString(v.Name):
+			bad(at, "%q cannot be the name of a version, which consists of letters, digits and . _ : / @ + -; give it a name: %s", v.Name, word)
+		case slices.Contains(files, file):
+			bad(at, "another version is already named %s; rename one: %s", v.Name, word)
+		}
+		files = append(files, file)
+	}
+	switch {
+	case len(all) > 1 && (len(s.Specimens) > 0 || s.AuditPhase() != nil):
+		bad(field, "an audit or a zoo runs one version of ZooKeeper: run it once for each")
+	case len(all) > 1 && s.Params[VersionKey] != "":
+		bad("params."+VersionKey, "distinguishes the trials of several versions: choose another name")
+	case s.Base != "" && s.Upgrades():
+		bad("base", "an upgrade affects all trials on the ensemble, and trials that are compared take turns there: leave base out")
+	}
+}
+
+// CheckUpgrades returns an error unless the scenario upgrades members to each of the versions but the
+// first.
+func (s *Scenario) CheckUpgrades(all []ensembles.Version) error {
+	names := units.Names(all, func(v ensembles.Version) string { return v.Name })
+	if len(all) < 2 {
+		return fmt.Errorf("%s upgrades members from one version of ZooKeeper to another: name two, old and new, like --image zookeeper:3.8,zookeeper:3.9 or "+
+			"--zookeeper-home /opt/apache-zookeeper-3.8.4-bin,/opt/apache-zookeeper-3.9.3-bin; to try it with one build under two names: --zookeeper-home old=FOLDER,new=FOLDER", s.Name)
+	}
+	used := names[:1:1]
+	for i, p := range s.Phases {
+		for j, f := range p.Faults {
+			if f.Fault != chaos.MemberUpgrade {
+				continue
+			}
+			to := chaos.UpgradesTo(f.Params["to"], names)
+			if !slices.Contains(names, to) {
+				return fmt.Errorf("phases.%d.faults.%d: to: %q is not one of the versions %s%s", i, j, to, strings.Join(names, ", "), units.Nearest(to, append(names, "old", "new")))
+			}
+			used = append(used, to)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(used, name) {
+			return fmt.Errorf("%s upgrades no member to %s: name two versions, old and new, or a fault that goes to it (params: {to: %s})", s.Name, name, name)
+		}
+	}
+	return nil
+}
