@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/scenarios/spec"
@@ -11,17 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
-
-func TestBarrier_runsWhereAllEnter(t *testing.T) {
-	barrier := recipes.Subject{Name: "barrier/mine", Recipe: recipes.RecipeBarrier}
-	for _, k := range spec.Kinds {
-		err := k.Suits(barrier)
-		meets := strings.Contains("churn connect drain episode", k.Name)
-		if meets != (err == nil) || err != nil && !strings.Contains(err.Error(), "it runs in phases of kind ") {
-			t.Errorf("a barrier in a %s: %v", k.Name, err)
-		}
-	}
-}
 
 // A client may wait for a node that opens the barrier and is missing; nothing in a lock's line is
 // missing.

@@ -340,7 +340,7 @@ func TestSchema_builtInScenariosFollowIt(t *testing.T) {
 func TestSchema_wrongFilesDoNot(t *testing.T) {
 	s := parsedSchema(t)
 	for _, name := range []string{"ten", "shape", "kinds"} {
-		text, err := os.ReadFile(filepath.Join("testdata/wrong", name+".yaml"))
+		text, err := os.ReadFile(filepath.Join("spec/testdata/wrong", name+".yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}

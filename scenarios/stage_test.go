@@ -36,15 +36,6 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 	}
 }
 
-func TestKind_suitsOnlyRecipesThatCanDoIt(t *testing.T) {
-	queue := recipes.Subject{Name: "zoo/queue-x", Recipe: recipes.RecipeQueue}
-	for kind, want := range map[string]bool{"failover": true, "succession": true, "stream": false, "churn": false} {
-		if err := spec.KindNamed(kind).Suits(queue); (err != nil) != want {
-			t.Errorf("a queue in a %s: %v", kind, err)
-		}
-	}
-}
-
 func TestHolder_staysUntilItIsHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newHolder()

@@ -86,36 +86,6 @@ func TestZoo_everyIsWhatFits(t *testing.T) {
 	}
 }
 
-func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
-	const phase = "{name: p, kind: episode, hold: 0s}"
-	for _, c := range []struct{ name, phases, specimen, want string }{
-		{"what can be played", phase, "{subject: lock/parent, provocation: 'next create #1/reply.drop'}", ""},
-		{"an unknown fault", phase, "{subject: lock/parent, provocation: 'next create #1/reply.dropp'}", `did you mean "reply.drop"`},
-		{"an unknown cell of the whole line", phase, "{subject: lock/parent, provocation: all/crowds}", `did you mean "crowd"`},
-		{"no cell", phase, "{subject: lock/parent, provocation: crowd}", `"crowd" is not a step`},
-		{"a role of queues", phase, "{subject: lock/parent, provocation: 'first delete #1/reply.drop'}", "it has no first, but holder, next, third"},
-		{"a backlog of a lock", phase, "{subject: lock/parent, provocation: all/backlog}", "does not go with lock/parent"},
-		{"who cannot be called off", phase, "{subject: lock/go-zookeeper, provocation: 'next create #1/cancel'}", "cannot be called off"},
-		{"a member that others use", phase, "{subject: lock/parent, provocation: 'next create #1/member.kill'}", "affects a member that other trials use at the same time: run it with audit"},
-		{"except without every", phase, "{subject: lock/parent, provocation: all/crowd, except: [all/line]}", "goes with provocation: every"},
-		{"except what is not there", phase, "{subject: lock/parent, provocation: every, except: [all/backlog]}", "could be omitted"},
-		{"the same twice", phase, "{subject: lock/parent, provocation: all/crowd}\n  - {subject: lock/parent, provocation: all/crowd}", "lock/parent meets all/crowd twice"},
-		{"another kind of phase", "{name: p, kind: drain, rounds: 1, hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo has one phase, an episode"},
-		{"an episode beside another phase", phase + "\n  - {name: q, kind: episode, hold: 0s}", "{subject: lock/parent, provocation: every}", "is a whole trial"},
-		{"cells beside specimens", "{name: p, kind: episode, cells: [all/calm], hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo runs its specimens: remove cells, also, depth and duration"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := spec.Load("x", []byte("name: x\nsession_timeout: 4s\nphases:\n  - "+c.phases+"\nspecimens:\n  - "+c.specimen+"\n"))
-			switch {
-			case c.want == "" && err != nil:
-				t.Errorf("refused: %v", err)
-			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-				t.Errorf("got %v, want an error with %q", err, c.want)
-			}
-		})
-	}
-}
-
 // hired are agents that run in this process, each with a clock of its own that is wrong, and
 // start their drivers as processes.
 type hired struct {

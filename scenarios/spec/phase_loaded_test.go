@@ -1,4 +1,4 @@
-package scenarios
+package spec_test
 
 import (
 	"testing"

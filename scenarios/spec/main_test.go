@@ -1,0 +1,3 @@
+package spec_test
+
+import _ "github.com/zkbench/zkbench/scenarios" // registers the kinds of phase
