@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
@@ -30,24 +32,24 @@ func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr
 }
 
 func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, stderr string, each func(check.Step)) (err error) {
-	g := &ground{observer: newObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
-	g.tap.Admit(ownProcesses(func(string, ...any) {}))
-	g.tap.Through(wayTo(e))
+	g := &ground{observer: observer.NewObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
+	g.tap.Admit(observer.OwnProcesses(func(string, ...any) {}))
+	g.tap.Through(observer.WayTo(e))
 	defer g.tap.Close()
-	defer func() { err = errors.Join(err, g.observer.close()) }()
-	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.root}, each)
+	defer func() { err = errors.Join(err, g.observer.Close()) }()
+	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.Root}, each)
 }
 
 type ground struct {
-	observer *observer
+	observer *observer.Observer
 	tap      *wire.Tap
 }
 
 func (g *ground) Env(client int, path string) recipes.Env {
 	c := g.tap.Client(client)
-	e := g.observer.ensemble
+	e := g.observer.Ensemble
 	return recipes.Env{
-		Auth: authFor(e), ACL: aclFor(e),
+		Auth: observer.AuthFor(e), ACL: observer.ACLFor(e),
 		Connect: func() (addrs []string, err error) {
 			for _, server := range e.Servers() {
 				addr, err := c.Listen(server, nil)
@@ -65,11 +67,11 @@ func (g *ground) Env(client int, path string) recipes.Env {
 	}
 }
 
-func (g *ground) Make(ctx context.Context, path string) error { return g.observer.open(ctx, path) }
+func (g *ground) Make(ctx context.Context, path string) error { return g.observer.Open(ctx, path) }
 
 func (g *ground) Look(ctx context.Context, path string) (data string, czxid, owner int64, err error) {
-	err = g.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
-		if err := s.Delete(ctx, g.observer.root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
+	err = g.observer.AnyMember(ctx, 4*observer.TryFor, func(ctx context.Context, s *recipes.Session) error {
+		if err := s.Delete(ctx, g.observer.Root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
 		b, stat, err := s.Get(ctx, path)
@@ -85,7 +87,7 @@ func (g *ground) Look(ctx context.Context, path string) (data string, czxid, own
 }
 
 func (g *ground) Below(ctx context.Context, path string, session int64) (count int, err error) {
-	err = g.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
+	err = g.observer.AnyMember(ctx, 4*observer.TryFor, func(ctx context.Context, s *recipes.Session) error {
 		count, err = ownedBelow(ctx, s, path, session)
 		return err
 	})
@@ -93,11 +95,11 @@ func (g *ground) Below(ctx context.Context, path string, session int64) (count i
 }
 
 func ownedBelow(ctx context.Context, s *recipes.Session, path string, session int64) (count int, err error) {
-	nodes, err := allBelow(ctx, s, path)
+	nodes, err := observer.AllBelow(ctx, s, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return 0, nil
 	}
-	return len(slices.DeleteFunc(nodes, func(n node) bool { return n.owner != session })), err
+	return len(slices.DeleteFunc(nodes, func(n observer.Node) bool { return n.Owner != session })), err
 }
 
 func (g *ground) Cut(client int) (restore func()) {
@@ -111,7 +113,7 @@ func (g *ground) End(ctx context.Context, client int) (err error) {
 	s := g.tap.Client(client).Session()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for _, server := range g.observer.ensemble.Servers() {
+	for _, server := range g.observer.Ensemble.Servers() {
 		if err = s.CloseAt(ctx, server); err == nil {
 			return nil
 		}

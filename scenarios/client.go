@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
@@ -136,7 +138,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	}
 	returned := c.st.instant(claim.At)
 	if err == nil && claim.Token == 0 && claim.Path != "" {
-		claim.Token = c.st.observer.czxid(ctx, claim.Path)
+		claim.Token = c.st.observer.Czxid(ctx, claim.Path)
 	}
 	s := c.sample(history.Acquire, call, err)
 	s.Limit, s.Mode = limit, string(mode)
@@ -193,16 +195,16 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	return err
 }
 
-// write writes to the fenced resource, unless other clients may hold at the same time.
+// Write writes to the fenced resource, unless other clients may hold at the same time.
 func (c *client) write(ctx context.Context, claim recipes.Claim) {
 	if c.shared.Load() {
 		return
 	}
 	due := c.st.clock.Now()
-	version, err := c.st.fence.write(ctx, claim.Token, c.grant.Load())
+	version, err := c.st.fence.Write(ctx, claim.Token, c.grant.Load())
 	s := c.sample(history.Write, due, err)
 	s.Token, s.Session, s.Version = claim.Token, claim.Session, version
-	if err != nil && !errors.Is(err, errFenced) {
+	if err != nil && !errors.Is(err, observer.ErrFenced) {
 		s.Outcome = history.Unknown
 	}
 	c.st.record.Sample(s)
@@ -278,7 +280,7 @@ func (c *client) open(ctx context.Context) error {
 		subject, err = st.cell.Subject.Open(ctx, recipes.Env{
 			Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
 			Dial: zk.Dialer(c.before(c.wire.Dial)), MaxPacket: st.packet(), Events: c.event,
-			Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
+			Auth: observer.AuthFor(st.members.ensemble), ACL: observer.ACLFor(st.members.ensemble),
 			Client: c.n, Permits: st.scenario.PermitCount(), Parties: len(st.clients), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
 		})
 		return err

@@ -32,18 +32,18 @@ func identity(item []byte) string {
 	return string(bytes.TrimRight(item[:min(len(item), 64)], "."))
 }
 
-// put puts an item that was due at due. It does not end early with ctx: it would be unknown whether
+// Put puts an item that was due at due. It does not end early with ctx: it would be unknown whether
 // the item was stored.
 func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.st.scenario.SessionTimeout+5*time.Second)
 	defer cancel()
-	c.st.outstanding.put(id)
+	c.st.outstanding.Put(id)
 	call := c.st.clock.Now()
 	err := c.do(operation{op: history.Put, call: call}, func() error { return c.queue().Put(ctx, fill(id, c.st.phase.Size)) })
 	s := c.sample(history.Put, due, err)
 	s.Call, s.Item = call, id
 	if s.Outcome == history.Failed {
-		c.st.outstanding.taken(id)
+		c.st.outstanding.Taken(id)
 	}
 	c.timed(&s)
 	c.st.record.Sample(s)
@@ -62,7 +62,7 @@ func (c *client) take(ctx context.Context) (id string, err error) {
 	s := c.sample(history.Take, call, err)
 	if item != nil {
 		s.Item = identity(item)
-		c.st.outstanding.taken(s.Item)
+		c.st.outstanding.Taken(s.Item)
 	}
 	c.timed(&s)
 	c.st.record.Sample(s)
@@ -118,7 +118,7 @@ func (st *stage) waitQueueEmpty(ctx context.Context, patience time.Duration) err
 			if st.putting.Load() > 0 { // before the list: it would miss a later put
 				return false, nil
 			}
-			none, err := st.observer.itemless(ctx, st.parent, &st.outstanding)
+			none, err := st.observer.NoItems(ctx, st.parent, &st.outstanding)
 			return err == nil && none && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
 		})
 		switch now := st.grants.Load(); {

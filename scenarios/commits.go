@@ -143,7 +143,7 @@ func (c commitsCut) concerns(e txnlog.Entry) bool {
 // harness's has changed, or "". Only drivers can connect without a listener. Session
 // 0 belongs to the servers, which remove empty containers.
 func (st *stage) stray(cut commitsCut, e txnlog.Entry) string {
-	if !st.driven || e.Session == 0 || cut.sessions[e.Session] || st.observer.owns(e.Session) {
+	if !st.driven || e.Session == 0 || cut.sessions[e.Session] || st.observer.Owns(e.Session) {
 		return ""
 	}
 	for _, o := range ops(e) {

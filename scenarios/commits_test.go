@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
 
@@ -64,10 +66,10 @@ func TestIncident_showsOrDoesNot(t *testing.T) {
 // An item stands in a queue also where the recipe keeps its items in a folder, and a place
 // in a line is no item.
 func TestItemless_looksIntoFolders(t *testing.T) {
-	o := newObserver(ensemble, sweepTimeout, ensemble.Chroot+"/itemless")
-	t.Cleanup(func() { _ = o.close() })
-	queue := o.root
-	session, err := o.member(t.Context(), 0)
+	o := observer.NewObserver(ensemble, sweepTimeout, ensemble.Chroot+"/itemless")
+	t.Cleanup(func() { _ = o.Close() })
+	queue := o.Root
+	session, err := o.Member(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,18 +85,18 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 		if _, err := session.Create(t.Context(), queue+step.node, []byte("data"), step.flags); err != nil {
 			t.Fatal(err)
 		}
-		got, err := o.itemless(t.Context(), queue, &outstanding{})
+		got, err := o.NoItems(t.Context(), queue, &observer.Items{})
 		if err != nil || got != step.want {
 			t.Errorf("with %s: %v, %v, want %v", step.node, got, err, step.want)
 		}
 	}
-	found, err := o.inQueue(t.Context(), queue)
+	found, err := o.ItemNodes(t.Context(), queue)
 	// Once a node has shown an item that was put, only such nodes count: not a journal, not what was taken.
 	if err := session.Delete(t.Context(), queue+"/entries/entry-0000000001"); err != nil {
 		t.Fatal(err)
 	}
-	var items outstanding
-	items.put("0-1")
+	var items observer.Items
+	items.Put("0-1")
 	for _, step := range []struct {
 		node, data string
 		want       bool
@@ -104,15 +106,15 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 		if _, err := session.Create(t.Context(), queue+step.node, []byte(step.data), 0); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := o.itemless(t.Context(), queue, &items); err != nil || got != step.want {
+		if got, err := o.NoItems(t.Context(), queue, &items); err != nil || got != step.want {
 			t.Errorf("with %s: %v, %v, want %v", step.node, got, err, step.want)
 		}
 	}
-	items.taken("0-1")
-	if got, err := o.itemless(t.Context(), queue, &items); err != nil || !got {
+	items.Taken("0-1")
+	if got, err := o.NoItems(t.Context(), queue, &items); err != nil || !got {
 		t.Errorf("when it was taken: %v, %v", got, err)
 	}
-	if err != nil || !slices.ContainsFunc(found, func(n node) bool { return strings.HasSuffix(n.path, "/entry-0000000001") }) {
+	if err != nil || !slices.ContainsFunc(found, func(n observer.Node) bool { return strings.HasSuffix(n.Path, "/entry-0000000001") }) {
 		t.Errorf("in the queue: %v, %v", found, err)
 	}
 }

@@ -144,12 +144,12 @@ func (p *episodeRun) letGo(a *attempt) {
 	}
 }
 
-// inLine waits until n nodes are in line and all clients are idle. If they do not become idle it
+// InLine waits until n nodes are in line and all clients are idle. If they do not become idle it
 // gives up without an error. It does nothing for a recipe whose waiters have no nodes.
 func (p *episodeRun) inLine(n int) {
 	err := p.st.inLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, errPollLimit) {
-		nodes, look := p.st.observer.inLine(p.ctx, p.st.parent)
+		nodes, look := p.st.observer.InLine(p.ctx, p.st.parent)
 		free := p.st.notInLine()
 		if waiting := p.st.acquiring(); look == nil && nodes <= free && waiting >= n-free {
 			err = fmt.Errorf("%w: %d clients wait and the line has %s: the recipe has no queue of waiters", errInapplicable, waiting, units.Plural(nodes, "node"))

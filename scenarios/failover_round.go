@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
@@ -97,7 +99,7 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 		}
 	}))
 	defer f.victim.heard.Store(nil)
-	removed, stop := f.st.observer.watchRemoval(ctx, f.held.claim.Path, f.st.clock.Now)
+	removed, stop := f.st.observer.WatchRemoval(ctx, f.held.claim.Path, f.st.clock.Now)
 	defer stop()
 	s := f.victim.wire.Session()
 	f.session = s.ID
@@ -313,7 +315,7 @@ func (r *recovery) healed(p chaos.Window) {
 // await waits until the ensemble is whole and records the time. A new fault ends the wait without a
 // record.
 func (r *recovery) await(ctx context.Context, p chaos.Window) {
-	err := whole(ctx, r.st.members.ensemble, r.st.observer.root+"/whole")
+	err := whole(ctx, r.st.members.ensemble, r.st.observer.Root+"/whole")
 	if ctx.Err() != nil {
 		return
 	}
@@ -356,7 +358,7 @@ func whole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 	var g errgroup.Group
 	for i, m := range e.Members {
 		g.Go(func() (err error) {
-			sessions[i], err = recipes.Open(ctx, []string{m.Addr}, harnessOptions(e, 0))
+			sessions[i], err = recipes.Open(ctx, []string{m.Addr}, observer.HarnessOptions(e, 0))
 			return err
 		})
 	}

@@ -154,7 +154,7 @@ func (f *faults) proven(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// close waits until the ensemble has recovered. The error wraps errNotWhole if it does not.
+// Close waits until the ensemble has recovered. The error wraps errNotWhole if it does not.
 func (f *faults) close() error {
 	f.connections.stop()
 	return errors.Join(f.left, f.recovery.wait())

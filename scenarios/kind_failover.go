@@ -386,7 +386,7 @@ func (c *client) beginEffect(claim recipes.Claim) (finish func(context.Context))
 		return nil
 	}
 	due := c.st.clock.Now()
-	answer := d.BeginWrite(c.st.fence.text(claim.Token, c.grant.Load()))
+	answer := d.BeginWrite(c.st.fence.Text(claim.Token, c.grant.Load()))
 	return func(ctx context.Context) {
 		s := c.sample(history.Effect, due, answer(ctx))
 		s.Token, s.Session = claim.Token, cmp.Or(claim.Session, s.Session)

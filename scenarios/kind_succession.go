@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -83,7 +85,7 @@ type successions struct {
 
 type candidate struct {
 	*attempt
-	node    node
+	node    observer.Node
 	session int64
 	wrote   bool // has written as the leader
 }
@@ -137,8 +139,8 @@ func (s *successions) join(ctx context.Context, c *client) error {
 	s.line = append(s.line, k)
 	err := poll(ctx, joinLimit, func(ctx context.Context) (found bool, err error) {
 		granted := k.leads()
-		k.node, found, err = st.observer.owned(ctx, st.parent, k.session)
-		if err == nil && !found && granted && k.claim.Path != "" && !sequential.MatchString(k.claim.Path) {
+		k.node, found, err = st.observer.Owned(ctx, st.parent, k.session)
+		if err == nil && !found && granted && k.claim.Path != "" && !observer.Sequential.MatchString(k.claim.Path) {
 			err = fmt.Errorf("a succession follows the sequence numbers of the nodes, but the node of the grant, %s, has none", k.claim.Path)
 		}
 		return found, err
@@ -147,7 +149,7 @@ func (s *successions) join(ctx context.Context, c *client) error {
 		return fmt.Errorf("wait for its node at %s: %w", st.parent, err)
 	}
 	st.record.Record(&history.Joined{At: st.clock.Now(), Phase: st.phase.Name, Round: st.round,
-		Client: c.n, Token: k.node.czxid, Session: k.session, Path: k.node.path})
+		Client: c.n, Token: k.node.Czxid, Session: k.session, Path: k.node.Path})
 	return nil
 }
 
@@ -178,9 +180,9 @@ func (s *successions) await(ctx context.Context, k *candidate) error {
 func (s *successions) leave(ctx context.Context, k *candidate) error {
 	st, leads := s.st, k.leads()
 	st.record.Record(&history.Leaving{At: st.clock.Now(), Phase: st.phase.Name, Round: st.round,
-		Client: k.c.n, Token: k.node.czxid, Session: k.session, How: st.phase.Leave})
+		Client: k.c.n, Token: k.node.Czxid, Session: k.session, How: st.phase.Leave})
 	k.over = true
-	lost := func() bool { return !leads || k.c.lost(k.node.czxid) }
+	lost := func() bool { return !leads || k.c.lost(k.node.Czxid) }
 	switch st.phase.Leave {
 	case leaveResign:
 		s.resign(ctx, k)
@@ -203,7 +205,7 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		if !lost() {
 			return false, nil
 		}
-		gone, _ := st.observer.gone(ctx, k.node.path) // a member that does not reply is queried again
+		gone, _ := st.observer.Gone(ctx, k.node.Path) // a member that does not reply is queried again
 		return gone, nil
 	})
 	return ctx.Err()

@@ -22,7 +22,7 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// ensemble is real and has three members; it is one for all tests of this package. A
+// Ensemble is real and has three members; it is one for all tests of this package. A
 // short tick makes for short session timeouts.
 var ensemble *ensembles.Ensemble
 

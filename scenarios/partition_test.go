@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
@@ -68,9 +70,9 @@ thresholds: [verdicts == pass]
 		}
 	}
 	t.Run("one that does not answer is behind", func(t *testing.T) {
-		o, member := newObserver(e, 4*time.Second, "/behind"), e.Members[0]
-		defer o.close()
-		behind := func() bool { return o.caughtUp(t.Context(), member.Addr) != nil }
+		o, member := observer.NewObserver(e, 4*time.Second, "/behind"), e.Members[0]
+		defer o.Close()
+		behind := func() bool { return o.CaughtUp(t.Context(), member.Addr) != nil }
 		if behind() {
 			t.Error("before it was stopped")
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -52,7 +54,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 		return err
 	}
 	// The ensemble may be external or persistent: remove all our nodes.
-	defer func() { err = errors.Join(err, newObserver(r.ensemble, sweepTimeout, r.root()).close()) }()
+	defer func() { err = errors.Join(err, observer.NewObserver(r.ensemble, sweepTimeout, r.root()).Close()) }()
 	if err := r.warm(ctx, s.Warmup); err != nil {
 		return reason(ctx, err)
 	}
@@ -209,11 +211,11 @@ func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*tria
 func (r *runner) trial(c spec.Cell, p spec.Plan, i, all int, seat *turnSlot) *trial {
 	name := c.TrialName()
 	root := r.root() + "/" + name
-	observer := newObserver(r.ensemble, c.Scenario.SessionTimeout, root)
+	o := observer.NewObserver(r.ensemble, c.Scenario.SessionTimeout, root)
 	return &trial{runner: r, name: name, plan: p, seat: seat, stage: &stage{
 		scenario: c.Scenario, cell: c, parent: root + "/line",
 		members:  members{ensemble: r.ensemble, network: r.network},
-		observer: observer, fence: &fence{observer: observer, path: root + "/resource"}, holder: newHolder(), yield: seat.yield,
+		observer: o, fence: &observer.Fence{Observer: o, Path: root + "/resource"}, holder: newHolder(), yield: seat.yield,
 		status: &reporter{send: r.progress, estimate: r.estimate,
 			status: Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
 	}}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
@@ -66,17 +68,17 @@ phases: [{name: drain, kind: drain, rounds: 2, hold: 1ms}]`,
 // ownedByUs fails the test where others may touch a node of the harness.
 func ownedByUs(t *testing.T, e *ensembles.Ensemble) {
 	t.Helper()
-	o := newObserver(e, 4*time.Second, "/zkbench-owned")
-	if err := o.open(t.Context(), o.root+"/line"); err != nil {
+	o := observer.NewObserver(e, 4*time.Second, "/zkbench-owned")
+	if err := o.Open(t.Context(), o.Root+"/line"); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := o.close(); err != nil {
+		if err := o.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	connect := func() *zk.Conn {
-		conn, _, err := zk.Connect(e.Servers(), 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithDialer(harnessOptions(e, 0).Dial))
+		conn, _, err := zk.Connect(e.Servers(), 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithDialer(observer.HarnessOptions(e, 0).Dial))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,10 +92,10 @@ func ownedByUs(t *testing.T, e *ensembles.Ensemble) {
 	if err := conn.AddAuth("digest", []byte(e.Security.Digest)); err != nil {
 		t.Fatal(err)
 	}
-	acl, _, err := conn.GetACL(o.root)
+	acl, _, err := conn.GetACL(o.Root)
 	digest := slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "digest" })
 	if world := slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }); err != nil || world || !digest {
-		t.Errorf("%s may be touched by %v, %v", o.root, acl, err)
+		t.Errorf("%s may be touched by %v, %v", o.Root, acl, err)
 	}
 }
 
@@ -137,7 +139,7 @@ func TestOwnProcesses_refusesStrangers(t *testing.T) {
 	var said []string
 	tap := wire.New(history.Start().Now)
 	defer tap.Close()
-	tap.Admit(ownProcesses(func(format string, args ...any) { said = append(said, format) }))
+	tap.Admit(observer.OwnProcesses(func(format string, args ...any) { said = append(said, format) }))
 	addr, err := tap.Client(0).Listen(ensemble.Servers()[0], nil)
 	if err != nil {
 		t.Fatal(err)
@@ -186,21 +188,21 @@ func TestFence_refusesTokensThatAreNoUse(t *testing.T) {
 	}{
 		{"tokens that rise", [][2]int64{{3, 1}, {5, 2}}, nil},
 		{"one holder that writes again", [][2]int64{{3, 1}, {3, 1}}, nil},
-		{"a token that goes down", [][2]int64{{5, 1}, {3, 2}}, errHigher},
-		{"a token that is handed out twice", [][2]int64{{3, 1}, {3, 2}}, errTwice},
+		{"a token that goes down", [][2]int64{{5, 1}, {3, 2}}, observer.ErrHigher},
+		{"a token that is handed out twice", [][2]int64{{3, 1}, {3, 2}}, observer.ErrTwice},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			o := newObserver(ensemble, 4*time.Second, "/"+t.Name())
-			defer func() { must(t, o.close()) }()
-			must(t, o.open(t.Context(), o.root+"/line"))
-			f := &fence{observer: o, path: o.root + "/resource"}
-			must(t, f.open(t.Context()))
+			o := observer.NewObserver(ensemble, 4*time.Second, "/"+t.Name())
+			defer func() { must(t, o.Close()) }()
+			must(t, o.Open(t.Context(), o.Root+"/line"))
+			f := &observer.Fence{Observer: o, Path: o.Root + "/resource"}
+			must(t, f.Open(t.Context()))
 			last := len(row.writes) - 1
 			for _, w := range row.writes[:last] {
-				_, err := f.write(t.Context(), w[0], w[1])
+				_, err := f.Write(t.Context(), w[0], w[1])
 				must(t, err)
 			}
-			if _, err := f.write(t.Context(), row.writes[last][0], row.writes[last][1]); !errors.Is(err, row.want) {
+			if _, err := f.Write(t.Context(), row.writes[last][0], row.writes[last][1]); !errors.Is(err, row.want) {
 				t.Errorf("got %v, want %v", err, row.want)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
@@ -52,9 +54,9 @@ func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 // observe observes the contested parent twice and returns the content that was the same both times: nodes with
 // their owners, and waiting clients with their watches.
 func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
-	nodes := st.observer.nodes
+	nodes := st.observer.Nodes
 	if st.queue() {
-		nodes = st.observer.inQueue
+		nodes = st.observer.ItemNodes
 	}
 	behind := st.behind(ctx)
 	asked, before := st.clock.Now(), st.states()
@@ -72,21 +74,21 @@ func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	watches, known := st.members.watches(ctx)
 	after := st.states()
 	r := &history.Snapshot{Asked: asked, Path: st.parent, Queue: st.queue()}
-	stayed := slices.DeleteFunc(second, func(n node) bool { return !slices.Contains(first, n) })
-	var items []node
+	stayed := slices.DeleteFunc(second, func(n observer.Node) bool { return !slices.Contains(first, n) })
+	var items []observer.Node
 	if r.Queue {
-		items = slices.DeleteFunc(slices.Clone(stayed), func(n node) bool { return n.owner != 0 || !sequential.MatchString(n.path) })
-		if items, err = st.observer.itemsAmong(ctx, items, &st.outstanding); err != nil {
+		items = slices.DeleteFunc(slices.Clone(stayed), func(n observer.Node) bool { return n.Owner != 0 || !observer.Sequential.MatchString(n.Path) })
+		if items, err = st.observer.ItemsAmong(ctx, items, &st.outstanding); err != nil {
 			return nil, err
 		}
 	}
 	for _, n := range stayed {
-		if !r.Queue || n.owner != 0 {
-			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.path, Token: n.czxid, Session: n.owner, Client: owner(n.owner, before, after)})
+		if !r.Queue || n.Owner != 0 {
+			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.Path, Token: n.Czxid, Session: n.Owner, Client: owner(n.Owner, before, after)})
 		}
 	}
 	for _, n := range items {
-		r.Items = append(r.Items, history.SnapshotItem{Path: n.path, Token: n.czxid})
+		r.Items = append(r.Items, history.SnapshotItem{Path: n.Path, Token: n.Czxid})
 	}
 	for i := range st.clients {
 		if w, waits := waiter(i, before[i], after[i]); waits {
@@ -109,7 +111,7 @@ func (st *stage) behind(ctx context.Context) map[string]bool {
 		if _, asked := out[s.server]; asked || s.under == nil || s.server == "" {
 			continue
 		}
-		out[s.server] = st.observer.caughtUp(ctx, s.server) != nil
+		out[s.server] = st.observer.CaughtUp(ctx, s.server) != nil
 	}
 	return out
 }
@@ -134,14 +136,14 @@ func (st *stage) snapshotIdle(ctx context.Context) error {
 // awaitEmpty waits, for a limited time, until no connected client has a node in line.
 func (st *stage) awaitEmpty(ctx context.Context) {
 	_ = poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
-		found, err := st.observer.nodes(ctx, st.parent)
+		found, err := st.observer.Nodes(ctx, st.parent)
 		now := st.states()
-		mine := slices.ContainsFunc(found, func(n node) bool { return owner(n.owner, now, now) >= 0 })
+		mine := slices.ContainsFunc(found, func(n observer.Node) bool { return owner(n.Owner, now, now) >= 0 })
 		return err == nil && !mine, nil
 	})
 }
 
-// owner returns the client that had the session at both times; -1 if no client had.
+// Owner returns the client that had the session at both times; -1 if no client had.
 func owner(session int64, before, after []clientState) int {
 	for i := range before {
 		b, a := before[i], after[i]
@@ -171,10 +173,10 @@ func waiter(i int, before, after clientState) (history.Waiter, bool) {
 
 // countWatches counts the watches that a change in the line can trigger, and the others. At a barrier
 // the node that opens it may be missing.
-func (st *stage) countWatches(w *history.Waiter, paths []string, there []node) {
+func (st *stage) countWatches(w *history.Waiter, paths []string, there []observer.Node) {
 	w.Watches = new(int64)
 	for _, p := range paths {
-		if p == st.parent || st.barrier() && strings.HasPrefix(p, st.parent+"/") || slices.ContainsFunc(there, func(n node) bool { return n.path == p && n.owner != w.Session }) {
+		if p == st.parent || st.barrier() && strings.HasPrefix(p, st.parent+"/") || slices.ContainsFunc(there, func(n observer.Node) bool { return n.Path == p && n.Owner != w.Session }) {
 			*w.Watches++
 		} else {
 			w.Others++
@@ -194,16 +196,16 @@ func (c *client) check(ctx context.Context, claim recipes.Claim) {
 		return
 	}
 	asked := st.clock.Now()
-	found, err := st.observer.nodes(ctx, st.parent)
+	found, err := st.observer.Nodes(ctx, st.parent)
 	if err != nil {
 		return
 	}
 	r := &history.ClaimCheck{Asked: asked, Client: c.n, Path: claim.Path}
-	if i := slices.IndexFunc(found, func(n node) bool { return n.path == claim.Path }); i >= 0 {
-		r.Token, r.Session = found[i].czxid, found[i].owner
+	if i := slices.IndexFunc(found, func(n observer.Node) bool { return n.Path == claim.Path }); i >= 0 {
+		r.Token, r.Session = found[i].Czxid, found[i].Owner
 	}
 	for _, n := range found {
-		if n.owner != 0 && n.czxid < r.Token {
+		if n.Owner != 0 && n.Czxid < r.Token {
 			r.Ahead++
 		}
 	}

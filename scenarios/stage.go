@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -29,8 +31,8 @@ type stage struct {
 	record    *history.Writer
 	tap       tap
 	members   members
-	observer  *observer
-	fence     *fence
+	observer  *observer.Observer
+	fence     *observer.Fence
 	clients   []*client
 	producers []*client // put items into a queue
 	holder    *holder
@@ -48,7 +50,7 @@ type stage struct {
 	grants atomic.Int64
 	items  atomic.Int64 // of a queue: IDs given so far
 
-	outstanding  outstanding
+	outstanding  observer.Items
 	putting      atomic.Int64            // clients that may be putting and have not seen the end of the phase
 	events       atomic.Pointer[moments] // of the phase; nil without planned faults
 	checked      atomic.Int64            // time of the last check of a claim
@@ -254,7 +256,7 @@ func (st *stage) warnBelow(ctx context.Context) (*earlyWarning, error) {
 	}
 	open, opened := context.WithTimeout(ctx, joinLimit)
 	defer opened()
-	s, err := recipes.Open(open, st.observer.ensemble.Servers(), harnessOptions(st.observer.ensemble, st.scenario.SessionTimeout))
+	s, err := recipes.Open(open, st.observer.Ensemble.Servers(), observer.HarnessOptions(st.observer.Ensemble, st.scenario.SessionTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("open the session that gives the early warning: %w", err)
 	}
@@ -268,7 +270,7 @@ func (st *stage) warnBelow(ctx context.Context) (*earlyWarning, error) {
 }
 
 func (w *earlyWarning) see(names []string) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !sequential.MatchString(name) })
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !observer.Sequential.MatchString(name) })
 	if len(names) >= w.st.phase.Warn {
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -57,7 +59,7 @@ func expireSession(ctx context.Context, x *stepInjection) error {
 // deleteNodes deletes the client's nodes, as an operator does who takes it for dead. The client is not
 // notified, unless it watches its own node.
 func deleteNodes(ctx context.Context, x *stepInjection) error {
-	operator, deleted, err := x.p.st.observer.deleteOwned(ctx, x.p.st.parent, x.c.wire.Session().ID)
+	operator, deleted, err := x.p.st.observer.DeleteOwned(ctx, x.p.st.parent, x.c.wire.Session().ID)
 	if err == nil && len(deleted) == 0 {
 		return fmt.Errorf("%w: the client has no ephemeral node at that step", errInapplicable)
 	}
@@ -69,14 +71,14 @@ func deleteNodes(ctx context.Context, x *stepInjection) error {
 // deleteParent deletes the path on which the clients contend, if no client has a node below it.
 func deleteParent(ctx context.Context, x *stepInjection) error {
 	parent := x.p.st.parent
-	nodes, err := x.p.st.observer.nodes(ctx, parent)
+	nodes, err := x.p.st.observer.Nodes(ctx, parent)
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(nodes, func(n node) bool { return n.owner != 0 || sequential.MatchString(n.path) }); i >= 0 {
-		return fmt.Errorf("%w: the parent is not empty: %s exists", errInapplicable, nodes[i].path)
+	if i := slices.IndexFunc(nodes, func(n observer.Node) bool { return n.Owner != 0 || observer.Sequential.MatchString(n.Path) }); i >= 0 {
+		return fmt.Errorf("%w: the parent is not empty: %s exists", errInapplicable, nodes[i].Path)
 	}
-	err = x.p.st.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, parent) })
+	err = x.p.st.observer.AnyMember(ctx, 4*observer.TryFor, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, parent) })
 	x.proof += fmt.Sprintf("; %s was deleted", parent)
 	return err
 }
@@ -132,7 +134,7 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 	case errors.Is(err, errPollLimit):
 		return nil // no client could: the fault was the delay
 	case err == nil:
-		err = x.p.st.observer.caughtUp(ctx, server)
+		err = x.p.st.observer.CaughtUp(ctx, server)
 	}
 	if err == nil && gone() && time.Since(start) < limit {
 		return fmt.Errorf("%w: the client's library hung up within %v, sooner than half its session timeout", errInapplicable, limit)
@@ -155,7 +157,7 @@ func cancelCall(ctx context.Context, x *stepInjection) error {
 	return nil
 }
 
-// tryFor is the limit of a timed try: short at a request, so that the client keeps its session
+// TryFor is the limit of a timed try: short at a request, so that the client keeps its session
 // while it is delayed; for a waiter, long enough for all clients to join.
 func (x *stepInjection) tryFor() time.Duration {
 	timeout := x.p.st.scenario.SessionTimeout

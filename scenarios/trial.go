@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -119,7 +121,7 @@ func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	go st.tap.WatchDeadlines(ctx)
 	watch := watchSelf(st.record, st.scenario.Limits.Within(st.scenario.SessionTimeout))
 	defer watch.stop(st.clock.Now)
-	defer func() { _ = st.observer.close() }() // the runner removes the remaining nodes, or reports an error
+	defer func() { _ = st.observer.Close() }() // the runner removes the remaining nodes, or reports an error
 	if err := st.openTree(ctx); err != nil {
 		return reason(ctx, err)
 	}
@@ -130,10 +132,10 @@ func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 }
 
 func (st *stage) openTree(ctx context.Context) error {
-	if err := errors.Join(st.observer.open(ctx, st.parent), st.fence.open(ctx)); err != nil || !st.driven {
+	if err := errors.Join(st.observer.Open(ctx, st.parent), st.fence.Open(ctx)); err != nil || !st.driven {
 		return err
 	}
-	return st.observer.open(ctx, st.resource())
+	return st.observer.Open(ctx, st.resource())
 }
 
 // recordPipe records the time of a round trip to the driver, if any.
@@ -161,9 +163,9 @@ func (t *trial) listen() (stop func(), err error) {
 		return t.listenElsewhere()
 	}
 	tap := wire.New(st.clock.Now)
-	tap.Through(wayTo(st.members.ensemble))
+	tap.Through(observer.WayTo(st.members.ensemble))
 	tap.OnEvent(st.recordSession)
-	tap.Admit(ownProcesses(t.runner.logf))
+	tap.Admit(observer.OwnProcesses(t.runner.logf))
 	st.tap = tap
 	return tap.Close, nil
 }
@@ -259,7 +261,7 @@ func (t *trial) playable(ctx context.Context, err error) error {
 		return err
 	}
 	if st.members.ours() {
-		if sick := whole(ctx, st.members.ensemble, st.observer.root+"/whole"); sick != nil {
+		if sick := whole(ctx, st.members.ensemble, st.observer.Root+"/whole"); sick != nil {
 			return reason(ctx, fmt.Errorf("%w: %w, after %w", errNotWhole, sick, err))
 		}
 	}
@@ -503,7 +505,7 @@ func (t *trial) listenElsewhere() (stop func(), err error) {
 	st, r := t.stage, t.runner
 	begun, err := r.fleet.Begin(agents.Options{
 		Trial: t.name, Parent: st.parent, At: func(at time.Time) time.Duration { return st.clock.At(at) },
-		Way: wayTo(st.members.ensemble), Relay: relayed(r.relay, st.members.ensemble), Dial: st.members.ensemble.Security.Dial,
+		Way: observer.WayTo(st.members.ensemble), Relay: relayed(r.relay, st.members.ensemble), Dial: st.members.ensemble.Security.Dial,
 		Event: st.recordSession, Lost: st.lostAgent,
 	})
 	if err != nil {

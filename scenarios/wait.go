@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -109,7 +107,7 @@ func (st *stage) still(ctx context.Context, limit time.Duration) error {
 // recipe to count as one whose waiters have no nodes.
 const lineless = 3 * time.Second
 
-// inLine waits until every member shows the nodes of n clients, some of which may hold; or until the
+// InLine waits until every member shows the nodes of n clients, some of which may hold; or until the
 // others wait without nodes. A member that was restarted may not answer at first.
 func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 	var last error
@@ -117,7 +115,7 @@ func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 	moved := time.Now()
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		var fewest int
-		if fewest, last = st.observer.inLine(ctx, st.parent); last == nil && fewest >= n {
+		if fewest, last = st.observer.InLine(ctx, st.parent); last == nil && fewest >= n {
 			return true, nil
 		}
 		if !s.see(st.tap.Totals()) || st.acquiring() < n-st.notInLine() {
@@ -146,7 +144,7 @@ func (st *stage) standing(ctx context.Context, path string, n int, limit time.Du
 	var last error
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		var fewest, most int
-		fewest, most, last = st.observer.children(ctx, path)
+		fewest, most, last = st.observer.Children(ctx, path)
 		return last == nil && fewest == n && most == n, nil
 	})
 	if err != nil {
@@ -208,54 +206,6 @@ func (s *quietWait) still(ctx context.Context) (now counts, err error) {
 		return now, fmt.Errorf("wait until no requests are pending (%d are): %w", now.wire.InFlight, err)
 	}
 	return now, nil
-}
-
-// outstanding is the items of a queue that were put and not taken, by ID. A node is recognized as
-// an item's by its data: a recipe may keep journals, claims and records next to its items, in nodes
-// with similar names.
-type outstanding struct {
-	mu    sync.Mutex
-	takes map[string]int // how often each item that was put has been received
-	shown bool           // a node has contained an item's ID, so the recipe stores items readably
-}
-
-// itemIDs matches possible IDs in a node's data, however the recipe encodes the item.
-var itemIDs = regexp.MustCompile(`[0-9]+-[0-9]+`)
-
-// maxItemStart is the number of bytes of a node's data that are searched for an ID.
-const maxItemStart = 1024
-
-func (o *outstanding) put(id string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.takes == nil {
-		o.takes = map[string]int{}
-	}
-	o.takes[id] = 0
-}
-
-// taken records that a consumer received the item. An item that is received again was not removed: it is
-// outstanding from then on.
-func (o *outstanding) taken(id string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, put := o.takes[id]; put {
-		o.takes[id]++
-	}
-}
-
-// in reports whether a node with that data holds an outstanding item. Data without an ID may be an
-// encoded item, unless a node has contained an ID.
-func (o *outstanding) in(data []byte) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	named, waits := false, false
-	for _, id := range itemIDs.FindAll(data[:min(len(data), maxItemStart)], -1) {
-		takes, put := o.takes[string(id)]
-		named, waits = named || put, waits || put && takes != 1
-	}
-	o.shown = o.shown || named
-	return waits || !named && !o.shown && len(data) > 0
 }
 
 // A client whose operations fail repeatedly waits between them: backOffLeast at first, twice as

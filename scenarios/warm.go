@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/observer"
+
 	"github.com/zkbench/zkbench/recipes"
 	"golang.org/x/sync/errgroup"
 )
@@ -35,7 +37,7 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 // warmOne acquires and releases in one session, alone and behind another node, in both variants,
 // until the time has come.
 func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
-	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), harnessOptions(r.ensemble, 0))
+	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), observer.HarnessOptions(r.ensemble, 0))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package scenarios
+package observer
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// wayTo returns how a tap reaches the members.
-func wayTo(e *ensembles.Ensemble) wire.Way {
+// WayTo returns how a tap reaches the members.
+func WayTo(e *ensembles.Ensemble) wire.Way {
 	w := wire.Way{Digest: e.Security.Digest}
 	if e.Security.TLS != nil {
 		w.Dial = e.Security.Dial
@@ -22,17 +22,17 @@ func wayTo(e *ensembles.Ensemble) wire.Way {
 	return w
 }
 
-// authFor returns the credentials of the ensemble's clients; nil if they have none in addition to
+// AuthFor returns the credentials of the ensemble's clients; nil if they have none in addition to
 // their TLS certificate.
-func authFor(e *ensembles.Ensemble) []recipes.Auth {
+func AuthFor(e *ensembles.Ensemble) []recipes.Auth {
 	if e.Security.Digest == "" {
 		return nil
 	}
 	return []recipes.Auth{{Scheme: "digest", Auth: e.Security.Digest}}
 }
 
-// aclFor returns the ACL of nodes that are created on the ensemble; nil for open access.
-func aclFor(e *ensembles.Ensemble) []zk.ACL {
+// ACLFor returns the ACL of nodes that are created on the ensemble; nil for open access.
+func ACLFor(e *ensembles.Ensemble) []zk.ACL {
 	if !e.Security.Owned {
 		return nil
 	}
@@ -41,16 +41,17 @@ func aclFor(e *ensembles.Ensemble) []zk.ACL {
 
 // tryFor is the time for which the observer tries to open a session with one member before it tries
 // the next.
-func (o *observer) tryFor() time.Duration {
-	if o.ensemble.Security.TLS != nil {
-		return 4 * tryFor // a TLS handshake takes longer
+func (o *Observer) tryFor() time.Duration {
+	if o.Ensemble.Security.TLS != nil {
+		return 4 * TryFor // a TLS handshake takes longer
 	}
-	return tryFor
+	return TryFor
 }
 
-func harnessOptions(e *ensembles.Ensemble, timeout time.Duration) recipes.Options {
+// HarnessOptions returns the options of sessions of the harness, which bypass the tap.
+func HarnessOptions(e *ensembles.Ensemble, timeout time.Duration) recipes.Options {
 	return recipes.Options{
-		Timeout: timeout, Auth: authFor(e), ACL: aclFor(e),
+		Timeout: timeout, Auth: AuthFor(e), ACL: ACLFor(e),
 		Dial: func(network, addr string, limit time.Duration) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), limit)
 			defer cancel()
@@ -59,11 +60,11 @@ func harnessOptions(e *ensembles.Ensemble, timeout time.Duration) recipes.Option
 	}
 }
 
-// ownProcesses returns a function that admits connections of this process and its descendants, such
+// OwnProcesses returns a function that admits connections of this process and its descendants, such
 // as drivers, to the listeners of clients. Another process could change a verdict there, or reach
 // an ensemble without a certificate of its own. If the owner of a connection is unknown, it is
 // admitted; a session that belongs to no client then shows in the commits.
-func ownProcesses(logf func(format string, args ...any)) func(net.Conn) bool {
+func OwnProcesses(logf func(format string, args ...any)) func(net.Conn) bool {
 	var once sync.Once
 	return func(c net.Conn) bool {
 		ours, known := state.FromHere(c)

@@ -1,0 +1,92 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// Fence is the resource to which every holder writes with its token. It rejects a token that is
+// lower than the token of an earlier write, and a token that another grant has used.
+type Fence struct {
+	Observer *Observer
+	Path     string
+	writes   atomic.Int64 // makes every write distinct
+}
+
+// Open creates the resource.
+func (f *Fence) Open(ctx context.Context) error {
+	return f.Observer.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+		_, err := s.Create(ctx, f.Path, []byte("0 0 0"), 0)
+		if errors.Is(err, zk.ErrNodeExists) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Errors of writes that the fence rejects.
+var (
+	ErrFenced = errors.New("refused by the fence")
+	ErrHigher = fmt.Errorf("%w: a higher token has written", ErrFenced)
+	ErrTwice  = fmt.Errorf("%w: another grant has written under this token", ErrFenced)
+)
+
+// Write writes with the token of a grant, which also has a number. version is the resource's
+// version after the write. After an error other than ErrFenced the outcome is unknown.
+func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, err error) {
+	if token == 0 {
+		return 0, errors.New("the token of the grant is not known")
+	}
+	data := f.Text(token, grant)
+	unsure := false // an earlier attempt may have succeeded
+	err = f.Observer.AnyMember(ctx, TryFor, func(ctx context.Context, s *recipes.Session) error {
+		version, err = f.try(ctx, s, token, grant, data, &unsure)
+		return err
+	})
+	if errors.Is(err, ErrFenced) && unsure {
+		err = errors.New("a reply was lost, and a higher token has written since")
+	}
+	return version, err
+}
+
+// Text returns the data of a write, which differs from that of any other.
+func (f *Fence) Text(token, grant int64) string {
+	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
+}
+
+// try is a compare-and-set, repeated if another client wrote in between. The current content shows
+// whether an earlier attempt succeeded.
+func (f *Fence) try(ctx context.Context, s *recipes.Session, token, grant int64, data string, unsure *bool) (version int64, err error) {
+	for {
+		was, stat, err := s.Get(ctx, f.Path)
+		if err != nil {
+			return 0, err
+		}
+		if string(was) == data {
+			return int64(stat.Version), nil
+		}
+		var seen, by, n int64
+		if _, err := fmt.Sscan(string(was), &seen, &by, &n); err != nil {
+			return 0, final{fmt.Errorf("%w, which holds %q", ErrFenced, was)}
+		}
+		switch {
+		case seen > token:
+			return 0, final{ErrHigher}
+		case seen == token && by != grant:
+			return 0, final{ErrTwice}
+		}
+		stat, err = s.Set(ctx, f.Path, []byte(data), stat.Version)
+		if err == nil {
+			return int64(stat.Version), nil
+		}
+		if !errors.Is(err, zk.ErrBadVersion) {
+			*unsure = true
+			return 0, err
+		}
+	}
+}

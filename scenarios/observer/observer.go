@@ -1,0 +1,477 @@
+// Package observer looks at the ensemble from outside of a trial's clients: the nodes of a line, the
+// items of a queue, and the resource to which holders write with their tokens.
+package observer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"golang.org/x/sync/errgroup"
+)
+
+// Observer reads the tree with one session per member, so that it sees every member's state, also
+// while some members are isolated. Its sessions bypass the tap and leave no watch, so that counts
+// are not affected.
+type Observer struct {
+	Ensemble *ensembles.Ensemble
+	timeout  time.Duration
+	Root     string       // the root of everything that the run creates
+	serving  atomic.Int64 // index of the member that replied last
+
+	posts []*post // one per member
+
+	mu  sync.Mutex
+	ids map[int64]bool // of all its sessions
+}
+
+type post struct {
+	mu      sync.Mutex
+	session *recipes.Session // nil at first
+}
+
+// NewObserver returns an observer whose sessions have that timeout. root is the root of everything
+// that the run creates.
+func NewObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *Observer {
+	o := &Observer{Ensemble: e, timeout: timeout, Root: root, ids: map[int64]bool{}}
+	for range e.Members {
+		o.posts = append(o.posts, &post{})
+	}
+	return o
+}
+
+// Member returns the session with member i, which it opens if necessary.
+func (o *Observer) Member(ctx context.Context, i int) (*recipes.Session, error) {
+	post := o.posts[i]
+	post.mu.Lock()
+	defer post.mu.Unlock()
+	if s := post.session; s != nil && s.Err() == nil {
+		return s, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.tryFor())
+	defer cancel()
+	options := HarnessOptions(o.Ensemble, o.timeout)
+	options.MaxPacket = 1 << 20
+	s, err := recipes.Open(ctx, []string{o.Ensemble.Members[i].Addr}, options)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	post.session, o.ids[s.ID()] = s, true
+	return s, nil
+}
+
+// Owns reports whether the session is one of the observer's.
+func (o *Observer) Owns(session int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ids[session]
+}
+
+// TryFor is the time for which the observer waits for one member before it tries the next.
+const TryFor = 500 * time.Millisecond
+
+// AnyMember calls f with the session of the member that replied last, and with the next member's if that
+// fails, until f succeeds or returns a final error.
+func (o *Observer) AnyMember(ctx context.Context, limit time.Duration, f func(context.Context, *recipes.Session) error) (err error) {
+	n := int64(len(o.posts))
+	for range 2 * n {
+		i := o.serving.Load()
+		if err = o.ask(ctx, int(i), limit, f); err == nil || ctx.Err() != nil || errors.As(err, new(final)) {
+			return err
+		}
+		o.serving.CompareAndSwap(i, (i+1)%n)
+	}
+	return err
+}
+
+func (o *Observer) ask(ctx context.Context, i int, limit time.Duration, f func(context.Context, *recipes.Session) error) error {
+	opening, cancel := context.WithTimeout(ctx, o.tryFor())
+	defer cancel()
+	s, err := o.Member(opening, i)
+	if err == nil {
+		err = s.AwaitConnected(opening)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel = context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx, s)
+}
+
+// final is an error that every member would return.
+type final struct{ error }
+
+func (f final) Unwrap() error { return f.error }
+
+// Node is a node of the tree.
+type Node struct {
+	Path         string
+	Czxid, Owner int64
+}
+
+// Nodes returns the current nodes below the contested parent at any depth, oldest first. A missing
+// parent has none.
+func (o *Observer) Nodes(ctx context.Context, parent string) ([]Node, error) {
+	found, err := o.now(ctx, parent, AllBelow)
+	if errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	return found, err
+}
+
+// now reads below the parent after a write, so that the member has the current state.
+func (o *Observer) now(ctx context.Context, parent string, read func(context.Context, *recipes.Session, string) ([]Node, error)) (found []Node, err error) {
+	err = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+		if err := s.Delete(ctx, o.Root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		found, err = read(ctx, s, parent)
+		return err
+	})
+	return found, err
+}
+
+// Owned returns the newest sequential node below parent that the session owns.
+func (o *Observer) Owned(ctx context.Context, parent string, session int64) (mine Node, found bool, err error) {
+	err = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+		nodes, err := AllBelow(ctx, s, parent)
+		mine, found = Node{}, false
+		for _, n := range nodes {
+			if n.Owner == session && Sequential.MatchString(n.Path) && n.Czxid > mine.Czxid {
+				mine, found = n, true
+			}
+		}
+		return err
+	})
+	return mine, found, err
+}
+
+// DeleteOwned deletes the ephemeral nodes below parent that the session owns. It returns their paths
+// and the session that deleted them.
+func (o *Observer) DeleteOwned(ctx context.Context, parent string, session int64) (operator int64, deleted []string, err error) {
+	nodes, err := o.Nodes(ctx, parent)
+	if err != nil {
+		return 0, nil, err
+	}
+	err = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+		operator, deleted = s.ID(), nil
+		for _, n := range nodes {
+			if n.Owner != session {
+				continue
+			}
+			switch err := s.Delete(ctx, n.Path); {
+			case err == nil:
+				deleted = append(deleted, n.Path)
+			case !errors.Is(err, zk.ErrNoNode):
+				return final{fmt.Errorf("delete %s: %w", n.Path, err)}
+			}
+		}
+		return nil
+	})
+	return operator, deleted, err
+}
+
+// Czxid returns the czxid of a node; 0 if it is missing or unknown.
+func (o *Observer) Czxid(ctx context.Context, path string) (id int64) {
+	_ = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+		stat, err := s.Exists(ctx, path)
+		if stat != nil {
+			id = stat.Czxid
+		}
+		return err
+	})
+	return id
+}
+
+// nodesBelow returns the children of a path as a member sees them, oldest first.
+func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
+	names, err := s.List(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var found []Node
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for _, name := range names {
+		g.Go(func() error {
+			stat, err := s.Exists(ctx, parent+"/"+name)
+			if err != nil || stat == nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			found = append(found, Node{parent + "/" + name, stat.Czxid, stat.EphemeralOwner})
+			return nil
+		})
+	}
+	err = g.Wait()
+	oldestFirst(found)
+	return found, err
+}
+
+// AllBelow returns the nodes below a path at any depth, oldest first. It does not descend into
+// nodes that are sequential or ephemeral.
+func AllBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
+	found, err := nodesBelow(ctx, s, parent)
+	for _, n := range found {
+		if err != nil || n.Owner != 0 || Sequential.MatchString(n.Path) {
+			continue
+		}
+		var inside []Node
+		inside, err = AllBelow(ctx, s, n.Path)
+		found = append(found, inside...)
+		if errors.Is(err, zk.ErrNoNode) {
+			err = nil
+		}
+	}
+	oldestFirst(found)
+	return found, err
+}
+
+func oldestFirst(nodes []Node) {
+	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Czxid, b.Czxid) })
+}
+
+var Sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // matches the end of a name made by a sequential create
+
+// Gone reports whether no member has the node any longer.
+func (o *Observer) Gone(ctx context.Context, path string) (bool, error) {
+	for i := range o.posts {
+		s, err := o.Member(ctx, i)
+		if err != nil {
+			return false, err
+		}
+		if stat, err := s.Exists(ctx, path); stat != nil || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// CaughtUp returns when the member with that address has all earlier commits: it has executed a
+// write that changes nothing.
+func (o *Observer) CaughtUp(ctx context.Context, server string) error {
+	i := slices.Index(o.Ensemble.Servers(), server)
+	if i < 0 {
+		return fmt.Errorf("%q is no member", server)
+	}
+	ctx, cancel := context.WithTimeout(ctx, TryFor)
+	defer cancel()
+	s, err := o.Member(ctx, i)
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(ctx, o.Root+"/nothing"); !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	return nil
+}
+
+// WatchRemoval watches a node on every member, which costs less than polling. seen returns when the
+// first member removed it; 0 if none was seen to. A member that is killed in the meantime reports
+// nothing; the others do. stop must be called.
+func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() time.Duration) (seen func() time.Duration, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	removed := make(chan time.Duration, len(o.posts))
+	var all sync.WaitGroup
+	for i := range o.posts {
+		all.Go(func() {
+			if s, err := o.Member(ctx, i); err == nil && s.AwaitGone(ctx, path) == nil {
+				removed <- now()
+			}
+		})
+	}
+	seen = func() time.Duration {
+		select {
+		case at := <-removed:
+			return at
+		default:
+			return 0
+		}
+	}
+	return seen, func() { cancel(); all.Wait() }
+}
+
+// Open creates the contested parent.
+func (o *Observer) Open(ctx context.Context, parent string) error {
+	err := o.AnyMember(ctx, o.timeout+o.tryFor(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
+	if err != nil {
+		return fmt.Errorf("prepare %s: %w", o.Root, err)
+	}
+	return nil
+}
+
+// Close removes everything below the root and closes the sessions. It continues as long as the
+// ensemble serves, for up to two minutes.
+func (o *Observer) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	remove := func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, o.Root) }
+	serves := func(ctx context.Context, s *recipes.Session) error { _, err := s.Exists(ctx, o.Root); return err }
+	err := o.AnyMember(ctx, 10*time.Second, remove)
+	for err != nil && ctx.Err() == nil && o.AnyMember(ctx, 5*time.Second, serves) == nil {
+		err = o.AnyMember(ctx, 10*time.Second, remove)
+	}
+	if err != nil {
+		err = fmt.Errorf("remove %s: %w", o.Root, err)
+	}
+	for _, post := range o.posts {
+		post.mu.Lock()
+		if post.session != nil {
+			post.session.Close()
+		}
+		post.mu.Unlock()
+	}
+	return err
+}
+
+// ItemNodes returns nodes of a queue, including the items that its recipe keeps in sub-folders.
+func (o *Observer) ItemNodes(ctx context.Context, parent string) ([]Node, error) {
+	return o.now(ctx, parent, func(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
+		found, err := nodesBelow(ctx, s, parent)
+		for _, folder := range found {
+			if folder.Owner != 0 || Sequential.MatchString(folder.Path) || err != nil {
+				continue
+			}
+			var inside []Node
+			inside, err = nodesBelow(ctx, s, folder.Path)
+			found = append(found, slices.DeleteFunc(inside, func(n Node) bool { return n.Owner != 0 })...)
+		}
+		return found, err
+	})
+}
+
+// Children returns the smallest and the largest number of sequential children of path that the
+// members show. A missing path has none.
+func (o *Observer) Children(ctx context.Context, path string) (fewest, most int, err error) {
+	return o.count(ctx, func(s *recipes.Session) (int, error) {
+		names, err := s.List(ctx, path)
+		return len(slices.DeleteFunc(names, func(name string) bool { return !Sequential.MatchString(name) })), err
+	})
+}
+
+// InLine returns the smallest number of nodes in line below path that a member shows.
+func (o *Observer) InLine(ctx context.Context, path string) (fewest int, err error) {
+	fewest, _, err = o.count(ctx, func(s *recipes.Session) (int, error) { return lineLength(ctx, s, path) })
+	return fewest, err
+}
+
+// count returns the smallest and the largest of the members' counts. A missing path counts as 0.
+func (o *Observer) count(ctx context.Context, of func(*recipes.Session) (int, error)) (fewest, most int, err error) {
+	for i := range o.posts {
+		s, err := o.Member(ctx, i)
+		if err != nil {
+			return 0, 0, err
+		}
+		n, err := of(s)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return 0, 0, err
+		}
+		if i == 0 {
+			fewest = n
+		}
+		fewest, most = min(fewest, n), max(most, n)
+	}
+	return fewest, most, nil
+}
+
+// lineLength counts the sequential or ephemeral nodes below path at any depth.
+func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, err error) {
+	names, err := s.List(ctx, path)
+	for _, name := range names {
+		if Sequential.MatchString(name) {
+			n++
+			continue
+		}
+		child := path + "/" + name
+		stat, err := s.Exists(ctx, child)
+		switch {
+		case err != nil:
+			return n, err
+		case stat == nil:
+		case stat.EphemeralOwner != 0:
+			n++
+		default:
+			more, err := lineLength(ctx, s, child)
+			if n += more; err != nil && !errors.Is(err, zk.ErrNoNode) {
+				return n, err
+			}
+		}
+	}
+	return n, err
+}
+
+// NoItems reports whether no member has an item of the queue at path: a persistent sequential
+// node, there or in a sub-folder, that holds one of the items. A missing path has none.
+func (o *Observer) NoItems(ctx context.Context, path string, items *Items) (bool, error) {
+	for i := range o.posts {
+		s, err := o.Member(ctx, i)
+		if err != nil {
+			return false, err
+		}
+		if found, err := anyItem(ctx, s, path, items, true); found || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func anyItem(ctx context.Context, s *recipes.Session, path string, items *Items, folders bool) (bool, error) {
+	names, err := s.List(ctx, path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return false, err
+	}
+	for _, name := range names {
+		if !Sequential.MatchString(name) {
+			continue
+		}
+		if found, err := isItem(ctx, s, path+"/"+name, items); found || err != nil {
+			return found, err
+		}
+	}
+	for _, name := range names {
+		if !folders || Sequential.MatchString(name) {
+			continue
+		}
+		if found, err := anyItem(ctx, s, path+"/"+name, items, false); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+func isItem(ctx context.Context, s *recipes.Session, path string, items *Items) (bool, error) {
+	data, stat, err := s.Get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil && stat.EphemeralOwner == 0 && items.in(data), err
+}
+
+// ItemsAmong returns those of the nodes that hold items.
+func (o *Observer) ItemsAmong(ctx context.Context, nodes []Node, items *Items) (found []Node, err error) {
+	s, err := o.Member(ctx, 0)
+	for _, n := range nodes {
+		if err != nil {
+			return nil, err
+		}
+		var is bool
+		if is, err = isItem(ctx, s, n.Path, items); is {
+			found = append(found, n)
+		}
+	}
+	return found, err
+}
