@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // The cells of an audit are episodes. The calm ones are run first; they show the steps, and each
@@ -61,7 +60,7 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 	return errors.Join(calm, a.play(ctx, cells, until))
 }
 
-// play runs cells in parallel, but for cells that need the members alone and cells whose requests
+// Play runs cells in parallel, but for cells that need the members alone and cells whose requests
 // the members count.
 func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time) error {
 	first := a.played
@@ -69,7 +68,7 @@ func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time)
 	cells, counted := split(cells, spec.Cell.Counted)
 	cells, alone := split(cells, spec.Cell.Alone)
 	b := concurrency{before: first, all: a.played, atOnce: episodesAtOnce, tries: auditTries, until: until}
-	b.prepare = func(t *trial) { t.stage.watch = a.watches[t.stage.cell.Subject.Name] }
+	b.prepare = func(t *trial) { t.stage.Watch = a.watches[t.stage.Cell.Subject.Name] }
 	err := a.runConcurrently(ctx, cells, b)
 	b.before += len(cells)
 	for _, group := range sharedGroups(alone) {
@@ -79,7 +78,7 @@ func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time)
 		b.before += len(group)
 	}
 	if err == nil {
-		b.atOnce, b.prepare = 1, func(t *trial) { t.stage.members.shared = false }
+		b.atOnce, b.prepare = 1, func(t *trial) { t.stage.Members.SharedMembers = false }
 		err = a.runConcurrently(ctx, counted, b)
 	}
 	return err

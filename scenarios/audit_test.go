@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/scenarios/audit"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 func subject(t *testing.T, name string) recipes.Subject {
@@ -81,7 +81,7 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	made := []spec.SeenStep{{Step: spec.Step{Op: spec.CallAcquire}}, {Step: spec.Step{Op: spec.CallWait}, At: 1200000}, {Step: spec.Step{Op: spec.CallHold}, At: 2500000}}
 	var w spec.StepWatch
 	for range spec.CalmTimes {
-		w.Add(stepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made), recipes.Subject{})
+		w.Add(audit.StepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made), recipes.Subject{})
 	}
 	rows := func(name string) map[string][]string {
 		out := map[string][]string{}
@@ -253,7 +253,7 @@ phases:
 
 func TestPairCells_areDrawnFromTheSeedAndMeetAtTwoSteps(t *testing.T) {
 	s := shipped(t, "audit", "subjects=[lock/parent]", "phases.0.depth=2", "phases.0.duration=1s")
-	single, err := s.StepCells(subject(t, "lock/parent"), &spec.StepWatch{Steps: stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})
+	single, err := s.StepCells(subject(t, "lock/parent"), &spec.StepWatch{Steps: audit.StepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,26 +3,9 @@ package scenarios
 import (
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
-	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
-
-// A client may wait for a node that opens the barrier and is missing; nothing in a lock's line is
-// missing.
-func TestBarrier_watchOnAMissingNodeCanFire(t *testing.T) {
-	for recipe, want := range map[recipes.Recipe]int64{recipes.RecipeBarrier: 1, recipes.RecipeLock: 0} {
-		st := &stage{cell: spec.Cell{Subject: recipes.Subject{Recipe: recipe}}, parent: "/run/line"}
-		w := &history.Waiter{Session: 1}
-		st.countWatches(w, []string{"/run/line/ready"}, nil)
-		if *w.Watches != want || w.Others != 1-want {
-			t.Errorf("%s: %d watches, %d others", recipe, *w.Watches, w.Others)
-		}
-	}
-}
 
 // A drain costs what the formulas say; in a churn members are closed, expire and disconnect inside and
 // outside, and every guarantee holds.

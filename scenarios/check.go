@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/observer"
-
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
@@ -17,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/check"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/observer"
 )
 
 // CheckDriver starts an ensemble and checks a driver against each rule of the subject protocol. It

@@ -6,11 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
-	"go.yaml.in/yaml/v4"
-
 	_ "github.com/zkbench/zkbench/recipes/zoo" // the scenario zoo is about them
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"go.yaml.in/yaml/v4"
 )
 
 func TestLoad_acceptsWhatIsBuiltIn(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // contender is a client whose acquire a test decides; it releases at once.
@@ -25,18 +25,18 @@ func (contender) Release(context.Context) error                        { return 
 func (contender) Close(context.Context) error                          { return nil }
 
 // Alone has one such client play, without an ensemble, and returns what was recorded.
-func alone(t *testing.T, phase spec.Phase, subject recipes.Contender, play func(st *stage, c *client)) []history.Record {
+func alone(t *testing.T, phase spec.Phase, subject recipes.Contender, play func(st *stage.Stage, c *stage.Client)) []history.Record {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history", "alone.zst")
 	record := create(t, path)
-	st := &stage{
-		scenario: &spec.Scenario{SessionTimeout: time.Minute}, phase: phase, clock: history.Start(), record: record, holder: newHolder(),
-		cell: spec.Cell{Subject: recipes.Subject{Recipe: recipes.RecipeLock}},
+	st := &stage.Stage{
+		Scenario: &spec.Scenario{SessionTimeout: time.Minute}, Phase: phase, Clock: history.Start(), Record: record, Holder: stage.NewHolder(),
+		Cell: spec.Cell{Subject: recipes.Subject{Recipe: recipes.RecipeLock}},
 	}
-	st.tap, st.faults = wire.New(st.clock.Now), st.newFaults(t.Context(), nil, 0)
-	c, opened := newClient(st, 0), recipes.Client(subject)
-	c.subject.Store(&opened)
-	st.clients = []*client{c}
+	st.Tap, st.Faults = wire.New(st.Clock.Now), st.NewFaults(t.Context(), nil, 0)
+	c, opened := stage.NewClient(st, 0), recipes.Client(subject)
+	c.Subject.Store(&opened)
+	st.Clients = []*stage.Client{c}
 	play(st, c)
 	if err := record.Close(); err != nil {
 		t.Fatal(err)
@@ -51,14 +51,14 @@ func TestClient_convertsTheInstantsOfAdapters(t *testing.T) {
 		at = time.Now()
 		time.Sleep(2 * time.Millisecond) // what an adapter does afterwards
 		return recipes.Claim{At: at, Token: 7}, nil
-	}}, func(st *stage, c *client) {
-		clock = st.clock
-		if _, err := c.acquire(t.Context()); err != nil {
+	}}, func(st *stage.Stage, c *stage.Client) {
+		clock = st.Clock
+		if _, err := c.Acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		lost = time.Now()
 		time.Sleep(2 * time.Millisecond) // on its way
-		c.event(recipes.Event{Kind: recipes.EventLost, Token: 7, At: lost})
+		c.Event(recipes.Event{Kind: recipes.EventLost, Token: 7, At: lost})
 	})
 	s, e := only[*history.Sample](t, records), only[*history.Session](t, records)
 	if s.Return != clock.At(at) {
@@ -89,20 +89,20 @@ func TestClient_recordsOnceMoreWhatItLearnedOfThisGrant(t *testing.T) {
 		{"before, and the grant has no token", 0, -1, 0, 1},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			var c *client
+			var c *stage.Client
 			records := alone(t, spec.Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
 				if row.during >= 0 {
-					c.event(lost(row.during))
+					c.Event(lost(row.during))
 				}
 				if row.token < 0 {
 					return recipes.Claim{}, errors.New("given up")
 				}
 				return recipes.Claim{Token: row.token}, nil
-			}}, func(_ *stage, played *client) {
+			}}, func(_ *stage.Stage, played *stage.Client) {
 				if c = played; row.before >= 0 {
-					c.event(lost(row.before))
+					c.Event(lost(row.before))
 				}
-				_, _ = c.acquire(t.Context())
+				_, _ = c.Acquire(t.Context())
 			})
 			got := 0
 			for _, r := range records {
@@ -121,13 +121,13 @@ func TestStage_recordsWhoWaitsWhenClientsAreToldToStop(t *testing.T) {
 	records := alone(t, spec.Phase{Name: "p", Duration: 30 * time.Millisecond}, contender{func(ctx context.Context) (recipes.Claim, error) {
 		<-ctx.Done()
 		return recipes.Claim{}, ctx.Err()
-	}}, func(st *stage, c *client) {
-		phase, _, end := st.timed(t.Context())
+	}}, func(st *stage.Stage, c *stage.Client) {
+		phase, _, end := st.Timed(t.Context())
 		defer end()
-		if _, err := c.acquire(phase); err == nil {
+		if _, err := c.Acquire(phase); err == nil {
 			t.Error("nobody could grant that")
 		}
-		if st.stopped.Load() == 0 {
+		if st.Stopped.Load() == 0 {
 			t.Error("nobody noted when the client was told to stop")
 		}
 	})
@@ -144,12 +144,12 @@ func TestClient_backsOffAfterErrors(t *testing.T) {
 		records := alone(t, spec.Phase{Name: "p", Duration: time.Minute}, contender{func(context.Context) (recipes.Claim, error) {
 			calls++
 			return recipes.Claim{}, errors.New("not today")
-		}}, func(st *stage, c *client) {
-			before := st.efforts()
-			phase, _, end := st.timed(t.Context())
+		}}, func(st *stage.Stage, c *stage.Client) {
+			before := st.Efforts()
+			phase, _, end := st.Timed(t.Context())
 			defer end()
-			c.loop(phase)
-			st.recordEfforts(before)
+			c.Loop(phase)
+			st.RecordEfforts(before)
 		})
 		if calls < 60 || calls > 200 {
 			t.Errorf("%d calls in a minute, want one in half a second to a second once it is clear that it is in vain", calls)

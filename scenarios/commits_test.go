@@ -5,15 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/observer"
-
-	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/go-zookeeper/zk"
 	_ "github.com/zkbench/zkbench/recipes/foreign"
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/scenarios/observer"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 func TestIncidents_sayWhatTheyAre(t *testing.T) {

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/state"
@@ -31,6 +29,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // The test binary is a driver as well, of the subject that is in this variable.
@@ -204,7 +204,7 @@ func answeringOK() {
 	os.Exit(0)
 }
 
-// counting serves a lock whose token is the number of its grants so far.
+// Counting serves a lock whose token is the number of its grants so far.
 func counting() {
 	said, out := io.Pipe()
 	s, _ := recipes.Find("lock/predecessor")
@@ -680,7 +680,7 @@ phases: [{name: churn, kind: churn, duration: 1m, hold: 5ms, faults: [{at: 0s, f
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), progress: func(Status) {
+	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), progress: func(stage.Status) {
 		for p, owner := range state.Marked(host.Mark) {
 			if owner == state.Self().String() && p.Stopped() {
 				interrupt()

@@ -7,13 +7,11 @@ import (
 	"log"
 	"slices"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // ticketLock is a lock of one's own. Its clients draw numbered tickets, and each watches

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,74 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/zkbench/zkbench/scenarios/spec"
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
-
-// A phase whose duration is over goes on until what takes as long as it takes is done.
-func TestTimed_waitsForARollingRestart(t *testing.T) {
-	for _, row := range []struct {
-		about string
-		done  func(f *faults, rolling, restart chaos.Window)
-		over  bool
-	}{
-		{"no fault is done", func(*faults, chaos.Window, chaos.Window) {}, false},
-		{"one of two is done", func(f *faults, rolling, _ chaos.Window) { f.settle(rolling) }, false},
-		{"the same is noted twice", func(f *faults, rolling, _ chaos.Window) { f.settle(rolling); f.settle(rolling) }, false},
-		{"both are done", func(f *faults, rolling, restart chaos.Window) { f.settle(rolling); f.settle(restart) }, true},
-	} {
-		t.Run(row.about, func(t *testing.T) {
-			st := &stage{phase: spec.Phase{Duration: time.Nanosecond}, clock: history.Start()}
-			var entries []chaos.Entry
-			for _, name := range []string{"member.rolling", "member.restart", "session.close"} {
-				fault, err := chaos.Parse(name, "", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				entries = append(entries, chaos.Entry{Fault: fault})
-			}
-			entries = append(entries, chaos.Entry{Fault: entries[0].Fault, For: time.Second}, chaos.Entry{Fault: entries[0].Fault, On: "client 3 holds"})
-			st.faults = st.newFaults(t.Context(), entries, 1)
-			row.done(st.faults, chaos.Window{Fault: "member.rolling"}, chaos.Window{Fault: "member.restart"})
-			over := false
-			select {
-			case <-st.faults.settled:
-				over = true
-			default:
-			}
-			if over != row.over {
-				t.Fatalf("it waits for nothing more: %v", over)
-			}
-			phase, _, end := st.timed(t.Context())
-			defer end()
-			if row.over {
-				<-phase.Done()
-			} else if phase.Err() != nil {
-				t.Error("the phase is over")
-			}
-		})
-	}
-}
-
-func TestTimed_endsWithItsTrial(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	fault, err := chaos.Parse("member.rolling", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := &stage{phase: spec.Phase{Duration: time.Nanosecond}, clock: history.Start()}
-	st.faults = st.newFaults(ctx, []chaos.Entry{{Fault: fault}}, 1)
-	phase, _, end := st.timed(ctx)
-	defer end()
-	cancel()
-	<-phase.Done()
-}
 
 // uncut has members that are ours and whose networks nobody can cut.
 func uncut() chaos.Target {

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // Whose client is on another member is not hit when one is killed, and the others do not
@@ -19,18 +18,18 @@ func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	j := newJoint(&spec.MemberFault{Fault: "member.kill"}, spec.DownFor, "one:1", 2)
-	if err := j.strike(ctx, "other:1", func() {}); err == nil || !strings.Contains(err.Error(), "its client was on other:1, and one:1 was killed") {
+	if err := j.Strike(ctx, "other:1", func() {}); err == nil || !strings.Contains(err.Error(), "its client was on other:1, and one:1 was killed") {
 		t.Errorf("got %v", err)
 	}
 	hit := make(chan error, 1)
-	go func() { hit <- j.strike(ctx, "one:1", func() {}) }()
+	go func() { hit <- j.Strike(ctx, "one:1", func() {}) }()
 	select {
-	case <-j.ready:
+	case <-j.Ready:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the member is not killed, though all have come")
 	}
-	close(j.down)
-	close(j.back)
+	close(j.Down)
+	close(j.Back)
 	if err := <-hit; err != nil {
 		t.Error(err)
 	}
@@ -42,7 +41,7 @@ func TestJoint_leadsToTheMember(t *testing.T) {
 	j, c := newJoint(&spec.MemberFault{Fault: "member.kill"}, spec.DownFor, "one:1", 1), wire.New(func() time.Duration { return 0 }).Client(0)
 	var reached []string
 	for _, addr := range []string{"two:1", "one:1", "two:1", "three:1"} {
-		lead := j.lead(c, func(_, addr string, _ time.Duration) (net.Conn, error) { // one a connection, as listeners do
+		lead := j.Lead(c, func(_, addr string, _ time.Duration) (net.Conn, error) { // one a connection, as listeners do
 			reached = append(reached, addr)
 			return nil, nil
 		})

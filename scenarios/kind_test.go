@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
-	"pgregory.net/rapid"
 )
 
 // TestExchange_everyItemIsTakenOnce: every item that is put is taken once, also while a session is lost.
@@ -33,23 +32,6 @@ phases:
 		if m := value(t, trial, metrics.Throughput); *m.Count == 0 {
 			t.Errorf("%s: no item was taken", trial.Name)
 		}
-	}
-}
-
-func TestFill_keepsTheIdentity(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.StringMatching(`[0-9]{1,4}-[0-9]{1,9}`).Draw(t, "id")
-		size := rapid.IntRange(0, 300).Draw(t, "size")
-		item := fill(id, size)
-		if got := identity(item); got != id {
-			t.Fatalf("the identity of item %q reads %q", id, got)
-		}
-		if want := max(size, len(id)); len(item) != want {
-			t.Fatalf("%d bytes, want %d", len(item), want)
-		}
-	})
-	if got := identity(make([]byte, 1000)); len(got) != 64 {
-		t.Errorf("the identity of a foreign item has %d bytes, want the first 64", len(got))
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // dues are all that are due in a phase.
 func dues(p spec.Phase, seed uint64) (out []time.Duration) {
-	a := newArrivals(&p, 0, seed)
+	a := stage.NewArrivals(&p, 0, seed)
 	for {
-		due, ok := a.next()
+		due, ok := a.Next()
 		if !ok {
 			return out
 		}
@@ -79,7 +80,7 @@ func TestArrivals_ofOneSeedAreTheSame(t *testing.T) {
 // The distances of a Poisson process are as long on average as their standard deviation; those
 // of a constant rate do not vary.
 func TestArrivals_distances(t *testing.T) {
-	for arrivals, want := range map[string]float64{constant: 0, spec.Poisson: 1} {
+	for arrivals, want := range map[string]float64{spec.Constant: 0, spec.Poisson: 1} {
 		all := dues(spec.Phase{Rate: 1000, Arrivals: arrivals, Duration: 20 * time.Second}, 3)
 		var sum, squares float64
 		for i := range all[1:] {
@@ -91,16 +92,5 @@ func TestArrivals_distances(t *testing.T) {
 		if varies := math.Sqrt(squares/n-mean*mean) / mean; math.Abs(varies-want) > 0.05 || math.IsNaN(varies) {
 			t.Errorf("%s: the distances vary by %v of their mean, want %v", arrivals, varies, want)
 		}
-	}
-}
-
-func TestArrivals_endAtOnce(t *testing.T) {
-	a := newArrivals(&spec.Phase{Rate: 10, RateTo: 20, Duration: time.Minute}, 5*time.Second, 0)
-	if due, ok := a.next(); !ok || due != 5*time.Second {
-		t.Errorf("the first is due at %v (%v), want the beginning", due, ok)
-	}
-	a.end(5*time.Second + time.Millisecond)
-	if due, ok := a.next(); ok {
-		t.Errorf("one is due at %v, after the end", due)
 	}
 }

@@ -9,10 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
-	"go.uber.org/goleak"
-
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
@@ -20,6 +16,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"go.uber.org/goleak"
 )
 
 // Ensemble is real and has three members; it is one for all tests of this package. A

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/observer"
-
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/scenarios/observer"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // A member that is cut off from the others goes on answering the pings of its clients
@@ -85,7 +85,7 @@ thresholds: [verdicts == pass]
 		if err := member.Machine.Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := poll(t.Context(), 20*time.Second, func(context.Context) (bool, error) { return !behind(), nil }); err != nil {
+		if err := stage.Poll(t.Context(), 20*time.Second, func(context.Context) (bool, error) { return !behind(), nil }); err != nil {
 			t.Error(err)
 		}
 	})

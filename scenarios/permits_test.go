@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -84,21 +82,6 @@ func TestDrain_recordsTheStagesOfEachHandoff(t *testing.T) {
 		}
 		if least := 2 * (6 - 2 - 1); stages < least {
 			t.Errorf("%s: %d hand-offs have stages, want %d or more", subject, stages, least)
-		}
-	}
-}
-
-// Readers that hold together need not wait in line.
-func TestNotInLine_countsThoseThatHold(t *testing.T) {
-	for recipe, want := range map[recipes.Recipe]int{recipes.RecipeLock: 1, recipes.RecipeSemaphore: 2, recipes.RecipeRWLock: 3} {
-		st := &stage{cell: spec.Cell{Subject: recipes.Subject{Recipe: recipe}}, scenario: &spec.Scenario{Permits: 2}}
-		for i := range 4 {
-			c := &client{n: i, st: st}
-			c.inside.Store(i > 0)
-			st.clients = append(st.clients, c)
-		}
-		if got := st.notInLine(); got != want {
-			t.Errorf("%s: %d of 4 clients need not wait, want %d", recipe, got, want)
 		}
 	}
 }

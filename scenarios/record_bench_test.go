@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/stage"
 	"golang.org/x/perf/benchmath"
 )
 
@@ -114,7 +115,7 @@ func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *his
 	t := blocks{wall: time.Since(start)}
 	if w != nil { // what was recorded is written in its own block
 		written := func(context.Context) (bool, error) { return w.Stats().Backlog == 0, w.Err() }
-		if err := poll(b.Context(), time.Minute, written); err != nil {
+		if err := stage.Poll(b.Context(), time.Minute, written); err != nil {
 			b.Error(err)
 		}
 	}

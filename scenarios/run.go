@@ -15,9 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/host"
 	gopsload "github.com/shirou/gopsutil/v4/load"
@@ -28,7 +25,10 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/agents"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // Config is the configuration of a run. All fields but the scenario are optional.
@@ -47,7 +47,7 @@ type Config struct {
 	Agents *agents.Fleet
 	Relay  bool
 	// Progress is called by each trial from time to time.
-	Progress func(Status)
+	Progress func(stage.Status)
 	Logf     func(format string, args ...any) // receives one line per message
 	Versions map[string]string                // versions of the harness for the result; ZooKeeper's is added
 	Command  func(report.Run) string          // returns the command that repeats the run, for the result
@@ -178,7 +178,7 @@ func (c Config) writeScenario(s *spec.Scenario) error {
 	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
 }
 
-// play runs every batch of the scenario's trials, each on its own ensemble, and describes the
+// Play runs every batch of the scenario's trials, each on its own ensemble, and describes the
 // ensembles in run.
 func (c Config) play(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.Batches()
@@ -196,7 +196,7 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 		}
 		err := c.withEnsemble(ctx, o, logs, run, b.Cells, func(r *runner) error {
 			r.estimate = estimate
-			return r.run(ctx, c.Scenario, b, before, estimate.trials)
+			return r.run(ctx, c.Scenario, b, before, estimate.Trials)
 		})
 		if err != nil {
 			return err

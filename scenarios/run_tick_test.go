@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 func TestValidate_timeoutsThatMembersDoNotGrant(t *testing.T) {

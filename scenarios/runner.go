@@ -10,16 +10,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/observer"
-
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/agents"
+	"github.com/zkbench/zkbench/scenarios/observer"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -34,9 +33,9 @@ type runner struct {
 	relay    bool                    // agents reach the members through this process
 	driver   []string                // program and arguments of a driver of a subject that is compiled in; the name is appended
 	kept     *recipes.TrialResources // shared by trials; nil if each starts its own
-	progress func(Status)
+	progress func(stage.Status)
 	log      func(format string, args ...any)
-	estimate *estimate
+	estimate *stage.Estimate
 }
 
 func (r *runner) logf(format string, args ...any) {
@@ -56,7 +55,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 	// The ensemble may be external or persistent: remove all our nodes.
 	defer func() { err = errors.Join(err, observer.NewObserver(r.ensemble, sweepTimeout, r.root()).Close()) }()
 	if err := r.warm(ctx, s.Warmup); err != nil {
-		return reason(ctx, err)
+		return stage.Reason(ctx, err)
 	}
 	if len(s.Specimens) > 0 {
 		return r.runConcurrently(ctx, b.Cells, concurrency{all: len(b.Cells), atOnce: zooAtOnce, tries: 2})
@@ -86,7 +85,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 			}
 			err := sideBySide(ctx, trials)
 			for _, t := range trials {
-				t.stage.reportEnd()
+				t.stage.ReportEnd()
 			}
 			if err != nil {
 				return err
@@ -148,12 +147,12 @@ func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) er
 	begun := time.Now()
 	for n := 1; ; n++ {
 		t := begin()
-		t.again, t.stage.members.shared = n-1, true
+		t.again, t.stage.Members.SharedMembers = n-1, true
 		if b.prepare != nil {
 			b.prepare(t)
 		}
 		err := t.run(ctx)
-		t.stage.reportEnd()
+		t.stage.ReportEnd()
 		if n >= b.tries || time.Since(begun) > triesLimit || ctx.Err() != nil || err == nil && !t.unplayed && !t.missed() {
 			if err != nil {
 				err = fmt.Errorf("trial %s: %w", t.name, err)
@@ -169,10 +168,10 @@ func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) er
 // triesLimit is the time after its first attempt for which a trial may be repeated.
 const triesLimit = 20 * time.Second
 
-// missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.
+// Missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.
 func (t *trial) missed() bool {
-	c := t.stage.cell
-	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.missed.Load()
+	c := t.stage.Cell
+	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.Missed.Load()
 }
 
 // again removes the records of a trial that is to be repeated. It returns false if the trial has
@@ -200,7 +199,7 @@ func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*tria
 	for k, seat := range newTurns(len(cells)) {
 		t := r.trial(cells[k], plans[k], i+k, all, seat)
 		if len(cells) > 1 {
-			s := &t.stage.status.status
+			s := &t.stage.Status.Status
 			s.First, s.Last, s.Beside = i+1, i+len(cells), subjects(cells)
 		}
 		trials = append(trials, t)
@@ -212,13 +211,22 @@ func (r *runner) trial(c spec.Cell, p spec.Plan, i, all int, seat *turnSlot) *tr
 	name := c.TrialName()
 	root := r.root() + "/" + name
 	o := observer.NewObserver(r.ensemble, c.Scenario.SessionTimeout, root)
-	return &trial{runner: r, name: name, plan: p, seat: seat, stage: &stage{
-		scenario: c.Scenario, cell: c, parent: root + "/line",
-		members:  members{ensemble: r.ensemble, network: r.network},
-		observer: o, fence: &observer.Fence{Observer: o, Path: root + "/resource"}, holder: newHolder(), yield: seat.yield,
-		status: &reporter{send: r.progress, estimate: r.estimate,
-			status: Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
+	return &trial{runner: r, name: name, plan: p, seat: seat, stage: &stage.Stage{
+		Scenario: c.Scenario, Cell: c, Parent: root + "/line",
+		Members:  stage.Members{Ensemble: r.ensemble, Network: r.network},
+		Observer: o, Fence: &observer.Fence{Observer: o, Path: root + "/resource"}, Holder: stage.NewHolder(), Yield: seat.yield,
+		Status: &stage.Reporter{Send: r.progress, Estimate: r.estimate,
+			Status: stage.Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
 	}}
 }
 
 func (r *runner) root() string { return r.ensemble.Chroot + "/zkbench-" + r.id }
+
+func newEstimate(batches []spec.Batch) *stage.Estimate {
+	e := &stage.Estimate{Start: time.Now()}
+	for _, b := range batches {
+		e.Trials += len(b.Cells)
+		e.Budget += b.Cells[0].Scenario.Budget
+	}
+	return e
+}

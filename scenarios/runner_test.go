@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // reportsOf runs a scenario on the real ensemble and returns what each trial reported of
 // itself, by its number, in order.
-func reportsOf(t *testing.T, text string) (cells []spec.Cell, reports map[int][]Status) {
+func reportsOf(t *testing.T, text string) (cells []spec.Cell, reports map[int][]stage.Status) {
 	t.Helper()
 	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {
@@ -28,9 +28,9 @@ func reportsOf(t *testing.T, text string) (cells []spec.Cell, reports map[int][]
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	reports = map[int][]Status{}
+	reports = map[int][]stage.Status{}
 	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), estimate: newEstimate(batches)}
-	r.progress = func(s Status) {
+	r.progress = func(s stage.Status) {
 		mu.Lock()
 		defer mu.Unlock()
 		reports[s.Trial] = append(reports[s.Trial], s)
@@ -113,7 +113,7 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 }
 
 // endsOnce fails the test for a report after the last one.
-func endsOnce(t *testing.T, all []Status) {
+func endsOnce(t *testing.T, all []stage.Status) {
 	t.Helper()
 	if len(all) < 2 {
 		t.Fatalf("reported %d times, want more", len(all))

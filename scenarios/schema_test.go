@@ -18,10 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
-
-	"github.com/zkbench/zkbench/chaos"
 	"go.yaml.in/yaml/v4"
 )
 

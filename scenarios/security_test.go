@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/observer"
-
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/observer"
 )
 
 // The members ask for a certificate, and serve nobody who has not authenticated: whatever

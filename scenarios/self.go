@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // self monitors the harness: late timers and busy processors show whether the machine had time for

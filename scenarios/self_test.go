@@ -8,10 +8,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // watched runs something under the self-watch and returns the verdict on it.

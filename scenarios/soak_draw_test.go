@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // soaked are the recipes that a soak tries, each as much as the others.

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 func TestFault_namesAClientThatIsThere(t *testing.T) {

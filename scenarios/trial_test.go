@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // played plays a scenario of one trial, and returns its records.
@@ -156,7 +156,7 @@ func (k *keeping) Put(ctx context.Context, item []byte) error {
 }
 
 func (k *keeping) Take(ctx context.Context) ([]byte, error) {
-	return k.last, pause(ctx, time.Millisecond)
+	return k.last, stage.Pause(ctx, time.Millisecond)
 }
 
 func TestChurn_endsThoughAQueueNeverComesToBeEmpty(t *testing.T) {

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // checkVersions returns an error if the configuration lacks a version that its scenario needs.

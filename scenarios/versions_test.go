@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
-
-	"github.com/zkbench/zkbench/ensembles"
 )
 
 const plainTrial = `

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/observer"
-
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/scenarios/observer"
+	"github.com/zkbench/zkbench/scenarios/stage"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -21,7 +21,7 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 	if r.progress != nil {
-		r.progress(Status{Phase: "warm-up"})
+		r.progress(stage.Status{Phase: "warm-up"})
 	}
 	until := time.Now().Add(d)
 	g, ctx := errgroup.WithContext(ctx)
@@ -37,7 +37,7 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 // warmOne acquires and releases in one session, alone and behind another node, in both variants,
 // until the time has come.
 func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
-	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), observer.HarnessOptions(r.ensemble, 0))
+	s, err := recipes.Open(ctx, stage.Rotated(r.ensemble.Servers(), i), observer.HarnessOptions(r.ensemble, 0))
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/scenarios/agents"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // Every broken recipe stands in the zoo, with the cell that shows its mistake and the
@@ -132,9 +132,9 @@ func hire(t *testing.T, subject string, skews ...string) *hired {
 // wrongClocks are seconds off, and drift apart.
 var wrongClocks = []string{"5s,200ppm", "", "-3s,-200ppm"}
 
-// play plays a scenario with one trial on the agents, to its end. progress is called now and
+// Play plays a scenario with one trial on the agents, to its end. progress is called now and
 // then; nil is allowed.
-func (h *hired) play(t *testing.T, relay bool, text string, progress func(Status)) (trial report.Trial, records []history.Record) {
+func (h *hired) play(t *testing.T, relay bool, text string, progress func(stage.Status)) (trial report.Trial, records []history.Record) {
 	t.Helper()
 	trial, records = h.begin(t, relay, text, progress)
 	for _, u := range of[*history.Unplayed](records) {
@@ -143,8 +143,8 @@ func (h *hired) play(t *testing.T, relay bool, text string, progress func(Status
 	return trial, records
 }
 
-// begin is play of a trial that need not come to its end.
-func (h *hired) begin(t *testing.T, relay bool, text string, progress func(Status)) (trial report.Trial, records []history.Record) {
+// Begin is play of a trial that need not come to its end.
+func (h *hired) begin(t *testing.T, relay bool, text string, progress func(stage.Status)) (trial report.Trial, records []history.Record) {
 	t.Helper()
 	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {
@@ -278,7 +278,7 @@ clients: [6]
 session_timeout: 2s
 phases:
   - {name: churn, kind: churn, duration: 12s, hold: 5ms}
-`, func(s Status) {
+`, func(s stage.Status) {
 		if strings.HasPrefix(s.Detail, "3s of") { // all have held
 			h.leave[1](errPulled)
 		}

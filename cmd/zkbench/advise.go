@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/phases"
 )
 
 func adviseCmd() *cobra.Command {
-	var o scenarios.AdviceOptions
+	var o phases.AdviceOptions
 	var pauses []string
 	var members int
 	var check, asJSON bool
@@ -54,7 +53,7 @@ arguments; 3: --check is inconclusive.`,
 				}
 				o.Pauses = append(o.Pauses, p)
 			}
-			a, err := scenarios.Advise(o)
+			a, err := phases.Advise(o)
 			if err != nil {
 				return coded{err, exitBroken}
 			}
@@ -81,17 +80,17 @@ arguments; 3: --check is inconclusive.`,
 	return cmd
 }
 
-func parsePause(text string) (scenarios.Pause, error) {
+func parsePause(text string) (phases.Pause, error) {
 	length, rate, _ := strings.Cut(text, ":")
 	d, err := time.ParseDuration(length)
 	n, err2 := strconv.ParseFloat(rate, 64)
 	if err != nil || err2 != nil || d <= 0 || !(n >= 0 && n <= 1e6) {
-		return scenarios.Pause{}, fmt.Errorf("--pause %s: want DURATION:PER_HOUR, for example 3s:4", text)
+		return phases.Pause{}, fmt.Errorf("--pause %s: want DURATION:PER_HOUR, for example 3s:4", text)
 	}
-	return scenarios.Pause{For: d, PerHour: n}, nil
+	return phases.Pause{For: d, PerHour: n}, nil
 }
 
-func printAdvice(w io.Writer, o scenarios.AdviceOptions, a scenarios.Advice, members int) {
+func printAdvice(w io.Writer, o phases.AdviceOptions, a phases.Advice, members int) {
 	ms := func(d time.Duration) int64 { return d.Milliseconds() }
 	fmt.Fprintf(w, "Session timeout: %v, the longest that keeps the promise of %v with a tick of %v.\n\n", a.Timeout, o.Promise, o.Tick)
 	fmt.Fprintf(w, "Clients   request a session timeout of %d ms, and check that the server granted it\n", ms(a.Timeout))
@@ -118,12 +117,12 @@ Measure it: %s
 `, members, (members-1)/2, "zkbench "+strings.Join(failoverArgs(o, a, members), " "))
 }
 
-func failoverArgs(o scenarios.AdviceOptions, a scenarios.Advice, members int) []string {
+func failoverArgs(o phases.AdviceOptions, a phases.Advice, members int) []string {
 	return []string{"run", "failover", "--tick", a.Tick.String(), "--session-timeout", a.Timeout.String(), "--members", strconv.Itoa(members), "--set", "params.promise=" + o.Promise.String()}
 }
 
 // validate runs the failover scenario in a process of its own, and returns the error for its exit code.
-func validate(cmd *cobra.Command, o scenarios.AdviceOptions, a scenarios.Advice, members int) error {
+func validate(cmd *cobra.Command, o phases.AdviceOptions, a phases.Advice, members int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/scenarios/agents"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // joinFile is of a coordinator that no agent reaches.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
-
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 )

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/baseline"
 	"github.com/zkbench/zkbench/report/units"

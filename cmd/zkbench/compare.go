@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/compare"
 	"github.com/zkbench/zkbench/report/render"

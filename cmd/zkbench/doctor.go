@@ -13,7 +13,6 @@ import (
 
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/spf13/cobra"
-
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/ensembles/rootless"

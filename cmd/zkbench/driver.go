@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
@@ -32,6 +30,7 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/spec"
 	"go.yaml.in/yaml/v4"
 )
 

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
@@ -23,6 +21,7 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 func listCmd() *cobra.Command {

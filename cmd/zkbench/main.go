@@ -18,14 +18,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 const (

@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/stage"
+	"golang.org/x/term"
 )
 
 // progress shows the progress of a run: one repainted line on a terminal, one line per phase
@@ -98,7 +97,7 @@ func uncleaned(w io.Writer) io.Writer {
 	return w
 }
 
-func (p *progress) status(s scenarios.Status) {
+func (p *progress) status(s stage.Status) {
 	if p.quiet {
 		return
 	}
@@ -125,7 +124,7 @@ func (p *progress) status(s scenarios.Status) {
 
 // hear reports whether a trial begins a new part, and whether the status line shows the trial: of
 // trials that run in parallel, it shows the trial that began a part last.
-func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
+func (p *progress) hear(head string, s stage.Status) (news, shows bool) {
 	trial := cmp.Or(s.First, s.Trial)
 	if s.Over {
 		delete(p.said, trial)
@@ -146,7 +145,7 @@ func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
 	return news, p.shown == trial
 }
 
-func heading(s scenarios.Status) string {
+func heading(s stage.Status) string {
 	if s.Trial == 0 {
 		return s.Phase
 	}
@@ -158,7 +157,7 @@ func heading(s scenarios.Status) string {
 }
 
 // statusLine returns the status in one line, the most important first: the rest is cut.
-func statusLine(head string, s scenarios.Status) string {
+func statusLine(head string, s stage.Status) string {
 	parts := []string{strings.TrimSpace(head + " " + s.Detail)}
 	if s.Fault != "" {
 		parts = append(parts, "FAULT "+s.Fault)

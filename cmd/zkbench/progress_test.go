@@ -7,25 +7,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 func TestStatusLine(t *testing.T) {
-	at := scenarios.Status{Trial: 3, Trials: 8, Subject: "lock/parent", Clients: 50, Phase: "churn", Detail: "4s of 10s"}
+	at := stage.Status{Trial: 3, Trials: 8, Subject: "lock/parent", Clients: 50, Phase: "churn", Detail: "4s of 10s"}
 	for _, row := range []struct {
 		about  string
-		change func(*scenarios.Status)
+		change func(*stage.Status)
 		want   string
 	}{
-		{"nothing is known yet", func(*scenarios.Status) {}, "trial 3 of 8: lock/parent, 50 clients: churn 4s of 10s"},
-		{"a fault and an estimate", func(s *scenarios.Status) { s.Left, s.Fault = 95*time.Second, "member.kill on zk2" }, "churn 4s of 10s, FAULT member.kill on zk2, about 2 min left"},
-		{"the last moments", func(s *scenarios.Status) { s.Left = 100 * time.Millisecond }, "about 1 s left"},
-		{"long runs", func(s *scenarios.Status) { s.Left = 100 * time.Minute }, "about 1.7 h left"},
-		{"records are dropped", func(s *scenarios.Status) { s.Lost = 2 }, "2 records DROPPED"},
-		{"trials that take turns are one", func(s *scenarios.Status) { s.First, s.Last, s.Beside = 3, 4, "lock/parent beside lock/b" },
+		{"nothing is known yet", func(*stage.Status) {}, "trial 3 of 8: lock/parent, 50 clients: churn 4s of 10s"},
+		{"a fault and an estimate", func(s *stage.Status) { s.Left, s.Fault = 95*time.Second, "member.kill on zk2" }, "churn 4s of 10s, FAULT member.kill on zk2, about 2 min left"},
+		{"the last moments", func(s *stage.Status) { s.Left = 100 * time.Millisecond }, "about 1 s left"},
+		{"long runs", func(s *stage.Status) { s.Left = 100 * time.Minute }, "about 1.7 h left"},
+		{"records are dropped", func(s *stage.Status) { s.Lost = 2 }, "2 records DROPPED"},
+		{"trials that take turns are one", func(s *stage.Status) { s.First, s.Last, s.Beside = 3, 4, "lock/parent beside lock/b" },
 			"trials 3-4 of 8: lock/parent beside lock/b, 50 clients: churn 4s of 10s"},
-		{"before the first phase", func(s *scenarios.Status) { s.Phase, s.Detail = "", "opening sessions" }, "50 clients: opening sessions"},
-		{"before the first trial", func(s *scenarios.Status) { *s = scenarios.Status{Phase: "warm-up"} }, "warm-up"},
+		{"before the first phase", func(s *stage.Status) { s.Phase, s.Detail = "", "opening sessions" }, "50 clients: opening sessions"},
+		{"before the first trial", func(s *stage.Status) { *s = stage.Status{Phase: "warm-up"} }, "warm-up"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			s := at
@@ -41,7 +41,7 @@ func TestStatusLine(t *testing.T) {
 func TestProgress_status_plainLines(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b, false)
-	for _, s := range []scenarios.Status{
+	for _, s := range []stage.Status{
 		{Trial: 1, Trials: 2, Phase: "drain"}, {Trial: 1, Trials: 2, Phase: "drain", Detail: "round 2"},
 		{Trial: 1, Trials: 2, Phase: "churn"}, {Trial: 1, Trials: 2, Phase: "churn", Fault: "session.close"},
 		{Trial: 1, Trials: 2, Phase: "churn", Fault: "session.close"}, {Trial: 1, Trials: 2, Phase: "churn"},
@@ -54,15 +54,15 @@ func TestProgress_status_plainLines(t *testing.T) {
 	b.Reset()
 	p = newProgress(&b, false)
 	for _, trial := range []int{1, 2, 1, 2, 1} {
-		p.status(scenarios.Status{Trial: trial, Trials: 4, First: 1, Last: 2, Beside: "lock/a beside lock/b", Phase: "drain"})
+		p.status(stage.Status{Trial: trial, Trials: 4, First: 1, Last: 2, Beside: "lock/a beside lock/b", Phase: "drain"})
 	}
-	p.status(scenarios.Status{Trial: 2, Trials: 4, Subject: "lock/b", Phase: "drain", Over: true})
+	p.status(stage.Status{Trial: 2, Trials: 4, Subject: "lock/b", Phase: "drain", Over: true})
 	if got := strings.Count(b.String(), "\n"); got != 1 || !strings.Contains(b.String(), "trials 1-2 of 4: lock/a beside lock/b") {
 		t.Errorf("want one line for the two that take turns:\n%s", b.String())
 	}
 	b.Reset()
 	p = newProgress(&b, true)
-	p.status(scenarios.Status{Phase: "drain"})
+	p.status(stage.Status{Phase: "drain"})
 	p.log("something")
 	if b.Len() > 0 {
 		t.Errorf("--quiet says %q", b.String())
@@ -75,22 +75,22 @@ func TestProgress_hear(t *testing.T) {
 	p := newProgress(io.Discard, false)
 	for _, row := range []struct {
 		about       string
-		s           scenarios.Status
+		s           stage.Status
 		news, shows bool
 	}{
-		{"the warm-up", scenarios.Status{Phase: "warm-up"}, true, true},
-		{"one begins", scenarios.Status{Trial: 1, Phase: "provoke"}, true, true},
-		{"another begins", scenarios.Status{Trial: 2, Phase: "provoke"}, true, true},
-		{"the one goes on", scenarios.Status{Trial: 1, Phase: "provoke"}, false, false},
-		{"the other goes on", scenarios.Status{Trial: 2, Phase: "provoke"}, false, true},
-		{"the other is over", scenarios.Status{Trial: 2, Phase: "provoke", Over: true}, false, false},
-		{"the one has the line", scenarios.Status{Trial: 1, Phase: "provoke"}, false, true},
-		{"and is over", scenarios.Status{Trial: 1, Phase: "provoke", Over: true}, false, false},
-		{"the next warm-up", scenarios.Status{Phase: "warm-up"}, true, true},
-		{"the scenario is run again", scenarios.Status{Trial: 1, Phase: "provoke"}, true, true},
-		{"the first of a pair drains", scenarios.Status{Trial: 3, First: 3, Last: 4, Beside: "a beside b", Phase: "drain"}, true, true},
-		{"the second opens its sessions", scenarios.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b"}, false, true},
-		{"the second drains", scenarios.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b", Phase: "drain"}, false, true},
+		{"the warm-up", stage.Status{Phase: "warm-up"}, true, true},
+		{"one begins", stage.Status{Trial: 1, Phase: "provoke"}, true, true},
+		{"another begins", stage.Status{Trial: 2, Phase: "provoke"}, true, true},
+		{"the one goes on", stage.Status{Trial: 1, Phase: "provoke"}, false, false},
+		{"the other goes on", stage.Status{Trial: 2, Phase: "provoke"}, false, true},
+		{"the other is over", stage.Status{Trial: 2, Phase: "provoke", Over: true}, false, false},
+		{"the one has the line", stage.Status{Trial: 1, Phase: "provoke"}, false, true},
+		{"and is over", stage.Status{Trial: 1, Phase: "provoke", Over: true}, false, false},
+		{"the next warm-up", stage.Status{Phase: "warm-up"}, true, true},
+		{"the scenario is run again", stage.Status{Trial: 1, Phase: "provoke"}, true, true},
+		{"the first of a pair drains", stage.Status{Trial: 3, First: 3, Last: 4, Beside: "a beside b", Phase: "drain"}, true, true},
+		{"the second opens its sessions", stage.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b"}, false, true},
+		{"the second drains", stage.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b", Phase: "drain"}, false, true},
 	} {
 		if news, shows := p.hear(heading(row.s), row.s); news != row.news || shows != row.shows {
 			t.Errorf("%s: news %v, shown %v; want %v and %v", row.about, news, shows, row.news, row.shows)

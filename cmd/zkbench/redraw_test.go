@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-
 	"github.com/zkbench/zkbench/report"
 )
 

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/zkbench/zkbench/ensembles"
@@ -29,6 +27,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/spec"
 	"golang.org/x/term"
 )
 

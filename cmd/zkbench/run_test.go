@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // A run that broke its threshold says so by its exit code, also where nothing can be drawn.

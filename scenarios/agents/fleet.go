@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
-
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
-
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )

@@ -12,11 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes/driver/site"
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
+	"golang.org/x/sync/errgroup"
 )
 
 // Options configure a trial whose clients run on agents.

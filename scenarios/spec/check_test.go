@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	_ "github.com/zkbench/zkbench/recipes/zoo"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // Each file in testdata/wrong has one problem a line that ends in "# want: TEXT", and

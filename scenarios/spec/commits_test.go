@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/scenarios/spec"
-
 	_ "github.com/zkbench/zkbench/recipes/foreign"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 func TestIncident_refusesWhatIsNone(t *testing.T) {

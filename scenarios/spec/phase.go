@@ -188,6 +188,8 @@ func (s *Scenario) answers(c report.Condition) error {
 	return nil
 }
 
+// How operations arrive, as Phase.Arrivals.
 const (
-	Poisson = "poisson" // each independent of the others
+	Constant = "constant" // at even intervals, the default
+	Poisson  = "poisson"  // each independent of the others
 )

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -144,4 +146,63 @@ func inBoth(a, b []SeenStep) []SeenStep {
 
 func fileName(text string) string {
 	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
+}
+
+// CalmTimes is the number of calm episodes. Steps that only one of them has occur by chance.
+const CalmTimes = 3
+
+// StepWatch collects the steps that all calm episodes of a subject have.
+type StepWatch struct {
+	mu    sync.Mutex
+	times int
+	Tries bool // the subject has a timed try; of a driver this is known when it has started
+	// Variant is the subject's; of a driver it is known when it has started
+	Variant recipes.Variant
+	Steps   []SeenStep
+	Also    []string // faults that a full audit omits otherwise
+}
+
+// Add adds the steps of one calm episode. It reports whether that was the last.
+func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Tries, w.Variant = of.Tries, of.Variant
+	if w.times++; w.times > 1 {
+		seen = inBoth(w.Steps, seen)
+	}
+	w.Steps = seen
+	return w.times == CalmTimes
+}
+
+// Records returns the steps with the faults that apply to each, for a subject.
+func (w *StepWatch) Records(subject recipes.Subject) []*history.Step {
+	out := []*history.Step{{Step: AllSteps, Faults: append([]string{CalmName}, wholeLine(subject)...)}}
+	for _, s := range w.Steps {
+		r := &history.Step{Step: s.String()}
+		for _, f := range StepFaults {
+			if (!f.Named || slices.Contains(w.Also, f.Name)) && f.at(s, subject) {
+				r.Faults = append(r.Faults, f.Name)
+			}
+		}
+		out = append(out, r)
+	}
+	if subject.Recipe == recipes.RecipeQueue {
+		out = append(out, w.atBacklog()...)
+	}
+	return slices.DeleteFunc(out, func(r *history.Step) bool { return len(r.Faults) == 0 })
+}
+
+// backlogFaults are the faults for the requests of two consumers while items are waiting.
+var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
+
+// atBacklog returns the consumers' requests again, as steps that occur while items are waiting for
+// both.
+func (w *StepWatch) atBacklog() (out []*history.Step) {
+	for _, s := range w.Steps {
+		if i := slices.Index(queueRoles, s.Role); i > 0 && s.Kind() == AtRequest && s.Under == CallTake {
+			s.Role = BacklogRoles[i]
+			out = append(out, &history.Step{Step: s.String(), Faults: backlogFaults})
+		}
+	}
+	return out
 }

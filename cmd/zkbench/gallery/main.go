@@ -22,10 +22,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	_ "github.com/zkbench/zkbench/recipes/foreign" // subjects of scenarios
 	_ "github.com/zkbench/zkbench/recipes/zoo"
+	"golang.org/x/sync/errgroup"
 )
 
 const seed = 1

@@ -10,12 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
+	"golang.org/x/mod/semver"
 )
 
 // byVersion are the subjects of other projects whose audits are shown side by side, one column per

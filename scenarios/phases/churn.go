@@ -1,0 +1,95 @@
+package phases
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:   "churn",
+		About:  "clients re-enter at once, a closed loop, while faults are active",
+		Pace:   history.ByClients,
+		Meets:  true,
+		Fields: []string{"duration", "faults", "size", "contenders"},
+		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
+			p.CheckDuration(bad)
+			spec.Between(bad, "contenders", p.Contenders, 0, spec.MaxClients)
+		},
+		TooFew: func(p *spec.Phase, clients int) string {
+			if clients < p.Contenders {
+				return fmt.Sprintf("%d are fewer than contenders (%d)", clients, p.Contenders)
+			}
+			return ""
+		},
+	}, func(ctx context.Context, st *stage.Stage) error {
+		if st.IsQueue() {
+			return exchange(ctx, st)
+		}
+		return churn(ctx, st)
+	})
+}
+
+// churn runs every client in a closed loop (acquire, write, hold, release) for the phase's
+// duration.
+func churn(ctx context.Context, st *stage.Stage) error {
+	phase, _, end := st.Timed(ctx)
+	defer end()
+	var clients sync.WaitGroup
+	for _, c := range st.Clients {
+		clients.Go(func() { c.Loop(phase) })
+	}
+	st.PlayFaults(phase)
+	clients.Wait()
+	return st.SnapshotAfterLoad(ctx)
+}
+
+// Exchange is the churn of a queue, a closed loop: each client puts an item and takes one, for the
+// phase's duration. There are never more items than clients.
+func exchange(ctx context.Context, st *stage.Stage) error {
+	phase, _, end := st.Timed(ctx)
+	defer end()
+	taking, stop := st.ConsumerContext(ctx)
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	defer stop()
+	for _, c := range st.Clients {
+		clients.Go(func() { c.Exchange(phase, taking) })
+	}
+	st.PlayFaults(phase)
+	return st.WaitQueueEmpty(ctx, st.Patience())
+}
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:     history.ConnectPhase,
+		About:    fmt.Sprintf("opens all sessions, %d at a time, and keeps them idle for the duration while faults are active", stage.OpensAtOnce),
+		Pace:     history.ByHarness,
+		Fields:   []string{"duration", "faults"},
+		Opens:    true,
+		Meets:    true,
+		Validate: (*spec.Phase).CheckDuration,
+	}, connect)
+}
+
+// connect opens a session for every client, which then does nothing. It measures the cost of
+// sessions, and their fate under faults.
+func connect(ctx context.Context, st *stage.Stage) error {
+	loads := st.WatchLoads(ctx)
+	defer loads.Stop()
+	before := stage.MemoryNow()
+	if err := st.ConnectAll(ctx); err != nil {
+		return err
+	}
+	loads.Opening.Store(false)
+	st.RecordFootprint(before)
+	phase, _, end := st.Timed(ctx)
+	defer end()
+	st.PlayFaults(phase)
+	return st.ConnectedAgain(ctx)
+}

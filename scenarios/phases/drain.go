@@ -1,0 +1,475 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:     history.DrainPhase,
+		About:    "all join, then the line drains; hand-offs are counted",
+		Pace:     history.ByHarness,
+		Meets:    true,
+		Fields:   []string{"rounds", "size"},
+		Validate: (*spec.Phase).CheckRounds,
+	}, func(ctx context.Context, st *stage.Stage) error {
+		if st.IsQueue() {
+			return deliver(ctx, st)
+		}
+		return drain(ctx, st)
+	})
+}
+
+// drain runs the phase's rounds. In each, one client acquires, all others join the queue behind it,
+// and then the queue drains: each client holds and releases once. Nothing else happens, so the
+// traffic between the first release and the last is the cost of the hand-offs.
+func drain(ctx context.Context, st *stage.Stage) error {
+	for st.Round = 1; st.Round <= st.Phase.Rounds; st.Round++ {
+		if st.Round > 1 {
+			if err := st.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if err := DrainOnce(ctx, st); err != nil {
+			return fmt.Errorf("round %d: %w", st.Round, err)
+		}
+	}
+	return nil
+}
+
+type drained struct {
+	*stage.QuietWait
+	line  *stage.Line
+	began time.Duration
+	base  stage.Counts // before the first release
+	short bool         // fewer notifications than the formula: do not wait for them again
+}
+
+func DrainOnce(ctx context.Context, st *stage.Stage) error {
+	if st.IsBarrier() {
+		return gatherOnce(ctx, st)
+	}
+	st.Counting.Store(true)
+	defer st.Counting.Store(false)
+	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch
+	if err != nil {
+		return err
+	}
+	d := &drained{QuietWait: quiet, line: st.NewLine(ctx), began: st.Clock.Now()}
+	defer d.line.Leave()
+	n := len(st.Clients)
+	holder, err := st.Clients[st.Round%n].First(ctx)
+	if err != nil {
+		return err
+	}
+	d.line.Join(holder.Client, false)
+	if err := st.InLine(ctx, n, stage.JoinLimit); err != nil {
+		return err
+	}
+	if d.base, err = d.Wait(ctx, d.Quiet.Wire, 0, int64(n-st.Holders())); err != nil {
+		return err
+	}
+	return d.empty(ctx, holder)
+}
+
+// empty drains the queue, beginning with the holder, and records the cost.
+func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
+	n := len(d.Stage.Clients)
+	var released []*stage.Client
+	for k := 1; ; k++ {
+		d.Stage.Report("round %d of %d, %d of %d", d.Stage.Round, d.Stage.Phase.Rounds, k, n)
+		if err := d.keep(ctx, holder, k-1); err != nil {
+			return err
+		}
+		if err := holder.Release(ctx); err != nil {
+			return err
+		}
+		if k == n {
+			break
+		}
+		next, err := d.line.Next(ctx)
+		if err != nil {
+			return err
+		}
+		released = append(released, holder.Client)
+		if i := k - d.Stage.Holders(); i >= 0 { // the release that let the next one in
+			d.recordStages(released[i], next.Client)
+		}
+		holder = next
+	}
+	if err := d.woken(ctx, n); err != nil {
+		return err
+	}
+	return d.account(ctx, n)
+}
+
+// recordStages records the stages of a hand-off.
+func (d *drained) recordStages(from, to *stage.Client) {
+	was, is := from.Wire.Moments(), to.Wire.Moments()
+	released, granted := time.Duration(from.ReleasedAt.Load()), time.Duration(to.GrantedAt.Load())
+	if was.Changed < released || is.Notified < was.Changed || granted < is.Notified {
+		return // the messages are others: it was granted without one, or notified again
+	}
+	h := &history.Handoff{Phase: d.Stage.Phase.Name, Round: d.Stage.Round, From: from.Number, To: to.Number,
+		Released: released, Sent: was.Changed, Applied: min(was.Applied, is.Notified), Notified: is.Notified, Granted: granted}
+	h.Asked, h.Answered = h.Notified, h.Notified
+	if is.Asked > 0 && is.Asked <= granted {
+		h.Asked, h.Answered = is.Asked, min(max(is.Answered, is.Asked), granted)
+	}
+	d.Stage.Record.Record(h)
+}
+
+// keep is the time during which a client holds: it writes to the resource, waits for the phase's
+// hold time, and then until the notifications of the k hand-offs so far have arrived. One-shot
+// watches coalesce if two releases follow each other closely; the count would then depend on the
+// machine.
+func (d *drained) keep(ctx context.Context, holder *stage.Attempt, k int) error {
+	until := time.Now().Add(d.Stage.Phase.Hold)
+	holder.Write(ctx)
+	if err := stage.Pause(ctx, time.Until(until)); err != nil {
+		return err
+	}
+	return d.woken(ctx, k)
+}
+
+func (d *drained) woken(ctx context.Context, k int) error {
+	formula := d.Stage.Cell.Subject.Formulas.Drain
+	if formula == nil || d.short || k == 0 {
+		return nil
+	}
+	want := formula(len(d.Stage.Clients), k)
+	err := stage.Poll(ctx, stage.SettleLimit, func(context.Context) (bool, error) {
+		now := d.Stage.Tap.Totals()
+		got := now.Sub(d.base.Wire)
+		return got.Notifications.Total() >= want.Notifications && stage.Lists(got) >= want.Lists && now.InFlight == 0, nil
+	})
+	if errors.Is(err, stage.ErrPollLimit) {
+		d.short = true
+		return nil
+	}
+	return err
+}
+
+// account records the cost of the round, by the wire and by the members' own counters, with the
+// formula's value.
+func (d *drained) account(ctx context.Context, n int) error {
+	now, err := d.Stage.Count(ctx)
+	if err != nil {
+		return err
+	}
+	return d.record(n, now)
+}
+
+func (d *drained) record(n int, now stage.Counts) error {
+	handoffs := n - d.Stage.Holders()
+	if d.Stage.IsBarrier() {
+		handoffs = n // passages
+	}
+	r := d.Stage.Traffic(history.OfHandoff, handoffs, d.Stage.Round, d.base, now)
+	if formula := d.Stage.Cell.Subject.Formulas.Drain; formula != nil {
+		want := formula(n, n)
+		r.ExpectedNotifications = &want.Notifications
+		r.ExpectedRequests = new(want.Requests() + d.confirmations(now.Wire.Sub(d.base.Wire)))
+	}
+	d.Stage.Record.Record(r)
+	return nil
+}
+
+// confirmations returns the requests of waiters that confirmed their session: a write that changes
+// nothing and a read each. A client does that only after it has waited for a session timeout.
+func (d *drained) confirmations(w wire.Counts) int64 {
+	if d.Stage.Clock.Now()-d.began < d.Stage.Scenario.SessionTimeout {
+		return 0
+	}
+	return 2 * min(w.Errors.Of(wire.Delete), int64(len(d.Stage.Clients)))
+}
+
+// deliver is the drain of a queue: all clients are idle consumers; a producer puts an item, and the
+// next only when all are idle again. A round has as many items as consumers. Nothing else happens,
+// so the traffic of a round is the cost of its deliveries.
+func deliver(ctx context.Context, st *stage.Stage) error {
+	if err := st.OpenProducers(ctx, 1); err != nil {
+		return err
+	}
+	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Deliver != nil)
+	if err != nil {
+		return err
+	}
+	d := &delivery{QuietWait: quiet, taken: make(chan string, len(st.Clients))}
+	if err := d.run(ctx); err != nil {
+		return err
+	}
+	st.CloseProducers()
+	return st.Renew(ctx)
+}
+
+type delivery struct {
+	*stage.QuietWait
+	taken chan string // IDs of items in the order of taking
+}
+
+func (d *delivery) run(ctx context.Context) error {
+	ctx, stop := d.Stage.ConsumerContext(ctx)
+	var consumers sync.WaitGroup
+	defer consumers.Wait()
+	defer stop()
+	for _, c := range d.Stage.Clients {
+		consumers.Go(func() {
+			c.Consume(ctx, func(id string) {
+				select {
+				case d.taken <- id:
+				case <-ctx.Done():
+				}
+			})
+		})
+	}
+	base, err := d.Wait(ctx, d.Quiet.Wire, 0, int64(len(d.Stage.Clients)))
+	if err != nil {
+		return err
+	}
+	for round := 1; round <= d.Stage.Phase.Rounds; round++ {
+		if base, err = d.deal(ctx, round, base); err != nil {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+	}
+	// All consumers are idle: wait only until every member shows the queue empty.
+	return d.Stage.WaitQueueEmpty(ctx, d.Stage.Patience())
+}
+
+// deal is a round: it delivers an item to each consumer and records the cost. It returns the counts
+// at its end.
+func (d *delivery) deal(ctx context.Context, round int, base stage.Counts) (now stage.Counts, err error) {
+	st := d.Stage
+	formula, n := st.Cell.Subject.Formulas.Deliver, len(st.Clients)
+	for k := 1; k <= n; k++ {
+		st.Report("round %d of %d, %d of %d", round, st.Phase.Rounds, k, n)
+		id, err := st.Producers[0].PutNext(ctx)
+		if err != nil {
+			return now, fmt.Errorf("put item %s: %w", id, err)
+		}
+		if err := d.arrived(ctx, id); err != nil {
+			return now, err
+		}
+		var expected int64
+		if formula != nil {
+			expected = formula(n, k).Notifications
+		}
+		if now, err = d.Wait(ctx, base.Wire, expected, int64(n)); err != nil {
+			return now, err
+		}
+	}
+	r := st.Traffic(history.OfHandoff, n, round, base, now) // a delivery counts as a hand-off
+	if formula != nil {
+		want := formula(n, n)
+		r.ExpectedNotifications, r.ExpectedRequests = &want.Notifications, new(want.Requests())
+	}
+	st.Record.Record(r)
+	return now, nil
+}
+
+func (d *delivery) arrived(ctx context.Context, id string) error {
+	limit := time.After(d.Stage.Patience())
+	for {
+		select {
+		case got := <-d.taken:
+			if got == id {
+				return nil
+			}
+		case <-limit:
+			if err := d.Stage.SnapshotStuck(ctx); err != nil {
+				return err
+			}
+			return fmt.Errorf("item %s was not taken within %v", id, d.Stage.Patience())
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:     history.FlapPhase,
+		About:    "one waiter loses its session and rejoins; the requests and notifications of the other clients are counted",
+		Pace:     history.ByHarness,
+		Fields:   []string{"rounds", "size"},
+		Validate: (*spec.Phase).CheckRounds,
+		TooFew: func(p *spec.Phase, clients int) string {
+			if clients < 2 {
+				return fmt.Sprintf("%d leaves no waiter while it flaps", clients)
+			}
+			return ""
+		},
+	}, flap)
+}
+
+// flap makes a waiter in the middle of the queue lose its session and return, repeatedly, while the
+// others only wait: the traffic is the cost that it causes for them.
+func flap(ctx context.Context, st *stage.Stage) error {
+	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Flap != nil)
+	if err != nil {
+		return err
+	}
+	f := &flaps{QuietWait: quiet}
+	if st.IsQueue() {
+		err = f.runQueue(ctx)
+	} else {
+		err = f.run(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	// The next phase starts without these nodes.
+	if err := st.Renew(ctx); err != nil || st.IsQueue() {
+		return err
+	}
+	// Another grant must not be blocked either; one grant has no order to evaluate.
+	return f.hold(ctx, st.Clients[1:2], func() error { return nil })
+}
+
+type flaps struct {
+	*stage.QuietWait
+	line []*stage.Attempt
+}
+
+func (f *flaps) run(ctx context.Context) error {
+	n := f.Stage.Holders()
+	if n == len(f.Stage.Clients) {
+		return fmt.Errorf("%d clients and as many permits leave no waiter while it flaps: use more clients or fewer permits", n)
+	}
+	return f.hold(ctx, f.Stage.Clients[:n], func() error {
+		return f.wave(ctx, f.Stage.Clients[n:], func(context.Context) error { return nil })
+	})
+}
+
+// Hold has clients acquire and release, and calls the function in between.
+func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func() error) error {
+	if len(clients) == 0 {
+		return between()
+	}
+	holder, err := clients[0].First(ctx)
+	if err != nil {
+		return err
+	}
+	err = f.hold(ctx, clients[1:], between)
+	holder.Write(ctx)
+	return errors.Join(err, holder.Release(ctx))
+}
+
+// runQueue flaps at an empty queue. Afterwards two items are put for the waiters, one after the
+// other. Whether they arrive is for the verdicts to decide.
+func (f *flaps) runQueue(ctx context.Context) error {
+	if err := f.Stage.OpenProducers(ctx, 1); err != nil {
+		return err
+	}
+	defer f.Stage.CloseProducers()
+	return f.wave(ctx, f.Stage.Clients, func(ctx context.Context) error {
+		for range 2 {
+			if _, err := f.Stage.Producers[0].PutNext(ctx); err != nil {
+				return err
+			}
+		}
+		return f.Stage.WaitQueueEmpty(ctx, f.Stage.Patience())
+	})
+}
+
+// wave lets the clients wait, flaps, and calls last before they give up.
+func (f *flaps) wave(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		f.Stage.Waiting()
+		cancel()
+		for _, a := range f.line {
+			<-a.Done
+		}
+	}()
+	for _, c := range waiters {
+		if err := f.join(ctx, c); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Wait(ctx, f.Quiet.Wire, 0, int64(len(f.line))); err != nil {
+		return err
+	}
+	for k := 1; k <= f.Stage.Phase.Rounds; k++ {
+		f.Stage.Report("flap %d of %d", k, f.Stage.Phase.Rounds)
+		if err := f.once(ctx, k); err != nil {
+			return fmt.Errorf("flap %d: %w", k, err)
+		}
+	}
+	return last(ctx)
+}
+
+func (f *flaps) join(ctx context.Context, c *stage.Client) error {
+	f.line = append(f.line, c.Begin(ctx))
+	return f.stand(ctx)
+}
+
+// stand waits until every member shows the nodes of all waiters: the flapping client is chosen by
+// its position.
+func (f *flaps) stand(ctx context.Context) error {
+	switch {
+	case !f.Stage.IsQueue():
+		return f.Stage.Standing(ctx, f.Stage.Parent, len(f.line)+f.Stage.Holders(), stage.JoinLimit)
+	case f.Stage.Cell.Subject.Line != "":
+		return f.Stage.Standing(ctx, f.Stage.Parent+"/"+f.Stage.Cell.Subject.Line, len(f.line), stage.JoinLimit)
+	}
+	return nil
+}
+
+var errGranted = errors.New("a waiter was granted although no client had released")
+
+// once is the k-th flap: the waiter in the middle leaves and joins again at the end.
+func (f *flaps) once(ctx context.Context, k int) error {
+	formula := f.Stage.Cell.Subject.Formulas.Flap
+	i := (len(f.line) - 1) / 2
+	a, behind := f.line[i], len(f.line)-1-i
+	var leave, back int64
+	if formula != nil {
+		leave, back = formula(len(f.Stage.Clients), behind)
+	}
+	base, err := f.Stage.Count(ctx)
+	if err != nil {
+		return err
+	}
+	a.Client.Close()
+	select {
+	case <-a.Done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	f.line = append(f.line[:i:i], f.line[i+1:]...)
+	if a.Err == nil {
+		return fmt.Errorf("client %d: %w", a.Client.Number, errGranted)
+	}
+	if err := f.stand(ctx); err != nil {
+		return err
+	}
+	if _, err := f.Wait(ctx, base.Wire, leave, int64(len(f.line))); err != nil {
+		return err
+	}
+	if err := a.Client.Open(ctx); err != nil {
+		return err
+	}
+	if err := f.join(ctx, a.Client); err != nil {
+		return err
+	}
+	now, err := f.Wait(ctx, base.Wire, leave+back, int64(len(f.line)))
+	if err != nil {
+		return err
+	}
+	r := f.Stage.Traffic(history.OfFlap, 1, k, base, now)
+	if formula != nil {
+		r.ExpectedNotifications = new(leave + back)
+	}
+	f.Stage.Record.Record(r)
+	return nil
+}

@@ -1,0 +1,371 @@
+package phases
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+// WriteEvery is the interval at which a holder writes to the resource.
+const WriteEvery = 100 * time.Millisecond
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:   history.FailoverPhase,
+		About:  "a cause ends the holder, again and again; the time to the next grant is taken",
+		Pace:   history.ByHarness,
+		Needs:  spec.NeedsGrants,
+		Single: true,
+		Fields: []string{"rounds", "cause"},
+		Words:  map[string][]string{"cause": causeNames()},
+		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
+			spec.Between(bad, "rounds", p.Rounds, 0, spec.MaxRounds) // 0 leaves the phase out
+			if Causes[p.Cause] == nil {
+				bad("cause", "%q is no cause%s", p.Cause, units.Nearest(p.Cause, causeNames()))
+			}
+		},
+		TooFew: func(p *spec.Phase, clients int) string {
+			if clients < 2 && p.Rounds > 0 {
+				return fmt.Sprintf("%d leaves no successor of the holder", clients)
+			}
+			return ""
+		},
+		Plan: planFailover,
+		Faults: func(p *spec.Phase) []string {
+			if p.Rounds == 0 {
+				return nil
+			}
+			if c := Causes[p.Cause]; c != nil { // an unknown cause is reported elsewhere
+				return c.faultNames()
+			}
+			return nil
+		},
+	}, failover)
+}
+
+// planFailover chooses the holder of each round, and how long it holds before the hit. Pings are sent
+// every third of a session timeout, and members work in ticks: half a timeout covers both
+// uniformly. Otherwise the time can be short.
+func planFailover(p *spec.Phase, r *rand.Rand, timeout time.Duration, clients int) []spec.PlannedRound {
+	most := timeout / 2
+	if c := Causes[p.Cause]; !c.expires && !c.keeps {
+		most = min(most, 100*time.Millisecond)
+	}
+	var rounds []spec.PlannedRound
+	for range p.Rounds {
+		rounds = append(rounds, spec.PlannedRound{
+			Holder: r.IntN(clients),
+			Wait:   p.Hold + time.Duration(r.Int64N(int64(most))).Truncate(time.Microsecond),
+		})
+	}
+	return rounds
+}
+
+// failover runs the phase's rounds: in each, one client holds and all others wait, the cause hits
+// the holder, and every step until the next grant is timed.
+func failover(ctx context.Context, st *stage.Stage) error {
+	if err := Causes[st.Phase.Cause].Lacking(st.Members.Ensemble); err != nil && len(st.Planned.Rounds) > 0 {
+		return err
+	}
+	for i, r := range st.Planned.Rounds {
+		st.Round = i + 1
+		st.Report("round %d of %d", st.Round, len(st.Planned.Rounds))
+		f := &failoverRound{
+			st: st, cause: Causes[st.Phase.Cause], line: st.NewLine(ctx), victim: st.Clients[r.Holder],
+			learned: make(chan learned, 64), seen: history.Failover{Next: -1},
+		}
+		if err := f.run(ctx, r.Wait); err != nil {
+			return fmt.Errorf("round %d: %w", st.Round, err)
+		}
+	}
+	return nil
+}
+
+// stages records the times of the steps before the next grant. A time that is later than possible
+// is corrected: a node was removed before its successor was notified.
+func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration, next *stage.Attempt) {
+	if s := f.victim.Wire.Session(); s.ID == f.session {
+		f.seen.Heard = min(s.LastAckSent, f.hitAt)
+	}
+	if next == nil {
+		return
+	}
+	latest := next.At
+	see := func(instant *time.Duration, at time.Duration) {
+		latest = min(latest, at)
+		*instant = latest
+	}
+	if n := next.Client.Wire.Moments().Notified; n > f.hitAt && n <= next.At {
+		see(&f.seen.Woken, n)
+	}
+	// Our watches may have been slower.
+	see(&f.seen.Committed, cmp.Or(removed(), latest))
+	if !f.cause.expires {
+		return
+	}
+	if ago, ok := f.st.Members.ExpiredAgo(ctx, f.session); ok {
+		if at := f.st.Clock.Now() - ago; at > f.hitAt {
+			see(&f.seen.Expired, at)
+		}
+	}
+}
+
+// predict returns the expected time until the next grant after this hit.
+func (f *failoverRound) predict() prediction {
+	s := f.victim.Wire.Session()
+	slack := defaultSlack
+	if d, err := time.ParseDuration(f.st.Scenario.Params["slack"]); err == nil {
+		slack = d
+	}
+	unheard := s.Timeout / 3
+	if s.ID == f.session {
+		unheard = max(0, f.hitAt-s.LastAckSent)
+	}
+	return f.cause.predict(s.Timeout, f.st.Members.Ensemble.Tick, unheard, slack, f.leads)
+}
+
+func (f *failoverRound) record() {
+	p, r, claim := f.predict(), &f.seen, f.held.Claim
+	r.At, r.Phase, r.Round, r.Cause = f.st.Clock.Now(), f.st.Phase.Name, f.st.Round, f.cause.name
+	r.Client, r.Session, r.Token, r.Path = f.victim.Number, f.session, claim.Token, claim.Path
+	r.Timeout, r.Injected = f.victim.Wire.Session().Timeout, f.hitAt
+	r.Least, r.Most, r.Mean, r.Expires = p.least, p.most, max(p.mean, 0), f.cause.expires
+	f.st.Record.Record(r)
+}
+
+// Cause is a way in which a grant can end in a failover.
+type Cause struct {
+	name string
+	// act is an action of the client itself; nil if faults cause the failover.
+	act    func(ctx context.Context, held *stage.Attempt) error
+	faults []causeFault // injected at once
+	stays  bool         // the holder keeps its session and has released
+	// keeps means that the session can survive: then the holder may keep its grant.
+	keeps   bool
+	expires bool // the session must expire first
+	goesOn  bool // the holder continues after another client was granted
+	elects  bool // the ensemble must elect a leader first
+}
+
+type causeFault struct{ fault, target string }
+
+var Causes = map[string]*Cause{}
+
+func init() {
+	crash := causeFault{"session.expire", chaos.Holder}
+	leaderKill := causeFault{"member.kill", chaos.Leader}
+	for _, c := range []Cause{
+		{name: "release", stays: true, act: func(ctx context.Context, held *stage.Attempt) error { return held.Release(ctx) }},
+		{name: "close", act: func(_ context.Context, held *stage.Attempt) error { return held.Client.Leave() }},
+		{name: "expel", faults: []causeFault{{"session.close", chaos.Holder}}}, // its session is closed by another client
+		{name: "crash", faults: []causeFault{crash}, expires: true},            // its connections are cut, and new ones refused
+		{name: "freeze", faults: []causeFault{{"session.freeze", chaos.Holder}}, expires: true},
+		{name: "pause", faults: []causeFault{{"client.pause", chaos.Holder}}, expires: true, goesOn: true}, // its process is stopped
+		{name: "server.kill", faults: []causeFault{{"member.kill", chaos.MemberOf + chaos.Holder}}, keeps: true},
+		{name: "leader.kill", faults: []causeFault{leaderKill}, keeps: true, elects: true},
+		{name: "crash+leader.kill", faults: []causeFault{crash, leaderKill}, expires: true, elects: true},
+	} {
+		Causes[c.name] = &c
+	}
+}
+
+// Lacking returns why the cause is not available on an ensemble, or nil. If killing one member
+// takes the quorum with it, no client can be granted, regardless of the recipe does.
+func (c *Cause) Lacking(e *ensembles.Ensemble) error {
+	n := len(e.Voting())
+	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {
+		return fmt.Errorf("%w: %s leaves no majority of %s, so no client could be granted; use 3 or more", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
+	}
+	return nil
+}
+
+func causeNames() []string { return slices.Sorted(maps.Keys(Causes)) }
+
+func (c *Cause) faultNames() []string {
+	return units.Names(c.faults, func(f causeFault) string { return f.fault })
+}
+
+func (c *Cause) entries() ([]chaos.Entry, error) {
+	var entries []chaos.Entry
+	for _, f := range c.faults {
+		fault, err := chaos.Parse(f.fault, f.target, nil)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, chaos.Entry{Fault: fault})
+	}
+	return entries, nil
+}
+
+// Margins of the prediction.
+const (
+	// defaultSlack bounds the time of a commit, a notification and a list together on a busy
+	// machine: W + L in the formulas. The scenario's parameter slack overrides it.
+	defaultSlack = 500 * time.Millisecond
+	// electLimit bounds the time to elect a leader and serve again. ZooKeeper needs 0.4 to 0.9 s on
+	// an idle machine.
+	electLimit = 3 * time.Second
+)
+
+// prediction is the range of times until the next grant after a hit.
+type prediction struct {
+	least, most time.Duration
+	mean        time.Duration // over hits at uniformly distributed moments; 0 without a formula
+}
+
+// predict applies the formulas of ZooKeeper's session expiry. timeout is T, negotiated; unheard is
+// the time before the hit at which the servers last received a message of the session; onLeader
+// reports whether the leader itself served it.
+//
+// The servers count from the last message, which is at most T/3, the interval of pings, before the
+// hit. A follower tells the leader up to tick/2 later. The leader rounds the end up to the next
+// tick. Then come the commit of the session's end, the notification and, in some variants, a list:
+// slack.
+//
+//	T - unheard <= failover <= T + tick/2 + tick + slack
+//	mean = T - T/6 + lag + tick/2, lag being tick/4 on average behind a follower
+//
+// A new leader starts every session's timeout again when it takes over.
+func (c *Cause) predict(timeout, tick, unheard, slack time.Duration, onLeader bool) prediction {
+	p := prediction{most: slack}
+	if c.expires {
+		p.least = timeout - min(unheard, timeout)
+		p.most = timeout + tick/2 + tick + slack
+		p.mean = timeout - timeout/6 + tick/2
+		if !onLeader {
+			p.mean += tick / 4
+		}
+	}
+	if c.keeps { // otherwise the session expires
+		p.most = timeout + tick/2 + tick + slack
+	}
+	if c.elects {
+		p.most += electLimit
+		p.mean = 0
+	}
+	return p
+}
+
+// How long a paused holder is watched that was not notified of the loss of its grant: one session
+// timeout more if the recipe notifies at all.
+const (
+	toldLimit   = 10 * time.Second
+	untoldLimit = 2 * time.Second
+)
+
+// resumeAfterPause resumes the holder's process, which was paused past its session timeout, after another
+// client was granted. The holder continues to work until it is notified. Its next write, and the
+// question whether it holds, were issued before the pause and are sent when it resumes.
+func (f *failoverRound) resumeAfterPause(ctx context.Context, next *stage.Attempt, heal func() error) error {
+	p := &paused{round: f, seen: history.Paused{
+		Phase: f.st.Phase.Name, Round: f.st.Round, Client: f.victim.Number, Next: next.Client.Number, Stopped: f.hitAt, Granted: next.At,
+	}}
+	next.Write(ctx)
+	if work := next.Client.BeginEffect(next.Claim); work != nil {
+		work(ctx)
+	}
+	answer := f.victim.BeginHolds()
+	work := f.victim.BeginEffect(f.held.Claim)
+	p.seen.Resumed = f.st.Clock.Now()
+	if err := heal(); err != nil {
+		return err
+	}
+	var working sync.WaitGroup
+	stop := make(chan struct{})
+	working.Go(func() { p.work(ctx, work, stop) })
+	if answer != nil {
+		if holds, err := answer(); err == nil {
+			p.holds(holds)
+		}
+	}
+	p.believe(ctx)
+	p.seen.At = f.st.Clock.Now()
+	close(stop)
+	working.Wait()
+	f.st.Record.Record(&p.seen)
+	return ctx.Err()
+}
+
+type paused struct {
+	round *failoverRound
+	seen  history.Paused
+}
+
+// work writes without fencing, again and again; the first write has begun.
+func (p *paused) work(ctx context.Context, finish func(context.Context), stop <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, p.round.st.Scenario.SessionTimeout+toldLimit)
+	defer cancel()
+	for finish != nil {
+		finish(ctx)
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(WriteEvery):
+		}
+		finish = p.round.victim.BeginEffect(p.round.held.Claim)
+	}
+}
+
+// WhenHolding records the first answer of the recipe after the pause.
+func (p *paused) holds(yes bool) {
+	p.seen.Holds = "yes"
+	if !yes {
+		p.seen.Holds = "no"
+		p.told(p.round.st.Clock.Now(), "holds")
+	}
+}
+
+// ReportedIncident records the first notification that the grant is lost.
+func (p *paused) told(at time.Duration, by string) {
+	if p.seen.By == "" {
+		p.seen.Told, p.seen.By = max(at, p.seen.Resumed), by
+	}
+}
+
+// believe writes to the fenced resource once, as the holder was about to, and then for as long as
+// the holder believes.
+func (p *paused) believe(ctx context.Context) {
+	f := p.round
+	limit := f.st.Scenario.SessionTimeout + toldLimit
+	if !f.st.Cell.Subject.Promises.Events {
+		limit = untoldLimit
+	}
+	until := time.Now().Add(limit)
+	f.held.Write(ctx)
+	for p.learn(ctx, WriteEvery); p.seen.By == "" && ctx.Err() == nil && time.Now().Before(until); p.learn(ctx, WriteEvery) {
+		f.held.Write(ctx)
+	}
+}
+
+// learn receives the holder's events for a time.
+func (p *paused) learn(ctx context.Context, within time.Duration) {
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for p.seen.By == "" {
+		select {
+		case l := <-p.round.learned:
+			if l.kind != recipes.EventRestored {
+				p.told(l.at, string(l.kind))
+			}
+		case <-late.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

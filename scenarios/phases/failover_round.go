@@ -1,0 +1,244 @@
+package phases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+type failoverRound struct {
+	st      *stage.Stage
+	cause   *Cause
+	line    *stage.Line
+	victim  *stage.Client
+	held    *stage.Attempt // the victim's attempt
+	learned chan learned   // events of the victim's grant
+
+	hitAt   time.Duration
+	session int64 // the victim's session
+	leads   bool  // the victim's member leads the ensemble
+	seen    history.Failover
+	failed  error // why the next client was not granted
+}
+
+// Learned is an event of the victim, and its time.
+type learned struct {
+	kind recipes.EventKind
+	at   time.Duration
+	wire bool // seen on the wire, not reported by the recipe
+}
+
+// run runs the round. Afterwards every client has a session and none is in the queue.
+func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error) {
+	defer f.line.Leave()
+	f.held, err = f.victim.First(ctx)
+	if errors.Is(err, recipes.ErrSessionEnded) {
+		if err = f.victim.Reopen(ctx); err == nil {
+			f.held, err = f.victim.First(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.line.Join(f.victim, true)
+	if err := f.st.InLine(ctx, len(f.st.Clients), stage.JoinLimit); err != nil {
+		return err
+	}
+	answered := func(context.Context) (bool, error) { return f.st.Tap.Totals().InFlight == 0, nil }
+	if err := stage.Poll(ctx, stage.JoinLimit, answered); err != nil {
+		return fmt.Errorf("wait until all waiters have their replies: %w", err)
+	}
+	if err := f.hold(ctx, wait); err != nil {
+		return err
+	}
+	next, err := f.hit(ctx)
+	if err != nil {
+		return err
+	}
+	f.record()
+	if next == nil && f.seen.Restored == 0 {
+		return fmt.Errorf("%s of client %d: %w", f.cause.name, f.victim.Number, cmp.Or(f.failed, stage.ErrNoGrant))
+	}
+	return f.reset(ctx, next)
+}
+
+// Hold waits for the planned time before the hit, while the holder acts.
+func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
+	until := time.After(wait)
+	f.held.Write(ctx)
+	f.victim.Check(ctx, f.held.Claim)
+	select {
+	case <-until:
+		return nil
+	case a := <-f.line.Granted:
+		return fmt.Errorf("client %d was granted while client %d held undisturbed: %v", a.Client.Number, f.victim.Number, a.Err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// hit makes the cause hit the holder and waits for the next grant. It returns nil if the holder
+// keeps its grant or no client is granted.
+func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
+	f.victim.Heard.Store(new(func(e recipes.Event) {
+		select {
+		case f.learned <- learned{kind: e.Kind, at: f.st.Instant(e.At)}:
+		default: // more events than are needed
+		}
+	}))
+	defer f.victim.Heard.Store(nil)
+	removed, stop := f.st.Observer.WatchRemoval(ctx, f.held.Claim.Path, f.st.Clock.Now)
+	defer stop()
+	s := f.victim.Wire.Session()
+	f.session = s.ID
+	f.st.Resumed.Store(new(f.resumed))
+	defer f.st.Resumed.Store(nil)
+	f.leads = f.cause.expires && f.st.Members.Leads(ctx, s.Server)
+	heal, err := f.apply(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := f.await(ctx, f.predict().most)
+	f.stages(ctx, removed, next)
+	if f.cause.goesOn && next != nil {
+		err = f.resumeAfterPause(ctx, next, heal)
+	} else {
+		err = heal()
+	}
+	if err := errors.Join(err, ctx.Err()); err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+func (f *failoverRound) resumed(e wire.Event) {
+	if e.Client == f.victim.Number && e.Session == f.session {
+		select {
+		case f.learned <- learned{recipes.EventRestored, e.At, true}:
+		default:
+		}
+	}
+}
+
+// apply injects the cause; heal removes it and waits until that is done.
+func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error) {
+	if f.cause.act != nil {
+		f.hitAt = f.st.Clock.Now()
+		return func() error { return nil }, f.cause.act(ctx, f.held)
+	}
+	entries, err := f.cause.entries()
+	if err != nil {
+		return nil, err
+	}
+	faults := f.st.NewFaults(ctx, entries, f.st.Planned.Seed+uint64(f.st.Round))
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	f.hitAt = f.st.Clock.Now()
+	go func() {
+		defer close(ended)
+		faults.Play(ctx, func(bool) int { return f.victim.Number })
+	}()
+	return func() error {
+		defer cancel()
+		faults.Proven(ctx, ended) // a fault that is healed before its proof would not count
+		cancel()
+		<-ended
+		return faults.Close()
+	}, nil
+}
+
+// Await waits for the next grant, or for the event that the holder keeps its grant: from its
+// recipe, or from the wire if the recipe reports no events.
+func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.Attempt {
+	limit := time.After(2*most + stage.SettleLimit)
+	var silent <-chan time.Time
+	var back time.Duration
+	told := false // the holder was notified of suspension or loss
+	for {
+		select {
+		case a := <-f.line.Granted:
+			if a.Err != nil {
+				f.failed = fmt.Errorf("client %d: %w", a.Client.Number, a.Err)
+				return nil
+			}
+			f.seen.Granted, f.seen.Next = a.At, a.Client.Number
+			return a
+		case l := <-f.learned:
+			switch {
+			case l.kind != recipes.EventRestored:
+				told = true
+				if l.kind == recipes.EventSuspended && f.seen.Suspended == 0 {
+					f.seen.Suspended = l.at
+				}
+			case !f.cause.keeps:
+			case !l.wire || !f.st.Cell.Subject.Promises.Events:
+				f.seen.Restored = l.at
+				return nil
+			default:
+				back, silent = l.at, time.After(f.st.Scenario.SessionTimeout)
+			}
+		case <-silent:
+			if s := f.victim.Wire.Session(); !told && s.ID == f.session && s.Server != "" && len(f.line.Granted) == 0 {
+				f.seen.Restored = back
+				return nil
+			}
+		case <-limit:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// reset lets the current holder release, then all others in order, and gives the victim a new
+// session if it lost its own.
+func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
+	left := len(f.st.Clients) - 1
+	if next == nil {
+		next = f.held
+	} else {
+		left--
+		next.Write(ctx)
+	}
+	if err := next.Release(ctx); err != nil {
+		return err
+	}
+	if next != f.held {
+		if err := f.comeBack(ctx); err != nil {
+			return err
+		}
+	}
+	for range left {
+		a, err := f.line.Next(ctx)
+		if err == nil {
+			err = a.Release(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comeBack lets the victim release a grant that it may still believe in, and opens a new session if
+// the cause needs it.
+func (f *failoverRound) comeBack(ctx context.Context) error {
+	if f.cause.stays {
+		return nil
+	}
+	if f.victim.Opened() {
+		f.victim.Asking.Wait()  // a release would end the question whether it still holds
+		_ = f.held.Release(ctx) // usually lost, which the record shows
+	}
+	if err := f.victim.Reopen(ctx); err != nil {
+		return fmt.Errorf("client %d comes back: %w", f.victim.Number, err)
+	}
+	return nil
+}

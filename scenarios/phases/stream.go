@@ -1,0 +1,148 @@
+package phases
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+// Limits on the load that one process can generate and evaluate.
+const (
+	maxProducers = 1000
+	maxRate      = 100_000
+	maxArrivals  = 1_000_000 // per phase
+	maxSteps     = 1000
+)
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:     "stream",
+		About:    "acquires, or a queue's items, are scheduled at a rate, an open loop, while faults are active",
+		Pace:     history.ByRate,
+		Fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
+		Words:    map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
+		Room:     512 << 10,
+		Validate: validateStream,
+		Fits: func(p *spec.Phase, s recipes.Subject, bad spec.ProblemFunc) {
+			switch queue := s.Recipe == recipes.RecipeQueue; {
+			case queue:
+				spec.Between(bad, "producers", p.Producers, 1, maxProducers)
+			case p.Producers != 0:
+				bad("producers", "%s takes no items: its own clients acquire at the scheduled times", s.Name)
+			}
+		},
+	}, func(ctx context.Context, st *stage.Stage) error {
+		if st.IsQueue() {
+			return streamItems(ctx, st)
+		}
+		return stream(ctx, st)
+	})
+}
+
+func validateStream(p *spec.Phase, bad spec.ProblemFunc) {
+	p.CheckDuration(bad)
+	if !(p.Rate > 0 && p.Rate <= maxRate) {
+		bad("rate", "%v per second: want more than 0 and at most %d", p.Rate, maxRate)
+		return
+	}
+	if p.Arrivals != "" && p.Arrivals != spec.Constant && p.Arrivals != spec.Poisson {
+		bad("arrivals", "%q is neither %s nor %s", p.Arrivals, spec.Constant, spec.Poisson)
+	}
+	most := p.Rate
+	switch ramp := p.RateTo != 0; {
+	case ramp && !(p.RateTo > p.Rate && p.RateTo <= maxRate):
+		bad("rate_to", "%v a second is not above rate (%v) and up to %d", p.RateTo, p.Rate, maxRate)
+		return
+	case ramp:
+		most = (p.Rate + p.RateTo) / 2
+		if len(p.Faults) > 0 {
+			bad("faults", "a ramp has no faults: it finds the rate that the subject sustains without them")
+		}
+		if p.Steps != 0 {
+			spec.Between(bad, "steps", p.Steps, 2, maxSteps)
+		}
+	case p.Steps != 0:
+		bad("steps", "requires rate_to: without it the rate does not rise")
+	}
+	if n := most * p.Duration.Seconds(); n > maxArrivals {
+		bad("rate", "about %.0f operations would be due in %v; the limit is %d", n, p.Duration, maxArrivals)
+	}
+}
+
+// stream is an open loop: acquires are due at a rate, whether or not the subject keeps up. Each is
+// called by a free client, or waits for one in order of arrival. Latency counts from the time at
+// which an acquire was due, so that a stall is not hidden by acquires that were called late.
+func stream(ctx context.Context, st *stage.Stage) error {
+	phase, over, end := st.Timed(ctx)
+	defer end()
+	due, stop := st.OpenArrivals(ctx, history.Acquire, over, holdDue)
+	defer stop()
+	var clients sync.WaitGroup
+	for _, c := range st.Clients {
+		clients.Go(func() { c.Attend(ctx, due) })
+	}
+	st.PlayFaults(phase)
+	st.Report("serving the scheduled operations")
+	clients.Wait()
+	return st.SnapshotAfterLoad(ctx)
+}
+
+func holdDue(ctx context.Context, c *stage.Client, due time.Duration) error {
+	claim, err := c.AcquireDue(ctx, due, c.Stage.Clock.Now())
+	if err != nil {
+		return err
+	}
+	c.Hold(ctx, claim)
+	return c.Release(ctx, claim)
+}
+
+// streamItems is the stream of a queue: items are due at a rate; a free producer puts the next, and
+// the clients take them. Latency counts from the due time until an item is taken.
+func streamItems(ctx context.Context, st *stage.Stage) error {
+	if err := st.OpenProducers(ctx, st.Phase.Producers); err != nil {
+		return err
+	}
+	base, before := st.Tap.Totals(), st.Grants.Load()
+	err := flow(ctx, st)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	st.Record.Record(st.Traffic(history.OfItem, int(st.Grants.Load()-before), 0,
+		stage.Counts{Wire: base, Fired: -1}, stage.Counts{Wire: st.Tap.Totals(), Fired: -1}))
+	st.CloseProducers()
+	if err != nil {
+		return err
+	}
+	return st.Renew(ctx)
+}
+
+// flow runs producers and consumers until the phase is over, all items are put, and the queue is
+// empty.
+func flow(ctx context.Context, st *stage.Stage) error {
+	phase, over, off := st.Timed(ctx)
+	defer off()
+	taking, stop := st.ConsumerContext(ctx)
+	var producers, consumers sync.WaitGroup
+	defer consumers.Wait()
+	defer stop()
+	for _, c := range st.Clients {
+		consumers.Go(func() { c.ConsumeSlowly(taking) })
+	}
+	due, end := st.OpenArrivals(ctx, history.Put, over, putDue)
+	defer end()
+	for _, p := range st.Producers {
+		producers.Go(func() { p.Attend(ctx, due) })
+	}
+	st.PlayFaults(phase)
+	producers.Wait()
+	return st.WaitQueueEmpty(ctx, st.Patience())
+}
+
+func putDue(ctx context.Context, c *stage.Client, due time.Duration) error {
+	return c.Put(ctx, c.Stage.ItemID(c.Number), due)
+}

@@ -1,0 +1,240 @@
+package phases
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/observer"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+const (
+	leaveResign = "resign" // the leader releases or a waiter gives up; sessions stay open
+	leaveClose  = "close"  // the client closes its session
+	leaveLose   = "lose"   // another client closes the session at once (fault session.close)
+	leaveExpire = "expire" // the client is disconnected until its session expires (fault session.expire)
+)
+
+var leaves = []string{leaveResign, leaveClose, leaveLose, leaveExpire}
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:     history.SuccessionPhase,
+		About:    "candidates join one after the other and leave in a given order",
+		Pace:     history.ByHarness,
+		Needs:    spec.NeedsGrants,
+		Single:   true,
+		Fields:   []string{"rounds", "leave", "order", "warn"},
+		Words:    map[string][]string{"leave": leaves},
+		Validate: validateSuccession,
+		TooFew: func(p *spec.Phase, clients int) string {
+			if last := slices.Max(append(p.Order, -1)); clients <= last {
+				return fmt.Sprintf("%d candidates have no number %d, which is to leave in order", clients, last)
+			}
+			if p.Warn > clients {
+				return fmt.Sprintf("%d candidates are fewer than warn (%d) from the first", clients, p.Warn)
+			}
+			return ""
+		},
+	}, succession)
+}
+
+func validateSuccession(p *spec.Phase, bad spec.ProblemFunc) {
+	p.CheckRounds(bad)
+	if !slices.Contains(leaves, p.Leave) {
+		bad("leave", "%q is no way to leave%s", p.Leave, units.Nearest(p.Leave, leaves))
+	}
+	if len(p.Order) == 0 {
+		bad("order", "is required: the clients in the order in which they leave, for example [0, 1, 3, 4, 2]")
+	}
+	spec.Between(bad, "warn", p.Warn, 0, spec.MaxClients)
+	for i, n := range p.Order {
+		if n < 0 || n >= spec.MaxClients || slices.Contains(p.Order[:i], n) {
+			bad(fmt.Sprintf("order.%d", i), "%d is not a client's number, or occurs twice", n)
+		}
+	}
+}
+
+// succession runs the phase's rounds. In each, all candidates join one after the other, and some
+// leave in the phase's order. Every step waits for the effect of the one before. The history
+// records the clients that joined, that left and that were granted; the verdict decides which should
+// have led.
+func succession(ctx context.Context, st *stage.Stage) error {
+	for st.Round = 1; st.Round <= st.Phase.Rounds; st.Round++ {
+		s := &successions{st: st}
+		if err := s.run(ctx); err != nil {
+			return fmt.Errorf("round %d: %w", st.Round, err)
+		}
+		if err := st.Renew(ctx); err != nil {
+			return fmt.Errorf("after round %d: %w", st.Round, err)
+		}
+	}
+	return nil
+}
+
+type successions struct {
+	st   *stage.Stage
+	line []*candidate // by client number, which is the order of joining
+}
+
+type candidate struct {
+	*stage.Attempt
+	node    observer.Node
+	session int64
+	wrote   bool // has written as the leader
+}
+
+func (k *candidate) leads() bool { return k.Ended() && k.Err == nil }
+
+func (s *successions) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		s.st.Waiting()
+		cancel()
+		for _, k := range s.line {
+			<-k.Done
+		}
+	}()
+	for _, c := range s.st.Clients {
+		if err := s.join(ctx, c); err != nil {
+			return fmt.Errorf("client %d joins: %w", c.Number, err)
+		}
+	}
+	warning, err := s.st.WarnBelow(ctx)
+	if err != nil {
+		return err
+	}
+	defer warning.Close()
+	if err := s.term(ctx); err != nil {
+		return err
+	}
+	p := s.st.Phase
+	for k, n := range p.Order {
+		s.st.Report("round %d of %d, %d of %d leave", s.st.Round, p.Rounds, k+1, len(p.Order))
+		if err := s.leave(ctx, s.line[n]); err != nil {
+			return fmt.Errorf("client %d leaves: %w", n, err)
+		}
+		if err := warning.Await(ctx, len(s.line)-k-1); err != nil {
+			return err
+		}
+		if err := s.term(ctx); err != nil {
+			return err
+		}
+	}
+	warning.Close() // all candidates leave now
+	return s.disband(ctx)
+}
+
+// Join makes the client wait in line, and returns once its node exists.
+func (s *successions) join(ctx context.Context, c *stage.Client) error {
+	st := s.st
+	k := &candidate{session: c.Wire.Session().ID}
+	k.Attempt = c.Begin(ctx)
+	s.line = append(s.line, k)
+	err := stage.Poll(ctx, stage.JoinLimit, func(ctx context.Context) (found bool, err error) {
+		granted := k.leads()
+		k.node, found, err = st.Observer.Owned(ctx, st.Parent, k.session)
+		if err == nil && !found && granted && k.Claim.Path != "" && !observer.Sequential.MatchString(k.Claim.Path) {
+			err = fmt.Errorf("a succession follows the sequence numbers of the nodes, but the node of the grant, %s, has none", k.Claim.Path)
+		}
+		return found, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait for its node at %s: %w", st.Parent, err)
+	}
+	st.Record.Record(&history.Joined{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round,
+		Client: c.Number, Token: k.node.Czxid, Session: k.session, Path: k.node.Path})
+	return nil
+}
+
+// term waits, within limits, until the first remaining candidate leads and has led for a while. The
+// verdict checks if it does not.
+func (s *successions) term(ctx context.Context) error {
+	i := slices.IndexFunc(s.line, func(k *candidate) bool { return !k.Over })
+	if i >= 0 {
+		if err := s.await(ctx, s.line[i]); err != nil {
+			return err
+		}
+	}
+	return stage.Pause(ctx, s.st.Phase.Hold)
+}
+
+// Await waits, within limits, until the candidate's acquire has returned. A leader that was not
+// made to leave then writes. The only error is ctx's.
+func (s *successions) await(ctx context.Context, k *candidate) error {
+	if k.Returned(ctx, s.st.Patience()) && k.Err == nil && !k.Over && !k.wrote {
+		k.wrote = true
+		k.Write(ctx)
+	}
+	return ctx.Err()
+}
+
+// Leave makes the candidate leave, and waits within limits until its node is removed and the client
+// was notified.
+func (s *successions) leave(ctx context.Context, k *candidate) error {
+	st, leads := s.st, k.leads()
+	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round,
+		Client: k.Client.Number, Token: k.node.Czxid, Session: k.session, How: st.Phase.Leave})
+	k.Over = true
+	lost := func() bool { return !leads || k.Client.Lost(k.node.Czxid) }
+	switch st.Phase.Leave {
+	case leaveResign:
+		s.resign(ctx, k)
+		lost = func() bool { return true }
+	case leaveClose:
+		_ = k.Client.Leave()
+		lost = func() bool { return true }
+	case leaveLose:
+		_ = st.Inject(ctx, "session.close", strconv.Itoa(k.Client.Number), nil)
+	case leaveExpire:
+		_ = st.Inject(ctx, "session.expire", strconv.Itoa(k.Client.Number), nil)
+	}
+	if leads {
+		st.Holder.LetGo(ctx, k.Client.Number)
+	}
+	if err := s.await(ctx, k); err != nil {
+		return err
+	}
+	_ = stage.Poll(ctx, st.Patience(), func(ctx context.Context) (bool, error) {
+		if !lost() {
+			return false, nil
+		}
+		gone, _ := st.Observer.Gone(ctx, k.node.Path) // a member that does not reply is queried again
+		return gone, nil
+	})
+	return ctx.Err()
+}
+
+// resign makes a leader release, or a waiter give up.
+func (s *successions) resign(ctx context.Context, k *candidate) {
+	if k.leads() {
+		_ = k.Release(ctx) // the sample has the error
+		return
+	}
+	k.GiveUp()
+}
+
+// disband ends the round: the waiters give up, then the leader releases.
+func (s *successions) disband(ctx context.Context) error {
+	st := s.st
+	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round, Client: -1})
+	for _, k := range s.line {
+		if !k.Ended() {
+			k.GiveUp()
+			if err := s.await(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range s.line {
+		if k.leads() && !k.Over {
+			_ = k.Release(ctx) // the sample has the error
+		}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/agents"
+)
+
+// Protected turns a panic of f into an error, so that the run heals faults and keeps its results.
+func Protected(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = PanicError{p, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+type PanicError struct {
+	value any
+	stack []byte
+}
+
+func (e PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+// Is makes the outcome of an operation that panicked unknown.
+func (e PanicError) Is(target error) bool { return target == recipes.ErrUnfinished }
+
+func (st *Stage) OpenTree(ctx context.Context) error {
+	if err := errors.Join(st.Observer.Open(ctx, st.Parent), st.Fence.Open(ctx)); err != nil || !st.Driven {
+		return err
+	}
+	return st.Observer.Open(ctx, st.resource())
+}
+
+// RecordPipe records the time of a round trip to the driver, if any.
+func (st *Stage) RecordPipe() {
+	if pipe := st.Cell.Subject.Pipe; pipe != nil {
+		p50, p99, of := pipe()
+		st.Record.Record(&history.Pipe{At: st.Clock.Now(), P50: p50, P99: p99, Count: of, Clock: st.clockError()})
+	}
+}
+
+// RecordSession records session events of the tap: a new session, an expiry reported by a server, a
+// deadline that passed, a lost reply.
+func (st *Stage) RecordSession(e wire.Event) {
+	if told := st.Resumed.Load(); told != nil && e.Kind == wire.Connected && e.Resumed {
+		(*told)(e)
+	}
+	switch {
+	case e.Kind == wire.Connected && !e.Resumed:
+		st.sessions.add(e.Session)
+		st.Record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
+	case e.Kind == wire.Connected && e.Lost > 0:
+		st.Record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
+	case e.Kind == wire.Expired:
+		st.Record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
+	case e.Kind == wire.Deadline:
+		st.Record.Record(&history.Session{At: e.At, Event: history.Deadline, Client: e.Client, Session: e.Session})
+	case e.Kind == wire.ReplyLost:
+		st.Record.Record(&history.LostReply{At: e.At, Client: e.Client, Session: e.Session, Cxid: e.Request.Xid,
+			Request: e.Request.Op.String(), Sent: e.Request.Sent})
+	}
+}
+
+type Attempt struct {
+	Client *Client
+	GiveUp context.CancelFunc
+	Done   chan struct{}
+	Claim  recipes.Claim
+	Err    error
+	At     time.Duration // when it was granted or returned
+	Over   bool          // the client has released or given up
+}
+
+func (c *Client) Begin(ctx context.Context) *Attempt {
+	a, run := c.attempt(ctx)
+	go run()
+	return a
+}
+
+func (c *Client) try(ctx context.Context) *Attempt {
+	a, run := c.attempt(ctx)
+	run()
+	return a
+}
+
+func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
+	a = &Attempt{Client: c, Done: make(chan struct{})}
+	ctx, a.GiveUp = context.WithCancel(ctx)
+	return a, func() {
+		defer close(a.Done)
+		defer a.GiveUp()
+		if c.Stage.IsQueue() {
+			_, a.Err = c.take(ctx)
+		} else {
+			a.Claim, a.Err = c.Acquire(ctx)
+		}
+		a.At = c.Stage.Instant(a.Claim.At)
+	}
+}
+
+func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
+	select {
+	case <-a.Done:
+		return true
+	case <-time.After(limit):
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (a *Attempt) Ended() bool {
+	select {
+	case <-a.Done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
+
+func (a *Attempt) Write(ctx context.Context) { a.Client.write(ctx, a.Claim) }
+
+func (a *Attempt) Release(ctx context.Context) error {
+	a.Over = true
+	if err := a.Client.Release(ctx, a.Claim); err != nil {
+		return fmt.Errorf("client %d: %w", a.Client.Number, err)
+	}
+	return nil
+}
+
+var ErrNoGrant = errors.New("nobody was granted")
+
+// First acquires without competition. A client that is not granted in time, because a node was left
+// behind, appears in a snapshot while it waits; then it gives up.
+func (c *Client) First(ctx context.Context) (*Attempt, error) {
+	limit := c.Stage.Patience()
+	a := c.Begin(ctx)
+	late := !a.Returned(context.WithoutCancel(ctx), limit)
+	if late {
+		_ = c.Stage.SnapshotStuck(ctx)
+		c.Stage.Waiting()
+		a.GiveUp()
+		if !a.Returned(context.WithoutCancel(ctx), limit) {
+			c.Close()
+			return nil, fmt.Errorf("client %d: %w within %v, though no known client holds the lock", c.Number, ErrNoGrant, limit)
+		}
+		if a.Err != nil {
+			a.Err = fmt.Errorf("%w within %v, though no known client holds the lock", ErrNoGrant, limit)
+		}
+	}
+	if a.Err != nil {
+		return nil, fmt.Errorf("client %d: %w", c.Number, a.Err)
+	}
+	return a, nil
+}
+
+type Line struct {
+	st      *Stage
+	Granted chan *Attempt // attempts that have returned, in order
+	waiting sync.WaitGroup
+	giveUp  context.CancelFunc
+	calls   context.Context
+}
+
+func (st *Stage) NewLine(ctx context.Context) *Line {
+	l := &Line{st: st, Granted: make(chan *Attempt, len(st.Clients))}
+	l.calls, l.giveUp = context.WithCancel(ctx)
+	return l
+}
+
+func (l *Line) Leave() {
+	l.st.Waiting()
+	l.giveUp()
+	l.waiting.Wait()
+}
+
+// Join makes all clients but one wait in line behind it. With comeBack, a waiter that loses its
+// session joins the line again.
+func (l *Line) Join(first *Client, comeBack bool) {
+	for _, c := range l.st.Clients {
+		if c == first {
+			continue
+		}
+		l.waiting.Go(func() {
+			a := c.try(l.calls)
+			for comeBack && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.calls) == nil {
+				a = c.try(l.calls)
+			}
+			l.Granted <- a
+		})
+	}
+}
+
+func (l *Line) Next(ctx context.Context) (*Attempt, error) {
+	limit := l.st.Scenario.SessionTimeout + SettleLimit
+	select {
+	case a := <-l.Granted:
+		if a.Err != nil {
+			return nil, fmt.Errorf("client %d: %w", a.Client.Number, a.Err)
+		}
+		return a, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(limit):
+		_ = l.st.SnapshotStuck(ctx)
+		return nil, fmt.Errorf("%w within %v of a release", ErrNoGrant, limit)
+	}
+}
+
+// clockError returns the largest possible error of an agent's clock; 0 without agents.
+func (st *Stage) clockError() time.Duration {
+	if begun, elsewhere := st.Tap.(*agents.Trial); elsewhere {
+		return begun.ClockError()
+	}
+	return 0
+}
+
+// LostAgent records that the clients of a lost agent are unknown since the last message from it:
+// their beliefs end there.
+func (st *Stage) LostAgent(agent string, clients []int, since time.Duration) {
+	for _, n := range clients {
+		st.Record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: st.Tap.Client(n).Session().ID})
+	}
+	st.Holder.free()
+	now := st.Clock.Now()
+	st.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
+		Start: since, End: now, Proof: fmt.Sprintf("its link ended or was silent; the last message arrived %v before", (now - since).Round(time.Millisecond))})
+}
+
+// Reason returns the cause of ctx's cancellation if it was canceled, otherwise err.
+func Reason(ctx context.Context, err error) error {
+	if c := context.Cause(ctx); c != nil {
+		return c
+	}
+	return err
+}

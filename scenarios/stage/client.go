@@ -1,0 +1,553 @@
+package stage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/observer"
+)
+
+// Client is a contender of a trial: the subject's client, the tap on its connections, and the
+// record of its operations.
+type Client struct {
+	Number int
+	Stage  *Stage
+	Wire   wire.Client
+
+	Subject atomic.Pointer[recipes.Client]      // nil without a session
+	Heard   atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
+
+	Under      atomic.Pointer[operation]
+	calls      atomic.Int64   // calls of acquire and take
+	begun      atomic.Int64   // operations begun
+	Asking     sync.WaitGroup // see askAfterLoss
+	token      atomic.Int64   // of the last grant
+	grant      atomic.Int64   // number of the last grant among all grants of the trial
+	Moves      atomic.Int64   // grants and releases, or items taken
+	Limit      atomic.Int64
+	back       backOff
+	modes      *rand.Rand   // chooses the modes of a read-write lock
+	shared     atomic.Bool  // other clients may hold at the same time as its last grant
+	Inside     atomic.Bool  // it has been granted, and its release has not returned
+	GrantedAt  atomic.Int64 // when its last acquire returned with a grant
+	ReleasedAt atomic.Int64 // when its last release was called
+
+	Learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
+}
+
+func NewClient(st *Stage, n int) *Client {
+	return &Client{Number: n, Stage: st, Wire: st.Tap.Client(n)}
+}
+
+type operation struct {
+	op   string
+	call time.Duration
+	mode recipes.Mode // of an acquire of a read-write lock
+}
+
+func (st *Stage) Instant(t time.Time) time.Duration {
+	if t.IsZero() {
+		return st.Clock.Now()
+	}
+	return st.Clock.At(t)
+}
+
+func (c *Client) Event(e recipes.Event) {
+	c.Learned.Store(&e)
+	c.recordEvent(e, c.Stage.Instant(e.At))
+	c.askAfterLoss(e)
+	if heard := c.Heard.Load(); heard != nil {
+		(*heard)(e)
+	}
+}
+
+func (c *Client) recordEvent(e recipes.Event, at time.Duration) {
+	c.Stage.Record.Record(&history.Session{At: at, Event: history.SessionEvent(e.Kind), Client: c.Number, Token: e.Token, Session: cmp.Or(e.Session, c.Wire.Session().ID)})
+}
+
+func (c *Client) contender() recipes.Contender { return (*c.Subject.Load()).(recipes.Contender) }
+
+func (c *Client) inDoubt(token int64) bool {
+	e := c.Learned.Load()
+	return e != nil && e.Token == token && e.Kind != recipes.EventRestored
+}
+
+func (c *Client) Lost(token int64) bool {
+	return c.inDoubt(token) && c.Learned.Load().Kind == recipes.EventLost
+}
+
+func (c *Client) enter(o operation, f func() error) error {
+	c.calls.Add(1)
+	moments := c.Stage.Events.Load()
+	moments.acquiring()
+	err := c.do(o, f)
+	moments.acquired(c.Number, err == nil)
+	return err
+}
+
+func (c *Client) do(o operation, f func() error) error {
+	c.begun.Add(1)
+	c.Under.Store(&o)
+	defer c.Under.Store(nil)
+	err := Protected(f)
+	if p, ok := errors.AsType[PanicError](err); ok {
+		c.Stage.End(fmt.Errorf("%s of client %d: %w", o.op, c.Number, p))
+	}
+	return err
+}
+
+func (st *Stage) Waiting() {
+	now := st.Clock.Now()
+	for _, c := range slices.Concat(st.Clients, st.Producers) {
+		if o := c.Under.Load(); o != nil {
+			st.Record.Record(&history.Waiting{At: now, Phase: st.Phase.Name, Client: c.Number, Op: o.op, Mode: string(o.mode), Call: o.call})
+		}
+	}
+}
+
+func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
+	if c.Stage.IsBarrier() {
+		c.awaitOthersOut(ctx)
+		if ctx.Err() != nil {
+			return recipes.Claim{}, ctx.Err()
+		}
+	}
+	now := c.Stage.Clock.Now()
+	return c.AcquireDue(ctx, now, now)
+}
+
+func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
+	c.Learned.Store(nil)
+	limit, mode := time.Duration(c.Limit.Swap(0)), c.mode()
+	err = c.enter(operation{history.Acquire, call, mode}, func() error { claim, err = c.ask(ctx, limit, mode); return err })
+	if c.Stage.Dial != nil {
+		claim.Path = wire.RealPath(claim.Path)
+	}
+	returned := c.Stage.Instant(claim.At)
+	if err == nil && claim.Token == 0 && claim.Path != "" {
+		claim.Token = c.Stage.Observer.Czxid(ctx, claim.Path)
+	}
+	s := c.sample(history.Acquire, call, err)
+	s.Limit, s.Mode = limit, string(mode)
+	s.Due, s.Token, s.Own, s.Session, s.Path = due, claim.Token, claim.Own, claim.Session, claim.Path
+	s.Return = min(s.Return, max(s.Call, returned))
+	c.timed(&s)
+	c.Stage.Record.Sample(s)
+	if err == nil && c.inDoubt(claim.Token) {
+		e := *c.Learned.Load()
+		c.recordEvent(e, max(s.Return, c.Stage.Instant(e.At)))
+	}
+	if err == nil {
+		c.token.Store(claim.Token)
+		c.Inside.Store(true)
+		c.GrantedAt.Store(int64(s.Return - s.Clock))
+		c.shared.Store(c.shares(mode))
+		c.Stage.Holder.holds(c.Number)
+		c.grant.Store(c.Stage.Grants.Add(1))
+		c.Moves.Add(1)
+	}
+	return claim, err
+}
+
+// ask makes the subject acquire, with its own timed try if the call has a limit.
+func (c *Client) ask(ctx context.Context, limit time.Duration, mode recipes.Mode) (recipes.Claim, error) {
+	o := recipes.AcquireOptions{Mode: mode}
+	if limit > 0 {
+		o.Limit = &limit
+	}
+	if o == (recipes.AcquireOptions{}) {
+		return c.contender().Acquire(ctx)
+	}
+	return c.contender().(recipes.OptionContender).AcquireWith(ctx, o)
+}
+
+// Release releases a claim. It does not end early with ctx: an abandoned release would leave the
+// node in the queue.
+func (c *Client) Release(ctx context.Context, claim recipes.Claim) error {
+	limit := c.Stage.Scenario.SessionTimeout + 5*time.Second
+	if c.Stage.IsBarrier() { // it waits for the others
+		limit = c.Stage.Patience()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	defer c.Inside.Store(false)
+	c.Stage.Holder.LetGo(ctx, c.Number)
+	due := c.Stage.Clock.Now()
+	err := c.do(operation{op: history.Release, call: due}, func() error { return c.contender().Release(ctx) })
+	s := c.sample(history.Release, due, err)
+	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
+	c.timed(&s)
+	c.ReleasedAt.Store(int64(s.Call + s.Clock))
+	c.Stage.Record.Sample(s)
+	return err
+}
+
+// Write writes to the fenced resource, unless other clients may hold at the same time.
+func (c *Client) write(ctx context.Context, claim recipes.Claim) {
+	if c.shared.Load() {
+		return
+	}
+	due := c.Stage.Clock.Now()
+	version, err := c.Stage.Fence.Write(ctx, claim.Token, c.grant.Load())
+	s := c.sample(history.Write, due, err)
+	s.Token, s.Session, s.Version = claim.Token, claim.Session, version
+	if err != nil && !errors.Is(err, observer.ErrFenced) {
+		s.Outcome = history.Unknown
+	}
+	c.Stage.Record.Sample(s)
+}
+
+func (c *Client) sample(op string, due time.Duration, err error) history.Sample {
+	s := history.Sample{
+		Client: c.Number, Phase: c.Stage.Phase.Name, Round: c.Stage.Round, Op: op,
+		Due: due, Call: due, Return: c.Stage.Clock.Now(), Outcome: outcome(err),
+	}
+	known := c.Wire.Known()
+	if s.Zxid = known.Zxid; known.RemovedAt >= due {
+		s.Removed = known.Removed
+	}
+	if s.Notified = known.Notified; !c.Stage.IsBarrier() {
+		s.Notified = known.ChangedAt > 0 && known.ChangedAt >= due
+	}
+	if err != nil {
+		s.Err, s.Stuck = err.Error(), errors.Is(err, recipes.ErrStuck)
+	}
+	return s
+}
+
+// Timed uses the times of the recipe's own call if the client reports them. The belief is shortened
+// by their possible error: it begins with the return of an acquire and ends with the call of a
+// release. The times are bounded by the harness's own observations.
+func (c *Client) timed(s *history.Sample) {
+	subject := c.Subject.Load()
+	if subject == nil {
+		return
+	}
+	t, ok := (*subject).(recipes.Timed)
+	if !ok {
+		return
+	}
+	times := t.Times()
+	called, returned := c.Stage.Instant(times.Called), c.Stage.Instant(times.Returned)
+	if times.Called.IsZero() || called < s.Call || returned > s.Return {
+		return
+	}
+	asked, told := s.Call, s.Return
+	if s.Due == s.Call {
+		s.Due = called // the harness added no delay
+	}
+	s.Call, s.Return = called, returned
+	switch s.Op {
+	case history.Acquire:
+		s.Return = min(s.Return+times.Error, told)
+		s.Clock = s.Return - returned
+	case history.Release:
+		s.Call = max(s.Call-times.Error, asked)
+		s.Clock = called - s.Call
+		s.Due = min(s.Due, s.Call)
+	}
+}
+
+// outcome returns the outcome that an error proves. Only a reply, a cancellation that was cleaned up, or the
+// end of the session proves that nothing happened.
+func outcome(err error) history.Outcome {
+	switch {
+	case err == nil:
+		return history.OK
+	case recipes.Indeterminate(err):
+		return history.Unknown
+	}
+	return history.Failed
+}
+
+func (c *Client) Open(ctx context.Context) error {
+	st := c.Stage
+	var subject recipes.Client
+	err := Protected(func() (err error) {
+		subject, err = st.Cell.Subject.Open(ctx, recipes.Env{
+			Servers: Rotated(st.Members.Ensemble.Servers(), c.Number+st.Shift), Parent: st.Parent, Timeout: st.Scenario.SessionTimeout,
+			Dial: zk.Dialer(c.before(c.Wire.Dial)), MaxPacket: st.packet(), Events: c.Event,
+			Auth: observer.AuthFor(st.Members.Ensemble), ACL: observer.ACLFor(st.Members.Ensemble),
+			Client: c.Number, Permits: st.Scenario.PermitCount(), Parties: len(st.Clients), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("client %d: %w", c.Number, err)
+	}
+	if err := st.accept(subject); err != nil {
+		return errors.Join(err, subject.Close(ctx))
+	}
+	c.Subject.Store(&subject)
+	return nil
+}
+
+// Rotated returns the servers in order, beginning with the n-th.
+func Rotated(servers []string, n int) []string {
+	k := n % len(servers)
+	return slices.Concat(servers[k:], servers[:k])
+}
+
+func (c *Client) before(tap wire.Dialer) wire.Dialer {
+	if c.Stage.Dial != nil {
+		tap = c.Stage.Dial(tap)
+	}
+	if c.Stage.Shared != nil && c.Number == c.Stage.Cell.Aims[0].Step.Client() {
+		tap = c.Stage.Shared.Lead(c.Wire, tap)
+	}
+	return tap
+}
+
+// listeners returns the addresses of the members for a client in another process: listeners with
+// the tap behind them, in the order in which the client should try them.
+func (c *Client) listeners() (addrs []string, err error) {
+	between := c.before
+	if c.Stage.Dial == nil && c.Stage.Shared == nil {
+		between = nil
+	}
+	for _, server := range Rotated(c.Stage.Members.Ensemble.Servers(), c.Number+c.Stage.Shift) {
+		addr, err := c.Wire.Listen(server, between)
+		if err != nil {
+			return nil, fmt.Errorf("client %d: a listener for %s: %w", c.Number, server, err)
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs, nil
+}
+
+// seen returns the tap's view of the client: its session, and the session's newest node in the
+// queue.
+func (c *Client) seen() recipes.Claim {
+	n, _ := c.Wire.Node(c.Stage.Parent)
+	return recipes.Claim{Session: c.Wire.Session().ID, Path: n.Path, Token: n.Czxid}
+}
+
+// requests returns the number of requests that the client has sent, without pings and
+// authentication.
+func (c *Client) requests() int64 {
+	sent := c.Wire.Counts().Requests
+	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
+}
+
+func (c *Client) Opened() bool { return c.Subject.Load() != nil }
+
+func (c *Client) Close() {
+	id := c.Wire.Session().ID
+	if closed, err := c.closeSubject(); closed && err == nil {
+		c.closed(id)
+	}
+}
+
+// Leave closes the session while the client waits. The belief ends at the call, not at its return.
+func (c *Client) Leave() error {
+	c.closed(c.Wire.Session().ID)
+	if _, err := c.closeSubject(); err != nil {
+		return fmt.Errorf("client %d closes its session: %w", c.Number, err)
+	}
+	return nil
+}
+
+func (c *Client) closeSubject() (closed bool, err error) {
+	c.Asking.Wait()
+	subject := c.Subject.Swap(nil)
+	if subject == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second+c.Stage.Scenario.SessionTimeout)
+	defer cancel()
+	return true, Protected(func() error { return (*subject).Close(ctx) })
+}
+
+func (c *Client) closed(session int64) {
+	c.Stage.Record.Record(&history.Session{At: c.Stage.Clock.Now(), Event: history.Closed, Client: c.Number, Session: session})
+}
+
+// Reopen replaces a client whose session has ended. It retries until ctx is done: an election may
+// be in progress.
+func (c *Client) Reopen(ctx context.Context) error {
+	c.Close()
+	if c.Stage.IsBarrier() {
+		c.awaitOthersOut(ctx)
+	}
+	for {
+		err := c.Open(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		c.backOff(ctx)
+	}
+}
+
+// connectionsEvery is the interval at which the members' count of connections is read. The
+// result is a rate per second.
+const connectionsEvery = time.Second
+
+const connectionsCounter = "connection_request_count"
+
+// connections counts new connections by the members' own counters. After a fault is healed it shows
+// the load of reconnecting clients. It sends no requests before the first fault, so that they do
+// not affect the measurement.
+type connections struct {
+	st   *Stage
+	last []float64     // by member; -1 before the first reply
+	at   time.Duration // of the last count; -1 before the first
+
+	first sync.Once
+	begun chan struct{} // closed when the first fault is injected
+	done  chan struct{}
+	end   context.CancelFunc
+}
+
+// countConnections reads the counters and starts a goroutine that waits for begin. It returns at
+// once.
+func (st *Stage) countConnections(ctx context.Context) *connections {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &connections{st: st, last: make([]float64, len(st.Members.Ensemble.Members)), at: -1,
+		begun: make(chan struct{}), done: make(chan struct{}), end: cancel}
+	for i := range c.last {
+		c.last[i] = -1
+	}
+	go c.run(ctx)
+	return c
+}
+
+func (c *connections) begin() {
+	if c != nil {
+		c.first.Do(func() { close(c.begun) })
+	}
+}
+
+func (c *connections) stop() {
+	if c != nil {
+		c.end()
+		<-c.done
+	}
+}
+
+// run counts every second after the first fault. Earlier connections are a count of their own, so
+// that they do not dilute the first rate.
+func (c *connections) run(ctx context.Context) {
+	defer close(c.done)
+	c.count(ctx)
+	select {
+	case <-c.begun:
+	case <-ctx.Done():
+		return
+	}
+	ticker := time.NewTicker(connectionsEvery)
+	defer ticker.Stop()
+	for c.count(ctx); ; c.count(ctx) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *connections) count(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, connectionsEvery/2)
+	defer cancel()
+	made, now := 0.0, c.st.Clock.Now()
+	members := c.st.Members.Ensemble.Members
+	counted := make([]*float64, len(members)) // nil for members that do not reply
+	var all sync.WaitGroup
+	for i, m := range members { // in parallel: a member that does not reply must not delay the others
+		all.Go(func() {
+			if mntr, err := ensembles.Monitor(ctx, m); err == nil {
+				if n, ok := mntr[connectionsCounter]; ok {
+					counted[i] = &n
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i, answer := range counted {
+		if answer == nil {
+			continue // isolated or stopped: it accepts no connections
+		}
+		n := *answer
+		switch last := c.last[i]; {
+		case last < 0: // counted before this phase
+		case n < last:
+			made += n
+		default:
+			made += n - last
+		}
+		c.last[i] = n
+	}
+	if c.at >= 0 {
+		c.st.Record.Record(&history.Connections{At: now, Phase: c.st.Phase.Name, Made: int64(made), Over: now - c.at})
+	}
+	c.at = now
+}
+
+// settleAfterLoss bounds the time of a recipe, from when it reported a loss, to change its
+// answers.
+const settleAfterLoss = 50 * time.Millisecond
+
+// askAfterLoss asks the recipe of a client that was notified of the loss of its grant whether it
+// still holds, and records the answer, unless the client has begun another operation by then. If
+// the recipe answers yes, it is queried again a moment later. It returns at once; closing the client
+// waits for the answer.
+func (c *Client) askAfterLoss(e recipes.Event) {
+	d := c.driver()
+	if e.Kind != recipes.EventLost || e.Token == 0 || d == nil || !d.Offers("holds") {
+		return
+	}
+	begun := c.begun.Load()
+	c.Asking.Go(func() {
+		for range 2 {
+			asked := c.Stage.Clock.Now()
+			holds, err := d.Holds()
+			if err != nil || c.begun.Load() != begun {
+				return
+			}
+			if !holds || asked > c.Stage.Instant(e.At)+settleAfterLoss {
+				c.Stage.Record.Record(&history.Holds{Asked: asked, At: c.Stage.Clock.Now(), Client: c.Number, Session: e.Session, Holds: holds})
+				return
+			}
+			_ = Pause(context.Background(), settleAfterLoss+time.Millisecond)
+		}
+	})
+}
+
+// BeginHolds asks the client's recipe whether it holds. It returns nil if the driver has no such
+// operation.
+func (c *Client) BeginHolds() (answer func() (bool, error)) {
+	d := c.driver()
+	if d == nil || !d.Offers("holds") {
+		return nil
+	}
+	return d.BeginHolds()
+}
+
+// BeginEffect writes to an unfenced node on the client's own session, as a holder does its work.
+// finish waits for the reply and records it. It returns nil if the driver has no such operation or
+// has ended.
+func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context)) {
+	d := c.driver()
+	if d == nil || !d.Offers("write") {
+		return nil
+	}
+	due := c.Stage.Clock.Now()
+	answer := d.BeginWrite(c.Stage.Fence.Text(claim.Token, c.grant.Load()))
+	return func(ctx context.Context) {
+		s := c.sample(history.Effect, due, answer(ctx))
+		s.Token, s.Session = claim.Token, cmp.Or(claim.Session, s.Session)
+		c.timed(&s)
+		c.Stage.Record.Sample(s)
+	}
+}

@@ -1,0 +1,124 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/txnlog"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+type sessions struct {
+	mu  sync.Mutex
+	ids map[int64]bool
+}
+
+func (s *sessions) add(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids == nil {
+		s.ids = map[int64]bool{}
+	}
+	s.ids[id] = true
+}
+
+// RecordRollover records whether a new epoch began because the transactions' numbers overflowed, if the
+// scenario makes them.
+func (st *Stage) RecordRollover(first, last int64) {
+	if st.Scenario.FirstZxid == 0 {
+		return
+	}
+	now := st.Clock.Now()
+	w := &history.Window{Fault: "zxid.rollover", Target: "ensemble", Client: -1, Start: now, End: now}
+	if before, after := first>>32, last>>32; after > before {
+		w.Proof = fmt.Sprintf("the trial began in epoch %d and ended in epoch %d", before, after)
+	} else {
+		w.Err = fmt.Sprintf("all transactions were of epoch %d: too few for its numbers to overflow", before)
+	}
+	st.Record.Record(w)
+}
+
+func (m Members) LastZxid(ctx context.Context) (int64, error) {
+	if !ensembles.Logged(m.Ensemble) {
+		return 0, nil
+	}
+	leader, err := m.Leader(ctx)
+	if err != nil {
+		return 0, err
+	}
+	server, err := ensembles.Ask(ctx, leader)
+	return server.Zxid, err
+}
+
+// CommitsCut selects the transactions of a trial: its subtree and its clients' sessions.
+type commitsCut struct {
+	root     string
+	sessions map[int64]bool
+	queue    bool
+}
+
+func (st *Stage) CommitsCut() commitsCut {
+	st.sessions.mu.Lock()
+	defer st.sessions.mu.Unlock()
+	return commitsCut{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: maps.Clone(st.sessions.ids), queue: st.IsQueue()}
+}
+
+func (c commitsCut) Concerns(e txnlog.Entry) bool {
+	if c.sessions[e.Session] {
+		return true
+	}
+	for _, o := range ops(e) {
+		if strings.HasPrefix(o.Path, c.root) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stray returns the path in the trial's subtree that a session which is neither a client's nor the
+// harness's has changed, or "". Only drivers can connect without a listener. Session
+// 0 belongs to the servers, which remove empty containers.
+func (st *Stage) Stray(cut commitsCut, e txnlog.Entry) string {
+	if !st.Driven || e.Session == 0 || cut.sessions[e.Session] || st.Observer.Owns(e.Session) {
+		return ""
+	}
+	for _, o := range ops(e) {
+		if o.Type != txnlog.Error && (o.Path == st.Parent || strings.HasPrefix(o.Path, st.Parent+"/")) {
+			return o.Path
+		}
+	}
+	return ""
+}
+
+func ops(e txnlog.Entry) []txnlog.Op {
+	if e.Type == txnlog.Multi {
+		return e.Parts
+	}
+	return []txnlog.Op{e.Op}
+}
+
+var commitOps = map[txnlog.Type]string{
+	txnlog.OpenSession: history.CommitOpen, txnlog.CloseSession: history.CommitClose, txnlog.Create: history.CommitCreate,
+	txnlog.Delete: history.CommitDelete, txnlog.SetData: history.CommitSet, txnlog.Error: history.CommitError,
+}
+
+// Commits converts a transaction to records of the history.
+func (c commitsCut) Commits(e txnlog.Entry) (out []*history.Commit) {
+	for _, o := range ops(e) {
+		op, ok := commitOps[o.Type]
+		if !ok {
+			continue // a check or a reconfiguration: not needed by verdicts
+		}
+		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
+			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
+		if op == history.CommitCreate && c.queue && strings.HasPrefix(o.Path, c.root+"line/") {
+			k.Item = identity(o.Data)
+		}
+		out = append(out, k)
+	}
+	return out
+}

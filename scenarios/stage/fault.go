@@ -1,0 +1,209 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Faults injects faults into clients and members, observes the ensemble's recovery, and records
+// both.
+type faults struct {
+	st          *Stage
+	entries     []chaos.Entry
+	seed        uint64
+	moments     *moments
+	recovery    *recovery
+	connections *connections
+	inForce     chan struct{} // receives a value for each fault that is active or failed
+	left        error
+
+	slow    map[string]int // by name: faults of open duration that are not over
+	settled chan struct{}  // closed when slow is empty
+}
+
+func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *faults {
+	f := &faults{
+		st: st, entries: entries, seed: seed, moments: &moments{}, recovery: newRecovery(ctx, st),
+		inForce: make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
+	}
+	for _, e := range entries {
+		if e.For == 0 && e.Every == 0 && len(e.Gaps) == 0 && e.On == "" && chaos.TakesItsTime(e.Fault.String()) {
+			f.slow[e.Fault.String()]++
+		}
+	}
+	if len(f.slow) == 0 {
+		close(f.settled)
+	}
+	return f
+}
+
+// settle records that a fault is active or failed. A phase waits for faults of open duration that
+// are injected once: a rolling restart, an upgrade, a session expiry.
+func (f *faults) settle(p chaos.Window) {
+	n, slow := f.slow[p.Fault]
+	if !slow {
+		return
+	}
+	if f.slow[p.Fault]--; n == 1 {
+		delete(f.slow, p.Fault)
+	}
+	if len(f.slow) == 0 {
+		close(f.settled)
+	}
+}
+
+// PrepareFaults prepares the faults of the phase, which may wait for events.
+func (st *Stage) PrepareFaults(ctx context.Context) error {
+	entries, err := st.Planned.Entries()
+	st.Faults = st.NewFaults(ctx, entries, st.Planned.Seed)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	st.Faults.moments = newMoments(st.Planned.Faults, len(st.Clients))
+	st.Events.Store(st.Faults.moments)
+	st.Faults.connections = st.countConnections(ctx)
+	return nil
+}
+
+// Play injects the faults, and returns when all are healed. A fault that was unavailable or not
+// proven is recorded and evaluated later; close returns an error if a fault may still be active.
+func (f *faults) Play(ctx context.Context, holder func(stay bool) int) {
+	if len(f.entries) == 0 {
+		return
+	}
+	if f.st.IsQueue() {
+		holder = nil
+	}
+	err := chaos.Plan{
+		Entries: f.entries, Seed: f.seed, Now: f.st.Clock.Now, Events: &f.moments.Events,
+		Injecting: f.connections.begin, Healed: f.played, Injected: f.injected,
+	}.Play(ctx, f.st.Target(holder))
+	if errors.Is(err, chaos.ErrNotHealed) {
+		f.left = fmt.Errorf("%w: a fault may still be active: %w", ErrNotWhole, err)
+	}
+}
+
+// Inject injects one fault that needs no healing, by its name. The error is recorded with it.
+func (st *Stage) Inject(ctx context.Context, name, target string, params map[string]string) error {
+	fault, err := chaos.Parse(name, target, params)
+	if err != nil {
+		return err
+	}
+	plan := chaos.Plan{Entries: []chaos.Entry{{Fault: fault}}, Seed: st.Planned.Seed, Now: st.Clock.Now, Healed: st.recordFault}
+	return plan.Play(ctx, st.Target(func(bool) int { return -1 }))
+}
+
+func (f *faults) injected(p chaos.Window) {
+	f.st.Status.fault.Store(&p)
+	f.st.Holder.free()
+	f.recovery.injected(p)
+	f.counted()
+	f.settle(p)
+}
+
+func (f *faults) played(p chaos.Window) {
+	f.st.recordFault(p)
+	f.st.Holder.free()
+	f.st.Status.fault.Store(nil)
+	f.recovery.healed(p)
+	if p.Err != nil {
+		f.counted()
+		f.settle(p)
+	}
+}
+
+func (st *Stage) recordFault(p chaos.Window) {
+	w := &history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.Served, Start: p.Start, End: p.End,
+		Proof: p.Proof, CutShort: p.CutShort}
+	if p.Err != nil {
+		w.Err = p.Err.Error()
+	}
+	st.Record.Record(w)
+}
+
+// counted signals that a fault is active or failed.
+func (f *faults) counted() {
+	select {
+	case f.inForce <- struct{}{}:
+	default:
+	}
+}
+
+// Proven waits until every fault is active, failed or over.
+func (f *faults) Proven(ctx context.Context, over <-chan struct{}) {
+	for range f.entries {
+		select {
+		case <-f.inForce:
+		case <-over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close waits until the ensemble has recovered. The error wraps ErrNotWhole if it does not.
+func (f *faults) Close() error {
+	f.connections.stop()
+	return errors.Join(f.left, f.recovery.wait())
+}
+
+// unavailableCheck is the interval at which a trial checks that its ensemble can serve.
+const unavailableCheck = time.Second
+
+// unavailableLimit is the time for which no member may have served before the trial ends: sessions
+// that an election of a leader interrupts are back within it.
+func (st *Stage) unavailableLimit() time.Duration { return 15*time.Second + st.Scenario.SessionTimeout }
+
+// WatchEnsemble calls fail, with an error that names the members that are down, when the ensemble
+// has been unable to serve for the limit while no fault that touches members was active. Members
+// are queried only while no reply reaches the clients, so that a healthy ensemble has no extra load.
+// It returns when ctx ends.
+func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
+	served, replies := time.Now(), int64(-1)
+	for Pause(ctx, unavailableCheck) == nil {
+		if now := st.Tap.Totals().Replies; now != replies || st.memberFaults.Load() > 0 {
+			served, replies = time.Now(), now
+			continue
+		}
+		down := unavailable(ctx, st.Members.Ensemble)
+		if down == "" {
+			served = time.Now()
+		} else if silent := time.Since(served); silent > st.unavailableLimit() && ctx.Err() == nil {
+			fail(fmt.Errorf("%w: it could not serve for %v, without a fault of the scenario: %s", ErrNotWhole, silent.Round(time.Second), down))
+			return
+		}
+	}
+}
+
+// unavailable describes the members that are down when too few are left for a quorum; else it
+// returns "". A member that accepts connections and may not answer counts as serving.
+func unavailable(ctx context.Context, e *ensembles.Ensemble) string {
+	var down []string
+	serving := 0
+	for _, s := range ensembles.Status(ctx, e) {
+		if s.Serves() || errors.Is(s.Err, ensembles.ErrNotWhitelisted) || errors.Is(s.Err, ensembles.ErrMute) {
+			serving++
+			continue
+		}
+		down = append(down, fmt.Sprintf("%s: %v", s.Member.Name, innermost(s.Err)))
+	}
+	if serving > 0 { // a member serves only while it has a quorum
+		return ""
+	}
+	return strings.Join(down, ", ")
+}
+
+func innermost(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
+}

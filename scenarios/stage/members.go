@@ -1,0 +1,205 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+type Members struct {
+	Ensemble      *ensembles.Ensemble
+	Network       *chaos.Network // for faults of their networks; nil if not available
+	SharedMembers bool           // other trials run at the same time, so the members' counters are shared
+}
+
+func (m Members) Ours() bool { return m.Ensemble.Kind != ensembles.External }
+
+// The members' counters of sent notifications, by type of event (mntr, ZooKeeper 3.6 and later).
+var firedCounters = []string{
+	"sum_node_created_watch_count", "sum_node_deleted_watch_count",
+	"sum_node_changed_watch_count", "sum_node_children_watch_count",
+}
+
+// Count sums every member's counters of sent notifications and registered watches. Both are -1 if a
+// member does not report them.
+func (m Members) count(ctx context.Context) (fired, watches int64, err error) {
+	if m.SharedMembers {
+		return -1, -1, nil
+	}
+	for _, member := range m.Ensemble.Members {
+		mntr, err := ensembles.Monitor(ctx, member)
+		if ctx.Err() != nil {
+			return -1, -1, ctx.Err()
+		}
+		if _, ok := mntr[firedCounters[0]]; err != nil || !ok {
+			return -1, -1, nil
+		}
+		for _, key := range firedCounters {
+			fired += int64(mntr[key])
+		}
+		watches += int64(mntr["watch_count"])
+	}
+	return fired, watches, nil
+}
+
+// Leads reports whether the member with that client address is the leader.
+func (m Members) Leads(ctx context.Context, addr string) bool {
+	leader, err := ensembles.Leader(ctx, m.Ensemble)
+	return err == nil && leader.Addr == addr
+}
+
+// electionLimit bounds the time of an election without a fault: a machine that stalls for a second
+// causes one.
+const electionLimit = 20 * time.Second
+
+func (m Members) Leader(ctx context.Context) (leader *ensembles.Member, err error) {
+	limit := Poll(ctx, electionLimit, func(ctx context.Context) (bool, error) {
+		leader, err = ensembles.Leader(ctx, m.Ensemble)
+		return err == nil, nil
+	})
+	if limit != nil {
+		return nil, fmt.Errorf("%w: %w", limit, err)
+	}
+	return leader, nil
+}
+
+func (m Members) target(clients []*Client, holder func(stay bool) int) chaos.Target {
+	taps := make([]wire.Client, len(clients))
+	for i, c := range clients {
+		taps[i] = c.Wire
+	}
+	return chaos.Target{Ensemble: m.Ensemble, Network: m.Network, Clients: taps, Holder: holder}
+}
+
+// ExpiredAgo returns how long ago the leader expired a session, by the members' logs, to the
+// millisecond. ok is false if no log shows it.
+func (m Members) ExpiredAgo(ctx context.Context, session int64) (ago time.Duration, ok bool) {
+	line := fmt.Appendf(nil, "Expiring session %#x,", uint64(session))
+	for _, member := range m.Ensemble.Members {
+		if member.Machine == nil {
+			continue
+		}
+		log, err := member.Machine.RecentLog(ctx)
+		if err != nil {
+			continue
+		}
+		if at := bytes.LastIndex(log, line); at >= 0 {
+			begin := bytes.LastIndexByte(log[:at], '\n') + 1
+			if ago, ok := logAge(string(log[begin:at]), time.Now()); ok {
+				return ago, true
+			}
+		}
+	}
+	return 0, false
+}
+
+var stamp = regexp.MustCompile(`\b\d\d:(\d\d):(\d\d)[.,](\d\d\d)\b`)
+
+// zones is the smallest difference between time zones: the time zone of a member's log is unknown.
+const zones = 15 * time.Minute
+
+// logAge returns the age of a log line that is younger than zones.
+func logAge(line string, now time.Time) (time.Duration, bool) {
+	m := stamp.FindStringSubmatch(line)
+	if m == nil {
+		return 0, false
+	}
+	var at time.Duration
+	for i, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
+		n, err := strconv.Atoi(m[i+1])
+		if err != nil {
+			return 0, false
+		}
+		at += time.Duration(n) * unit
+	}
+	day := now.Sub(now.Truncate(24 * time.Hour))
+	return ((day-at)%zones + zones) % zones, true
+}
+
+const (
+	loadsEvery = 250 * time.Millisecond // interval of queries to each member
+	loadLimit  = 2 * time.Second        // limit for a reply
+)
+
+// loads queries every member's load periodically, and records the reply or its absence. Members are
+// queried independently of each other.
+type loads struct {
+	st      *Stage
+	Opening atomic.Bool // sessions are being opened
+	end     context.CancelFunc
+	asking  sync.WaitGroup
+}
+
+// WatchLoads starts the queries. Our own members first reset their latency counters, so that other
+// trials do not count. stop must be called.
+func (st *Stage) WatchLoads(ctx context.Context) *loads {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &loads{st: st, end: cancel}
+	l.Opening.Store(true)
+	for _, m := range st.Members.Ensemble.Members {
+		own := st.Members.Ours() && !st.Members.SharedMembers && reset(ctx, m) == nil
+		l.asking.Go(func() { l.watch(ctx, m, own) })
+	}
+	return l
+}
+
+func reset(ctx context.Context, m *ensembles.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
+	_, err := ensembles.FourLetter(ctx, m, "srst")
+	return err
+}
+
+func (l *loads) Stop() {
+	l.end()
+	l.asking.Wait()
+}
+
+func (l *loads) watch(ctx context.Context, m *ensembles.Member, own bool) {
+	ticker := time.NewTicker(loadsEvery)
+	defer ticker.Stop()
+	for {
+		if r := l.ask(ctx, m, own); ctx.Err() == nil {
+			l.st.Record.Record(r)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ask queries a member once. own means that its latency counters concern this phase only.
+func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
+	opening := l.Opening.Load()
+	mntr, err := ensembles.Monitor(ctx, m)
+	r := &history.MemberLoad{At: l.st.Clock.Now(), Phase: l.st.Phase.Name, Member: m.Name, Opening: opening}
+	outstanding, known := mntr["outstanding_requests"]
+	switch {
+	case err != nil:
+		r.Err = err.Error()
+	case !known:
+		r.Err = fmt.Sprintf("mntr of %s has no outstanding_requests", m.Name)
+	default:
+		r.Outstanding, r.Connections = new(int64(outstanding)), new(int64(mntr["num_alive_connections"]))
+		if own {
+			r.LatencyMean, r.LatencyMax = milliseconds(mntr["avg_latency"]), milliseconds(mntr["max_latency"])
+		}
+	}
+	return r
+}
+
+func milliseconds(n float64) *time.Duration { return new(time.Duration(n * float64(time.Millisecond))) }

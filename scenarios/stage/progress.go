@@ -1,0 +1,122 @@
+package stage
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Status is the progress of one trial of a run.
+type Status struct {
+	Trial   int // from 1; 0 before the first
+	Trials  int // number of trials of the run
+	Subject string
+	Clients int
+	// If the trial takes turns with others: the numbers of the first and the last of them, and
+	// their subjects, as in "lock/a with lock/b". Otherwise 0 and "".
+	First, Last int
+	Beside      string
+
+	Phase  string
+	Detail string        // such as "round 2 of 3" or "4s of 10s"
+	Left   time.Duration // estimated time until the run ends; 0 if unknown
+	Fault  string        // active now, or ""
+	Lost   int           // records that were dropped
+	Over   bool          // the trial has ended
+}
+
+const reportEvery = 100 * time.Millisecond
+
+type Reporter struct {
+	Send     func(Status) // nil if not wanted
+	Estimate *Estimate
+	fault    atomic.Pointer[chaos.Window]
+
+	mu     sync.Mutex
+	last   time.Time // time of the last report
+	Status Status
+}
+
+func (st *Stage) Report(format string, args ...any) {
+	r, now := st.Status, time.Now()
+	if r.Send == nil {
+		return
+	}
+	fault := ""
+	if f := r.fault.Load(); f != nil {
+		fault = history.Struck(f.Fault, f.Target)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	begins := r.Status.Phase != st.Phase.Name
+	if !begins && r.Status.Fault == fault && now.Sub(r.last) < reportEvery {
+		return
+	}
+	r.last = now
+	r.Status.Phase, r.Status.Detail, r.Status.Fault = st.Phase.Name, fmt.Sprintf(format, args...), fault
+	r.Status.Left = r.Estimate.left(now)
+	st.sendStatus()
+}
+
+// ReportEnd reports the final state of a trial that has ended. A trial that never began reports
+// nothing.
+func (st *Stage) ReportEnd() {
+	r := st.Status
+	r.Estimate.end(time.Now())
+	if r.Send == nil || st.Tap == nil || st.Record == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Status.Fault, r.Status.Over = "", true
+	st.sendStatus()
+}
+
+// sendStatus sends the status with the current counts. reporter.mu is held.
+func (st *Stage) sendStatus() {
+	r := st.Status
+	r.Status.Lost = st.Record.Stats().Lost
+	r.Send(r.Status)
+}
+
+// Estimate estimates the remaining time of a run by the number of completed trials.
+type Estimate struct {
+	Trials int           // of the run
+	Budget time.Duration // after which no trial begins, of all batches; 0 if there is none
+
+	mu    sync.Mutex
+	Start time.Time
+	last  time.Time // end of the last completed trial
+	done  int
+}
+
+// left returns the time per completed trial for each of the others; 0 if unknown.
+func (e *Estimate) left(now time.Time) time.Duration {
+	if e == nil {
+		return 0
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done == 0 {
+		return 0
+	}
+	each := e.last.Sub(e.Start) / time.Duration(e.done)
+	left := each*time.Duration(e.Trials-e.done) - now.Sub(e.last)
+	if e.Budget > 0 {
+		left = min(left, e.Budget+each-now.Sub(e.Start))
+	}
+	return max(left, 0)
+}
+
+func (e *Estimate) end(now time.Time) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.done, e.last = e.done+1, now
+}

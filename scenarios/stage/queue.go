@@ -1,0 +1,197 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+)
+
+func (c *Client) queue() recipes.QueueClient { return (*c.Subject.Load()).(recipes.QueueClient) }
+
+func (st *Stage) ItemID(producer int) string {
+	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
+}
+
+// fill returns an item with that ID, padded with dots to size bytes: items of drivers are printable
+// ASCII.
+func fill(id string, size int) []byte {
+	return append([]byte(id), bytes.Repeat([]byte("."), max(0, size-len(id)))...)
+}
+
+// identity returns the ID of an item; of an item that the harness did not put, its beginning.
+func identity(item []byte) string {
+	return string(bytes.TrimRight(item[:min(len(item), 64)], "."))
+}
+
+// Put puts an item that was due at due. It does not end early with ctx: it would be unknown whether
+// the item was stored.
+func (c *Client) Put(ctx context.Context, id string, due time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Stage.Scenario.SessionTimeout+5*time.Second)
+	defer cancel()
+	c.Stage.outstanding.Put(id)
+	call := c.Stage.Clock.Now()
+	err := c.do(operation{op: history.Put, call: call}, func() error { return c.queue().Put(ctx, fill(id, c.Stage.Phase.Size)) })
+	s := c.sample(history.Put, due, err)
+	s.Call, s.Item = call, id
+	if s.Outcome == history.Failed {
+		c.Stage.outstanding.Taken(id)
+	}
+	c.timed(&s)
+	c.Stage.Record.Sample(s)
+	return err
+}
+
+func (c *Client) PutNext(ctx context.Context) (id string, err error) {
+	id = c.Stage.ItemID(c.Number)
+	return id, c.Put(ctx, id, c.Stage.Clock.Now())
+}
+
+func (c *Client) take(ctx context.Context) (id string, err error) {
+	call := c.Stage.Clock.Now()
+	var item []byte
+	err = c.enter(operation{op: history.Take, call: call}, func() error { item, err = c.queue().Take(ctx); return err })
+	s := c.sample(history.Take, call, err)
+	if item != nil {
+		s.Item = identity(item)
+		c.Stage.outstanding.Taken(s.Item)
+	}
+	c.timed(&s)
+	c.Stage.Record.Sample(s)
+	if err == nil {
+		c.Stage.Grants.Add(1)
+		c.Moves.Add(1)
+	}
+	return s.Item, err
+}
+
+// RecoverAfter waits after an error, so that a client does not spin where every call fails. If the session
+// has ended, it opens a new one.
+func (c *Client) RecoverAfter(ctx context.Context, err error) {
+	if errors.Is(err, recipes.ErrSessionEnded) {
+		_ = c.Reopen(ctx) // fails only if ctx is done
+		return
+	}
+	c.backOff(ctx)
+}
+
+func (c *Client) Consume(ctx context.Context, taken func(id string)) {
+	for ctx.Err() == nil {
+		id, err := c.take(ctx)
+		if err != nil {
+			c.RecoverAfter(ctx, err)
+			continue
+		}
+		c.back.succeeded()
+		taken(id)
+	}
+}
+
+// ConsumerContext returns a context for consumers, and a function that ends it.
+func (st *Stage) ConsumerContext(ctx context.Context) (taking context.Context, stop func()) {
+	taking, cancel := context.WithCancel(ctx)
+	return taking, func() { st.Waiting(); cancel() }
+}
+
+func (c *Client) ConsumeSlowly(ctx context.Context) {
+	c.Consume(ctx, func(string) { _ = Pause(ctx, c.Stage.Phase.Hold) })
+}
+
+// WaitQueueEmpty waits until no member has an item and no request is in flight, while consumers continue
+// to take, and records that. If nothing was taken for the length of patience, it records a snapshot
+// of the queue instead: the verdicts then decide whether a consumer should have received an item.
+// It fails if more items are taken than were put and the queue does not become empty. No other put
+// may begin after it was called.
+func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) error {
+	last, since := st.Grants.Load(), time.Now()
+	before, enough := last, 2*(st.items.Load()+int64(len(st.Clients)))
+	for {
+		err := Poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
+			if st.putting.Load() > 0 { // before the list: it would miss a later put
+				return false, nil
+			}
+			none, err := st.Observer.NoItems(ctx, st.Parent, &st.outstanding)
+			return err == nil && none && st.Tap.Totals().InFlight == 0, nil // a member may still be recovering
+		})
+		switch now := st.Grants.Load(); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			st.Record.Record(&history.Emptied{At: st.Clock.Now(), Phase: st.Phase.Name})
+			return nil
+		case now-before > enough:
+			return fmt.Errorf("the queue does not come to be empty: %d were taken after the last put, of %d items in all: the same come again and again", now-before, st.items.Load())
+		case now != last:
+			last, since = now, time.Now()
+		case time.Since(since) > patience:
+			return st.SnapshotStuck(ctx)
+		}
+	}
+}
+
+// moments triggers the events of one phase. Churn calls it on the measured path: if no fault waits
+// for an event it costs an addition.
+type moments struct {
+	chaos.Events
+	clients int
+	awaited []awaited
+	waiting atomic.Int64
+	granted atomic.Int64
+}
+
+type awaited struct {
+	spec.Event
+	text  string
+	fired *atomic.Bool
+}
+
+func newMoments(faults []spec.PlannedFault, clients int) *moments {
+	m := &moments{clients: clients}
+	for _, f := range faults {
+		if e, err := spec.ParseEvent(f.On); err == nil && e.Kind != "" {
+			m.awaited = append(m.awaited, awaited{e, f.On, new(atomic.Bool)})
+		}
+	}
+	return m
+}
+
+func (m *moments) acquiring() {
+	if m == nil {
+		return
+	}
+	n := m.waiting.Add(1)
+	for _, a := range m.awaited {
+		if a.Kind == spec.WhenWaiting && int(n)*100 >= a.N*m.clients {
+			m.fire(a)
+		}
+	}
+}
+
+func (m *moments) acquired(n int, ok bool) {
+	if m == nil {
+		return
+	}
+	m.waiting.Add(-1)
+	if !ok {
+		return
+	}
+	k := m.granted.Add(1)
+	for _, a := range m.awaited {
+		if a.Kind == spec.AfterFirstGrant || a.Kind == spec.WhenHolding && a.N == n || a.Kind == spec.AfterGrants && k >= int64(a.N) {
+			m.fire(a)
+		}
+	}
+}
+
+func (m *moments) fire(a awaited) {
+	if a.fired.CompareAndSwap(false, true) {
+		m.Fire(a.text)
+	}
+}

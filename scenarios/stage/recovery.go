@@ -1,0 +1,159 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/observer"
+	"golang.org/x/sync/errgroup"
+)
+
+// recoveryLimit bounds the time that an ensemble needs to recover before the trial ends: later
+// measurements would be meaningless.
+const recoveryLimit = 90 * time.Second
+
+// recovery checks after each fault whether the ensemble is whole again, and measures the time since
+// healing began.
+type recovery struct {
+	st  *Stage
+	ctx context.Context
+
+	mu      sync.Mutex
+	force   map[string]bool
+	abandon context.CancelFunc // ends the wait in progress, or nil
+	waits   sync.WaitGroup
+	errs    []error
+}
+
+func newRecovery(ctx context.Context, st *Stage) *recovery {
+	return &recovery{st: st, ctx: ctx, force: map[string]bool{}}
+}
+
+// ErrNotWhole is wrapped when the ensemble cannot serve the trial.
+var ErrNotWhole = errors.New("the ensemble is not whole")
+
+func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
+
+// injected records an active fault; recovery cannot begin before it is healed.
+func (r *recovery) injected(p chaos.Window) {
+	if !chaos.TouchesMembers(p.Fault) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.force[key(p)] = true
+	r.st.memberFaults.Add(1)
+	if r.abandon != nil {
+		r.abandon()
+	}
+}
+
+// healed records a healed fault, and waits for recovery once no other is active.
+func (r *recovery) healed(p chaos.Window) {
+	if !chaos.TouchesMembers(p.Fault) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.force[key(p)] {
+		return // it was never active
+	}
+	delete(r.force, key(p))
+	if len(r.force) > 0 {
+		r.st.memberFaults.Add(-1)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.abandon = cancel
+	r.waits.Go(func() {
+		defer cancel()
+		defer r.st.memberFaults.Add(-1)
+		r.await(ctx, p)
+	})
+}
+
+// Await waits until the ensemble is whole and records the time. A new fault ends the wait without a
+// record.
+func (r *recovery) await(ctx context.Context, p chaos.Window) {
+	err := AwaitWhole(ctx, r.st.Members.Ensemble, r.st.Observer.Root+"/whole")
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, fmt.Errorf("%w: after %s of %s it has not recovered: %w", ErrNotWhole, p.Fault, p.Target, err))
+		return
+	}
+	r.st.Record.Record(&history.Recovered{At: r.st.Clock.Now(), Phase: r.st.Phase.Name, Fault: p.Fault, Healing: p.Healing})
+}
+
+// WhenWaiting waits for the last recovery. It fails if the ensemble has not recovered.
+func (r *recovery) wait() error {
+	if r == nil {
+		return nil
+	}
+	r.waits.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.errs...)
+}
+
+// AwaitWhole returns when every member serves, one leads, and a write at one member was read at all
+// others. It opens new sessions: the reconnect delay of an existing one would add to the time.
+func AwaitWhole(ctx context.Context, e *ensembles.Ensemble, path string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("not within %v", recoveryLimit))
+	defer cancel()
+	if err := ensembles.WaitServing(ctx, e); err != nil {
+		return err
+	}
+	sessions := make([]*recipes.Session, len(e.Members))
+	defer func() {
+		for _, s := range sessions {
+			if s != nil {
+				s.Close()
+			}
+		}
+	}()
+	var g errgroup.Group
+	for i, m := range e.Members {
+		g.Go(func() (err error) {
+			sessions[i], err = recipes.Open(ctx, []string{m.Addr}, observer.HarnessOptions(e, 0))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := seen(ctx, sessions, path); err != nil {
+		return fmt.Errorf("a write is not seen by every member: %w", err)
+	}
+	return nil
+}
+
+func seen(ctx context.Context, sessions []*recipes.Session, path string) error {
+	if err := sessions[0].MakePath(ctx, path); err != nil {
+		return err
+	}
+	stat, err := sessions[0].Set(ctx, path, nil, -1)
+	if err != nil {
+		return err
+	}
+	var g errgroup.Group
+	for _, s := range sessions {
+		g.Go(func() error {
+			return Poll(ctx, recoveryLimit, func(ctx context.Context) (bool, error) {
+				got, err := s.Exists(ctx, path)
+				return got != nil && got.Mzxid >= stat.Mzxid, err
+			})
+		})
+	}
+	return g.Wait()
+}

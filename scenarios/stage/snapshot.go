@@ -1,0 +1,385 @@
+package stage
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/observer"
+)
+
+// Time between the two observations of a snapshot.
+const (
+	StuckFor = 1200 * time.Millisecond // of a line without progress
+	idleFor  = 200 * time.Millisecond  // of an empty line
+)
+
+// clearLimit bounds the time that a recipe needs to remove its nodes in the background.
+const clearLimit = 2 * time.Second
+
+type clientState struct {
+	session    int64
+	server     string // "" if not connected
+	counts     wire.Counts
+	unanswered int64      // requests in flight
+	under      *operation // nil if none is pending
+}
+
+func (st *Stage) states() []clientState {
+	out := make([]clientState, len(st.Clients))
+	for i, c := range st.Clients {
+		s := c.Wire.Session()
+		out[i] = clientState{s.ID, s.Server, c.Wire.Counts(), c.Wire.Unanswered(), c.Under.Load()}
+	}
+	return out
+}
+
+// Snapshot records the nodes at the contested parent that existed at both of two times.
+func (st *Stage) Snapshot(ctx context.Context, apart time.Duration) error {
+	r, err := st.observe(ctx, apart)
+	if err == nil {
+		st.Record.Record(r)
+	}
+	return err
+}
+
+// observe observes the contested parent twice and returns the content that was the same both times: nodes with
+// their owners, and waiting clients with their watches.
+func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
+	nodes := st.Observer.Nodes
+	if st.IsQueue() {
+		nodes = st.Observer.ItemNodes
+	}
+	behind := st.behind(ctx)
+	asked, before := st.Clock.Now(), st.states()
+	first, err := nodes(ctx, st.Parent)
+	if err != nil {
+		return nil, err
+	}
+	if err := Pause(ctx, apart); err != nil {
+		return nil, err
+	}
+	second, err := nodes(ctx, st.Parent)
+	if err != nil {
+		return nil, err
+	}
+	watches, known := st.Members.Watches(ctx)
+	after := st.states()
+	r := &history.Snapshot{Asked: asked, Path: st.Parent, Queue: st.IsQueue()}
+	stayed := slices.DeleteFunc(second, func(n observer.Node) bool { return !slices.Contains(first, n) })
+	var items []observer.Node
+	if r.Queue {
+		items = slices.DeleteFunc(slices.Clone(stayed), func(n observer.Node) bool { return n.Owner != 0 || !observer.Sequential.MatchString(n.Path) })
+		if items, err = st.Observer.ItemsAmong(ctx, items, &st.outstanding); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range stayed {
+		if !r.Queue || n.Owner != 0 {
+			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.Path, Token: n.Czxid, Session: n.Owner, Client: owner(n.Owner, before, after)})
+		}
+	}
+	for _, n := range items {
+		r.Items = append(r.Items, history.SnapshotItem{Path: n.Path, Token: n.Czxid})
+	}
+	for i := range st.Clients {
+		if w, waits := waiter(i, before[i], after[i]); waits {
+			w.Behind = behind[after[i].server]
+			if known {
+				st.countWatches(&w, watches[w.Session], stayed)
+			}
+			r.Waiters = append(r.Waiters, w)
+		}
+	}
+	r.At = st.Clock.Now()
+	return r, nil
+}
+
+// behind returns the members that serve waiting clients and have not all commits: such a member may
+// still send notifications.
+func (st *Stage) behind(ctx context.Context) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range st.states() {
+		if _, asked := out[s.server]; asked || s.under == nil || s.server == "" {
+			continue
+		}
+		out[s.server] = st.Observer.CaughtUp(ctx, s.server) != nil
+	}
+	return out
+}
+
+// SnapshotStuck takes a snapshot of a line without progress, for the verdicts. If the ensemble does
+// not reply, nothing is recorded.
+func (st *Stage) SnapshotStuck(ctx context.Context) error {
+	_ = st.Snapshot(ctx, StuckFor)
+	return ctx.Err()
+}
+
+// SnapshotIdle takes a snapshot of the line when no client is in it. A recipe may still remove
+// nodes in the background for a while.
+func (st *Stage) SnapshotIdle(ctx context.Context) error {
+	st.awaitEmpty(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return st.Snapshot(ctx, idleFor)
+}
+
+// awaitEmpty waits, for a limited time, until no connected client has a node in line.
+func (st *Stage) awaitEmpty(ctx context.Context) {
+	_ = Poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
+		found, err := st.Observer.Nodes(ctx, st.Parent)
+		now := st.states()
+		mine := slices.ContainsFunc(found, func(n observer.Node) bool { return owner(n.Owner, now, now) >= 0 })
+		return err == nil && !mine, nil
+	})
+}
+
+// Owner returns the client that had the session at both times; -1 if no client had.
+func owner(session int64, before, after []clientState) int {
+	for i := range before {
+		b, a := before[i], after[i]
+		if session != 0 && b.session == session && a.session == session && b.server != "" && a.server != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// waiter describes a client that was in the same acquire or take, with the same session and
+// connected, at both times.
+func waiter(i int, before, after clientState) (history.Waiter, bool) {
+	o := after.under
+	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take {
+		return history.Waiter{}, false
+	}
+	if before.session != after.session || before.server == "" || after.server == "" {
+		return history.Waiter{}, false
+	}
+	moved := after.counts.Sub(before.counts)
+	return history.Waiter{Client: i, Session: after.session,
+		Moved:    moved.Requests.Total() + moved.Notifications.Total() + moved.Connections,
+		InFlight: after.unanswered,
+	}, true
+}
+
+// countWatches counts the watches that a change in the line can trigger, and the others. At a barrier
+// the node that opens it may be missing.
+func (st *Stage) countWatches(w *history.Waiter, paths []string, there []observer.Node) {
+	w.Watches = new(int64)
+	for _, p := range paths {
+		if p == st.Parent || st.IsBarrier() && strings.HasPrefix(p, st.Parent+"/") || slices.ContainsFunc(there, func(n observer.Node) bool { return n.Path == p && n.Owner != w.Session }) {
+			*w.Watches++
+		} else {
+			w.Others++
+		}
+	}
+}
+
+// checkEvery is the interval of checks of a claim against the tree during a churn: short enough to
+// detect lasting errors, and long enough to cost little.
+const checkEvery = 250 * time.Millisecond
+
+// Check compares a claim with its node if there are no commits to do so. Only the client itself may
+// call it, before it releases.
+func (c *Client) Check(ctx context.Context, claim recipes.Claim) {
+	st := c.Stage
+	if st.Members.Ours() {
+		return
+	}
+	asked := st.Clock.Now()
+	found, err := st.Observer.Nodes(ctx, st.Parent)
+	if err != nil {
+		return
+	}
+	r := &history.ClaimCheck{Asked: asked, Client: c.Number, Path: claim.Path}
+	if i := slices.IndexFunc(found, func(n observer.Node) bool { return n.Path == claim.Path }); i >= 0 {
+		r.Token, r.Session = found[i].Czxid, found[i].Owner
+	}
+	for _, n := range found {
+		if n.Owner != 0 && n.Czxid < r.Token {
+			r.Ahead++
+		}
+	}
+	r.At = st.Clock.Now()
+	st.Record.Record(r)
+}
+
+// checkSometimes calls check at intervals, for all clients together.
+func (c *Client) checkSometimes(ctx context.Context, claim recipes.Claim) {
+	now := int64(c.Stage.Clock.Now())
+	last := c.Stage.checked.Load()
+	if now-last >= int64(checkEvery) && c.Stage.checked.CompareAndSwap(last, now) {
+		c.Check(ctx, claim)
+	}
+}
+
+type lineWatch struct {
+	st     *Stage
+	last   wire.Counts
+	since  time.Time // last change on the wire
+	looked time.Time // last check of single clients
+	rests  []rest    // of each client
+}
+
+// rest is a time in which a client waits in one acquire and only pings pass on its connections.
+type rest struct {
+	under  *operation
+	moved  int64 // frames at its begin; -1: not checked yet
+	since  time.Time
+	grants int64 // grants of all clients at its begin
+}
+
+// stillFor is the time for which the wire must be still.
+const stillFor = time.Second
+
+// passedBy is the required number of grants to others, in multiples of the number of clients.
+const passedBy = 2
+
+// look checks the wire, and takes a snapshot if the line is still or a client is passed by.
+func (w *lineWatch) look(ctx context.Context) {
+	switch {
+	case w.sleeps():
+		_ = w.st.Snapshot(ctx, StuckFor)
+		w.looked = time.Now()
+	case w.moved() || !w.st.onlyWait():
+	case time.Since(w.since) < stillFor:
+		return
+	default:
+		r, err := w.st.observe(ctx, StuckFor)
+		if err == nil && !w.moved() && w.st.onlyWait() {
+			w.st.Record.Record(r)
+		}
+	}
+	w.since = time.Now()
+}
+
+// sleeps reports, at intervals, whether a client has rested for two session timeouts while others
+// were granted passedBy times.
+func (w *lineWatch) sleeps() (found bool) {
+	if time.Since(w.looked) < stillFor {
+		return false
+	}
+	w.looked = time.Now()
+	grants, all := w.st.Grants.Load(), int64(len(w.st.Clients))
+	for i, c := range w.st.Clients {
+		o, r := c.Under.Load(), &w.rests[i]
+		if o == nil || o.op != history.Acquire || o != r.under {
+			*r = rest{o, -1, w.looked, grants}
+			continue
+		}
+		passed := grants - r.grants
+		if passed <= all {
+			continue // few enough grants: no need to check the wire
+		}
+		n := c.Wire.Counts()
+		switch moved := n.Requests.Total() + n.Notifications.Total() + n.Connections; {
+		case moved != r.moved:
+			*r = rest{o, moved, w.looked, grants}
+		case w.looked.Sub(r.since) > 2*w.st.Scenario.SessionTimeout && passed > passedBy*all:
+			found = true
+		}
+	}
+	return found
+}
+
+// moved reports whether anything but pings has passed since the last call.
+func (w *lineWatch) moved() bool {
+	now := w.st.Tap.Totals()
+	passed := now.Sub(w.last)
+	w.last = now
+	return passed.Connections > 0 || passed.Notifications.Total() > 0 ||
+		passed.Requests.Total() > 0
+}
+
+// Asking reports whether a request other than a ping is in flight.
+func (st *Stage) asking() bool {
+	return slices.ContainsFunc(slices.Concat(st.Clients, st.Producers), func(c *Client) bool { return c.Wire.Unanswered() > 0 })
+}
+
+// onlyWait reports whether clients wait, and none does anything else or holds.
+func (st *Stage) onlyWait() bool {
+	waits := false
+	for _, c := range slices.Concat(st.Clients, st.Producers) {
+		switch o := c.Under.Load(); {
+		case o == nil:
+		case o.op == history.Acquire || o.op == history.Take:
+			waits = true
+		default:
+			return false
+		}
+	}
+	n := st.Holder.holding()
+	return waits && !st.asking() && (n < 0 || st.Clients[n].inDoubt(st.Clients[n].token.Load()))
+}
+
+// ParseWatches parses a reply to wchp: a path per line, and below it, indented, the sessions that
+// watch it. It returns the number of watches.
+func ParseWatches(reply string, bySession map[int64][]string) (n int) {
+	path := ""
+	for line := range strings.Lines(reply) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "/") {
+			path = line
+			continue
+		}
+		id, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(line), "0x"), 16, 64)
+		if err == nil && path != "" {
+			bySession[int64(id)] = append(bySession[int64(id)], path)
+			n++
+		}
+	}
+	return n
+}
+
+// Watches returns the watched paths of each session, as the members report them (wchp). ok is false
+// if a member does not report all: wchp omits watches on children, which the member's count of
+// watches (mntr) includes.
+func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
+	if !m.Ours() && !m.Ensemble.Watches {
+		return nil, false
+	}
+	bySession = map[int64][]string{}
+	for _, member := range m.Ensemble.Members {
+		reply, err := ensembles.FourLetter(ctx, member, "wchp")
+		if err != nil {
+			return nil, false
+		}
+		named := ParseWatches(reply, bySession)
+		mntr, err := ensembles.Monitor(ctx, member)
+		if there, known := mntr["watch_count"]; err != nil || !known || int(there) != named {
+			return nil, false
+		}
+	}
+	return bySession, true
+}
+
+type memory struct{ heap, stacks, goroutines int64 }
+
+func MemoryNow() memory {
+	runtime.GC()
+	runtime.GC() // the first may have met a collection in progress
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return memory{int64(m.HeapAlloc), int64(m.StackInuse), int64(runtime.NumGoroutine())}
+}
+
+// RecordFootprint records the memory that the clients' sessions use. It records nothing if the
+// clients run in another process or other trials run at the same time.
+func (st *Stage) RecordFootprint(before memory) {
+	if st.Driven || st.Members.SharedMembers {
+		return
+	}
+	now := MemoryNow()
+	st.Record.Record(&history.Footprint{
+		At: st.Clock.Now(), Phase: st.Phase.Name, Sessions: int64(len(st.Clients)),
+		Heap: now.heap - before.heap, Stacks: now.stacks - before.stacks, Goroutines: now.goroutines - before.goroutines,
+	})
+}

@@ -1,0 +1,479 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/observer"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"golang.org/x/sync/errgroup"
+)
+
+// Stage is the environment of a kind of phase: clients, clock, record, counts, tree and
+// faults.
+type Stage struct {
+	Scenario *spec.Scenario
+	Cell     spec.Cell
+	Parent   string // the contested node
+
+	Clock     history.Clock
+	Record    *history.Writer
+	Tap       tap
+	Members   Members
+	Observer  *observer.Observer
+	Fence     *observer.Fence
+	Clients   []*Client
+	Producers []*Client // put items into a queue
+	Holder    *holder
+	Status    *Reporter
+	Yield     func(context.Context) error // lets other trials that take turns with this one run
+	End       context.CancelCauseFunc     // ends the trial as unknown, with the reason
+
+	Phase   spec.Phase
+	Planned spec.PhasePlan
+	Round   int // of the phase, from 1; 0 outside rounds
+	Faults  *faults
+
+	sessions sessions // of its clients, so far
+
+	Grants atomic.Int64
+	items  atomic.Int64 // of a queue: IDs given so far
+
+	outstanding  observer.Items
+	putting      atomic.Int64            // clients that may be putting and have not seen the end of the phase
+	Events       atomic.Pointer[moments] // of the phase; nil without planned faults
+	checked      atomic.Int64            // time of the last check of a claim
+	Stopped      atomic.Int64            // when the clients were stopped in this phase; 0: not yet
+	backing      atomic.Int64            // clients that back off after errors
+	memberFaults atomic.Int64            // active faults that affect members, and recoveries after them
+
+	Counting atomic.Bool // hand-offs are counted by a formula: all clients of a read-write lock write
+
+	Resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
+
+	Driven bool            // its clients run in another process
+	Watch  *spec.StepWatch // of a calm episode, or nil
+	Shared *SharedFault    // the fault that the trial shares with others, or nil
+	Missed atomic.Bool     // a fault that was aimed at a step was not injected
+	Shift  int             // rotation of the list of members for the clients' first connection
+
+	Dial func(wire.Dialer) wire.Dialer // wraps a client's tap; may be nil
+}
+
+// Tap is the traffic of a trial's clients: wire.Tap here, agents.Trial with agents.
+type tap interface {
+	Client(n int) wire.Client
+	Totals() wire.Counts // sum over all clients
+	WatchDeadlines(context.Context)
+	Close()
+}
+
+// resource is a node to which a client in another process may write on its own session.
+func (st *Stage) resource() string { return strings.TrimSuffix(st.Parent, "/line") + "/work" }
+
+func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
+
+// accept checks that a client opened by the subject has the interface of its recipe.
+func (st *Stage) accept(c recipes.Client) error {
+	s := st.Cell.Subject
+	_, contends := c.(recipes.Contender)
+	_, takes := c.(recipes.QueueClient)
+	switch {
+	case st.IsQueue() && !takes:
+		return fmt.Errorf("%s: its client (%T) does not implement recipes.QueueClient (Put and Take), which a queue needs", s.Name, c)
+	case !st.IsQueue() && !contends:
+		return fmt.Errorf("%s: its client (%T) does not implement recipes.Contender (Acquire and Release), which a %s needs", s.Name, c, s.Recipe)
+	}
+	return nil
+}
+
+// Each calls f for each client, at most atOnce at a time.
+func Each(clients []*Client, atOnce int, f func(*Client) error) error {
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for _, c := range clients {
+		g.Go(func() error { return f(c) })
+	}
+	return g.Wait()
+}
+
+const OpensAtOnce = 16
+
+// OpenClients creates the clients, each with a session unless the first phase opens them.
+func (st *Stage) OpenClients(ctx context.Context) error {
+	st.Report("opening sessions")
+	for i := range st.Cell.Clients {
+		st.Clients = append(st.Clients, NewClient(st, i))
+	}
+	if p := st.Scenario.Phases; len(p) > 0 && spec.KindNamed(p[0].Kind).Opens {
+		return nil
+	}
+	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
+}
+
+// Enter gives every client a session, unless the phase does that, and selects the clients that act
+// in the phase. leave undoes the selection.
+func (st *Stage) Enter(ctx context.Context, k *spec.Kind) (leave func(), err error) {
+	all := st.Clients
+	leave = func() { st.Clients = all }
+	if k.Opens {
+		st.CloseClients()
+	} else if err := Each(slices.Concat(st.Clients, st.Producers), OpensAtOnce, func(c *Client) error {
+		if c.Opened() {
+			return nil
+		}
+		return c.Reopen(ctx)
+	}); err != nil {
+		return leave, err
+	}
+	if n := st.Phase.Contenders; n > 0 {
+		st.Clients = all[:n]
+	}
+	return leave, nil
+}
+
+// Renew gives every client a new session, so that watches of the old ones do not count in the next
+// round.
+func (st *Stage) Renew(ctx context.Context) error {
+	st.CloseClients()
+	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
+}
+
+func (st *Stage) CloseClients() {
+	_ = Each(slices.Concat(st.Clients, st.Producers), 64, func(c *Client) error { c.Close(); return nil })
+}
+
+// OpenProducers opens producers until there are n. Their numbers follow the clients' numbers.
+func (st *Stage) OpenProducers(ctx context.Context, n int) error {
+	from := len(st.Producers)
+	for i := from; i < n; i++ {
+		st.Producers = append(st.Producers, NewClient(st, st.Cell.Clients+i))
+	}
+	return Each(st.Producers[from:], OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
+}
+
+func (st *Stage) CloseProducers() {
+	for _, p := range st.Producers {
+		p.Close()
+	}
+	st.Producers = nil
+}
+
+// Patience bounds the time of the next grant after a session was lost: until it has expired, with a
+// margin.
+func (st *Stage) Patience() time.Duration {
+	return st.Scenario.SessionTimeout + st.Scenario.SessionTimeout/2 + SettleLimit
+}
+
+// Timed returns a context that ends with the phase's duration, or when the last fault of open
+// duration is over. over ends it earlier; end must be called.
+func (st *Stage) Timed(ctx context.Context) (phase context.Context, over, end func()) {
+	phase, cancel := context.WithCancel(ctx)
+	over = sync.OnceFunc(func() {
+		st.Stopped.Store(int64(st.Clock.Now()))
+		if !st.IsQueue() && st.Phase.Rate == 0 { // otherwise they continue with due operations
+			st.Waiting()
+		}
+		cancel()
+	})
+	timer := time.AfterFunc(st.Phase.Duration, func() {
+		select {
+		case <-st.Faults.settled:
+			over()
+		case <-phase.Done():
+		}
+	})
+	return phase, over, func() { timer.Stop(); cancel() }
+}
+
+// PlayFaults injects the phase's faults, reports progress and monitors the line until the phase is
+// over.
+func (st *Stage) PlayFaults(phase context.Context) {
+	start := time.Now()
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		watch := &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.Clients))}
+		for phase.Err() == nil {
+			st.Report("%v of %v%s", time.Since(start).Truncate(time.Second), st.Phase.Duration, st.backingOff())
+			watch.look(phase)
+			Pause(phase, 200*time.Millisecond)
+		}
+	}()
+	st.Faults.Play(phase, st.Holder.aimedAt)
+	<-phase.Done()
+	<-reported
+}
+
+// maxPacket bounds the largest reply, in bytes: the names of some 350,000 items.
+const maxPacket = 16 << 20
+
+// packet returns the largest reply that a client may receive, in bytes: a list of all names, with a
+// margin. A queue may contain every item that a phase schedules.
+func (st *Stage) packet() int {
+	n := max(64<<10, st.Cell.Clients*64+4096)
+	if !st.IsQueue() {
+		return n
+	}
+	size := 0
+	for _, p := range st.Scenario.Phases {
+		size = max(size, p.Size)
+		items := max(p.Rate, p.RateTo) * p.Duration.Seconds()
+		n = max(n, spec.KindNamed(p.Kind).Room, int(items*48))
+	}
+	return min(maxPacket, n+size)
+}
+
+// earlyWarning watches the candidates with a session of its own, which is not counted, and warns
+// once fewer are left than the phase states. (Seed 000: "an early warning can also be given based
+// on the current number of workers".)
+type earlyWarning struct {
+	st     *Stage
+	s      *recipes.Session
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it has stopped watching
+	err    error         // valid after done
+
+	once   sync.Once
+	warned chan struct{} // closed when it has warned
+}
+
+// WarnBelow begins to watch; it returns nil if the phase wants no warning.
+func (st *Stage) WarnBelow(ctx context.Context) (*earlyWarning, error) {
+	if st.Phase.Warn == 0 {
+		return nil, nil
+	}
+	open, opened := context.WithTimeout(ctx, JoinLimit)
+	defer opened()
+	s, err := recipes.Open(open, st.Observer.Ensemble.Servers(), observer.HarnessOptions(st.Observer.Ensemble, st.Scenario.SessionTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("open the session that gives the early warning: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &earlyWarning{st: st, s: s, cancel: cancel, done: make(chan struct{}), warned: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.err = s.WatchChildren(ctx, st.Parent, w.see)
+	}()
+	return w, nil
+}
+
+func (w *earlyWarning) see(names []string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !observer.Sequential.MatchString(name) })
+	if len(names) >= w.st.Phase.Warn {
+		return
+	}
+	w.once.Do(func() {
+		w.st.Record.Record(&history.Warning{At: w.st.Clock.Now(), Phase: w.st.Phase.Name, Round: w.st.Round,
+			Standing: len(names), Below: w.st.Phase.Warn})
+		close(w.warned)
+	})
+}
+
+// Await waits for the warning if no more than that number of candidates are left.
+func (w *earlyWarning) Await(ctx context.Context, standing int) error {
+	if w == nil || standing >= w.st.Phase.Warn {
+		return nil
+	}
+	limit, cancel := context.WithTimeout(ctx, w.st.Patience())
+	defer cancel()
+	select {
+	case <-w.warned:
+		return nil
+	case <-w.done:
+		return fmt.Errorf("the early warning's observer stopped: %w", w.err)
+	case <-limit.Done():
+		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.Patience(), standing))
+	}
+}
+
+func (w *earlyWarning) Close() {
+	if w == nil {
+		return
+	}
+	w.cancel()
+	<-w.done
+	w.s.Close()
+}
+
+// Holder is the current holder of the trial. It keeps that client from releasing while a fault is
+// aimed at it: some milliseconds pass between the choice of a target and the injection, in which a
+// holder with a short hold would release.
+type holder struct {
+	mu     sync.Mutex
+	now    int           // number of the holder; -1 for none
+	pinned int           // number of the client that must not release; -1 for none
+	freed  chan struct{} // closed when it may release
+}
+
+func NewHolder() *holder { return &holder{now: -1, pinned: -1} }
+
+// hitLimit is the time for which a holder waits for a fault.
+const hitLimit = 5 * time.Second
+
+// WhenHolding records that client n has the grant.
+func (p *holder) holds(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = n
+}
+
+func (p *holder) holding() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// aimedAt returns the holder, or -1; with stay it keeps it from releasing until free is called.
+func (p *holder) aimedAt(stay bool) int {
+	if stay {
+		return p.aim()
+	}
+	return p.holding()
+}
+
+// aim returns the holder, or -1, and keeps it from releasing until free is called.
+func (p *holder) aim() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now >= 0 && p.pinned != p.now {
+		p.unpin()
+		p.pinned, p.freed = p.now, make(chan struct{})
+	}
+	return p.now
+}
+
+// unpin lets the pinned holder release; mu is held.
+func (p *holder) unpin() {
+	if p.pinned >= 0 {
+		p.pinned = -1
+		close(p.freed)
+	}
+}
+
+// free lets the pinned holder release.
+func (p *holder) free() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unpin()
+}
+
+// LetGo waits until client n may release; from then on it does not count as the holder.
+func (p *holder) LetGo(ctx context.Context, n int) {
+	ctx, cancel := context.WithTimeout(ctx, hitLimit)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		if p.pinned != n || ctx.Err() != nil {
+			if p.now == n {
+				p.now = -1
+			}
+			p.mu.Unlock()
+			return
+		}
+		freed := p.freed
+		p.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+type Counts struct {
+	Wire    wire.Counts
+	Fired   int64 // notifications sent, by the members' own counters; -1 if unknown
+	watches int64 // watches registered now; -1 if unknown
+}
+
+// Count reads the taps and every member's counters. A member without counters is not an error.
+func (st *Stage) Count(ctx context.Context) (c Counts, err error) {
+	c.Wire = st.Tap.Totals()
+	c.Fired, c.watches, err = st.Members.count(ctx)
+	return c, err
+}
+
+func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Traffic {
+	w := now.Wire.Sub(base.Wire)
+	r := &history.Traffic{
+		At: st.Clock.Now(), Phase: st.Phase.Name, Round: round, Of: of, Count: int64(n),
+		Notifications: w.Notifications.Total(), Requests: w.Requests.Total(), Lists: Lists(w), Bytes: w.BytesIn + w.BytesOut,
+	}
+	if now.Fired >= 0 && base.Fired >= 0 {
+		r.ServerNotifications = new(now.Fired - base.Fired)
+	}
+	return r
+}
+
+func Lists(c wire.Counts) int64 {
+	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
+}
+
+type effort struct {
+	calls   int64
+	backOff time.Duration
+	wire    wire.Counts
+}
+
+func (st *Stage) Efforts() []effort {
+	out := make([]effort, len(st.Clients))
+	for i, c := range st.Clients {
+		out[i] = effort{c.calls.Load(), time.Duration(c.back.total.Load()), c.Wire.Counts()}
+	}
+	return out
+}
+
+// RecordEfforts records the requests of every client since before, without pings.
+func (st *Stage) RecordEfforts(before []effort) {
+	for i, e := range st.Efforts() {
+		calls := e.calls - before[i].calls
+		if calls == 0 {
+			continue
+		}
+		w := e.wire.Sub(before[i].wire)
+		st.Record.Record(&history.Effort{At: st.Clock.Now(), Phase: st.Phase.Name, Client: i, Queue: st.IsQueue(), Calls: calls,
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(), BackOff: e.backOff - before[i].backOff})
+	}
+}
+
+// A barrier has as many parties as a trial has clients: they enter together and leave together.
+func (st *Stage) IsBarrier() bool { return st.Cell.Subject.Recipe == recipes.RecipeBarrier }
+
+// awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the
+// documentation's recipe the node of a client that enters again keeps them from leaving.
+func (c *Client) awaitOthersOut(ctx context.Context) {
+	_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) { return !c.Stage.insideBarrier(c), nil })
+}
+
+// insideBarrier reports whether a client, other than this one, has passed the barrier and has not
+// left it.
+func (st *Stage) insideBarrier(but *Client) bool {
+	for _, c := range st.Clients {
+		if c != but && c.Inside.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// runs has the behaviour of each kind of phase, by name.
+var runs = map[string]func(ctx context.Context, st *Stage) error{}
+
+// AddKind registers a kind of phase with its behaviour. After run every client has a session, and none
+// is in the queue.
+func AddKind(k spec.Kind, run func(ctx context.Context, st *Stage) error) {
+	spec.RegisterKind(k)
+	runs[k.Name] = run
+}
+
+// Run runs the phase.
+func (st *Stage) Run(ctx context.Context) error { return runs[st.Phase.Kind](ctx, st) }

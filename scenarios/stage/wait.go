@@ -1,0 +1,246 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Limits on waiting, far above the needs of a sound recipe.
+const (
+	JoinLimit   = 30 * time.Second // for all clients to be in line
+	SettleLimit = 10 * time.Second // for the notifications of a formula
+)
+
+var ErrPollLimit = errors.New("it did not come true")
+
+func Poll(ctx context.Context, limit time.Duration, yes func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", ErrPollLimit, limit))
+	defer cancel()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		ok, err := yes(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Pause returns after d, or when ctx is done, with its error.
+func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// StillPolls is the number of successive polls that must show the same counts for a line to be still.
+const StillPolls = 25
+
+// onlyAsked is the time for which a line must have sent only reads to count as polling.
+const onlyAsked = 2 * time.Second
+
+// Stillness detects from polls of the tap that nothing changes.
+type Stillness struct {
+	last    wire.Counts
+	Polls   int
+	changed time.Time // time of the last change or notification
+}
+
+// polling reports whether clients have sent only reads for a while, without a notification: they
+// will not become idle.
+func (s *Stillness) polling() bool { return time.Since(s.changed) >= onlyAsked }
+
+// changes counts writes, notifications and connections.
+func changes(c wire.Counts) int64 {
+	n := c.Notifications.Total() + c.Connections
+	for _, op := range wire.Ops() {
+		if op.Changes() {
+			n += c.Requests.Of(op)
+		}
+	}
+	return n
+}
+
+// See takes a poll and reports whether nothing has changed for long enough.
+func (s *Stillness) See(now wire.Counts) bool {
+	if s.changed.IsZero() || changes(now) != changes(s.last) {
+		s.changed = time.Now()
+	}
+	s.Polls++
+	if now.InFlight > now.Pinging || now.Requests.Total() != s.last.Requests.Total() || now.Notifications != s.last.Notifications {
+		s.Polls = 0
+	}
+	s.last = now
+	return s.Polls >= StillPolls
+}
+
+// Still waits, within limit, until nothing changes on the wire.
+func (st *Stage) Still(ctx context.Context, limit time.Duration) error {
+	var s Stillness
+	return Poll(ctx, limit, func(context.Context) (bool, error) { return s.See(st.Tap.Totals()), nil })
+}
+
+// lineless is the time for which the wire must be still while all other clients acquire, for a
+// recipe to count as one whose waiters have no nodes.
+const lineless = 3 * time.Second
+
+// InLine waits until every member shows the nodes of n clients, some of which may hold; or until the
+// others wait without nodes. A member that was restarted may not answer at first.
+func (st *Stage) InLine(ctx context.Context, n int, limit time.Duration) error {
+	var last error
+	var s Stillness
+	moved := time.Now()
+	err := Poll(ctx, limit, func(ctx context.Context) (bool, error) {
+		var fewest int
+		if fewest, last = st.Observer.InLine(ctx, st.Parent); last == nil && fewest >= n {
+			return true, nil
+		}
+		if !s.See(st.Tap.Totals()) || st.Acquiring() < n-st.NotInLine() {
+			moved = time.Now()
+		}
+		return time.Since(moved) >= lineless, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %d clients are in line: %w", n, errors.Join(err, last))
+	}
+	return nil
+}
+
+// Acquiring returns how many clients are in acquire.
+func (st *Stage) Acquiring() (n int) {
+	for _, c := range st.Clients {
+		if o := c.Under.Load(); o != nil && o.op == history.Acquire {
+			n++
+		}
+	}
+	return n
+}
+
+// Standing waits until every member shows exactly n nodes in the line at path.
+func (st *Stage) Standing(ctx context.Context, path string, n int, limit time.Duration) error {
+	var last error
+	err := Poll(ctx, limit, func(ctx context.Context) (bool, error) {
+		var fewest, most int
+		fewest, most, last = st.Observer.Children(ctx, path)
+		return last == nil && fewest == n && most == n, nil
+	})
+	if err != nil {
+		return fmt.Errorf("a flap selects its waiter by the sequence numbers of the nodes, but not every member shows %d sequential nodes at %s: %w", n, path, errors.Join(err, last))
+	}
+	return nil
+}
+
+// QuietWait waits until all effects of an action are over: notified clients have set their watches
+// again.
+type QuietWait struct {
+	Stage *Stage
+	Quiet Counts // counts before any client waits
+	exact bool   // the members count watches and there is a formula
+}
+
+// NewQuietWait counts before any client waits. formula reports whether there is a formula.
+func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, error) {
+	quiet, err := st.Count(ctx)
+	exact := formula && quiet.watches >= 0 && st.Members.Ours()
+	return &QuietWait{Stage: st, Quiet: quiet, exact: exact}, err
+}
+
+// WhenWaiting returns the counts once that many notifications have arrived since the given counts, the
+// clients have that many watches, and no request is in flight. If that does not happen within a
+// limit it is not tried again: from then on, and without a formula or counts of watches, wait
+// returns when nothing has changed for a while.
+func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now Counts, err error) {
+	if !s.exact {
+		return s.Still(ctx)
+	}
+	err = Poll(ctx, SettleLimit, func(ctx context.Context) (bool, error) {
+		w := s.Stage.Tap.Totals()
+		if w.InFlight > 0 || w.Sub(since).Notifications.Total() < notifications {
+			return false, nil // avoid load on the members
+		}
+		now, err = s.Stage.Count(ctx)
+		// Counted before the members were queried: the notification of the last watch may have come
+		// in between.
+		now.Wire = s.Stage.Tap.Totals()
+		return now.Wire.InFlight == 0 && now.watches-s.Quiet.watches == watches, err
+	})
+	if !errors.Is(err, ErrPollLimit) {
+		return now, err
+	}
+	s.exact = false
+	return s.Still(ctx)
+}
+
+// Still returns the counts once nothing changes any longer, at the members too, or all clients only
+// poll.
+func (s *QuietWait) Still(ctx context.Context) (now Counts, err error) {
+	var still Stillness
+	err = Poll(ctx, JoinLimit, func(ctx context.Context) (bool, error) {
+		now, err = s.Stage.Count(ctx)
+		return still.See(now.Wire) || still.polling(), err
+	})
+	if err != nil {
+		return now, fmt.Errorf("wait until no requests are pending (%d are): %w", now.Wire.InFlight, err)
+	}
+	return now, nil
+}
+
+// A client whose operations fail repeatedly waits between them: backOffLeast at first, twice as
+// long each time, up to backOffMost. The seed shortens each wait by up to half.
+const (
+	backOffLeast = 5 * time.Millisecond
+	backOffMost  = time.Second
+)
+
+type backOff struct {
+	failures int // in succession
+	random   *rand.Rand
+	total    atomic.Int64 // nanoseconds
+}
+
+func (b *backOff) next() time.Duration {
+	d := min(backOffLeast<<min(b.failures, 16), backOffMost)
+	b.failures++
+	return d - time.Duration(b.random.Int64N(int64(d/2)))
+}
+
+func (b *backOff) succeeded() { b.failures = 0 }
+
+func (c *Client) backOff(ctx context.Context) {
+	if c.back.random == nil {
+		c.back.random = rand.New(rand.NewPCG(c.Stage.Planned.Seed, uint64(c.Number)))
+	}
+	start := c.Stage.Clock.Now()
+	c.Stage.backing.Add(1)
+	_ = Pause(ctx, c.back.next())
+	c.Stage.backing.Add(-1)
+	c.back.total.Add(int64(c.Stage.Clock.Now() - start))
+}
+
+func (st *Stage) backingOff() string {
+	if n := st.backing.Load(); n > 0 {
+		return fmt.Sprintf(", %d clients back off after errors", n)
+	}
+	return ""
+}
