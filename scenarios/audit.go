@@ -28,7 +28,7 @@ type auditing struct {
 	played   int
 }
 
-// AuditPhase runs the named cells; or else calm episodes, and then every step that occurred with every
+// audit runs the named cells; or else calm episodes, and then every step that occurred with every
 // fault that applies to it.
 func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell) error {
 	r.estimate = nil // the number of cells is not known before
@@ -60,7 +60,7 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 	return errors.Join(calm, a.play(ctx, cells, until))
 }
 
-// Play runs cells in parallel, but for cells that need the members alone and cells whose requests
+// play runs cells in parallel, but for cells that need the members alone and cells whose requests
 // the members count.
 func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time) error {
 	first := a.played

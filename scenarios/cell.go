@@ -127,7 +127,7 @@ func (s *turnSlot) acquire(ctx context.Context) error {
 	}
 }
 
-// Yield lets the other trials run, and returns when it is this trial's turn again.
+// yield lets the other trials run, and returns when it is this trial's turn again.
 func (s *turnSlot) yield(ctx context.Context) error {
 	s.release(true)
 	return s.acquire(ctx)
@@ -135,7 +135,7 @@ func (s *turnSlot) yield(ctx context.Context) error {
 
 func (s *turnSlot) leave() { s.release(false) }
 
-// Release removes the seat from the queue, or moves it to the end if it stays. If it had the turn, the
+// release removes the seat from the queue, or moves it to the end if it stays. If it had the turn, the
 // next one gets it.
 func (s *turnSlot) release(stays bool) {
 	t := s.turns

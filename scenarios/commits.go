@@ -28,7 +28,7 @@ func (t *trial) saveCommits(after int64) (err error) {
 		return err
 	}
 	var all []txnlog.Entry
-	cut := t.stage.CommitsCut()
+	cut := t.stage.CommitFilter()
 	strayed := false
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
 		if path := t.stage.Stray(cut, e); path != "" && !strayed {

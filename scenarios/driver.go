@@ -14,7 +14,7 @@ import (
 
 // Failures of the processes of drivers.
 
-// Driven returns a subject that is compiled in as one of a driver; its properties stay. Agents run
+// driven returns a subject that is compiled in as one of a driver; its properties stay. Agents run
 // it in their own process, unless it is to run apart.
 func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) {
 	if apart {

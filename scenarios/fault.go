@@ -37,7 +37,7 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell)
 	return out, c.writeScenario(c.Scenario.Without(out))
 }
 
-// Lacking returns the faults of a phase that the ensemble does not support, and the faults among them that
+// lacking returns the faults of a phase that the ensemble does not support, and the faults among them that
 // the phase does not need.
 func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
 	p := &c.Scenario.Phases[phase]

@@ -178,7 +178,7 @@ func (c Config) writeScenario(s *spec.Scenario) error {
 	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
 }
 
-// Play runs every batch of the scenario's trials, each on its own ensemble, and describes the
+// play runs every batch of the scenario's trials, each on its own ensemble, and describes the
 // ensembles in run.
 func (c Config) play(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.Batches()

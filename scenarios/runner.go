@@ -168,7 +168,7 @@ func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) er
 // triesLimit is the time after its first attempt for which a trial may be repeated.
 const triesLimit = 20 * time.Second
 
-// Missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.
+// missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.
 func (t *trial) missed() bool {
 	c := t.stage.Cell
 	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.Missed.Load()

@@ -132,7 +132,7 @@ func (t *trial) listen() (stop func(), err error) {
 	return tap.Close, nil
 }
 
-// Ready starts the subject if it has to be started.
+// ready starts the subject if it has to be started.
 func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
 	if (st.Scenario.Apart || t.runner.fleet != nil) && st.Cell.Subject.Start == nil {

@@ -64,7 +64,7 @@ func (p *episodeRun) generation() (all, stuck bool) {
 	return all, false
 }
 
-// Member is a client's part in a generation. It reports whether the client passed and left; false
+// member is a client's part in a generation. It reports whether the client passed and left; false
 // means that it waits for the next generation, or lost its session.
 func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 	for ctx.Err() == nil {

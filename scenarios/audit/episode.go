@@ -200,7 +200,7 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 	cancel()
 }
 
-// CheckRounds returns how many turns each client has at most: more than one if a fault is aimed at a
+// rounds returns how many turns each client has at most: more than one if a fault is aimed at a
 // step that one turn does not reach.
 func (p *episodeRun) rounds() (n int) {
 	n = 1
@@ -252,7 +252,7 @@ func (p *episodeRun) outlast() {
 	}
 }
 
-// Moves counts the grants and releases of all clients but n: a broken recipe may return from a call
+// moves counts the grants and releases of all clients but n: a broken recipe may return from a call
 // while its request is held.
 func (p *episodeRun) moves(n int) (all int64) {
 	for _, c := range p.st.Clients {

@@ -156,7 +156,7 @@ func cancelCall(ctx context.Context, x *stepInjection) error {
 	return nil
 }
 
-// TryFor is the limit of a timed try: short at a request, so that the client keeps its session
+// tryFor is the limit of a timed try: short at a request, so that the client keeps its session
 // while it is delayed; for a waiter, long enough for all clients to join.
 func (x *stepInjection) tryFor() time.Duration {
 	timeout := x.p.st.Scenario.SessionTimeout

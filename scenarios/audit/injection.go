@@ -148,7 +148,7 @@ func (x *stepInjection) run(ctx context.Context) {
 	x.p.st.Record.Record(w)
 }
 
-// Await waits for the step and keeps the evidence.
+// await waits for the step and keeps the evidence.
 func (x *stepInjection) await(ctx context.Context) error {
 	if x.shot == nil {
 		select {
@@ -184,7 +184,7 @@ func (x *stepInjection) cutOff() error {
 	return nil
 }
 
-// Lasts reports whether the fault has begun and is not over.
+// lasts reports whether the fault has begun and is not over.
 func (x *stepInjection) lasts() bool {
 	select {
 	case <-x.over:

@@ -97,7 +97,7 @@ func (p *episodeRun) last(i int) *stage.Attempt {
 	return nil
 }
 
-// First lets client i acquire, which must succeed, and write as the holder.
+// first lets client i acquire, which must succeed, and write as the holder.
 func (p *episodeRun) first(i int) *stage.Attempt {
 	a := p.begin(i)
 	if !a.Returned(p.ctx, grantLimit) {
@@ -124,7 +124,7 @@ func (p *episodeRun) act(a *stage.Attempt) {
 // requests while it detects that its connection is closed, which may happen twice.
 const releaseTries = 6
 
-// LetGo releases, and retries after an error, as applications do. A node that is left behind
+// letGo releases, and retries after an error, as applications do. A node that is left behind
 // appears in the snapshot.
 func (p *episodeRun) letGo(a *stage.Attempt) {
 	p.course.begins(a.Client.Number, a.At)
@@ -144,7 +144,7 @@ func (p *episodeRun) letGo(a *stage.Attempt) {
 	}
 }
 
-// InLine waits until n nodes are in line and all clients are idle. If they do not become idle it
+// inLine waits until n nodes are in line and all clients are idle. If they do not become idle it
 // gives up without an error. It does nothing for a recipe whose waiters have no nodes.
 func (p *episodeRun) inLine(n int) {
 	err := p.st.InLine(p.ctx, n, grantLimit)
@@ -179,7 +179,7 @@ const (
 	believeLostFor = 1500 * time.Millisecond
 )
 
-// WhenHolding is the time during which client i holds: it acts, and a fault may be injected. It returns
+// holds is the time during which client i holds: it acts, and a fault may be injected. It returns
 // true if the client may release, false if it was notified that its grant is lost.
 func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, err error) {
 	p.act(a)

@@ -49,7 +49,7 @@ func churn(ctx context.Context, st *stage.Stage) error {
 	return st.SnapshotAfterLoad(ctx)
 }
 
-// Exchange is the churn of a queue, a closed loop: each client puts an item and takes one, for the
+// exchange is the churn of a queue, a closed loop: each client puts an item and takes one, for the
 // phase's duration. There are never more items than clients.
 func exchange(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)

@@ -54,6 +54,7 @@ type drained struct {
 	short bool         // fewer notifications than the formula: do not wait for them again
 }
 
+// DrainOnce fills the line and drains it once, and records its cost.
 func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	if st.IsBarrier() {
 		return gatherOnce(ctx, st)
@@ -350,7 +351,7 @@ func (f *flaps) run(ctx context.Context) error {
 	})
 }
 
-// Hold has clients acquire and release, and calls the function in between.
+// hold has clients acquire and release, and calls the function in between.
 func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func() error) error {
 	if len(clients) == 0 {
 		return between()

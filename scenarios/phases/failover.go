@@ -162,6 +162,7 @@ type Cause struct {
 
 type causeFault struct{ fault, target string }
 
+// Causes are the causes of a failover, by name.
 var Causes = map[string]*Cause{}
 
 func init() {
@@ -321,7 +322,7 @@ func (p *paused) work(ctx context.Context, finish func(context.Context), stop <-
 	}
 }
 
-// WhenHolding records the first answer of the recipe after the pause.
+// holds records the first answer of the recipe after the pause.
 func (p *paused) holds(yes bool) {
 	p.seen.Holds = "yes"
 	if !yes {
@@ -330,7 +331,7 @@ func (p *paused) holds(yes bool) {
 	}
 }
 
-// ReportedIncident records the first notification that the grant is lost.
+// told records the first notification that the grant is lost.
 func (p *paused) told(at time.Duration, by string) {
 	if p.seen.By == "" {
 		p.seen.Told, p.seen.By = max(at, p.seen.Resumed), by

@@ -28,7 +28,7 @@ type failoverRound struct {
 	failed  error // why the next client was not granted
 }
 
-// Learned is an event of the victim, and its time.
+// learned is an event of the victim, and its time.
 type learned struct {
 	kind recipes.EventKind
 	at   time.Duration
@@ -69,7 +69,7 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	return f.reset(ctx, next)
 }
 
-// Hold waits for the planned time before the hit, while the holder acts.
+// hold waits for the planned time before the hit, while the holder acts.
 func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	until := time.After(wait)
 	f.held.Write(ctx)
@@ -154,7 +154,7 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	}, nil
 }
 
-// Await waits for the next grant, or for the event that the holder keeps its grant: from its
+// await waits for the next grant, or for the event that the holder keeps its grant: from its
 // recipe, or from the wire if the recipe reports no events.
 func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.Attempt {
 	limit := time.After(2*most + stage.SettleLimit)

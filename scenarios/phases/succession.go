@@ -130,7 +130,7 @@ func (s *successions) run(ctx context.Context) error {
 	return s.disband(ctx)
 }
 
-// Join makes the client wait in line, and returns once its node exists.
+// join makes the client wait in line, and returns once its node exists.
 func (s *successions) join(ctx context.Context, c *stage.Client) error {
 	st := s.st
 	k := &candidate{session: c.Wire.Session().ID}
@@ -164,7 +164,7 @@ func (s *successions) term(ctx context.Context) error {
 	return stage.Pause(ctx, s.st.Phase.Hold)
 }
 
-// Await waits, within limits, until the candidate's acquire has returned. A leader that was not
+// await waits, within limits, until the candidate's acquire has returned. A leader that was not
 // made to leave then writes. The only error is ctx's.
 func (s *successions) await(ctx context.Context, k *candidate) error {
 	if k.Returned(ctx, s.st.Patience()) && k.Err == nil && !k.Over && !k.wrote {
@@ -174,7 +174,7 @@ func (s *successions) await(ctx context.Context, k *candidate) error {
 	return ctx.Err()
 }
 
-// Leave makes the candidate leave, and waits within limits until its node is removed and the client
+// leave makes the candidate leave, and waits within limits until its node is removed and the client
 // was notified.
 func (s *successions) leave(ctx context.Context, k *candidate) error {
 	st, leads := s.st, k.leads()

@@ -174,7 +174,7 @@ func within(path, outer string) bool {
 	return outer == "" || path == outer || strings.HasPrefix(path, outer+".")
 }
 
-// Find returns the node of the field at path, or the nearest enclosing one. The keys of a matrix
+// FindNode returns the node of the field at path, or the nearest enclosing one. The keys of a matrix
 // are paths: of two that match, the longer one is used.
 func FindNode(root *yaml.Node, path string) *yaml.Node {
 	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '.') {

@@ -35,6 +35,7 @@ func NewArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	return a
 }
 
+// Next returns when the next operation is due; ok is false if none is.
 func (a *arrivals) Next() (due time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,6 +92,7 @@ type openLoop struct {
 	do      func(c *Client, due time.Duration) error
 }
 
+// OpenArrivals begins the arrivals of a phase: clients that Attend them call do. stop must be called.
 func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do func(context.Context, *Client, time.Duration) error) (l *openLoop, stop func()) {
 	serving, stop := context.WithTimeout(ctx, 2*st.Phase.Duration)
 	l = &openLoop{NewArrivals(&st.Phase, st.Clock.Now(), st.Planned.Seed), op, serving, over,

@@ -25,6 +25,7 @@ func Protected(f func() error) (err error) {
 	return f()
 }
 
+// PanicError is the panic of a subject, which ends the trial as unknown.
 type PanicError struct {
 	value any
 	stack []byte
@@ -35,6 +36,7 @@ func (e PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value
 // Is makes the outcome of an operation that panicked unknown.
 func (e PanicError) Is(target error) bool { return target == recipes.ErrUnfinished }
 
+// OpenTree creates the contested node and the fenced resource.
 func (st *Stage) OpenTree(ctx context.Context) error {
 	if err := errors.Join(st.Observer.Open(ctx, st.Parent), st.Fence.Open(ctx)); err != nil || !st.Driven {
 		return err
@@ -72,6 +74,7 @@ func (st *Stage) RecordSession(e wire.Event) {
 	}
 }
 
+// Attempt is one acquire of a client (of a queue, one take), and its grant.
 type Attempt struct {
 	Client *Client
 	GiveUp context.CancelFunc
@@ -82,6 +85,7 @@ type Attempt struct {
 	Over   bool          // the client has released or given up
 }
 
+// Begin begins an attempt, which continues in another goroutine.
 func (c *Client) Begin(ctx context.Context) *Attempt {
 	a, run := c.attempt(ctx)
 	go run()
@@ -109,6 +113,7 @@ func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
 	}
 }
 
+// Returned waits for the attempt to return. It reports whether it has.
 func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
 	select {
 	case <-a.Done:
@@ -119,6 +124,7 @@ func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
 	return false
 }
 
+// Ended reports whether the attempt has returned.
 func (a *Attempt) Ended() bool {
 	select {
 	case <-a.Done:
@@ -128,10 +134,13 @@ func (a *Attempt) Ended() bool {
 	}
 }
 
+// InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
 
+// Write writes to the fenced resource.
 func (a *Attempt) Write(ctx context.Context) { a.Client.write(ctx, a.Claim) }
 
+// Release releases the grant.
 func (a *Attempt) Release(ctx context.Context) error {
 	a.Over = true
 	if err := a.Client.Release(ctx, a.Claim); err != nil {
@@ -140,6 +149,7 @@ func (a *Attempt) Release(ctx context.Context) error {
 	return nil
 }
 
+// ErrNoGrant means that an acquire did not return although no known client holds.
 var ErrNoGrant = errors.New("nobody was granted")
 
 // First acquires without competition. A client that is not granted in time, because a node was left
@@ -166,6 +176,7 @@ func (c *Client) First(ctx context.Context) (*Attempt, error) {
 	return a, nil
 }
 
+// Line is clients that wait behind a holder.
 type Line struct {
 	st      *Stage
 	Granted chan *Attempt // attempts that have returned, in order
@@ -174,12 +185,14 @@ type Line struct {
 	calls   context.Context
 }
 
+// NewLine returns a line. Leave must be called.
 func (st *Stage) NewLine(ctx context.Context) *Line {
 	l := &Line{st: st, Granted: make(chan *Attempt, len(st.Clients))}
 	l.calls, l.giveUp = context.WithCancel(ctx)
 	return l
 }
 
+// Leave makes all clients give up, and waits until their calls have returned.
 func (l *Line) Leave() {
 	l.st.Waiting()
 	l.giveUp()
@@ -203,6 +216,7 @@ func (l *Line) Join(first *Client, comeBack bool) {
 	}
 }
 
+// Next waits for the next attempt to return.
 func (l *Line) Next(ctx context.Context) (*Attempt, error) {
 	limit := l.st.Scenario.SessionTimeout + SettleLimit
 	select {

@@ -47,6 +47,7 @@ type Client struct {
 	Learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
 }
 
+// NewClient returns client n, which is not open.
 func NewClient(st *Stage, n int) *Client {
 	return &Client{Number: n, Stage: st, Wire: st.Tap.Client(n)}
 }
@@ -57,6 +58,7 @@ type operation struct {
 	mode recipes.Mode // of an acquire of a read-write lock
 }
 
+// Instant converts a time to the trial's clock; the zero time is now.
 func (st *Stage) Instant(t time.Time) time.Duration {
 	if t.IsZero() {
 		return st.Clock.Now()
@@ -64,6 +66,7 @@ func (st *Stage) Instant(t time.Time) time.Duration {
 	return st.Clock.At(t)
 }
 
+// Event receives an event of the client's grant.
 func (c *Client) Event(e recipes.Event) {
 	c.Learned.Store(&e)
 	c.recordEvent(e, c.Stage.Instant(e.At))
@@ -84,6 +87,7 @@ func (c *Client) inDoubt(token int64) bool {
 	return e != nil && e.Token == token && e.Kind != recipes.EventRestored
 }
 
+// Lost reports whether the client was notified that the grant with that token is lost.
 func (c *Client) Lost(token int64) bool {
 	return c.inDoubt(token) && c.Learned.Load().Kind == recipes.EventLost
 }
@@ -108,6 +112,7 @@ func (c *Client) do(o operation, f func() error) error {
 	return err
 }
 
+// Waiting records the calls in progress. It is called before they are given up.
 func (st *Stage) Waiting() {
 	now := st.Clock.Now()
 	for _, c := range slices.Concat(st.Clients, st.Producers) {
@@ -117,6 +122,8 @@ func (st *Stage) Waiting() {
 	}
 }
 
+// Acquire acquires and records the call. The client does not release before a fault that is aimed at the
+// holder has hit it.
 func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	if c.Stage.IsBarrier() {
 		c.awaitOthersOut(ctx)
@@ -128,6 +135,7 @@ func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	return c.AcquireDue(ctx, now, now)
 }
 
+// AcquireDue is Acquire of an operation that was due earlier; its latency counts from then.
 func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.Learned.Store(nil)
 	limit, mode := time.Duration(c.Limit.Swap(0)), c.mode()
@@ -194,7 +202,7 @@ func (c *Client) Release(ctx context.Context, claim recipes.Claim) error {
 	return err
 }
 
-// Write writes to the fenced resource, unless other clients may hold at the same time.
+// write writes to the fenced resource, unless other clients may hold at the same time.
 func (c *Client) write(ctx context.Context, claim recipes.Claim) {
 	if c.shared.Load() {
 		return
@@ -227,7 +235,7 @@ func (c *Client) sample(op string, due time.Duration, err error) history.Sample 
 	return s
 }
 
-// Timed uses the times of the recipe's own call if the client reports them. The belief is shortened
+// timed uses the times of the recipe's own call if the client reports them. The belief is shortened
 // by their possible error: it begins with the return of an acquire and ends with the call of a
 // release. The times are bounded by the harness's own observations.
 func (c *Client) timed(s *history.Sample) {
@@ -272,6 +280,7 @@ func outcome(err error) history.Outcome {
 	return history.Failed
 }
 
+// Open opens the client, with a new session.
 func (c *Client) Open(ctx context.Context) error {
 	st := c.Stage
 	var subject recipes.Client
@@ -341,8 +350,10 @@ func (c *Client) requests() int64 {
 	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
 }
 
+// Opened reports whether the client is open and its session may exist.
 func (c *Client) Opened() bool { return c.Subject.Load() != nil }
 
+// Close closes the client and its session.
 func (c *Client) Close() {
 	id := c.Wire.Session().ID
 	if closed, err := c.closeSubject(); closed && err == nil {

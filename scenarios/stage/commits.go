@@ -42,6 +42,7 @@ func (st *Stage) RecordRollover(first, last int64) {
 	st.Record.Record(w)
 }
 
+// LastZxid returns the leader's last zxid; 0 if no transaction log can be read.
 func (m Members) LastZxid(ctx context.Context) (int64, error) {
 	if !ensembles.Logged(m.Ensemble) {
 		return 0, nil
@@ -54,20 +55,22 @@ func (m Members) LastZxid(ctx context.Context) (int64, error) {
 	return server.Zxid, err
 }
 
-// CommitsCut selects the transactions of a trial: its subtree and its clients' sessions.
-type commitsCut struct {
+// CommitFilter selects the transactions of a trial: its subtree and its clients' sessions.
+type CommitFilter struct {
 	root     string
 	sessions map[int64]bool
 	queue    bool
 }
 
-func (st *Stage) CommitsCut() commitsCut {
+// CommitFilter returns the filter of the trial's transactions.
+func (st *Stage) CommitFilter() CommitFilter {
 	st.sessions.mu.Lock()
 	defer st.sessions.mu.Unlock()
-	return commitsCut{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: maps.Clone(st.sessions.ids), queue: st.IsQueue()}
+	return CommitFilter{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: maps.Clone(st.sessions.ids), queue: st.IsQueue()}
 }
 
-func (c commitsCut) Concerns(e txnlog.Entry) bool {
+// Concerns reports whether the transaction is of the trial's subtree or its sessions.
+func (c CommitFilter) Concerns(e txnlog.Entry) bool {
 	if c.sessions[e.Session] {
 		return true
 	}
@@ -82,7 +85,7 @@ func (c commitsCut) Concerns(e txnlog.Entry) bool {
 // Stray returns the path in the trial's subtree that a session which is neither a client's nor the
 // harness's has changed, or "". Only drivers can connect without a listener. Session
 // 0 belongs to the servers, which remove empty containers.
-func (st *Stage) Stray(cut commitsCut, e txnlog.Entry) string {
+func (st *Stage) Stray(cut CommitFilter, e txnlog.Entry) string {
 	if !st.Driven || e.Session == 0 || cut.sessions[e.Session] || st.Observer.Owns(e.Session) {
 		return ""
 	}
@@ -107,7 +110,7 @@ var commitOps = map[txnlog.Type]string{
 }
 
 // Commits converts a transaction to records of the history.
-func (c commitsCut) Commits(e txnlog.Entry) (out []*history.Commit) {
+func (c CommitFilter) Commits(e txnlog.Entry) (out []*history.Commit) {
 	for _, o := range ops(e) {
 		op, ok := commitOps[o.Type]
 		if !ok {

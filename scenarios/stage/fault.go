@@ -14,7 +14,7 @@ import (
 
 // Faults injects faults into clients and members, observes the ensemble's recovery, and records
 // both.
-type faults struct {
+type Faults struct {
 	st          *Stage
 	entries     []chaos.Entry
 	seed        uint64
@@ -28,8 +28,9 @@ type faults struct {
 	settled chan struct{}  // closed when slow is empty
 }
 
-func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *faults {
-	f := &faults{
+// NewFaults prepares faults. When ctx ends, so does the wait for the ensemble's recovery after them.
+func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *Faults {
+	f := &Faults{
 		st: st, entries: entries, seed: seed, moments: &moments{}, recovery: newRecovery(ctx, st),
 		inForce: make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
 	}
@@ -46,7 +47,7 @@ func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint
 
 // settle records that a fault is active or failed. A phase waits for faults of open duration that
 // are injected once: a rolling restart, an upgrade, a session expiry.
-func (f *faults) settle(p chaos.Window) {
+func (f *Faults) settle(p chaos.Window) {
 	n, slow := f.slow[p.Fault]
 	if !slow {
 		return
@@ -74,7 +75,7 @@ func (st *Stage) PrepareFaults(ctx context.Context) error {
 
 // Play injects the faults, and returns when all are healed. A fault that was unavailable or not
 // proven is recorded and evaluated later; close returns an error if a fault may still be active.
-func (f *faults) Play(ctx context.Context, holder func(stay bool) int) {
+func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 	if len(f.entries) == 0 {
 		return
 	}
@@ -100,7 +101,7 @@ func (st *Stage) Inject(ctx context.Context, name, target string, params map[str
 	return plan.Play(ctx, st.Target(func(bool) int { return -1 }))
 }
 
-func (f *faults) injected(p chaos.Window) {
+func (f *Faults) injected(p chaos.Window) {
 	f.st.Status.fault.Store(&p)
 	f.st.Holder.free()
 	f.recovery.injected(p)
@@ -108,7 +109,7 @@ func (f *faults) injected(p chaos.Window) {
 	f.settle(p)
 }
 
-func (f *faults) played(p chaos.Window) {
+func (f *Faults) played(p chaos.Window) {
 	f.st.recordFault(p)
 	f.st.Holder.free()
 	f.st.Status.fault.Store(nil)
@@ -129,7 +130,7 @@ func (st *Stage) recordFault(p chaos.Window) {
 }
 
 // counted signals that a fault is active or failed.
-func (f *faults) counted() {
+func (f *Faults) counted() {
 	select {
 	case f.inForce <- struct{}{}:
 	default:
@@ -137,7 +138,7 @@ func (f *faults) counted() {
 }
 
 // Proven waits until every fault is active, failed or over.
-func (f *faults) Proven(ctx context.Context, over <-chan struct{}) {
+func (f *Faults) Proven(ctx context.Context, over <-chan struct{}) {
 	for range f.entries {
 		select {
 		case <-f.inForce:
@@ -150,7 +151,7 @@ func (f *faults) Proven(ctx context.Context, over <-chan struct{}) {
 }
 
 // Close waits until the ensemble has recovered. The error wraps ErrNotWhole if it does not.
-func (f *faults) Close() error {
+func (f *Faults) Close() error {
 	f.connections.stop()
 	return errors.Join(f.left, f.recovery.wait())
 }

@@ -14,13 +14,13 @@ import (
 func TestTimed_waitsForARollingRestart(t *testing.T) {
 	for _, row := range []struct {
 		about string
-		done  func(f *faults, rolling, restart chaos.Window)
+		done  func(f *Faults, rolling, restart chaos.Window)
 		over  bool
 	}{
-		{"no fault is done", func(*faults, chaos.Window, chaos.Window) {}, false},
-		{"one of two is done", func(f *faults, rolling, _ chaos.Window) { f.settle(rolling) }, false},
-		{"the same is noted twice", func(f *faults, rolling, _ chaos.Window) { f.settle(rolling); f.settle(rolling) }, false},
-		{"both are done", func(f *faults, rolling, restart chaos.Window) { f.settle(rolling); f.settle(restart) }, true},
+		{"no fault is done", func(*Faults, chaos.Window, chaos.Window) {}, false},
+		{"one of two is done", func(f *Faults, rolling, _ chaos.Window) { f.settle(rolling) }, false},
+		{"the same is noted twice", func(f *Faults, rolling, _ chaos.Window) { f.settle(rolling); f.settle(rolling) }, false},
+		{"both are done", func(f *Faults, rolling, restart chaos.Window) { f.settle(rolling); f.settle(restart) }, true},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			st := &Stage{Phase: spec.Phase{Duration: time.Nanosecond}, Clock: history.Start()}

@@ -16,12 +16,14 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// Members are the ensemble's members, as a trial uses them.
 type Members struct {
 	Ensemble      *ensembles.Ensemble
 	Network       *chaos.Network // for faults of their networks; nil if not available
 	SharedMembers bool           // other trials run at the same time, so the members' counters are shared
 }
 
+// Ours reports whether zkbench started the members, so that no other traffic reaches them.
 func (m Members) Ours() bool { return m.Ensemble.Kind != ensembles.External }
 
 // The members' counters of sent notifications, by type of event (mntr, ZooKeeper 3.6 and later).
@@ -30,7 +32,7 @@ var firedCounters = []string{
 	"sum_node_changed_watch_count", "sum_node_children_watch_count",
 }
 
-// Count sums every member's counters of sent notifications and registered watches. Both are -1 if a
+// count sums every member's counters of sent notifications and registered watches. Both are -1 if a
 // member does not report them.
 func (m Members) count(ctx context.Context) (fired, watches int64, err error) {
 	if m.SharedMembers {
@@ -62,6 +64,7 @@ func (m Members) Leads(ctx context.Context, addr string) bool {
 // causes one.
 const electionLimit = 20 * time.Second
 
+// Leader waits for a leader and returns its member.
 func (m Members) Leader(ctx context.Context) (leader *ensembles.Member, err error) {
 	limit := Poll(ctx, electionLimit, func(ctx context.Context) (bool, error) {
 		leader, err = ensembles.Leader(ctx, m.Ensemble)
@@ -160,6 +163,7 @@ func reset(ctx context.Context, m *ensembles.Member) error {
 	return err
 }
 
+// Stop ends the requests.
 func (l *loads) Stop() {
 	l.end()
 	l.asking.Wait()

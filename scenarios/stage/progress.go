@@ -31,6 +31,7 @@ type Status struct {
 
 const reportEvery = 100 * time.Millisecond
 
+// Reporter reports the progress of a trial.
 type Reporter struct {
 	Send     func(Status) // nil if not wanted
 	Estimate *Estimate
@@ -41,6 +42,7 @@ type Reporter struct {
 	Status Status
 }
 
+// Report reports what the phase does.
 func (st *Stage) Report(format string, args ...any) {
 	r, now := st.Status, time.Now()
 	if r.Send == nil {

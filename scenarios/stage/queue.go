@@ -16,6 +16,7 @@ import (
 
 func (c *Client) queue() recipes.QueueClient { return (*c.Subject.Load()).(recipes.QueueClient) }
 
+// ItemID returns the ID of the next item.
 func (st *Stage) ItemID(producer int) string {
 	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
 }
@@ -49,6 +50,7 @@ func (c *Client) Put(ctx context.Context, id string, due time.Duration) error {
 	return err
 }
 
+// PutNext puts the next item and returns its ID.
 func (c *Client) PutNext(ctx context.Context) (id string, err error) {
 	id = c.Stage.ItemID(c.Number)
 	return id, c.Put(ctx, id, c.Stage.Clock.Now())
@@ -82,6 +84,7 @@ func (c *Client) RecoverAfter(ctx context.Context, err error) {
 	c.backOff(ctx)
 }
 
+// Consume takes items until ctx is done, and calls taken with the ID of each.
 func (c *Client) Consume(ctx context.Context, taken func(id string)) {
 	for ctx.Err() == nil {
 		id, err := c.take(ctx)
@@ -100,6 +103,7 @@ func (st *Stage) ConsumerContext(ctx context.Context) (taking context.Context, s
 	return taking, func() { st.Waiting(); cancel() }
 }
 
+// ConsumeSlowly takes items until ctx is done, each as long after the one before as a holder would hold.
 func (c *Client) ConsumeSlowly(ctx context.Context) {
 	c.Consume(ctx, func(string) { _ = Pause(ctx, c.Stage.Phase.Hold) })
 }

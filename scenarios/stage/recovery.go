@@ -79,7 +79,7 @@ func (r *recovery) healed(p chaos.Window) {
 	})
 }
 
-// Await waits until the ensemble is whole and records the time. A new fault ends the wait without a
+// await waits until the ensemble is whole and records the time. A new fault ends the wait without a
 // record.
 func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	err := AwaitWhole(ctx, r.st.Members.Ensemble, r.st.Observer.Root+"/whole")
@@ -95,7 +95,7 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	r.st.Record.Record(&history.Recovered{At: r.st.Clock.Now(), Phase: r.st.Phase.Name, Fault: p.Fault, Healing: p.Healing})
 }
 
-// WhenWaiting waits for the last recovery. It fails if the ensemble has not recovered.
+// wait waits for the last recovery. It fails if the ensemble has not recovered.
 func (r *recovery) wait() error {
 	if r == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// Shared is a fault of a member that hits several trials at once: each reports when it has reached
+// SharedFault is a fault of a member that hits several trials at once: each reports when it has reached
 // its step, and continues when the member is down.
 type SharedFault struct {
 	Fault   *spec.MemberFault
@@ -33,6 +33,7 @@ type SharedFault struct {
 	Dialled map[Dial]bool
 }
 
+// Dial is an attempt of a client to connect, and the address.
 type Dial struct {
 	c    wire.Client
 	addr string

@@ -142,7 +142,7 @@ func (st *Stage) awaitEmpty(ctx context.Context) {
 	})
 }
 
-// Owner returns the client that had the session at both times; -1 if no client had.
+// owner returns the client that had the session at both times; -1 if no client had.
 func owner(session int64, before, after []clientState) int {
 	for i := range before {
 		b, a := before[i], after[i]
@@ -299,7 +299,7 @@ func (w *lineWatch) moved() bool {
 		passed.Requests.Total() > 0
 }
 
-// Asking reports whether a request other than a ping is in flight.
+// asking reports whether a request other than a ping is in flight.
 func (st *Stage) asking() bool {
 	return slices.ContainsFunc(slices.Concat(st.Clients, st.Producers), func(c *Client) bool { return c.Wire.Unanswered() > 0 })
 }
@@ -361,19 +361,20 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 	return bySession, true
 }
 
-type memory struct{ heap, stacks, goroutines int64 }
+type Memory struct{ heap, stacks, goroutines int64 }
 
-func MemoryNow() memory {
+// MemoryNow returns the memory of this process.
+func MemoryNow() Memory {
 	runtime.GC()
 	runtime.GC() // the first may have met a collection in progress
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return memory{int64(m.HeapAlloc), int64(m.StackInuse), int64(runtime.NumGoroutine())}
+	return Memory{int64(m.HeapAlloc), int64(m.StackInuse), int64(runtime.NumGoroutine())}
 }
 
 // RecordFootprint records the memory that the clients' sessions use. It records nothing if the
 // clients run in another process or other trials run at the same time.
-func (st *Stage) RecordFootprint(before memory) {
+func (st *Stage) RecordFootprint(before Memory) {
 	if st.Driven || st.Members.SharedMembers {
 		return
 	}

@@ -27,13 +27,13 @@ type Stage struct {
 
 	Clock     history.Clock
 	Record    *history.Writer
-	Tap       tap
+	Tap       Tap
 	Members   Members
 	Observer  *observer.Observer
 	Fence     *observer.Fence
 	Clients   []*Client
 	Producers []*Client // put items into a queue
-	Holder    *holder
+	Holder    *Holder
 	Status    *Reporter
 	Yield     func(context.Context) error // lets other trials that take turns with this one run
 	End       context.CancelCauseFunc     // ends the trial as unknown, with the reason
@@ -41,7 +41,7 @@ type Stage struct {
 	Phase   spec.Phase
 	Planned spec.PhasePlan
 	Round   int // of the phase, from 1; 0 outside rounds
-	Faults  *faults
+	Faults  *Faults
 
 	sessions sessions // of its clients, so far
 
@@ -70,7 +70,7 @@ type Stage struct {
 }
 
 // Tap is the traffic of a trial's clients: wire.Tap here, agents.Trial with agents.
-type tap interface {
+type Tap interface {
 	Client(n int) wire.Client
 	Totals() wire.Counts // sum over all clients
 	WatchDeadlines(context.Context)
@@ -80,6 +80,7 @@ type tap interface {
 // resource is a node to which a client in another process may write on its own session.
 func (st *Stage) resource() string { return strings.TrimSuffix(st.Parent, "/line") + "/work" }
 
+// IsQueue reports whether the subject is a queue.
 func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
 
 // accept checks that a client opened by the subject has the interface of its recipe.
@@ -106,6 +107,7 @@ func Each(clients []*Client, atOnce int, f func(*Client) error) error {
 	return g.Wait()
 }
 
+// OpensAtOnce is the number of clients that open their sessions at the same time.
 const OpensAtOnce = 16
 
 // OpenClients creates the clients, each with a session unless the first phase opens them.
@@ -148,6 +150,7 @@ func (st *Stage) Renew(ctx context.Context) error {
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
+// CloseClients closes all clients and producers.
 func (st *Stage) CloseClients() {
 	_ = Each(slices.Concat(st.Clients, st.Producers), 64, func(c *Client) error { c.Close(); return nil })
 }
@@ -161,6 +164,7 @@ func (st *Stage) OpenProducers(ctx context.Context, n int) error {
 	return Each(st.Producers[from:], OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
+// CloseProducers closes the producers.
 func (st *Stage) CloseProducers() {
 	for _, p := range st.Producers {
 		p.Close()
@@ -296,6 +300,7 @@ func (w *earlyWarning) Await(ctx context.Context, standing int) error {
 	}
 }
 
+// Close ends the observation. w may be nil.
 func (w *earlyWarning) Close() {
 	if w == nil {
 		return
@@ -308,33 +313,34 @@ func (w *earlyWarning) Close() {
 // Holder is the current holder of the trial. It keeps that client from releasing while a fault is
 // aimed at it: some milliseconds pass between the choice of a target and the injection, in which a
 // holder with a short hold would release.
-type holder struct {
+type Holder struct {
 	mu     sync.Mutex
 	now    int           // number of the holder; -1 for none
 	pinned int           // number of the client that must not release; -1 for none
 	freed  chan struct{} // closed when it may release
 }
 
-func NewHolder() *holder { return &holder{now: -1, pinned: -1} }
+// NewHolder returns a holder that is nobody.
+func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 
 // hitLimit is the time for which a holder waits for a fault.
 const hitLimit = 5 * time.Second
 
-// WhenHolding records that client n has the grant.
-func (p *holder) holds(n int) {
+// holds records that client n has the grant.
+func (p *Holder) holds(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = n
 }
 
-func (p *holder) holding() int {
+func (p *Holder) holding() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.now
 }
 
 // aimedAt returns the holder, or -1; with stay it keeps it from releasing until free is called.
-func (p *holder) aimedAt(stay bool) int {
+func (p *Holder) aimedAt(stay bool) int {
 	if stay {
 		return p.aim()
 	}
@@ -342,7 +348,7 @@ func (p *holder) aimedAt(stay bool) int {
 }
 
 // aim returns the holder, or -1, and keeps it from releasing until free is called.
-func (p *holder) aim() int {
+func (p *Holder) aim() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.now >= 0 && p.pinned != p.now {
@@ -353,7 +359,7 @@ func (p *holder) aim() int {
 }
 
 // unpin lets the pinned holder release; mu is held.
-func (p *holder) unpin() {
+func (p *Holder) unpin() {
 	if p.pinned >= 0 {
 		p.pinned = -1
 		close(p.freed)
@@ -361,14 +367,14 @@ func (p *holder) unpin() {
 }
 
 // free lets the pinned holder release.
-func (p *holder) free() {
+func (p *Holder) free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unpin()
 }
 
 // LetGo waits until client n may release; from then on it does not count as the holder.
-func (p *holder) LetGo(ctx context.Context, n int) {
+func (p *Holder) LetGo(ctx context.Context, n int) {
 	ctx, cancel := context.WithTimeout(ctx, hitLimit)
 	defer cancel()
 	for {
@@ -389,6 +395,7 @@ func (p *holder) LetGo(ctx context.Context, n int) {
 	}
 }
 
+// Counts are the counters of the taps and of the members at one time.
 type Counts struct {
 	Wire    wire.Counts
 	Fired   int64 // notifications sent, by the members' own counters; -1 if unknown
@@ -402,6 +409,7 @@ func (st *Stage) Count(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
+// Traffic returns the traffic between two counts, of n operations.
 func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Traffic {
 	w := now.Wire.Sub(base.Wire)
 	r := &history.Traffic{
@@ -414,6 +422,7 @@ func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Tra
 	return r
 }
 
+// Lists returns the number of requests that list children.
 func Lists(c wire.Counts) int64 {
 	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
 }
@@ -424,6 +433,7 @@ type effort struct {
 	wire    wire.Counts
 }
 
+// Efforts returns the calls and requests of every client so far.
 func (st *Stage) Efforts() []effort {
 	out := make([]effort, len(st.Clients))
 	for i, c := range st.Clients {

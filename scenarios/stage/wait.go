@@ -18,8 +18,10 @@ const (
 	SettleLimit = 10 * time.Second // for the notifications of a formula
 )
 
+// ErrPollLimit means that a condition was not met within its limit.
 var ErrPollLimit = errors.New("it did not come true")
 
+// Poll calls yes until it returns true or an error. After the limit the error wraps ErrPollLimit.
 func Poll(ctx context.Context, limit time.Duration, yes func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", ErrPollLimit, limit))
 	defer cancel()
@@ -166,7 +168,7 @@ func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, er
 	return &QuietWait{Stage: st, Quiet: quiet, exact: exact}, err
 }
 
-// WhenWaiting returns the counts once that many notifications have arrived since the given counts, the
+// Wait returns the counts once that many notifications have arrived since the given counts, the
 // clients have that many watches, and no request is in flight. If that does not happen within a
 // limit it is not tried again: from then on, and without a formula or counts of watches, wait
 // returns when nothing has changed for a while.
