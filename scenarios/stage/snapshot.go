@@ -361,6 +361,7 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 	return bySession, true
 }
 
+// Memory is the use of memory by this process, in bytes, and its goroutines.
 type Memory struct{ heap, stacks, goroutines int64 }
 
 // MemoryNow returns the memory of this process.

@@ -1,0 +1,190 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+func init() {
+	stage.AddKind(spec.Kind{
+		Name:     history.FlapPhase,
+		About:    "one waiter loses its session and rejoins; the requests and notifications of the other clients are counted",
+		Pace:     history.ByHarness,
+		Fields:   []string{"rounds", "size"},
+		Validate: (*spec.Phase).CheckRounds,
+		TooFew: func(p *spec.Phase, clients int) string {
+			if clients < 2 {
+				return fmt.Sprintf("%d leaves no waiter while it flaps", clients)
+			}
+			return ""
+		},
+	}, flap)
+}
+
+// flap makes a waiter in the middle of the queue lose its session and return, repeatedly, while the
+// others only wait: the traffic is the cost that it causes for them.
+func flap(ctx context.Context, st *stage.Stage) error {
+	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Flap != nil)
+	if err != nil {
+		return err
+	}
+	f := &flaps{QuietWait: quiet}
+	if st.IsQueue() {
+		err = f.runQueue(ctx)
+	} else {
+		err = f.run(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	// The next phase starts without these nodes.
+	if err := st.Renew(ctx); err != nil || st.IsQueue() {
+		return err
+	}
+	// Another grant must not be blocked either; one grant has no order to evaluate.
+	return f.hold(ctx, st.Clients[1:2], func() error { return nil })
+}
+
+type flaps struct {
+	*stage.QuietWait
+	line []*stage.Attempt
+}
+
+func (f *flaps) run(ctx context.Context) error {
+	n := f.Stage.Holders()
+	if n == len(f.Stage.Clients) {
+		return fmt.Errorf("%d clients and as many permits leave no waiter while it flaps: use more clients or fewer permits", n)
+	}
+	return f.hold(ctx, f.Stage.Clients[:n], func() error {
+		return f.wave(ctx, f.Stage.Clients[n:], func(context.Context) error { return nil })
+	})
+}
+
+// hold has clients acquire and release, and calls the function in between.
+func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func() error) error {
+	if len(clients) == 0 {
+		return between()
+	}
+	holder, err := clients[0].First(ctx)
+	if err != nil {
+		return err
+	}
+	err = f.hold(ctx, clients[1:], between)
+	holder.Write(ctx)
+	return errors.Join(err, holder.Release(ctx))
+}
+
+// runQueue flaps at an empty queue. Afterwards two items are put for the waiters, one after the
+// other. Whether they arrive is for the verdicts to decide.
+func (f *flaps) runQueue(ctx context.Context) error {
+	if err := f.Stage.OpenProducers(ctx, 1); err != nil {
+		return err
+	}
+	defer f.Stage.CloseProducers()
+	return f.wave(ctx, f.Stage.Clients, func(ctx context.Context) error {
+		for range 2 {
+			if _, err := f.Stage.Producers[0].PutNext(ctx); err != nil {
+				return err
+			}
+		}
+		return f.Stage.WaitQueueEmpty(ctx, f.Stage.Patience())
+	})
+}
+
+// wave lets the clients wait, flaps, and calls last before they give up.
+func (f *flaps) wave(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		f.Stage.Waiting()
+		cancel()
+		for _, a := range f.line {
+			<-a.Done
+		}
+	}()
+	for _, c := range waiters {
+		if err := f.join(ctx, c); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Wait(ctx, f.Quiet.Wire, 0, int64(len(f.line))); err != nil {
+		return err
+	}
+	for k := 1; k <= f.Stage.Phase.Rounds; k++ {
+		f.Stage.Report("flap %d of %d", k, f.Stage.Phase.Rounds)
+		if err := f.once(ctx, k); err != nil {
+			return fmt.Errorf("flap %d: %w", k, err)
+		}
+	}
+	return last(ctx)
+}
+
+func (f *flaps) join(ctx context.Context, c *stage.Client) error {
+	f.line = append(f.line, c.Begin(ctx))
+	return f.stand(ctx)
+}
+
+// stand waits until every member shows the nodes of all waiters: the flapping client is chosen by
+// its position.
+func (f *flaps) stand(ctx context.Context) error {
+	switch {
+	case !f.Stage.IsQueue():
+		return f.Stage.Standing(ctx, f.Stage.Parent, len(f.line)+f.Stage.Holders(), stage.JoinLimit)
+	case f.Stage.Cell.Subject.Line != "":
+		return f.Stage.Standing(ctx, f.Stage.Parent+"/"+f.Stage.Cell.Subject.Line, len(f.line), stage.JoinLimit)
+	}
+	return nil
+}
+
+var errGranted = errors.New("a waiter was granted although no client had released")
+
+// once is the k-th flap: the waiter in the middle leaves and joins again at the end.
+func (f *flaps) once(ctx context.Context, k int) error {
+	formula := f.Stage.Cell.Subject.Formulas.Flap
+	i := (len(f.line) - 1) / 2
+	a, behind := f.line[i], len(f.line)-1-i
+	var leave, back int64
+	if formula != nil {
+		leave, back = formula(len(f.Stage.Clients), behind)
+	}
+	base, err := f.Stage.Count(ctx)
+	if err != nil {
+		return err
+	}
+	a.Client.Close()
+	select {
+	case <-a.Done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	f.line = append(f.line[:i:i], f.line[i+1:]...)
+	if a.Err == nil {
+		return fmt.Errorf("client %d: %w", a.Client.Number, errGranted)
+	}
+	if err := f.stand(ctx); err != nil {
+		return err
+	}
+	if _, err := f.Wait(ctx, base.Wire, leave, int64(len(f.line))); err != nil {
+		return err
+	}
+	if err := a.Client.Open(ctx); err != nil {
+		return err
+	}
+	if err := f.join(ctx, a.Client); err != nil {
+		return err
+	}
+	now, err := f.Wait(ctx, base.Wire, leave+back, int64(len(f.line)))
+	if err != nil {
+		return err
+	}
+	r := f.Stage.Traffic(history.OfFlap, 1, k, base, now)
+	if formula != nil {
+		r.ExpectedNotifications = new(leave + back)
+	}
+	f.Stage.Record.Record(r)
+	return nil
+}
