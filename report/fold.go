@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -33,7 +34,7 @@ func Fold(h *history.History, doubts ...string) Folded {
 		opinions.Overlap(o)
 		tracer.overlap(o)
 	}
-	sweep.OnBelief = func(b verdict.Belief) {
+	sweep.OnBelief = func(b facts.Belief) {
 		opinions.Belief(b)
 		fold.Belief(b)
 		tracer.belief(b)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
@@ -69,12 +70,12 @@ func (t *tracer) record(n history.Numbered) {
 	t.rounds.record(n.Record)
 }
 
-func (t *tracer) belief(b verdict.Belief) {
+func (t *tracer) belief(b facts.Belief) {
 	if len(t.trace.Holds) >= traceLimit {
 		t.droppedHolds++
 		return
 	}
-	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == verdict.RWLock && b.Permits == 1})
+	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == facts.RWLock && b.Permits == 1})
 }
 
 func (t *tracer) overlap(o verdict.Overlap) {
@@ -104,7 +105,7 @@ func (t *tracer) close(length time.Duration, err error) *Trace {
 	if t.droppedHandoffs > 0 { // a part of the samples must not be mistaken for all of them
 		clear(x.Latencies)
 	}
-	x.Length, x.Queue, x.Permits = length, t.pace.items, verdict.Permits(t.history.Header)
+	x.Length, x.Queue, x.Permits = length, t.pace.items, facts.Permits(t.history.Header)
 	x.Paces, x.Depth, x.Rounds = t.pace.paces(length), t.depth.points(), t.rounds.all
 	x.Faults = faults(t.history.Faults)
 	for i := range x.Faults {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/render"
 	"github.com/zkbench/zkbench/report/second"
 	"github.com/zkbench/zkbench/report/verdict"
@@ -34,7 +35,7 @@ func opinions(dir string, c report.Conclusion, stories []explain.Story) error {
 			continue
 		}
 		h := c.Histories[s.Trial.Name]
-		o := second.Search(h, s.From, s.To, verdict.MaxDetection(h))
+		o := second.Search(h, s.From, s.To, facts.MaxDetection(h))
 		if o.Result != report.Fail {
 			continue // the violation is not an overlap, or the window is too large for a search
 		}

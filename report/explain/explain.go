@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/units"
@@ -225,7 +226,7 @@ func (s *Story) addBars(h *history.History, clients []int) {
 			s.Add(client, from, to, kind)
 		}
 	}
-	beliefs := verdict.NewBeliefs(h.Header, func(b verdict.Belief) { bar(b.Client, b.Start, b.End, Held) })
+	beliefs := facts.NewBeliefs(h.Header, func(b facts.Belief) { bar(b.Client, b.Start, b.End, Held) })
 	var end time.Duration
 	for n := range readable(h) {
 		end = max(end, n.Time())

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // eventOf describes a record of a trial of that recipe. ok is false for records that are never part of
@@ -16,7 +16,7 @@ func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		if e.What = describeSample(r); recipe == verdict.Barrier {
+		if e.What = describeSample(r); recipe == facts.Barrier {
 			e.What = describePassage(r)
 		}
 		if r.Op == history.Release {

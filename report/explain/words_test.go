@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -27,11 +28,11 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 		{"a grant with one", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
 			"is granted token 5 by node n-1 of session 0x65; acquire was called at 0.120 s", verdict.Lock},
 		{"a passage", &history.Sample{Op: history.Acquire, Client: 1, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
-			"passes the barrier; enter was called at 0.120 s", verdict.Barrier},
+			"passes the barrier; enter was called at 0.120 s", facts.Barrier},
 		{"a leave", &history.Sample{Op: history.Release, Client: 1, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
-			"calls leave, which returned at 1.000 s", verdict.Barrier},
+			"calls leave, which returned at 1.000 s", facts.Barrier},
 		{"an enter that failed", &history.Sample{Op: history.Acquire, Client: 1, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.Failed, Err: "cancelled"},
-			"called enter at 0.120 s, without success: cancelled", verdict.Barrier},
+			"called enter at 0.120 s, without success: cancelled", facts.Barrier},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}, row.recipe); !ok || e.Who != "client 1" || e.What != row.want {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Names of the metrics of failovers. The five stages add up to the latency of a failover in which
@@ -66,7 +66,7 @@ type failovers struct {
 	most    time.Duration // the largest prediction
 }
 
-func (x *failovers) handoff(h Handoff, last, next *verdict.Belief) {
+func (x *failovers) handoff(h Handoff, last, next *facts.Belief) {
 	phase := next.Phase
 	if h.Failover || x.fold.phase(phase).Kind == history.SuccessionPhase {
 		x.fold.observe(LeaderlessTime, phase, h.Nobody)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/internal/stats"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Fold computes metrics from one history, record by record and belief by belief.
@@ -20,7 +20,7 @@ type Fold struct {
 
 	history       *history.History
 	phases        map[string]*history.Phase
-	faults        verdict.Spans // times with an active fault
+	faults        facts.Spans // times with an active fault
 	distributions map[string]*distributed
 	collectors    []collector
 	holders       holders
@@ -32,9 +32,9 @@ type Fold struct {
 type collector struct {
 	sample  func(s *history.Sample, p *history.Phase) // every operation with its phase
 	record  func(r history.Record)                    // every other record
-	belief  func(b *verdict.Belief)                   // every belief
-	changed func(last, next *verdict.Belief)          // another client holds, in the same round
-	handoff func(h Handoff, last, next *verdict.Belief)
+	belief  func(b *facts.Belief)                     // every belief
+	changed func(last, next *facts.Belief)            // another client holds, in the same round
+	handoff func(h Handoff, last, next *facts.Belief)
 	close   func(out map[string]Metric)
 }
 
@@ -50,7 +50,7 @@ func NewFold(h *history.History) *Fold {
 	f := &Fold{
 		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
 		history: h,
-		phases:  map[string]*history.Phase{}, faults: verdict.FaultWindows(h, 0), distributions: map[string]*distributed{},
+		phases:  map[string]*history.Phase{}, faults: facts.FaultWindows(h, 0), distributions: map[string]*distributed{},
 		contended: map[string]bool{},
 	}
 	for i := range h.Phases {

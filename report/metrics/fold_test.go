@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 const ms = time.Millisecond
@@ -13,7 +13,7 @@ const ms = time.Millisecond
 // measure folds a history.
 func measure(h *history.History) map[string]Metric {
 	f := NewFold(h)
-	beliefs := verdict.NewBeliefs(h.Header, f.Belief)
+	beliefs := facts.NewBeliefs(h.Header, f.Belief)
 	for n := range h.Records {
 		beliefs.Add(n)
 		f.Record(n)

@@ -6,8 +6,8 @@ import (
 	"sort"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // AcquireLatency names the latency of acquiring.
@@ -123,7 +123,7 @@ func collectStages(f *Fold) collector {
 
 func collectHandoffs(f *Fold) collector {
 	churns := slices.ContainsFunc(f.history.Phases, func(p history.Phase) bool { return p.Pace != history.ByHarness })
-	return collector{handoff: func(h Handoff, _, next *verdict.Belief) {
+	return collector{handoff: func(h Handoff, _, next *facts.Belief) {
 		switch {
 		case h.Failover:
 		case churns && f.phase(next.Phase).Kind == history.DrainPhase:
@@ -148,28 +148,28 @@ type Handoff struct {
 }
 
 type holders struct {
-	last verdict.Belief
+	last facts.Belief
 	some bool   // last is set
 	away []away // times in which the last one was in doubt
 
-	recent []verdict.Belief // of a lock that several may hold
+	recent []facts.Belief // of a lock that several may hold
 }
 
 // away is a time in which a holder was in doubt, and then continued to hold.
 type away struct{ from, to time.Duration }
 
 // Belief adds the next belief. They come in the order of their start.
-func (f *Fold) Belief(b verdict.Belief) {
+func (f *Fold) Belief(b facts.Belief) {
 	for i := range f.collectors {
 		if take := f.collectors[i].belief; take != nil {
 			take(&b)
 		}
 	}
 	switch {
-	case f.history.Header.Recipe == verdict.Barrier:
+	case f.history.Header.Recipe == facts.Barrier:
 		f.passing(b)
 		return
-	case verdict.Permits(f.history.Header) > 1:
+	case facts.Permits(f.history.Header) > 1:
 		f.shared(b)
 		return
 	}
@@ -187,7 +187,7 @@ func (f *Fold) Belief(b verdict.Belief) {
 	f.follows(&last, &b, doubts)
 }
 
-func (f *Fold) follows(last, b *verdict.Belief, doubts []away) {
+func (f *Fold) follows(last, b *facts.Belief, doubts []away) {
 	h, passed := f.passed(last, b)
 	granted, free := b.Start-b.Late, last.End+last.Early
 	h.Nobody = max(0, granted-free)
@@ -211,15 +211,15 @@ const recentBeliefs = 256
 
 // shared adds the next belief of a read-write lock or a semaphore. It follows the last belief that
 // had to end first: for a reader, a writer's.
-func (f *Fold) shared(b verdict.Belief) {
-	var last *verdict.Belief
+func (f *Fold) shared(b facts.Belief) {
+	var last *facts.Belief
 	for i := range f.holders.recent {
 		r := &f.holders.recent[i]
 		if b.Restored && r.Client == b.Client && r.Token == b.Token {
 			r.End, r.Early, r.Ended = b.End, b.Early, b.Ended // the same grant continues
 			return
 		}
-		blocks := f.history.Header.Recipe == verdict.Semaphore || r.Permits+b.Permits > verdict.Permits(f.history.Header)
+		blocks := f.history.Header.Recipe == facts.Semaphore || r.Permits+b.Permits > facts.Permits(f.history.Header)
 		if blocks && r.End <= b.Start && (last == nil || r.End > last.End) {
 			last = r
 		}
@@ -235,7 +235,7 @@ func (f *Fold) shared(b verdict.Belief) {
 
 // passing adds the next belief of a barrier. Once all parties of a generation have passed, each passage
 // counts from the last call of enter.
-func (f *Fold) passing(b verdict.Belief) {
+func (f *Fold) passing(b facts.Belief) {
 	g := f.holders.recent
 	if b.Restored || len(g) > 0 && (b.Phase != g[0].Phase || b.Call >= g[0].End) { // of the next generation: this one was not complete
 		g = g[:0]
@@ -244,7 +244,7 @@ func (f *Fold) passing(b verdict.Belief) {
 		return
 	}
 	if g = append(g, b); len(g) == f.history.Header.Clients {
-		last := slices.MaxFunc(g, func(a, b verdict.Belief) int { return cmp.Compare(a.Call, b.Call) }).Call
+		last := slices.MaxFunc(g, func(a, b facts.Belief) int { return cmp.Compare(a.Call, b.Call) }).Call
 		for _, m := range g {
 			if f.faults.Touches(last, m.Start) {
 				continue
@@ -262,10 +262,10 @@ func (f *Fold) passing(b verdict.Belief) {
 
 // passed reports whether b took over from last, and since when the grant was free. A graceful
 // hand-off near a fault is neither that nor a failover.
-func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
+func (f *Fold) passed(last, b *facts.Belief) (Handoff, bool) {
 	granted, free := b.Start-b.Late, last.End+last.Early // as their clocks read
 	h := Handoff{At: b.Start, Latency: max(0, granted-free)}
-	graceful := last.Ended == verdict.Released || last.Ended == string(history.Closed)
+	graceful := last.Ended == facts.Released || last.Ended == string(history.Closed)
 	if w, ok := cause(last, b, f.history.Faults, graceful); ok {
 		h.Latency, h.Failover = max(0, granted-w.Start), true
 		return h, true
@@ -289,7 +289,7 @@ const ofEnds = 20 * time.Millisecond
 // cause returns the latest fault that explains why last no longer holds: a fault that hit the holder
 // itself while it held or was about to be granted; or, if it was notified of a loss, a fault that hit a
 // member while it held.
-func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
+func cause(last, b *facts.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
 	until := last.End
 	if !graceful {
 		until += ofEnds
@@ -301,7 +301,7 @@ func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (hist
 			break
 		}
 		early := w.Start < last.Start
-		hit := w.Client == last.Client && (!early || verdict.Ended(w) >= last.Start) || w.Client < 0 && !graceful && !early
+		hit := w.Client == last.Client && (!early || facts.Ended(w) >= last.Start) || w.Client < 0 && !graceful && !early
 		if hit && (!graceful || last.End > b.Start) {
 			return w, true
 		}

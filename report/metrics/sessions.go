@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Names of the metrics of many sessions.
@@ -276,9 +276,9 @@ func (x *recovery) record(r history.Record) {
 	}
 }
 
-func (x *recovery) belief(b *verdict.Belief) { x.held[b.Phase] = max(x.held[b.Phase], b.End) }
+func (x *recovery) belief(b *facts.Belief) { x.held[b.Phase] = max(x.held[b.Phase], b.End) }
 
-func (x *recovery) changed(last, next *verdict.Belief) {
+func (x *recovery) changed(last, next *facts.Belief) {
 	x.outage(next.Phase, max(last.End, next.Call), next.Start)
 }
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // A grant beside others follows the last release that it had to wait for: of a semaphore any, of a
@@ -22,13 +22,13 @@ func TestHandoff_ofALockThatSeveralHold(t *testing.T) {
 		held         []held
 		want         []time.Duration
 	}{
-		{"a permit", verdict.Semaphore, []held{{0, "", 0, 1, 10}, {1, "", 0, 1, 30}, {2, "", 5, 12, 40}}, []time.Duration{2}},
-		{"a permit that was free", verdict.Semaphore, []held{{0, "", 0, 1, 30}, {1, "", 5, 6, 40}}, nil},
-		{"readers follow the writer, and not each other", verdict.RWLock,
+		{"a permit", facts.Semaphore, []held{{0, "", 0, 1, 10}, {1, "", 0, 1, 30}, {2, "", 5, 12, 40}}, []time.Duration{2}},
+		{"a permit that was free", facts.Semaphore, []held{{0, "", 0, 1, 30}, {1, "", 5, 6, 40}}, nil},
+		{"readers follow the writer, and not each other", facts.RWLock,
 			[]held{{0, "write", 0, 1, 10}, {1, "read", 2, 13, 20}, {2, "read", 2, 14, 40}, {3, "read", 15, 22, 40}}, []time.Duration{3, 4}},
-		{"parties pass after the last call, if all do", verdict.Barrier,
+		{"parties pass after the last call, if all do", facts.Barrier,
 			[]held{{0, "", 0, 11, 20}, {1, "", 10, 12, 20}, {0, "", 21, 30, 40}, {0, "", 41, 52, 60}, {1, "", 50, 53, 60}}, []time.Duration{1, 2, 2, 3}},
-		{"a writer follows the last reader", verdict.RWLock, []held{{0, "read", 0, 1, 10}, {1, "read", 0, 1, 20}, {2, "write", 5, 25, 30}}, []time.Duration{5}},
+		{"a writer follows the last reader", facts.RWLock, []held{{0, "read", 0, 1, 10}, {1, "read", 0, 1, 20}, {2, "write", 5, 25, 30}}, []time.Duration{5}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var records []history.Record
@@ -43,7 +43,7 @@ func TestHandoff_ofALockThatSeveralHold(t *testing.T) {
 			f := NewFold(h)
 			var got []time.Duration
 			f.OnHandoff = func(_ string, h Handoff) { got = append(got, h.Latency/ms) }
-			beliefs := verdict.NewBeliefs(h.Header, f.Belief)
+			beliefs := facts.NewBeliefs(h.Header, f.Belief)
 			for n := range h.Records {
 				f.Record(n)
 				beliefs.Add(n)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Throughput names the rate of grants, or of items taken.
@@ -84,7 +84,7 @@ func init() {
 func collectFailed(f *Fold) collector {
 	var failed, all int64
 	first := ""
-	faults := verdict.FaultWindows(f.history, verdict.MaxDetection(f.history))
+	faults := facts.FaultWindows(f.history, facts.MaxDetection(f.history))
 	return collector{
 		sample: func(s *history.Sample, p *history.Phase) {
 			switch s.Op {
@@ -189,7 +189,7 @@ func init() {
 				Help: "Largest number of grants to other clients while one client waited, in phases in which clients set the pace, with no fault active; expected: the starvation limit, 10 per contender"},
 		},
 		collect: func(f *Fold) collector {
-			x := &overtaken{fold: f, faults: verdict.FaultWindows(f.history, verdict.MaxDetection(f.history)), starved: map[int]bool{}}
+			x := &overtaken{fold: f, faults: facts.FaultWindows(f.history, facts.MaxDetection(f.history)), starved: map[int]bool{}}
 			return collector{sample: x.sample, record: x.record, close: x.close}
 		},
 	})
@@ -201,7 +201,7 @@ const recentGrants = 1 << 16
 type overtaken struct {
 	fold       *Fold
 	grants     []time.Duration // returns of the last recentGrants to twice as many grants, in the order of the records
-	faults     verdict.Spans
+	faults     facts.Spans
 	contenders int
 	most       int
 	starved    map[int]bool // clients that were passed over too often

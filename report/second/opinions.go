@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -36,7 +37,7 @@ const (
 
 // NewOpinions prepares the check of a history.
 func NewOpinions(h *history.History) *Opinions {
-	return &Opinions{known: newKnown(h, verdict.MaxDetection(h))}
+	return &Opinions{known: newKnown(h, facts.MaxDetection(h))}
 }
 
 // Record adds the next record or commit.
@@ -53,7 +54,7 @@ func (o *Opinions) Overlap(v verdict.Overlap) {
 }
 
 // Belief adds the next belief, in the order of their start.
-func (o *Opinions) Belief(b verdict.Belief) {
+func (o *Opinions) Belief(b facts.Belief) {
 	if o.violated || o.against != "" {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -89,8 +90,8 @@ func TestSearch_agreesWithTheVerdictByTheCommits(t *testing.T) {
 
 // Whatever the verdict overlooks, a window of the second opinion does not.
 func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
-	belief := func(i int) verdict.Belief {
-		return verdict.Belief{Client: i, Session: int64(i), Token: int64(i + 1), Call: time.Duration(i) * ms, Start: time.Duration(i) * ms, End: time.Duration(i+1) * ms}
+	belief := func(i int) facts.Belief {
+		return facts.Belief{Client: i, Session: int64(i), Token: int64(i + 1), Call: time.Duration(i) * ms, Start: time.Duration(i) * ms, End: time.Duration(i+1) * ms}
 	}
 	for _, c := range []struct {
 		name    string
@@ -127,9 +128,9 @@ func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
 // A verdict that has failed needs nobody's agreement.
 func TestOpinions_ofAFailedVerdict(t *testing.T) {
 	o := NewOpinions(history.Of(history.Header{}))
-	o.Belief(verdict.Belief{Client: 1, Token: 1, Start: 0, End: 9 * ms})
+	o.Belief(facts.Belief{Client: 1, Token: 1, Start: 0, End: 9 * ms})
 	o.Overlap(verdict.Overlap{})
-	o.Belief(verdict.Belief{Client: 2, Token: 2, Start: 5 * ms, End: 9 * ms})
+	o.Belief(facts.Belief{Client: 2, Token: 2, Start: 5 * ms, End: 9 * ms})
 	if got := o.Close(); got != "" || o.searched > 0 {
 		t.Errorf("%d windows were searched: %q", o.searched, got)
 	}

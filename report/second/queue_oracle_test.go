@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -41,7 +42,7 @@ func Queue(h *history.History, verdicts []verdict.Verdict) []verdict.Verdict {
 	}
 	delivery := h.Header.Promises.Delivery
 	if h.Header.Recipe == "" {
-		delivery = verdict.ExactlyOnce
+		delivery = facts.ExactlyOnce
 	}
 	var wrong []string
 	for name, found := range q.judge(delivery) {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -110,7 +110,7 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 	known := newKnown(h, excuse)
 	var beliefs []late
 	var youngest int64 // largest token so far
-	tracker := verdict.NewBeliefs(h.Header, func(b verdict.Belief) {
+	tracker := facts.NewBeliefs(h.Header, func(b facts.Belief) {
 		if b.Start <= to && b.End >= from && len(beliefs) < limit {
 			beliefs = append(beliefs, late{b, b.After(youngest)})
 		}
@@ -130,7 +130,7 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 }
 
 type late struct {
-	verdict.Belief
+	facts.Belief
 	late bool
 }
 
@@ -145,7 +145,7 @@ type known struct {
 }
 
 func newKnown(h *history.History, excuse time.Duration) *known {
-	return &known{faults: h.Faults, excuse: excuse, commits: h.Commits, permits: verdict.Permits(h.Header), ended: map[int64]bool{}, opened: map[int64]time.Duration{}, back: map[int][]time.Duration{}}
+	return &known{faults: h.Faults, excuse: excuse, commits: h.Commits, permits: facts.Permits(h.Header), ended: map[int64]bool{}, opened: map[int64]time.Duration{}, back: map[int][]time.Duration{}}
 }
 
 func (k *known) record(n history.Numbered) {
@@ -180,7 +180,7 @@ func (k *known) holds(beliefs []late) []hold {
 }
 
 // whole returns a belief that was true from its beginning to its end.
-func whole(b verdict.Belief) hold {
+func whole(b facts.Belief) hold {
 	h := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End, b.Permits}
 	if b.Restored {
 		h.asked = b.Start
@@ -201,7 +201,7 @@ func (k *known) byCommits(b late) hold {
 	}
 	closed := hit(func(f history.Fault) bool { return verdict.ClosesInItsName(f, b.Client) })
 	deleted := hit(func(f history.Fault) bool {
-		return f.Operator != 0 && f.Client == b.Client && verdict.Ended(f) >= b.Call
+		return f.Operator != 0 && f.Client == b.Client && facts.Ended(f) >= b.Call
 	})
 	if expired || ended && closed || deleted {
 		h.asked = min(b.Call, b.Start)
@@ -215,7 +215,7 @@ func (k *known) byCommits(b late) hold {
 func (k *known) split(b late) []hold {
 	whole := whole(b.Belief)
 	for _, f := range k.faults {
-		over, since := verdict.Ended(f), b.Start
+		over, since := facts.Ended(f), b.Start
 		served := slices.Contains(f.Served, b.Client)
 		if served && b.late || b.Restored {
 			since = b.Call

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"pgregory.net/rapid"
 )
 
-func believed(h *history.History) (out []Belief, late int) {
+func believed(h *history.History) (out []facts.Belief, late int) {
 	var end time.Duration
-	t := NewBeliefs(history.Header{}, func(b Belief) { out = append(out, b) })
+	t := facts.NewBeliefs(history.Header{}, func(b facts.Belief) { out = append(out, b) })
 	for n, err := range h.Records {
 		if err != nil {
 			panic(err)
@@ -74,7 +74,7 @@ func TestBeliefs_thatComeFarTooLateAreCounted(t *testing.T) {
 
 func TestBeliefs_thatNobodyReleasedDoNotHoldUpTheOthersForEver(t *testing.T) {
 	emitted := 0
-	tracker := NewBeliefs(history.Header{}, func(Belief) { emitted++ })
+	tracker := facts.NewBeliefs(history.Header{}, func(facts.Belief) { emitted++ })
 	h := story(t, "opened 1 101\nacquire 1 5 0 10\nsession killed 1 20")
 	for n := range h.Records {
 		tracker.Add(n)
@@ -86,7 +86,7 @@ func TestBeliefs_thatNobodyReleasedDoNotHoldUpTheOthersForEver(t *testing.T) {
 		tracker.Add(history.Numbered{N: i, Record: &history.Sample{Op: history.Release, Client: 2,
 			Outcome: history.OK, Token: int64(10 + i), Call: at + 2, Return: at + 3}})
 	}
-	if waiting := len(tracker.queue); emitted < 900 || waiting > 100 {
+	if waiting := len(tracker.Queue); emitted < 900 || waiting > 100 {
 		t.Errorf("%d handed on, %d wait", emitted, waiting)
 	}
 }
@@ -136,7 +136,7 @@ func TestBeliefs_endWithTheSessionWhereNobodyIsTold(t *testing.T) {
 		{"it should have been told that it is gone", history.Expired, history.Promises{Events: true}, 30},
 	} {
 		h := story(t, fmt.Sprintf("opened 1 101\nacquire 1 5 0 10\nsession %s 1 20\nrelease 1 5 30 31", c.event))
-		tracker := NewBeliefs(history.Header{Recipe: Lock, Promises: c.promises}, func(b Belief) {
+		tracker := facts.NewBeliefs(history.Header{Recipe: Lock, Promises: c.promises}, func(b facts.Belief) {
 			if want := time.Duration(c.end) * time.Millisecond; b.End != want {
 				t.Errorf("%s: it believes until %v, want %v", c.name, b.End, want)
 			}

@@ -1,10 +1,10 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -33,10 +33,10 @@ func init() {
 // some of the nodes while the client held: the node exists, its owner is that session, its czxid is
 // the token, and no older node is in line.
 type claims struct {
-	line      *nodeTable    // nil without commits
-	hits      map[int]Spans // by client: faults that hit it, with the time in which it may not be notified
-	held      map[int]claim // the last grant of each client
-	inOrder   bool          // the subject promises it
+	line      *facts.NodeTable    // nil without commits
+	hits      map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
+	held      map[int]claim       // the last grant of each client
+	inOrder   bool                // the subject promises it
 	checked   int
 	sessions  map[int]*sessions
 	judged    int
@@ -64,9 +64,9 @@ type claim struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO && in.promises.Exclusive && Permits(in.history.Header) == 1}
+	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO && in.promises.Exclusive && facts.Permits(in.history.Header) == 1}
 	if in.grants != nil {
-		in.grants.judged = c.committed
+		in.grants.Judged = c.committed
 	} else {
 		c.held, c.hits = map[int]claim{}, hitsByClient(in.history)
 	}
@@ -74,13 +74,13 @@ func newClaimValidity(in *inputs) checker {
 }
 
 // hitsByClient returns when each client may not know a fault's effect on its session.
-func hitsByClient(h *history.History) map[int]Spans {
-	out := map[int]Spans{}
-	for client, faults := range faultsByClient(h) {
+func hitsByClient(h *history.History) map[int]facts.Spans {
+	out := map[int]facts.Spans{}
+	for client, faults := range facts.FaultsByClient(h) {
 		for _, f := range faults {
-			out[client] = append(out[client], span{f.Start, later(Ended(f), MaxDetection(h))})
+			out[client] = append(out[client], facts.Span{From: f.Start, To: facts.Later(facts.Ended(f), facts.MaxDetection(h))})
 		}
-		out[client] = union(out[client])
+		out[client] = facts.Union(out[client])
 	}
 	return out
 }
@@ -105,33 +105,22 @@ func (c *claims) record(n history.Numbered) {
 }
 
 // committed checks a grant that was looked up in the commits.
-func (c *claims) committed(g *granted) {
-	wrong := g.wrong
-	if wrong == "" && g.mistaken() {
-		wrong = fmt.Sprintf("the node's czxid is %#x: that is no token of it", uint64(g.node.czxid))
+func (c *claims) committed(g *facts.Granted) {
+	wrong := g.Wrong
+	if wrong == "" && g.Mistaken() {
+		wrong = fmt.Sprintf("the node's czxid is %#x: that is no token of it", uint64(g.Node.Czxid))
 	}
-	if g.unsure {
+	if g.Unsure {
 		c.unsure++
 	}
 	if wrong == "" {
 		return
 	}
-	if g.missing || g.mistaken() {
+	if g.Missing || g.Mistaken() {
 		c.missing++
 	}
-	c.broken.add([]int{g.record}, "client %d was granted %s of session %#x, knowing of no commit after %#x (record %d), but %s",
-		g.client, g.claims(), uint64(g.session), uint64(g.zxid), g.record, wrong)
-}
-
-// claims describes the client's claim, or the tap's view if a driver names none.
-func (g *granted) claims() string {
-	switch {
-	case g.token != 0:
-		return fmt.Sprintf("token %#x by node %s", uint64(g.token), cmp.Or(g.path, "(unnamed)"))
-	case g.path != "":
-		return "no token by node " + g.path
-	}
-	return "no token and no node (it named none, and the wire shows none that must be it)"
+	c.broken.add([]int{g.Record}, "client %d was granted %s of session %#x, knowing of no commit after %#x (record %d), but %s",
+		g.Client, g.Claims(), uint64(g.Session), uint64(g.Zxid), g.Record, wrong)
 }
 
 func handed(token int64) string {
@@ -237,7 +226,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 func (c *claims) finish(ending) Verdict {
 	why := ""
 	if c.line != nil {
-		why = c.line.incomplete()
+		why = c.line.Incomplete()
 	}
 	if len(c.sessions) > 0 && c.guests.count > 0 { // otherwise sessions are not recorded
 		return c.guests.fail("grants of clients without a session of their own")

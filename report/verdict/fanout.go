@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -30,7 +31,7 @@ func init() {
 // created or deleted.
 type fan struct {
 	history   *history.History
-	faults    Spans
+	faults    facts.Spans
 	rounds    int
 	judged    int
 	disturbed int
@@ -52,7 +53,7 @@ const (
 )
 
 func newFanOut(in *inputs) checker {
-	f := &fan{history: in.history, faults: FaultWindows(in.history, MaxDetection(in.history))}
+	f := &fan{history: in.history, faults: facts.FaultWindows(in.history, facts.MaxDetection(in.history))}
 	return checker{record: f.record, finish: f.finish}
 }
 
@@ -76,7 +77,7 @@ func (f *fan) effort(e *history.Effort, record int) {
 // byVariant compares a phase with the variant's limit; false if it allows anything.
 func (f *fan) byVariant(p *wakeUps) bool {
 	allowed := 2 * (p.calls + p.connections + p.clients)
-	if r := f.history.Header.Recipe; r == Semaphore || r == Barrier {
+	if r := f.history.Header.Recipe; r == facts.Semaphore || r == facts.Barrier {
 		allowed *= 2 // the first waiter, or member, is notified of other nodes too
 	}
 	switch f.history.Header.Variant {
@@ -190,7 +191,7 @@ type notifications struct {
 }
 
 func newLossNotification(in *inputs) checker {
-	x := &notifications{limit: MaxDetection(in.history), held: map[int]int64{}, told: map[int]bool{}, pending: map[int]loss{}}
+	x := &notifications{limit: facts.MaxDetection(in.history), held: map[int]int64{}, told: map[int]bool{}, pending: map[int]loss{}}
 	return checker{record: x.record, finish: x.finish}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -14,7 +15,7 @@ const Fencing = "fencing"
 
 func init() {
 	register(Guarantee{
-		Name: Fencing, Rule: 5, Concerns: []string{Lock, Election, RWLock}, promised: exclusive,
+		Name: Fencing, Rule: 5, Concerns: []string{Lock, Election, facts.RWLock}, promised: exclusive,
 		Promise: "Each grant carries a token greater than all earlier ones, so that a resource can reject stale holders.",
 		Harm:    "A stale holder overwrites its successor's data, or the current holder is rejected.",
 		Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
@@ -34,16 +35,16 @@ func init() {
 // Beliefs come in the order of their start, so whether one is overlapped is known when the next
 // comes.
 type fences struct {
-	line     *nodeTable    // by the commits; nil without
-	faults   map[int]Spans // by client, without commits: times in which its session is uncertain
+	line     *facts.NodeTable    // by the commits; nil without
+	faults   map[int]facts.Spans // by client, without commits: times in which its session is uncertain
 	inOrder  bool
 	permits  int
-	last     Belief // the previous one
+	last     facts.Belief // the previous one
 	has      bool
-	before   []Belief // earlier ones that had not ended by then
-	certain  Belief   // the last certain one
-	named    Belief   // the last with a token of the subject's own
-	repeated int      // record of the last grant that repeats a token
+	before   []facts.Belief // earlier ones that had not ended by then
+	certain  facts.Belief   // the last certain one
+	named    facts.Belief   // the last with a token of the subject's own
+	repeated int            // record of the last grant that repeats a token
 	judged   int
 	unseen   int               // grants whose node is not in the commits
 	refused  map[int][]refusal // by client, until its belief has come
@@ -62,7 +63,7 @@ type refusal struct {
 }
 
 func newFencing(in *inputs) checker {
-	f := &fences{line: in.line, permits: Permits(in.history.Header), inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
+	f := &fences{line: in.line, permits: facts.Permits(in.history.Header), inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
 	if in.line == nil {
 		f.faults = hitsByClient(in.history)
 	}
@@ -85,13 +86,13 @@ func (f *fences) record(n history.Numbered) {
 	}
 }
 
-func (f *fences) belief(b Belief) {
+func (f *fences) belief(b facts.Belief) {
 	if b.Permits < f.permits {
 		return // a reader's token has no order
 	}
 	if f.has {
 		f.judge(b.Start)
-		f.before = slices.DeleteFunc(append(f.before, f.last), func(e Belief) bool { return e.End <= b.Start })
+		f.before = slices.DeleteFunc(append(f.before, f.last), func(e facts.Belief) bool { return e.End <= b.Start })
 	}
 	f.last, f.has = b, true
 	if b.Own && b.Token != 0 && !b.Restored {
@@ -113,27 +114,27 @@ func (f *fences) judge(next time.Duration) {
 	}
 	letIn := held
 	if f.line != nil {
-		if !b.Restored && (b.granted == nil || b.granted.node == nil) {
+		if !b.Restored && (b.Granted == nil || b.Granted.Node == nil) {
 			f.unseen++
 		}
-		letIn = alone && b.granted != nil && b.granted.valid()
+		letIn = alone && b.Granted != nil && b.Granted.Valid()
 	}
-	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.Own || b.granted != nil && b.granted.mistaken()) {
+	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.Own || b.Granted != nil && b.Granted.Mistaken()) {
 		f.rises(b)
 	}
 }
 
 // alone reports whether all other holders when a belief began were past holders, whose nodes were
 // deleted by then.
-func (f *fences) alone(b Belief) bool {
-	return !slices.ContainsFunc(f.before, func(e Belief) bool {
-		return e.granted == nil || b.granted == nil || e.granted.node == nil || e.granted.node.gone == 0 || e.granted.node.gone > b.granted.zxid
+func (f *fences) alone(b facts.Belief) bool {
+	return !slices.ContainsFunc(f.before, func(e facts.Belief) bool {
+		return e.Granted == nil || b.Granted == nil || e.Granted.Node == nil || e.Granted.Node.Gone == 0 || e.Granted.Node.Gone > b.Granted.Zxid
 	})
 }
 
 // repeats finds a token that equals the token of the grant before, of another session: that needs no
 // certain holder.
-func (f *fences) repeats(b Belief) {
+func (f *fences) repeats(b facts.Belief) {
 	if n := f.named; b.Token == n.Token && n.Session != b.Session {
 		f.repeated = b.Record
 		f.lower(&f.broken, n, b)
@@ -141,9 +142,9 @@ func (f *fences) repeats(b Belief) {
 }
 
 // rises compares the token with the token of the last grant that is known to be older.
-func (f *fences) rises(b Belief) {
+func (f *fences) rises(b facts.Belief) {
 	c, into := f.certain, &f.broken
-	if c.granted != nil {
+	if c.Granted != nil {
 		if !f.follows(b, c) {
 			return
 		}
@@ -158,16 +159,16 @@ func (f *fences) rises(b Belief) {
 
 // follows reports whether, by the commits, the client was granted after the other: a certain holder
 // holds until its node is deleted.
-func (f *fences) follows(b, before Belief) bool {
-	first, then := before.granted.node, b.granted.node
-	if first.wentBefore(then) {
+func (f *fences) follows(b, before facts.Belief) bool {
+	first, then := before.Granted.Node, b.Granted.Node
+	if first.WentBefore(then) {
 		return true
 	}
-	return !then.wentBefore(first) && f.held(before) && f.held(b) && before.End <= b.Start
+	return !then.WentBefore(first) && f.held(before) && f.held(b) && before.End <= b.Start
 }
 
 // lower reports the token of a grant that is not higher than an earlier token.
-func (f *fences) lower(into *evidence, before, b Belief) {
+func (f *fences) lower(into *evidence, before, b facts.Belief) {
 	how, harm := "is lower than", "the resource takes the holder for a stale one"
 	if b.Token == before.Token {
 		how, harm = "repeats", "the resource cannot tell one from the other"
@@ -178,17 +179,17 @@ func (f *fences) lower(into *evidence, before, b Belief) {
 }
 
 // held reports whether the client certainly held as long as it believed so, if no other client did.
-func (f *fences) held(b Belief) bool {
-	if b.Ended != Released && b.Ended != AtEnd {
+func (f *fences) held(b facts.Belief) bool {
+	if b.Ended != facts.Released && b.Ended != facts.AtEnd {
 		return false
 	}
-	if g := b.granted; g != nil {
-		return g.valid() && (g.node.gone == 0 || g.node.removal == byRequest)
+	if g := b.Granted; g != nil {
+		return g.Valid() && (g.Node.Gone == 0 || g.Node.Removal == facts.ByRequest)
 	}
 	return !f.faults[b.Client].Touches(b.Call, b.End)
 }
 
-func (f *fences) refusals(b Belief) {
+func (f *fences) refusals(b facts.Belief) {
 	for _, r := range f.refused[b.Client] {
 		if r.token != b.Token || r.call < b.Start || r.answer > b.End {
 			continue
@@ -201,7 +202,7 @@ func (f *fences) refusals(b Belief) {
 
 func (f *fences) finish(end ending) Verdict {
 	if f.has && !end.cut {
-		f.judge(forever)
+		f.judge(facts.Forever)
 	}
 	broken := &f.broken
 	if broken.count == 0 {
@@ -209,14 +210,14 @@ func (f *fences) finish(end ending) Verdict {
 	}
 	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)
 	switch {
-	case broken == &f.removals && broken.count > 0 && f.line.incomplete() != "":
-		return unknown("a token that did not rise, or a removal that is missing: " + f.line.incomplete())
+	case broken == &f.removals && broken.count > 0 && f.line.Incomplete() != "":
+		return unknown("a token that did not rise, or a removal that is missing: " + f.line.Incomplete())
 	case broken.count > 0:
 		v := broken.fail("tokens that are none")
 		v.Reasons = append(v.Reasons, about)
 		return v
-	case f.unseen > 0 && f.line.incomplete() != "":
-		return unknown(fmt.Sprintf("the node of %s is not in the commits, so the order is not known: %s", units.Plural(f.unseen, "grant"), f.line.incomplete()))
+	case f.unseen > 0 && f.line.Incomplete() != "":
+		return unknown(fmt.Sprintf("the node of %s is not in the commits, so the order is not known: %s", units.Plural(f.unseen, "grant"), f.line.Incomplete()))
 	case !f.has:
 		return unknown("nothing was granted: there is no token to judge")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -29,41 +30,47 @@ func init() {
 // when its node was already removed, and then it overtook no other. If commits are missing, that
 // removal or a grant's node may be too.
 type order struct {
-	line      *nodeTable              // by the commits; nil without
-	grants    *grants                 // looked up in them; nil without
+	line      *facts.NodeTable        // by the commits; nil without
+	grants    *facts.Grants           // looked up in them; nil without
 	several   bool                    // several may hold at the same time: by the nodes that existed, not by the order of grants
 	exclusive bool                    // the subject promises it
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
-	last      Belief // the grant with the newest node so far
-	czxid     int64  // of its node
+	last      facts.Belief // the grant with the newest node so far
+	czxid     int64        // of its node
 	judged    int
 	skipped   int
 	// contended counts the grants that were requested while no permit was free for them, and waited
 	// the clients whose node existed then.
 	contended, waited int
 	permits           int
-	recent            []Belief // the last ones in the commits
-	unseen            int      // grants whose node is not in the commits
+	recent            []facts.Belief // the last ones in the commits
+	unseen            int            // grants whose node is not in the commits
 	broken            evidence
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, grants: in.grants, several: Permits(in.history.Header) > 1, permits: Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
+	o := &order{line: in.line, grants: in.grants, several: facts.Permits(in.history.Header) > 1, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
+	if o.several && o.grants != nil {
+		o.grants.Passed = func(g *facts.Granted, ahead []*facts.Node) {
+			o.broken.add([]int{g.Record}, "client %d was granted by node %s (czxid %#x, record %d), although it conflicts with %s that existed all the time, the oldest of them %s",
+				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
+		}
+	}
 	return checker{belief: o.belief, finish: o.finish}
 }
 
-func (o *order) belief(b Belief) {
+func (o *order) belief(b facts.Belief) {
 	czxid := b.Token
-	if b.granted != nil {
+	if b.Granted != nil {
 		czxid = 0
-		if n := b.granted.node; n != nil && !b.granted.unsure {
-			czxid = n.czxid
+		if n := b.Granted.Node; n != nil && !b.Granted.Unsure {
+			czxid = n.Czxid
 		} else if n == nil && !b.Restored {
 			o.unseen++
 		}
 	}
-	if czxid == 0 || b.Restored || b.Own && b.granted == nil {
+	if czxid == 0 || b.Restored || b.Own && b.Granted == nil {
 		return
 	}
 	o.judged++
@@ -89,14 +96,14 @@ const recentGrants = 64
 
 // countWaiting counts whether the client of a grant waited, and whether with its node. Only commits
 // show when a node was created.
-func (o *order) countWaiting(b Belief, czxid int64) {
-	if b.granted == nil || b.granted.node == nil {
+func (o *order) countWaiting(b facts.Belief, czxid int64) {
+	if b.Granted == nil || b.Granted.Node == nil {
 		return
 	}
 	total, stood := b.Permits, false
 	for _, r := range o.recent {
 		if r.End > b.Call && r.Client != b.Client {
-			gone := r.granted.node.gone
+			gone := r.Granted.Node.Gone
 			total, stood = total+r.Permits, stood || gone == 0 || czxid < gone
 		}
 	}
@@ -115,15 +122,15 @@ func (o *order) countWaiting(b Belief, czxid int64) {
 // from creating their nodes in time.
 const fewWaits = 8
 
-func (o *order) dying(b Belief) bool {
-	if b.granted != nil {
-		return b.granted.node.withSession()
+func (o *order) dying(b facts.Belief) bool {
+	if b.Granted != nil {
+		return b.Granted.Node.WithSession()
 	}
-	if b.Ended != Released && b.Ended != AtEnd && b.Ended != string(history.Closed) {
+	if b.Ended != facts.Released && b.Ended != facts.AtEnd && b.Ended != string(history.Closed) {
 		return true
 	}
 	for _, w := range o.faults[b.Client] {
-		if w.Start <= b.Start && later(Ended(w), o.after) >= b.Call {
+		if w.Start <= b.Start && facts.Later(facts.Ended(w), o.after) >= b.Call {
 			return true
 		}
 	}
@@ -133,10 +140,7 @@ func (o *order) dying(b Belief) bool {
 func (o *order) finish(ending) Verdict {
 	why := ""
 	if o.line != nil {
-		why = o.line.incomplete()
-	}
-	if o.several && o.grants != nil {
-		o.broken = o.grants.passed
+		why = o.line.Incomplete()
 	}
 	switch {
 	case o.several && o.line == nil:
@@ -158,165 +162,4 @@ func (o *order) finish(ending) Verdict {
 		return pass(fmt.Sprintf("%d late grants of dying sessions do not count", o.skipped))
 	}
 	return pass()
-}
-
-// grants looks every grant up in the servers' commits (rule 1).
-type grants struct {
-	line    *nodeTable
-	inOrder bool           // the subject promises order and exclusion: only who is first in line is granted
-	several bool           // several grants may be held at the same time: then an overtaking does not make a claim invalid
-	passed  evidence       // overtakings, if several
-	current map[int]int64  // by client: its current session
-	open    []*granted     // whose commits have not all come
-	newest  *granted       // recorded last
-	judged  func(*granted) // receives each once its commits have come
-}
-
-type granted struct {
-	client               int
-	path, removed        string // removed: as Sample.Removed
-	session, token, zxid int64
-	own                  bool // the token is the subject's own number
-	notified             bool // as Sample.Notified
-	record               int
-
-	node    *node  // of the claim; nil if no transaction created it
-	wrong   string // why the grant is invalid; empty if it is valid
-	missing bool   // an unread transaction might make it valid
-	unsure  bool   // the client's knowledge or its node is ambiguous
-}
-
-func newGrants(l *nodeTable, p history.Promises) *grants {
-	return &grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, current: map[int]int64{}, judged: func(*granted) {}}
-}
-
-func (a *grants) record(n history.Numbered) {
-	if len(a.open) > 0 {
-		a.judge(false)
-	}
-	switch r := n.Record.(type) {
-	case *history.Session:
-		if r.Event == history.Opened {
-			a.current[r.Client] = r.Session
-		}
-	case *history.Sample:
-		if r.Op != history.Acquire || r.Outcome != history.OK {
-			return
-		}
-		g := &granted{client: r.Client, path: r.Path, removed: r.Removed, session: r.Session, token: r.Token, own: r.Own, notified: r.Notified, zxid: r.Zxid, record: n.N}
-		if g.session == 0 {
-			g.session = a.current[r.Client]
-		}
-		g.node, g.unsure = a.line.claimed(g)
-		a.newest = g
-		a.open = append(a.open, g)
-		a.judge(false)
-	}
-}
-
-func (a *grants) last(record int) *granted {
-	if a.newest != nil && a.newest.record == record {
-		return a.newest
-	}
-	return nil
-}
-
-// judge looks up the grants whose commits have come.
-func (a *grants) judge(all bool) {
-	later := a.open[:0]
-	for _, g := range a.open {
-		zxid, ok := a.line.known(g)
-		switch {
-		case ok || all:
-			a.lookUp(g, zxid)
-			a.judged(g)
-		default:
-			later = append(later, g)
-		}
-	}
-	clear(a.open[len(later):])
-	a.open = later
-}
-
-// claimed finds the node of a claim; without a name, the session's newest. unsure means that there
-// are two.
-func (l *nodeTable) claimed(g *granted) (n *node, unsure bool) {
-	if g.zxid == 0 {
-		return nil, true
-	}
-	if g.path == "" {
-		n, sure := l.newest(g.session, g.zxid)
-		return n, !sure
-	}
-	if n = l.find(g.path, g.token); n == nil { // another token, or none, does not mean another node
-		if n = l.at(g.path, g.zxid); n != nil && n.session != g.session && g.token != 0 {
-			n = nil
-		}
-	}
-	return n, false
-}
-
-// known returns the last transaction of which the client is known to have known when it was granted. ok
-// is false while the removal of which it was notified is not yet read, or the transaction of which
-// it may have known.
-func (l *nodeTable) known(g *granted) (zxid int64, ok bool) {
-	if g.notified && l.last <= g.zxid {
-		return g.zxid, false
-	}
-	if g.removed == "" || g.node == nil {
-		return g.zxid, true
-	}
-	n := l.at(g.removed, g.node.czxid-1)
-	switch {
-	case n == nil:
-		return g.zxid, true
-	case n.gone == 0:
-		return g.zxid, false
-	}
-	return max(g.zxid, n.gone), true
-}
-
-// lookUp checks a grant by the commits up to its client's knowledge.
-func (a *grants) lookUp(g *granted, zxid int64) {
-	n := g.node
-	switch {
-	case g.unsure:
-	case n == nil && a.line.forgotten(g):
-		g.unsure = true
-	case n == nil && g.path == "":
-		g.wrong, g.missing = "that session had no node", true
-	case n == nil && a.line.persistent[g.path] != 0:
-		g.wrong = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and does not end with one", uint64(a.line.persistent[g.path]))
-	case n == nil:
-		g.wrong, g.missing = "no transaction created that node for that session", true
-	case n.session != g.session:
-		g.wrong = fmt.Sprintf("session %#x created that node", uint64(n.session))
-	case a.inOrder && n.sequential():
-		ahead := a.line.aheadOf(n, zxid)
-		switch {
-		case ahead == nil:
-		case g.notified && a.line.aheadOf(n, zxid+1) == nil:
-			g.unsure = true
-		case a.several:
-			a.passed.add([]int{g.record}, "client %d was granted by node %s (czxid %#x, record %d), although it conflicts with %s that existed all the time, the oldest of them %s",
-				g.client, n.path, uint64(n.czxid), g.record, units.Plural(len(ahead), "older node"), ahead[0].path)
-		default:
-			g.missing = true
-			g.wrong = fmt.Sprintf("the older node %s (czxid %#x) existed all the time", ahead[0].path, uint64(ahead[0].czxid))
-		}
-	}
-	g.zxid = zxid
-}
-
-// forgotten reports whether the node of a claim may have been dropped from memory: its client came
-// back late.
-func (l *nodeTable) forgotten(g *granted) bool {
-	return l.forgot > 0 && g.path != "" && (g.own || g.token <= l.forgot)
-}
-
-func (g *granted) valid() bool { return g.node != nil && g.wrong == "" && !g.unsure }
-
-// mistaken reports whether the claim's token should be its node's czxid, and is not.
-func (g *granted) mistaken() bool {
-	return g.node != nil && !g.own && g.token != 0 && g.token != g.node.czxid
 }

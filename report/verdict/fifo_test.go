@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -232,7 +233,7 @@ func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
 	judgeOne(t, ClaimValidity, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second), &history.CommitsEnd{Last: 99, Unknown: 1}},
 		Unknown, "some of the commits were not understood")
 	r, z := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), sessionGone(101, 11, 10)}, int64(12)
-	for range 2 * remember {
+	for range 2 * facts.Remember {
 		r = append(r, created(102, z), deleted(102, z, z+1))
 		z += 2
 	}

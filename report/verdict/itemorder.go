@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -144,7 +145,7 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 // have no item ID.
 type itemCommits struct {
 	items    *items
-	line     *nodeTable       // the consumers' nodes
+	line     *facts.NodeTable // the consumers' nodes
 	paths    map[string]*item // by the path of an existing node
 	sessions map[int64]*consumer
 	current  map[int]int64 // session, by client
@@ -166,7 +167,7 @@ type consumer struct {
 	ended  bool  // it was notified of the session's end
 }
 
-func newItemCommits(q *items, l *nodeTable) *itemCommits {
+func newItemCommits(q *items, l *facts.NodeTable) *itemCommits {
 	return &itemCommits{items: q, line: l, paths: map[string]*item{}, sessions: map[int64]*consumer{}, current: map[int]int64{},
 		order: itemOrder{lines: map[string]*itemLine{}}, lost: map[request]bool{}, homes: map[*itemLine]bool{}}
 }
@@ -296,8 +297,8 @@ func (c *itemCommits) remove(k *history.Commit, p string) {
 // consumer has claimed the item.
 func (c *itemCommits) claimed(i *item, session int64) bool {
 	name := path.Base(i.path)
-	for owner, own := range c.line.sessions {
-		if owner != session && slices.ContainsFunc(own.standing, func(n *node) bool { return strings.Contains(n.path, name) }) {
+	for owner, own := range c.line.Sessions {
+		if owner != session && slices.ContainsFunc(own.Standing, func(n *facts.Node) bool { return strings.Contains(n.Path, name) }) {
 			return true
 		}
 	}
@@ -305,7 +306,7 @@ func (c *itemCommits) claimed(i *item, session int64) bool {
 }
 
 // incomplete returns why the commits are incomplete, or "".
-func (c *itemCommits) incomplete() string { return c.line.incomplete() }
+func (c *itemCommits) incomplete() string { return c.line.Incomplete() }
 
 const QueueFIFO = "queue-fifo"
 

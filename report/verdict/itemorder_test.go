@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -73,7 +74,7 @@ func TestNoDuplicate_byTheCommits(t *testing.T) {
 		{"a copy in another folder, of what is done", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\nmove 7 102 5 a", Pass, ""},
 		{"the second copy of an item that was taken long ago", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\ncreate 7 101 a\ndelete 8 103 7\ntake a 3 client=3 zxid=8", Fail, "delivered twice"},
 	})
-	judgePromised(t, NoPhantom, delivers(ExactlyOnce), []row{
+	judgePromised(t, NoPhantom, delivers(facts.ExactlyOnce), []row{
 		{"an item of which a node was made, and whose put has not returned", clients + "create 5 101 a\ndelete 6 102 5\ntake a 2 client=2 zxid=6", Pass, ""},
 		{"an item of which no node was made", putA + "take b 2 client=2 zxid=6", Fail, `item "b"`},
 		{"an item whose put had failed", clients + "create 5 101 a\nput a 1 failed zxid=4\ndelete 6 102 5\ntake a 2 client=2 zxid=6", Fail, "its put had failed"},

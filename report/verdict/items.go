@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -67,10 +68,10 @@ type nodes struct {
 }
 
 // newItems tracks the items of a history; l is nil without commits.
-func newItems(h *history.History, l *nodeTable) *items {
+func newItems(h *history.History, l *facts.NodeTable) *items {
 	q := &items{delivery: h.Header.Promises.Delivery, open: map[string]*item{}, taken: newTakenOnce(), unnamed: map[int]int{}, emptied: -1}
 	if h.Header.Recipe == "" {
-		q.delivery = ExactlyOnce
+		q.delivery = facts.ExactlyOnce
 	}
 	if l != nil {
 		q.commits = newItemCommits(q, l)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -23,7 +24,7 @@ func init() {
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
 // queues, and the nodes that a queue stores permanently (a journal, a record of a take), are its data.
 type leaks struct {
-	line    *nodeTable // nil without commits
+	line    *facts.NodeTable // nil without commits
 	queue   bool
 	faults  map[int][]history.Fault // by client
 	clients map[int64]int           // by session
@@ -58,7 +59,7 @@ const (
 
 func newNoLeak(in *inputs) checker {
 	x := &leaks{
-		line: in.line, queue: in.history.Header.Recipe == Queue, faults: faultsByClient(in.history),
+		line: in.line, queue: in.history.Header.Recipe == Queue, faults: facts.FaultsByClient(in.history),
 		clients: map[int64]int{}, current: map[int]int64{}, counts: map[int64]*operations{}, nodes: map[string]createdNode{},
 	}
 	c := checker{record: x.record, finish: x.finish}
@@ -76,7 +77,7 @@ func (x *leaks) record(n history.Numbered) {
 		}
 	case *history.Sample:
 		if r.Op != history.Write && x.current[r.Client] != 0 {
-			o := valueAt(x.counts, x.current[r.Client])
+			o := facts.ValueAt(x.counts, x.current[r.Client])
 			o.count++
 			o.record = n.N
 		}
@@ -91,7 +92,7 @@ func (x *leaks) commit(r history.Record) {
 	switch c.Op {
 	case history.CommitCreate:
 		_, known := x.clients[c.Session]
-		if known && c.Item == "" && (c.Ephemeral || !x.queue) && valueAt(x.counts, c.Session).count >= setUp {
+		if known && c.Item == "" && (c.Ephemeral || !x.queue) && facts.ValueAt(x.counts, c.Session).count >= setUp {
 			x.nodes[c.Path] = createdNode{c.Path, c.Session, c.Zxid}
 		}
 	case history.CommitDelete:
@@ -109,7 +110,7 @@ func (x *leaks) commit(r history.Record) {
 func (x *leaks) leave(path string) {
 	if n, ok := x.nodes[path]; ok {
 		delete(x.nodes, path)
-		o := valueAt(x.counts, n.session)
+		o := facts.ValueAt(x.counts, n.session)
 		o.left++
 		o.last = n
 	}
@@ -119,8 +120,8 @@ func (x *leaks) finish(end ending) Verdict {
 	switch {
 	case x.line == nil:
 		return notJudged("there are no transaction logs, which show the nodes that were left behind")
-	case x.line.incomplete() != "":
-		return unknown(x.line.incomplete())
+	case x.line.Incomplete() != "":
+		return unknown(x.line.Incomplete())
 	case end.cut:
 		return notJudged("unknown which nodes were left behind")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -88,61 +89,32 @@ func judgeHeader(t *testing.T, header history.Header, guarantee string, records 
 
 // A line whose first node stands for ever keeps no more than those that stand, and as many.
 func TestLine_forgetsWhoHasGone(t *testing.T) {
-	l := newLine(&history.History{})
-	l.record(created(1, 1))
+	l := facts.NewNodeTable(&history.History{})
+	l.Record(created(1, 1))
 	for z := int64(2); z < 100_000; z += 2 {
-		l.record(created(2, z))
-		l.record(deleted(2, z, z+1))
+		l.Record(created(2, z))
+		l.Record(deleted(2, z, z+1))
 	}
-	d := l.dirs["/l"]
-	if len(d.standing) > 4 || len(d.removed) > 2*remember || len(l.nodes) > 2*remember+1 {
-		t.Errorf("%d stand, %d are remembered, %d by name", len(d.standing), len(d.removed), len(l.nodes))
+	d := l.Dirs["/l"]
+	if len(d.Standing) > 4 || len(d.Removed) > 2*facts.Remember || len(l.Nodes) > 2*facts.Remember+1 {
+		t.Errorf("%d stand, %d are remembered, %d by name", len(d.Standing), len(d.Removed), len(l.Nodes))
 	}
 }
 
 // A name that is used again and again is not remembered for ever.
 func TestLine_forgetsOldNodesOfOneName(t *testing.T) {
-	l := newLine(&history.History{})
+	l := facts.NewNodeTable(&history.History{})
 	for z := int64(2); z < 100_000; z += 2 {
 		c, d := created(2, z), deleted(2, z, z+1)
 		c.Path, d.Path = "/l/lock", "/l/lock"
-		l.record(c)
-		l.record(d)
+		l.Record(c)
+		l.Record(d)
 	}
 	kept := 0
-	for n := l.nodes["/l/lock"]; n != nil; n = n.before {
+	for n := l.Nodes["/l/lock"]; n != nil; n = n.Before {
 		kept++
 	}
-	if kept > 2*remember || l.find("/l/lock", 99_998-2) == nil {
+	if kept > 2*facts.Remember || l.Find("/l/lock", 99_998-2) == nil {
 		t.Errorf("%d nodes are remembered", kept)
-	}
-}
-
-func TestNode_sequential(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/l/n-0000000000": true, "/l/n--000000001": true, "/l/n-2147483647": true, "/l/lock": false, "/l/n-00000000": false, "/l/n-000000000x": false,
-	} {
-		if got := (&node{path: path}).sequential(); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-}
-
-// Nodes of one recipe are of one kind, whatever ids it draws; those that do not contend are not.
-func TestKind(t *testing.T) {
-	for _, row := range []struct {
-		a, b  string
-		alike bool
-	}{
-		{"/l/_c_e4bfd934-5fb0-4ce7-9fca-d72367e2312c-lock-0000000291", "/l/_c_e64cf688-5e68-4756-ba98-99470205dd29-lock-0000000294", true},
-		{"/l/01ARZ3NDEKTSV4RRFFQ69G5FAV-0000000001", "/l/01BX5ZZKBKACTAV9WEVGEMMVRZ-0000000002", true},
-		{"/l/qwrtzpsxghjklmnvyqwrt-0000000001", "/l/zpsxghjklmnvyqwrtqwrt-0000000002", true},
-		{"/l/n-2147483647", "/l/n--2147483648", true},
-		{"/l/readLockNode0000000001", "/l/writeLockNode0000000002", false},
-		{"/l/host-0000000001", "/l/lock-0000000002", false},
-	} {
-		if got := kind(row.a) == kind(row.b); got != row.alike {
-			t.Errorf("%s and %s: %v, %v", row.a, row.b, kind(row.a), kind(row.b))
-		}
 	}
 }

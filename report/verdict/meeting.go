@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -14,7 +15,7 @@ type meeting struct {
 	parties        int
 	limit          time.Duration
 	enters, leaves []wait // longer than the limit
-	inside         Spans
+	inside         facts.Spans
 }
 
 func (m *meeting) record(n history.Numbered) {
@@ -39,48 +40,48 @@ func (m *meeting) wait(op string, w wait) {
 	}
 }
 
-func (m *meeting) belief(b Belief) {
+func (m *meeting) belief(b facts.Belief) {
 	if m != nil {
-		m.inside = append(m.inside, span{b.Start, b.End})
+		m.inside = append(m.inside, facts.Span{From: b.Start, To: b.End})
 	}
 }
 
-func (m *meeting) check(faults Spans, slow *evidence) {
+func (m *meeting) check(faults facts.Spans, slow *evidence) {
 	if m == nil {
 		return
 	}
 	for _, w := range m.enters {
-		all := []span{{w.from, w.to}} // in which all other clients wait too
+		all := []facts.Span{{From: w.from, To: w.to}} // in which all other clients wait too
 		for client := range m.parties {
 			if client == w.client {
 				continue
 			}
-			var both []span
+			var both []facts.Span
 			for _, o := range m.enters {
 				for _, s := range all {
-					if from, to := max(s.from, o.from), min(s.to, o.to); o.client == client && to-from > m.limit {
-						both = append(both, span{from, to})
+					if from, to := max(s.From, o.from), min(s.To, o.to); o.client == client && to-from > m.limit {
+						both = append(both, facts.Span{From: from, To: to})
 					}
 				}
 			}
 			all = both
 		}
 		for _, s := range all {
-			for _, free := range faults.outside(s.from, s.to) {
-				if free.to-free.from > m.limit {
+			for _, free := range faults.Outside(s.From, s.To) {
+				if free.To-free.From > m.limit {
 					slow.add([]int{w.record}, "all %d clients waited to enter from %v to %v (record %d), without a fault: more than the limit of %v",
-						m.parties, free.from, free.to, w.record, m.limit)
+						m.parties, free.From, free.To, w.record, m.limit)
 					return // the same for every client
 				}
 			}
 		}
 	}
-	busy := union(slices.Concat(m.inside, faults))
+	busy := facts.Union(slices.Concat(m.inside, faults))
 	for _, w := range m.leaves {
-		for _, free := range busy.outside(w.from, w.to) {
-			if free.to-free.from > m.limit {
+		for _, free := range busy.Outside(w.from, w.to) {
+			if free.To-free.From > m.limit {
 				slow.add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although no client was inside, and without a fault: more than the limit of %v",
-					w.client, free.from, free.to, w.record, m.limit)
+					w.client, free.From, free.To, w.record, m.limit)
 				break
 			}
 		}

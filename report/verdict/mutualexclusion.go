@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -41,7 +42,7 @@ func init() {
 type exclusion struct {
 	permits  int
 	told     bool                    // holders are notified of session events
-	line     *nodeTable              // nil without commits
+	line     *facts.NodeTable        // nil without commits
 	faults   map[int][]history.Fault // by client
 	excuse   time.Duration           // how long after a fault the victim may not be notified
 	since    map[int64]time.Duration // by session: when it was opened
@@ -82,11 +83,11 @@ const silence = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		permits: Permits(in.history.Header), line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
+		permits: facts.Permits(in.history.Header), line: in.line, told: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
 		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
-		x.excuse = silence + silence/2 + margin
+		x.excuse = silence + silence/2 + facts.Margin
 	}
 	return checker{record: x.record, belief: x.belief, rest: x.belief, finish: x.finish}
 }
@@ -94,11 +95,11 @@ func newMutualExclusion(in *inputs) checker {
 // claimed is a belief; a late one began after a newer token had been granted. The servers grant one
 // after the other, so it was never valid.
 type claimed struct {
-	Belief
+	facts.Belief
 	late bool
 }
 
-func (x *exclusion) belief(next Belief) {
+func (x *exclusion) belief(next facts.Belief) {
 	x.beliefs++
 	x.checkBeliefAfterExpiry(next)
 	b := claimed{next, next.After(x.youngest)}
@@ -159,7 +160,7 @@ func clientsOf(all []claimed) string {
 // overlapping is a time in which two clients believed that they held, [b.Start, until]; a began
 // earlier. Until excused it is exposure, from then on a violation.
 type overlapping struct {
-	a, b           Belief
+	a, b           facts.Belief
 	until, excused time.Duration
 	why            string // why the rest is a violation
 	proof          int    // record of the fault that excused it; 0 for none
@@ -184,7 +185,7 @@ func (x *exclusion) conclude(o overlapping) {
 }
 
 func (x *exclusion) judge(a, b claimed, until time.Duration) overlapping {
-	if x.line != nil && a.granted != nil && b.granted != nil {
+	if x.line != nil && a.Granted != nil && b.Granted != nil {
 		return x.byCommits(a.Belief, b.Belief, until)
 	}
 	wrong, who := "client %d should have stopped", a.Client
@@ -205,14 +206,14 @@ func (x *exclusion) judge(a, b claimed, until time.Duration) overlapping {
 }
 
 // expose counts the overlap of two beliefs until a time as exposure.
-func (x *exclusion) expose(a, b Belief, until time.Duration) {
+func (x *exclusion) expose(a, b facts.Belief, until time.Duration) {
 	x.exposure++
 	x.exposed += until - b.Start
 	x.report(Overlap{a.Client, b.Client, b.Start, until, true})
 }
 
 // violated reports the overlap of two beliefs as a violation, from a time on.
-func (x *exclusion) violated(a, b Belief, from, until time.Duration, proof []int, why string) {
+func (x *exclusion) violated(a, b facts.Belief, from, until time.Duration, proof []int, why string) {
 	x.report(Overlap{a.Client, b.Client, from, until, false})
 	x.broken.add(append(proof, a.Record, a.EndRecord, b.Record),
 		"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s",
@@ -220,31 +221,31 @@ func (x *exclusion) violated(a, b Belief, from, until time.Duration, proof []int
 }
 
 // byCommits checks the overlap of two beliefs by the commits: all of it is exposure, or none.
-func (x *exclusion) byCommits(a, b Belief, until time.Duration) (o overlapping) {
+func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration) (o overlapping) {
 	stale, good := a, b
 	if went(b) < went(a) {
 		stale, good = b, a
 	}
 	o = overlapping{a: a, b: b, until: until, excused: b.Start}
-	switch n := stale.granted.node; {
-	case a.granted.unsure || b.granted.unsure, good.granted.notified && n != nil && n.gone == good.granted.zxid+1:
+	switch n := stale.Granted.Node; {
+	case a.Granted.Unsure || b.Granted.Unsure, good.Granted.Notified && n != nil && n.Gone == good.Granted.Zxid+1:
 		o.unsure = true
-	case a.granted.wrong != "" || b.granted.wrong != "":
+	case a.Granted.Wrong != "" || b.Granted.Wrong != "":
 		who := a
-		if a.granted.wrong == "" {
+		if a.Granted.Wrong == "" {
 			who = b
 		}
-		o.why = fmt.Sprintf("the claim of client %d is not valid: %s", who.Client, who.granted.wrong)
-		o.missing = who.granted.missing
-	case n.gone == 0 || n.gone > good.granted.zxid:
-		o.why = fmt.Sprintf("the node of client %d, %s, existed when client %d was granted", stale.Client, n.path, good.Client)
+		o.why = fmt.Sprintf("the claim of client %d is not valid: %s", who.Client, who.Granted.Wrong)
+		o.missing = who.Granted.Missing
+	case n.Gone == 0 || n.Gone > good.Granted.Zxid:
+		o.why = fmt.Sprintf("the node of client %d, %s, existed when client %d was granted", stale.Client, n.Path, good.Client)
 		o.missing = true
-	case n.removal == byRequest:
-		o.why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
-	case n.removal == byAnother:
-		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
-	case n.removal == byClose && !x.hit(stale):
-		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.gone))
+	case n.Removal == facts.ByRequest:
+		o.why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
+	case n.Removal == facts.ByAnother:
+		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
+	case n.Removal == facts.ByClose && !x.hit(stale):
+		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.Gone))
 	case x.notified(stale):
 		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of it afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
 	default:
@@ -255,22 +256,22 @@ func (x *exclusion) byCommits(a, b Belief, until time.Duration) (o overlapping) 
 
 // notified reports whether the belief began after its client was notified of the loss of its
 // session: that is not exposure, because the client knew.
-func (x *exclusion) notified(b Belief) bool {
+func (x *exclusion) notified(b facts.Belief) bool {
 	at, ok := x.heard[b.Session]
 	return ok && b.Session != 0 && at <= b.Start
 }
 
 // went returns the transaction that removed the node of a belief; forever if it exists.
-func went(b Belief) int64 {
-	if n := b.granted.node; n != nil && n.gone != 0 {
-		return n.gone
+func went(b facts.Belief) int64 {
+	if n := b.Granted.Node; n != nil && n.Gone != 0 {
+		return n.Gone
 	}
-	return int64(forever)
+	return int64(facts.Forever)
 }
 
 // hit reports whether a fault closed the session of a belief in its client's name before its end,
 // or may have.
-func (x *exclusion) hit(stale Belief) bool {
+func (x *exclusion) hit(stale facts.Belief) bool {
 	return slices.ContainsFunc(x.faults[stale.Client], func(w history.Fault) bool {
 		return ClosesInItsName(w, stale.Client) && w.Start <= stale.End && w.Start >= x.since[stale.Session]
 	})
@@ -287,14 +288,14 @@ func ClosesInItsName(w history.Fault, client int) bool {
 // that existed while it was active, and until its client is connected again.
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
-		over, since := Ended(w), stale.Start
+		over, since := facts.Ended(w), stale.Start
 		if stale.Restored || stale.late && w.Client != stale.Client {
 			since = stale.Call // the grant is older than the client's notification; or the client's member was hit, and delayed it
 		}
 		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
 			continue
 		}
-		if end := min(later(over, x.excuse), x.reconnectedAfter(stale.Client, w)); end > until {
+		if end := min(facts.Later(over, x.excuse), x.reconnectedAfter(stale.Client, w)); end > until {
 			until, cause = end, w
 		}
 	}
@@ -305,16 +306,16 @@ func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause his
 // its grant; forever if unknown.
 func (x *exclusion) reconnectedAfter(client int, w history.Fault) time.Duration {
 	for _, at := range x.back[client] {
-		if at >= Ended(w) {
-			return later(at, grace)
+		if at >= facts.Ended(w) {
+			return facts.Later(at, grace)
 		}
 	}
-	return forever
+	return facts.Forever
 }
 
 // checkBeliefAfterExpiry finds a belief that continues after the message of its session's expiry has reached the
 // client.
-func (x *exclusion) checkBeliefAfterExpiry(b Belief) {
+func (x *exclusion) checkBeliefAfterExpiry(b facts.Belief) {
 	l, ok := x.expired[b.Session]
 	// A grant after the message is for claim-validity; a restored one is the same grant.
 	if !ok || l.session == 0 || l.at < b.Start && !b.Restored {
@@ -322,7 +323,7 @@ func (x *exclusion) checkBeliefAfterExpiry(b Belief) {
 	}
 	// A client that reported since then that it holds again, and did not retract that, believed it.
 	told, heard := x.heard[b.Session]
-	revived := b.Restored && b.Start > l.at && b.Ended == Released && !(heard && told >= b.Start && told <= b.Start+grace)
+	revived := b.Restored && b.Start > l.at && b.Ended == facts.Released && !(heard && told >= b.Start && told <= b.Start+grace)
 	if !revived && b.End <= l.at+grace {
 		return
 	}
@@ -380,7 +381,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 func (x *exclusion) finish(ending) Verdict {
 	why := ""
 	if x.line != nil {
-		why = x.line.incomplete()
+		why = x.line.Incomplete()
 	}
 	switch {
 	case why != "" && x.missing > 0 && x.missing == x.broken.count:
@@ -400,19 +401,19 @@ func (x *exclusion) finish(ending) Verdict {
 
 // Sweep checks a history record by record.
 type Sweep struct {
-	OnBelief  func(b Belief)  // receives every belief in the order of its start
-	OnOverlap func(o Overlap) // receives every time in which two clients held at once
+	OnBelief  func(b facts.Belief) // receives every belief in the order of its start
+	OnOverlap func(o Overlap)      // receives every time in which two clients held at once
 
 	history *history.History
 	judges  []judge
 	record  []func(history.Numbered) // of the checks that use records
-	belief  []func(Belief)           // of guarantees that use beliefs
+	belief  []func(facts.Belief)     // of guarantees that use beliefs
 	commit  []func(history.Record)   // of guarantees that use commits
-	rest    []func(Belief)
+	rest    []func(facts.Belief)
 	cut     bool // the history is known to be truncated
-	beliefs *Beliefs
-	line    *nodeTable // nil without commits
-	grants  *grants
+	beliefs *facts.Beliefs
+	line    *facts.NodeTable // nil without commits
+	grants  *facts.Grants
 	items   *items
 	queue   bool // there may be items
 	seen    seen
@@ -441,19 +442,19 @@ func NewSweep(h *history.History) *Sweep {
 }
 
 func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
-	s := &Sweep{history: h, seen: seen{recipe: h.Header.Recipe}, OnBelief: func(Belief) {}, OnOverlap: func(Overlap) {}}
-	s.beliefs = NewBeliefs(h.Header, s.believe)
+	s := &Sweep{history: h, seen: seen{recipe: h.Header.Recipe}, OnBelief: func(facts.Belief) {}, OnOverlap: func(Overlap) {}}
+	s.beliefs = facts.NewBeliefs(h.Header, s.believe)
 	in := &inputs{
-		history: h, promises: promisesOf(h.Header),
+		history: h, promises: facts.PromisesOf(h.Header),
 		overlap: func(o Overlap) { s.OnOverlap(o) },
 	}
 	if h.Commits {
-		s.line = newLine(h)
+		s.line = facts.NewNodeTable(h)
 		if h.Header.Recipe != Queue {
-			s.line.persistent = map[string]int64{}
+			s.line.Persistent = map[string]int64{}
 		}
-		s.grants = newGrants(s.line, in.promises)
-		s.beliefs.granted = s.grants.last
+		s.grants = facts.NewGrants(s.line, in.promises)
+		s.beliefs.Granted = s.grants.Last
 		in.line, in.grants = s.line, s.grants
 	}
 	s.items = newItems(h, s.line)
@@ -484,8 +485,8 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 	return s
 }
 
-func (s *Sweep) believe(b Belief) {
-	if !s.cut || !b.open {
+func (s *Sweep) believe(b facts.Belief) {
+	if !s.cut || !b.Open {
 		for _, take := range s.belief {
 			take(b)
 		}
@@ -498,7 +499,7 @@ func (s *Sweep) Add(n history.Numbered) {
 		if s.queue {
 			s.items.commits.commit(n.Record) // before the line drops the claims of removed nodes
 		}
-		s.line.record(n.Record)
+		s.line.Record(n.Record)
 		for _, take := range s.commit {
 			take(n.Record)
 		}
@@ -508,7 +509,7 @@ func (s *Sweep) Add(n history.Numbered) {
 	s.end = max(s.end, n.Time())
 	s.seen.record(n)
 	if s.grants != nil {
-		s.grants.record(n)
+		s.grants.Record(n)
 	}
 	for _, take := range s.record {
 		take(n)
@@ -526,7 +527,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 	if end.cut {
 		s.cut, s.belief = true, s.rest
 	} else if s.grants != nil {
-		s.grants.judge(true)
+		s.grants.Judge(true)
 	}
 	s.beliefs.Close(s.end)
 	var out []Verdict
@@ -536,7 +537,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		}
 		v := j.finish(end)
 		if s.beliefs.Late > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
-			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is in doubt", s.beliefs.Late, reorder))
+			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is in doubt", s.beliefs.Late, facts.Reorder))
 		}
 		v.Guarantee = j.Name
 		if v.Result == Pass || v.Result == NotJudged {

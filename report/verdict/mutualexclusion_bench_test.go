@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -161,7 +162,7 @@ type load struct {
 
 // empty is a history without records, to be swept with those of the load.
 func (l load) empty() *history.History {
-	h := history.Of(history.Header{Recipe: l.recipe, Promises: history.Promises{Exclusive: true, FIFO: true, Delivery: ExactlyOnce, Deadline: true, Events: true}})
+	h := history.Of(history.Header{Recipe: l.recipe, Promises: history.Promises{Exclusive: true, FIFO: true, Delivery: facts.ExactlyOnce, Deadline: true, Events: true}})
 	h.Commits, h.Timeout = l.commits, 4*time.Second
 	return h
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -90,7 +91,7 @@ func (o *orphans) record(n history.Numbered) {
 			o.claim(r.Client, r.Call, r.Return)
 		}
 		if r.Op == history.Acquire && r.Outcome == history.OK && r.Path != "" {
-			o.lines[kind(r.Path)] = true
+			o.lines[facts.NodeKind(r.Path)] = true
 		}
 	}
 }
@@ -148,7 +149,7 @@ func (o *orphans) snapshot(s *history.Snapshot, record int) {
 }
 
 // belief is the time in which a holder claims its node. A suspended one may be restored.
-func (o *orphans) belief(b Belief) { o.claim(b.Client, b.Call, b.End) }
+func (o *orphans) belief(b facts.Belief) { o.claim(b.Client, b.Call, b.End) }
 
 func (o *orphans) claim(client int, from, to time.Duration) {
 	for _, k := range o.seen {
@@ -160,7 +161,7 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 
 // inLine reports whether a node is like the nodes of granted claims. Without grants, any may be in
 // line.
-func (o *orphans) inLine(at string) bool { return len(o.lines) == 0 || o.lines[kind(at)] }
+func (o *orphans) inLine(at string) bool { return len(o.lines) == 0 || o.lines[facts.NodeKind(at)] }
 
 func (o *orphans) finish(end ending) Verdict {
 	if o.leftovers != nil {
@@ -168,7 +169,7 @@ func (o *orphans) finish(end ending) Verdict {
 			o.leftovers.finish(end.at)
 		}
 		// After an unread removal a node seems to exist.
-		if o.leftovers.broken.count > 0 && o.leftovers.line.incomplete() == "" {
+		if o.leftovers.broken.count > 0 && o.leftovers.line.Incomplete() == "" {
 			return o.leftovers.broken.fail("orphans")
 		}
 	}
@@ -210,8 +211,8 @@ func (o *orphans) judge(k *inLine) {
 func (o *orphans) sound() Verdict {
 	l := o.leftovers
 	switch {
-	case l != nil && l.line.incomplete() != "":
-		return unknown(l.line.incomplete())
+	case l != nil && l.line.Incomplete() != "":
+		return unknown(l.line.Incomplete())
 	case l != nil && l.judged > 0:
 		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
 	case l != nil && l.requeues:
@@ -245,16 +246,16 @@ const cleanUp = 2 * time.Second
 // Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
 // by itself only the third is evaluated.
 type orphansByCommits struct {
-	line     *nodeTable
-	grants   *grants
+	line     *facts.NodeTable
+	grants   *facts.Grants
 	requeues bool
-	bound    time.Duration // for a node of an acquire without a grant
-	members  Spans         // faults that hit members, with the time to recover
-	hits     map[int]Spans // by client: faults that hit it
+	bound    time.Duration       // for a node of an acquire without a grant
+	members  facts.Spans         // faults that hit members, with the time to recover
+	hits     map[int]facts.Spans // by client: faults that hit it
 	sessions map[int64]*owner
 	lost     map[request]time.Duration // requests that may have created a node, and whose replies were lost: when they were sent
 	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
-	claimed  []*node                   // of the first grants
+	claimed  []*facts.Node             // of the first grants
 	suspects []*leftover
 	now      time.Duration
 	judged   int
@@ -279,7 +280,7 @@ type givenUp struct {
 }
 
 type leftover struct {
-	*node
+	*facts.Node
 	owner  *owner
 	since  time.Duration
 	bound  time.Duration // how long its node may exist after that
@@ -292,7 +293,7 @@ type leftover struct {
 func newLeftovers(in *inputs) *orphansByCommits {
 	o := &orphansByCommits{
 		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
-		hits: map[int]Spans{}, sessions: map[int64]*owner{},
+		hits: map[int]facts.Spans{}, sessions: map[int64]*owner{},
 		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
 	}
 	for _, l := range in.history.Lost {
@@ -302,9 +303,9 @@ func newLeftovers(in *inputs) *orphansByCommits {
 	}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {
-			o.hits[f.Client] = append(o.hits[f.Client], span{f.Start, later(Ended(f), cleanUp)})
+			o.hits[f.Client] = append(o.hits[f.Client], facts.Span{From: f.Start, To: facts.Later(facts.Ended(f), cleanUp)})
 		} else {
-			o.members = append(o.members, span{f.Start, later(Ended(f), MaxDetection(in.history))})
+			o.members = append(o.members, facts.Span{From: f.Start, To: facts.Later(facts.Ended(f), facts.MaxDetection(in.history))})
 		}
 	}
 	return o
@@ -312,8 +313,8 @@ func newLeftovers(in *inputs) *orphansByCommits {
 
 // free reports whether the client had enough time to remove its node.
 func (o *orphansByCommits) free(x *leftover, until time.Duration) bool {
-	faults := union(slices.Concat(o.members, o.hits[x.owner.client]))
-	return slices.ContainsFunc(faults.outside(x.since, until), func(s span) bool { return s.to-s.from > x.bound })
+	faults := facts.Union(slices.Concat(o.members, o.hits[x.owner.client]))
+	return slices.ContainsFunc(faults.Outside(x.since, until), func(s facts.Span) bool { return s.To-s.From > x.bound })
 }
 
 // commit finds a second node of one client in the line. Commits come before the first record of a
@@ -323,10 +324,10 @@ func (o *orphansByCommits) commit(r history.Record) {
 	if !ok || c.Op != history.CommitCreate || !c.Ephemeral {
 		return
 	}
-	all := o.line.of(c.Session)
+	all := o.line.Of(c.Session)
 	o.unheardOf(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
-		if n.sequential() && n.czxid < c.Zxid && sameKind(n, all[len(all)-1]) {
+		if n.Sequential() && n.Czxid < c.Zxid && facts.SameKind(n, all[len(all)-1]) {
 			if x := o.suspect(n, -1, o.bound, "its client had another node in line, "+c.Path, 0, false); x != nil {
 				x.behind = true
 			}
@@ -336,10 +337,10 @@ func (o *orphansByCommits) commit(r history.Record) {
 
 // unheardOf suspects a node whose client never received the reply to its create, and has ended its
 // acquire by then.
-func (o *orphansByCommits) unheardOf(c *history.Commit, all []*node) {
+func (o *orphansByCommits) unheardOf(c *history.Commit, all []*facts.Node) {
 	sent, lost := o.lost[request{c.Session, c.Cxid}]
 	own := o.sessions[c.Session]
-	if !lost || own == nil || len(all) == 0 || all[len(all)-1].czxid != c.Zxid {
+	if !lost || own == nil || len(all) == 0 || all[len(all)-1].Czxid != c.Zxid {
 		return
 	}
 	if g, ended := o.gave[own.client]; ended && sent <= g.at {
@@ -362,7 +363,7 @@ func (o *orphansByCommits) record(n history.Numbered) {
 	case *history.Sample:
 		switch {
 		case r.Op == history.Acquire && r.Outcome == history.OK:
-			o.granted(o.grants.last(n.N), r.Return)
+			o.granted(o.grants.Last(n.N), r.Return)
 		case o.requeues:
 		case r.Op == history.Release && r.Outcome == history.OK:
 			o.released(r, n.N)
@@ -374,19 +375,19 @@ func (o *orphansByCommits) record(n history.Numbered) {
 }
 
 // suspect returns a new suspect; nil if the node is one, or its client is unknown.
-func (o *orphansByCommits) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) *leftover {
-	own := o.sessions[n.session]
+func (o *orphansByCommits) suspect(n *facts.Node, since, bound time.Duration, why string, record int, failed bool) *leftover {
+	own := o.sessions[n.Session]
 	if own == nil || o.suspected(n) != nil {
 		return nil
 	}
-	x := &leftover{node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed}
+	x := &leftover{Node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed}
 	o.suspects = append(o.suspects, x)
 	return x
 }
 
 // suspected returns the suspect for a node, or nil.
-func (o *orphansByCommits) suspected(n *node) *leftover {
-	i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
+func (o *orphansByCommits) suspected(n *facts.Node) *leftover {
+	i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.Node == n })
 	if i < 0 {
 		return nil
 	}
@@ -395,18 +396,18 @@ func (o *orphansByCommits) suspected(n *node) *leftover {
 
 func (o *orphansByCommits) released(s *history.Sample, record int) {
 	o.judged++
-	session := cmp.Or(s.Session, o.grants.current[s.Client])
-	for _, n := range o.line.of(session) {
-		if (n.path == s.Path || s.Path == "") && n.czxid <= s.Zxid {
+	session := cmp.Or(s.Session, o.grants.Current[s.Client])
+	for _, n := range o.line.Of(session) {
+		if (n.Path == s.Path || s.Path == "") && n.Czxid <= s.Zxid {
 			o.suspect(n, s.Return, cleanUp, "it was released, with success", record, false)
 		}
 	}
 }
 
 // granted clears the node of the client's grant, and suspects its others in the same line.
-func (o *orphansByCommits) granted(g *granted, at time.Duration) {
-	n := g.node
-	delete(o.gave, g.client) // the outcome of its earlier request is known by now
+func (o *orphansByCommits) granted(g *facts.Granted, at time.Duration) {
+	n := g.Node
+	delete(o.gave, g.Client) // the outcome of its earlier request is known by now
 	if n == nil {
 		return
 	}
@@ -414,17 +415,17 @@ func (o *orphansByCommits) granted(g *granted, at time.Duration) {
 		o.claimed = append(o.claimed, n)
 	}
 	if len(o.suspects) > 0 {
-		o.suspects = slices.DeleteFunc(o.suspects, func(x *leftover) bool { return x.node == n })
+		o.suspects = slices.DeleteFunc(o.suspects, func(x *leftover) bool { return x.Node == n })
 	}
-	if all := n.owned.standing; len(all) > 1 {
+	if all := n.Owned.Standing; len(all) > 1 {
 		for _, other := range all {
-			if other == n || !other.sequential() || !sameKind(other, n) {
+			if other == n || !other.Sequential() || !facts.SameKind(other, n) {
 				continue
 			}
 			if x := o.suspected(other); x != nil {
 				x.behind = false // the client does not wait with it
 			}
-			o.suspect(other, at, o.bound, "its client was granted by another node, "+n.path, g.record, false)
+			o.suspect(other, at, o.bound, "its client was granted by another node, "+n.Path, g.Record, false)
 		}
 	}
 }
@@ -433,11 +434,11 @@ func (o *orphansByCommits) granted(g *granted, at time.Duration) {
 func (o *orphansByCommits) gaveUp(s *history.Sample, record int) {
 	o.judged++
 	o.gave[s.Client] = givenUp{s.Return, record}
-	for _, n := range o.line.of(o.grants.current[s.Client]) {
+	for _, n := range o.line.Of(o.grants.Current[s.Client]) {
 		switch x := o.suspected(n); {
 		case x == nil:
 			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
-		case n.owned.youngest == n:
+		case n.Owned.Youngest == n:
 			x.since = s.Return // that acquire may have waited with it
 		default:
 			x.behind = false // the client does not wait with it
@@ -455,16 +456,16 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 		if x.since < 0 {
 			x.since, x.record = o.now, record
 		}
-		if x.behind && x.gone == 0 && !x.youngerStands() {
+		if x.behind && x.Gone == 0 && !x.youngerStands() {
 			continue // the client may wait with it
 		}
-		another := x.owned.youngest != x.node // the client has waited with another node since
+		another := x.Owned.Youngest != x.Node // the client has waited with another node since
 		switch {
-		case x.gone != 0 && !x.withSession(): // it was deleted
-		case x.gone != 0 && x.removal == byExpiry: // its client was disconnected for a session timeout and could not remove it
-		case x.withSession() && x.owner.ended > 0:
+		case x.Gone != 0 && !x.WithSession(): // it was deleted
+		case x.Gone != 0 && x.Removal == facts.ByExpiry: // its client was disconnected for a session timeout and could not remove it
+		case x.WithSession() && x.owner.ended > 0:
 			o.judge(x, x.owner.ended, x.owner.record)
-		case x.gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call, record):
+		case x.Gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call, record):
 		default:
 			kept = append(kept, x)
 		}
@@ -474,26 +475,26 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 
 // youngerStands reports whether the node's session has a younger one in the same line.
 func (x *leftover) youngerStands() bool {
-	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && sameKind(n, x.node) })
+	return slices.ContainsFunc(x.Owned.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameKind(n, x.Node) })
 }
 
 // judge reports a node that existed too long. The record seen shows that it existed at until.
 func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) bool {
-	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
+	if x.since < 0 || !o.inLine(x.Node) || !o.free(x, until) {
 		return false
 	}
 	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it keeps its place until that ends",
-		x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
+		x.Path, uint64(x.Czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.Session))
 	return true
 }
 
 // inLine reports whether a node is like the nodes of granted claims. Without grants, it is a node with a
 // number.
-func (o *orphansByCommits) inLine(n *node) bool {
+func (o *orphansByCommits) inLine(n *facts.Node) bool {
 	if len(o.claimed) == 0 {
-		return n.sequential()
+		return n.Sequential()
 	}
-	return slices.ContainsFunc(o.claimed, func(c *node) bool { return sameKind(c, n) })
+	return slices.ContainsFunc(o.claimed, func(c *facts.Node) bool { return facts.SameKind(c, n) })
 }
 
 // finish checks nodes that existed until their session ended.
@@ -503,7 +504,7 @@ func (o *orphansByCommits) finish(end time.Duration) {
 		if x.owner.ended > 0 {
 			until, seen = x.owner.ended, x.owner.record
 		}
-		if x.gone == 0 || x.removal == byClose && x.owner.ended > 0 {
+		if x.Gone == 0 || x.Removal == facts.ByClose && x.owner.ended > 0 {
 			o.judge(x, until, seen)
 		}
 	}

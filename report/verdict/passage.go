@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -13,7 +14,7 @@ const NoEarlyPassage = "no-early-passage"
 
 func init() {
 	register(Guarantee{
-		Name: NoEarlyPassage, Rule: 4, Concerns: []string{Barrier}, promised: exclusive,
+		Name: NoEarlyPassage, Rule: 4, Concerns: []string{facts.Barrier}, promised: exclusive,
 		Promise: "A client passes the barrier after all parties have entered, and leaves it after all of them leave.",
 		Harm:    "A client starts before the others are ready, or uses results that are not complete.",
 		Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
@@ -38,8 +39,8 @@ func init() {
 // then proven only if no session had ended.
 type passages struct {
 	parties  int
-	line     *nodeTable // nil without commits
-	grants   *grants
+	line     *facts.NodeTable // nil without commits
+	grants   *facts.Grants
 	nodes    map[string]int64  // by path: the session of an existing member's node
 	members  *generations      // by session
 	inside   map[int]*member   // by client: the one with which it passed
@@ -167,7 +168,7 @@ func (p *passages) passed(s *history.Sample, record int) {
 }
 
 func (p *passages) session(s *history.Sample) int64 {
-	return cmp.Or(s.Session, p.grants.current[s.Client])
+	return cmp.Or(s.Session, p.grants.Current[s.Client])
 }
 
 // settle checks passages by the time at which the last member called enter.
@@ -265,7 +266,7 @@ func (p *passages) finish(end ending) Verdict {
 	}
 	why := ""
 	if p.line != nil {
-		why = p.line.incomplete()
+		why = p.line.Incomplete()
 	}
 	switch {
 	case p.broken.count > 0 && why != "":

@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
 func newMeeting(clients int) *sharing {
-	s := newSharing(Barrier, 0, clients)
+	s := newSharing(facts.Barrier, 0, clients)
 	s.header.Clients, s.header.Promises = clients, history.Promises{Exclusive: true, Events: true}
 	return s
 }

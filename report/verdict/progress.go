@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -40,8 +41,8 @@ func init() {
 // half the limit are kept, until no idle time can overlap them.
 type progress struct {
 	limit  time.Duration
-	faults Spans // with the time to recover
-	told   bool  // the subject reports events of its grants
+	faults facts.Spans // with the time to recover
+	told   bool        // the subject reports events of its grants
 
 	covered  time.Duration // idle times are known until here
 	by       int           // record that ended the last belief
@@ -51,7 +52,7 @@ type progress struct {
 	without  tries         // since when clients have been without a session
 	idle     []idle        // long idle times without a fault
 	phases   *phases
-	silent   map[grantOf]Belief        // of a subject that does not notify its holders: beliefs that ended at the deadline
+	silent   map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
 	letGo    map[grantOf]time.Duration // and when one was released on a live session
 	acquires int
 	stuck    *stuck
@@ -79,7 +80,7 @@ type wait struct {
 }
 
 type idle struct {
-	span
+	facts.Span
 	most          time.Duration // longest allowed duration
 	phase         *phase        // that it has outlasted; nil for a time without a fault, in any phase
 	calm          bool          // without a fault near, although it has outlasted a phase
@@ -103,12 +104,12 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: reading}}
-	if in.history.Header.Recipe == Semaphore {
-		p.permits = Permits(in.history.Header)
+	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]facts.Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
+	if in.history.Header.Recipe == facts.Semaphore {
+		p.permits = facts.Permits(in.history.Header)
 	}
-	p.faults = FaultWindows(in.history, p.limit)
-	if in.history.Header.Recipe == Barrier {
+	p.faults = facts.FaultWindows(in.history, p.limit)
+	if in.history.Header.Recipe == facts.Barrier {
 		p.meeting = &meeting{parties: in.history.Header.Clients, limit: p.limit}
 	}
 	queue := newDeliveries(in, p.phases)
@@ -238,7 +239,7 @@ func (p *progress) waited(w wait) {
 }
 
 func (p *progress) meet(i *idle, w wait) {
-	from, to := max(i.from, w.from), min(i.to, w.to)
+	from, to := max(i.From, w.from), min(i.To, w.to)
 	if i.cited || to-from <= i.most || w.without && !i.cannotCall() {
 		return
 	}
@@ -263,7 +264,7 @@ func (p *progress) meet(i *idle, w wait) {
 // cannotCall reports whether a client without a session counts as waiting in the idle time.
 func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness && !i.calm }
 
-func (p *progress) belief(b Belief) {
+func (p *progress) belief(b facts.Belief) {
 	p.stuck.belief(b)
 	p.meeting.belief(b)
 	p.heldOn()
@@ -277,7 +278,7 @@ func (p *progress) belief(b Belief) {
 		delete(p.letGo, g)
 	}
 	if b.Permits > 1 {
-		p.readers.busy.add(span{b.Call, b.End})
+		p.readers.busy.add(facts.Span{From: b.Call, To: b.End})
 	}
 	if end := p.fullUntil(b.End); end > p.covered {
 		p.covered, p.by = end, b.EndRecord
@@ -307,19 +308,19 @@ func (p *progress) gap(until time.Duration, record int) {
 	if p.limit == 0 || until-p.covered <= p.limit/2 || p.meeting != nil {
 		return
 	}
-	for _, free := range p.faults.outside(p.covered, until) {
-		p.idles(idle{span: free, most: p.limit, after: p.by, before: record})
+	for _, free := range p.faults.Outside(p.covered, until) {
+		p.idles(idle{Span: free, most: p.limit, after: p.by, before: record})
 	}
 	for _, ph := range p.phases.endedIn(p.covered, until) {
-		p.idles(idle{span: span{p.covered, ph.over}, most: p.limit, phase: ph})
-		if end, calm := p.faults.end(span{p.covered, ph.over}); calm && !ph.byHarness {
-			p.idles(idle{span: end, most: p.limit / 2, phase: ph, calm: true})
+		p.idles(idle{Span: facts.Span{From: p.covered, To: ph.over}, most: p.limit, phase: ph})
+		if end, calm := p.faults.End(facts.Span{From: p.covered, To: ph.over}); calm && !ph.byHarness {
+			p.idles(idle{Span: end, most: p.limit / 2, phase: ph, calm: true})
 		}
 	}
 }
 
 func (p *progress) idles(i idle) {
-	if i.to-i.from <= i.most {
+	if i.To-i.From <= i.most {
 		return
 	}
 	for _, w := range p.waits {
@@ -343,7 +344,7 @@ func (p *progress) finish(end ending) Verdict {
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {
 		p.slow.add([]int{w.record}, "client %d waited to read from %v to %v (record %d), and from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
-			w.client, w.from, w.to, w.record, free.from, free.to, p.limit)
+			w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
 	}
 	p.meeting.check(p.faults, &p.slow)
 	if v, found := passedOver(&p.broken, &p.slow, p.late, "times without progress"); found {
@@ -378,7 +379,7 @@ func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, 
 //
 // A polling client sleeps between two requests: neither is evaluated.
 type stuck struct {
-	faults  Spans
+	faults  facts.Spans
 	polls   bool
 	parties int            // of a barrier: fewer waiters than that wait for others
 	kept    []lineSnapshot // those in which a client waited
@@ -395,8 +396,8 @@ type lineSnapshot struct {
 const quiet = time.Second
 
 func newStuck(h *history.History) *stuck {
-	s := &stuck{faults: FaultWindows(h, 0), polls: h.Header.Variant == Polling}
-	if h.Header.Recipe == Barrier {
+	s := &stuck{faults: facts.FaultWindows(h, 0), polls: h.Header.Variant == Polling}
+	if h.Header.Recipe == facts.Barrier {
 		s.parties = h.Header.Clients
 	}
 	return s
@@ -414,7 +415,7 @@ func (s *stuck) record(n history.Numbered) {
 }
 
 // belief records that a client held during a snapshot.
-func (s *stuck) belief(b Belief) {
+func (s *stuck) belief(b facts.Belief) {
 	for i := range s.kept {
 		l := &s.kept[i]
 		l.held = l.held || b.Start <= l.At && b.End >= l.Asked
@@ -476,7 +477,7 @@ func newPhases(h *history.History) *phases {
 		x := &h.Phases[i]
 		ph := &phase{name: x.Name, byHarness: x.Pace == history.ByHarness, start: x.Start, over: x.Over()}
 		if ph.over == 0 {
-			ph.over = forever
+			ph.over = facts.Forever
 		}
 		p.all, p.byName[x.Name] = append(p.all, ph), ph
 	}
@@ -489,7 +490,7 @@ func (p *phases) named(name string) *phase {
 	}
 	ph := p.byName[name]
 	if ph == nil {
-		ph = &phase{name: name, over: forever}
+		ph = &phase{name: name, over: facts.Forever}
 		p.all, p.byName[name] = append(p.all, ph), ph
 	}
 	p.last = ph

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -21,8 +22,8 @@ import (
 // a take and without a fault near, or the whole limit with one.
 type deliveries struct {
 	limit      time.Duration
-	faults     Spans
-	near       Spans         // with the time to recover
+	faults     facts.Spans
+	near       facts.Spans   // with the time to recover
 	moved      time.Duration // return of the last put or take
 	took       time.Duration // return of the last take
 	trying     tries         // takes without a result
@@ -48,7 +49,7 @@ type lateItem struct {
 
 func newDeliveries(in *inputs, p *phases) *deliveries {
 	h := in.history
-	return &deliveries{limit: MaxDetection(h), faults: FaultWindows(h, 0), near: FaultWindows(h, MaxDetection(h)), trying: tries{}, items: in.items, phases: p}
+	return &deliveries{limit: facts.MaxDetection(h), faults: facts.FaultWindows(h, 0), near: facts.FaultWindows(h, facts.MaxDetection(h)), trying: tries{}, items: in.items, phases: p}
 }
 
 func (d *deliveries) record(n history.Numbered) {
@@ -106,18 +107,18 @@ func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 	}
 	if free, long := d.free(max(from, i.putAt), s.Return); long {
 		d.slow.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
-			s.Item, i.put, free.from, free.to, free.to-free.from, d.limit, s.Client, record)
+			s.Item, i.put, free.From, free.To, free.To-free.From, d.limit, s.Client, record)
 	}
 }
 
 // free returns the longest part of a time without a fault near, and whether it exceeds the limit.
-func (d *deliveries) free(from, to time.Duration) (longest span, long bool) {
-	for _, s := range d.near.outside(from, to) {
-		if s.to-s.from > longest.to-longest.from {
+func (d *deliveries) free(from, to time.Duration) (longest facts.Span, long bool) {
+	for _, s := range d.near.Outside(from, to) {
+		if s.To-s.From > longest.To-longest.From {
 			longest = s
 		}
 	}
-	return longest, d.limit > 0 && longest.to-longest.from > d.limit
+	return longest, d.limit > 0 && longest.To-longest.From > d.limit
 }
 
 // waiting keeps the oldest item when a phase is over in which a consumer waits. Its fate is known
@@ -153,11 +154,11 @@ func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
 		d.slow.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, and nothing was taken from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
-			l.id, l.put, free.from, free.to, free.to-free.from, d.limit, l.wait.Client, l.record)
+			l.id, l.put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)
-	} else if end, calm := d.near.end(span{l.from, l.wait.At}); calm && end.to-end.from > d.limit/2 {
-		ph.short = max(ph.short, end.to-end.from)
+	} else if end, calm := d.near.End(facts.Span{From: l.from, To: l.wait.At}); calm && end.To-end.From > d.limit/2 {
+		ph.short = max(ph.short, end.To-end.From)
 	}
 }
 
@@ -191,12 +192,12 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 		return
 	}
 	still := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
-	free := d.faults.outside(d.moved, l.At)
+	free := d.faults.Outside(d.moved, l.At)
 	broken, slow := &d.broken, &d.slow
 	if len(items) <= d.items.unnamedTakes() {
 		broken, slow = &d.ifRemoved, &d.slowIfRemoved
 	}
-	switch since := free[len(free)-1].from; {
+	switch since := free[len(free)-1].From; {
 	case still && l.At-l.Asked >= quiet:
 		broken.add([]int{record},
 			"%s in the queue from %v to %v without a fault, the first %s; %s waited, and their connections were idle (record %d)",

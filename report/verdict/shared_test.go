@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -69,7 +70,7 @@ func (s *sharing) judge(t *testing.T, guarantee, result, reason string) {
 
 func TestSemaphore(t *testing.T) {
 	two := func() *sharing {
-		return newSharing(Semaphore, 2, 4).at(1, "join", 0, "").at(1, "grant", 0, "").at(2, "join", 1, "").at(2, "grant", 1, "").at(3, "join", 2, "")
+		return newSharing(facts.Semaphore, 2, 4).at(1, "join", 0, "").at(1, "grant", 0, "").at(2, "join", 1, "").at(2, "grant", 1, "").at(3, "join", 2, "")
 	}
 	sound := two().at(4, "release", 1, "").at(4, "grant", 2, "").at(5, "release", 0, "").at(5, "release", 2, "")
 	sound.judge(t, MutualExclusion, Pass, "")
@@ -91,7 +92,7 @@ func TestSemaphore(t *testing.T) {
 	overtaken.judge(t, MutualExclusion, Pass, "")
 
 	// Permits whose nodes are created at the grant have no order to judge.
-	late := newSharing(Semaphore, 1, 2)
+	late := newSharing(facts.Semaphore, 1, 2)
 	for i := range 20 {
 		c := i % 2
 		late.at(i, "join", c, "").at(i, "grant", c, "")
@@ -106,7 +107,7 @@ func TestSemaphore(t *testing.T) {
 
 func TestRWLock(t *testing.T) {
 	readers := func() *sharing {
-		return newSharing(RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(2, "grant", 1, "").at(3, "join", 2, "write")
+		return newSharing(facts.RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(2, "grant", 1, "").at(3, "join", 2, "write")
 	}
 	sound := readers().at(4, "join", 3, "read").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "grant", 2, "").at(6, "release", 2, "").at(6, "grant", 3, "")
 	for _, guarantee := range []string{MutualExclusion, FIFO, ClaimValidity, Progress, WriterProgress} {
@@ -142,7 +143,7 @@ func TestRWLock(t *testing.T) {
 	}
 	folders.judge(t, FIFO, Fail, "client 3 was granted")
 
-	late := newSharing(RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "")
+	late := newSharing(facts.RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "")
 	late.at(30, "release", 0, "").judge(t, Progress, Fail, "client 1 waited to read")
 }
 
@@ -152,7 +153,7 @@ func TestProgress_onABusyMachine(t *testing.T) {
 	busy := &history.Self{At: 31 * time.Second, Ticks: 100, LateMax: 2 * time.Second, Limits: limits}
 	idle := &history.Self{At: 31 * time.Second, Ticks: 100, LateMax: time.Millisecond, Limits: limits}
 	late := func() *sharing {
-		return newSharing(RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "").at(30, "release", 0, "")
+		return newSharing(facts.RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "").at(30, "release", 0, "")
 	}
 	for self, result := range map[*history.Self]string{busy: Unknown, idle: Fail} {
 		s := late()
@@ -165,6 +166,6 @@ func TestProgress_onABusyMachine(t *testing.T) {
 		for n := range queue.Records {
 			records = append(records, n.Record)
 		}
-		judgeHeader(t, history.Header{Trial: "t", Recipe: Queue, Promises: history.Promises{Delivery: ExactlyOnce}}, Progress, records, result, "nothing was taken")
+		judgeHeader(t, history.Header{Trial: "t", Recipe: Queue, Promises: history.Promises{Delivery: facts.ExactlyOnce}}, Progress, records, result, "nothing was taken")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -39,7 +40,7 @@ type drill struct {
 	start  time.Duration
 	line   []standing // in the order of their nodes
 	checks []check
-	terms  []Belief
+	terms  []facts.Belief
 	over   bool
 }
 
@@ -116,7 +117,7 @@ func (d *drill) leaving(n *history.Leaving, record int) {
 	}
 }
 
-func (s *succession) belief(b Belief) {
+func (s *succession) belief(b facts.Belief) {
 	if d := s.find(b.Phase, b.Round); d != nil {
 		d.terms = append(d.terms, b)
 	}

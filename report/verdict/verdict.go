@@ -19,6 +19,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -154,38 +155,12 @@ const (
 	Lock     = "lock"
 	Election = "election"
 	Queue    = "queue"
-
-	RWLock    = "rwlock"
-	Semaphore = "semaphore"
-	Barrier   = "barrier"
 )
 
 // The modes of an acquire of a read-write lock, as history.Sample.Mode.
 const (
-	reading = "read"
 	writing = "write"
 )
-
-// Permits returns how many permits there are: 1 of a lock or an election; of a read-write lock as many
-// as there may be readers; of a barrier, which all pass together, as well. A grant takes one, a writer
-// all.
-func Permits(h history.Header) int {
-	switch h.Recipe {
-	case RWLock, Barrier:
-		return 1 << 30
-	case Semaphore:
-		return max(h.Permits, 1)
-	}
-	return 1
-}
-
-// taken returns the permits that a grant takes.
-func taken(h history.Header, mode string) int {
-	if h.Recipe == RWLock && mode != reading {
-		return Permits(h)
-	}
-	return 1
-}
 
 // Guarantee is a promise of a recipe, or a requirement of a trial. Each has a file of its own,
 // which registers it.
@@ -206,8 +181,8 @@ type Guarantee struct {
 // checker checks one guarantee in one history. All fields but finish may be nil.
 type checker struct {
 	record func(n history.Numbered) // every record, in order
-	belief func(b Belief)           // every belief, in the order of its start
-	rest   func(b Belief)           // of a truncated history, the remaining beliefs with a known end
+	belief func(b facts.Belief)     // every belief, in the order of its start
+	rest   func(b facts.Belief)     // of a truncated history, the remaining beliefs with a known end
 	commit func(r history.Record)   // every commit and their end, each before the first record of a client that may know of it
 	// finish returns the verdict.
 	finish func(end ending) Verdict
@@ -226,8 +201,8 @@ type inputs struct {
 	promises history.Promises
 	overlap  func(Overlap)
 	items    *items
-	line     *nodeTable // by the commits; nil without
-	grants   *grants    // looked up in them; nil without
+	line     *facts.NodeTable // by the commits; nil without
+	grants   *facts.Grants    // looked up in them; nil without
 }
 
 var registry []Guarantee
@@ -266,23 +241,14 @@ func anyDelivery(p history.Promises) bool { return p.Delivery != "" }
 
 // Delivery promises of a queue, as history.Promises.Delivery.
 const (
-	ExactlyOnce = "exactly-once"
 	AtLeastOnce = "at-least-once"
 	AtMostOnce  = "at-most-once"
 )
 
-// promisesOf returns the promises of the subject; all, if the history does not name its subject.
-func promisesOf(h history.Header) history.Promises {
-	if h.Recipe == "" {
-		return history.Promises{Exclusive: true, FIFO: true, Delivery: ExactlyOnce, Writers: true, Deadline: true, Events: true}
-	}
-	return h.Promises
-}
-
 var (
-	anyRecipe = []string{Lock, Election, Queue, RWLock, Semaphore, Barrier}
-	granting  = []string{Lock, Election, RWLock, Semaphore}
-	anyGrant  = []string{Lock, Election, RWLock, Semaphore, Barrier}
+	anyRecipe = []string{Lock, Election, Queue, facts.RWLock, facts.Semaphore, facts.Barrier}
+	granting  = []string{Lock, Election, facts.RWLock, facts.Semaphore}
+	anyGrant  = []string{Lock, Election, facts.RWLock, facts.Semaphore, facts.Barrier}
 	queues    = []string{Queue}
 )
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -119,10 +120,10 @@ func TestSeverity(t *testing.T) {
 // it; of what is not promised the row says so.
 func TestJudge_givesEveryGuaranteeThatConcernsTheRecipeARow(t *testing.T) {
 	delivery := map[string]map[string]string{
-		"":          {NoLoss: NotPromised, NoDuplicate: NotPromised},
-		AtLeastOnce: {},
-		AtMostOnce:  {},
-		ExactlyOnce: {},
+		"":                {NoLoss: NotPromised, NoDuplicate: NotPromised},
+		AtLeastOnce:       {},
+		AtMostOnce:        {},
+		facts.ExactlyOnce: {},
 	}
 	for _, recipe := range []string{Lock, Election, Queue} {
 		for often, rows := range delivery {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -13,7 +14,7 @@ const WriterProgress = "writer-progress"
 
 func init() {
 	register(Guarantee{
-		Name: WriterProgress, Rule: 8, Concerns: []string{RWLock}, promised: func(p history.Promises) bool { return p.Writers },
+		Name: WriterProgress, Rule: 8, Concerns: []string{facts.RWLock}, promised: func(p history.Promises) bool { return p.Writers },
 		Promise: "A client that waits to write is granted within the limit, even if readers keep coming.",
 		Harm:    "Nothing can be written while readers are busy.",
 		Help:    "a writer waited while only readers were granted",
@@ -22,7 +23,7 @@ func init() {
 }
 
 func newWriterProgress(in *inputs) checker {
-	limit, faults := MaxDetection(in.history), FaultWindows(in.history, MaxDetection(in.history))
+	limit, faults := facts.MaxDetection(in.history), facts.FaultWindows(in.history, facts.MaxDetection(in.history))
 	w := &modeWaits{mode: writing}
 	var late []string
 	return checker{
@@ -32,16 +33,16 @@ func newWriterProgress(in *inputs) checker {
 				late = lateness(s)
 			}
 		},
-		belief: func(b Belief) {
+		belief: func(b facts.Belief) {
 			if b.Permits > 1 {
-				w.busy.add(span{b.Start, b.End})
+				w.busy.add(facts.Span{From: b.Start, To: b.End})
 			}
 		},
 		finish: func(ending) Verdict {
 			var starved evidence
 			for wait, free := range w.passed(faults, limit) {
 				starved.add([]int{wait.record}, "client %d waited to write from %v to %v (record %d), and from %v to %v, without a fault, no writer held: more than the limit of %v",
-					wait.client, wait.from, wait.to, wait.record, free.from, free.to, limit)
+					wait.client, wait.from, wait.to, wait.record, free.From, free.To, limit)
 			}
 			if v, found := passedOver(&evidence{}, &starved, late, "waits"); found {
 				return v
@@ -87,19 +88,19 @@ func (m *modeWaits) wait(mode string, w wait) {
 		if w.to-w.from > shortWait {
 			m.waits = append(m.waits, w)
 		}
-	case m.mode == reading && mode == writing: // readers wait behind a waiting writer
-		m.busy.add(span{w.from, w.to})
+	case m.mode == facts.Reading && mode == writing: // readers wait behind a waiting writer
+		m.busy.add(facts.Span{From: w.from, To: w.to})
 	}
 }
 
 // passed yields the waits in which nothing kept the client from being granted for longer than the
 // limit, with the first such time.
-func (m *modeWaits) passed(faults Spans, limit time.Duration) iter.Seq2[wait, span] {
-	return func(yield func(wait, span) bool) {
-		busy := union(append(append(Spans(nil), m.busy.spans...), faults...))
+func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wait, facts.Span] {
+	return func(yield func(wait, facts.Span) bool) {
+		busy := facts.Union(append(append(facts.Spans(nil), m.busy.spans...), faults...))
 		for _, w := range m.waits {
-			for _, free := range busy.outside(w.from, w.to) {
-				if limit > 0 && free.to-free.from > limit {
+			for _, free := range busy.Outside(w.from, w.to) {
+				if limit > 0 && free.To-free.From > limit {
 					if !yield(w, free) {
 						return
 					}
@@ -112,14 +113,14 @@ func (m *modeWaits) passed(faults Spans, limit time.Duration) iter.Seq2[wait, sp
 
 // busySpans is a set of spans that is merged as it grows.
 type busySpans struct {
-	spans  Spans
+	spans  facts.Spans
 	merged int
 }
 
-func (b *busySpans) add(s span) {
+func (b *busySpans) add(s facts.Span) {
 	b.spans = append(b.spans, s)
 	if len(b.spans) > 1024+2*b.merged {
-		b.spans = union(b.spans)
+		b.spans = facts.Union(b.spans)
 		b.merged = len(b.spans)
 	}
 }

@@ -1,4 +1,4 @@
-package verdict
+package facts
 
 import (
 	"slices"
@@ -33,8 +33,8 @@ type Belief struct {
 	Record      int  // number of the record that began it
 	EndRecord   int  // number of the record that ended it; 0 at the history's end
 
-	granted *granted // the grant in the commits; nil without commits
-	open    bool     // its end is unknown: it is still believed, or a release that may be in progress has no record
+	Granted *Granted // the grant in the commits; nil without commits
+	Open    bool     // its end is unknown: it is still believed, or a release that may be in progress has no record
 }
 
 // After reports whether a newer token was granted before b. A grant without a token is never after
@@ -42,9 +42,9 @@ type Belief struct {
 func (b Belief) After(youngest int64) bool { return b.Token > 0 && b.Token < youngest }
 
 const (
-	// reorder is how much later than its own time a record may come before the order of beliefs is
+	// Reorder is how much later than its own time a record may come before the order of beliefs is
 	// in doubt.
-	reorder = 10 * time.Second
+	Reorder = 10 * time.Second
 	// releaseWait is the time for which a belief that a session event ended waits for the record of
 	// a release that was called before that event.
 	releaseWait = time.Minute
@@ -59,11 +59,11 @@ type Beliefs struct {
 
 	header  history.Header
 	emit    func(Belief)
-	granted func(record int) *granted // returns the grant of a record in the commits
+	Granted func(record int) *Granted // returns the grant of a record in the commits
 	stops   bool                      // the deadline of its session ends a belief
 	told    bool                      // the subject notifies its holders of session events
 	clients perClient[holder]
-	queue   []*entry      // in order of Start
+	Queue   []*entry      // in order of Start
 	free    []*entry      // to be reused
 	now     time.Duration // the latest time in the records
 	emitted time.Duration // start of the last emitted belief
@@ -100,10 +100,11 @@ type entry struct {
 // session ends the belief of a subject that promises to stop then, or that is notified of nothing
 // else; a server's message of the expiry on the wire ends only the latter's.
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
-	p := promisesOf(h)
-	return &Beliefs{header: h, emit: emit, stops: p.Deadline || !p.Events, told: p.Events, granted: func(int) *granted { return nil }}
+	p := PromisesOf(h)
+	return &Beliefs{header: h, emit: emit, stops: p.Deadline || !p.Events, told: p.Events, Granted: func(int) *Granted { return nil }}
 }
 
+// Add adds the next record.
 func (t *Beliefs) Add(n history.Numbered) {
 	t.now = max(t.now, n.Time())
 	switch r := n.Record.(type) {
@@ -121,7 +122,7 @@ func (t *Beliefs) Add(n history.Numbered) {
 	default:
 		return
 	}
-	t.flush(t.now - reorder)
+	t.flush(t.now - Reorder)
 }
 
 func (t *Beliefs) acquired(s *history.Sample, record int) {
@@ -133,7 +134,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 	}
 	b := Belief{
 		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Permits: taken(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
-		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, granted: t.granted(record),
+		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, Granted: t.Granted(record),
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})
 	h.spare = nil
@@ -156,11 +157,11 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 	e := t.take()
 	*e = entry{Belief: b, live: true}
 	g.parts, g.held = append(g.parts, e), true
-	i := len(t.queue)
-	for i > 0 && t.queue[i-1].Start > b.Start {
+	i := len(t.Queue)
+	for i > 0 && t.Queue[i-1].Start > b.Start {
 		i--
 	}
-	t.queue = slices.Insert(t.queue, i, e)
+	t.Queue = slices.Insert(t.Queue, i, e)
 }
 
 func (t *Beliefs) released(s *history.Sample, record int) {
@@ -267,8 +268,8 @@ func (g *grant) meant(e *history.Session) bool {
 }
 
 func (t *Beliefs) flush(until time.Duration) {
-	for len(t.queue) > 0 {
-		e := t.queue[0]
+	for len(t.Queue) > 0 {
+		e := t.Queue[0]
 		if e.live || e.Start > until {
 			break
 		}
@@ -278,7 +279,7 @@ func (t *Beliefs) flush(until time.Duration) {
 			}
 			t.forget(e)
 		}
-		t.queue = t.queue[1:]
+		t.Queue = t.Queue[1:]
 		t.emitted = e.Start
 		t.emit(e.Belief)
 		t.free = append(t.free, e)
@@ -308,8 +309,8 @@ func (t *Beliefs) take() *entry {
 
 // Close emits all remaining beliefs. Those without an end end at end.
 func (t *Beliefs) Close(end time.Duration) {
-	for _, e := range t.queue {
-		e.open = !e.final
+	for _, e := range t.Queue {
+		e.Open = !e.final
 		if e.live {
 			e.End, e.Ended, e.live = max(end, e.Start), AtEnd, false
 		}

@@ -1,0 +1,187 @@
+package facts
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Grants looks every grant up in the servers' commits (rule 1).
+type Grants struct {
+	line    *NodeTable
+	inOrder bool // the subject promises order and exclusion: only who is first in line is granted
+	several bool // several grants may be held at the same time: then an overtaking does not make a claim invalid
+	// Passed receives a grant beside which older nodes existed all the time, if several; nil ignores it.
+	Passed  func(g *Granted, ahead []*Node)
+	Current map[int]int64  // by client: its current session
+	open    []*Granted     // whose commits have not all come
+	newest  *Granted       // recorded last
+	Judged  func(*Granted) // receives each once its commits have come
+}
+
+// Granted is a grant as a client reported it, and what the commits show of it.
+type Granted struct {
+	Client               int
+	path, removed        string // removed: as Sample.Removed
+	Session, token, Zxid int64
+	own                  bool // the token is the subject's own number
+	Notified             bool // as Sample.Notified
+	Record               int
+
+	Node    *Node  // of the claim; nil if no transaction created it
+	Wrong   string // why the grant is invalid; empty if it is valid
+	Missing bool   // an unread transaction might make it valid
+	Unsure  bool   // the client's knowledge or its node is ambiguous
+}
+
+// NewGrants returns the grants of a history, of which it has no record yet.
+func NewGrants(l *NodeTable, p history.Promises) *Grants {
+	return &Grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, Current: map[int]int64{}, Judged: func(*Granted) {}}
+}
+
+// Record adds the next record.
+func (a *Grants) Record(n history.Numbered) {
+	if len(a.open) > 0 {
+		a.Judge(false)
+	}
+	switch r := n.Record.(type) {
+	case *history.Session:
+		if r.Event == history.Opened {
+			a.Current[r.Client] = r.Session
+		}
+	case *history.Sample:
+		if r.Op != history.Acquire || r.Outcome != history.OK {
+			return
+		}
+		g := &Granted{Client: r.Client, path: r.Path, removed: r.Removed, Session: r.Session, token: r.Token, own: r.Own, Notified: r.Notified, Zxid: r.Zxid, Record: n.N}
+		if g.Session == 0 {
+			g.Session = a.Current[r.Client]
+		}
+		g.Node, g.Unsure = a.line.claimed(g)
+		a.newest = g
+		a.open = append(a.open, g)
+		a.Judge(false)
+	}
+}
+
+// Last returns the grant of that record, if it is the last one; otherwise nil.
+func (a *Grants) Last(record int) *Granted {
+	if a.newest != nil && a.newest.Record == record {
+		return a.newest
+	}
+	return nil
+}
+
+// Judge looks up the grants whose commits have come.
+func (a *Grants) Judge(all bool) {
+	later := a.open[:0]
+	for _, g := range a.open {
+		zxid, ok := a.line.known(g)
+		switch {
+		case ok || all:
+			a.lookUp(g, zxid)
+			a.Judged(g)
+		default:
+			later = append(later, g)
+		}
+	}
+	clear(a.open[len(later):])
+	a.open = later
+}
+
+// claimed finds the node of a claim; without a name, the session's newest. unsure means that there
+// are two.
+func (l *NodeTable) claimed(g *Granted) (n *Node, unsure bool) {
+	if g.Zxid == 0 {
+		return nil, true
+	}
+	if g.path == "" {
+		n, sure := l.newest(g.Session, g.Zxid)
+		return n, !sure
+	}
+	if n = l.Find(g.path, g.token); n == nil { // another token, or none, does not mean another node
+		if n = l.at(g.path, g.Zxid); n != nil && n.Session != g.Session && g.token != 0 {
+			n = nil
+		}
+	}
+	return n, false
+}
+
+// known returns the last transaction of which the client is known to have known when it was granted. ok
+// is false while the removal of which it was notified is not yet read, or the transaction of which
+// it may have known.
+func (l *NodeTable) known(g *Granted) (zxid int64, ok bool) {
+	if g.Notified && l.last <= g.Zxid {
+		return g.Zxid, false
+	}
+	if g.removed == "" || g.Node == nil {
+		return g.Zxid, true
+	}
+	n := l.at(g.removed, g.Node.Czxid-1)
+	switch {
+	case n == nil:
+		return g.Zxid, true
+	case n.Gone == 0:
+		return g.Zxid, false
+	}
+	return max(g.Zxid, n.Gone), true
+}
+
+// lookUp checks a grant by the commits up to its client's knowledge.
+func (a *Grants) lookUp(g *Granted, zxid int64) {
+	n := g.Node
+	switch {
+	case g.Unsure:
+	case n == nil && a.line.forgotten(g):
+		g.Unsure = true
+	case n == nil && g.path == "":
+		g.Wrong, g.Missing = "that session had no node", true
+	case n == nil && a.line.Persistent[g.path] != 0:
+		g.Wrong = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and does not end with one", uint64(a.line.Persistent[g.path]))
+	case n == nil:
+		g.Wrong, g.Missing = "no transaction created that node for that session", true
+	case n.Session != g.Session:
+		g.Wrong = fmt.Sprintf("session %#x created that node", uint64(n.Session))
+	case a.inOrder && n.Sequential():
+		ahead := a.line.aheadOf(n, zxid)
+		switch {
+		case ahead == nil:
+		case g.Notified && a.line.aheadOf(n, zxid+1) == nil:
+			g.Unsure = true
+		case a.several:
+			if a.Passed != nil {
+				a.Passed(g, ahead)
+			}
+		default:
+			g.Missing = true
+			g.Wrong = fmt.Sprintf("the older node %s (czxid %#x) existed all the time", ahead[0].Path, uint64(ahead[0].Czxid))
+		}
+	}
+	g.Zxid = zxid
+}
+
+// forgotten reports whether the node of a claim may have been dropped from memory: its client came
+// back late.
+func (l *NodeTable) forgotten(g *Granted) bool {
+	return l.forgot > 0 && g.path != "" && (g.own || g.token <= l.forgot)
+}
+
+// Valid reports whether the claim is valid; false if that is unknown.
+func (g *Granted) Valid() bool { return g.Node != nil && g.Wrong == "" && !g.Unsure }
+
+// Mistaken reports whether the claim's token should be its node's czxid, and is not.
+func (g *Granted) Mistaken() bool {
+	return g.Node != nil && !g.own && g.token != 0 && g.token != g.Node.Czxid
+}
+
+// Claims describes the client's claim, or the tap's view if a driver names none.
+func (g *Granted) Claims() string {
+	switch {
+	case g.token != 0:
+		return fmt.Sprintf("token %#x by node %s", uint64(g.token), cmp.Or(g.path, "(unnamed)"))
+	case g.path != "":
+		return "no token by node " + g.path
+	}
+	return "no token and no node (it named none, and the wire shows none that must be it)"
+}

@@ -1,0 +1,374 @@
+package facts
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// NodeTable has the ephemeral nodes of a trial by the servers' commits.
+type NodeTable struct {
+	forgot   int64              // czxid of the youngest removed node that was dropped; 0 for none
+	Nodes    map[string]*Node   // by path: the existing one, or the last
+	Sessions map[int64]*owned   // by owner
+	Dirs     map[string]*lineIn // by parent
+	// Persistent has the czxids of persistent nodes by path; nil if nothing is granted.
+	Persistent map[string]int64
+	last       int64 // zxid of the last commit
+	end        *history.CommitsEnd
+
+	header    history.Header
+	modes     modes          // of a read-write lock's nodes
+	operators map[int64]bool // sessions that deleted nodes as an operator does
+}
+
+// Node is an ephemeral node, which exists or existed.
+type Node struct {
+	Path           string
+	kind           string // see kind
+	in             *lineIn
+	Session, Czxid int64
+	Owned          *owned // the nodes of its session
+	Gone           int64  // zxid of its removal; 0 while it exists
+	Removal        removal
+	Before, after  *Node // at the same path, as far as they are kept
+}
+
+type removal byte
+
+const (
+	ByRequest  removal = iota // its own session deleted it
+	ByAnother                 // another session did
+	byOperator                // a fault did, as an operator
+	ByClose                   // its session was closed on request
+	ByExpiry                  // its session expired
+)
+
+// WithSession reports whether the node was removed with its session.
+func (n *Node) WithSession() bool { return n.Gone != 0 && n.Removal >= ByClose }
+
+// WentBefore reports whether a node was removed while the other existed.
+func (n *Node) WentBefore(other *Node) bool {
+	return n.Gone != 0 && (other.Gone == 0 || other.Gone > n.Gone)
+}
+
+type owned struct {
+	Standing []*Node
+	Youngest *Node // the last created one, existing or not
+}
+
+type lineIn struct {
+	Standing []*Node // by czxid; up to half of them may be removed
+	gone     int
+	Removed  []*Node // recent ones, by zxid of the removal
+}
+
+// Remember is the number of removed nodes of a line that are kept for samples of clients that lag behind.
+const Remember = 4096
+
+// NewNodeTable returns the nodes of a history, of which it has no commit yet.
+func NewNodeTable(h *history.History) *NodeTable {
+	l := &NodeTable{header: h.Header, modes: modesOf(h), Nodes: map[string]*Node{}, Sessions: map[int64]*owned{}, Dirs: map[string]*lineIn{}, operators: map[int64]bool{}}
+	for _, f := range h.Faults {
+		if f.Operator != 0 {
+			l.operators[f.Operator] = true
+		}
+	}
+	return l
+}
+
+// Record adds the next record.
+func (l *NodeTable) Record(r history.Record) {
+	switch c := r.(type) {
+	case *history.CommitsEnd:
+		l.end = c
+	case *history.Commit:
+		l.commit(c)
+	}
+}
+
+func (l *NodeTable) commit(c *history.Commit) {
+	l.last = c.Zxid
+	switch c.Op {
+	case history.CommitCreate:
+		if !c.Ephemeral && l.Persistent != nil {
+			l.Persistent[c.Path] = c.Zxid
+		}
+		if c.Ephemeral {
+			l.create(&Node{Path: c.Path, Session: c.Session, Czxid: c.Zxid, Before: l.Nodes[c.Path]})
+		}
+	case history.CommitDelete:
+		l.remove(c.Path, c)
+	case history.CommitClose:
+		for _, p := range c.Removed {
+			l.remove(p, c)
+		}
+	}
+}
+
+func (l *NodeTable) create(n *Node) {
+	n.kind = NodeKind(n.Path)
+	n.in, n.Owned = ValueAt(l.Dirs, path.Dir(n.Path)), ValueAt(l.Sessions, n.Session)
+	if n.Before != nil {
+		n.Before.after = n
+	}
+	n.in.Standing = append(n.in.Standing, n)
+	n.Owned.Standing = append(n.Owned.Standing, n)
+	n.Owned.Youngest = n
+	l.Nodes[n.Path] = n
+}
+
+// ValueAt returns the value at a key, which it creates if it is missing.
+func ValueAt[K comparable, V any](m map[K]*V, key K) *V {
+	v := m[key]
+	if v == nil {
+		v = new(V)
+		m[key] = v
+	}
+	return v
+}
+
+// Of returns the existing nodes of a session.
+func (l *NodeTable) Of(session int64) []*Node {
+	if o := l.Sessions[session]; o != nil {
+		return o.Standing
+	}
+	return nil
+}
+
+func (l *NodeTable) remove(p string, c *history.Commit) {
+	n := l.Nodes[p]
+	if n == nil || n.Gone != 0 {
+		return
+	}
+	n.Gone, n.Removal = c.Zxid, l.removedBy(n, c)
+	n.Owned.Standing = slices.DeleteFunc(n.Owned.Standing, func(o *Node) bool { return o == n })
+	d := n.in
+	if d.gone++; 2*d.gone > len(d.Standing) {
+		d.Standing = slices.DeleteFunc(d.Standing, func(o *Node) bool { return o.Gone != 0 })
+		d.gone = 0
+	}
+	if d.Removed = append(d.Removed, n); len(d.Removed) == 2*Remember {
+		for _, old := range d.Removed[:Remember] {
+			l.forget(old)
+		}
+		d.Removed = append(d.Removed[:0], d.Removed[Remember:]...)
+	}
+}
+
+func (l *NodeTable) removedBy(n *Node, c *history.Commit) removal {
+	switch {
+	case c.Op == history.CommitClose && c.Cxid == 0:
+		return ByExpiry
+	case c.Op == history.CommitClose:
+		return ByClose
+	case l.operators[c.Session]:
+		return byOperator
+	case c.Session != n.Session:
+		return ByAnother
+	}
+	return ByRequest
+}
+
+func (l *NodeTable) forget(n *Node) {
+	l.forgot = max(l.forgot, n.Czxid)
+	if n.after != nil {
+		n.after.Before = nil
+	}
+	if l.Nodes[n.Path] == n {
+		delete(l.Nodes, n.Path)
+	}
+}
+
+// Find returns the node at the path that was created by that transaction, or nil.
+func (l *NodeTable) Find(p string, czxid int64) *Node {
+	if n := l.at(p, czxid); n != nil && n.Czxid == czxid {
+		return n
+	}
+	return nil
+}
+
+// at returns the last node that was created at the path up to that transaction.
+func (l *NodeTable) at(p string, zxid int64) *Node {
+	n := l.Nodes[p]
+	for n != nil && n.Czxid > zxid {
+		n = n.Before
+	}
+	return n
+}
+
+// newest returns the last node of the session that was created up to that transaction, sequential
+// ones before others, and the last removed one if none exists. sure is false if the session has
+// nodes of several kinds then, or two of one transaction: any may be the claim's.
+func (l *NodeTable) newest(session, zxid int64) (n *Node, sure bool) {
+	own := l.Sessions[session]
+	if own == nil {
+		return nil, true
+	}
+	sure = true
+	for _, o := range own.Standing {
+		if o.Czxid <= zxid && n != nil && (o.in != n.in || o.Sequential() != n.Sequential()) {
+			return n, false
+		}
+		switch {
+		case o.Czxid > zxid, n != nil && n.Sequential() && !o.Sequential():
+		case n != nil && n.Czxid == o.Czxid && n.Sequential() == o.Sequential():
+			sure = false // one transaction created both
+		default:
+			n, sure = o, true
+		}
+	}
+	if n == nil {
+		n = own.Youngest
+	}
+	return n, sure
+}
+
+// Sequential reports whether the node's name ends like a sequential node's: in ten characters
+// of a number, which may be negative.
+func (n *Node) Sequential() bool {
+	if len(n.Path) < 10 {
+		return false
+	}
+	for i, c := range []byte(n.Path[len(n.Path)-10:]) {
+		if (c < '0' || c > '9') && (i != 0 || c != '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// randomPart matches the part of a path that distinguishes nodes of the same kind: numbers, and random
+// IDs. Letters as long as an ID (ULID, base62) are one.
+var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
+
+// SameKind reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
+// as a reader's and a writer's, do not contend.
+func SameKind(a, b *Node) bool { return a.kind == b.kind }
+
+// longestKind bounds the part of a path that kind reads: a path may have a megabyte.
+const longestKind = 4096
+
+// NodeKind returns a path without the parts that distinguish nodes of a kind.
+func NodeKind(path string) string {
+	if len(path) > longestKind {
+		path = path[:longestKind/2] + path[len(path)-longestKind/2:]
+	}
+	return randomPart.ReplaceAllString(sequenceEnd.ReplaceAllString(path, "-#"), "#")
+}
+
+// sequenceEnd matches the end of a sequential node's path.
+var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
+
+// aheadOf returns older nodes of the same line that existed as long as n did, up to that transaction,
+// if they and n together would take too many permits; nil if n could be granted at some time.
+func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
+	if n.Gone != 0 {
+		zxid = min(zxid, n.Gone-1)
+	}
+	total := l.taken(n)
+	add := func(o *Node) {
+		if o.Czxid < n.Czxid && (o.Gone == 0 || o.Gone > zxid) && l.contend(o, n) {
+			ahead, total = append(ahead, o), total+l.taken(o)
+		}
+	}
+	for _, in := range l.linesOf(n) {
+		for _, o := range in.Standing {
+			if o.Czxid >= n.Czxid {
+				break
+			}
+			add(o)
+		}
+		for _, o := range slices.Backward(in.Removed) {
+			if o.Gone <= zxid {
+				break
+			}
+			if o.Czxid < n.Czxid && !slices.Contains(ahead, o) { // a line has up to half of its removed nodes
+				add(o)
+			}
+		}
+	}
+	if total <= Permits(l.header) {
+		return nil
+	}
+	slices.SortFunc(ahead, func(a, b *Node) int { return cmp.Compare(a.Czxid, b.Czxid) })
+	return ahead
+}
+
+// linesOf returns the lines in which a node's contenders may stand: of a read-write lock all, since
+// readers and writers may have folders of their own.
+func (l *NodeTable) linesOf(n *Node) []*lineIn {
+	if l.header.Recipe == RWLock {
+		return slices.Collect(maps.Values(l.Dirs))
+	}
+	return []*lineIn{n.in}
+}
+
+// contend reports whether two nodes are claims on the same lock.
+func (l *NodeTable) contend(a, b *Node) bool {
+	if l.header.Recipe == RWLock {
+		return l.modes.of(a) != "" && l.modes.of(b) != ""
+	}
+	return SameKind(a, b)
+}
+
+func (l *NodeTable) taken(n *Node) int { return taken(l.header, l.modes.of(n)) }
+
+// modes are the modes in which a read-write lock was acquired by its nodes: of all nodes of a kind,
+// or, where nodes of both modes cannot be distinguished, of single nodes.
+type modes struct {
+	byKind, byPath map[string]string
+}
+
+const bothModes = "both"
+
+// modesOf reads the modes of the granted nodes from a history of a read-write lock.
+func modesOf(h *history.History) modes {
+	m, alike := modes{map[string]string{}, map[string]string{}}, false
+	if h.Header.Recipe != RWLock {
+		return m
+	}
+	for n := range h.Records {
+		s, ok := n.Record.(*history.Sample)
+		if !ok || s.Op != history.Acquire || s.Outcome != history.OK || s.Path == "" {
+			continue
+		}
+		m.byPath[s.Path] = s.Mode
+		if k := NodeKind(s.Path); m.byKind[k] == "" {
+			m.byKind[k] = s.Mode
+		} else if m.byKind[k] != s.Mode {
+			m.byKind[k], alike = bothModes, true
+		}
+	}
+	if !alike {
+		m.byPath = nil
+	}
+	return m
+}
+
+// of returns the mode of a node, "" if it is unknown.
+func (m modes) of(n *Node) string {
+	if mode := m.byKind[n.kind]; mode != bothModes {
+		return mode
+	}
+	return m.byPath[n.Path]
+}
+
+// Incomplete returns why the commits are incomplete, or "". All must have come.
+func (l *NodeTable) Incomplete() string {
+	switch {
+	case l.end == nil:
+		return "the commits have no end"
+	case l.end.Err != "":
+		return "the commits could not be read: " + l.end.Err
+	case len(l.end.Gaps) > 0:
+		return "there are gaps in the commits"
+	case l.end.Unknown > 0:
+		return "some of the commits were not understood"
+	}
+	return ""
+}

@@ -1,0 +1,32 @@
+package facts
+
+import "testing"
+
+func TestNode_sequential(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/l/n-0000000000": true, "/l/n--000000001": true, "/l/n-2147483647": true, "/l/lock": false, "/l/n-00000000": false, "/l/n-000000000x": false,
+	} {
+		if got := (&Node{Path: path}).Sequential(); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// Nodes of one recipe are of one kind, whatever ids it draws; those that do not contend are not.
+func TestKind(t *testing.T) {
+	for _, row := range []struct {
+		a, b  string
+		alike bool
+	}{
+		{"/l/_c_e4bfd934-5fb0-4ce7-9fca-d72367e2312c-lock-0000000291", "/l/_c_e64cf688-5e68-4756-ba98-99470205dd29-lock-0000000294", true},
+		{"/l/01ARZ3NDEKTSV4RRFFQ69G5FAV-0000000001", "/l/01BX5ZZKBKACTAV9WEVGEMMVRZ-0000000002", true},
+		{"/l/qwrtzpsxghjklmnvyqwrt-0000000001", "/l/zpsxghjklmnvyqwrtqwrt-0000000002", true},
+		{"/l/n-2147483647", "/l/n--2147483648", true},
+		{"/l/readLockNode0000000001", "/l/writeLockNode0000000002", false},
+		{"/l/host-0000000001", "/l/lock-0000000002", false},
+	} {
+		if got := NodeKind(row.a) == NodeKind(row.b); got != row.alike {
+			t.Errorf("%s and %s: %v, %v", row.a, row.b, NodeKind(row.a), NodeKind(row.b))
+		}
+	}
+}
