@@ -6,7 +6,7 @@
 //	scenario, err := spec.Load(name, text, "subjects=[lock/mine]", "clients=[5, 10]")
 //	result, err := scenarios.Run(ctx, scenarios.Config{Scenario: scenario, Dir: "herd-of-mine"})
 //
-// run.go has the ensemble and the run folder, runner.go and cell.go the order of the trials, and trial.go one
+// run.go has the ensemble and the run folder, runner.go and order.go the order of the trials, and trial.go one
 // trial. Package spec reads scenarios; package phases has the kinds of phase, which use the trial as
 // a stage of package stage; package audit has the episodes of an audit.
 package scenarios

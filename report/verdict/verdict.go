@@ -158,9 +158,7 @@ const (
 )
 
 // The modes of an acquire of a read-write lock, as history.Sample.Mode.
-const (
-	writing = "write"
-)
+const writing = "write"
 
 // Guarantee is a promise of a recipe, or a requirement of a trial. Each has a file of its own,
 // which registers it.

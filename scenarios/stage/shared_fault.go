@@ -41,9 +41,7 @@ type Dial struct {
 
 // jointFor is the time for which the first trial waits for the others: a client disconnects when no
 // reply has come for two thirds of its session timeout. The member is down for DownFor.
-const (
-	jointFor = 700 * time.Millisecond
-)
+const jointFor = 700 * time.Millisecond
 
 var errLate = errors.New("its step came when the member had been killed already")
 
