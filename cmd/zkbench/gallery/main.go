@@ -24,6 +24,7 @@ import (
 
 	_ "github.com/zkbench/zkbench/recipes/foreign" // subjects of scenarios
 	_ "github.com/zkbench/zkbench/recipes/zoo"
+	_ "github.com/zkbench/zkbench/scenarios" // kinds of phase
 	"golang.org/x/sync/errgroup"
 )
 
