@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// playStep has, by the fault's name, what injects it once the step has occurred, in addition to the tap's
+// playStep has, by the fault's name, the function that injects it once the step has occurred, in addition to the tap's
 // action. The fault is over when it returns.
 var playStep = map[string]func(ctx context.Context, x *stepInjection) error{
 	"reply.drop.away": stayAway,

@@ -362,7 +362,7 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	return false
 }
 
-// scripts has what each provocation does, by name.
+// scripts are the behaviours of provocations, by name.
 var scripts = map[string]func(*episodeRun){
 	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
 }

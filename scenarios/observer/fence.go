@@ -54,7 +54,7 @@ func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, e
 	return version, err
 }
 
-// Text returns the data of a write, which differs from that of any other.
+// Text returns the data of a write, which no other write has.
 func (f *Fence) Text(token, grant int64) string {
 	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
 }

@@ -461,7 +461,7 @@ func isItem(ctx context.Context, s *recipes.Session, path string, items *Items) 
 	return err == nil && stat.EphemeralOwner == 0 && items.in(data), err
 }
 
-// ItemsAmong returns those of the nodes that hold items.
+// ItemsAmong returns the nodes that hold items.
 func (o *Observer) ItemsAmong(ctx context.Context, nodes []Node, items *Items) (found []Node, err error) {
 	s, err := o.Member(ctx, 0)
 	for _, n := range nodes {

@@ -124,7 +124,7 @@ func (p *Phase) MemberFaults() []string {
 	return slices.DeleteFunc(p.FaultNames(), func(name string) bool { return !chaos.TouchesMembers(name) })
 }
 
-// FaultNames returns the faults of the schedule and those that the kind injects itself, each once.
+// FaultNames returns the faults of the schedule and the kind's own faults, each once.
 func (p *Phase) FaultNames() []string {
 	names := units.Names(p.Faults, func(f Fault) string { return f.Fault })
 	if k := KindNamed(p.Kind); k != nil && k.Faults != nil {

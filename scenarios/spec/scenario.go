@@ -305,7 +305,7 @@ func (s *Scenario) Caught() (names []string) {
 	return names
 }
 
-// ReportedIncident returns what the result tells of the incident; nil if the scenario is none.
+// ReportedIncident returns the incident's part of the result; nil if the scenario is none.
 func (s *Scenario) ReportedIncident() *report.Incident {
 	i := s.Incident
 	if i == (Incident{}) {

@@ -84,7 +84,7 @@ func stepOps() []string {
 	return names
 }
 
-// UnsteadyOps are operations that recipes do not send: classes of operations, and those that the
+// UnsteadyOps are operations that recipes do not send: classes of operations, and operations that the
 // client library sends by itself.
 var UnsteadyOps = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
 

@@ -18,7 +18,7 @@ func (st *Stage) Holders() int {
 	return 1
 }
 
-// NotInLine returns how many clients need not wait: those that may hold, and of a read-write lock those that
+// NotInLine returns how many clients need not wait: clients that may hold, and of a read-write lock clients that
 // do.
 func (st *Stage) NotInLine() int {
 	if st.Cell.Subject.Recipe != recipes.RecipeRWLock {

@@ -42,7 +42,7 @@ type Reporter struct {
 	Status Status
 }
 
-// Report reports what the phase does.
+// Report reports the progress of the phase.
 func (st *Stage) Report(format string, args ...any) {
 	r, now := st.Status, time.Now()
 	if r.Send == nil {

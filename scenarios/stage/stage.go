@@ -320,7 +320,7 @@ type Holder struct {
 	freed  chan struct{} // closed when it may release
 }
 
-// NewHolder returns a holder that is nobody.
+// NewHolder returns a Holder without a current holder.
 func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 
 // hitLimit is the time for which a holder waits for a fault.
