@@ -11,6 +11,9 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
+// gateLimit is the ratio that scenario ci tolerates.
+const gateLimit = 1.15
+
 // gateRun runs scenario ci with a subject in place of lock/predecessor and returns
 // the exit code, what was measured, and how long it took.
 func gateRun(t *testing.T, subject string, args ...string) (code int, x report.Comparison, took time.Duration) {
@@ -41,12 +44,15 @@ func TestGate(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	small := []string{"--set", "budget=8s", "--set", "extra_time=0s", "--set", "warmup=2s", "--set", "phases.0.rounds=4"}
-	if code, x, _ := gateRun(t, "lock/slowed-100", small...); code != exitBroken {
+	// Beside other tests the interval of a few pairs can be so wide that it has the limit.
+	code, x, _ := gateRun(t, "lock/slowed-100", small...)
+	wide := code == exitUnknown && x.Ratio.Low != nil && *x.Ratio.Low <= gateLimit && x.Ratio.Center > gateLimit
+	if code != exitBroken && !wide {
 		t.Errorf("twice as slow: exit code %d, want %d: %v", code, exitBroken, x)
 	}
 	// Other tests run beside this one: two equal things differ by as much as the base from itself.
 	code, x, took := gateRun(t, "lock/slowed-0", small...)
-	noise := 1.15
+	noise := gateLimit
 	if x.Noise != nil {
 		noise *= max(x.Noise.Center, 1/x.Noise.Center)
 	}
