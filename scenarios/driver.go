@@ -12,8 +12,6 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Failures of the processes of drivers.
-
 // driven returns a subject that is compiled in as one of a driver; its properties stay. Agents run
 // it in their own process, unless it is to run apart.
 func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) {

@@ -31,7 +31,7 @@ type trial struct {
 	stage  *stage.Stage
 
 	again    int  // number of earlier attempts
-	look     int  // number of the evaluation of its comparison that follows; see enough
+	look     int  // number of the evaluation of its comparison that follows; see repetitions.look
 	unplayed bool // could not run to its end
 }
 

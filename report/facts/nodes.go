@@ -29,7 +29,7 @@ type NodeTable struct {
 // Node is an ephemeral node, which exists or existed.
 type Node struct {
 	Path           string
-	kind           string // see kind
+	kind           string // see NodeKind
 	in             *lineIn
 	Session, Czxid int64
 	Owned          *owned // the nodes of its session

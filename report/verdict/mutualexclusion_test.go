@@ -255,6 +255,8 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 		return join([]history.Record{created(101, 10), created(102, 11), acquired(1, 10, 11, second)}, between,
 			[]history.Record{acquired(2, 11, zxid, 3*second), released(1, 10, 30, 5*second), released(2, 11, 31, 5*second), whole()})
 	}
+	notified := two([]history.Record{sessionGone(101, 21, 10)}, 20)
+	notified[4].(*history.Sample).Notified = true
 	for _, c := range []struct {
 		name           string
 		records        []history.Record
@@ -276,6 +278,7 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 				released(1, 10, 10, 3*second), released(2, 12, 20, 5*second), whole()}, Pass, "1 exposure, 999ms"},
 		{"the word had reached the client",
 			two([]history.Record{sessionGone(101, 20, 10), &history.Session{Event: history.Expired, Client: 1, Session: 101, At: 2 * second}}, 20), Fail, "it still believed"},
+		{"a notification came whose transaction may be that of the expiry", notified, Unknown, "the commits cannot say"},
 		{"a removal that may stand in a gap", append(two(nil, 20)[:6], withGap()), Unknown, "gaps in the commits"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // Event is the event from which the time of a fault counts.
 type Event struct {
-	Kind string // AfterFirstGrant, holds, wait or grants
+	Kind string // AfterFirstGrant, WhenHolding, WhenWaiting or AfterGrants
 	N    int    // the client, the share in percent, or the number of grants
 }
 

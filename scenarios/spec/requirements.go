@@ -12,8 +12,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// What a run must offer for a scenario.
-
 // CheckTimeouts rejects a session timeout that members with such a tick do not grant: they change it,
 // and all values computed from it would be wrong. tick is the default of scenarios without one; 0 if
 // unknown.

@@ -13,8 +13,8 @@ import (
 
 // StepFault is a fault that an audit injects at a step.
 type StepFault struct {
-	Name  string
-	About string
+	Name  string   // as in the names of cells
+	About string   // one line, for lists
 	fits  StepKind // kinds of step it applies to
 	Act   wire.Act // the tap's action at a request
 	// Told is the tap's action at a notification.

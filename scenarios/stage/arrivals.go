@@ -23,9 +23,9 @@ type arrivals struct {
 	until time.Duration
 }
 
-// NewArrivals returns the arrivals of a phase that begins at start. The seed decides random
+// newArrivals returns the arrivals of a phase that begins at start. The seed decides random
 // intervals.
-func NewArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
+func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	a := &arrivals{until: p.Duration, Arrivals: history.Arrivals{
 		At: start, Phase: p.Name, For: p.Duration, Rate: p.Rate, RateTo: p.RateTo, Steps: p.Steps}}
 	if p.Arrivals == spec.Poisson {
@@ -35,8 +35,8 @@ func NewArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	return a
 }
 
-// Next returns when the next operation is due; ok is false if none is.
-func (a *arrivals) Next() (due time.Duration, ok bool) {
+// next returns when the next operation is due; ok is false if none is.
+func (a *arrivals) next() (due time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	after := a.reach(a.count)
@@ -95,7 +95,7 @@ type openLoop struct {
 // OpenArrivals begins the arrivals of a phase: clients that Attend them call do. stop must be called.
 func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do func(context.Context, *Client, time.Duration) error) (l *openLoop, stop func()) {
 	serving, stop := context.WithTimeout(ctx, 2*st.Phase.Duration)
-	l = &openLoop{NewArrivals(&st.Phase, st.Clock.Now(), st.Planned.Seed), op, serving, over,
+	l = &openLoop{newArrivals(&st.Phase, st.Clock.Now(), st.Planned.Seed), op, serving, over,
 		func(c *Client, due time.Duration) error { return do(serving, c, due) }}
 	st.Record.Record(&l.Arrivals)
 	return l, stop
@@ -106,7 +106,7 @@ func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do fu
 // as failed. A ramp ends early when the subject clearly does not keep up.
 func (c *Client) Attend(ctx context.Context, l *openLoop) {
 	for {
-		due, ok := l.Next()
+		due, ok := l.next()
 		if !ok || Pause(ctx, due-c.Stage.Clock.Now()) != nil {
 			return
 		}

@@ -25,11 +25,11 @@ type SharedFault struct {
 	Missing int           // trials that have not reached their step
 	timer   *time.Timer   // starts when the first has
 	Ready   chan struct{} // closed when the member is to be killed
-	closed  bool          // reports whether ready is closed
+	closed  bool          // Ready is closed
 	Down    chan struct{} // closed when the member is down, or could not be killed
 	Back    chan struct{} // closed when it serves again, or was not killed
-	window  chaos.Window  // valid after back
-	backAt  time.Time     // valid after back
+	window  chaos.Window  // valid after Back is closed
+	backAt  time.Time     // valid after Back is closed
 	Dialled map[Dial]bool
 }
 

@@ -1,4 +1,4 @@
-package scenarios
+package stage
 
 import (
 	"math"
@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/scenarios/spec"
-	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // dues are all that are due in a phase.
 func dues(p spec.Phase, seed uint64) (out []time.Duration) {
-	a := stage.NewArrivals(&p, 0, seed)
+	a := newArrivals(&p, 0, seed)
 	for {
-		due, ok := a.Next()
+		due, ok := a.next()
 		if !ok {
 			return out
 		}
