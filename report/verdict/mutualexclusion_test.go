@@ -287,6 +287,15 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 	}
 }
 
+// A claim is not invalid for an older node of whose removal the client may have known.
+func TestClaimValidity_ofAClientThatMayHaveKnown(t *testing.T) {
+	for gone, want := range map[int64]string{21: Unknown, 22: Fail} {
+		second := operation(history.Acquire, 2, 11, 20, 3*second)
+		second.Notified = true
+		judgeOne(t, ClaimValidity, []history.Record{opened(1, 101), opened(2, 102), created(101, 10), created(102, 11), second, sessionGone(101, gone, 10), whole()}, want, "")
+	}
+}
+
 // Who promises no order may grant the younger node first, but not while the older holds.
 func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
 	records := func(zxid int64) []history.Record {
