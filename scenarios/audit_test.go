@@ -178,6 +178,28 @@ phases:
 	}
 }
 
+// A client whose driver promises that it rejoins stays open after lost: it is granted again by itself, or
+// fails progress.
+func TestAudit_ofAClientThatRejoins(t *testing.T) {
+	for name, trial := range runTrials(t, `
+name: audit
+subjects: [`+asDriver("lock/rejoins", "rejoins")+`, `+asDriver("lock/stays-out", "stays out")+`]
+clients: [3]
+session_timeout: 2s
+phases:
+  - {name: episode, kind: episode, cells: ["next wait #1/session.expire", "holder hold #1/session.expire"], hold: 10ms}
+`) {
+		if trial.Subject == "lock/rejoins" {
+			nothingAmiss(t, name, trial)
+			continue
+		}
+		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Progress })
+		if v := trial.Verdicts[i]; v.Result != report.Fail || !strings.Contains(strings.Join(v.Reasons, " "), "times in succession") {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
 // A sound timed try keeps every guarantee when its time is up. Whoever has none has no such cell.
 func TestAudit_ofATimedTry(t *testing.T) {
 	trials := runTrials(t, `

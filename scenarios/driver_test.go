@@ -73,6 +73,19 @@ func beDriver(name string) {
 			return sleeper{c.(recipes.Contender), env.Events}, nil
 		}
 		driver.Main(s)
+	case "rejoins", "stays out":
+		s, _ := recipes.Find("lock/predecessor")
+		s.Promises.Rejoins = true
+		open := s.Open
+		s.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+			c, err := open(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			again := func(ctx context.Context) (recipes.Client, error) { return open(ctx, env) }
+			return &rejoiner{c.(heldContender), again, name == "stays out"}, nil
+		}
+		driver.Main(s)
 	case "prints":
 		s, _ := recipes.Find("lock/predecessor")
 		open := s.Open
@@ -183,6 +196,34 @@ func (s sleeper) Acquire(ctx context.Context) (recipes.Claim, error) {
 		<-ctx.Done()
 	}
 	return claim, err
+}
+
+// rejoiner opens a new session by itself and acquires there, unless it stays out: then every acquire
+// after a loss fails.
+type rejoiner struct {
+	heldContender
+	open func(context.Context) (recipes.Client, error)
+	out  bool
+}
+
+func (r *rejoiner) Acquire(ctx context.Context) (recipes.Claim, error) {
+	for {
+		claim, err := r.heldContender.Acquire(ctx)
+		if r.out || !errors.Is(err, recipes.ErrSessionEnded) {
+			return claim, err
+		}
+		_ = r.Close(ctx)
+		c, err := r.open(ctx)
+		if err != nil {
+			return recipes.Claim{}, err
+		}
+		r.heldContender = c.(heldContender)
+	}
+}
+
+type heldContender interface {
+	recipes.Contender
+	recipes.HeldReporter
 }
 
 // answeringOK serves a lock, and answers ok where that refuses.

@@ -166,7 +166,7 @@ func (d *server) hello() *lines.Hello {
 	return &lines.Hello{
 		Protocol: lines.Protocol, Recipe: string(s.Recipe), About: s.About, Variant: string(s.Variant),
 		Promises: lines.Promises{Exclusive: s.Promises.Exclusive, FIFO: s.Promises.FIFO, Delivery: string(s.Promises.Delivery), Writers: s.Promises.Writers},
-		Ops:      d.ops, Events: s.Promises.Events, Requeues: s.Promises.Requeues, MaxClients: 1000,
+		Ops:      d.ops, Events: s.Promises.Events, Requeues: s.Promises.Requeues, Rejoins: s.Promises.Rejoins, MaxClients: 1000,
 	}
 }
 

@@ -503,6 +503,8 @@ type Snapshot struct {
 	Nodes   []SnapshotNode `json:"nodes,omitempty"` // ephemeral ones
 	Items   []SnapshotItem `json:"items,omitempty"` // of a queue
 	Waiters []Waiter       `json:"waiters,omitempty"`
+	// Unserved is set if not every client was granted once in the time that an episode allows.
+	Unserved bool `json:"unserved,omitempty"`
 }
 
 // SnapshotNode is a node in line.

@@ -44,13 +44,14 @@ type progress struct {
 	faults facts.Spans // with the time to recover
 	told   bool        // the subject reports events of its grants
 
-	covered  time.Duration // idle times are known until here
-	by       int           // record that ended the last belief
-	waits    []wait        // long ones that have ended
-	prune    int           // number of waits from which on old ones are dropped
-	trying   tries         // acquires that ended without a grant
-	without  tries         // since when clients have been without a session
-	idle     []idle        // long idle times without a fault
+	covered  time.Duration         // idle times are known until here
+	by       int                   // record that ended the last belief
+	waits    []wait                // long ones that have ended
+	prune    int                   // number of waits from which on old ones are dropped
+	trying   tries                 // acquires that ended without a grant
+	givenUp  map[int]time.Duration // by client: the call of the last acquire that was given up
+	without  tries                 // since when clients have been without a session
+	idle     []idle                // long idle times without a fault
 	phases   *phases
 	silent   map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
 	letGo    map[grantOf]time.Duration // and when one was released on a live session
@@ -64,6 +65,7 @@ type progress struct {
 	slow     evidence // waits that are longer than the limit, by the clock alone
 	late     []string // why the clock proves nothing: the machine was too busy
 	endless  evidence // operations that did not return in time
+	unserved int      // record of an episode's line in which not every client was granted in time
 }
 
 type grantOf struct {
@@ -77,6 +79,8 @@ type wait struct {
 	record   int
 	without  bool // a session
 	gone     bool // which certainly has ended
+	failed   int  // number of acquires in succession that failed; without timed tries and those that were given up
+	cited    bool // they have already broken the promise
 }
 
 type idle struct {
@@ -104,7 +108,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]facts.Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
+	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, givenUp: map[int]time.Duration{}, without: tries{}, silent: map[grantOf]facts.Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
 	if in.history.Header.Recipe == facts.Semaphore {
 		p.permits = facts.Permits(in.history.Header)
 	}
@@ -129,6 +133,9 @@ func newProgress(in *inputs) checker {
 }
 
 func (p *progress) record(n history.Numbered) {
+	if s, ok := n.Record.(*history.Snapshot); ok && s.Unserved {
+		p.unserved = n.N
+	}
 	p.stuck.record(n)
 	p.readers.record(n)
 	p.meeting.record(n)
@@ -145,6 +152,7 @@ func (p *progress) record(n history.Numbered) {
 		if r.Op == history.Acquire {
 			p.acquires++
 			p.phases.named(r.Phase).tried++
+			p.givenUp[r.Client] = r.Call
 			p.waited(wait{client: r.Client, from: p.trying.since(r.Client, r.Call), to: r.At, record: n.N})
 		}
 	case *history.Session:
@@ -201,10 +209,38 @@ func (p *progress) acquired(s *history.Sample, record int) {
 		p.waited(w)
 		return
 	}
-	if last, tried := p.trying[s.Client]; tried && last.from != w.from {
+	last, tried := p.trying[s.Client]
+	switch {
+	case tried && last.from != w.from:
 		p.waited(last)
+	case tried:
+		w.failed, w.cited = last.failed, last.cited
 	}
+	if call, gave := p.givenUp[s.Client]; s.Limit == 0 && !(gave && call == s.Call) {
+		w.failed++
+	}
+	w.cited = w.cited || p.fails(w, s.Err)
 	p.trying[s.Client] = w
+}
+
+// failsOften is the number of failures in succession from which on a client counts as one that cannot
+// acquire any longer.
+const failsOften = 3
+
+// fails reports a client whose acquires all fail for longer than the limit without a fault, while
+// others may be granted.
+func (p *progress) fails(w wait, err string) bool {
+	if p.limit == 0 || w.cited || w.failed < failsOften {
+		return false
+	}
+	for _, free := range p.faults.Outside(w.from, w.to) {
+		if free.To-free.From > p.limit {
+			p.slow.add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
+				w.client, w.failed, free.From, free.To, p.limit, w.record, err)
+			return true
+		}
+	}
+	return false
 }
 
 // released records the release of a client that is not notified of events, and whose session may
@@ -353,7 +389,11 @@ func (p *progress) finish(end ending) Verdict {
 	if p.limit == 0 {
 		return unknown("the session timeout is not in the history: the wait limit is unknown")
 	}
-	return p.phases.verdict("granted", p.limit, p.stuck.judged)
+	v := p.phases.verdict("granted", p.limit, p.stuck.judged)
+	if v.Result == Pass && p.unserved > 0 {
+		return unknown(fmt.Sprintf("not every client was granted once more after the fault (record %d), and no cause was found", p.unserved))
+	}
+	return v
 }
 
 // passedOver returns the verdict on clients that were passed over, if any were. Findings by the clock

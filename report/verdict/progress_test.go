@@ -62,6 +62,33 @@ func TestProgress(t *testing.T) {
 			acquire 2 0 2000 4000 failed
 			acquire 2 0 5000 7000 unknown
 			acquire 2 0 7001 9000 failed`, Fail, "the lock was free from 30ms to 9s"},
+		{"a client whose acquires all fail, while others are granted", two + `
+			acquire 2 0 30 1000 failed
+			acquire 1 5 0 4000
+			release 1 5 4100 4101
+			acquire 2 0 2000 4000 failed
+			acquire 1 6 4102 8000
+			release 1 6 8100 8101
+			acquire 2 0 5000 8100 failed
+			acquire 1 7 8200 9000
+			release 1 7 9100 9101`, Fail, "client 2's acquires failed 3 times in succession, from 30ms to 8.1s without a fault, more than the limit of 8s"},
+		{"an episode in which not every client was granted again", two + `
+			acquire 1 5 0 10
+			release 1 5 20 21
+			snapshot 2000 3200 unserved`, Unknown, "not every client was granted once more after the fault (record"},
+		{"a client that gave up as often was not refused", two + `
+			waiting 2 acquire 30 1000
+			acquire 2 0 30 1000 failed
+			acquire 1 5 0 4000
+			release 1 5 4100 4101
+			waiting 2 acquire 2000 4000
+			acquire 2 0 2000 4000 failed
+			acquire 1 6 4102 8000
+			release 1 6 8100 8101
+			waiting 2 acquire 5000 8100
+			acquire 2 0 5000 8100 failed
+			acquire 1 7 8200 9000
+			release 1 7 9100 9101`, Pass, ""},
 		{"and so they are when one is granted in the end", two + `
 			acquire 1 5 0 10
 			release 1 5 20 21

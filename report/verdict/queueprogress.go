@@ -217,7 +217,7 @@ func (d *deliveries) handedOut(x history.SnapshotItem) bool {
 		return d.items.delivery == AtLeastOnce
 	}
 	i := d.items.commits.paths[x.Path]
-	if i == nil { // not an item if items are recognizable, such as a claim that a consumer left behind
+	if i == nil || i.put == 0 { // not an item if items are recognizable, such as a claim that a consumer left behind
 		return d.items.commits.linked
 	}
 	return i.taken > 0 || i.maybeTaken || i.moved && !d.items.movedUndelivered(i)

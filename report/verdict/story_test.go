@@ -171,6 +171,8 @@ func (l *storyLine) snapshot() *history.Snapshot {
 		switch key {
 		case "queue":
 			s.Queue = true
+		case "unserved":
+			s.Unserved = true
 		case "node":
 			s.Nodes = append(s.Nodes, history.SnapshotNode{Client: v.int(0), Token: v.int64(1), Session: 77, Path: "/l/n-" + v.fields[1]})
 			if len(v.fields) > 2 {

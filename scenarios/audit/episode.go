@@ -74,7 +74,7 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 		return nil
 	}
 	if stuck := p.allTurn(); stuck {
-		if err := st.Snapshot(ctx, stage.StuckFor); err != nil {
+		if err := st.SnapshotUnserved(ctx); err != nil {
 			return err
 		}
 	}

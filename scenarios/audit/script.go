@@ -265,6 +265,8 @@ func (p *episodeRun) allTurn() (stuck bool) {
 		turns.Go(func() {
 			if p.oneTurn(ctx, i) {
 				finished <- struct{}{}
+				for p.st.Cell.Subject.Promises.Requeues && p.oneTurn(ctx, i) { // it is in line again, and would keep the others waiting
+				}
 			}
 		})
 	}
@@ -292,11 +294,11 @@ func (p *episodeRun) allTurn() (stuck bool) {
 }
 
 // lostLimit is the additional time for clients of drivers that are silent after a loss: long enough
-// for the driver's host to tell a stuck one from one whose retry policy sleeps. Clients whose
-// acquires fail get it too: only then is it certain that the fault is not the reason any longer.
+// for the driver's host to tell a stuck one from one whose retry policy sleeps. A client whose acquires
+// fail gets it too: only then is it certain that the fault is not the reason any longer.
 const lostLimit = 10 * time.Second
 
-// failing reports whether acquires of every client have failed again and again.
+// failing reports whether acquires of a client have failed again and again.
 func (p *episodeRun) failing() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -306,7 +308,7 @@ func (p *episodeRun) failing() bool {
 			failed[a.Client.Number]++
 		}
 	}
-	return slices.Min(failed) > 2
+	return slices.Max(failed) > 2
 }
 
 // lostInside reports whether a client in another process has lost its session during an operation

@@ -385,9 +385,13 @@ func (c *Client) closed(session int64) {
 	c.Stage.Record.Record(&history.Session{At: c.Stage.Clock.Now(), Event: history.Closed, Client: c.Number, Session: session})
 }
 
-// Reopen replaces a client whose session has ended. It retries until ctx is done: an election may
-// be in progress.
+// Reopen replaces a client whose session has ended, unless its driver promises that it continues in
+// its next session. It retries until ctx is done: an election may be in progress.
 func (c *Client) Reopen(ctx context.Context) error {
+	if d := c.driver(); d != nil && d.Rejoin() {
+		c.backOff(ctx)
+		return ctx.Err()
+	}
 	c.Close()
 	if c.Stage.IsBarrier() {
 		c.awaitOthersOut(ctx)

@@ -50,6 +50,16 @@ func (st *Stage) Snapshot(ctx context.Context, apart time.Duration) error {
 	return err
 }
 
+// SnapshotUnserved takes a snapshot of a line in which not every client was granted in time.
+func (st *Stage) SnapshotUnserved(ctx context.Context) error {
+	r, err := st.observe(ctx, StuckFor)
+	if err == nil {
+		r.Unserved = true
+		st.Record.Record(r)
+	}
+	return err
+}
+
 // observe observes the contested parent twice and returns the content that was the same both times: nodes with
 // their owners, and waiting clients with their watches.
 func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {

@@ -78,7 +78,7 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 				late = time.After(c.silence - waited)
 				continue
 			}
-			if k.Op == "enter" && !silent { // it may wait for others in its new session
+			if !silent && (k.Op == "enter" || c.p.Hello.Rejoins) { // it may wait for others in its new session
 				late = time.After(c.env.Timeout)
 				continue
 			}
@@ -106,6 +106,12 @@ func (c *Client) silentSinceLoss() (waited time.Duration, silent bool) {
 	if c.env.Served != nil {
 		if served := c.env.Served(); served.After(since) {
 			since = served
+		}
+	}
+	if c.p.Hello.Rejoins && c.env.Seen != nil { // a node of the next session may be older than the notification
+		now := c.env.Seen()
+		if now.Path != "" && now.Session != c.lostSession && c.lostSession != 0 {
+			return time.Since(since), false
 		}
 	}
 	return time.Since(since), c.env.Requests != nil && c.env.Requests() == c.requestsAtLoss
@@ -214,6 +220,9 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		}
 		s := spent{err, []error{recipes.ErrSessionEnded}}
 		c.spend(s, 0)
+		c.mu.Lock()
+		c.gone = c.p.Hello.Rejoins
+		c.mu.Unlock()
 		return s
 	}
 	err = c.p.breach(c.p.lastSaid(), "the kinds of error are failed, unknown, cancelled, timeout, lost and unsupported")

@@ -33,10 +33,12 @@ type Client struct {
 	session int64         // from the last reply with one
 	token   int64         // of its grant; 0 for none
 	lost    chan struct{} // closed when its session is lost during an operation
+	gone    bool          // its session was lost, and nothing was granted since
 	times   recipes.Times
 
 	silence        time.Duration // silenceLimit
 	lostAt         time.Time     // when the last loss was reported
+	lostSession    int64         // the session of the last loss; 0 if unknown
 	requestsAtLoss int64         // see Env.Requests; at the last loss
 }
 
@@ -146,6 +148,7 @@ func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	c.mu.Lock()
 	e.Token, e.Session = c.token, c.session
 	if e.Kind == recipes.EventLost {
+		c.gone, c.lostSession = true, c.session
 		c.token, c.session, c.lostAt = 0, 0, time.Now()
 		if c.env.Requests != nil {
 			c.requestsAtLoss = c.env.Requests()
@@ -196,7 +199,7 @@ func (c *Client) granted(a lines.Reply) {
 	claim := c.seen(a.OK)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.claim, c.session, c.token = claim, claim.Session, claim.Token
+	c.claim, c.session, c.token, c.gone = claim, claim.Session, claim.Token, false
 }
 
 // Release releases the grant.
@@ -307,6 +310,22 @@ func (c *Client) Times() recipes.Times {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.times
+}
+
+// Rejoin reports whether the client continues although its session was lost. It need not be closed
+// then, whatever became of the operation in the lost session. A client that requeues by itself is
+// tried once more: it may answer lost.
+func (c *Client) Rejoin() bool {
+	if !c.p.Hello.Rejoins && !c.p.Hello.Requeues || c.p.Err() != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.open || !c.gone {
+		return false
+	}
+	c.gone, c.spent = false, nil
+	return true
 }
 
 // Process returns the client's process.

@@ -103,7 +103,7 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s.Variant = recipes.Variant(h.Variant)
 	s.Promises = recipes.Promises{
 		Exclusive: h.Promises.Exclusive, FIFO: h.Promises.FIFO, Delivery: recipes.Delivery(h.Promises.Delivery),
-		Requeues: h.Requeues, Events: h.Events, Writers: h.Promises.Writers,
+		Requeues: h.Requeues, Rejoins: h.Rejoins, Events: h.Events, Writers: h.Promises.Writers,
 	}
 	s.Tries = slices.Contains(h.Ops, "limit")
 	return s, checkHello(p, h)
@@ -126,6 +126,9 @@ func checkHello(p *Process, h lines.Hello) error {
 	begin, end := lines.Ops(h.Recipe)
 	if !slices.Contains(h.Ops, begin) || !slices.Contains(h.Ops, end) {
 		return p.breach(p.greeting, fmt.Sprintf("the ops of a %s must include %s and %s", h.Recipe, begin, end))
+	}
+	if h.Rejoins && !h.Events {
+		return p.breach(p.greeting, "rejoins needs events: zkbench learns of a loss from the event lost")
 	}
 	if err := wrong("variant", h.Variant, string(recipes.Parent), string(recipes.Predecessor), string(recipes.Polling)); err != nil {
 		return err

@@ -120,6 +120,7 @@ type Hello struct {
 	Ops        []string `json:"ops"`
 	Events     bool     `json:"events,omitempty"`
 	Requeues   bool     `json:"requeues,omitempty"`
+	Rejoins    bool     `json:"rejoins,omitempty"`
 	MaxClients int      `json:"max_clients,omitempty"`
 }
 
