@@ -178,6 +178,28 @@ phases:
 	}
 }
 
+// A client that comes back under its old number while its old session lives must not take the node of that
+// session for its own.
+func TestAudit_ofAClientThatComesBack(t *testing.T) {
+	for name, trial := range runTrials(t, `
+name: audit
+subjects: [`+asDriver("lock/sound", "lock/predecessor")+`, `+asDriver("lock/named", "knows its node by its name")+`]
+clients: [3]
+session_timeout: 2s
+phases:
+  - {name: episode, kind: episode, cells: ["holder hold #1/client.restart", "next wait #1/client.restart"], hold: 10ms}
+`) {
+		if trial.Subject == "lock/sound" || trial.Step == "next wait #1" {
+			nothingAmiss(t, name, trial, "fifo")
+			continue
+		}
+		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.ClaimValidity })
+		if v := trial.Verdicts[i]; v.Result != report.Fail {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
 // A client whose driver promises that it rejoins stays open after lost: it is granted again by itself, or
 // fails progress.
 func TestAudit_ofAClientThatRejoins(t *testing.T) {

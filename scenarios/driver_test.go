@@ -56,6 +56,8 @@ func beDriver(name string) {
 		racing(recipes.RecipeLock).Main()
 	case "races for permits":
 		racing(recipes.RecipeSemaphore).Main()
+	case "knows its node by its name":
+		identity().Main()
 	case "oversleeps":
 		oversleeping().Main()
 	case "answers ok":
@@ -155,6 +157,47 @@ func racing(r recipes.Recipe) driver.Lock {
 			}
 			unlock := func() error {
 				if err := conn.Delete(held, -1); !errors.Is(err, zk.ErrNoNode) { // it went with its session
+					return err
+				}
+				return nil
+			}
+			return driver.Mutex{Lock: lock, Unlock: unlock, Close: conn.Close}, nil
+		},
+	}
+}
+
+// identity is a lock whose holder is whoever is named in its node, whichever session made it.
+func identity() driver.Lock {
+	return driver.Lock{
+		About: "a node with the name of its holder", Recipe: recipes.RecipeLock, Promises: recipes.Promises{Exclusive: true}, Cancels: true,
+		Open: func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
+			conn, err := driver.Connect(ctx, env, zk.WithLogger(log.New(io.Discard, "", 0)))
+			if err != nil {
+				return driver.Mutex{}, err
+			}
+			me, node := fmt.Sprint("client ", env.Client), env.Parent+"/holder"
+			lock := func(ctx context.Context) error {
+				for {
+					_, err := conn.Create(node, []byte(me), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+					if !errors.Is(err, zk.ErrNodeExists) {
+						return err
+					}
+					holder, _, changed, err := conn.GetW(node)
+					if errors.Is(err, zk.ErrNoNode) {
+						continue
+					}
+					if err != nil || string(holder) == me {
+						return err
+					}
+					select {
+					case <-changed:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
+			}
+			unlock := func() error {
+				if err := conn.Delete(node, -1); !errors.Is(err, zk.ErrNoNode) {
 					return err
 				}
 				return nil

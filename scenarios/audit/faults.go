@@ -27,6 +27,7 @@ var playStep = map[string]func(ctx context.Context, x *stepInjection) error{
 	"session.expire":  expireSession,
 	"client.freeze":   freeze,
 	"client.pause":    pauseProcess,
+	"client.restart":  restartProcess,
 	"request.hold":    untilPassed,
 	"reply.hold":      untilPassed,
 	"member.kill":     hitMembers,
@@ -114,6 +115,22 @@ func pauseProcess(ctx context.Context, x *stepInjection) (err error) {
 	expired, err := chaos.Expired(ctx, st.Target(nil), x.c.Wire)
 	x.proof += "; " + e.Proof + "; " + expired
 	return err
+}
+
+// restartProcess kills the client's process. The client is opened in a new one under the same number,
+// while the servers still have its old session and its nodes.
+func restartProcess(ctx context.Context, x *stepInjection) error {
+	fault, err := chaos.Parse("client.kill", fmt.Sprint(x.c.Number), nil)
+	if err != nil {
+		return err
+	}
+	e, err := fault.Inject(ctx, x.p.st.Target(nil))
+	if err != nil {
+		return err
+	}
+	x.killed = true
+	x.proof += "; " + e.Proof
+	return e.Heal(ctx)
 }
 
 // untilPassed returns when another client was granted or has released, and the client's member

@@ -61,6 +61,7 @@ type stepInjection struct {
 	proof    string      // evidence so far
 	operator int64       // the session that deleted the client's nodes; 0 if none did
 	begun    atomic.Bool // the step has occurred
+	killed   bool        // the client's process was; valid once the fault is over
 	forced   sync.Once
 }
 

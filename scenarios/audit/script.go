@@ -191,6 +191,9 @@ func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, er
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
+		if x.killed {
+			return false, nil
+		}
 		if !p.st.IsBarrier() {
 			p.challenged(ctx, a, session)
 		}
@@ -417,6 +420,9 @@ func newcomers(p *episodeRun) {
 			}
 		}
 		p.letGo(holder)
+		if p.st.Cell.Subject.Promises.Requeues { // it is in line again, before the next holder
+			p.must(holder.Client.Reopen(p.ctx))
+		}
 	}
 }
 

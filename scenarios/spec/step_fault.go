@@ -70,6 +70,8 @@ var StepFaults = []*StepFault{
 		About: "the client is stopped until its session has expired, and is not notified of it"},
 	{Name: "client.pause", fits: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, Told: wire.HoldReply, process: true,
 		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
+	{Name: "client.restart", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, Told: wire.HoldReply, process: true, Named: true,
+		About: "the process is killed, and started again at once as the same client, while its old session lives; drivers only; not part of a full audit without --also client.restart"},
 	{Name: "request.hold", fits: AtRequest, Act: wire.HoldRequest, Late: true,
 		About: "the request reaches the server late: after another client has been granted or has released"},
 	{Name: "reply.hold", fits: AtRequest | AtNotification, Act: wire.HoldReply, Told: wire.HoldReply, Late: true,
