@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 const auditScenario = "audit"
@@ -76,7 +77,7 @@ const pairBudget = time.Minute
 func (a *auditFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&a.cells, "cell", nil, "run only this cell, for example 'next exists #1/reply.drop' (repeatable)")
-	fl.StringSliceVar(&a.also, "also", nil, "faults to add that a full audit omits: outage, node.delete, parent.delete")
+	fl.StringSliceVar(&a.also, "also", nil, "faults to add that a full audit omits: "+strings.Join(spec.NamedFaults(), ", "))
 	fl.IntVar(&a.depth, "depth", 1, "number of faults in one episode; 2 draws pairs at random from the seed")
 	fl.DurationVar(&a.budget, "budget", 0, "time for pairs of faults at --depth 2 (default 1m)")
 }

@@ -1,16 +1,17 @@
 package state
 
 import (
+	"cmp"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
-	"sync/atomic"
+	"sync"
 
-	"github.com/vishvananda/netlink"
+	"github.com/mdlayher/netlink"
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,16 +19,26 @@ import (
 // visible.
 func Adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// descendants returns the IDs of all processes below pid, the youngest of each parent first.
+// descendants returns the IDs of all processes below pid, the youngest first. The kernel's own lists of
+// children can miss one while another exits.
 func descendants(pid int) (all []int) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, file := range files {
-		text, _ := os.ReadFile(file)
-		for _, field := range slices.Backward(strings.Fields(string(text))) {
-			if child, err := strconv.Atoi(field); err == nil {
-				all = append(append(all, child), descendants(child)...)
-			}
+	processes, _ := procfs.AllProcs()
+	children := map[int][]procfs.ProcStat{}
+	for _, p := range processes {
+		if stat, err := p.Stat(); err == nil {
+			children[stat.PPID] = append(children[stat.PPID], stat)
 		}
+	}
+	var found []procfs.ProcStat
+	for below := []int{pid}; len(below) > 0; below = below[1:] {
+		for _, stat := range children[below[0]] {
+			found = append(found, stat)
+			below = append(below, stat.PID)
+		}
+	}
+	slices.SortFunc(found, func(a, b procfs.ProcStat) int { return cmp.Compare(b.Starttime, a.Starttime) })
+	for _, stat := range found {
+		all = append(all, stat.PID)
 	}
 	return all
 }
@@ -42,29 +53,90 @@ func Descendants() (all []Process) {
 	return all
 }
 
-// lastPeer is the process of the last accepted connection, which probably makes the next too.
-var lastPeer atomic.Int64
+// peers are this process and descendants that have connected, the last first: a client connects again
+// and again.
+var peers = struct {
+	sync.Mutex
+	all []Process
+}{all: []Process{Self()}}
+
+// peersKept is the largest number of peers.
+const peersKept = 64
 
 // FromHere reports whether the other end of a loopback connection belongs to this process or a
-// descendant. known is false if the kernel does not tell.
+// descendant. known is false if the kernel does not tell, for example because the other end is closed.
 func FromHere(c net.Conn) (ours, known bool) {
-	socket, err := netlink.SocketGet(c.RemoteAddr(), c.LocalAddr())
-	if err != nil {
+	inode, err := socketInode(c.RemoteAddr(), c.LocalAddr())
+	if err != nil || inode == 0 {
 		return false, false
 	}
-	want := fmt.Sprintf("socket:[%d]", socket.INode)
-	last := int(lastPeer.Load())
-	candidates := append([]int{os.Getpid()}, descendants(os.Getpid())...)
-	if i := slices.Index(candidates, last); i > 0 {
-		candidates[0], candidates[i] = candidates[i], candidates[0]
+	want := fmt.Sprintf("socket:[%d]", inode)
+	peers.Lock()
+	tried := slices.Clone(peers.all)
+	peers.Unlock()
+	for _, p := range tried {
+		if hasOpen(p.PID, want) && p.Alive() {
+			remember(p)
+			return true, true
+		}
 	}
-	for _, pid := range candidates {
-		if hasOpen(pid, want) {
-			lastPeer.Store(int64(pid))
+	for _, pid := range descendants(os.Getpid()) {
+		if slices.ContainsFunc(tried, func(p Process) bool { return p.PID == pid && p.Alive() }) {
+			continue
+		}
+		if p, err := Find(pid); err == nil && hasOpen(pid, want) {
+			remember(p)
 			return true, true
 		}
 	}
 	return false, true
+}
+
+// socketInode returns the inode of the TCP socket with these addresses; 0 if its process has closed it.
+// It asks the kernel for that one socket: a list of all takes milliseconds. See sock_diag(7).
+func socketInode(local, remote net.Addr) (uint32, error) {
+	l, isTCP := local.(*net.TCPAddr)
+	r, too := remote.(*net.TCPAddr)
+	if !isTCP || !too {
+		return 0, fmt.Errorf("%v is not a TCP address", local)
+	}
+	family, here, there := byte(unix.AF_INET), []byte(l.IP.To4()), []byte(r.IP.To4())
+	if here == nil || there == nil {
+		family, here, there = unix.AF_INET6, l.IP.To16(), r.IP.To16()
+	}
+	const addressBytes, none = 16, 0xffffffff                                           // room for an address; no cookie
+	q := binary.NativeEndian.AppendUint32([]byte{family, unix.IPPROTO_TCP, 0, 0}, none) // in any state
+	q = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(q, uint16(l.Port)), uint16(r.Port))
+	for _, ip := range [][]byte{here, there} {
+		q = append(append(q, ip...), make([]byte, addressBytes-len(ip))...)
+	}
+	for _, word := range []uint32{0, none, none} { // any interface
+		q = binary.NativeEndian.AppendUint32(q, word)
+	}
+	c, err := netlink.Dial(unix.NETLINK_SOCK_DIAG, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	answers, err := c.Execute(netlink.Message{Header: netlink.Header{Type: unix.SOCK_DIAG_BY_FAMILY, Flags: netlink.Request}, Data: q})
+	if err != nil {
+		return 0, err
+	}
+	const inodeAt = 68 // the offset in the answer
+	for _, a := range answers {
+		if len(a.Data) >= inodeAt+4 {
+			return binary.NativeEndian.Uint32(a.Data[inodeAt:]), nil
+		}
+	}
+	return 0, errors.New("the kernel did not describe the socket")
+}
+
+func remember(p Process) {
+	peers.Lock()
+	defer peers.Unlock()
+	peers.all = slices.DeleteFunc(peers.all, func(o Process) bool { return o.PID == p.PID })
+	peers.all = slices.Insert(peers.all, 0, p)
+	peers.all = peers.all[:min(len(peers.all), peersKept)]
 }
 
 // hasOpen reports whether a process has a file open, from its links in /proc. New files usually

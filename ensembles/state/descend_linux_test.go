@@ -83,3 +83,39 @@ func TestAdopt_keepsDaemonsInSight(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A connection is looked up among many processes: at each start of a client, and at each reconnection.
+func BenchmarkFromHere(b *testing.B) {
+	for range 40 {
+		idle := exec.Command("python3", "-I", "-c", "import sys, threading; [threading.Thread(target=sys.stdin.read, daemon=True).start() for _ in range(5)]; sys.stdin.read()")
+		in, err := idle.StdinPipe()
+		check.OK(b, err)
+		check.OK(b, idle.Start())
+		defer idle.Wait()
+		defer in.Close()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check.OK(b, err)
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	child := exec.Command("python3", "-I", "-c", connector, port)
+	in, err := child.StdinPipe()
+	check.OK(b, err)
+	check.OK(b, child.Start())
+	defer child.Wait()
+	defer in.Close()
+	theirs, err := l.Accept()
+	check.OK(b, err)
+	own, err := net.Dial("tcp", l.Addr().String())
+	check.OK(b, err)
+	defer own.Close()
+	ours, err := l.Accept()
+	check.OK(b, err)
+	for b.Loop() {
+		for _, c := range []net.Conn{theirs, ours} { // never the last one again
+			if ours, known := FromHere(c); !ours || !known {
+				b.Fatal(ours, known)
+			}
+		}
+	}
+}

@@ -45,6 +45,9 @@ func appendSample(b []byte, s *Sample) []byte {
 	if s.Stuck {
 		b = append(b, `,"stuck":true`...)
 	}
+	if s.Canceled {
+		b = append(b, `,"canceled":true`...)
+	}
 	b = appendText(b, `,"mode":`, s.Mode)
 	return append(b, '}', '}', '\n')
 }
@@ -305,6 +308,7 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Err = c.optionalText(`,"err":`)
 	s.Limit = time.Duration(c.optionalNumber(`,"limit":`))
 	s.Stuck = c.skip(`,"stuck":true`)
+	s.Canceled = c.skip(`,"canceled":true`)
 	s.Mode = c.optionalText(`,"mode":`)
 	return s, c.ok && string(c.raw) == "}}"
 }

@@ -610,8 +610,10 @@ type Sample struct {
 	Limit time.Duration `json:"limit,omitempty"`
 	// Stuck: the operation had not returned long after the client was notified of the loss of its
 	// session, the client had sent no request since, and zkbench closed it.
-	Stuck bool   `json:"stuck,omitempty"`
-	Mode  string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
+	Stuck bool `json:"stuck,omitempty"`
+	// Canceled means that zkbench had given the operation up when it returned an error.
+	Canceled bool   `json:"canceled,omitempty"`
+	Mode     string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
 }
 
 func (s *Sample) check() error {

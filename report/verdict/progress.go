@@ -44,14 +44,13 @@ type progress struct {
 	faults facts.Spans // with the time to recover
 	told   bool        // the subject reports events of its grants
 
-	covered  time.Duration         // idle times are known until here
-	by       int                   // record that ended the last belief
-	waits    []wait                // long ones that have ended
-	prune    int                   // number of waits from which on old ones are dropped
-	trying   tries                 // acquires that ended without a grant
-	givenUp  map[int]time.Duration // by client: the call of the last acquire that was given up
-	without  tries                 // since when clients have been without a session
-	idle     []idle                // long idle times without a fault
+	covered  time.Duration // idle times are known until here
+	by       int           // record that ended the last belief
+	waits    []wait        // long ones that have ended
+	prune    int           // number of waits from which on old ones are dropped
+	trying   tries         // acquires that ended without a grant
+	without  tries         // since when clients have been without a session
+	idle     []idle        // long idle times without a fault
 	phases   *phases
 	silent   map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
 	letGo    map[grantOf]time.Duration // and when one was released on a live session
@@ -108,7 +107,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, givenUp: map[int]time.Duration{}, without: tries{}, silent: map[grantOf]facts.Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
+	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]facts.Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
 	if in.history.Header.Recipe == facts.Semaphore {
 		p.permits = facts.Permits(in.history.Header)
 	}
@@ -152,7 +151,6 @@ func (p *progress) record(n history.Numbered) {
 		if r.Op == history.Acquire {
 			p.acquires++
 			p.phases.named(r.Phase).tried++
-			p.givenUp[r.Client] = r.Call
 			p.waited(wait{client: r.Client, from: p.trying.since(r.Client, r.Call), to: r.At, record: n.N})
 		}
 	case *history.Session:
@@ -216,7 +214,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	case tried:
 		w.failed, w.cited = last.failed, last.cited
 	}
-	if call, gave := p.givenUp[s.Client]; s.Limit == 0 && !(gave && call == s.Call) {
+	if s.Limit == 0 && !s.Canceled {
 		w.failed++
 	}
 	w.cited = w.cited || p.fails(w, s.Err)

@@ -77,16 +77,13 @@ func TestProgress(t *testing.T) {
 			release 1 5 20 21
 			snapshot 2000 3200 unserved`, Unknown, "not every client was granted once more after the fault (record"},
 		{"a client that gave up as often was not refused", two + `
-			waiting 2 acquire 30 1000
-			acquire 2 0 30 1000 failed
+			acquire 2 0 30 1000 failed canceled
 			acquire 1 5 0 4000
 			release 1 5 4100 4101
-			waiting 2 acquire 2000 4000
-			acquire 2 0 2000 4000 failed
+			acquire 2 0 2000 4000 failed canceled
 			acquire 1 6 4102 8000
 			release 1 6 8100 8101
-			waiting 2 acquire 5000 8100
-			acquire 2 0 5000 8100 failed
+			acquire 2 0 5000 8100 failed canceled
 			acquire 1 7 8200 9000
 			release 1 7 9100 9101`, Pass, ""},
 		{"and so they are when one is granted in the end", two + `

@@ -89,7 +89,7 @@ func (l *storyLine) records() []history.Record {
 		return one(&history.Session{Event: history.SessionEvent(l.fields[1]), Client: client, At: l.ms(3), Session: l.sessions[client]})
 	case "acquire", "release":
 		return one(&history.Sample{Client: client, Op: kind, Token: l.int64(2), Session: l.sessions[client], Path: "/l/n-1",
-			Due: l.ms(3), Call: l.ms(3), Return: l.ms(4), Outcome: l.outcome(5), Phase: l.word("in")})
+			Due: l.ms(3), Call: l.ms(3), Return: l.ms(4), Outcome: l.outcome(5), Phase: l.word("in"), Canceled: slices.Contains(l.fields, "canceled")})
 	case "write":
 		return one(&history.Sample{Client: client, Op: "write", Token: l.int64(2), Session: l.sessions[client],
 			Version: l.int64(3), Call: l.ms(4), Return: l.ms(4), Outcome: l.outcome(5)})

@@ -85,10 +85,14 @@ func (s *Scenario) AuditPhase() *Phase {
 
 // auditCells returns the cells that an audit begins with: the named ones, or the calm ones.
 func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
+	ofProcesses := slices.IndexFunc(p.Also, func(name string) bool { f := FindStepFault(name); return f != nil && f.process })
 	for _, name := range s.Subjects {
 		subject, err := s.Find(name)
 		if err != nil {
 			return nil, err
+		}
+		if subject.Start != nil || subject.Pipe != nil {
+			ofProcesses = -1
 		}
 		for _, named := range p.Cells {
 			c, err := s.auditCell(subject, named)
@@ -105,6 +109,9 @@ func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
 			c.Trial = k
 			cells = append(cells, c)
 		}
+	}
+	if ofProcesses >= 0 {
+		return nil, fmt.Errorf("also: %s acts on a client's process, and no subject has one: run it as a driver, with apart: true (--set apart=true)", p.Also[ofProcesses])
 	}
 	return cells, nil
 }

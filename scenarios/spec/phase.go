@@ -37,7 +37,7 @@ type Phase struct {
 	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: the fault schedule
 	Cause  string        `yaml:"cause,omitempty"`       // failover: the cause of the end of the holder's grant
 	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: run only these cells, such as "next exists #1/reply.drop", regardless of also, depth and duration
-	Also   []string      `yaml:"also,omitempty,flow"`   // episode: faults that a full audit omits otherwise: outage, node.delete, parent.delete
+	Also   []string      `yaml:"also,omitempty,flow"`   // episode: faults that a full audit omits otherwise, such as outage
 	Depth  int           `yaml:"depth,omitempty"`       // episode: faults per episode; 2 selects random pairs until the duration is over
 
 	builtin bool

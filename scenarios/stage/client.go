@@ -148,7 +148,7 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 		claim.Token = c.Stage.Observer.Czxid(ctx, claim.Path)
 	}
 	s := c.sample(history.Acquire, call, err)
-	s.Limit, s.Mode = limit, string(mode)
+	s.Limit, s.Mode, s.Canceled = limit, string(mode), err != nil && ctx.Err() != nil
 	s.Due, s.Token, s.Own, s.Session, s.Path = due, claim.Token, claim.Own, claim.Session, claim.Path
 	s.Return = min(s.Return, max(s.Call, returned))
 	c.timed(&s)
