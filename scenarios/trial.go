@@ -268,6 +268,11 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 		st.Waiting()
 		st.Record.Record(&history.PhaseEnd{At: st.Clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.Stopped.Load())})
 	}()
+	if i > 0 {
+		if err := st.Withdraw(ctx); err != nil {
+			return err
+		}
+	}
 	leave, err := st.Enter(ctx, k)
 	defer leave()
 	if err != nil {

@@ -76,6 +76,9 @@ type Line struct {
 	Most    int         `json:"most"`      // largest number of nodes at a time
 	Average float64     `json:"average"`   // number of nodes, over time
 	Last    []string    `json:"remaining"` // nodes at the end, first in line first
+	// Contenders is the largest number of nodes in each time step, from the line's first node on.
+	Contenders []int         `json:"contenders"`
+	Step       time.Duration `json:"contenders_step_ns"`
 	// Notifications at most, if contenders watch the parent, and if each watches the node before its own.
 	ParentWatch      int64  `json:"notifications_parent_watch"`
 	PredecessorWatch int64  `json:"notifications_predecessor_watch"`
@@ -255,12 +258,34 @@ func newLine(parent string, at time.Time) *line {
 	const day, digits = 24 * 3600 * 1000, 2
 	d := func() durations { return durations{h: hdrhistogram.New(1, 100*day, digits)} }
 	return &line{
-		Line: Line{Parent: parent, Ends: map[End]int{}}, present: map[string]*node{}, listed: map[string]int{},
+		Line: Line{Parent: parent, Ends: map[End]int{}, Step: 100 * time.Millisecond}, present: map[string]*node{}, listed: map[string]int{},
 		held: d(), waited: d(), vacant: d(), changed: at, begun: at,
 	}
 }
 
+// stepsKept is the largest number of time steps in which a line counts its nodes.
+const stepsKept = 1000
+
+// count notes the number of nodes from the last change until a time.
+func (l *line) count(until time.Time) {
+	step := func(t time.Time) int { return int(max(0, t.Sub(l.begun)) / l.Step) }
+	for step(until) >= stepsKept { // twice as long steps, half as many
+		l.Step *= 2
+		for i := range (len(l.Contenders) + 1) / 2 {
+			l.Contenders[i] = slices.Max(l.Contenders[2*i : min(2*i+2, len(l.Contenders))])
+		}
+		l.Contenders = l.Contenders[:(len(l.Contenders)+1)/2]
+	}
+	for i := step(l.changed); i <= step(until); i++ {
+		if i == len(l.Contenders) {
+			l.Contenders = append(l.Contenders, 0)
+		}
+		l.Contenders[i] = max(l.Contenders[i], len(l.present))
+	}
+}
+
 func (l *line) pass(at time.Time) {
+	l.count(at)
 	if d := at.Sub(l.changed); d > 0 {
 		l.area += d.Seconds() * float64(len(l.present))
 		l.changed = at

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
@@ -87,9 +88,15 @@ func (o *Observation) View() *view.View {
 		v.Sections = append(v.Sections, view.Section{ID: fmt.Sprintf("table-%d", i), Title: v.Tables[i].Columns[0].Head, Blocks: []view.Block{{Table: &v.Tables[i]}}})
 	}
 	var blocks []view.Block
-	for _, l := range o.Lines[:min(len(o.Lines), linesDrawn)] {
+	for i, l := range o.Lines[:min(len(o.Lines), linesDrawn)] {
+		if f := plot.CountOverTime(fmt.Sprintf("contenders-%d", i), "Contenders over time: "+l.Parent, "contenders", l.Step, l.Contenders); f != nil {
+			v.Figures = append(v.Figures, f)
+		}
 		last := l.lastHolds()
 		blocks = append(blocks, view.Block{Fold: "holds of " + l.Parent, Open: len(blocks) == 0, Table: &last})
+	}
+	if len(v.Figures) > 0 {
+		v.Sections = append(v.Sections, view.Section{ID: "contenders", Title: "Contenders", Blocks: []view.Block{{Figures: v.Figures}}})
 	}
 	v.Sections = append(v.Sections, view.Section{ID: "holds", Title: "Holds", Blocks: blocks, Intro: "All holds are in " + ResultFile + "."},
 		view.Section{ID: "method", Title: "Method", Intro: o.Source, Note: "A hold is the time for which a node had the lowest number among the sequential ephemeral nodes below its parent: by the documented recipes, " +

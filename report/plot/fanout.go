@@ -80,6 +80,29 @@ func HoldersAtOnce(t Timeline) *Figure {
 	return f
 }
 
+// CountOverTime plots the largest count in each step of time, from the start of an observation. It
+// returns nil if there is no time.
+func CountOverTime(name, title, what string, step time.Duration, most []int) *Figure {
+	if len(most) == 0 || step <= 0 {
+		return nil
+	}
+	f := newFigure(name, title, "The largest number of "+what+" in each "+units.Duration(float64(step))+".")
+	var at []xy
+	for i, n := range most {
+		at = append(at, xy{seconds(time.Duration(i) * step), float64(n)})
+	}
+	end := seconds(time.Duration(len(most)) * step)
+	f.data.x, f.data.y = "seconds", what
+	f.data.add(what, at)
+	secondsAxis(&f.body.X, 0, end)
+	f.body.X.Label.Text = "seconds since the start"
+	f.body.Add(gridlines{y: true})
+	f.addSteps("", palette[0], thin(append(at, xy{end, at[len(at)-1].y}), depthPoints))
+	axisFromZero(&f.body.Y, float64(max(1, slices.Max(most))), 1)
+	f.yTitle = what
+	return f
+}
+
 // holdersAtOnce returns the number of holders, or of readers, from each of its changes on.
 func holdersAtOnce(holds []report.Hold, reading bool) (out []xy) {
 	type change struct {

@@ -42,6 +42,9 @@ func drain(ctx context.Context, st *stage.Stage) error {
 		if err := DrainOnce(ctx, st); err != nil {
 			return fmt.Errorf("round %d: %w", st.Round, err)
 		}
+		if err := st.Withdraw(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }

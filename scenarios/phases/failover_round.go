@@ -228,9 +228,9 @@ func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
 }
 
 // comeBack lets the victim release a grant that it may still believe in, and opens a new session if
-// the cause needs it.
+// the cause needs it, or if the victim is in line again by itself.
 func (f *failoverRound) comeBack(ctx context.Context) error {
-	if f.cause.stays {
+	if f.cause.stays && !f.st.Cell.Subject.Promises.Requeues {
 		return nil
 	}
 	if f.victim.Opened() {

@@ -150,6 +150,15 @@ func (st *Stage) Renew(ctx context.Context) error {
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
+// Withdraw takes clients that requeue by themselves out of the line, which they have joined again although
+// nobody asks them to: it gives them new sessions.
+func (st *Stage) Withdraw(ctx context.Context) error {
+	if !st.Cell.Subject.Promises.Requeues {
+		return nil
+	}
+	return st.Renew(ctx)
+}
+
 // CloseClients closes all clients and producers.
 func (st *Stage) CloseClients() {
 	_ = Each(slices.Concat(st.Clients, st.Producers), 64, func(c *Client) error { c.Close(); return nil })

@@ -27,12 +27,12 @@ public class Lock {
     }
 
     /**
-     * One client: a session, and a lock on it. Your own lock comes in place of acquire and release. Of a read-write lock
-     * every acquire has mode, read or write; open has permits for a semaphore, parties for a barrier, whose operations are
-     * enter and leave.
+     * One client: a session, and a lock on it. Your own lock, read-write lock, semaphore or barrier comes in place of acquire
+     * and release; name its kind in the hello below, and its operations (enter and leave of a barrier).
      */
     static class Client implements Watcher {
         final String number, path;
+        final int permits, parties; // of a semaphore, and of a barrier
         final CountDownLatch connected = new CountDownLatch(1);
         final ZooKeeper zk;
         volatile boolean suspended;
@@ -42,6 +42,8 @@ public class Lock {
         Client(Map<String, String> request) throws Exception {
             number = request.get("client");
             path = request.get("path");
+            permits = Integer.parseInt(request.getOrDefault("permits", "1"));
+            parties = Integer.parseInt(request.getOrDefault("parties", "1"));
             zk = new ZooKeeper(request.get("connect"), Integer.parseInt(request.get("session_timeout_ms")), this);
             if (!connected.await(15, TimeUnit.SECONDS)) {
                 zk.close();
@@ -66,7 +68,8 @@ public class Lock {
             say("{\"event\":\"" + kind + "\",\"client\":" + number + ",\"at\":" + System.nanoTime() + "}");
         }
 
-        String acquire() throws Exception {
+        /** Acquires, or enters. mode is read or write of a read-write lock, null of other kinds. */
+        String acquire(String mode) throws Exception {
             node = zk.create(path + "/n-", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL_SEQUENTIAL);
             String mine = node.substring(path.length() + 1);
             while (true) {
@@ -141,9 +144,9 @@ public class Lock {
             else if (op.equals("open")) threads.submit(() -> open(id, request));
             else if (c == null && !op.equals("hello")) error(id, "failed", "the client is not open", "");
             else if (op.equals("close")) threads.submit(() -> close(id, c));
-            else if (op.equals("acquire")) c.operation = threads.submit(() -> operate(id, c::acquire));
-            else if (op.equals("release") && c.node == null) error(id, "failed", "nothing is held", "");
-            else if (op.equals("release")) c.operation = threads.submit(() -> operate(id, c::release));
+            else if (op.equals("acquire") || op.equals("enter")) c.operation = threads.submit(() -> operate(id, () -> c.acquire(request.get("mode"))));
+            else if ((op.equals("release") || op.equals("leave")) && c.node == null) error(id, "failed", "nothing is held", "");
+            else if (op.equals("release") || op.equals("leave")) c.operation = threads.submit(() -> operate(id, c::release));
             else error(id, "unsupported", op, "");
         }
         List<Future<?>> closing = new ArrayList<>();
