@@ -18,6 +18,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ type Line struct {
 	// Notifications at most, if contenders watch the parent, and if each watches the node before its own.
 	ParentWatch      int64  `json:"notifications_parent_watch"`
 	PredecessorWatch int64  `json:"notifications_predecessor_watch"`
-	Holds            []Hold `json:"holds"`         // the last HoldsKept
+	Holds            []Hold `json:"holds"`         // the last ones, at most HoldsKept, and fewer of many lines
 	Dropped          int    `json:"holds_dropped"` // earlier ones, which only the counts include
 }
 
@@ -236,8 +237,10 @@ func (t *Tracker) add(path string, session int64, created, at time.Time) {
 	if l.present[name] != nil {
 		return // a snapshot has it already
 	}
-	if kind := identifiers.ReplaceAllString(prefix, ""); len(l.Kinds) < 8 && l.Nodes < 10_000 && !slices.Contains(l.Kinds, kind) {
-		l.Kinds = append(l.Kinds, kind)
+	if len(l.Kinds) < 8 && (l.Nodes < 500 || l.Nodes%64 == 0) {
+		if kind := identifiers.ReplaceAllString(prefix, ""); !slices.Contains(l.Kinds, kind) {
+			l.Kinds = append(l.Kinds, kind)
+		}
 	}
 	l.pass(at)
 	n := &node{name: name, number: number, session: session, at: created}
@@ -275,6 +278,9 @@ func (l *line) count(until time.Time) {
 			l.Contenders[i] = slices.Max(l.Contenders[2*i : min(2*i+2, len(l.Contenders))])
 		}
 		l.Contenders = l.Contenders[:(len(l.Contenders)+1)/2]
+	}
+	if until.After(l.changed) {
+		until = until.Add(-1)
 	}
 	for i := step(l.changed); i <= step(until); i++ {
 		if i == len(l.Contenders) {
@@ -324,7 +330,7 @@ func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
 	l.Ends[how]++
 	l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: at, End: how, Waiters: len(l.present)})
 	// With many lines, each keeps fewer.
-	if keep := min(HoldsKept, max(500, 1_000_000/len(t.lines))); len(l.Holds) >= 2*keep {
+	if keep := min(HoldsKept, max(500, 200_000/len(t.lines))); len(l.Holds) >= 2*keep {
 		l.Dropped += len(l.Holds) - keep
 		l.Holds = slices.Clone(l.Holds[len(l.Holds)-keep:])
 	}
@@ -477,4 +483,4 @@ func (d *durations) spread() Spread {
 	return s
 }
 
-func hex(session int64) string { return fmt.Sprintf("%#x", uint64(session)) }
+func hex(session int64) string { return "0x" + strconv.FormatUint(uint64(session), 16) }

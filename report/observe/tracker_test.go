@@ -49,6 +49,9 @@ func TestTracker_findsHoldsWaitsAndHandoffs(t *testing.T) {
 			t.Errorf("hold %d is %+v, want %+v", i, h, want)
 		}
 	}
+	if got, want := fmt.Sprint(l.Contenders, l.Step), "[3 2 1 1 0 0 0 0 0 0 0 0 0 0 1 1 1 1 1 1] 100ms"; got != want {
+		t.Errorf("contenders %s, want %s", got, want)
+	}
 	if len(o.Anomalies) != 2 { // the expiry and the operator's deletion
 		t.Errorf("anomalies %+v", o.Anomalies)
 	}
@@ -57,6 +60,20 @@ func TestTracker_findsHoldsWaitsAndHandoffs(t *testing.T) {
 	}
 	if l.Last[0] != "x-0000000005" {
 		t.Errorf("remaining %v", l.Last)
+	}
+}
+
+// A long observation has longer steps, each with the most nodes of the steps that it replaces.
+func TestTracker_countsContendersInBoundedSteps(t *testing.T) {
+	tr := NewTracker("/locks", Limits{MaxExpired: -1})
+	tr.Create(name(1), 1, at(0))
+	tr.Create(name(2), 2, at(60_000))
+	tr.Create(name(3), 3, at(60_010))
+	tr.Delete(name(3), Released, 3, at(60_020))
+	tr.Delete(name(2), Released, 2, at(60_030))
+	l := tr.Done(at(250_000), "").Lines[0]
+	if l.Step != 400*time.Millisecond || len(l.Contenders) != 625 || l.Contenders[149] != 1 || l.Contenders[150] != 3 || l.Contenders[151] != 1 {
+		t.Errorf("step %v, %d steps: %v", l.Step, len(l.Contenders), l.Contenders[148:153])
 	}
 }
 
