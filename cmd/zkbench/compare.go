@@ -143,7 +143,10 @@ func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o com
 	if err := showWhole(cmd.OutOrStdout(), v); err != nil {
 		return err
 	}
-	return f.write(cmd.ErrOrStderr(), v)
+	if err := f.write(cmd.ErrOrStderr(), v); err != nil {
+		return err
+	}
+	return report.WriteFile(f.out, "trend.csv", []byte(compare.TrendCSV(runs, o.Measures)))
 }
 
 var errNothingToDraw = errors.New("no plot can be drawn: no run measured a latency, a count or a throughput")

@@ -2,10 +2,13 @@ package compare
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/internal/stats"
@@ -25,10 +28,82 @@ func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	for _, why := range changedConditions(runs) {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: why})
 	}
+	v.Findings = append(v.Findings, changes(runs, asked)...)
 	v.Figures, v.Tables = trends(runs, asked), numbers(runs, asked)
 	v.Brief = v.Tables
 	v.Sections = sections(v, "Trend")
 	return v
+}
+
+// changeAlpha is the accepted share of unchanged series in which a change is found.
+const changeAlpha = 0.01
+
+// changesShown is the largest number of changes that are listed.
+const changesShown = 20
+
+// changes lists the runs from which on a deciding measure of a cell has another level.
+func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) {
+	if asked == nil {
+		asked = decidingMeasures()
+	}
+	for _, m := range asked {
+		all, unit := lines(runs, m)
+		for _, l := range all {
+			medians := make([]float64, len(l.Points))
+			for i, p := range l.Points {
+				medians[i] = p.Median
+			}
+			at := stats.ChangePoints(medians, changeAlpha)
+			for i, k := range at {
+				from, to := 0, len(medians)
+				if i > 0 {
+					from = at[i-1]
+				}
+				if i+1 < len(at) {
+					to = at[i+1]
+				}
+				out = append(out, view.Finding{Kind: view.Note, Text: fmt.Sprintf("%s of %s changed with the run of %s: %s in the %s before, %s in the %s from then on (medians).",
+					m, l.Label, l.Points[k].At.UTC().Format("2006-01-02 15:04"), units.Quantity(stats.Median(medians[from:k]).Center, unit), units.Plural(k-from, "run"),
+					units.Quantity(stats.Median(medians[k:to]).Center, unit), units.Plural(to-k, "run"))})
+			}
+		}
+	}
+	if n := len(out) - changesShown; n > 0 {
+		out = append(out[:changesShown], view.Finding{Kind: view.Note, Text: units.Plural(n, "further change") + " not listed."})
+	}
+	return out
+}
+
+// TrendCSV returns the medians as CSV with a row for each run, as Apache Otava reads it: the column time
+// has the start of the run, run its name, and each further column a measure of a cell.
+func TrendCSV(runs []report.Result, asked []report.Measure) string {
+	if asked == nil {
+		asked = decidingMeasures()
+	}
+	runs = byStart(runs)
+	rows := make([][]string, len(runs)+1)
+	rows[0] = []string{"time", "run"}
+	for i, r := range runs {
+		rows[i+1] = []string{r.Run.Start.UTC().Format(time.RFC3339), r.Run.ID}
+	}
+	for _, m := range asked {
+		all, _ := lines(runs, m)
+		for _, l := range all {
+			rows[0] = append(rows[0], m.String()+" of "+l.Label)
+			at := 0
+			for i, r := range runs {
+				text := ""
+				if at < len(l.Points) && l.Points[at].At.Equal(r.Run.Start) {
+					text = strconv.FormatFloat(l.Points[at].Median, 'g', -1, 64)
+					at++
+				}
+				rows[i+1] = append(rows[i+1], text)
+			}
+		}
+	}
+	var b strings.Builder
+	_ = csv.NewWriter(&b).WriteAll(rows) // a strings.Builder has no errors
+	return b.String()
 }
 
 func trends(runs []report.Result, asked []report.Measure) []*plot.Figure {

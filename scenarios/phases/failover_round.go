@@ -207,7 +207,7 @@ func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
 		left--
 		next.Write(ctx)
 	}
-	if err := next.Release(ctx); err != nil {
+	if err := f.release(ctx, next); err != nil {
 		return err
 	}
 	if next != f.held {
@@ -218,13 +218,21 @@ func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
 	for range left {
 		a, err := f.line.Next(ctx)
 		if err == nil {
-			err = a.Release(ctx)
+			err = f.release(ctx, a)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// release ends a grant. A client that requeues by itself leaves the line: it would keep the others waiting.
+func (f *failoverRound) release(ctx context.Context, a *stage.Attempt) error {
+	if err := a.Release(ctx); err != nil || !f.st.Cell.Subject.Promises.Requeues {
+		return err
+	}
+	return a.Client.Reopen(ctx)
 }
 
 // comeBack lets the victim release a grant that it may still believe in, and opens a new session if

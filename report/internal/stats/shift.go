@@ -38,6 +38,29 @@ func Shift(old, new []float64) *Interval {
 	return i
 }
 
+// segment is the smallest number of values between two change points.
+const segment = 3
+
+// ChangePoints returns the indexes at which a series changes its level, by binary segmentation (Scott and
+// Knott 1974): the split with the smallest p-value of the U test, if that is at most alpha after
+// Bonferroni's correction for the number of splits, then the same for both parts.
+func ChangePoints(values []float64, alpha float64) (at []int) {
+	best, p, splits := 0, 1.0, len(values)-2*segment+1
+	for k := segment; k <= len(values)-segment; k++ {
+		if q := PValue(values[:k], values[k:]); q < p {
+			best, p = k, q
+		}
+	}
+	if best == 0 || p*float64(splits) > alpha {
+		return nil
+	}
+	at = append(ChangePoints(values[:best], alpha), best)
+	for _, k := range ChangePoints(values[best:], alpha) {
+		at = append(at, best+k)
+	}
+	return at
+}
+
 // exactUpTo is the size of a sample up to which the exact distribution of the U statistic is
 // computed.
 const exactUpTo = 20

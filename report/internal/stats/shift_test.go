@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -57,5 +58,41 @@ func TestShift_coverage(t *testing.T) {
 func TestShift_zero(t *testing.T) {
 	if i := Shift([]float64{1, 0}, []float64{1, 2}); i != nil {
 		t.Errorf("a factor of %v from nothing", i)
+	}
+}
+
+func TestChangePoints(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	series := func(levels ...float64) (out []float64) {
+		for _, l := range levels {
+			for range 12 {
+				out = append(out, l*math.Exp(0.02*r.NormFloat64()))
+			}
+		}
+		return out
+	}
+	for _, row := range []struct {
+		levels []float64
+		want   []int
+	}{
+		{[]float64{10, 11}, []int{12}},
+		{[]float64{10, 8, 12}, []int{12, 24}},
+	} {
+		if got := ChangePoints(series(row.levels...), 0.01); !slices.Equal(got, row.want) {
+			t.Errorf("levels %v: changes at %v, want %v", row.levels, got, row.want)
+		}
+	}
+	if got := ChangePoints([]float64{1, 1, 1, 9, 9, 9}, 0.01); got != nil {
+		t.Errorf("six values: %v, want none: they cannot show it", got)
+	}
+	const simulated = 500
+	found := 0
+	for range simulated {
+		if ChangePoints(series(10, 10, 10), 0.01) != nil {
+			found++
+		}
+	}
+	if found > simulated/100 {
+		t.Errorf("changes in %d of %d series without one, want at most 1 %%", found, simulated)
 	}
 }
