@@ -90,7 +90,7 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 		// Lock cannot be cancelled. If it still succeeds, it must not stay held.
 		go func() {
 			if <-locked == nil {
-				c.lock.Unlock()
+				_ = c.unlock()
 			}
 		}()
 		return Claim{}, fmt.Errorf("lock: %w: %w", ErrUnfinished, context.Cause(ctx))
@@ -101,7 +101,7 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 		err = errors.New("the node of the lock that was just granted is not there")
 	}
 	if err != nil {
-		return Claim{}, errors.Join(fmt.Errorf("token of %s: %w", claim.Path, err), c.lock.Unlock())
+		return Claim{}, errors.Join(fmt.Errorf("token of %s: %w", claim.Path, err), c.unlock())
 	}
 	claim.Token = stat.Czxid
 	c.mu.Lock()
@@ -131,9 +131,19 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 	c.mu.Lock()
 	c.token = 0
 	c.mu.Unlock()
-	_, answered, err := client.Call(ctx, func() (struct{}, error) { return struct{}{}, c.lock.Unlock() })
+	_, answered, err := client.Call(ctx, func() (struct{}, error) { return struct{}{}, c.unlock() })
 	if !answered {
 		return fmt.Errorf("unlock: %w: %w", ErrUnfinished, context.Cause(ctx))
+	}
+	return err
+}
+
+// unlock calls Unlock. A lock whose Unlock failed returns ErrDeadlock from then on, so that its user
+// needs another one if there is nothing left to unlock.
+func (c *goZooKeeper) unlock() error {
+	err := c.lock.Unlock()
+	if errors.Is(err, zk.ErrNoNode) {
+		c.lock = zk.NewLock(c.conn.Conn, c.env.Parent, client.ACL(c.env.ACL))
 	}
 	return err
 }
