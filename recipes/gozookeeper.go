@@ -80,7 +80,7 @@ func (c *goZooKeeper) changed(state zk.State) {
 // zk.Lock does not offer.
 func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	locked := make(chan error, 1)
-	go func() { locked <- c.lock.Lock() }()
+	go func() { locked <- c.take() }()
 	select {
 	case err := <-locked:
 		if err != nil {
@@ -108,6 +108,18 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	c.token = claim.Token
 	c.mu.Unlock()
 	return claim, nil
+}
+
+// take calls Lock. If an earlier Unlock failed, what is left is unlocked first.
+func (c *goZooKeeper) take() error {
+	err := c.lock.Lock()
+	if !errors.Is(err, zk.ErrDeadlock) {
+		return err
+	}
+	if left := c.unlock(); left != nil && !errors.Is(left, zk.ErrNoNode) {
+		return errors.Join(err, left)
+	}
+	return c.lock.Lock()
 }
 
 // ask reads the lock's node, retrying over connection losses: the adapter's own reads must not look
@@ -139,7 +151,7 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 }
 
 // unlock calls Unlock. A lock whose Unlock failed returns ErrDeadlock from then on, so that its user
-// needs another one if there is nothing left to unlock.
+// needs another one if its node is gone.
 func (c *goZooKeeper) unlock() error {
 	err := c.lock.Unlock()
 	if errors.Is(err, zk.ErrNoNode) {
