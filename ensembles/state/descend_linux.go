@@ -53,12 +53,11 @@ func Descendants() (all []Process) {
 	return all
 }
 
-// peers are this process and descendants that have connected, the last first: a client connects again
-// and again.
-var peers = struct {
+// peers are the processes that have connected, the last first: a client connects again and again.
+var peers struct {
 	sync.Mutex
 	all []Process
-}{all: []Process{Self()}}
+}
 
 // peersKept is the largest number of peers.
 const peersKept = 64
@@ -80,7 +79,7 @@ func FromHere(c net.Conn) (ours, known bool) {
 			return true, true
 		}
 	}
-	for _, pid := range descendants(os.Getpid()) {
+	for _, pid := range append(descendants(os.Getpid()), os.Getpid()) {
 		if slices.ContainsFunc(tried, func(p Process) bool { return p.PID == pid && p.Alive() }) {
 			continue
 		}

@@ -119,3 +119,22 @@ func BenchmarkFromHere(b *testing.B) {
 		}
 	}
 }
+
+// This process is known after many others have connected.
+func TestFromHere_afterManyOthers(t *testing.T) {
+	for pid := range 2 * peersKept {
+		remember(Process{PID: -pid - 1})
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check.OK(t, err)
+	defer l.Close()
+	own, err := net.Dial("tcp", l.Addr().String())
+	check.OK(t, err)
+	defer own.Close()
+	c, err := l.Accept()
+	check.OK(t, err)
+	defer c.Close()
+	if ours, known := FromHere(c); !ours || !known {
+		t.Errorf("this process: %v, known: %v", ours, known)
+	}
+}
