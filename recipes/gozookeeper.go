@@ -110,14 +110,14 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	return claim, nil
 }
 
-// take calls Lock. If an earlier Unlock failed, what is left is unlocked first.
+// take calls Lock. If an earlier Unlock failed, it calls Unlock first.
 func (c *goZooKeeper) take() error {
 	err := c.lock.Lock()
 	if !errors.Is(err, zk.ErrDeadlock) {
 		return err
 	}
-	if left := c.unlock(); left != nil && !errors.Is(left, zk.ErrNoNode) {
-		return errors.Join(err, left)
+	if failed := c.unlock(); failed != nil && !errors.Is(failed, zk.ErrNoNode) {
+		return errors.Join(err, failed)
 	}
 	return c.lock.Lock()
 }

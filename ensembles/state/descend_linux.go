@@ -45,7 +45,7 @@ func descendants(pid int) (all []int) {
 
 // Descendants returns the processes below this one.
 func Descendants() (all []Process) {
-	for _, pid := range descendants(os.Getpid()) {
+	for _, pid := range append(descendants(os.Getpid()), os.Getpid()) {
 		if p, err := Find(pid); err == nil && p.Alive() {
 			all = append(all, p)
 		}
@@ -103,8 +103,9 @@ func socketInode(local, remote net.Addr) (uint32, error) {
 	if here == nil || there == nil {
 		family, here, there = unix.AF_INET6, l.IP.To16(), r.IP.To16()
 	}
-	const addressBytes, none = 16, 0xffffffff                                           // room for an address; no cookie
-	q := binary.NativeEndian.AppendUint32([]byte{family, unix.IPPROTO_TCP, 0, 0}, none) // in any state
+	const addressBytes = 16
+	const none = 0xffffffff // no restriction of the socket's state, no cookie
+	q := binary.NativeEndian.AppendUint32([]byte{family, unix.IPPROTO_TCP, 0, 0}, none)
 	q = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(q, uint16(l.Port)), uint16(r.Port))
 	for _, ip := range [][]byte{here, there} {
 		q = append(append(q, ip...), make([]byte, addressBytes-len(ip))...)

@@ -90,9 +90,6 @@ func failover(ctx context.Context, st *stage.Stage) error {
 		if err := f.run(ctx, r.Wait); err != nil {
 			return fmt.Errorf("round %d: %w", st.Round, err)
 		}
-		if err := st.Withdraw(ctx); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -227,7 +227,8 @@ func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
 	return nil
 }
 
-// release ends a grant. A client that requeues by itself leaves the line: it would keep the others waiting.
+// release ends a grant. A client that requeues by itself gets a new session: its next node would delay
+// the other waiters.
 func (f *failoverRound) release(ctx context.Context, a *stage.Attempt) error {
 	if err := a.Release(ctx); err != nil || !f.st.Cell.Subject.Promises.Requeues {
 		return err

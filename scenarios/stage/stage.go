@@ -150,8 +150,8 @@ func (st *Stage) Renew(ctx context.Context) error {
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
-// Withdraw takes clients that requeue by themselves out of the line, which they have joined again although
-// nobody asks them to: it gives them new sessions.
+// Withdraw gives new sessions to clients that requeue by themselves. They are in line again after each
+// release, although no acquire is in progress.
 func (st *Stage) Withdraw(ctx context.Context) error {
 	if !st.Cell.Subject.Promises.Requeues {
 		return nil

@@ -313,8 +313,8 @@ func (c *Client) Times() recipes.Times {
 }
 
 // Rejoin reports whether the client continues although its session was lost. It need not be closed
-// then, whatever became of the operation in the lost session. A client that requeues by itself is
-// tried once more: it may answer lost.
+// then, whether or not the operation in the lost session had an effect. A client that requeues by itself
+// gets one more operation, to which it may answer lost.
 func (c *Client) Rejoin() bool {
 	if !c.p.Hello.Rejoins && !c.p.Hello.Requeues || c.p.Err() != nil {
 		return false
