@@ -45,7 +45,7 @@ func descendants(pid int) (all []int) {
 
 // Descendants returns the processes below this one.
 func Descendants() (all []Process) {
-	for _, pid := range append(descendants(os.Getpid()), os.Getpid()) {
+	for _, pid := range descendants(os.Getpid()) {
 		if p, err := Find(pid); err == nil && p.Alive() {
 			all = append(all, p)
 		}

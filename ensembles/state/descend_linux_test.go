@@ -138,3 +138,20 @@ func TestFromHere_afterManyOthers(t *testing.T) {
 		t.Errorf("this process: %v, known: %v", ours, known)
 	}
 }
+
+// The processes that a run ends with its own are those below it.
+func TestDescendants_doNotIncludeThisProcess(t *testing.T) {
+	child := exec.Command("sleep", "60")
+	check.OK(t, child.Start())
+	defer child.Wait()
+	defer child.Process.Kill()
+	all := Descendants()
+	if len(all) == 0 {
+		t.Error("the child is missing")
+	}
+	for _, p := range all {
+		if p.PID == os.Getpid() {
+			t.Error("this process is among them")
+		}
+	}
+}
