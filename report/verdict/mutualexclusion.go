@@ -128,16 +128,18 @@ func (x *exclusion) overlaps(b claimed) {
 		if until <= b.Start {
 			continue
 		}
-		o := x.judge(a, b, until)
 		if a.Permits+b.Permits > x.permits {
-			x.conclude(o)
+			x.conclude(x.judge(a, b, until, nil))
 		} else {
-			fitting, found = append(fitting, a), append(found, o)
+			fitting = append(fitting, a)
 		}
 	}
 	excess := b.Permits + totalPermits(fitting) - x.permits
 	if len(fitting) == 0 || excess <= 0 {
 		return
+	}
+	for _, a := range fitting {
+		found = append(found, x.judge(a, b, min(a.End, b.End), append(fitting, b)))
 	}
 	slices.SortStableFunc(found, func(p, q overlapping) int { return cmp.Compare(q.excused, p.excused) })
 	for i := 0; i < excess && i < len(found); i++ { // the longest exposures first: each client has one permit
@@ -184,9 +186,10 @@ func (x *exclusion) conclude(o overlapping) {
 	}
 }
 
-func (x *exclusion) judge(a, b claimed, until time.Duration) overlapping {
+// judge checks the overlap of two beliefs. all are those that hold together, if these two may.
+func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) overlapping {
 	if x.line != nil && a.Granted != nil && b.Granted != nil {
-		return x.byCommits(a.Belief, b.Belief, until)
+		return x.byCommits(a.Belief, b.Belief, until, all)
 	}
 	wrong, who := "client %d should have stopped", a.Client
 	excused, cause := x.excused(a, b)
@@ -221,14 +224,15 @@ func (x *exclusion) violated(a, b facts.Belief, from, until time.Duration, proof
 }
 
 // byCommits checks the overlap of two beliefs by the commits: all of it is exposure, or none.
-func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration) (o overlapping) {
+func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []claimed) (o overlapping) {
 	stale, good := a, b
 	if went(b) < went(a) {
 		stale, good = b, a
 	}
+	good = x.exceeding(stale, good, all)
 	o = overlapping{a: a, b: b, until: until, excused: b.Start}
 	switch n := stale.Granted.Node; {
-	case a.Granted.Unsure || b.Granted.Unsure, good.Granted.Notified && n != nil && n.Gone == good.Granted.Zxid+1:
+	case a.Granted.Unsure || b.Granted.Unsure || good.Granted.Unsure, good.Granted.Notified && n != nil && n.Gone == good.Granted.Zxid+1:
 		o.unsure = true
 	case a.Granted.Wrong != "" || b.Granted.Wrong != "":
 		who := a
@@ -252,6 +256,29 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration) (o overlap
 		o.excused = until
 	}
 	return o
+}
+
+// exceeding returns the belief whose grant is one too many beside the stale one: that at which more
+// permits were taken than there are by the commits, otherwise the newest.
+func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Belief {
+	for _, b := range all {
+		if b.Granted == nil || b.Record == stale.Record {
+			continue
+		}
+		at, taken := b.Granted.Zxid, 0
+		for _, other := range all {
+			if other.Granted != nil && other.Granted.Zxid <= at && went(other.Belief) > at {
+				taken += other.Permits
+			}
+		}
+		if taken > x.permits && stale.Granted.Zxid <= at && went(stale) > at {
+			return b.Belief
+		}
+		if at > good.Granted.Zxid {
+			good = b.Belief
+		}
+	}
+	return good
 }
 
 // notified reports whether the belief began after its client was notified of the loss of its

@@ -87,6 +87,19 @@ func TestSemaphore(t *testing.T) {
 	expired.judge(t, MutualExclusion, Pass, "1 exposure")
 	expired.at(6, "join", 3, "").at(6, "grant", 3, "").judge(t, MutualExclusion, Pass, "1 exposure")
 
+	// Client 2 takes the permit that client 1 released, and its acquire returns after client 1 took that of client 0.
+	returnsLate := func(what string) *sharing {
+		s := two().at(4, "release", 1, "").at(4, "grant", 2, "")
+		late := s.records[len(s.records)-1].(*history.Sample)
+		late.Return = 7 * time.Second
+		s.records = s.records[:len(s.records)-1]
+		s.at(5, what, 0, "").at(6, "join", 1, "").at(6, "grant", 1, "")
+		s.records = append(s.records, late)
+		return s.at(8, "release", 1, "").at(8, "release", 2, "")
+	}
+	returnsLate("expire").judge(t, MutualExclusion, Pass, "1 exposure")
+	returnsLate("wait").judge(t, MutualExclusion, Fail, "existed when client 1 was granted")
+
 	overtaken := two().at(4, "join", 3, "").at(5, "release", 0, "").at(5, "grant", 3, "").at(6, "release", 1, "").at(6, "grant", 2, "")
 	overtaken.judge(t, FIFO, Fail, "client 3 was granted")
 	overtaken.judge(t, MutualExclusion, Pass, "")
