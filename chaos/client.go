@@ -109,7 +109,7 @@ var _ = register(Kind{
 	needs: []need{needsTap, needsDriver},
 	build: func(target string, _ settings) injector {
 		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
-			e.Undo = func(context.Context) error { p.Replace(); return nil }
+			e.Undo = func(context.Context) error { return p.Replace("") }
 			err = act(ctx, nil, func() error { e.Proof, err = killed(ctx, p); return err }, e.Undo)
 			return e, err
 		})
@@ -123,19 +123,30 @@ var _ = register(Kind{
 	About:  "kills a client's process (SIGKILL) and every other client in it, and starts them again in a new process at once",
 	Proof:  "the process has ended, and the client has a new session",
 	Target: Holder, Targets: clientTargets,
-	needs: []need{needsTap, needsDriver},
-	build: func(target string, _ settings) injector { return onProcess(target, restartProcess) },
+	Params: []Param{{RestartAs, "", "subject that the clients run from then on, such as another version: lock/curator@5.7.1; empty: the same"}},
+	needs:  []need{needsTap, needsDriver},
+	build: func(target string, s settings) injector {
+		as := s.text(RestartAs)
+		return onProcess(target, func(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
+			return restartProcess(ctx, c, p, as)
+		})
+	},
 })
+
+// RestartAs is the parameter of client.restart that names a subject.
+const RestartAs = "as"
 
 // comeBackLimit bounds the wait for the client, which has to notice and to start its process.
 const comeBackLimit = 60 * time.Second
 
-func restartProcess(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
+func restartProcess(ctx context.Context, c wire.Client, p Process, as string) (Effect, error) {
 	old, begin := c.Session().ID, time.Now()
 	proof, err := killed(ctx, p)
-	p.Replace()
-	if err != nil {
+	if err := errors.Join(err, p.Replace(as)); err != nil {
 		return Effect{}, err
+	}
+	if as != "" {
+		proof += "; it was started again as " + as
 	}
 	err = poll(ctx, comeBackLimit, func(context.Context) error {
 		if s := c.Session(); s.ID == 0 || s.ID == old || s.Expired || s.Closed {

@@ -61,7 +61,7 @@ func (c *child) Clients() []int              { return []int{0, 1} }
 func (c *child) Group() (all, stopped []int) { return GroupHere(c.PID()) }
 func (c *child) Pause() error                { return syscall.Kill(-c.PID(), syscall.SIGSTOP) }
 func (c *child) Resume() error               { return syscall.Kill(-c.PID(), syscall.SIGCONT) }
-func (c *child) Replace()                    { c.start() }
+func (c *child) Replace(string) error        { c.start(); return nil }
 func (c *child) Kill() error {
 	err := syscall.Kill(-c.PID(), syscall.SIGKILL)
 	<-c.exited

@@ -66,7 +66,8 @@ type Process interface {
 	Pause() error  // stops the group with SIGSTOP
 	Resume() error // continues it with SIGCONT; may be called twice, and after its end
 	Kill() error   // kills the group with SIGKILL, and returns when it has ended. Its clients have no process until Replace is called
-	Replace()      // allows a new process when a client returns
+	// Replace allows a new process when a client returns, from then on of another subject if as names one.
+	Replace(as string) error
 }
 
 // Effect is an active fault.

@@ -795,6 +795,36 @@ phases: [{name: churn, kind: churn, duration: 6s, hold: 50ms, faults: [{at: 200m
 	}
 }
 
+// A driver is upgraded while its lock is in use: the clients' processes are replaced by those of another, one
+// after the other.
+func TestFaults_restartClientsAsAnotherSubject(t *testing.T) {
+	var faults []string
+	for i := range 3 {
+		faults = append(faults, fmt.Sprintf("{at: %dms, fault: client.restart, target: \"%d\", params: {as: lock/new}, essential: true}", 300+2500*i, i))
+	}
+	trials := runTrials(t, `
+name: upgraded
+subjects: [`+asDriver("lock/old", "lock/predecessor")+`]
+drivers: [`+asDriver("lock/new", "lock/predecessor")+`]
+clients: [3]
+session_timeout: 1s
+phases:
+  - {name: churn, kind: churn, duration: 9s, hold: 20ms, faults: [`+strings.Join(faults, ", ")+`]}
+  - {name: after, kind: churn, duration: 1s, hold: 20ms}
+`)
+	noDriversLeft(t)
+	trial := trials["upgraded-lock-old-3"]
+	nothingAmiss(t, "upgraded", trial)
+	if len(trial.Faults) != 3 {
+		t.Fatalf("%d faults", len(trial.Faults))
+	}
+	for _, w := range trial.Faults {
+		if !strings.Contains(w.Proof, "it was started again as lock/new") {
+			t.Errorf("proof: %q", w.Proof)
+		}
+	}
+}
+
 // A holder that is stopped past its session and goes on has lost it to another, and is
 // stopped by the token: that cannot depend on luck. When it is told does.
 func TestPausedHolder_goesOn(t *testing.T) {

@@ -135,21 +135,46 @@ func (t *trial) listen() (stop func(), err error) {
 // ready starts the subject if it has to be started.
 func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
-	if (st.Scenario.Apart || t.runner.fleet != nil) && st.Cell.Subject.Start == nil {
-		if st.Cell.Subject, err = t.runner.driven(st.Cell.Subject, st.Scenario.Apart); err != nil {
-			return func() {}, err
+	if st.Cell.Subject, stop, err = t.started(ctx, st.Cell.Subject, failed); err != nil {
+		return stop, err
+	}
+	st.Successors = map[string]recipes.Subject{}
+	for _, name := range st.Scenario.Successors() {
+		next, err := st.Scenario.Find(name)
+		if err != nil {
+			return stop, err
+		}
+		next, stopNext, err := t.started(ctx, next, failed)
+		stopFirst := stop
+		stop = func() { stopFirst(); stopNext() }
+		if err == nil && next.Promises != st.Cell.Subject.Promises {
+			err = fmt.Errorf("%s promises other guarantees than %s: clients of both cannot be checked together", name, st.Cell.Subject.Name)
+		}
+		if err != nil {
+			return stop, err
+		}
+		st.Successors[name] = next
+	}
+	return stop, nil
+}
+
+// started starts a subject that runs in processes; others it returns as they are.
+func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<- error) (_ recipes.Subject, stop func(), err error) {
+	st := t.stage
+	if (st.Scenario.Apart || t.runner.fleet != nil) && given.Start == nil {
+		if given, err = t.runner.driven(given, st.Scenario.Apart); err != nil {
+			return given, func() {}, err
 		}
 	}
-	given := st.Cell.Subject
 	if given.Start == nil {
-		return func() {}, nil
+		return given, func() {}, nil
 	}
 	st.Driven = true
 	dir := filepath.Join(t.runner.dir, report.DriverDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return func() {}, err
+		return given, func() {}, err
 	}
-	st.Cell.Subject, stop, err = given.Start(ctx, recipes.Trial{
+	subject, stop, err := given.Start(ctx, recipes.Trial{
 		Clients: st.Cell.Clients, Stderr: filepath.Join(dir, t.name), Owner: state.Self().String(),
 		Alone: st.Cell.SeparateProcess(), Kept: t.runner.kept, Site: t.site(),
 		Fail: func(err error) {
@@ -160,15 +185,15 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 		},
 	})
 	if given.Open != nil { // it is compiled in, and its promises are known better than a driver reports them
-		open, pipe := st.Cell.Subject.Open, st.Cell.Subject.Pipe
-		st.Cell.Subject = given
-		st.Cell.Subject.Start, st.Cell.Subject.Pipe = nil, pipe
-		st.Cell.Subject.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+		open, pipe := subject.Open, subject.Pipe
+		subject = given
+		subject.Start, subject.Pipe = nil, pipe
+		subject.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			env.Seen = nil // the recipe reports its own claim
 			return open(ctx, env)
 		}
 	}
-	return stop, err
+	return subject, stop, err
 }
 
 // phasesUnless runs the trial's phases until one fails or failed receives an error.

@@ -121,6 +121,9 @@ func listFaults(w io.Writer) error {
 		if hits := f.Hits(); hits != "" {
 			fmt.Fprintf(tw, "\ttarget: %s\n", hits)
 		}
+		for _, p := range f.Params {
+			fmt.Fprintf(tw, "\tparam %s (%s): %s\n", p.Name, cmp.Or(p.Default, "none"), p.About)
+		}
 	}
 	return tw.Flush()
 }

@@ -18,3 +18,15 @@ func TestListIncidents_fits(t *testing.T) {
 		}
 	}
 }
+
+func TestListFaults_showsParameters(t *testing.T) {
+	var b strings.Builder
+	if err := listFaults(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"param delay (", "param as (none): subject that the clients run"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}

@@ -152,7 +152,7 @@ func (s *Scenario) unplayed(overrides []string) (ps Problems) {
 		value, ok := strings.CutPrefix(o, execKey+"=")
 		name, _, _ := strings.Cut(value, "=")
 		specimen := slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name })
-		if ok && DriverName.MatchString(name) && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(s.Subjects, name) && !specimen {
+		if ok && DriverName.MatchString(name) && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(slices.Concat(s.Subjects, s.Successors()), name) && !specimen {
 			ps = append(ps, &problem{Text: fmt.Sprintf("--exec %s: %s is not among the subjects to run; add --subject %s", value, name, name)})
 		}
 	}
@@ -194,6 +194,45 @@ func (s *Scenario) processFaults() (names []string) {
 		names = append(names, slices.DeleteFunc(s.Phases[i].FaultNames(), func(name string) bool { return !chaos.TouchesProcesses(name) })...)
 	}
 	return names
+}
+
+// Successors returns the subjects as which the scenario's faults restart clients.
+func (s *Scenario) Successors() (names []string) {
+	for _, p := range s.Phases {
+		for _, f := range p.Faults {
+			if as := f.Params[chaos.RestartAs]; as != "" && !slices.Contains(names, as) {
+				names = append(names, as)
+			}
+		}
+	}
+	return names
+}
+
+// validateSuccessors reports subjects as which clients cannot be restarted.
+func (s *Scenario) validateSuccessors(bad ProblemFunc) {
+	for i, p := range s.Phases {
+		for j, f := range p.Faults {
+			as := f.Params[chaos.RestartAs]
+			if as == "" {
+				continue
+			}
+			at := fmt.Sprintf("phases.%d.faults.%d.params.%s", i, j, chaos.RestartAs)
+			next, err := s.Find(as)
+			if err != nil {
+				bad(at, "%s", s.unknownSubject(as))
+				continue
+			}
+			for _, name := range s.Subjects {
+				switch old, err := s.Find(name); {
+				case err != nil:
+				case next.Recipe != old.Recipe:
+					bad(at, "%s cannot replace %s: one is a %s, the other a %s", as, name, next.Recipe, old.Recipe)
+				case next.Start == nil && !s.Apart:
+					bad(at, "%s runs inside zkbench, so that no process of it can replace one of %s: name a driver", as, name)
+				}
+			}
+		}
+	}
 }
 
 // validateProcesses reports subjects without processes that faults could stop or kill.

@@ -116,6 +116,7 @@ func (s *Scenario) check() Problems {
 	s.validateShares(bad)
 	s.validatePhases(bad)
 	s.validateProcesses(bad)
+	s.validateSuccessors(bad)
 	if p := s.AuditPhase(); p != nil && len(ps) == 0 {
 		if _, err := s.auditCells(p); err != nil {
 			bad("phases.0.cells", "%v", err)

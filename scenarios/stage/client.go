@@ -26,8 +26,11 @@ type Client struct {
 	Stage  *Stage
 	Wire   wire.Client
 
-	Subject atomic.Pointer[recipes.Client]      // nil without a session
-	Heard   atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
+	Subject atomic.Pointer[recipes.Client] // nil without a session
+	// successor is the subject that the client runs since it was restarted as another; nil for the trial's.
+	successor atomic.Pointer[recipes.Subject]
+
+	Heard atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
 
 	Under      atomic.Pointer[operation]
 	calls      atomic.Int64   // calls of acquire and take
@@ -284,8 +287,9 @@ func outcome(err error) history.Outcome {
 func (c *Client) Open(ctx context.Context) error {
 	st := c.Stage
 	var subject recipes.Client
+	from := cmp.Or(c.successor.Load(), &st.Cell.Subject)
 	err := Protected(func() (err error) {
-		subject, err = st.Cell.Subject.Open(ctx, recipes.Env{
+		subject, err = from.Open(ctx, recipes.Env{
 			Servers: Rotated(st.Members.Ensemble.Servers(), c.Number+st.Shift), Parent: st.Parent, Timeout: st.Scenario.SessionTimeout,
 			Dial: zk.Dialer(c.before(c.Wire.Dial)), MaxPacket: st.packet(), Events: c.Event,
 			Auth: observer.AuthFor(st.Members.Ensemble), ACL: observer.ACLFor(st.Members.Ensemble),

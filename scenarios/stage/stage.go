@@ -60,11 +60,13 @@ type Stage struct {
 
 	Resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
-	Driven bool            // its clients run in another process
-	Watch  *spec.StepWatch // of a calm episode, or nil
-	Shared *SharedFault    // the fault that the trial shares with others, or nil
-	Missed atomic.Bool     // a fault that was aimed at a step was not injected
-	Shift  int             // rotation of the list of members for the clients' first connection
+	Driven bool // its clients run in another process
+	// Successors are the started subjects as which a fault may restart clients, by name.
+	Successors map[string]recipes.Subject
+	Watch      *spec.StepWatch // of a calm episode, or nil
+	Shared     *SharedFault    // the fault that the trial shares with others, or nil
+	Missed     atomic.Bool     // a fault that was aimed at a step was not injected
+	Shift      int             // rotation of the list of members for the clients' first connection
 
 	Dial func(wire.Dialer) wire.Dialer // wraps a client's tap; may be nil
 }

@@ -81,6 +81,21 @@ func (p *clientProcess) Group() (all, stopped []int) {
 	return chaos.GroupHere(p.PID())
 }
 
+// Replace implements chaos.Process.
+func (p *clientProcess) Replace(as string) error {
+	if as != "" {
+		next, ok := p.st.Successors[as]
+		if !ok {
+			return fmt.Errorf("%s was not started with the trial", as)
+		}
+		for _, c := range p.clients {
+			c.successor.Store(&next)
+		}
+	}
+	p.Process.Replace()
+	return nil
+}
+
 // Kill implements chaos.Process. It records that the clients were killed: their beliefs end.
 func (p *clientProcess) Kill() error {
 	now := p.st.Clock.Now()
