@@ -36,6 +36,7 @@ type Node struct {
 	Gone           int64  // zxid of its removal; 0 while it exists
 	Removal        removal
 	Before, after  *Node // at the same path, as far as they are kept
+	stood          *Node // of a read-write lock: the oldest node with which its session stood in line when it created this one
 }
 
 type removal byte
@@ -115,6 +116,11 @@ func (l *NodeTable) create(n *Node) {
 	n.in, n.Owned = ValueAt(l.Dirs, path.Dir(n.Path)), ValueAt(l.Sessions, n.Session)
 	if n.Before != nil {
 		n.Before.after = n
+	}
+	if l.header.Recipe == RWLock {
+		if i := slices.IndexFunc(n.Owned.Standing, func(o *Node) bool { return l.contend(o, n) }); i >= 0 {
+			n.stood = n.Owned.Standing[i]
+		}
 	}
 	n.in.Standing = append(n.in.Standing, n)
 	n.Owned.Standing = append(n.Owned.Standing, n)
@@ -270,15 +276,18 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 	if n.Gone != 0 {
 		zxid = min(zxid, n.Gone-1)
 	}
-	total := l.taken(n)
+	total, place := l.taken(n), n.Czxid
+	if s := n.stood; s != nil && s.Gone != 0 && s.Gone <= zxid { // it exchanged its place for the claim
+		place = s.Czxid
+	}
 	add := func(o *Node) {
-		if o.Czxid < n.Czxid && (o.Gone == 0 || o.Gone > zxid) && l.contend(o, n) {
+		if o.Czxid < place && (o.Gone == 0 || o.Gone > zxid) && l.contend(o, n) {
 			ahead, total = append(ahead, o), total+l.taken(o)
 		}
 	}
 	for _, in := range l.linesOf(n) {
 		for _, o := range in.Standing {
-			if o.Czxid >= n.Czxid {
+			if o.Czxid >= place {
 				break
 			}
 			add(o)
@@ -287,7 +296,7 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 			if o.Gone <= zxid {
 				break
 			}
-			if o.Czxid < n.Czxid && !slices.Contains(ahead, o) { // a line has up to half of its removed nodes
+			if o.Czxid < place && !slices.Contains(ahead, o) { // a line has up to half of its removed nodes
 				add(o)
 			}
 		}

@@ -156,6 +156,16 @@ func TestRWLock(t *testing.T) {
 	}
 	folders.judge(t, FIFO, Fail, "client 3 was granted")
 
+	// Clients stand in one line; a reader whose turn it is exchanges its node for one in a folder of readers.
+	exchanged := newSharing(facts.RWLock, 0, 3).at(1, "join", 0, "write").at(1, "grant", 0, "").at(2, "join", 1, "write")
+	place := exchanged.held[1].Path
+	exchanged.at(3, "join", 2, "write").at(4, "release", 0, "").at(4, "join", 1, "read")
+	exchanged.records = append(exchanged.records, &history.Commit{Op: history.CommitDelete, Session: 101, Zxid: exchanged.zxid + 1, Cxid: 3, Path: place})
+	exchanged.at(4, "", 0, "").at(5, "grant", 1, "").at(6, "release", 1, "").at(6, "grant", 2, "").at(7, "release", 2, "")
+	for _, guarantee := range []string{MutualExclusion, FIFO, ClaimValidity} {
+		exchanged.judge(t, guarantee, Pass, "")
+	}
+
 	late := newSharing(facts.RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "")
 	late.at(30, "release", 0, "").judge(t, Progress, Fail, "client 1 waited to read")
 }
