@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,7 +77,7 @@ func sweepDrivers() (removed []string, err error) {
 		if o := state.ParseProcess(owner); o == (state.Process{}) || o.Alive() && o.PID != os.Getpid() {
 			continue
 		}
-		if killErr := p.Signal(syscall.SIGKILL); killErr != nil {
+		if killErr := p.Kill(); killErr != nil {
 			err = errors.Join(err, killErr)
 			continue
 		}
@@ -88,7 +87,7 @@ func sweepDrivers() (removed []string, err error) {
 		if keepsRunning(p) {
 			continue
 		}
-		if killErr := p.Signal(syscall.SIGKILL); killErr != nil {
+		if killErr := p.Kill(); killErr != nil {
 			err = errors.Join(err, killErr)
 			continue
 		}
@@ -167,7 +166,7 @@ func probeDrivers(configs []scenarios.Config) error {
 	all.Wait()
 	for p, owner := range state.Marked(host.Mark) {
 		if owner == state.Self().String() {
-			errs = append(errs, p.Signal(syscall.SIGKILL))
+			errs = append(errs, p.Kill())
 		}
 	}
 	return errors.Join(errs...)

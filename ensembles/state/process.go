@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/procfs"
+	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
 // Process identifies a process: process IDs are reused, but not together with the start time.
@@ -94,6 +97,22 @@ func (p Process) Signal(s os.Signal) error {
 	}
 	if err := handle.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("sending %v to process %d: %w", s, p.PID, err)
+	}
+	return nil
+}
+
+// killLimit bounds the wait for a killed process, which a loaded machine ends late.
+const killLimit = 10 * time.Second
+
+// Kill kills this process with SIGKILL and returns when it has ended.
+func (p Process) Kill() error {
+	if err := p.Signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.Background(), killLimit)
+	defer stop()
+	if wait.Until(ctx, 5*time.Millisecond, func() bool { return !p.Alive() }) != nil {
+		return fmt.Errorf("process %d still runs %v after SIGKILL", p.PID, killLimit)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package state
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,16 @@ func TestProcess_signalsNobodyElse(t *testing.T) {
 	}
 	check.OK(t, p.Signal(syscall.SIGCONT))
 	check.Eventually(t, "it goes on", func() bool { return !p.Stopped() })
+}
+
+func TestProcess_killReturnsAfterItsEnd(t *testing.T) {
+	for i := range 20 {
+		p, _ := sleeper(t, fmt.Sprintf("3600.1%d", i))
+		check.OK(t, p.Kill())
+		if p.Alive() {
+			t.Fatal("it is still there")
+		}
+	}
 }
 
 func TestFindAll_findsByArgument(t *testing.T) {
