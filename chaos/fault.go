@@ -47,7 +47,7 @@ type Target struct {
 	// Next returns the client in line directly behind the holder, or -1. Nil if there is no line,
 	// or it is unknown.
 	Next func() int
-	// Losses is how many sessions may expire, one after the other, until a client holds; 0 is one.
+	// Losses is the number of sessions that may expire, one after the other, until a client holds; 0 is one.
 	Losses int
 	// Process returns the process of a client. The error tells why it cannot be stopped or killed.
 	// Nil if no client has its own process.

@@ -92,7 +92,7 @@ func FromHere(c net.Conn) (ours, known bool) {
 }
 
 // socketInode returns the inode of the TCP socket with these addresses; 0 if its process has closed it.
-// It asks the kernel for that one socket: a list of all takes milliseconds. See sock_diag(7).
+// It queries the kernel for a single socket: a list of all takes milliseconds. See sock_diag(7).
 func socketInode(local, remote net.Addr) (uint32, error) {
 	l, isTCP := local.(*net.TCPAddr)
 	r, too := remote.(*net.TCPAddr)

@@ -36,7 +36,7 @@ type Node struct {
 	Gone           int64  // zxid of its removal; 0 while it exists
 	Removal        removal
 	Before, after  *Node // at the same path, as far as they are kept
-	stood          *Node // of a read-write lock: the oldest node with which its session stood in line when it created this one
+	former         *Node // of a read-write lock: the oldest node in line of its session when this one was created
 }
 
 type removal byte
@@ -119,7 +119,7 @@ func (l *NodeTable) create(n *Node) {
 	}
 	if l.header.Recipe == RWLock {
 		if i := slices.IndexFunc(n.Owned.Standing, func(o *Node) bool { return l.contend(o, n) }); i >= 0 {
-			n.stood = n.Owned.Standing[i]
+			n.former = n.Owned.Standing[i]
 		}
 	}
 	n.in.Standing = append(n.in.Standing, n)
@@ -277,7 +277,7 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 		zxid = min(zxid, n.Gone-1)
 	}
 	total, place := l.taken(n), n.Czxid
-	if s := n.stood; s != nil && s.Gone != 0 && s.Gone <= zxid { // it exchanged its place for the claim
+	if s := n.former; s != nil && s.Gone != 0 && s.Gone <= zxid { // it exchanged its place for the claim
 		place = s.Czxid
 	}
 	add := func(o *Node) {
@@ -308,7 +308,7 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 	return ahead
 }
 
-// linesOf returns the lines in which a node's contenders may stand: of a read-write lock all, since
+// linesOf returns the lines that a node's contenders may be in: of a read-write lock all, since
 // readers and writers may have folders of their own.
 func (l *NodeTable) linesOf(n *Node) []*lineIn {
 	if l.header.Recipe == RWLock {

@@ -25,7 +25,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// End is how a node was removed.
+// End is the cause of a node's removal.
 type End string
 
 // The ways in which a node is removed.

@@ -258,8 +258,8 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 	return o
 }
 
-// exceeding returns the belief whose grant is one too many beside the stale one: that at which more
-// permits were taken than there are by the commits, otherwise the newest.
+// exceeding returns the belief whose grant exceeded the permits while the stale one had its node, by
+// the commits; without any, the belief with the newest grant.
 func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Belief {
 	for _, b := range all {
 		if b.Granted == nil || b.Record == stale.Record {

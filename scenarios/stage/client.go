@@ -543,7 +543,7 @@ func (c *Client) askAfterLoss(e recipes.Event) {
 	})
 }
 
-// BeginHolds asks the client's recipe whether it holds. It returns nil if the driver has no such
+// BeginHolds queries the client's recipe whether it holds. It returns nil if the driver has no such
 // operation.
 func (c *Client) BeginHolds() (answer func() (bool, error)) {
 	d := c.driver()

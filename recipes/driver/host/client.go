@@ -251,7 +251,7 @@ func (c *Client) BeginWrite(value string) (finish func(context.Context) error) {
 	return func(ctx context.Context) error { _, err := f(ctx); return err }
 }
 
-// Holds asks the recipe whether the client holds.
+// Holds queries the recipe whether the client holds.
 func (c *Client) Holds() (bool, error) { return c.BeginHolds()() }
 
 // BeginHolds sends that question, also to a process that is paused. answer waits for the reply.
