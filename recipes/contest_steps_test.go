@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
@@ -224,5 +226,36 @@ func releaseAndCheck(t *testing.T, k kind, observer *Session, g *Grant) {
 	path := g.Path[:len(g.Path)-len(client.Base(g.Path))-1]
 	if left := lineAt(t, observer, path, k.prefix); len(left) != 0 {
 		t.Errorf("left behind after the release: %v", left)
+	}
+}
+
+// A parent that was deleted and created again is another one: its counters say nothing about the nodes ahead.
+func TestContest_allGoneIsNotSeenAcrossParents(t *testing.T) {
+	ctx, s := within(t, 20*time.Second), open(t, nil)
+	path := madePath(t, s)
+	c := contest{s: s, parent: path, prefix: lockPrefix, variant: Predecessor}
+	leave := func() {
+		node, err := s.Create(ctx, path+"/x"+lockPrefix, nil, zk.FlagSequence)
+		if err == nil {
+			err = s.Delete(ctx, node)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed, err := c.listWithStat(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	if gone, err := c.allGone(ctx, 1, "x", listed.stat); !gone || err != nil {
+		t.Errorf("one child less: %v, %v", gone, err)
+	}
+	if err := errors.Join(s.Delete(ctx, path), s.MakePath(ctx, path)); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	if gone, err := c.allGone(ctx, 1, "x", listed.stat); gone || err != nil {
+		t.Errorf("another parent: %v, %v", gone, err)
 	}
 }

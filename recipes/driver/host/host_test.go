@@ -313,6 +313,25 @@ func TestEvents_ofAnEarlierClientAreDropped(t *testing.T) {
 	}
 }
 
+// After the loss of a session only a client that promises to rejoin can acquire again.
+func TestLost_whoPromisesToRejoinContinues(t *testing.T) {
+	for mode, rejoins := range map[string]bool{"rejoins": true, "lost": false} {
+		_, client := start(t, mode)
+		if client.Rejoin() {
+			t.Errorf("%s: it rejoins without a loss", mode)
+		}
+		if _, err := client.Acquire(t.Context()); !errors.Is(err, recipes.ErrSessionEnded) {
+			t.Fatalf("%s: %v", mode, err)
+		}
+		if got := client.Rejoin(); got != rejoins {
+			t.Errorf("%s: rejoins is %v", mode, got)
+		}
+		if _, err := client.Acquire(t.Context()); (err == nil) != rejoins {
+			t.Errorf("%s: the next acquire: %v", mode, err)
+		}
+	}
+}
+
 func TestClaim_isWhatTheDriverSaysAndElseWhatTheWireShows(t *testing.T) {
 	for mode, want := range map[string]recipes.Claim{
 		"sound":   {Token: 7, Own: true, Session: 42, Path: "/lock/n-1"},

@@ -53,6 +53,7 @@ var hellos = map[string]string{
 	"no ops":         `"protocol":1,"recipe":"lock"`,
 	"wrong variant":  `"protocol":1,"recipe":"lock","ops":["acquire","release"],"variant":"fair"`,
 	"no cancel":      `"protocol":1,"recipe":"lock","ops":["acquire","release"]`,
+	"rejoins":        `"protocol":1,"recipe":"lock","ops":["acquire","release","cancel"],"events":true,"rejoins":true`,
 	"two clients":    `"protocol":1,"recipe":"lock","ops":["acquire","release","cancel"],"max_clients":2`,
 }
 
@@ -128,6 +129,9 @@ func (d *toy) times() string {
 
 func (d *toy) acquire(q lines.Request) {
 	switch d.mode {
+	case "rejoins":
+		d.mode = "rejoined"
+		d.fail(q.ID, "lost")
 	case "not JSON":
 		d.say("DEBUG got the lock")
 	case "not an object":
