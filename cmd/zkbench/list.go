@@ -316,6 +316,9 @@ func listIncidents(w io.Writer) error {
 		for _, x := range s.Specimens {
 			told = append(told, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, becomes(x)))
 		}
+		if i.Introduced != "" {
+			told = append(told, "introduced in: "+i.Introduced)
+		}
 		if i.Fixed != "" {
 			told = append(told, "fixed in: "+i.Fixed)
 		}

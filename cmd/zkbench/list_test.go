@@ -12,6 +12,9 @@ func TestListIncidents_fits(t *testing.T) {
 	if err := listIncidents(&b); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(b.String(), "introduced in: 2.8.0") {
+		t.Errorf("no incident has the version with which the bug came:\n%s", b.String())
+	}
 	for line := range strings.Lines(b.String()) {
 		if line = strings.TrimRight(line, "\n"); len(line) > 80 && strings.Contains(strings.TrimSpace(line), " ") {
 			t.Errorf("%d columns: %s", len(line), line)
