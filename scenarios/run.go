@@ -25,7 +25,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/agents"
 	"github.com/zkbench/zkbench/scenarios/spec"
 	"github.com/zkbench/zkbench/scenarios/stage"
@@ -123,7 +122,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	for what, version := range c.Versions {
 		run.Versions[what] = version
 	}
-	for _, name := range append(units.Names(c.Scenario.Specimens, func(x spec.Specimen) string { return x.Subject }), c.Scenario.Subjects...) {
+	for _, name := range c.Scenario.AllSubjects() {
 		if s, err := c.Scenario.Find(name); err == nil && s.Version != nil && !strings.Contains(name, "@") {
 			run.Versions[name] = cmp.Or(s.Version(), "unknown")
 		}

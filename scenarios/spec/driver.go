@@ -24,10 +24,16 @@ type Driver struct {
 	Processes int               `yaml:"processes,omitempty"` // the minimum number of processes over which the clients are spread
 }
 
+// AllSubjects returns the names of all subjects that the scenario runs.
+func (s *Scenario) AllSubjects() []string {
+	return slices.Concat(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects, s.Successors())
+}
+
 // DriverCommands returns the commands of the drivers in the scenario.
 func (s *Scenario) DriverCommands() (commands []host.Command) {
+	all := s.AllSubjects()
 	for _, d := range s.Drivers {
-		if slices.Contains(s.Subjects, d.Name) || slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == d.Name }) {
+		if slices.Contains(all, d.Name) {
 			commands = append(commands, d.command())
 		}
 	}
@@ -151,8 +157,7 @@ func (s *Scenario) unplayed(overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		value, ok := strings.CutPrefix(o, execKey+"=")
 		name, _, _ := strings.Cut(value, "=")
-		specimen := slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name })
-		if ok && DriverName.MatchString(name) && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(slices.Concat(s.Subjects, s.Successors()), name) && !specimen {
+		if ok && DriverName.MatchString(name) && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(s.AllSubjects(), name) {
 			ps = append(ps, &problem{Text: fmt.Sprintf("--exec %s: %s is not among the subjects to run; add --subject %s", value, name, name)})
 		}
 	}

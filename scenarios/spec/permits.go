@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/units"
 )
 
 const (
@@ -36,8 +35,7 @@ func (p Phase) Single() bool {
 }
 
 func (s *Scenario) any(r recipes.Recipe) bool {
-	names := append(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects...)
-	return slices.ContainsFunc(names, func(name string) bool {
+	return slices.ContainsFunc(s.AllSubjects(), func(name string) bool {
 		subject, err := s.Find(name)
 		return err == nil && subject.Recipe == r
 	})
