@@ -26,7 +26,7 @@ import (
 // The agent is this executable, started again in a small container that shares a member's network
 // namespace. Only the agent has the permission to filter packets there, so a user of Docker needs
 // no root. Orders and answers are JSON lines on the container's standard streams: they use Docker's
-// socket, not the network that is cut. When the process that started it ends, also by SIGKILL,
+// socket, not the network that is cut. When the process that started the agent ends, also by SIGKILL,
 // Docker closes the agent's standard input; the agent then heals everything and exits.
 
 // agentEnv is the environment variable that makes this executable an agent of the owner in its
@@ -120,8 +120,8 @@ type skipped struct{ text string }
 func (s skipped) Error() string { return s.text }
 func (s skipped) Unwrap() error { return ErrSkipped }
 
-// RunAgentIfAsked makes this process a network agent, or a probe for [Probe], and never returns, if
-// the process was started as one; otherwise it returns at once. Call it first in main, and in
+// RunAgentIfAsked runs a network agent, or a probe for [Probe], and never returns, if this process
+// was started for that; otherwise it returns at once. Call it first in main, and in
 // TestMain of packages whose tests cut networks: agents are started from the executable that calls
 // NewNetwork.
 func RunAgentIfAsked() {
@@ -174,11 +174,11 @@ type containerAgent struct {
 
 func (a *containerAgent) start(ctx context.Context) error {
 	if err := a.copyIn(ctx); err != nil {
-		return fmt.Errorf("copy our executable into it: %w", err)
+		return fmt.Errorf("copy zkbench into the agent's container: %w", err)
 	}
 	attached, err := a.docker.ContainerAttach(ctx, a.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
-		return fmt.Errorf("attach to it: %w", err)
+		return fmt.Errorf("attach to the agent's container: %w", err)
 	}
 	a.conn, a.answers = attached.HijackedResponse, make(chan answer)
 	go a.read()
@@ -232,7 +232,7 @@ func (a *containerAgent) next(ctx context.Context) (answer, error) {
 		}
 		a.broken = fmt.Errorf("%s: its network agent ended: %s", a.member, a.stderr.String())
 	case <-ctx.Done():
-		a.broken = fmt.Errorf("%s: its network agent gave no answer: %w", a.member, context.Cause(ctx))
+		a.broken = fmt.Errorf("%s: its network agent did not answer: %w", a.member, context.Cause(ctx))
 	}
 	return answer{}, a.broken
 }
@@ -258,10 +258,10 @@ func (a *containerAgent) close(ctx context.Context) error {
 		a.conn.Close()
 	}
 	a.mu.Lock()
-	a.broken = fmt.Errorf("%s: its network agent was ended", a.member)
+	a.broken = fmt.Errorf("%s: its network agent was stopped", a.member)
 	a.mu.Unlock()
 	_, err := a.docker.ContainerRemove(ctx, a.id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	// Docker removes it as well; either may come first.
+	// Docker removes the container as well; either removal may be first.
 	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 		return fmt.Errorf("%s: remove its network agent: %w", a.member, err)
 	}
@@ -275,12 +275,12 @@ func (a *containerAgent) gone(ctx context.Context) error {
 		case errdefs.IsNotFound(err):
 			return nil
 		case err == nil:
-			err = errors.New("it can be inspected")
+			err = errors.New("Docker can still inspect it")
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s: its network agent (container %.12s) is still there: %w", a.member, a.id, err)
+		return fmt.Errorf("%s: its network agent (container %.12s) still exists: %w", a.member, a.id, err)
 	}
 	return nil
 }
@@ -306,7 +306,7 @@ func (t *tail) String() string {
 	if s := strings.TrimSpace(string(t.buf)); s != "" {
 		return s
 	}
-	return "it said nothing"
+	return "no error output"
 }
 
 // agentLimit bounds the start of an agent, and the removal of its container. Each takes
@@ -339,7 +339,7 @@ func inspect(ctx context.Context, docker *client.Client, m *ensembles.Member) (n
 	}
 	c := info.Container
 	if c.State == nil || !c.State.Running || c.NetworkSettings == nil {
-		return "", "", fmt.Errorf("%s: its container does not run, so there is no network to cut", m.Name)
+		return "", "", fmt.Errorf("%s: its container is not running, so there is no network to cut", m.Name)
 	}
 	// Docker makes a new namespace at each start.
 	return c.NetworkSettings.SandboxKey + " " + c.State.StartedAt, c.Image, nil
@@ -371,7 +371,7 @@ func agentContainer(ensemble string, m *ensembles.Member, image, owner string) c
 }
 
 // copyIn copies this process's executable into the agent's container. Unlike a bind mount this also
-// works if Docker does not see our files.
+// works if Docker has no access to the files of this machine.
 func (a *containerAgent) copyIn(ctx context.Context) error {
 	exe, err := os.Open("/proc/self/exe") // also if the file was deleted or replaced
 	if err != nil {
@@ -404,7 +404,7 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 	switch o.Do {
 	case "cut":
 		if o.Rule.Loss > 0 || o.Rule.Rate > 0 {
-			return answer{}, fmt.Errorf("%w: commands can only isolate %s, not drop a share of its packets", ErrSkipped, c.member.Name)
+			return answer{}, fmt.Errorf("%w: the owner's commands can isolate %s, but not drop a share of its packets", ErrSkipped, c.member.Name)
 		}
 		cut := ensembles.Cut{Direction: string(o.Rule.Direction), Peers: o.Rule.Peers, Except: o.Rule.Except}
 		if cut.Direction == "" {
@@ -414,7 +414,7 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 	case "heal":
 		return answer{}, c.member.Cutter.Heal(ctx)
 	}
-	return answer{}, fmt.Errorf("%w: %s has no command for that (%s)", ErrSkipped, c.member.Name, o.Do)
+	return answer{}, fmt.Errorf("%w: %s has no command for the operation %s", ErrSkipped, c.member.Name, o.Do)
 }
 
 func (p *partition) commanded() bool {
@@ -463,7 +463,7 @@ func (s standing) close() {
 	}
 }
 
-// changeLimit bounds the wait for members to notice that commands have isolated them: some ticks.
+// changeLimit bounds the wait for members to notice, after some ticks, that commands have isolated them.
 const changeLimit = 45 * time.Second
 
 // modes returns the members' modes by name; "" for a member that does not serve or whose dropped
@@ -488,12 +488,12 @@ func changed(ctx context.Context, list []memberRule, was map[string]string) (pro
 		for _, r := range list {
 			name, mode := r.Name, was[r.Name]
 			if mode == "" || now[name] == mode {
-				errs = append(errs, fmt.Errorf("%w: %s was %q by its srvr before, and is %q after", ErrNoEffect, name, mode, now[name]))
+				errs = append(errs, fmt.Errorf("%w: %s reported mode %q in srvr before the cut, and %q after it", ErrNoEffect, name, mode, now[name]))
 			}
 			if now[name] == "" {
 				now[name] = "out of service"
 			}
-			proof += fmt.Sprintf("; %s was %s by its srvr, and then %s", name, mode, now[name])
+			proof += fmt.Sprintf("; %s reported mode %s in srvr before the cut, and %s after it", name, mode, now[name])
 		}
 		return errors.Join(errs...)
 	})

@@ -14,9 +14,9 @@ import (
 )
 
 // needsDriver is the need of faults that act on a client's process.
-var needsDriver = need{about: "a client that is a process of its own: a driver (zkbench help drivers), on Linux", missing: func(Abilities) error {
+var needsDriver = need{about: "a client with its own process: a driver (zkbench help drivers), on Linux", missing: func(Abilities) error {
 	if runtime.GOOS != "linux" {
-		return errors.New("processes are stopped on Linux only")
+		return errors.New("faults that act on a client's process need Linux")
 	}
 	return nil
 }, process: true}
@@ -30,8 +30,8 @@ func TouchesProcesses(name string) bool {
 
 var errNoProcess = fmt.Errorf("%w: the clients run inside zkbench, which a signal would stop: run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
-// onProcess makes a fault that hits the process of the client described by target, with all other
-// clients in it.
+// onProcess returns an injector that hits the process of the client described by who, with all other
+// clients in the process.
 func onProcess(who string, inject func(context.Context, Target, wire.Client, Process) (Effect, error)) injector {
 	one := onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		if t.Process == nil {
@@ -71,8 +71,8 @@ func clientList(numbers []int) string {
 // stops only after a disk write in progress.
 const signalLimit = 10 * time.Second
 
-// GroupHere returns the existing processes of a group on this machine, and the ones whose threads are
-// all stopped.
+// GroupHere returns the existing processes of a group on this machine, and the processes whose
+// threads are all stopped.
 func GroupHere(id int) (all, stopped []int) {
 	for _, p := range state.Group(id) {
 		all = append(all, p.PID)
@@ -86,21 +86,21 @@ func GroupHere(id int) (all, stopped []int) {
 func killed(ctx context.Context, p Process) (proof string, err error) {
 	here, _ := p.Group()
 	if len(here) == 0 {
-		return "", fmt.Errorf("%w: process %d had ended before", ErrNoEffect, p.PID())
+		return "", fmt.Errorf("%w: process %d had already ended", ErrNoEffect, p.PID())
 	}
 	if err := p.Kill(); err != nil {
 		return "", err
 	}
 	err = poll(ctx, signalLimit, func(context.Context) error {
 		if left, _ := p.Group(); len(left) > 0 {
-			return fmt.Errorf("%w: process %d is still there after SIGKILL", ErrNoEffect, left[0])
+			return fmt.Errorf("%w: process %d still exists after SIGKILL", ErrNoEffect, left[0])
 		}
 		return nil
 	})
-	return fmt.Sprintf("SIGKILL, and process %d was gone (%d in its group)", p.PID(), len(here)), err
+	return fmt.Sprintf("SIGKILL was sent, and process %d was gone (processes in its group: %d)", p.PID(), len(here)), err
 }
 
-// client.kill is the crash of a client. Its session lives until it expires.
+// client.kill is the crash of a client. The client's session exists until it expires.
 var _ = register(Kind{
 	Name:   "client.kill",
 	About:  "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",
@@ -150,7 +150,7 @@ func restartProcess(ctx context.Context, c wire.Client, p Process, as string) (E
 	}
 	err = poll(ctx, comeBackLimit, func(context.Context) error {
 		if s := c.Session(); s.ID == 0 || s.ID == old || s.Expired || s.Closed {
-			return fmt.Errorf("%w: the client has not come back with a new session", ErrNoEffect)
+			return fmt.Errorf("%w: the client has not reconnected with a new session", ErrNoEffect)
 		}
 		return nil
 	})
@@ -186,7 +186,7 @@ func stopped(ctx context.Context, p Process) (proof string, err error) {
 		if len(group) == 0 {
 			return fmt.Errorf("%w: process %d has ended", ErrNoEffect, p.PID())
 		}
-		proof = fmt.Sprintf("SIGSTOP, and the kernel shows state T for every thread of process %d (%d in its group)", p.PID(), len(group))
+		proof = fmt.Sprintf("SIGSTOP was sent, and the kernel shows state T for every thread of process %d (processes in its group: %d)", p.PID(), len(group))
 		return nil
 	})
 	return proof, err

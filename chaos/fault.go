@@ -15,8 +15,8 @@
 //	fmt.Println(effect.Target, effect.Proof)
 //
 // A new kind of fault is a new file with its [Kind], its requirements, its proof, and the function
-// that injects it. A test next to it shows that the fault takes effect and heals. "zkbench help
-// faults" describes how to add one.
+// that injects the fault. A test shows that the fault takes effect and heals. "zkbench help faults"
+// describes how to add a fault.
 package chaos
 
 import (
@@ -40,33 +40,33 @@ type Target struct {
 	Network  *Network // cuts members' networks; nil if not available
 	// Clients are the taps of the trial's clients, by client number.
 	Clients []wire.Client
-	// Holder returns the client that holds the grant, or -1; with stay the client keeps the grant
-	// until it is hit. Nil if clients cannot hold one (a queue): a fault that targets the holder
-	// then hits any client.
+	// Holder returns the number of the client that holds the grant, or -1; with stay the client keeps
+	// the grant until the fault hits it. Nil if clients hold no grants (a queue): a fault that targets
+	// the holder then hits any client.
 	Holder func(stay bool) int
-	// Next returns the client in line directly behind the holder, or -1. Nil if there is no line,
-	// or it is unknown.
+	// Next returns the number of the client directly behind the holder in line, or -1. Nil if there is
+	// no line, or its order is unknown.
 	Next func() int
-	// Losses is the number of sessions that may expire, one after the other, until a client holds; 0 is one.
+	// Losses is the number of sessions that may expire in sequence before a client holds the grant; 0 means 1.
 	Losses int
-	// Process returns the process of a client. The error tells why it cannot be stopped or killed.
+	// Process returns the process of a client, or an error if the process cannot be stopped or killed.
 	// Nil if no client has its own process.
 	Process func(client int) (Process, error)
 	// Random picks a number in [0, n) from the run's seed.
 	Random func(n int) int
 }
 
-// Process is the process of one or several clients.
+// Process is a process that runs one or several clients.
 type Process interface {
 	PID() int       // process ID, also the ID of its process group
-	Clients() []int // the clients that it runs
+	Clients() []int // the numbers of the clients that the process runs
 	// Group returns the existing processes of the group, and the processes that the kernel reports as
 	// stopped (GroupHere on this machine).
 	Group() (all, stopped []int)
 	Pause() error  // stops the group with SIGSTOP
-	Resume() error // continues it with SIGCONT; may be called twice, and after its end
+	Resume() error // continues the group with SIGCONT; may be called twice, and after the group has ended
 	Kill() error   // kills the group with SIGKILL, and returns when it has ended. Its clients have no process until Replace is called
-	// Replace allows a new process when a client returns, from then on of another subject if as names one.
+	// Replace allows a new process when a client returns. If as is not empty, it names the new process's subject.
 	Replace(as string) error
 }
 
@@ -74,9 +74,9 @@ type Process interface {
 type Effect struct {
 	Target string // the target, as text: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
-	// Served are the clients whose session is on a member that was hit and that still answers them:
-	// they cannot know that it is cut off from the other members, or slow. If a process was hit,
-	// they are its other clients.
+	// Served lists the clients whose session is on a member that was hit but still answers them: they
+	// cannot know that the member is slow or cut off from the other members. If a process was hit,
+	// Served lists its other clients.
 	Served []int
 	Proof  string // the proof that the fault took effect
 	// Undo removes the fault, without waiting for recovery. Nil if there is nothing to undo. May be
@@ -103,10 +103,10 @@ func (e Effect) Heal(ctx context.Context) error {
 // Fault is a fault with its target and parameters.
 type Fault interface {
 	String() string // its name in the catalogue, "session.close"
-	// Inject injects the fault and returns once the effect is proven. On an error it has undone all
-	// that it could, and the effect tells which target it may have hit; it is zero for none. The
-	// error wraps ErrSkipped if this machine does not support the fault, and ErrNoEffect if the
-	// effect could not be proven.
+	// Inject injects the fault and returns once the effect is proven. On an error it has undone as much
+	// as possible, and the effect names the target that it may have hit; the zero Effect means that it
+	// hit none. The error wraps ErrSkipped if this machine does not support the fault, and ErrNoEffect
+	// if the effect could not be proven.
 	Inject(ctx context.Context, t Target) (Effect, error)
 }
 
@@ -131,7 +131,7 @@ type Events struct {
 	fired map[string]chan struct{}
 }
 
-// Fire fires the event. Only the first time counts.
+// Fire fires the event. Later calls for the same event have no effect.
 func (e *Events) Fire(name string) {
 	c := e.channel(name)
 	e.mu.Lock()
@@ -171,8 +171,8 @@ func (e *Events) channel(name string) chan struct{} {
 	return e.fired[name]
 }
 
-// settings are a fault's parameters with defaults. They collect parse errors, which err returns, so
-// that a fault's build function returns none.
+// settings holds a fault's parameters with defaults. It collects parse errors for err, so that a
+// fault's build function needs no error result.
 type settings struct {
 	values map[string]string
 	errs   *[]error
@@ -241,7 +241,7 @@ func (s settings) truth(name string) bool {
 
 func (s settings) choice(name string, words ...string) string {
 	if !slices.Contains(words, s.values[name]) {
-		s.bad(name, "is none of %s", strings.Join(words, ", "))
+		s.bad(name, "is not one of %s", strings.Join(words, ", "))
 	}
 	return s.values[name]
 }

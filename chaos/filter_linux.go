@@ -21,15 +21,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tablePrefix begins the names of our packet filter tables: zkbench/OWNER/NUMBER, so that a later
-// run knows the owner.
+// tablePrefix begins the names of zkbench's packet filter tables, zkbench/OWNER/NUMBER, so that a
+// later run knows the owner.
 const tablePrefix = "zkbench/"
 
 // tableOwned is NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h.
 const tableOwned = 0x2
 
 // filter is a netlink socket to the packet filter of one network namespace. Every cut is a table of
-// its own: adding and removing one is a transaction that does not affect other cuts, and a packet
+// its own: adding and removing a cut is a transaction that does not affect other cuts, and a packet
 // that any cut drops is dropped.
 //
 // The tables belong to the socket (NFT_TABLE_F_OWNER, Linux 5.12): when the process ends, also by
@@ -201,7 +201,7 @@ func (f *filter) addChain(t *nftables.Table, r packetRule, s side) {
 	}
 }
 
-// choose selects the packets to drop among the matching ones.
+// choose returns the expressions that select the packets to drop among the matching packets.
 func (r packetRule) choose() []expr.Any {
 	switch {
 	case r.Loss > 0:
@@ -217,8 +217,8 @@ func (r packetRule) choose() []expr.Any {
 	return nil
 }
 
-// burst is the number of bytes that may pass at once: a twentieth of a second's, and at least a few
-// packets, or none would pass.
+// burst returns the number of bytes that may pass at once: the bytes of a twentieth of a second, but at
+// least a few packets, because otherwise none would pass.
 func (r packetRule) burst() uint32 { return uint32(min(max(r.Rate/20, 8<<10), 1<<20)) }
 
 func (s side) match(a netip.Addr) []expr.Any {
@@ -243,8 +243,8 @@ func (f *filter) tables() ([]*nftables.Table, error) {
 	return slices.DeleteFunc(all, func(t *nftables.Table) bool { return !strings.HasPrefix(t.Name, tablePrefix) }), nil
 }
 
-// owner returns the owner of one of our tables. It may contain slashes; the number after it does
-// not.
+// owner returns the owner in the name of a zkbench table. The owner may contain slashes; the number
+// after it does not.
 func owner(t *nftables.Table) string {
 	name := strings.TrimPrefix(t.Name, tablePrefix)
 	return name[:max(0, strings.LastIndexByte(name, '/'))]
@@ -282,7 +282,7 @@ func (f *filter) sweep(dead string) (n int, err error) {
 	return n, err
 }
 
-// newTable adds a table that the kernel removes when our socket closes. The library cannot set a
+// newTable adds a table that the kernel removes when f's socket closes. The library cannot set a
 // table's flags, so the message is written here. Kernels before 5.12 do not support owners: there
 // the table stays until it is healed or swept.
 func (f *filter) newTable(t *nftables.Table) error {
@@ -322,7 +322,7 @@ func (f *filter) sendNewTable(name string, flags uint32) error {
 	return err
 }
 
-// delayHandle marks our queues, "zk" in ASCII: a queue has no name.
+// delayHandle marks the queues that zkbench adds, which have no names: "zk" in ASCII.
 var delayHandle = rtnetlink.MakeHandle(0x7a6b, 0)
 
 // delay delays the packets that the namespace sends, except on loopback. Unlike cuts, the kernel
@@ -366,7 +366,7 @@ func (f *filter) removeDelay() error {
 	return f.unqueue(links)
 }
 
-// unqueue removes our queues and no others. The caller holds f.mu.
+// unqueue removes the queues with delayHandle and no others. The caller holds f.mu.
 func (f *filter) unqueue(links []rtnetlink.Link) error {
 	var errs []error
 	for _, l := range links {
@@ -412,11 +412,11 @@ func probeNetwork() Abilities {
 	return <-found
 }
 
-// probeHere creates a network namespace and enters it.
+// probeHere creates a network namespace, enters it and tests it.
 func probeHere() Abilities {
 	ns, err := netns.New()
 	if err != nil {
-		err = fmt.Errorf("no network namespace can be made: %w (run as root)", err)
+		err = fmt.Errorf("cannot create a network namespace: %w (run as root)", err)
 		return Abilities{Namespaces: err, Filter: err, Delay: err}
 	}
 	defer ns.Close()
@@ -428,7 +428,7 @@ func probeHere() Abilities {
 	a := Abilities{Filter: probeFilter(f)}
 	veth := &rtnetlink.Veth{LinkAttrs: rtnetlink.LinkAttrs{Name: "zkbprobe0"}, PeerName: "zkbprobe1"}
 	if err := f.qdisc.LinkAdd(veth); err != nil {
-		a.Namespaces = fmt.Errorf("no link can be made in a network namespace: %w", err)
+		a.Namespaces = fmt.Errorf("cannot create a link in a network namespace: %w", err)
 		a.Delay = a.Namespaces
 		return a
 	}
@@ -438,7 +438,7 @@ func probeHere() Abilities {
 	return a
 }
 
-// probeFilter makes one cut of each kind and heals it.
+// probeFilter adds and heals a cut of each kind.
 func probeFilter(f *filter) error {
 	for _, r := range []packetRule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
 		id, err := f.cut(r)

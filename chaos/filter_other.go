@@ -11,7 +11,7 @@ import (
 type filter struct{}
 
 func openFilter(int, string) (*filter, error) {
-	return nil, fmt.Errorf("%w: cutting a member's network needs Linux, this is %s", ErrSkipped, runtime.GOOS)
+	return nil, fmt.Errorf("%w: cutting a member's network needs Linux, but this is %s", ErrSkipped, runtime.GOOS)
 }
 
 func (*filter) cut(packetRule) (int, error) { return 0, ErrSkipped }

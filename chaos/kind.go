@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Kind is a kind of fault. The file of the fault declares and registers it.
+// Kind is a kind of fault. The fault's file declares and registers its Kind.
 type Kind struct {
 	Name    string
 	About   string   // one line
@@ -20,7 +20,7 @@ type Kind struct {
 	Target  string   // the default target
 	Targets []string // accepted targets, in addition to a member's name, a client's member and a client's number; nil if it has no target
 	Params  []Param
-	Lasts   bool // it lasts until a session has expired
+	Lasts   bool // the fault lasts until a session has expired
 
 	needs []need
 	build func(target string, s settings) injector
@@ -49,8 +49,8 @@ func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 	return e, nil
 }
 
-// onMember makes a fault that hits each member described by target. The target of the effect is that
-// member, unless inject sets another.
+// onMember returns an injector that hits each member described by who. If inject sets no target of
+// the effect, the target is the first of these members.
 func onMember(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (e Effect, err error) {
 		all, err := pickMembers(ctx, t, who)
@@ -76,7 +76,7 @@ func onMachine(who string, inject func(context.Context, Target, victim) (Effect,
 	})
 }
 
-// onClient makes a fault that hits the client described by target.
+// onClient returns an injector that hits the client described by who.
 func onClient(who string, inject func(context.Context, Target, wire.Client) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, who)
@@ -117,14 +117,14 @@ func Catalogue() []Kind {
 // KindOf returns the kind of fault with that name.
 func KindOf(name string) (Kind, error) { return find(name) }
 
-// TouchesMembers reports whether the fault with that name does something to members.
+// TouchesMembers reports whether the named fault acts on members; it is false for an unknown name.
 func TouchesMembers(name string) bool {
 	k, err := find(name)
 	return err == nil && k.TouchesMembers()
 }
 
-// TakesItsTime reports whether the duration of the fault with that name is open if none is given:
-// until a member has stopped or started, or a session has expired.
+// TakesItsTime reports whether the named fault, if no duration is given, lasts until a member has
+// stopped or started, or a session has expired.
 func TakesItsTime(name string) bool {
 	k, err := find(name)
 	return err == nil && (k.Lasts || k.TouchesMembers())
@@ -139,12 +139,12 @@ func find(name string) (Kind, error) {
 	for _, k := range Catalogue() {
 		all = append(all, k.Name)
 	}
-	return Kind{}, &UnknownError{fmt.Sprintf("%q is no fault", name), name, all}
+	return Kind{}, &UnknownError{fmt.Sprintf("%q is not a fault", name), name, all}
 }
 
 // UnknownError means that a name does not exist.
 type UnknownError struct {
-	Problem string // `"session.clsoe" is no fault`
+	Problem string // `"session.clsoe" is not a fault`
 	Name    string
 	Known   []string
 }
@@ -152,9 +152,9 @@ type UnknownError struct {
 // Error returns the problem and the known names.
 func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
-		return e.Problem + "; there is none"
+		return e.Problem + "; there are none"
 	}
-	return e.Problem + "; there is " + strings.Join(e.Known, ", ")
+	return e.Problem + "; known: " + strings.Join(e.Known, ", ")
 }
 
 // Parse returns a fault of the kind with that name. An empty target and missing parameters mean the
@@ -180,7 +180,7 @@ func Parse(name, target string, params map[string]string) (Fault, error) {
 	return named{name, f}, nil
 }
 
-// Hits returns the targets that the fault accepts as text, the default first; "" if it takes none.
+// Hits returns the targets that the fault accepts as text, the default first; "" if it takes no target.
 func (k Kind) Hits() string {
 	if k.Targets == nil {
 		return ""
@@ -198,12 +198,12 @@ func (k Kind) checkTarget(target string) error {
 	case target == "" || slices.Contains(k.Targets, target):
 		return nil
 	case k.Targets == nil:
-		return fmt.Errorf("target %q: it takes no target", target)
+		return fmt.Errorf("target %q: the fault takes no target", target)
 	case slices.Equal(k.Targets, clientTargets):
 		if _, err := clientNumber(target); err == nil {
 			return nil
 		}
-		return &UnknownError{fmt.Sprintf("target %q: it hits a client, and that is no client's number", target), target, k.Targets}
+		return &UnknownError{fmt.Sprintf("target %q is not a client, but the fault affects a client: use its number or a name", target), target, k.Targets}
 	case ofClient && !slices.Contains(clientTargets, client):
 		if _, err := clientNumber(client); err != nil {
 			return fmt.Errorf("target %q: %w", target, err)
@@ -213,5 +213,5 @@ func (k Kind) checkTarget(target string) error {
 	case slices.Contains(clientTargets, target):
 		return fmt.Errorf("target %q is a client, but the fault affects a member: use %s, or its name", target, strings.Join(k.Targets, ", "))
 	}
-	return nil // a member's name, known once the ensemble runs
+	return nil // may be a member's name, which Inject checks
 }

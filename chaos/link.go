@@ -62,11 +62,11 @@ func flood(ctx context.Context, m *ensembles.Member) {
 var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
-	Proof:  "connecting to it takes longer by the delay",
+	Proof:  "connecting to it takes longer, by about the delay",
 	Target: Follower, Targets: membersTargets,
 	Params: []Param{
 		{"delay", "100ms", "how long, at least 1ms"},
-		{"jitter", "0s", "at most so much more or less"},
+		{"jitter", "0s", "largest deviation from the delay, either way"},
 	},
 	needs: []need{needsPackets, needsNetem},
 	build: func(target string, s settings) injector {
@@ -111,7 +111,7 @@ func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Durat
 	return e, err
 }
 
-// roundTrip returns the shortest of five connection times: load only adds to it.
+// roundTrip returns the shortest of five connection times, because load only makes them longer.
 func roundTrip(ctx context.Context, m *ensembles.Member) (time.Duration, error) {
 	least := time.Duration(-1)
 	var errs []error

@@ -12,7 +12,7 @@ import (
 
 const undoLimit = time.Minute
 
-// act calls do, unless it is nil, and then proof. If either fails, the context ends or it panics,
+// act calls do, unless it is nil, and then proof. If either fails or panics, or the context ends,
 // act calls undo.
 func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
 	proven := false
@@ -36,22 +36,22 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 	return err
 }
 
-// takeDown stops a member's process with end, and proves that it has ended. If the context ends
+// takeDown stops a member's process with end, and proves that the process has ended. If the context ends
 // in the meantime, the stop may still take effect: undoing waits for it.
 func takeDown(ctx context.Context, v victim, end func(context.Context) error) error {
 	return act(ctx, end, func() error {
 		running, err := v.Machine.Running(ctx)
 		if err == nil && running {
-			err = fmt.Errorf("%w: %s still runs", ErrNoEffect, v.Name)
+			err = fmt.Errorf("%w: %s is still running", ErrNoEffect, v.Name)
 		}
 		if err != nil {
 			return err
 		}
 		return silent(ctx, v.Member)
 	}, func(ctx context.Context) error {
-		_ = end(ctx) // may fail if it has stopped
+		_ = end(ctx) // may fail if the process has stopped
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%s may still be ending: %w", v.Name, err)
+			return fmt.Errorf("%s may still be stopping: %w", v.Name, err)
 		}
 		return startAgain(ctx, v)
 	})
@@ -73,8 +73,8 @@ func back(ctx context.Context, t Target, v victim) error {
 		return err
 	}
 	if t.Network != nil {
-		// A container has a new network now. Opening it takes time, which the next cut should not
-		// lose. That cut returns the error, if any.
+		// A container has a new network now. Opening it here saves the next cut that time. The next
+		// cut returns the error, if any.
 		_, _ = t.Network.access(ctx, v.Member)
 	}
 	return nil
@@ -137,7 +137,7 @@ var _ = register(Kind{
 var _ = register(Kind{
 	Name:   "member.restart",
 	About:  "ends a member's process and starts it again at once",
-	Proof:  "the process was gone, and serves again",
+	Proof:  "the process ended, and the member serves again",
 	Target: Leader, Targets: membersTargets,
 	Params: []Param{paramHow},
 	needs:  []need{needsProcess},
@@ -145,7 +145,7 @@ var _ = register(Kind{
 		how := s.choice("how", "stop", "kill")
 		return onMachine(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
 			took, err := restart(ctx, t, v, how)
-			return Effect{Proof: fmt.Sprintf("%s was gone (%s), and served again after %v", v.Name, how, took)}, err
+			return Effect{Proof: fmt.Sprintf("%s was down (%s), and served again after %v", v.Name, how, took)}, err
 		})
 	},
 })
@@ -155,7 +155,7 @@ var _ = register(Kind{
 var _ = register(Kind{
 	Name:   "member.pause",
 	About:  "freezes a member's process; its sockets stay open",
-	Proof:  "the process runs, and a member that answered srvr does not",
+	Proof:  "the process exists, and the member answered srvr before the fault but not after it",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsPause},
 	build: func(target string, _ settings) injector { return onMachine(target, pause) },
@@ -172,7 +172,7 @@ func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
 		return nil
 	}
 	return Effect{
-		Proof: fmt.Sprintf("%s answered srvr before, and not for %v after it was frozen", v.Name, silenceOf(v.Member)),
+		Proof: fmt.Sprintf("%s answered srvr before, and did not answer for %v after it was frozen", v.Name, silenceOf(v.Member)),
 		Undo:  resume,
 		Back:  func(ctx context.Context) error { return serves(ctx, v.Member) },
 	}, act(ctx, v.Machine.Pause, func() error { return silent(ctx, v.Member) }, resume)
@@ -182,7 +182,7 @@ func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
 var _ = register(Kind{
 	Name:   "member.rolling",
 	About:  "restarts all members, one after the other, the leader last",
-	Proof:  "each process was gone, and served again before the next one went",
+	Proof:  "each process ended, and the member served again before the next one stopped",
 	Params: []Param{paramHow},
 	needs:  []need{needsProcess},
 	build: func(_ string, s settings) injector {
@@ -208,7 +208,7 @@ func rolling(ctx context.Context, t Target, leader victim, how string) (Effect, 
 	}
 	return Effect{
 		Target: strings.Join(targets, ", "),
-		Proof:  "each was gone (" + how + ") and served again: " + strings.Join(proof, ", "),
+		Proof:  "each was down (" + how + ") and served again: " + strings.Join(proof, ", "),
 	}, nil
 }
 

@@ -22,8 +22,8 @@ const MemberUpgrade = "member.upgrade"
 // and serves before the next one stops.
 var _ = register(Kind{
 	Name:  MemberUpgrade,
-	About: "starts members again from another version of ZooKeeper, one after the other, the leader last",
-	Proof: "each process was gone, one of the other version serves with the same transaction logs, and all members served before the next one went",
+	About: "restarts members with another version of ZooKeeper, one after the other, the leader last",
+	Proof: "each process ended, the member serves again with the other version and the same transaction logs, and all members served before the next one stopped",
 	Params: []Param{
 		{"to", versionNew, "the version: new (the last that --image or --zookeeper-home names), old (the first), or its name"},
 		{"leave", "0", "number of members that are not upgraded; the leader is one of them"},
@@ -56,7 +56,7 @@ func UpgradesTo(to string, names []string) string {
 	return to
 }
 
-// upgrade restarts members with another version until only leave members are without it.
+// upgrade restarts members with another version until at most leave members do not run it.
 func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error) {
 	if err := oneVersion(ctx, t); err != nil {
 		return Effect{}, untouched{err}
@@ -88,14 +88,14 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 		targets, proof = append(targets, next.Name), append(proof, said)
 	}
 	if targets == nil {
-		return Effect{}, untouched{fmt.Errorf("%w: at most %d members run another version than %s", ErrNoEffect, leave, version.Name)}
+		return Effect{}, untouched{fmt.Errorf("%w: at most %d members run a version other than %s", ErrNoEffect, leave, version.Name)}
 	}
 	return Effect{Target: strings.Join(targets, ", "), Client: -1,
-		Proof: fmt.Sprintf("each was gone and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil
+		Proof: fmt.Sprintf("each was down and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil
 }
 
-// nextOutdated returns a member that does not run the version, the leader last; none if only leave
-// of them are left.
+// nextOutdated returns a member that does not run the version, the leader last; the zero victim if at
+// most leave such members remain.
 func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int) (next victim, err error) {
 	var outdated []*ensembles.Member
 	for _, m := range t.Ensemble.Members {
@@ -150,7 +150,7 @@ func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version)
 	return said, err
 }
 
-// change gives a stopped member another version, and proves that it still has its log. zxid is near
+// change gives a stopped member another version, and proves that the member still has its log. zxid is near
 // the log's end.
 func change(ctx context.Context, m victim, machine ensembles.Upgrader, v ensembles.Version, zxid int64) error {
 	before, err := logs(ctx, m, zxid)
@@ -189,7 +189,7 @@ func runs(ctx context.Context, m victim, machine ensembles.Upgrader, was ensembl
 	return fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version), err
 }
 
-// statusOf waits for a member's status: it may be electing.
+// statusOf returns a member's status; it waits while the member is electing.
 func statusOf(ctx context.Context, m victim) (s ensembles.Server, err error) {
 	err = poll(ctx, returnLimit, func(ctx context.Context) error {
 		s, err = ensembles.Ask(ctx, m.Member)

@@ -16,11 +16,11 @@ import (
 
 type need struct {
 	about   string
-	members bool                  // true for members of our own, and members with commands
+	members bool                  // true for members that zkbench runs, and members with commands
 	words   []string              // commands that suffice; nil: none
 	process bool                  // true for clients with their own process
-	missing func(Abilities) error // why a machine does not meet it; nil: every machine does
-	// lacking returns why a running ensemble does not meet it; nil: every ensemble does.
+	missing func(Abilities) error // returns why a machine does not meet the need; nil: every machine meets it
+	// lacking returns why a running ensemble does not meet the need; nil: every ensemble meets it.
 	lacking func(context.Context, Target) error
 }
 
@@ -147,14 +147,14 @@ func noNetem(ctx context.Context, t Target) error {
 	return t.Network.delays(ctx)
 }
 
-// Abilities reports for each need of faults whether a machine meets it: nil, or why not.
+// Abilities has a field for each need that depends on the machine: nil if the machine meets it, or why not.
 type Abilities struct {
 	Docker error // members in containers
 	Java   error // members as local processes
 
 	Namespaces error // creating a network namespace
-	Filter     error // dropping packets in it
-	Delay      error // delaying packets in it
+	Filter     error // dropping packets in the namespace
+	Delay      error // delaying packets in the namespace
 
 	Rootless bool // these three need a user namespace, in which zkbench starts itself again
 }
@@ -173,8 +173,8 @@ func (a Abilities) noEnsemble() error {
 	return nil
 }
 
-// noCuts returns why members' networks cannot be cut. Docker has permissions that this process may
-// lack.
+// noCuts returns an error if members' networks cannot be cut, and nil with Docker, which has
+// permissions that this process may lack.
 func (a Abilities) noCuts() error {
 	if a.Docker == nil {
 		return nil
@@ -182,8 +182,8 @@ func (a Abilities) noCuts() error {
 	return cmp.Or(a.noEnsemble(), a.Namespaces, a.Filter)
 }
 
-// noDelay returns why packets cannot be delayed. A container has the same kernel; only a process
-// with permissions can test it.
+// noDelay returns an error if the kernel, which containers share, cannot delay packets, and nil if
+// this process lacks the permissions to test it.
 func (a Abilities) noDelay() error {
 	if cmp.Or(a.Namespaces, a.Filter) != nil {
 		return nil

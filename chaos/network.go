@@ -25,15 +25,15 @@ type Network struct {
 	members  map[*ensembles.Member]*memberAccess
 }
 
-// memberAccess is the access to one member's network. With the lock held it is renewed if it is
+// memberAccess holds the access to one member's network. The holder of mu replaces an access that is
 // outdated.
 type memberAccess struct {
 	mu      sync.Mutex
 	current *access // nil: none yet
 }
 
-// NewNetwork opens the members' networks, so that a later cut takes no time: for members in
-// containers it starts an agent each. The error wraps ErrSkipped if some member's network cannot be
+// NewNetwork opens the members' networks, so that a later cut takes effect at once: for each
+// member in a container it starts an agent. The error wraps ErrSkipped if some member's network cannot be
 // cut.
 //
 // Close the Network before the ensemble stops.
@@ -45,7 +45,7 @@ func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	if slices.ContainsFunc(e.Members, func(m *ensembles.Member) bool { return m.ContainerID != "" }) {
 		docker, err := container.Docker(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%w: talk to Docker: %w", ErrSkipped, err)
+			return nil, fmt.Errorf("%w: connect to Docker: %w", ErrSkipped, err)
 		}
 		n.docker = docker
 	}
@@ -93,18 +93,18 @@ func (m *memberAccess) close(ctx context.Context) error {
 	return err
 }
 
-// errVanished means that a fault in a member's network ended before it was healed: how long it was
-// active is unknown.
-var errVanished = fmt.Errorf("%w until it was healed: it was gone before", ErrNoEffect)
+// errVanished means that a fault in a member's network ended before it was healed, so that the time for
+// which it was active is unknown.
+var errVanished = fmt.Errorf("%w: the fault ended before it was healed", ErrNoEffect)
 
-// vanished returns nil if the access is still to the member's current network, where its changes
-// are active.
+// vanished returns nil if the access still belongs to the member's current network, where its changes
+// are active, and otherwise an error that wraps errVanished.
 func (n *Network) vanished(ctx context.Context, m *ensembles.Member, a *access) error {
 	now, _, err := n.namespace(ctx, m)
 	if err == nil && now == a.namespace && a.alive() {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("%w: %s is in another network than when the cut was made", errVanished, m.Name), err)
+	return errors.Join(fmt.Errorf("%w: %s has a new network since the fault was injected, or its network agent ended", errVanished, m.Name), err)
 }
 
 // cut is an active rule on one member.
@@ -125,7 +125,7 @@ func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*
 	}
 	done, err := a.do(ctx, order{Do: "cut", Rule: r})
 	if err != nil {
-		return nil, fmt.Errorf("cut %s off (%s): %w", m.Name, r, err)
+		return nil, fmt.Errorf("drop packets of %s (%s): %w", m.Name, r, err)
 	}
 	return &cut{network: n, member: m, rule: r, access: a, id: done.Cut}, nil
 }
@@ -143,7 +143,7 @@ func (c *cut) remove(ctx context.Context) error {
 	if err == nil {
 		return vanished
 	}
-	// An agent that takes no orders can be ended; its cuts end with it.
+	// An agent that takes no orders can still be closed, which ends its cuts.
 	if end := c.access.close(ctx); end != nil {
 		return fmt.Errorf("heal %s: %w", c.member.Name, errors.Join(err, end))
 	}
@@ -167,7 +167,7 @@ func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter 
 	return remove, err
 }
 
-// delays returns nil if the members' packets can be delayed. It adds a delay for an instant.
+// delays returns nil if the members' packets can be delayed. It tests that with a short delay.
 func (n *Network) delays(ctx context.Context) error {
 	remove, err := n.delay(ctx, n.ensemble.Members[0], time.Millisecond, 0)
 	if err != nil {
@@ -180,7 +180,7 @@ func (n *Network) delays(ctx context.Context) error {
 func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, error) {
 	known := n.members[m]
 	if known == nil {
-		return nil, fmt.Errorf("%s is not a member of the ensemble %s whose network this is", m.Name, n.ensemble.ID)
+		return nil, fmt.Errorf("%s is not a member of ensemble %s", m.Name, n.ensemble.ID)
 	}
 	known.mu.Lock()
 	defer known.mu.Unlock()
@@ -253,7 +253,7 @@ func sweep(ctx context.Context, a *access) error {
 		}
 	}
 	if err == nil && !inUse {
-		_, err = a.do(ctx, order{Do: "undelay"}) // an existing delay is of a dead run
+		_, err = a.do(ctx, order{Do: "undelay"}) // an existing delay belongs to a run that has ended
 	}
 	return err
 }

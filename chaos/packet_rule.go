@@ -22,9 +22,9 @@ type packetRule struct {
 	Peers     []netip.Addr `json:"peers,omitempty"`  // only packets to and from these; empty: all
 	Except    []netip.Addr `json:"except,omitempty"` // but no packets to and from these
 
-	// Of those packets drop only a share, or those above a rate.
+	// Loss and Rate restrict the rule to a share of these packets, or to packets above a rate.
 	Loss float64 `json:"loss,omitempty"` // percent of the packets, chosen by the kernel; 0: all
-	Rate uint64  `json:"rate,omitempty"` // bytes per second that may pass, in each direction and for each peer; 0: none
+	Rate uint64  `json:"rate,omitempty"` // bytes per second that may pass, in each direction and for each peer; 0: no rate
 }
 
 // lossSteps is the resolution of the packet filter: 0.01 percent.
@@ -44,7 +44,7 @@ func (r packetRule) String() string {
 		who += fmt.Sprintf(", %g%% of the packets", r.Loss)
 	}
 	if r.Rate > 0 {
-		who += fmt.Sprintf(", what exceeds %d bytes/s", r.Rate)
+		who += fmt.Sprintf(", traffic that exceeds %d bytes/s", r.Rate)
 	}
 	return way + ", " + who
 }
@@ -58,7 +58,7 @@ func (r packetRule) check() error {
 		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, bothWays, inOnly, outOnly)
 	}
 	if r.Loss < 0 || r.Loss > 100 || r.Loss > 0 && r.Loss*lossSteps/100 < 1 {
-		return fmt.Errorf("cut: a loss of %g%% of the packets; it can be %g%% to 100%%", r.Loss, 100.0/lossSteps)
+		return fmt.Errorf("cut: a loss of %g%% of the packets is out of range: use %g%% to 100%%", r.Loss, 100.0/lossSteps)
 	}
 	if r.Loss > 0 && r.Rate > 0 {
 		return fmt.Errorf("cut: a loss of %g%% and a rate of %d bytes/s in one rule; make two cuts", r.Loss, r.Rate)

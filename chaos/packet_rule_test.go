@@ -15,7 +15,7 @@ func TestPacketRule_saysWhatItDrops(t *testing.T) {
 		{packetRule{Direction: inOnly, Peers: []netip.Addr{a, b}}, "inbound, 10.0.0.1 fd00::2"},
 		{packetRule{Direction: outOnly, Except: []netip.Addr{a}}, "outbound, everyone but 10.0.0.1"},
 		{packetRule{Loss: 2.5}, "both ways, everyone, 2.5% of the packets"},
-		{packetRule{Rate: 1000}, "both ways, everyone, what exceeds 1000 bytes/s"},
+		{packetRule{Rate: 1000}, "both ways, everyone, traffic that exceeds 1000 bytes/s"},
 	} {
 		if got := row.rule.String(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)

@@ -30,7 +30,7 @@ type memberRule struct {
 	rule packetRule
 }
 
-// newPartition applies all rules and proves them, or applies none.
+// newPartition applies all rules and proves them. On an error it removes the rules that it has applied.
 func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*partition) (string, error)) (e Effect, err error) {
 	if t.Network == nil {
 		return e, errNoNetwork
@@ -60,8 +60,8 @@ func (p *partition) remove(ctx context.Context) error {
 	return worst(errs)
 }
 
-// worst joins the errors of healing: a fault that may be active matters more than one that had
-// vanished.
+// worst joins the errors of healing. It leaves out errVanished if there are other errors, because
+// they mean that a fault may still be active.
 func worst(all []error) error {
 	var vanished, errs []error
 	for _, err := range all {
@@ -83,8 +83,8 @@ func (p *partition) back(ctx context.Context) error {
 	return nil
 }
 
-// dropped waits until every cut has dropped a packet, and returns the sum. traffic, if set, makes a
-// member receive or send packets.
+// dropped waits until every cut has dropped a packet, and returns the number of dropped packets.
+// traffic, if not nil, makes a member receive or send packets.
 func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *ensembles.Member)) (sum uint64, err error) {
 	err = poll(ctx, dropLimit, func(ctx context.Context) error {
 		sum = 0
@@ -97,7 +97,7 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 				return err
 			}
 			if d == 0 {
-				return fmt.Errorf("%w: nothing was dropped at %s (%s)", ErrNoEffect, c.member.Name, c.rule)
+				return fmt.Errorf("%w: no packet was dropped at %s (%s)", ErrNoEffect, c.member.Name, c.rule)
 			}
 			sum += d
 		}
@@ -106,9 +106,9 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 	return sum, err
 }
 
-// cutPeers cuts connections among the members, and proves each cut by dropped packets; one that
-// commands make, by the members' modes. Of several cuts, the cuts that separate a member from the
-// leader are proven.
+// cutPeers cuts connections between members. It proves a cut by dropped packets or, if commands make
+// the cut, by the members' modes. Of several cuts, it proves the cuts that separate a member from the
+// leader.
 func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) {
 	proven, err := fromLeader(ctx, t, list)
 	if err != nil {
@@ -122,7 +122,7 @@ func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) 
 			return changed(ctx, proven, was)
 		}
 		d, err := p.of(proven).dropped(ctx, nil)
-		return fmt.Sprintf("%d packets among the members were dropped", d), err
+		return fmt.Sprintf("%d packets between members were dropped", d), err
 	})
 	e.Served = served
 	return e, err
@@ -162,7 +162,7 @@ func servedBy(t Target, list []memberRule) (clients []int) {
 	return clients
 }
 
-// cutOff cuts a member off from us, and proves it by the member's silence and by dropped packets.
+// cutOff cuts a member off from this process, and proves it by the member's silence and by dropped packets.
 func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, error) {
 	if t.Network == nil {
 		return Effect{}, errNoNetwork
@@ -180,29 +180,29 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 			return "", err
 		}
 		if p.commanded() {
-			return fmt.Sprintf("%s answered srvr before, and not for %v after, on new and existing connections", v.Name, silenceOf(v.Member)), s.silent(ctx)
+			return fmt.Sprintf("%s answered srvr before the cut, and did not answer for %v after it, on new and existing connections", v.Name, silenceOf(v.Member)), s.silent(ctx)
 		}
 		d, err := p.dropped(ctx, nil)
-		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silenceOf(v.Member), d), err
+		return fmt.Sprintf("%s answered srvr before the cut, and did not answer for %v after it; %d packets were dropped", v.Name, silenceOf(v.Member), d), err
 	})
 }
 
-// cutsSome makes a fault that drops some of a member's packets. It sends packets to the member
-// until one has been dropped.
+// cutsSome returns an injector that drops some of a member's packets. It calls traffic until a packet
+// has been dropped.
 func cutsSome(who string, r packetRule, traffic func(context.Context, *ensembles.Member)) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		list := []memberRule{{v, r}}
 		served := servedBy(t, list)
 		e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
 			d, err := p.dropped(ctx, traffic)
-			return fmt.Sprintf("%d packets were dropped at once (%s)", d, r), err
+			return fmt.Sprintf("%d packets were dropped (%s)", d, r), err
 		})
 		e.Served = served
 		return e, err
 	})
 }
 
-// cutsFromPeers makes a fault that drops, by the rule, packets between a member and its peers.
+// cutsFromPeers returns an injector that drops packets between a member and its peers by the rule.
 func cutsFromPeers(who string, r packetRule) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		peers, err := ips(others(t.Ensemble, v.Member))
@@ -227,7 +227,7 @@ func ips(members []*ensembles.Member) ([]netip.Addr, error) {
 	for i, m := range members {
 		a, err := netip.ParseAddr(m.IP)
 		if err != nil {
-			return nil, fmt.Errorf("%s: its address %q: %w", m.Name, m.IP, err)
+			return nil, fmt.Errorf("%s: IP address %q: %w", m.Name, m.IP, err)
 		}
 		out[i] = a
 	}
@@ -245,7 +245,7 @@ func names(list []memberRule) string {
 // partition.peers leaves clients connected to a server without a quorum.
 var _ = register(Kind{
 	Name:   "partition.peers",
-	About:  "cuts a member off from its peers; clients reach it",
+	About:  "cuts a member off from its peers; clients can still reach it",
 	Proof:  "packets between it and its peers are dropped",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsPeers, {about: "2 members or more"}},
@@ -254,10 +254,10 @@ var _ = register(Kind{
 
 var _ = register(Kind{
 	Name:   "partition.oneway",
-	About:  "drops one direction of the traffic between a member and its peers; clients reach it",
+	About:  "drops one direction of the traffic between a member and its peers; clients can still reach it",
 	Proof:  "its peers' packets, or its own, are dropped",
 	Target: Leader, Targets: membersTargets,
-	Params: []Param{{"direction", "in", "in: it does not hear its peers; out: they do not hear it"}},
+	Params: []Param{{"direction", "in", "in: the member receives nothing from its peers; out: they receive nothing from it"}},
 	needs:  []need{needsOneWay, {about: "2 members or more"}},
 	build: func(target string, s settings) injector {
 		return cutsFromPeers(target, packetRule{Direction: direction(s.choice("direction", string(inOnly), string(outOnly)))})
@@ -267,8 +267,8 @@ var _ = register(Kind{
 // partition.isolate leaves the member running with its sockets.
 var _ = register(Kind{
 	Name:   "partition.isolate",
-	About:  "cuts one member off from everyone: its peers, its clients and us",
-	Proof:  "its packets are dropped, and a member that answered srvr does not",
+	About:  "cuts a member off from its peers, its clients and zkbench",
+	Proof:  "its packets are dropped, and it answered srvr before the cut but not after it",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsNetwork},
 	build: func(target string, _ settings) injector {
@@ -281,8 +281,8 @@ var _ = register(Kind{
 // partition.clients leaves the ensemble whole: clients must connect to another member.
 var _ = register(Kind{
 	Name:   "partition.clients",
-	About:  "cuts a member off from all clients; its peers reach it",
-	Proof:  "clients' packets are dropped, and a member that answered srvr does not",
+	About:  "cuts a member off from all clients; its peers can still reach it",
+	Proof:  "clients' packets are dropped, and the member answered srvr before the cut but not after it",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsExcept},
 	build: func(target string, _ settings) injector {
@@ -298,7 +298,7 @@ var _ = register(Kind{
 
 var _ = register(Kind{
 	Name:  "partition.leader",
-	About: "cuts the leader off from everyone, until the others have elected another",
+	About: "isolates the leader, until the other members have elected a new one",
 	Proof: "its packets are dropped, and another member leads",
 	needs: []need{needsNetwork, {about: "3 members"}},
 	build: func(string, settings) injector { return partitionLeader },
@@ -306,7 +306,7 @@ var _ = register(Kind{
 
 func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 	if n := len(t.Ensemble.Voting()); n < 3 {
-		return Effect{}, fmt.Errorf("%w: the rest of %d members has no majority to elect a leader: use 3", ErrSkipped, n)
+		return Effect{}, fmt.Errorf("%w: with %d voting members the others have no majority to elect a leader: use 3", ErrSkipped, n)
 	}
 	return onMember(Leader, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		e, err := cutOff(ctx, t, v, packetRule{})
@@ -332,7 +332,7 @@ func another(ctx context.Context, e *ensembles.Ensemble, old *ensembles.Member) 
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: no other member leads", ErrNoEffect), err)
+		return nil, errors.Join(fmt.Errorf("%w: no other member became the leader", ErrNoEffect), err)
 	}
 	return next, nil
 }

@@ -13,10 +13,10 @@ import (
 // member without a quorum.
 var _ = register(Kind{
 	Name:   "partition.split",
-	About:  "parts the members into a minority, with the target, and a majority; clients reach both",
+	About:  "splits the members into a minority, which includes the target, and a majority; clients reach both",
 	Proof:  "packets between the sides are dropped",
 	Target: Leader, Targets: memberTargets,
-	Params: []Param{{"size", "0", "members that vote in the minority; 0: as many as make a minority"}},
+	Params: []Param{{"size", "0", "number of voting members in the minority; 0: the largest minority"}},
 	needs:  []need{needsPeers, {about: "3 members"}},
 	build: func(target string, s settings) injector {
 		size := s.number("size", 0, 100)
@@ -55,12 +55,12 @@ func minority(t Target, v victim, size int) ([]memberRule, error) {
 	return list, err
 }
 
-// partition.ring follows the order of the IDs of the voting members: each reaches a part of them,
-// and no two the same part. With five members each still reaches a majority. Observers are reached
-// by all.
+// partition.ring orders the voting members by ID: each reaches only its two neighbours, so no two
+// members reach the same set. With five members, each still reaches a majority. All members reach
+// the observers.
 var _ = register(Kind{
 	Name:  "partition.ring",
-	About: "lets each member that votes hear only its two neighbours: majorities that overlap and differ",
+	About: "lets each voting member reach only its two neighbours: the majorities overlap and differ",
 	Proof: "packets between the leader and the members that are not its neighbours are dropped",
 	needs: []need{needsPeers, {about: "4 members or more", lacking: noRing}},
 	build: func(string, settings) injector { return partitionRing },
@@ -90,7 +90,7 @@ func noRing(_ context.Context, t Target) error {
 	return err
 }
 
-// ring returns the packets that members drop. Each pair is cut on one side only: at the later
+// ring returns the rules by which members drop packets. Each pair is cut on one side only: at the later
 // member, but not at the leader, whose packets prove the cut.
 func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error) {
 	voting := e.Voting()

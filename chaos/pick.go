@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Targets of faults. Members: one of the first, or a member's name or address. Clients: one of the
-// others, or a client's number.
+// Targets of faults. A target member is one of Leader to MemberOf, or a member's name or address. A
+// target client is one of Holder to Random, or a client's number.
 const (
 	Leader   = "leader"
 	Follower = "follower"
@@ -22,13 +22,13 @@ const (
 	Any      = "any"      // a serving member
 
 	Minority = "minority" // as many voting members as may be lost: the rest is a quorum
-	Majority = "majority" // as few as must be lost to leave no quorum
+	Majority = "majority" // the fewest voting members whose loss leaves no quorum
 
 	MemberOf = "member of " // with a client: the member of its session
 
 	Holder = "holder" // the client that holds the grant
-	Next   = "next"   // the client behind it, by the order of nodes
-	Waiter = "waiter" // a client that does not hold
+	Next   = "next"   // the client behind the holder, by the order of nodes
+	Waiter = "waiter" // a client that does not hold the grant
 	Random = "random"
 )
 
@@ -58,7 +58,7 @@ func (v victim) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the member described by target. It waits while the ensemble is electing.
+// pickMember returns the member described by who. It waits while the ensemble is electing.
 func pickMember(ctx context.Context, t Target, who string) (v victim, err error) {
 	if client, ok := strings.CutPrefix(who, MemberOf); ok {
 		return clientsMember(ctx, t, client)
@@ -77,13 +77,13 @@ func pickMember(ctx context.Context, t Target, who string) (v victim, err error)
 		return err
 	})
 	if err != nil {
-		return victim{}, fmt.Errorf("target a member (%s): %w", who, err)
+		return victim{}, fmt.Errorf("pick a target member (%s): %w", who, err)
 	}
 	return v, nil
 }
 
 func tryMember(ctx context.Context, t Target, who string) (victim, error) {
-	if who == Leader { // an isolated leader may still report that it leads
+	if who == Leader { // an isolated leader may still report the mode leader
 		m, err := ensembles.Leader(ctx, t.Ensemble)
 		return victim{m, ensembles.ModeLeader}, err
 	}
@@ -105,7 +105,7 @@ func tryMember(ctx context.Context, t Target, who string) (victim, error) {
 	return found[t.random(len(found))], nil
 }
 
-// pickClient returns the number of the client described by target, and its description. It picks only
+// pickClient returns the number of the client described by who, and its description. It picks only
 // clients with a live session, and waits for a holder.
 func pickClient(ctx context.Context, t Target, who string) (n int, name string, err error) {
 	err = poll(ctx, t.clientLimit(), func(context.Context) error {
@@ -113,14 +113,14 @@ func pickClient(ctx context.Context, t Target, who string) (n int, name string, 
 		return err
 	})
 	if err != nil {
-		return -1, "", fmt.Errorf("target a client (%s): %w", who, err)
+		return -1, "", fmt.Errorf("pick a target client (%s): %w", who, err)
 	}
 	return n, name, nil
 }
 
 // clientLimit bounds the wait for a client: if the next in line has died, there is no holder until
 // its session has expired, which takes a session timeout and up to a tick, at most half of a
-// timeout. At a barrier all wait for each.
+// timeout. At a barrier all clients wait for each other.
 func (t Target) clientLimit() time.Duration {
 	var longest time.Duration
 	for _, c := range t.Clients {
@@ -129,11 +129,11 @@ func (t Target) clientLimit() time.Duration {
 	return clientLimit + time.Duration(max(t.Losses, 1))*(longest+longest/2)
 }
 
-// tryClient picks the client described by target without waiting.
+// tryClient picks the client described by who, without waiting.
 func tryClient(t Target, who string) (n int, name string, err error) {
 	switch {
 	case who == Holder && t.Holder != nil:
-		return whoStands(t, t.Holder(true), Holder, "nobody holds a grant")
+		return whoStands(t, t.Holder(true), Holder, "no client holds a grant")
 	case who == Next && t.Next == nil:
 		return -1, "", fmt.Errorf("%w: the next client in line is known only for clients of drivers; use %q", ErrSkipped, Waiter)
 	case who == Next:
@@ -148,7 +148,7 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 	return anyClient(t, who)
 }
 
-// whoStands returns client n with its description, or an error if it is not in line.
+// whoStands returns n and the description of client n, or the error nobody if the client has no live session.
 func whoStands(t Target, n int, who, nobody string) (int, string, error) {
 	if !lives(t, n) {
 		return -1, "", errors.New(nobody)
@@ -195,7 +195,7 @@ func lives(t Target, n int) bool {
 	return s.ID != 0 && !s.Expired && !s.Closed
 }
 
-// pickMembers returns the members described by target: one, or all of a minority or a majority. It
+// pickMembers returns the members described by who: one, or all of a minority or a majority. It
 // waits while the ensemble is electing.
 func pickMembers(ctx context.Context, t Target, who string) (all []victim, err error) {
 	if !slices.Contains(severalTargets, who) {
@@ -210,14 +210,14 @@ func pickMembers(ctx context.Context, t Target, who string) (all []victim, err e
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("target members (%s): %w", who, err)
+		return nil, fmt.Errorf("pick target members (%s): %w", who, err)
 	}
 	return all, nil
 }
 
-// trySeveral picks a minority or a majority by the seed, in member order. Followers are picked
-// before the leader, so a minority never includes it. All voting members must serve: with one down
-// already, more would be lost than the target describes.
+// trySeveral picks a minority or a majority at random, and returns it in member order. Followers are
+// picked before the leader, so a minority never includes the leader. All voting members must serve:
+// if a member were down already, more would be lost than the target describes.
 func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err error) {
 	var leaders, followers []victim
 	for _, s := range ensembles.Status(ctx, &ensembles.Ensemble{Members: t.Ensemble.Voting()}) {
@@ -232,7 +232,7 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err
 		}
 	}
 	if len(leaders) != 1 {
-		return nil, fmt.Errorf("%d members lead", len(leaders))
+		return nil, fmt.Errorf("%d voting members report that they lead, instead of 1", len(leaders))
 	}
 	n := spare(t.Ensemble)
 	if who == Majority {
@@ -250,10 +250,10 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err
 	return picked, nil
 }
 
-// spare returns how many voting members may be lost: the rest is a quorum.
+// spare returns the number of voting members that can be lost while the others are still a quorum.
 func spare(e *ensembles.Ensemble) int { return (len(e.Voting()) - 1) / 2 }
 
-// NoTarget returns why the ensemble can never have the target, or nil; nil for clients.
+// NoTarget returns an error if the ensemble can never have the target, and nil for targets that are clients.
 func NoTarget(e *ensembles.Ensemble, who string) error {
 	voting := len(e.Voting())
 	switch {
@@ -282,13 +282,13 @@ func clientsMember(ctx context.Context, t Target, client string) (v victim, err 
 		return nil
 	})
 	if err != nil {
-		return victim{}, fmt.Errorf("target a client's member (%s): %w", client, err)
+		return victim{}, fmt.Errorf("pick the member of a client (%s): %w", client, err)
 	}
 	return v, nil
 }
 
-// hitAll injects a fault into several members in parallel and combines the effects: all are hit, or
-// none.
+// hitAll injects a fault into several members in parallel and combines the effects. If one injection
+// fails, it undoes the others.
 func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Context, Target, victim) (Effect, error)) (e Effect, err error) {
 	effects, errs := make([]Effect, len(all)), make([]error, len(all))
 	var injecting sync.WaitGroup
@@ -319,7 +319,7 @@ func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Con
 	return e, nil
 }
 
-// allOf combines a step of healing of several members, in parallel, or nil.
+// allOf returns a function that runs the healing steps in parallel, or nil if there are none.
 func allOf(steps []func(context.Context) error) func(context.Context) error {
 	steps = slices.DeleteFunc(steps, func(step func(context.Context) error) bool { return step == nil })
 	if len(steps) == 0 {

@@ -144,8 +144,8 @@ func TestParse_ofTargetsOfSeveralAndOfAClientsMember(t *testing.T) {
 		{"partition.split", "member of 2", ""},
 		{"member.kill", "member of hodler", `"hodler" is not a client`},
 		{"partition.split", Minority, "names several members, but the fault affects one: use leader, follower, any, observer"},
-		{"session.close", Majority, "it hits a client"},
-		{"session.close", "member of holder", "it hits a client"},
+		{"session.close", Majority, "the fault affects a client"},
+		{"session.close", "member of holder", "the fault affects a client"},
 	} {
 		_, err := Parse(row.fault, row.target, nil)
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {

@@ -28,7 +28,7 @@ type inForce struct {
 	effect Effect
 }
 
-// entry runs one entry as often as it requires.
+// entry runs the entry with that index as often as the entry requires.
 func (s *play) entry(ctx context.Context, index int) {
 	e, stays := s.Entries[index], false
 	n := 0
@@ -62,14 +62,14 @@ func (s *play) entry(ctx context.Context, index int) {
 	}
 }
 
-// missed records an entry that was never due: the trial was not tested by its fault.
+// missed records an entry that was never due, so that its fault was not injected.
 func (s *play) missed(e Entry) {
 	now := s.Now()
 	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Healing: now, End: now,
-		Err: fmt.Errorf("%s: %w: the phase ended before the time of the fault", e.Fault, ErrNoEffect)})
+		Err: fmt.Errorf("%s: %w: the phase ended before the fault was due", e.Fault, ErrNoEffect)})
 }
 
-// inject injects one fault. It returns nil if there is nothing to heal.
+// inject injects a fault and records it. It returns nil if there is nothing to heal.
 func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	t := s.target
 	t.Random = s.generator(index, n)
@@ -106,8 +106,8 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	return hit
 }
 
-// generator returns the random choices of one injection. Each has its own source, so that a fault's
-// choices do not depend on the timing of others.
+// generator returns the random function of one injection. Each injection has its own source, so that
+// a fault's choices do not depend on the timing of other faults.
 func (s *play) generator(index, n int) func(int) int {
 	r := rand.New(rand.NewPCG(s.Seed, uint64(index)<<32|uint64(n)))
 	var mu sync.Mutex
@@ -118,8 +118,8 @@ func (s *play) generator(index, n int) func(int) int {
 	}
 }
 
-// claim removes a fault from the active ones, and reports whether it was still there: otherwise it
-// is being healed with all others.
+// claim removes a fault from the active faults, and reports whether it was still one of them. If not,
+// healAll is healing it.
 func (s *play) claim(f *inForce) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *play) undo(ctx context.Context, f *inForce) {
 	f.window.Err = s.limited(ctx, f, f.effect.Undo)
 }
 
-// awaitBack waits for the target to recover. The fault is over then.
+// awaitBack waits until the target has recovered, and then records the end of the fault.
 func (s *play) awaitBack(ctx context.Context, f *inForce) {
 	if !errors.Is(f.window.Err, ErrNotHealed) && f.effect.Back != nil {
 		f.window.Err = cmp.Or(s.limited(ctx, f, f.effect.Back), f.window.Err)
@@ -142,7 +142,7 @@ func (s *play) awaitBack(ctx context.Context, f *inForce) {
 	s.done(f.window)
 }
 
-// limited runs a step of healing a fault. The step continues when the context ends.
+// limited runs a healing step of a fault for at most HealLimit. The end of ctx does not stop the step.
 func (s *play) limited(ctx context.Context, f *inForce, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
 	defer cancel()
@@ -190,7 +190,7 @@ func (s *play) call(f func(Window), w Window) {
 	f(w)
 }
 
-// try turns a panic into an error, so that the other faults are healed.
+// try calls f and turns a panic into an error, so that the other faults are still healed.
 func try(f func() (Effect, error)) (e Effect, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -221,7 +221,7 @@ type Entry struct {
 	// For is the time for which the fault is active; 0: until the play ends.
 	For time.Duration
 	// Every is the time from one start of the entry to the next, which waits until the fault has
-	// healed; 0 runs it once. Times bounds the number of repetitions; 0: until the plan ends.
+	// healed; 0 runs the entry once. Times bounds the number of starts; 0: until the plan ends.
 	Every time.Duration
 	Times int
 	// Gaps, if set, replaces Every and Times: the time from the k-th start to the next.
@@ -265,9 +265,9 @@ type Window struct {
 	Healing time.Duration // begin of healing; if none is needed: Proven
 	End     time.Duration // end of healing; if none is needed: Proven
 	Proof   string        // empty when Err is set
-	Err     error         // it was not available, had no proven effect, or did not heal
-	// CutShort means that the play ended during this repetition: it may have been injected, without
-	// proof.
+	Err     error         // why it was not available, had no proven effect, or did not heal; or nil
+	// CutShort means that the play ended during this repetition, which may have injected the fault
+	// without proof.
 	CutShort bool
 }
 
@@ -293,9 +293,9 @@ func (p Plan) Play(ctx context.Context, t Target) error {
 	select {
 	case <-played:
 	case <-ctx.Done():
-		s.healAll(ctx) // at once: a fault that is healing may wait for that
+		s.healAll(ctx) // at once: a fault may recover only when others are undone
 		<-played
 	}
-	s.healAll(ctx) // injected in the meantime
+	s.healAll(ctx) // faults that were injected in the meantime
 	return errors.Join(s.errs...)
 }

@@ -124,7 +124,7 @@ func TestPlan_playsInOrderAndHeals(t *testing.T) {
 		}, 60 * ms, "+a, +b, -b, -a", []string{"not healed: b of the target of b: broken"}},
 		{"an entry whose time never comes is an error", func(l *logbook) []Entry {
 			return []Entry{{Fault: scripted{name: "a", log: l}, At: time.Hour}, {Fault: scripted{name: "b", log: l}, On: "never"}}
-		}, 20 * ms, "", []string{"a: no proven effect: the phase ended before the time of the fault", "b: no proven effect"}},
+		}, 20 * ms, "", []string{"a: no proven effect: the phase ended before the fault was due", "b: no proven effect"}},
 	} {
 		inABubble(t, row.name, func(t *testing.T) {
 			ctx, log := t.Context(), &logbook{}

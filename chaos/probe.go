@@ -15,11 +15,11 @@ import (
 // networks.
 const probeEnv = "ZKBENCH_NETWORK_PROBE"
 
-// probed is the abilities that concern networks, as texts: "" is nil.
+// probed holds the fields of Abilities that concern networks as text; "" means nil.
 type probed struct{ Namespaces, Filter, Delay string }
 
-// probeNetworkAnywhere tests what this process can do to networks, or, without permissions, what it
-// could do in namespaces of the user.
+// probeNetworkAnywhere tests which network operations this process can perform or, if it lacks the
+// permissions, could perform in namespaces of the user.
 func probeNetworkAnywhere(ctx context.Context) Abilities {
 	if rootless.Inside() || rootless.Rights() == nil {
 		return probeNetwork()

@@ -13,14 +13,14 @@ import (
 
 func requestParams(more ...Param) []Param {
 	return append([]Param{
-		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change, read: any that changes or reads nodes"},
-		{"path", "", "a pattern for its path, /** at the end for all below; empty: every path"},
-		{"nth", "1", "which such request from now on"},
-		{"within", "10s", "how long to wait for it"},
+		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change or read: any request that changes or reads nodes"},
+		{"path", "", "pattern for the path of the request; /** at the end matches all descendants; empty: every path"},
+		{"nth", "1", "which of the matching requests, counted from the injection"},
+		{"within", "10s", "how long to wait for a matching request"},
 	}, more...)
 }
 
-// aim makes a rule hit the request selected by a fault's parameters.
+// aim returns the rule, restricted to the request that a fault's parameters select.
 func aim(rule wire.Rule, s settings) wire.Rule {
 	ops := map[string]wire.Op{}
 	for _, op := range wire.Ops() {
@@ -28,17 +28,17 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 	}
 	var known bool
 	if rule.Op, known = ops[s.text("op")]; !known {
-		s.unknown("op", "is no kind of request", slices.Sorted(maps.Keys(ops)))
+		s.unknown("op", "is not a kind of request", slices.Sorted(maps.Keys(ops)))
 	}
 	rule.Path, rule.Nth = s.text("path"), s.number("nth", 1, 1<<30)
 	if _, err := path.Match(rule.Path, ""); err != nil {
-		s.bad("path", "is no pattern: %v", err)
+		s.bad("path", "is not a valid pattern: %v", err)
 	}
 	return rule
 }
 
-// onRequest makes a fault that arms a rule at a client's request, and waits until the rule has
-// matched.
+// onRequest returns an injector that arms a rule for a client's request, and waits until the rule has
+// fired.
 func onRequest(who string, rule wire.Rule, s settings) injector {
 	rule, within := aim(rule, s), s.duration("within")
 	return onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
@@ -56,9 +56,9 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case <-late.C:
-			err = fmt.Errorf("%w: no request of it matched (%v) within %v", ErrNoEffect, rule, within)
+			err = fmt.Errorf("%w: no request of the client matched (%v) within %v", ErrNoEffect, rule, within)
 		}
-		if !shot.Disarm() { // it matched at the same time
+		if !shot.Disarm() { // the rule fired at the same time
 			p, fired := <-shot.Fired()
 			return shotEffect(shot, p, fired)
 		}
@@ -80,8 +80,8 @@ func shotEffect(shot wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
 // request.drop leaves nothing to heal. The client believes that the request was sent.
 var _ = register(Kind{
 	Name:   "request.drop",
-	About:  "takes one request from a client and never delivers it; the connection is cut",
-	Proof:  "the request that was taken",
+	About:  "accepts one request from a client and never delivers it; the connection is cut",
+	Proof:  "the request that was not delivered",
 	Target: Holder, Targets: clientTargets,
 	Params: requestParams(),
 	needs:  []need{needsTap, needsRequest},
@@ -93,8 +93,8 @@ var _ = register(Kind{
 // request.hold lets replies and notifications pass.
 var _ = register(Kind{
 	Name:   "request.hold",
-	About:  "keeps one request of a client, and all after it, until healed",
-	Proof:  "the request that is kept",
+	About:  "holds back one request of a client, and all later ones, until the fault heals",
+	Proof:  "the request that is held back",
 	Target: Holder, Targets: clientTargets,
 	Params: requestParams(),
 	needs:  []need{needsTap, needsRequest},
@@ -104,13 +104,13 @@ var _ = register(Kind{
 })
 
 // reply.drop leaves nothing to heal. The client cannot know whether the request was executed; the
-// proof does.
+// proof shows it.
 var _ = register(Kind{
 	Name:   "reply.drop",
-	About:  "lets one request reach the server, and swallows the reply",
-	Proof:  "the swallowed reply: its zxid and error code",
+	About:  "lets one request reach the server, and drops the reply",
+	Proof:  "the dropped reply: its zxid and error code",
 	Target: Holder, Targets: clientTargets,
-	Params: requestParams(Param{"keep", "false", "true: the connection stays, and the client waits; false: it is cut"}),
+	Params: requestParams(Param{"keep", "false", "true: the connection stays open, and the client waits; false: the connection is cut"}),
 	needs:  []need{needsTap, needsRequest},
 	build: func(target string, s settings) injector {
 		return onRequest(target, wire.Rule{Act: wire.DropReply, Keep: s.truth("keep")}, s)
@@ -120,17 +120,17 @@ var _ = register(Kind{
 // wire.delay leaves nothing to heal.
 var _ = register(Kind{
 	Name:   "wire.delay",
-	About:  "delivers one request of a client, and all after it, late",
-	Proof:  "the request, and how long it was kept",
+	About:  "delays one request of a client, and all later ones",
+	Proof:  "the request, and how long it was delayed",
 	Target: Holder, Targets: clientTargets,
 	Params: requestParams(
 		Param{"delay", "500ms", "how long"},
-		Param{"jitter", "0s", "at most so much more or less, by the seed"}),
+		Param{"jitter", "0s", "largest deviation from the delay, either way; the seed decides"}),
 	needs: []need{needsTap, needsRequest},
 	build: func(target string, s settings) injector {
 		r := wire.Rule{Act: wire.Delay, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
 		if r.Delay == 0 {
-			s.bad("delay", "delays nothing")
+			s.bad("delay", "is not above 0")
 		}
 		if r.Jitter > r.Delay {
 			s.bad("jitter", "is more than the delay")

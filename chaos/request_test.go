@@ -32,13 +32,13 @@ func TestParse_readsWhichRequest(t *testing.T) {
 	for _, row := range []struct {
 		name, param, value, want string
 	}{
-		{"an opcode without a name", "op", "op 42", `"op 42" is no kind of request`},
-		{"an opcode with a slip", "op", "craete", `parameter op: "craete" is no kind of request; there is addWatch, any, auth, change, check`},
+		{"an opcode without a name", "op", "op 42", `"op 42" is not a kind of request`},
+		{"an opcode with a slip", "op", "craete", `parameter op: "craete" is not a kind of request; known: addWatch, any, auth, change, check`},
 		{"a match before the first", "nth", "0", "is not a whole number from 1"},
 		{"a duration without a unit", "within", "5", "is not a duration"},
-		{"a broken pattern", "path", "/[", "is no pattern"},
+		{"a broken pattern", "path", "/[", "is not a valid pattern"},
 		{"neither true nor false", "keep", "perhaps", "neither true nor false"},
-		{"a parameter with a slip", "opp", "create", `"opp" is no parameter of it; there is op, path, nth, within, keep`},
+		{"a parameter with a slip", "opp", "create", `"opp" is no parameter of it; known: op, path, nth, within, keep`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := Parse("reply.drop", "", map[string]string{row.param: row.value})

@@ -15,7 +15,7 @@ import (
 
 // session.close acts as the client would: another connection presents the session's ID and password
 // and sends closeSession. The server removes the session's nodes at once; the client is notified
-// when it reconnects. It is the fastest way to lose a session.
+// when it reconnects. No other fault ends a session as fast.
 var _ = register(Kind{
 	Name:   "session.close",
 	About:  "closes a client's session from another connection: the server forgets it at once",
@@ -39,12 +39,12 @@ var _ = register(Kind{
 	},
 })
 
-// sessionCloseLimit bounds the fault: it takes a few milliseconds unless the ensemble has no
-// quorum.
+// sessionCloseLimit bounds the duration of session.close, which takes a few milliseconds unless the
+// ensemble has no quorum.
 const sessionCloseLimit = 10 * time.Second
 
 // errGoneBefore means that there was no session to close.
-var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
+var errGoneBefore = fmt.Errorf("%w: the session had already ended", ErrNoEffect)
 
 func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 	s := c.Session()
@@ -62,8 +62,8 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
 }
 
-// unknown returns the address of a member that does not know the session, beginning with first. A
-// member that knows it is an error.
+// unknown returns the address of a member that does not know the session. It queries the address first
+// before all others. It returns an error if the member that answers knows the session.
 func unknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
 	known := false
 	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
@@ -71,13 +71,13 @@ func unknown(ctx context.Context, t Target, s wire.Session, first string) (strin
 		return err
 	})
 	if err != nil || known {
-		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, known), err)
+		return "", errors.Join(fmt.Errorf("%w: session %#x: still known to %s: %v", ErrNoEffect, s.ID, asked, known), err)
 	}
 	return asked, nil
 }
 
-// closeAnywhere closes the session over any member, and returns the member's address. The client's
-// own member is first: it need not move the session.
+// closeAnywhere closes the session over any member, and returns the member's address. It tries
+// the client's own member first, which need not move the session.
 func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
 	maybe, gone := false, false
 	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
@@ -121,14 +121,14 @@ func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try fun
 // and a tick or two.
 var _ = register(Kind{
 	Name:   "session.expire",
-	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
+	About:  "keeps a client disconnected until its session has expired, then lets it reconnect and learn of the expiry",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
 	Target: Holder, Targets: clientTargets, Lasts: true,
 	needs: []need{needsTap, {about: "the four-letter word dump", lacking: noDump}},
 	build: func(target string, _ settings) injector { return onClient(target, expire) },
 })
 
-// dumpLimit bounds a member's refusal of dump. A member that does not reply in time may support it.
+// dumpLimit bounds the wait for a member's refusal of dump. A member that does not reply in time may support it.
 const dumpLimit = time.Second
 
 // noDump returns an error if a member does not list its sessions.
@@ -176,7 +176,7 @@ func Expired(ctx context.Context, t Target, client wire.Client) (proof string, e
 // leader while a failover is timed.
 const dumpEvery = 20 * time.Millisecond
 
-// expired waits until the session has expired. A request for the session would keep it alive, so
+// expired waits until the session has expired. A request in the session would keep it alive, so
 // the leader's list is read first, until the session was missing twice: a list may miss a session
 // whose expiry time is being changed. A session that is listed was acknowledged at most a third of
 // its timeout before it was cut off, so the first two thirds are not polled.
@@ -201,7 +201,7 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 			return fmt.Errorf("%w: %s still lists session %#x", ErrNoEffect, leader.Name, s.ID)
 		}
 		if lacked++; lacked < 2 {
-			return fmt.Errorf("%w: %s has lacked session %#x for one list only", ErrNoEffect, leader.Name, s.ID)
+			return fmt.Errorf("%w: only one list of %s has lacked session %#x, and two are needed", ErrNoEffect, leader.Name, s.ID)
 		}
 		return nil
 	})
@@ -229,8 +229,8 @@ func listsSession(dump string, id int64) bool {
 // session.flap is a short network failure. The session continues, and must not be taken for lost.
 var _ = register(Kind{
 	Name:   "session.flap",
-	About:  "cuts a client's connection, and lets it come back with the same session",
-	Proof:  "the connection was cut, and the same session has another one",
+	About:  "cuts a client's connection, and lets the client reconnect with the same session",
+	Proof:  "the connection was cut, and the same session has a new one",
 	Target: Holder, Targets: clientTargets,
 	Params: []Param{paramDown},
 	needs:  []need{needsTap},
@@ -240,13 +240,13 @@ var _ = register(Kind{
 			begin := time.Now()
 			b := disconnect(ctx, []wire.Client{c}, down)[0]
 			err := b.back(ctx)
-			return Effect{Proof: fmt.Sprintf("%d connection cut; session %#x had another one after %v",
+			return Effect{Proof: fmt.Sprintf("%d connection cut; session %#x had a new one after %v",
 				b.cut, b.session.ID, time.Since(begin).Round(time.Millisecond))}, err
 		})
 	},
 })
 
-var paramDown = Param{"down", "200ms", "how long a client that was cut off must not connect"}
+var paramDown = Param{"down", "200ms", "how long the client's new connections are refused"}
 
 type disconnection struct {
 	client  wire.Client
@@ -282,7 +282,7 @@ func (b *disconnection) back(ctx context.Context) error {
 			gone = fmt.Errorf("%w: session %#x did not survive", ErrNoEffect, b.session.ID)
 			return nil
 		case s.Server == "" || b.client.Counts().Connections == b.counts.Connections:
-			return fmt.Errorf("%w: it has not come back", ErrNoEffect) // nor can it, without a quorum
+			return fmt.Errorf("%w: the client has not reconnected", ErrNoEffect) // which is impossible without a quorum
 		}
 		return nil
 	})
@@ -292,10 +292,10 @@ func (b *disconnection) back(ctx context.Context) error {
 // session.storm reproduces a restart of a network switch, as members see it.
 var _ = register(Kind{
 	Name:  "session.storm",
-	About: "cuts many clients' connections at once, and lets them all come back at once",
-	Proof: "connections were cut, and the same sessions have others",
+	About: "cuts many clients' connections at once, and lets all the clients reconnect at once",
+	Proof: "connections were cut, and the same sessions have new ones",
 	Params: []Param{
-		{"share", "100", "how many of the clients, in percent"},
+		{"share", "100", "share of the clients, in percent"},
 		paramDown,
 	},
 	needs: []need{needsTap},
@@ -315,7 +315,7 @@ func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect
 	if len(clients) == 0 {
 		return Effect{}, fmt.Errorf("%w: none of %d clients has a session", ErrNoEffect, len(t.Clients))
 	}
-	for i := range clients { // the first ones are then a random choice
+	for i := range clients { // shuffle: the first clients are then a random choice
 		j := i + t.random(len(clients)-i)
 		clients[i], clients[j] = clients[j], clients[i]
 	}
@@ -329,7 +329,7 @@ func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect
 	}
 	return Effect{
 		Target: fmt.Sprintf("%d clients", len(clients)), Client: -1,
-		Proof: fmt.Sprintf("%d connections cut at once; all sessions had others after %v", cut, time.Since(begin).Round(time.Millisecond)),
+		Proof: fmt.Sprintf("%d connections cut at once; all sessions had new ones after %v", cut, time.Since(begin).Round(time.Millisecond)),
 	}, nil
 }
 
@@ -348,7 +348,7 @@ var _ = register(Kind{
 			mode = wire.Stall
 		}
 		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (e Effect, err error) {
-			// Outside of act, which undoes: an earlier hold must not end here.
+			// Not in act: on an error its undo would end an earlier hold.
 			if err := c.Hold(mode); err != nil {
 				return e, err
 			}
@@ -362,13 +362,13 @@ var _ = register(Kind{
 // stillness is the time for which nothing must reach a frozen client that sends nothing.
 const stillness = 20 * time.Millisecond
 
-// still proves that nothing passes: the client's bytes accumulate, or none reach it for a while.
+// still proves that the hold works: bytes from the client accumulate, or no bytes reach the client for a while.
 func still(ctx context.Context, client wire.Client) (proof string, err error) {
 	last, since := client.Counts().BytesIn, time.Now()
 	err = poll(ctx, time.Second, func(context.Context) error {
 		c := client.Counts()
 		if c.Queued > 0 {
-			proof = fmt.Sprintf("%d bytes of the client's were kept back", c.Queued)
+			proof = fmt.Sprintf("%d bytes from the client were held back", c.Queued)
 			return nil
 		}
 		if c.BytesIn != last { // bytes in transit when the hold began
@@ -377,7 +377,7 @@ func still(ctx context.Context, client wire.Client) (proof string, err error) {
 		if time.Since(since) < stillness {
 			return fmt.Errorf("%w: bytes still reach the client", ErrNoEffect)
 		}
-		proof = fmt.Sprintf("not a byte reached the client for %v", stillness)
+		proof = fmt.Sprintf("no byte reached the client for %v", stillness)
 		return nil
 	})
 	return proof, err
@@ -403,7 +403,7 @@ func silenceOf(m *ensembles.Member) time.Duration {
 	return silence
 }
 
-// reachable reports whether the member answers srvr. Any answer counts, also that it has no quorum.
+// reachable reports whether the member answers srvr. Any answer counts, even if the member has no quorum.
 func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -436,7 +436,7 @@ func speaks(ctx context.Context, m *ensembles.Member) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w: its silence after the cut would not be a proof: %w", ErrNoEffect, err)
+		return fmt.Errorf("%w: the member is too slow for its later silence to prove the fault: %w", ErrNoEffect, err)
 	}
 	return nil
 }
@@ -446,7 +446,7 @@ func serves(ctx context.Context, m *ensembles.Member) error {
 	err := poll(ctx, returnLimit, func(ctx context.Context) error {
 		err := ensembles.Status(ctx, alone)[0].Err
 		if errors.Is(err, ensembles.ErrNotWhitelisted) {
-			return nil // it is up, and reports no more
+			return nil // the member is up, but does not report its status
 		}
 		return err
 	})

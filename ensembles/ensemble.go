@@ -1,7 +1,7 @@
 // Package ensembles describes the ZooKeeper ensembles that zkbench runs against.
 //
-// An [Ensemble] is plain data: its members, their client addresses, and for our own members the
-// machines that stop, kill, pause and restart them. Sub-packages start ensembles: container
+// An [Ensemble] is plain data: its members, their client addresses, and, for members that zkbench
+// starts, the machines that stop, kill, pause and restart them. Sub-packages start ensembles: container
 // (Docker), process (local JVMs), external (run by others), and auto, which chooses. Package txnlog
 // reads the servers' transaction logs.
 //
@@ -31,10 +31,10 @@ import (
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
-// Kind is where an ensemble runs.
+// Kind is the kind of an ensemble, which determines where it runs.
 type Kind string
 
-// The kinds of ensemble. Auto selects one of the others; a running ensemble never has it.
+// The kinds of ensemble. Auto selects another kind; a running ensemble never has the kind Auto.
 const (
 	Auto      Kind = "auto"
 	Container Kind = "container"
@@ -42,19 +42,19 @@ const (
 	External  Kind = "external"
 )
 
-// Options configure the ensemble to start. The zero value of each field is its default, so that
-// Options{} is a three-member ensemble.
+// Options configure the ensemble to start. The zero value of each field selects its default: Options{}
+// is a three-member ensemble.
 type Options struct {
 	Kind      Kind
 	Members   int           // voting; default 3
 	Observers int           // non-voting members in addition; default 0
 	Tick      time.Duration // ZooKeeper's tickTime; default 2 s. Session timeouts are clamped to [2, 20] ticks
-	// FirstZxid is the number of the first transaction of each epoch, less one: near 1<<32 the epoch
-	// ends soon, as after four billion transactions. 0 is ZooKeeper's default.
+	// FirstZxid is the number of the first transaction of each epoch, minus one. Near 1<<32 the epoch
+	// ends soon, as it would after four billion transactions. 0 is ZooKeeper's default.
 	FirstZxid uint32
 	Image     string
 	Home      string // process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, or Debian's jars)
-	// Versions are the versions that members can be upgraded to and back, by an [Upgrader]. The first is
+	// Versions are the versions between which an [Upgrader] can upgrade and downgrade members. The first is
 	// Image or Home, with which all members start. Nil: no upgrades.
 	Versions []Version
 	Servers  []string // external: client addresses host:port, one per member
@@ -75,11 +75,11 @@ type Ensemble struct {
 	Tick    time.Duration
 	// FirstZxid is as in [Options].
 	FirstZxid uint32
-	Chroot    string // "" or an absolute path above all our nodes
+	Chroot    string // "" or the absolute path above all of zkbench's nodes
 	Members   []*Member
 	Watches   bool // external: all watches of the members may be listed (wchp)
-	// Versions are the versions that members can be upgraded to and back; the first is the version that they
-	// started with. Nil if they cannot.
+	// Versions are the versions between which members can be upgraded and downgraded; the members started
+	// with the first. Nil if members cannot be upgraded.
 	Versions []Version
 	// Security is the members' requirements for clients; [Ensemble.Secure] sets it.
 	Security Security
@@ -98,20 +98,20 @@ type Member struct {
 	// Observer members do not vote: they serve clients, and a quorum does not need them.
 	Observer bool
 
-	// ContainerID, an ID or a name, is set for members in containers, NetNS (a path for setns) for
-	// processes in a network namespace of their own. With neither, the member's network cannot be
-	// cut.
+	// ContainerID, an ID or a name, is set for members in containers, and NetNS (a path for setns)
+	// for processes in their own network namespace. If both are empty, the member's network cannot
+	// be cut.
 	ContainerID string
 	NetNS       string
 
-	// Theirs marks a member of an external ensemble.
+	// Theirs reports whether the member belongs to an external ensemble.
 	Theirs bool
-	// Dial connects to the member as it requires, such as with TLS; nil: plainly.
+	// Dial connects to the member as required, for example with TLS; nil: without TLS.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Machine controls the server process; nil for external members without commands.
 	Machine Machine
-	// Cutter cuts the member's network by its owner's commands; nil if there are none.
+	// Cutter cuts the member's network by its owner's commands; nil without such commands.
 	Cutter Cutter
 }
 
@@ -120,7 +120,7 @@ type Member struct {
 type ExternalConfig struct {
 	Security Security
 	Commands []Commands // by server; nil: only connections
-	Watches  bool       // all watches of members may be listed (wchp), which is expensive for those with many
+	Watches  bool       // all watches of members may be listed (wchp), which is expensive if members have many
 	File     string
 }
 
@@ -135,7 +135,7 @@ type Commands struct {
 	Kill    []string `yaml:"kill,flow"` // default Stop
 	Pause   []string `yaml:"pause,flow"`
 	Resume  []string `yaml:"resume,flow"`
-	Isolate []string `yaml:"isolate,flow"` // {peers}, {except} and {direction} are replaced by the values of the cut
+	Isolate []string `yaml:"isolate,flow"` // the values of the cut replace {peers}, {except} and {direction}
 	Heal    []string `yaml:"heal,flow"`
 	Log     []string `yaml:"log,flow"` // writes a tar archive of the transaction logs to stdout
 }
@@ -169,7 +169,7 @@ type Cut struct {
 }
 
 // Machine controls one member's server process. Every method returns when the process has ended,
-// frozen or started, not when the ensemble has noticed.
+// stopped or started; the other members may not have noticed yet.
 type Machine interface {
 	Start(ctx context.Context) error  // again, after Stop or Kill, with the same data and address
 	Stop(ctx context.Context) error   // SIGTERM, then waits
@@ -180,11 +180,11 @@ type Machine interface {
 	Save(ctx context.Context, dir string) error
 	RecentLog(ctx context.Context) ([]byte, error) // the last few thousand lines of the server's log
 	// TxnLogs opens the member's transaction logs, oldest first, without logs that end before the
-	// zxid after. The caller closes them. [Commits] reads them.
+	// zxid after. The caller must close them. [Commits] reads them.
 	TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error)
 }
 
-// ErrNotOurs is returned for an action on an external member that needs control of it.
+// ErrNotOurs means that an action requires control of a member of an external ensemble.
 var ErrNotOurs = errors.New("not allowed on a member of an external ensemble")
 
 func (e *Ensemble) Servers() []string {
@@ -195,13 +195,13 @@ func (e *Ensemble) Servers() []string {
 	return out
 }
 
-// Voting returns the voting members, in member order: all but the observers. A majority of them is
-// a quorum.
+// Voting returns the voting members, in member order: all members except the observers. A majority of
+// them is a quorum.
 func (e *Ensemble) Voting() []*Member {
 	return slices.DeleteFunc(slices.Clone(e.Members), func(m *Member) bool { return m.Observer })
 }
 
-// Size returns the numbers of members and observers as text: "5 members, 2 observers".
+// Size returns the numbers of members and observers as text, such as "5 members, 2 observers".
 func (e *Ensemble) Size() string {
 	voting := len(e.Voting())
 	switch n := len(e.Members) - voting; n {
@@ -235,11 +235,11 @@ type Version struct {
 type Upgrader interface {
 	// Upgrade sets the version of the member's next start. The member must not run.
 	Upgrade(ctx context.Context, v Version) error
-	// Runs returns the version of the member's last start, from its process or container.
+	// Runs returns the name of the version of the member's last start, from its process or container.
 	Runs(ctx context.Context) (string, error)
 }
 
-// VersionNamed returns the ensemble's version with that name.
+// VersionNamed returns the ensemble's version with the given name.
 func (e *Ensemble) VersionNamed(name string) (Version, error) {
 	var names []string
 	for _, v := range e.Versions {
@@ -248,7 +248,7 @@ func (e *Ensemble) VersionNamed(name string) (Version, error) {
 		}
 		names = append(names, v.Name)
 	}
-	return Version{}, fmt.Errorf("no version %q of ZooKeeper among those of the ensemble %q", name, names)
+	return Version{}, fmt.Errorf("no version %q of ZooKeeper in the ensemble; its versions are %q", name, names)
 }
 
 // Security is the members' requirements for connections. The zero value requires nothing.
@@ -257,8 +257,8 @@ type Security struct {
 	// Digest is user:password of ZooKeeper's scheme digest, with which every connection
 	// authenticates; "" for none.
 	Digest string
-	// Owned allows access to our nodes only to clients that authenticate as we do, by Digest or by
-	// the certificate in TLS; otherwise all clients have access.
+	// Owned restricts access to zkbench's nodes to clients that authenticate as zkbench does, by Digest
+	// or by the certificate in TLS. If it is false, all clients have access.
 	Owned bool
 }
 
@@ -284,7 +284,7 @@ func (e *Ensemble) Secure(s Security) {
 	}
 }
 
-// Connect connects to the member as it requires.
+// Connect connects to the member as the member requires.
 func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
 	if m.Dial != nil {
 		return m.Dial(ctx, "tcp", m.Addr)
@@ -292,12 +292,12 @@ func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
 	return Security{}.Dial(ctx, "tcp", m.Addr)
 }
 
-// Commits calls each for every transaction that the ensemble has committed after a zxid, in order,
-// until now. It reads the logs of the voting members: the leader's, and the others' logs for
-// the transactions that the leader received as a snapshot. A majority of them has logged every commit, so the logs
+// Commits calls each, in order, for every transaction that the ensemble has committed after a zxid until
+// now. It reads the leader's log, and the logs of the other voting members for transactions that the
+// leader received as a snapshot. A majority of the voting members has logged every commit, so the logs
 // of observers add nothing. The summary lists the missing parts.
 //
-// The error wraps [ErrNotOurs] if the ensemble is not [Logged]. An error of each ends it.
+// The error wraps [ErrNotOurs] if the ensemble is not [Logged]. Commits stops at an error of each.
 func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Entry) error) (txnlog.Summary, error) {
 	if !Logged(e) {
 		return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", ErrNotOurs)
@@ -324,9 +324,9 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 	return txnlog.MergeFrom(e.FirstZxid, after, applied(status), each, logs...)
 }
 
-// applied returns the highest zxid that a member has applied: a majority has logged it, but perhaps
+// applied returns the highest zxid that any member has applied: a majority has logged it, but perhaps
 // not every member. The leader announces a commit before it applies it, so a client of another
-// member can have its reply before the leader shows it.
+// member can receive its reply before the leader reports the zxid.
 func applied(all []MemberStatus) (zxid int64) {
 	for _, s := range all {
 		if s.Err == nil {
@@ -336,8 +336,8 @@ func applied(all []MemberStatus) (zxid int64) {
 	return zxid
 }
 
-// Logged reports whether the transaction logs of all voting members can be read: of our own, and of
-// members with a command for it.
+// Logged reports whether the transaction logs of all voting members can be read: zkbench must have
+// started the members, or have a command that outputs their logs.
 func Logged(e *Ensemble) bool {
 	return !slices.ContainsFunc(e.Voting(), func(m *Member) bool {
 		lent, ok := m.Machine.(interface{ Logged() bool })

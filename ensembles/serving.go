@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
-// pollInterval is the interval of status queries. A shorter one would slow the start down; a longer
-// one would add to its time.
+// pollInterval is the interval of status queries. More queries would slow the members' start down; with
+// fewer, the end of the start would be noticed late.
 const pollInterval = 40 * time.Millisecond
 
 // WaitServing returns when every member serves and one of them leads. The caller's context bounds
@@ -29,12 +29,12 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 		if serving(status) {
 			return true
 		}
-		// Ignore replies that the context's end cut short: a network deadline may fire before the
-		// context's own.
+		// Ignore replies that the end of the context has cut short: the network deadline may expire
+		// before the context does.
 		if end, ok := ctx.Deadline(); last == nil || ctx.Err() == nil && (!ok || time.Now().Before(end)) {
 			last = status
 		}
-		// A query of the process costs more than one of the service.
+		// Querying the process costs more than querying the server.
 		if tries++; tries%5 == 0 {
 			gone = stopped(ctx, e)
 		}
@@ -72,7 +72,7 @@ func stopped(ctx context.Context, e *Ensemble) error {
 	return fmt.Errorf("%s: the server process has ended", strings.Join(names, ", "))
 }
 
-// noQuorum explains why an ensemble does not serve. It adds nothing for an interrupted caller.
+// noQuorum returns the error of an ensemble that does not serve. It omits details if ctx was canceled.
 func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("waiting for the ensemble to serve: %w", why)
@@ -89,7 +89,7 @@ func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	return fmt.Errorf("the ensemble does not serve: %w%s", why, text.String())
 }
 
-// lastLines returns the end of a member's log, for an error. It also works with a context that has
+// lastLines returns the end of a member's log, for an error message. It also works if the context has
 // ended.
 func lastLines(ctx context.Context, m *Member) string {
 	if m.Machine == nil {

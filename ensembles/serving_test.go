@@ -64,7 +64,7 @@ func TestWaitServing_saysWhyItEnded(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		err := WaitServing(ctx, &Ensemble{Members: []*Member{m}})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "zk1: asking "+m.Addr) || !strings.Contains(err.Error(), "refused") {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "zk1: querying "+m.Addr) || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("got %v", err)
 		}
 	})

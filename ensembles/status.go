@@ -19,14 +19,14 @@ const (
 	ModeStandalone = "standalone"
 )
 
-// tryTimeout bounds one query to one member. A serving member answers in a millisecond; a frozen or
-// isolated one never does.
+// tryTimeout is the limit of one query to one member. A serving member answers in a millisecond; a
+// frozen or isolated member never does.
 const tryTimeout = time.Second
 
 // maxReply bounds the reply to a four-letter word; dump with 100,000 sessions stays below it.
 const maxReply = 64 << 20
 
-// ErrNotWhitelisted means that a member is up and may not answer a four-letter word.
+// ErrNotWhitelisted means that a member is up but does not allow the four-letter word.
 var ErrNotWhitelisted = errors.New("add it to 4lw.commands.whitelist in its zoo.cfg")
 
 // ErrMute means that a member accepts a query and closes the connection without a reply, as other
@@ -42,17 +42,17 @@ func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	reply, err := converse(ctx, m, word)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("asking %s for %s: %w", m.Addr, word, err)
+		return "", fmt.Errorf("querying %s with %s: %w", m.Addr, word, err)
 	case len(reply) > maxReply:
-		return "", fmt.Errorf("asking %s for %s: the reply is longer than %d bytes", m.Addr, word, maxReply)
+		return "", fmt.Errorf("querying %s with %s: the reply is longer than %d bytes", m.Addr, word, maxReply)
 	case strings.Contains(reply, "is not executed because it is not in the whitelist"):
 		return "", fmt.Errorf("%s does not answer %s: %w", m.Addr, word, ErrNotWhitelisted)
 	}
 	return reply, nil
 }
 
-// converse writes a word and reads the whole reply. A context that ends closes the connection, and
-// its cause is then the error.
+// converse writes a word and reads the whole reply. If the context ends, it closes the connection and
+// returns the context's cause.
 func converse(ctx context.Context, m *Member, word string) (string, error) {
 	conn, err := m.Connect(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func parseMonitor(reply string) (map[string]float64, error) {
 		}
 	}
 	if len(counters) == 0 {
-		return nil, fmt.Errorf("mntr gave no counters: %s", excerpt(reply))
+		return nil, fmt.Errorf("mntr returned no counters: %s", excerpt(reply))
 	}
 	return counters, nil
 }
@@ -135,7 +135,7 @@ func Monitor(ctx context.Context, m *Member) (map[string]float64, error) {
 	return ask(ctx, m, "mntr", parseMonitor)
 }
 
-// MemberStatus is a member's status, or why it has none.
+// MemberStatus is a member's status, or the error of the query.
 type MemberStatus struct {
 	Member *Member
 	Server Server
@@ -165,7 +165,7 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	return all
 }
 
-// Ask returns the member's status. For a member that is up and does not serve, the error quotes its
+// Ask queries the member for its status. If the member is up but does not serve, the error quotes its
 // reply.
 func Ask(ctx context.Context, m *Member) (Server, error) {
 	return ask(ctx, m, "srvr", parseServer)
@@ -182,8 +182,8 @@ func ask[T any](ctx context.Context, m *Member, word string, parse func(reply st
 	return answer, nil
 }
 
-// errNoLeader means that no member leads, or two claim to: one that was just isolated may not know
-// yet.
+// errNoLeader means that no member leads, or that two claim to lead: a leader that was just isolated
+// may not have noticed yet.
 var errNoLeader = errors.New("no single leader")
 
 // Leader returns the leader. A standalone server leads itself.

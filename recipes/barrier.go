@@ -14,7 +14,7 @@ import (
 func init() {
 	for v, who := range map[Variant]string{
 		Parent:      "every member watches the parent: each arrival and each departure notifies all (the herd)",
-		Predecessor: "one write lets all members in; to leave, all wait for the first member, and it for the others: each change notifies the members that can continue",
+		Predecessor: "one write admits all members; to leave, all wait for the first member, and the first for all others: each change notifies the members that can continue",
 	} {
 		Register(Subject{
 			Name: "barrier/" + string(v), Recipe: RecipeBarrier, Variant: v,
@@ -41,15 +41,15 @@ const barrierPrefix = "-member-"
 // A member is an ephemeral sequential node. The member that completes a generation opens the
 // barrier: it writes its own number into the parent's data. A member with that number or a lower one
 // has passed. Numbers only grow, so the data needs no reset, and a slow member still sees that it has
-// passed after others have left. (The documentation's node "ready" must be deleted between two
-// generations, at a moment at which no member needs it.)
+// passed after others have left. (The node "ready" of the documentation must be deleted between two
+// generations, when no member needs it.)
 //
 // One Barrier belongs to one session, which enters again after it has left. A member whose session
 // ends counts until the servers have removed its node.
 type Barrier struct {
 	contest
 	parties int
-	passed  passed // the generation with which this client passed, and all before
+	passed  passed // members of the generation with which this client passed, and of all earlier ones
 }
 
 // NewBarrier returns the barrier at parent, which is created if it is missing. All clients must agree
@@ -64,8 +64,8 @@ func NewBarrier(s *Session, parent string, parties int, v Variant) *Barrier {
 // node in a live session. Errors: ctx's own; ErrSessionEnded.
 func (b *Barrier) Enter(ctx context.Context) (*Grant, error) { return b.win(ctx) }
 
-// awaitOpen returns when the barrier is open for the node, or opens it. names is a list of the
-// parent since the node was created.
+// awaitOpen waits until the barrier is open for the node, or opens it. names are the children of the
+// parent, listed after the node was created.
 func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) error {
 	own, _ := sequence(client.Base(node), b.prefix)
 	watch := len(names) < b.parties // the last member of a generation does not wait
@@ -105,15 +105,15 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 			if names, err = b.awaitMembers(ctx, node, n, g, door.watch); err != nil {
 				return err
 			}
-			watch = false // the generation is most likely complete: then nothing is to be watched
+			watch = false // the generation is probably complete, so no watch is needed
 		default:
 			names, watch = nil, true
 		}
 	}
 }
 
-// awaitMembers waits until the parent's data changes, or until the node may be the last of its
-// generation: it then returns the names that show it. n is the node's rank.
+// awaitMembers waits until the parent's data changes, or until the node may be the last of its generation,
+// in which case it returns the list that shows this. n is the node's rank.
 //
 // A member before the last one cannot become the last, so it need not watch the children. The node
 // of a client beyond the parties does, when a member ahead of it dies.
@@ -145,7 +145,7 @@ func (b *Barrier) watchMembers(ctx context.Context) (reply, error) {
 	return got, err
 }
 
-// open lets in all members up to the one with that number.
+// open opens the barrier for all members up to the number own, unless the parent's version has changed.
 func (b *Barrier) open(ctx context.Context, own, version int32) (passed, error) {
 	_, err := b.s.Set(ctx, b.parent, strconv.AppendInt(nil, int64(own), 10), version)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -154,7 +154,7 @@ func (b *Barrier) open(ctx context.Context, own, version int32) (passed, error) 
 	return passed{own, true}, err
 }
 
-// passed are the members that have passed, up to the number of one of them.
+// passed describes the members that have passed: if any is true, all with a number up to last.
 type passed struct {
 	last int32
 	any  bool
@@ -178,7 +178,7 @@ func (b *Barrier) rank(node string, names []string, g passed) (int, error) {
 }
 
 // Leave waits until all members of the generation leave. The caller must stop acting before the
-// call. The node is deleted in any case, as by Grant.Release. Errors: those of Grant.Release;
+// call. The node is deleted in any case, as by Grant.Release. Errors: as of Grant.Release;
 // ErrSessionEnded; ctx's own, if not all have left.
 func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 	if b.variant == Parent || b.parties == 1 {
@@ -225,7 +225,7 @@ func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 	}
 }
 
-// awaitAll returns when no member of the generation has a node: the herd.
+// awaitAll returns when no member of the generation has a node. Every departure notifies every caller.
 func (b *Barrier) awaitAll(ctx context.Context) error {
 	for {
 		got, err := b.watchMembers(ctx)
@@ -241,7 +241,7 @@ func (b *Barrier) awaitAll(ctx context.Context) error {
 	}
 }
 
-// vanished returns nil if the parent was deleted, and all members with it.
+// vanished returns nil instead of errVanished: the parent was deleted, and all members with it.
 func vanished(err error) error {
 	if errors.Is(err, errVanished) {
 		return nil
@@ -249,7 +249,7 @@ func vanished(err error) error {
 	return err
 }
 
-// members returns the members that have passed and not left.
+// members returns the members in names that have passed and not left.
 func (b *Barrier) members(names []string) []place {
 	return slices.DeleteFunc(line(names, b.prefix), func(m place) bool { return !b.passed.has(m.seq) })
 }

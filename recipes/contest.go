@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// contest is the mechanism of lock, election, read-write lock and semaphore: every contender creates
-// an ephemeral sequential node, the one with the lowest number holds the grant, and all others wait.
+// contest is the mechanism of locks, elections, read-write locks and semaphores: every contender creates
+// an ephemeral sequential node, the node with the lowest number holds the grant, and all others wait.
 // (ZooKeeper recipes, "Locks" and "Leader Election": "their mechanism is the same", seed 003.)
 type contest struct {
 	s       *Session
@@ -21,19 +21,19 @@ type contest struct {
 	data    []byte // data that observers see of this contender; may be empty
 
 	blockedBy []string // prefixes of the nodes that block this contender when they are ahead; nil: prefix
-	permits   int      // number of contenders that may hold at the same time; 0: one
+	permits   int      // number of contenders that may hold at the same time; 0 means 1
 
-	together bool // of a barrier: the first in line waits too
+	together bool // of a barrier: the first in line waits as well
 
-	plain bool // without the mark of the last holder: a notified waiter lists
+	plain bool // releases leave no mark, so a notified waiter lists
 
 	newID func() string // returns the beginning of node names; nil: client.NewID
-	// wait returns when it is the node's turn; nil: as the variant defines.
+	// wait waits until it is the node's turn; nil: the variant decides how.
 	wait func(ctx context.Context, node string, names []string) error
 }
 
-// errVanished means that our node was deleted while its session lives, by an operator or with its
-// parent. The contender must join the line again.
+// errVanished means that our node was deleted, by an operator or with its parent, although our session is
+// alive. The contender must join the line again.
 var errVanished = errors.New("our node was deleted, but our session is alive")
 
 // win joins the line, waits, and returns the grant. On an error, including cancellation, it leaves
@@ -47,8 +47,8 @@ func (c contest) win(ctx context.Context) (*Grant, error) {
 	}
 }
 
-// try joins the line once. Without wait it gives up with ErrNotAcquired if another contender is
-// ahead.
+// try is like win, but joins the line only once. Without wait it returns ErrNotAcquired if another
+// contender is ahead.
 func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	newID := c.newID
 	if newID == nil {
@@ -66,8 +66,8 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	return c.stand(ctx, at, listed, wait)
 }
 
-// stand waits with a node until it is first. listed is the list of the parent from its creation, if
-// known.
+// stand waits until it is the turn of a node, and returns the grant. listed is the list of the parent
+// from the creation of the node, if known.
 func (c contest) stand(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
 	for ; ; listed = (reply{}) {
 		if listed.names == nil {
@@ -103,9 +103,9 @@ func (c contest) stand(ctx context.Context, at spot, listed reply, wait bool) (_
 	}
 }
 
-// confirm checks a session that waited for so long that it may have expired: by a write that
-// changes nothing, and a read of our node. It is still our turn: no contender can have come in
-// ahead.
+// confirm checks a session that waited for so long that it may have expired, by a write that changes
+// nothing and a read of our node. If both succeed it is still our turn: no contender can have joined
+// ahead of us.
 func (c contest) confirm(ctx context.Context, node string) error {
 	if c.s.confirmed() {
 		return nil
@@ -120,7 +120,7 @@ func (c contest) confirm(ctx context.Context, node string) error {
 	return err
 }
 
-// turn reports whether it is our turn. names is a fresh list of the parent.
+// turn reports whether it is our turn, according to names, a list of the parent.
 func (c contest) turn(node string, names []string) (bool, error) {
 	n, _, err := c.ahead(node, names)
 	return n < max(c.permits, 1) && !c.together, err
@@ -144,7 +144,7 @@ func (c contest) list(ctx context.Context) ([]string, error) {
 	return listed.names, err
 }
 
-// listWithStat lists the parent and returns its Stat of the same moment.
+// listWithStat returns the children of the parent and its Stat from the same reply.
 func (c contest) listWithStat(ctx context.Context) (reply, error) {
 	listed, err := c.s.list(ctx, c.parent, false)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -153,7 +153,7 @@ func (c contest) listWithStat(ctx context.Context) (reply, error) {
 	return listed, err
 }
 
-// await returns when it is our turn. listed is the list that showed that it was not.
+// await returns when it is our turn. listed is the list that showed that it was not our turn yet.
 func (c contest) await(ctx context.Context, node string, listed reply) error {
 	switch {
 	case c.wait != nil:
@@ -165,7 +165,7 @@ func (c contest) await(ctx context.Context, node string, listed reply) error {
 }
 
 // awaitParent watches the parent's children: every change notifies every waiter, and each lists and
-// watches again. This is the herd effect, kept on purpose.
+// watches again. This is the herd effect, implemented on purpose.
 func (c contest) awaitParent(ctx context.Context, node string) error {
 	for {
 		got, err := c.s.list(ctx, c.parent, true)
@@ -185,7 +185,7 @@ func (c contest) awaitParent(ctx context.Context, node string) error {
 	}
 }
 
-// awaitPredecessor watches only the node directly before its own: its deletion notifies only this client.
+// awaitPredecessor watches only the node directly before its own, whose deletion notifies only this client.
 func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply) (err error) {
 	for ; ; listed = (reply{}) {
 		if listed.names == nil {
@@ -197,8 +197,8 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply
 		if n == 0 || err != nil {
 			return err
 		}
-		// Not exists: on a missing node it would leave a watch for a creation that never comes, at
-		// the servers until the session ends.
+		// Not exists: on a missing node it would set a watch for a creation that never comes, which
+		// the servers keep until the session ends.
 		got, err := c.s.get(ctx, c.parent+"/"+next, true)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue // deleted between list and get: there will be no notification
@@ -219,9 +219,9 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply
 	}
 }
 
-// wake returns when one of at most two watches fires, or when the connection was lost and is back: go-zookeeper sets
-// watches again after a reconnect but only logs a failure, so a waiter that relied on it could wait
-// forever. The event is then zero.
+// wake returns the event when one of at most two watches fires, or a zero event when the connection has been
+// restored after a loss: go-zookeeper sets watches again after a reconnect but only logs a failure, so a
+// waiter that relied on it could wait forever.
 func (s *Session) wake(ctx context.Context, watch <-chan zk.Event, also ...<-chan zk.Event) (e zk.Event, err error) {
 	fired := func() (zk.Event, error) {
 		if e.Type == zk.EventNotWatching {
@@ -288,7 +288,7 @@ func (e Env) event(what Event) {
 	}
 }
 
-// eventOf maps a grant's state to the event for a subject's client.
+// eventOf maps a grant's state to the event that a subject's client reports.
 var eventOf = map[GrantState]EventKind{Suspended: EventSuspended, Held: EventRestored, Lost: EventLost}
 
 func (c *contender) Acquire(ctx context.Context) (Claim, error) { return c.hold(c.acquire(ctx)) }
@@ -316,7 +316,7 @@ func (c *contender) hold(g *Grant, err error) (Claim, error) {
 	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil
 }
 
-// errNothingHeld is returned by a Release without an Acquire before it.
+// errNothingHeld is returned by Release if no grant is held.
 var errNothingHeld = errors.New("release: nothing is held")
 
 func (c *contender) Release(ctx context.Context) error {
@@ -354,12 +354,12 @@ type entry struct {
 	data   []byte
 	acl    []zk.ACL // nil: the session's
 
-	made bool // its node may exist
+	made bool // whether the node may exist
 
-	// pending delivers the outcome of the last create. That create has no context: until it is
-	// sent, it is unknown whether there will be a node to remove.
+	// pending delivers the outcome of the last create. That create has no context: until it is sent,
+	// it is unknown whether a node will have to be removed.
 	pending chan created
-	sent    *sentCreate // its record
+	sent    *sentCreate // record of the last create
 }
 
 type created struct {
@@ -372,12 +372,12 @@ type spot struct {
 	czxid int64
 }
 
-// enter creates an ephemeral sequential node under parent and lists the parent directly after it,
-// both on the wire together: one round trip instead of two. listed is empty if the list failed.
+// enter creates an ephemeral sequential node under parent and lists the parent directly after that, in
+// one round trip: the list is sent before the reply arrives. listed is empty if the list failed.
 //
-// The create is protected: the name begins with id, which is random, so that after a lost reply the
-// node can be found again. A node is adopted only if its ephemeralOwner is this session. If enter
-// fails, everything that it may have created is removed.
+// The create is protected: the name begins with the random id, so that the node can be found after a
+// lost reply. A node is adopted only if its ephemeralOwner is this session. If enter fails, it removes
+// every node that it may have created.
 func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, listed reply, err error) {
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
@@ -407,11 +407,11 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 	return at, listed, nil
 }
 
-// createAndList sends the create and, as soon as it is on the wire, the list. The servers answer
-// one session's requests in order, so the list includes the new node.
+// createAndList sends the list as soon as the create has been written. The servers answer the requests
+// of a session in order, so the list includes the new node.
 //
 // A create's reply comes over a connection that the servers have accepted for this session
-// (Session.admit), so the node is its own; its zxid is the node's czxid.
+// (Session.admit), so the node belongs to this session; the reply's zxid is the node's czxid.
 func (e *entry) createAndList(ctx context.Context) (at spot, listed reply, err error) {
 	s := e.s
 	sent, pending := s.expectCreate(e.path), make(chan created, 1)
@@ -446,7 +446,7 @@ func (e *entry) answered(r created) error {
 
 func (e *entry) undo(ctx context.Context) error {
 	if e.pending != nil {
-		// Until then the create might be sent after our requests here.
+		// Wait: the create might otherwise be sent after the requests below.
 		select {
 		case <-e.sent.written:
 		case r := <-e.pending: // at the latest when the session ends
@@ -485,28 +485,28 @@ func (s *Session) find(ctx context.Context, parent, id string) (at spot, found b
 // The mark makes the cost of a hand-off independent of the length of the line.
 //
 // A notified waiter in a plain predecessor recipe must list the whole line: the node that it
-// watched may have belonged to a waiter that left, and others may be ahead still. So a holder marks
-// its release: it deletes its node and writes the node's name, the mark, into the parent's data,
-// which no client watches, in one transaction. A waiter that is notified of a deletion reads the
+// watched may have belonged to a waiter that left, and others may still be ahead. So a holder marks its
+// release: in one transaction it deletes its node and writes the name of the node, the mark, into the
+// data of the parent, which no client watches. A waiter that is notified of a deletion reads the
 // mark:
 //
-//   - It is the name of the watched node. Its owner held the grant, so no client was ahead of
+//   - The mark is the name of the watched node. Its owner held the grant, so no client was ahead of
 //     it; it is our turn, if our node still exists.
-//   - It is another name, or empty. The node expired, or a waiter left: list.
+//   - The mark is another name, or empty. The node expired, or a waiter left: list.
 //
 // The read cannot be stale: the member that sent the notification has executed the transaction that
 // wrote the mark. A mark is unambiguous: names are random, and never reused.
 
 func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c.wait == nil }
 
-// allGone reports whether it is known that all n nodes ahead were deleted, the one with the name last,
-// and no other node was. listed is the parent's Stat when it was listed.
+// allGone reports whether it is certain that all n nodes ahead were deleted, of which last is the nearest,
+// and no other node was deleted. listed is the Stat of the parent at the time of the list.
 //
-//   - The only node ahead was deleted, or the deleted one was released by a holder, which had
-//     none ahead: all n are gone. Numbers only grow, so none is ahead now.
-//   - The parent has lost n children since the list: those were all, so our own node exists,
-//     although an operator may delete any node. The servers count a parent's changes: creates and
-//     deletes, so cversion - numChildren rises by 2 with a delete, and not with a create.
+//   - The only node ahead was deleted, or the node last was released by a holder, which had no node
+//     ahead: all n were deleted. Numbers only grow, so no node is ahead now.
+//   - The parent has lost exactly n children since the list, so our own node exists, although an
+//     operator may delete any node. cversion counts creates and deletes of children, so
+//     cversion - numChildren rises by 2 with a delete, and does not change with a create.
 func (c contest) allGone(ctx context.Context, n int, last string, listed *zk.Stat) (bool, error) {
 	mark, now, err := c.s.Get(ctx, c.parent)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -519,13 +519,13 @@ func (c contest) allGone(ctx context.Context, n int, last string, listed *zk.Sta
 	return now.Czxid == listed.Czxid && deleted == int32(2*n), nil
 }
 
-// marked returns the second half of a release: it writes the mark of the node at path.
+// marked returns the second request of a release, which writes the mark of the node at path.
 func marked(parent, path string) *zk.SetDataRequest {
 	return &zk.SetDataRequest{Path: parent, Data: []byte(client.Base(path)), Version: -1}
 }
 
-// delete removes the grant's node, retrying until the servers have confirmed that, and leaves the
-// mark. If the ACL forbids writes to the parent, there is none.
+// delete removes the grant's node and writes the mark, and retries until the servers have confirmed it.
+// If the ACL forbids writes to the parent, it writes no mark.
 func (g *Grant) delete(ctx context.Context) error {
 	if g.markAt == "" {
 		return g.s.remove(ctx, g.Path)
@@ -535,7 +535,7 @@ func (g *Grant) delete(ctx context.Context) error {
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil // our node's parent exists as long as it does
+		return nil // the node was missing, not the parent
 	case errors.Is(err, zk.ErrNoAuth):
 		return g.s.remove(ctx, g.Path)
 	}

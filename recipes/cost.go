@@ -11,11 +11,11 @@ type Cost struct {
 // Requests returns the number of requests of all types.
 func (c Cost) Requests() int64 { return c.Lists + c.Deletes + c.Others }
 
-// Formulas predict a subject's traffic. The guarantee fan-out compares the subject with them.
-// Without a formula, the traffic is counted and not exercised.
+// Formulas predict a subject's traffic. The guarantee fan-out compares the counted traffic with them.
+// Without a formula the traffic is only counted.
 type Formulas struct {
 	// Drain returns the cost of the first k hand-offs of n contenders. All n wait in line before
-	// the first release, none joins again, and no two releases coalesce.
+	// the first release, no contender joins again, and no two releases coalesce.
 	Drain func(n, k int) Cost
 	// Deliver returns the cost of k items, each put while all n consumers of a queue wait.
 	// Notifications are exact, requests are an upper bound.
@@ -52,7 +52,7 @@ var contestFormulas = map[Variant]Formulas{
 	},
 }
 
-// relisting are the formulas of a lock whose waiters list again before they take the lock.
+// relisting are the formulas of a lock whose waiters list again before they hold the lock.
 var relisting = Formulas{
 	Drain: func(n, k int) Cost {
 		woken := int64(min(k, n-1))
@@ -80,7 +80,7 @@ func drainParent(n, k int) Cost {
 }
 
 // drainMarked: a release is one transaction, which deletes the node that exactly one waiter watches.
-// That waiter reads the mark that the holder has left, with the parent's Stat. There are no lists.
+// That waiter reads the mark of the holder, with the parent's Stat. There are no lists.
 // The last release notifies no waiter.
 //
 //	notifications = k        (at most n-1)
@@ -140,8 +140,8 @@ var queueFormulas = map[Variant]Formulas{
 //	notifications = n            an item
 //
 // A notified consumer lists, and finds the item or not. The winner reads and deletes it. A fast
-// loser reads it too, fails to delete it, and lists again. In the end each lists with a watch, the
-// winner and the slow losers after a list without one.
+// loser reads it too, fails to delete it, and lists again. In the end each lists with a watch; the
+// winner and the slow losers list without a watch before that.
 //
 //	lists <= 3n, deletes <= n, others <= n + 1 (the reads, and the put)
 func deliverParent(n, k int) Cost {
@@ -159,8 +159,8 @@ func deliverParent(n, k int) Cost {
 //	notifications = 2            an item; 1 with a single consumer, which has no next
 //
 // The head lists, reads, and deletes item and ticket in one transaction. The next reads the mark,
-// lists the items, and lists them with a watch. The one that took the item joins the line again: it
-// creates a ticket, lists the line, and watches the one ahead. A single consumer goes from the end of
+// lists the items, and lists them with a watch. The consumer that took the item joins the line again: it
+// creates a ticket, lists the line, and watches the ticket ahead. A single consumer goes from the end of
 // the line to its head without waiting in between.
 //
 //	lists <= 4, others <= 6 (others = 4 with a single consumer)

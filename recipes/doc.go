@@ -1,5 +1,5 @@
-// Package recipes has ZooKeeper's lock, election, queue, read-write lock and semaphore recipes, each in
-// a parent-watch and a predecessor-watch variant, and the session that they use. [Register] adds other implementations.
+// Package recipes implements ZooKeeper's lock, election, queue, read-write lock, semaphore and barrier, each
+// in a parent-watch and a predecessor-watch variant, and their session. [Register] adds implementations.
 //
 //	s, err := recipes.Open(ctx, servers, recipes.Options{Timeout: 10 * time.Second})
 //	if err != nil {
@@ -19,19 +19,19 @@
 // A grant binds a session, a node and the node's czxid, the fencing token. When the connection
 // drops, the grant is suspended: its holder must start no new effects. When the same session
 // reconnects, the grant is held again, after a check that the session still owns the node. When the
-// session has ended, the grant is lost. A session ends when the servers report that, or by its own
-// clock, once nothing was acknowledged for a whole negotiated timeout.
+// session has ended, the grant is lost. A session ends when the servers report that, or, by the client's
+// clock, once no request was acknowledged for a whole negotiated timeout.
 //
-// So two holders never believe in the same lock, except in two cases, for which there is the token.
-// A holder may be stopped for that long between its check of the grant and its next step. Or its
-// member may have lost the other members: for up to syncLimit ticks it still answers pings while
-// the leader expires the session. No waiter is granted on such a member's reads alone: a waiter that has
-// waited for longer than a session timeout makes a write first. A connected grant does not detect
-// that another client deletes its node.
+// So two clients never believe at the same time that they hold a lock, except in two cases, for which the
+// token exists. A holder may be paused for longer than the timeout between its check of the grant and its
+// next step. Or its member may be isolated from the other members: for up to syncLimit ticks it still
+// answers pings while the leader expires the session. No waiter is granted on such a member's reads alone:
+// a waiter that has waited for longer than a session timeout makes a write first. A connected grant does
+// not detect that another client deletes its node.
 //
 // An acquire that fails, is cancelled or panics leaves no node in a live session. After a lost
-// reply an operation determines the outcome. If it cannot, [Indeterminate] is true for its error.
-// Nothing is repeated that could happen twice.
+// reply an operation determines the outcome. If it cannot, [Indeterminate] is true for its error. No
+// request is repeated that could take effect twice.
 //
 // The servers must be ZooKeeper 3.4 or later.
 //
@@ -50,9 +50,9 @@
 //	Take      -                           item, or an error; both if the outcome is unknown
 //	Close     -                           the session has ended
 //
-// A client receives one call at a time. It sends an [Event] when it is notified that its grant is
-// suspended, restored or lost, at that instant, from any goroutine. A call ends soon after its
-// context does. What it leaves behind then is read from the tree.
+// A client receives one call at a time. It sends an [Event] at the instant at which it is notified that its
+// grant is suspended, restored or lost, from any goroutine. A call returns soon after its context has
+// ended; zkbench then reads from the tree which nodes it has left.
 //
 // # Files
 //

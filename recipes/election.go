@@ -10,12 +10,12 @@ import (
 
 func init() {
 	for v, who := range map[Variant]string{
-		Parent:      "every candidate watches the parent: each end of a term wakes all (the herd)",
-		Predecessor: "each candidate watches the one before it: the end of a term wakes one",
+		Parent:      "every candidate watches the parent: the end of each term notifies all (the herd)",
+		Predecessor: "each candidate watches its predecessor: the end of a term notifies one client",
 	} {
 		Register(Subject{
 			Name: "election/" + string(v), Recipe: RecipeElection, Variant: v,
-			About:    "ours; " + who + ". One leader at a time while sessions live; terms fenced by czxid, in order of candidacy",
+			About:    "built-in; " + who + ". One leader at a time while sessions are alive; terms fenced by czxid, in order of candidacy",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, ReportsHeld: true,
 			Open: openContender(func(s *Session, parent string) acquirer { return NewElection(s, parent, "", v).Campaign }),
 		})
@@ -30,9 +30,9 @@ const candidatePrefix = "-n_"
 // with the lowest number leads, and its grant is a term.
 type Election struct{ contest contest }
 
-// NewElection returns the election at parent, which is created if it is missing. name is what
-// observers see of this candidate when it leads; it may be empty. The parent's data belongs to a
-// predecessor election: each end of a term writes there.
+// NewElection returns the election at parent, which is created if it is missing. Observers get name, which
+// may be empty, while this candidate leads. In the predecessor variant the end of each term overwrites
+// the parent's data.
 func NewElection(s *Session, parent, name string, v Variant) *Election {
 	return &Election{contest{s: s, parent: parent, prefix: candidatePrefix, variant: v, data: []byte(name)}}
 }
@@ -43,8 +43,8 @@ func (e *Election) Campaign(ctx context.Context) (*Grant, error) { return e.cont
 
 // Lead campaigns, calls lead for each term that is won, resigns when it returns, and campaigns
 // again, until ctx is done or the session has ended (Curator's LeaderSelector with autoRequeue).
-// The context of lead is canceled as soon as the term is suspended or lost: lead must then return.
-// Lead returns an error of lead.
+// The context of lead is canceled as soon as the term is suspended or lost: lead must then return. If
+// lead returns an error, Lead returns it.
 func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term *Grant) error) error {
 	for {
 		term, err := e.Campaign(ctx)
@@ -71,7 +71,7 @@ func serve(ctx context.Context, term *Grant, lead func(ctx context.Context, term
 	return lead(during, term)
 }
 
-// Term is a leadership as an observer sees it.
+// Term describes a leadership for observers.
 type Term struct {
 	Token   int64  // czxid of the leader's node; 0 without a leader
 	Session int64  // of the leader
@@ -79,16 +79,15 @@ type Term struct {
 	Name    string
 }
 
-// Leader returns the current term; a Term without a Token means that there is no leader.
+// Leader returns the current term. Its Token is 0 if there is no leader.
 func (e *Election) Leader(ctx context.Context) (Term, error) {
 	t, _, err := e.term(ctx, false)
 	return t, err
 }
 
-// Observe calls see with the current term and then with each new one that it sees, in order, until
-// ctx is done or the session has ended; it returns the reason. Terms shorter than a round trip may
-// be missed. It watches only the leader's node, so an observer is notified only of changes of the
-// leader.
+// Observe calls see with the current term and then with each new term that it notices, in order, until ctx
+// is done or the session has ended, and returns the reason. It may miss terms shorter than a round trip.
+// It watches only the leader's node, so an observer is notified only of changes of the leader.
 func (e *Election) Observe(ctx context.Context, see func(Term)) error {
 	last := Term{Token: -1}
 	for {
@@ -106,8 +105,8 @@ func (e *Election) Observe(ctx context.Context, see func(Term)) error {
 	}
 }
 
-// term returns the current term, optionally with a watch on what ends it: the leader's node, or the
-// parent's children if there is no leader.
+// term returns the current term, optionally with a watch that fires at its end: on the leader's node, or on
+// the parent's children if there is no leader.
 func (e *Election) term(ctx context.Context, watch bool) (Term, <-chan zk.Event, error) {
 	s, c := e.contest.s, e.contest
 	for {

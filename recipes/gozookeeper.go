@@ -59,8 +59,8 @@ func (e Env) client() client.Options {
 	}
 }
 
-// changed is called at every change of the connection's state. A user of zk.Lock learns nothing
-// else: whether the node still exists is unknown.
+// changed reports changes of the connection's state as events. A user of zk.Lock gets no other information:
+// it is unknown whether the node still exists.
 func (c *goZooKeeper) changed(state zk.State) {
 	kind, known := map[zk.State]EventKind{
 		zk.StateDisconnected: EventSuspended, zk.StateHasSession: EventRestored, zk.StateExpired: EventLost,
@@ -76,8 +76,8 @@ func (c *goZooKeeper) changed(state zk.State) {
 	}
 }
 
-// Acquire calls Lock. The grant counts from Lock's return. Then the adapter reads the token, which
-// zk.Lock does not offer.
+// Acquire calls Lock. The grant counts from Lock's return. Then the adapter reads the node's czxid as the
+// token, because zk.Lock has none.
 func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	locked := make(chan error, 1)
 	go func() { locked <- c.take() }()
@@ -98,7 +98,7 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	claim := Claim{At: time.Now(), Session: c.conn.SessionID(), Path: c.path()}
 	found, stat, err := c.ask(ctx, claim.Path)
 	if err == nil && !found {
-		err = errors.New("the node of the lock that was just granted is not there")
+		err = errors.New("the node of the lock that was just granted does not exist")
 	}
 	if err != nil {
 		return Claim{}, errors.Join(fmt.Errorf("token of %s: %w", claim.Path, err), c.unlock())
@@ -150,8 +150,8 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 	return err
 }
 
-// unlock calls Unlock. A lock whose Unlock failed returns ErrDeadlock from then on, so that its user
-// needs another one if its node is gone.
+// unlock calls Unlock. Lock returns ErrDeadlock after a failed Unlock, so unlock makes a new lock if the
+// node does not exist.
 func (c *goZooKeeper) unlock() error {
 	err := c.lock.Unlock()
 	if errors.Is(err, zk.ErrNoNode) {
@@ -160,7 +160,7 @@ func (c *goZooKeeper) unlock() error {
 	return err
 }
 
-// Write implements Worker, as a user of zk.Lock writes: on the lock's connection.
+// Write implements Worker. It writes on the lock's connection, as a user of zk.Lock would.
 func (c *goZooKeeper) Write(ctx context.Context, path, value string) error {
 	_, answered, err := client.Call(ctx, func() (*zk.Stat, error) { return c.conn.Set(path, []byte(value), -1) })
 	if !answered {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// GrantState is the belief of a holder.
+// GrantState is the state of a grant as its holder knows it.
 type GrantState int
 
 // The states of a grant.
@@ -31,20 +31,20 @@ type Grant struct {
 	Path      string // of the node
 
 	s      *Session
-	markAt string // where a release writes its mark; "" nowhere
+	markAt string // path of the node to which a release writes its mark; "" for no mark
 
 	mu          sync.Mutex
 	state       GrantState
 	lost        chan struct{}
 	onChange    func(GrantState) // may be nil
-	suspensions int              // so far; an owner check counts only for its own
+	suspensions int              // number so far; an owner check is valid only for the suspension that started it
 	unsubscribe func()
 	release     sync.Once
 	releaseErr  error
 }
 
-// newGrant binds a grant to its session. standing is false, and the grant useless, if the session
-// is not connected at this instant.
+// newGrant returns a grant that follows the state of its session. If the session is not connected at this
+// instant, standing is false and g is nil.
 func newGrant(s *Session, path string, token int64) (g *Grant, standing bool) {
 	g = &Grant{Token: token, SessionID: s.ID(), Path: path, s: s, lost: make(chan struct{})}
 	now, unsubscribe := s.subscribe(g.sessionChanged)
@@ -61,8 +61,8 @@ func (g *Grant) State() GrantState { g.mu.Lock(); defer g.mu.Unlock(); return g.
 // Lost is closed when the grant is lost. It stays open after a release.
 func (g *Grant) Lost() <-chan struct{} { return g.lost }
 
-// notify calls f at every later change of state, at that instant, and once now if the grant is not
-// held. f must return at once and must not call the grant or its session.
+// notify makes the grant call f at the instant of every later change of state, and calls f now if the
+// grant is not held. f must return at once and must not call the grant or its session.
 func (g *Grant) notify(f func(GrantState)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,7 +72,7 @@ func (g *Grant) notify(f func(GrantState)) {
 	}
 }
 
-// sessionChanged runs under the session's lock.
+// sessionChanged applies a state of the session to the grant. It runs under the session's lock.
 func (g *Grant) sessionChanged(state sessionState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,8 +106,8 @@ func (g *Grant) restore(suspension int) {
 	}
 }
 
-// stat returns the current Stat of the grant's node, nil if it does not exist. The member may not
-// be up to date, so a write precedes the read.
+// stat returns the current Stat of the grant's node, or nil if the node does not exist. A write precedes
+// the read, because the member may not be up to date.
 func (g *Grant) stat(ctx context.Context) (*zk.Stat, error) {
 	if err := g.s.barrier(ctx, g.Path+"-barrier"); err != nil {
 		return nil, err
@@ -128,10 +128,10 @@ func (g *Grant) set(next GrantState) {
 	}
 }
 
-// Release releases the grant. The holder must stop acting before the call: belief ends with it. A
+// Release deletes the grant's node. The holder must stop acting before the call, which ends the grant. A
 // nil error means that the node is certainly deleted. If ctx ends before that is known, the removal
-// continues, in the background if the connection is down, as long as the session lives. It returns
-// ErrGrantLost for a grant that was lost before. Later calls return the result of the first.
+// continues as long as the session is alive, in the background if the connection is down. Release returns
+// ErrGrantLost if the grant was lost before. Later calls return the result of the first.
 func (g *Grant) Release(ctx context.Context) error {
 	g.release.Do(func() { g.releaseErr = g.remove(ctx) })
 	return g.releaseErr
@@ -157,7 +157,7 @@ func (g *Grant) remove(ctx context.Context) error {
 	case g.s.Err() != nil:
 		return fmt.Errorf("release %s: %w: %w", g.Path, ErrGrantLost, err)
 	}
-	return fmt.Errorf("release %s: the node may still be there: %w", g.Path, err)
+	return fmt.Errorf("release %s: the node may still exist: %w", g.Path, err)
 }
 
 func (g *Grant) end() (was GrantState) {

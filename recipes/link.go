@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// link is a connection of a session. It reads along for what go-zookeeper does not expose: the
-// negotiated timeout, when the servers last acknowledged a frame, the zxid of a create, and whether
-// this is still the same session. That is decided here, before go-zookeeper sees the bytes, because
-// it would otherwise send requests of the old session in a new one.
+// link is a connection of a session. It parses the traffic for data that go-zookeeper does not expose: the
+// negotiated timeout, the time of the last acknowledged frame, the zxid of a create, and whether this is
+// still the same session. The link decides the last before go-zookeeper reads the bytes, because
+// go-zookeeper would otherwise send requests of the old session in a new one.
 //
-// So it parses the heads of ZooKeeper's frames. chaos/wire parses whole frames, but a recipe must
-// not depend on the fault injection around it.
+// It parses only the heads of ZooKeeper's frames. chaos/wire parses whole frames, but a recipe must not
+// depend on the fault injection.
 type link struct {
 	net.Conn
 	s *Session
 
-	// go-zookeeper reads the length of a frame and then the frame: two system calls each; the
-	// buffer needs one for all received data.
+	// go-zookeeper reads the length of a frame and then the frame, with two system calls; the
+	// buffer reads all received data with one.
 	buffered *bufio.Reader
 	left     int  // bytes of the current frame that go-zookeeper has not read yet
 	shook    bool // the connect response has been read
@@ -39,8 +39,8 @@ type sent struct {
 	at     time.Time
 	xid    int32       // 0 for the connect request
 	auth   bool        // its reply does not wait for the replies to earlier requests
-	write  bool        // its reply needs a quorum; a deposed leader resumes a session without one
-	create *sentCreate // nil unless awaited
+	write  bool        // its reply requires a quorum, unlike the resumption of a session
+	create *sentCreate // nil unless the create is expected
 }
 
 const (
@@ -60,13 +60,13 @@ const (
 	readAhead = 1 << 10 // bytes; longer replies are read directly into go-zookeeper's buffer
 )
 
-var errOutOfOrder = errors.New("a reply that is not the oldest request's: one was lost")
+var errOutOfOrder = errors.New("a reply does not belong to the oldest pending request: an earlier reply was lost")
 
 func newLink(c net.Conn, s *Session) *link {
 	return &link{Conn: c, s: s, buffered: bufio.NewReaderSize(c, readAhead)}
 }
 
-// Write records when the request is sent, then writes. go-zookeeper writes every request at once.
+// Write records the request and its time, then writes it. go-zookeeper writes each request with one call.
 func (l *link) Write(b []byte) (int, error) {
 	one := sent{at: time.Now()}
 	if l.sentFirst && len(b) >= lengthSize+requestHead {
@@ -106,8 +106,8 @@ func createPath(b []byte) []byte {
 	return b[body+4 : body+4+n]
 }
 
-// Read reads from one frame at a time, whose head it has parsed before. It closes a connection that
-// cannot continue.
+// Read reads from one frame at a time, after it has parsed the head of the frame. It closes the connection
+// if that fails.
 func (l *link) Read(b []byte) (int, error) {
 	if l.left == 0 {
 		if err := l.nextFrame(); err != nil {
@@ -164,7 +164,7 @@ func (l *link) handshake(head []byte) error {
 	return l.acknowledged(0, 0)
 }
 
-// acknowledged extends the session's deadline: the servers have received the frame with that xid.
+// acknowledged extends the session's deadline: the servers have replied to the frame with that xid.
 // Replies come in order, so a reply to a frame that is not the oldest means that an earlier one was
 // lost, and its caller would wait forever. The exception is auth: the server answers it at once
 // (ZooKeeperServer.processPacket) and queues other requests.
@@ -188,8 +188,8 @@ func (l *link) acknowledged(xid int32, zxid int64) error {
 	return nil
 }
 
-// SetWriteDeadline is called before every write, and after it with the zero time, when
-// go-zookeeper's buffer is no longer needed.
+// SetWriteDeadline is called before every write, and after the write with the zero time, when the
+// content of go-zookeeper's buffer is no longer needed.
 func (l *link) SetWriteDeadline(t time.Time) error {
 	if t.IsZero() {
 		l.s.makeRoom()
@@ -197,8 +197,8 @@ func (l *link) SetWriteDeadline(t time.Time) error {
 	return l.Conn.SetWriteDeadline(t)
 }
 
-// SetReadDeadline shortens go-zookeeper's limit for the connect response, which is 6.7 session
-// timeouts, to the handling of other replies.
+// SetReadDeadline shortens go-zookeeper's limit for the connect response, 6.7 session timeouts, to its
+// limit for other replies, 2/3 of a session timeout.
 func (l *link) SetReadDeadline(t time.Time) error {
 	if !l.shook && !t.IsZero() {
 		if soon := time.Now().Add(l.s.timeout() * 2 / 3); soon.Before(t) {
@@ -225,8 +225,8 @@ func (s *Session) dialFailed(addr string, err error) {
 	s.dialErr = fmt.Errorf("%s: %w", addr, err)
 }
 
-// admit decides whether a connect response continues this session. A session ID of 0 means expired;
-// another ID than our own would be another session.
+// admit reports whether a connect response continues this session, and otherwise ends the session. An ID
+// of 0 means that the session expired; an ID other than our own would be another session.
 func (s *Session) admit(id int64, timeout time.Duration) bool {
 	s.mu.Lock()
 	if id == 0 || (s.id != 0 && s.id != id) {
@@ -241,7 +241,7 @@ func (s *Session) admit(id int64, timeout time.Duration) bool {
 
 func (s *Session) timeout() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.negotiated }
 
-// heard records that the servers acknowledged a frame that was sent at sent.
+// heard records that the servers acknowledged a frame, which was sent at the time sent.
 func (s *Session) heard(sent time.Time, write bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,12 +257,12 @@ func (s *Session) heard(sent time.Time, write bool) {
 	}
 }
 
-// expiry returns the instant from which on the servers may have expired the session: the send time
-// of the last acknowledged request or ping plus the negotiated timeout. The caller holds mu.
+// expiry returns the earliest instant at which the servers can have expired the session: the send time of
+// the last acknowledged request or ping plus the negotiated timeout. The caller holds mu.
 func (s *Session) expiry() time.Time { return s.lastHeard.Add(s.negotiated) }
 
-// checkDeadline ends the session if it may have expired, and otherwise sets the timer again: the
-// timer is not moved at every reply.
+// checkDeadline ends the session if it may have expired. Otherwise it resets the timer, which replies do
+// not move.
 func (s *Session) checkDeadline() {
 	s.mu.Lock()
 	left := time.Until(s.expiry())
@@ -275,12 +275,11 @@ func (s *Session) checkDeadline() {
 	s.end(errDeadline)
 }
 
-// confirmed reports whether the leader cannot have expired the session yet: a write of it was
-// answered within a session timeout. Answered pings and reads do not prove that. They come from the
-// session's member, which continues to answer while it is isolated from the others: for syncLimit
-// ticks, which may be far more than a session timeout. When it reconnects to them, it may first
-// report that the preceding node was deleted, and only then that this session has expired long
-// ago.
+// confirmed reports whether it is certain that the leader has not expired the session: a write that was
+// sent within the last session timeout was answered. Answers to pings and reads prove nothing. They come
+// from the session's member, which continues to answer while it is isolated from the others, for
+// syncLimit ticks, which may be far more than a session timeout. When it reconnects to them, it may
+// first report that the preceding node was deleted, and only then that this session expired long ago.
 func (s *Session) confirmed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,12 +288,12 @@ func (s *Session) confirmed() bool {
 
 // sentCreate is a create in progress, for which the link records data that go-zookeeper does not expose.
 type sentCreate struct {
-	written chan struct{} // closed when the request is on the wire
+	written chan struct{} // closed when the request has been written
 	zxid    int64         // of the reply: the zxid of the transaction; valid once Create has returned nil
 }
 
-// expectCreate makes the link watch for the create of path, which must be unique (a sequential
-// create with a random ID), until dropCreate is called.
+// expectCreate makes the link record the next create of path, until dropCreate is called. path must be
+// unique: a sequential create with a random ID.
 func (s *Session) expectCreate(path string) *sentCreate {
 	c := &sentCreate{written: make(chan struct{})}
 	s.mu.Lock()
@@ -309,7 +308,7 @@ func (s *Session) dropCreate(path string) {
 	delete(s.creates, path)
 }
 
-// takeCreate returns the create of path if it is expected, once, and otherwise nil.
+// takeCreate returns and removes the expected create of path, or returns nil if there is none.
 func (s *Session) takeCreate(path []byte) *sentCreate {
 	s.mu.Lock()
 	defer s.mu.Unlock()

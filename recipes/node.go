@@ -17,12 +17,12 @@ type place struct {
 	seq  int32
 }
 
-// sequence returns the number that ZooKeeper appended to a name after prefix. ok is false for a
-// name that no sequential create with that prefix has made, such as "config" or "_c_x".
+// sequence returns the number that ZooKeeper appended to a name after prefix. ok is false for a name
+// that a sequential create with that prefix cannot have made, such as "config" or "_c_x".
 //
 // The suffix is "%010d" of an int32: ten characters, eleven below -999999999. It is negative after
-// the parent's counter has wrapped (ZOOKEEPER-4372). Every waiter of a herd does this for every
-// name at every notification, so it does not search.
+// the parent's counter has wrapped (ZOOKEEPER-4372). sequence does not search, because every waiter of a
+// herd calls it for every name at every notification.
 func sequence(name, prefix string) (n int32, ok bool) {
 	for _, width := range [...]int{10, 11} {
 		i := len(name) - width
@@ -52,12 +52,12 @@ func number(s string) (n int32, ok bool) {
 }
 
 // before reports whether sequence number a was issued before b. The counter wraps from 2147483647
-// to -2147483648, so it compares the distance, as with serial numbers (RFC 1982): correct as long
-// as fewer than 2^31 creates lie between two live nodes.
+// to -2147483648, so before compares the distance, as with serial numbers (RFC 1982). That is correct as
+// long as fewer than 2^31 creates lie between two existing nodes.
 func before(a, b int32) bool { return a-b < 0 }
 
-// line returns the children in line under prefix, in the order in which the servers created them.
-// Other children are ignored.
+// line returns the sequential children with that prefix, in the order in which the servers created them.
+// It ignores other children.
 func line(names []string, prefix string) []place {
 	out := make([]place, 0, len(names))
 	for _, name := range names {
@@ -69,9 +69,9 @@ func line(names []string, prefix string) []place {
 	return out
 }
 
-// ahead returns how many nodes with one of the prefixes precede this node, which has prefix own, and
-// the name of the last of them. found is false if it is not in line. It does not sort: every waiter of
-// a herd does this at every notification.
+// ahead returns the number of nodes with one of the prefixes that precede the node ours, which has prefix
+// own, and the name of the last of them. found is false if ours is not in names. ahead does not sort,
+// because every waiter of a herd calls it at every notification.
 func ahead(names []string, ours, own string, prefixes ...string) (n int, next string, found bool) {
 	seq, ok := sequence(ours, own)
 	if !ok {
@@ -104,7 +104,7 @@ func ahead(names []string, ours, own string, prefixes ...string) (n int, next st
 var ErrSessionEnded = errors.New("the session has ended")
 
 // ErrStuck is wrapped by the error of an operation that had not returned long after its client was
-// notified of the loss of its session, although the client had sent no request since.
+// notified of the loss of its session, while the client had sent no request since.
 var ErrStuck = errors.New("the operation does not return after the loss of the session, and the client sends no request")
 
 // Reasons for the end of a session.
@@ -116,7 +116,7 @@ var (
 )
 
 // ErrConnectionLost means that the connection broke before the reply came: the outcome of the
-// request is unknown. The session may live.
+// request is unknown. The session may still be alive.
 var ErrConnectionLost = errors.New("connection lost before the reply: outcome unknown")
 
 // ErrUnfinished means that the caller's context ended before the reply came: the outcome of the
@@ -149,14 +149,14 @@ func sessionEnded(cause error) error {
 	return fmt.Errorf("%w: %w", ErrSessionEnded, cause)
 }
 
-// TrialResources has the resources that subjects keep from one trial of a run to the next, by name: the processes of
-// drivers. The zero value is empty.
+// TrialResources holds resources, by name, that subjects keep from one trial of a run to the next, such as
+// the processes of drivers. The zero value is empty.
 type TrialResources struct {
 	mu     sync.Mutex
 	things map[string]io.Closer
 }
 
-// Of returns the resource of that name; made creates it the first time.
+// Of returns the resource with that name. The first call creates it with made.
 func (k *TrialResources) Of(name string, made func() io.Closer) io.Closer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,7 +169,7 @@ func (k *TrialResources) Of(name string, made func() io.Closer) io.Closer {
 	return k.things[name]
 }
 
-// Close closes all resources.
+// Close closes and forgets all resources, and returns their errors.
 func (k *TrialResources) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 
 func init() {
 	for v, who := range map[Variant]string{
-		Parent:      "every idle consumer watches the items: each put wakes all (the herd)",
-		Predecessor: "consumers queue with tickets, only the first watches the items: each put notifies at most two",
+		Parent:      "every idle consumer watches the items: each put notifies all (the herd)",
+		Predecessor: "consumers wait in line with tickets, and only the first watches the items: each put notifies at most two clients",
 	} {
 		subject := Subject{
 			Name: "queue/" + string(v), Recipe: RecipeQueue, Variant: v,
-			About:    "ours; " + who + ". Confirmed deliveries are exactly once, fifo; a lost reply is reported, never hidden",
+			About:    "built-in; " + who + ". Confirmed deliveries are exactly once, fifo; a lost reply is reported, never hidden",
 			Promises: Promises{FIFO: true, Delivery: ExactlyOnce}, Formulas: queueFormulas[v],
 			Open: func(ctx context.Context, env Env) (Client, error) {
 				s, err := env.open(ctx)
@@ -43,8 +43,8 @@ const (
 
 	// maxFrame is the largest request that ZooKeeper accepts: jute.maxbuffer's default.
 	maxFrame = 1<<20 - 1
-	// itemFrame bounds the rest of a frame with an item, in addition to the parent's path: headers,
-	// the node's name, the ACL of a create, the Stat of a get.
+	// itemFrame bounds the size of a frame with an item, without the item and the parent's path:
+	// headers, the node's name, the ACL of a create, the Stat of a get.
 	itemFrame = 160
 )
 
@@ -54,19 +54,19 @@ var ErrEmpty = errors.New("the queue is empty")
 // ErrItemTooLarge means that an item does not fit into a znode.
 var ErrItemTooLarge = errors.New("the item is too large for a znode")
 
-// Queue is ZooKeeper's queue recipe: an item is a persistent sequential node, the head is the
-// lowest number, and taking an item deletes its node. Items are any bytes, including empty ones, up
-// to ZooKeeper's limit.
+// Queue is ZooKeeper's queue recipe: an item is a persistent sequential node, the head is the node with
+// the lowest number, and taking an item deletes its node. An item is any sequence of bytes, possibly
+// empty, up to ZooKeeper's limit.
 //
 // In the parent variant every idle consumer watches the items, so each put notifies all of them,
 // and all but one find the item deleted. In the predecessor variant consumers wait in line with
 // tickets, each watching the ticket before its own; only the head of the line watches the items.
 //
-// A consumer that receives an item with a nil error is the only one. If the reply to the delete is
-// lost, the item may or may not have been taken by this consumer. Take then returns the item
-// together with an error for which Indeterminate is true, and the caller chooses: to process it
-// makes delivery at-least-once, to drop it at-most-once. The item is never lost silently. The
-// predecessor variant knows the outcome as long as its session lives.
+// A consumer that receives an item with a nil error is the only one that does. If the reply to the delete
+// is lost, this consumer may or may not have taken the item. Take then returns the item together with an
+// error for which Indeterminate is true. A caller that processes the item makes delivery at-least-once, a
+// caller that drops it at-most-once. The item is never lost silently. The predecessor variant determines
+// the outcome as long as its session is alive.
 type Queue struct {
 	s       *Session
 	parent  string
@@ -74,16 +74,16 @@ type Queue struct {
 	room    int // largest item, in bytes
 }
 
-// NewQueue returns the queue at parent, which is created if it is missing. The session's MaxPacket
-// also bounds the items.
+// NewQueue returns the queue at parent, which is created if it is missing. The session's MaxPacket also
+// limits the size of items.
 func NewQueue(s *Session, parent string, v Variant) *Queue {
 	return &Queue{s: s, parent: parent, variant: v, room: min(maxFrame, s.options.MaxPacket) - len(parent) - itemFrame}
 }
 
-// Put appends an item. After a nil error it is in the queue exactly once. After an error for which
-// Indeterminate is true it may be there, once, or not at all; any other error means that it is not.
-// After a lost reply it does not search for the item: names are "qn-" and ten digits, as
-// ZooKeeper's own clients of the queue require, without room for an ID.
+// Put appends an item. After a nil error the item is in the queue exactly once. After an error for which
+// Indeterminate is true it is in the queue at most once; after any other error it is not. After a lost
+// reply Put does not search for the item: its name cannot contain an ID, because ZooKeeper's own clients
+// of the queue require "qn-" and ten digits.
 func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if len(item) > q.room {
 		return fmt.Errorf("put into %s: %w: %d bytes, at most %d (split it, or put a reference)", q.parent, ErrItemTooLarge, len(item), q.room)
@@ -102,13 +102,13 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	return err
 }
 
-// Offer is Put, under the Java recipe's name.
+// Offer is Put under its name in the Java recipe. It returns true if the error is nil.
 func (q *Queue) Offer(ctx context.Context, item []byte) (bool, error) {
 	err := q.Put(ctx, item)
 	return err == nil, err
 }
 
-// Element returns the item at the head without removing it; ErrEmpty if there is no item.
+// Element returns the item at the head without removing it. It returns ErrEmpty if there is no item.
 func (q *Queue) Element(ctx context.Context) ([]byte, error) {
 	for {
 		items, err := q.items(ctx)
@@ -125,14 +125,14 @@ func (q *Queue) Element(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Peek is Element, with nil for an empty queue.
+// Peek is like Element, but returns nil and no error if the queue is empty.
 func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
 	return nilIfEmpty(q.Element(ctx))
 }
 
-// Remove takes the item at the head; ErrEmpty if there is no item, as far as the session's member
-// knows: reads may be behind other sessions' puts. It does not wait in line: it overtakes waiting
-// consumers by at most one item. Errors as Take.
+// Remove takes the item at the head. It returns ErrEmpty if the session's member knows of no item: reads
+// may be behind other sessions' puts. It does not wait in line, so it overtakes waiting consumers by at
+// most one item. Other errors are as for Take.
 func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
 	item, err := q.takeHead(ctx)
 	if err == nil && item == nil {
@@ -141,7 +141,7 @@ func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
 	return item.bytes(), err
 }
 
-// Poll is Remove, with nil for an empty queue.
+// Poll is like Remove, but returns nil and no error if the queue is empty.
 func (q *Queue) Poll(ctx context.Context) ([]byte, error) {
 	return nilIfEmpty(q.Remove(ctx))
 }

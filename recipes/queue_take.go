@@ -42,8 +42,8 @@ func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 	}
 }
 
-// delete removes an item; taken is false if another consumer was faster. After a lost reply an item
-// that still exists was not taken by this client, and is tried again; another may have been.
+// delete removes an item. taken is false if another consumer was faster. After a lost reply it tries again
+// if the item still exists; otherwise the outcome is unknown and it returns an error.
 func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error) {
 	for {
 		err := q.s.Delete(ctx, path)
@@ -65,8 +65,8 @@ func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error)
 	}
 }
 
-// takeParent waits as one of a herd. It watches only once it has seen the queue empty, so that
-// taking an item notifies no consumer.
+// takeParent takes an item in the parent variant. It sets a watch only after it has seen the queue empty,
+// so that taking an item notifies no consumer.
 func (q *Queue) takeParent(ctx context.Context) (*item, error) {
 	for {
 		if item, err := q.takeHead(ctx); item != nil || err != nil {
@@ -78,7 +78,7 @@ func (q *Queue) takeParent(ctx context.Context) (*item, error) {
 	}
 }
 
-// awaitItems returns when there are items, or may be.
+// awaitItems returns when there may be items.
 func (q *Queue) awaitItems(ctx context.Context) error {
 	got, err := q.s.list(ctx, q.parent, true)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -105,10 +105,10 @@ func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 	}
 }
 
-// takeInTurn waits for an item while we are the head of the line. Afterwards the ticket no longer
-// exists. It returns neither item nor error if the ticket was lost.
+// takeInTurn takes an item, or waits for one, as the head of the line, and always gives up the ticket. It
+// returns neither item nor error if the ticket was lost.
 func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
-	left := false // with an item
+	left := false // whether the ticket was deleted together with an item
 	defer func() {
 		if !left {
 			ticket.Release(ctx)
@@ -134,9 +134,9 @@ func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
 	}
 }
 
-// leaveWith deletes the item and our ticket in one transaction: the item is taken and the next in
-// line notified at once. After a lost reply the ticket shows the outcome, since only we delete it:
-// if it does not exist, this client took the item.
+// leaveWith deletes the item and our ticket in one transaction, which takes the item and notifies the
+// next in line. After a lost reply the ticket shows the outcome, since only we delete it: if it does not
+// exist, this client took the item.
 func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
 	for {
 		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1}, marked(ticket.markAt, ticket.Path))

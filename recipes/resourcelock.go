@@ -37,10 +37,10 @@ const resourcePrefix = "_"
 // Release deletes the node, and Destroy ends the session, which the first Acquire has opened.
 // Deviations:
 //
-//   - The tutorial's node ahead is its own number less one, which does not exist once
-//     a waiter in the middle has left (zoo/predecessor-minus-one-guid).
-//   - It has the GUID, and does not use it when the reply to the create is lost. Here the
-//     node is found again, and is adopted only if it is this session's.
+//   - The tutorial takes the node with its own number minus one for its predecessor. That node does not
+//     exist once a waiter in the middle has left (zoo/predecessor-minus-one-guid).
+//   - The tutorial does not use the GUID when the reply to the create is lost. Here the node is found
+//     again, and adopted only if it belongs to this session.
 //   - "_" separates GUID and number: both may be digits.
 //   - An Acquire that is cancelled or fails leaves no node.
 type ResourceLock struct {
@@ -73,7 +73,7 @@ func (l *ResourceLock) session(ctx context.Context) (*Session, error) {
 	return s, nil
 }
 
-// Acquire waits until the lock is held. Release is the grant's.
+// Acquire waits until the lock is held. The grant's Release releases it.
 func (l *ResourceLock) Acquire(ctx context.Context) (*Grant, error) {
 	s, err := l.session(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *ResourceLock) await(ctx context.Context, c contest, node string) error 
 	}
 }
 
-// Destroy ends the session. The next Acquire opens another one.
+// Destroy ends the session, if there is one. The next Acquire opens another.
 func (l *ResourceLock) Destroy() error {
 	l.mu.Lock()
 	s := l.s
@@ -175,7 +175,7 @@ const lockPrefix = "-lock-"
 type Lock struct{ contest contest }
 
 // NewLock returns the lock at parent, an absolute path, which is created if it is missing. It sends
-// nothing. The parent's data belongs to a predecessor lock: each release writes there.
+// nothing. In the predecessor variant each release overwrites the parent's data.
 func NewLock(s *Session, parent string, v Variant) *Lock {
 	return &Lock{contest{s: s, parent: parent, prefix: lockPrefix, variant: v}}
 }

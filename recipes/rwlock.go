@@ -9,7 +9,7 @@ func init() {
 	} {
 		Register(Subject{
 			Name: "rwlock/" + string(v), Recipe: RecipeRWLock, Variant: v,
-			About:    "ours; " + who + ". Readers together, a writer alone, while sessions live; writers fenced by czxid; nobody overtakes a conflicting waiter",
+			About:    "built-in; " + who + ". Readers together, a writer alone, while sessions are alive; writers fenced by czxid; no client overtakes a conflicting waiter",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: rwLockFormulas[v], Writes: true, ReportsHeld: true,
 			Open: func(ctx context.Context, env Env) (Client, error) {
 				s, err := env.open(ctx)
@@ -30,9 +30,8 @@ const (
 )
 
 // RWLock is the recipe "Shared Locks" of ZooKeeper's documentation: one line of readers and writers.
-// A writer holds when it is first; a reader holds when no writer is ahead of it. A waiter that
-// joined earlier is not overtaken by a conflicting one, so neither readers nor writers
-// starve.
+// A writer holds when it is first; a reader holds when no writer is ahead of it. No waiter is overtaken by
+// a conflicting waiter that joined later, so neither readers nor writers starve.
 //
 // One RWLock belongs to one session, and may be acquired again after each release. A holder must not
 // acquire it again: a reader that waits to write behind its own node waits forever.
@@ -56,6 +55,6 @@ func (l *RWLock) Acquire(ctx context.Context) (*Grant, error) { return l.write.w
 // AcquireShared waits until the lock is held for reading. Errors as for Acquire.
 func (l *RWLock) AcquireShared(ctx context.Context) (*Grant, error) { return l.read.win(ctx) }
 
-// rwLockFormulas are exact if all contenders write: the line is then a plain lock's, with the same
-// requests. They do not apply to readers.
+// rwLockFormulas are exact if all contenders write: their requests are then those of a plain lock. They do
+// not apply to readers.
 var rwLockFormulas = map[Variant]Formulas{Parent: contestFormulas[Parent], Predecessor: relisting}

@@ -16,7 +16,7 @@ func init() {
 	} {
 		Register(Subject{
 			Name: "semaphore/" + string(v), Recipe: RecipeSemaphore, Variant: v,
-			About:    "ours; " + who + ". At most as many holders as permits while sessions live; permits are granted in the order of the waiters' nodes",
+			About:    "built-in; " + who + ". At most as many holders as permits while sessions are alive; permits are granted in the order of the waiters' nodes",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, ReportsHeld: true, Writes: true,
 			FormulasOf: func(permits int) Formulas { return semaphoreFormulas(v, permits) },
 			Open: func(ctx context.Context, env Env) (Client, error) {
@@ -34,7 +34,7 @@ func init() {
 // nodes.
 const semaphorePrefix = "-permit-"
 
-// Semaphore has a number of permits; the clients whose nodes are the first in line hold one each.
+// Semaphore has a number of permits; the clients whose nodes are the first in line hold one permit each.
 //
 // In the parent variant every waiter watches the parent's children. In the predecessor variant only
 // the first waiter does: any holder may release next. Every other waiter watches its predecessor's
@@ -59,8 +59,8 @@ func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.cont
 // granted is the data of the node of a client that has waited for its permit.
 const granted = "granted"
 
-// awaitPermit returns when a permit is free for the node. names is the list that showed that none
-// was.
+// awaitPermit returns when a permit is free for the node. names is the list that showed that no permit
+// was free.
 func (c contest) awaitPermit(ctx context.Context, node string, names []string) (err error) {
 	for ; ; names = nil {
 		if names == nil {
@@ -114,7 +114,7 @@ func (c contest) awaitNode(ctx context.Context, path string) error {
 	return err
 }
 
-// tellNext notifies the next waiter, if there is any, that this node is granted. A waiter that joins
+// tellNext notifies the next waiter, if any, that this node was granted. A waiter that joins
 // later needs no notification: its first list shows that it is the first.
 func (c contest) tellNext(ctx context.Context, node string, names []string) error {
 	standing := line(names, c.prefix)
@@ -156,10 +156,10 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 				}
 				return c
 			},
-			// As of the lock: the other waiters, and the waiter's own watch.
+			// As for a lock: the other waiters, and the waiter's own watch.
 			Flap: func(n, _ int) (leave, back int64) { return waiting(n, 1), max(waiting(n, 1)-1, 0) },
 			Text: map[string]string{
-				"hand-off": "at the i-th release N-P-(i-1) wait with P permits, and each is notified, and from the second release on the client that was granted last",
+				"hand-off": "with P permits, N-P-(i-1) clients wait at the i-th release, and each is notified; from the second release on, so is the client that was granted last",
 				"flap":     "2(N-P)-1: the other waiters when the node is deleted and again when it is created, and the waiter's own watch",
 			},
 		}
@@ -189,7 +189,7 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 			return 1 + int64(min(behind, 1)), min(waiting(n, 1)-1, 1)
 		},
 		Text: map[string]string{
-			"hand-off": "2: the first waiter and the next one; 1 if one client waits, 0 if none does",
+			"hand-off": "2: the first waiter and the next one; 1 if one client waits; 0 if no client waits",
 			"flap":     "3: the first waiter when the node is deleted and again when it is created, and the waiter right behind",
 		},
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// Options of a session.
+// Options are the options of a session.
 type Options struct {
 	Timeout time.Duration // requested session timeout; default 10 s. The servers may grant another
 	Dial    zk.Dialer     // default net.DialTimeout
 	// MaxPacket is the largest request or reply, in bytes; default 64 KiB, at least 4 KiB. A
-	// session has a buffer for requests and one for replies: of 4 KiB each, and of MaxPacket once
-	// there was a longer one. The first request of 3.5 KiB or more costs one additional round trip.
+	// session has a buffer of 4 KiB for requests and another for replies. Each grows to MaxPacket at the
+	// first longer message. The first request of 3.5 KiB or more costs one additional round trip.
 	MaxPacket int
 	Auth      []Auth // credentials of every connection
 	ACL       []zk.ACL
@@ -31,8 +31,8 @@ type Options struct {
 type Auth = client.Auth
 
 // Session is exactly one ZooKeeper session. Once it has ended, because the servers expired it,
-// because nothing was acknowledged for a whole timeout, or because it was closed, it stays ended: a
-// new session needs a new Session.
+// because no request was acknowledged for a whole timeout, or because it was closed, it stays ended; open
+// a new Session for a new session.
 type Session struct {
 	options Options
 	conn    *zk.Conn
@@ -44,7 +44,7 @@ type Session struct {
 	mu          sync.Mutex
 	state       sessionState
 	changed     chan struct{} // closed and replaced at every change of state
-	cause       error         // why it ended
+	cause       error         // the reason why the session ended
 	id          int64         // 0 before the session is open
 	negotiated  time.Duration // session timeout
 	lastHeard   time.Time     // send time of the last acknowledged frame
@@ -56,7 +56,7 @@ type Session struct {
 	nextWatcher int
 	creates     map[string]*sentCreate // by path
 	buffer      int                    // size of go-zookeeper's buffer for requests, in bytes
-	wantsRoom   bool                   // the buffer is to have MaxPacket bytes
+	wantsRoom   bool                   // whether the buffer must grow to MaxPacket bytes
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the given order, and
@@ -112,11 +112,11 @@ func newSession(o Options) *Session {
 	}
 }
 
-// ID returns the session id.
+// ID returns the session ID; 0 before the session is open.
 func (s *Session) ID() int64 { s.mu.Lock(); defer s.mu.Unlock(); return s.id }
 
-// Err returns nil while the session may live, and afterwards why it ended. The error wraps
-// ErrSessionEnded.
+// Err returns nil while the session may be alive, and afterwards an error with the reason for its end,
+// which wraps ErrSessionEnded.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,9 +126,9 @@ func (s *Session) Err() error {
 	return sessionEnded(s.cause)
 }
 
-// Close ends the session at the servers, which removes its ephemeral nodes, and returns when all
-// its goroutines have ended. If the servers cannot be reached they will expire it; that is not an
-// error.
+// Close ends the session at the servers, which removes its ephemeral nodes, and returns when all its
+// goroutines have ended. If the servers cannot be reached they will expire the session, and Close still
+// returns nil.
 func (s *Session) Close() error {
 	s.begin(errClosed, nil)
 	s.finish()
@@ -177,9 +177,9 @@ func (s *Session) begin(cause error, then func()) {
 	close(s.done)
 }
 
-// end ends the session on our side: no further byte of it is sent. The rest happens in the
-// background, because the Conn's Close blocks for up to a second without a connection, and end is
-// called from its own loops.
+// end ends the session on our side: no further byte is sent. It closes the connection in the background,
+// because the Conn's Close blocks for up to a second without a connection, and the Conn's own loops
+// call end.
 func (s *Session) end(cause error) {
 	s.begin(cause, func() {
 		s.mu.Lock()
@@ -195,10 +195,10 @@ func (s *Session) end(cause error) {
 }
 
 // go-zookeeper has one buffer per session in which it encodes requests. Nearly all of them are
-// short, and thousands of sessions share one process, so it is small at first. Before the first
-// long request it is replaced by one of MaxPacket bytes. Only go-zookeeper's send loop may do that,
-// between two requests: when it has written one, it removes the write deadline, which calls
-// link.SetWriteDeadline. So the session sends a short request then, once.
+// short, and thousands of sessions share one process, so the buffer is small at first. Before the first
+// long request it is replaced by a buffer of MaxPacket bytes. Only go-zookeeper's send loop may do that,
+// between two requests: after each write it removes the write deadline, which calls
+// link.SetWriteDeadline. So the session sends one short request before the first long one.
 
 const (
 	firstRequest = 4 << 10 // bytes of the first buffer
@@ -207,8 +207,8 @@ const (
 	requestRest = 512
 )
 
-// ensureBuffer returns when there is a buffer for a request with that many bytes of paths, data and an ACL.
-// On an error there is none, so that the request cannot be sent.
+// ensureBuffer makes go-zookeeper's buffer large enough for a request with n bytes of paths, data and ACL.
+// After an error the buffer may be too small, and the request must not be sent.
 func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) error {
 	s.mu.Lock()
 	short := s.buffer < s.options.MaxPacket && n+requestRest > s.buffer
@@ -229,8 +229,8 @@ func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) er
 	return fmt.Errorf("%s %s: not sent: %w", what, path, err)
 }
 
-// makeRoom replaces the buffer if that was requested. Only the send loop calls it, or the connect
-// loop while there is no send loop.
+// makeRoom replaces the buffer by a larger one if ensureBuffer has requested that. Only the send loop calls
+// it, or the connect loop while no send loop runs.
 func (s *Session) makeRoom() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,9 +259,9 @@ func multiSize(ops []any) (n int) {
 	return n
 }
 
-// dialer gives go-zookeeper the servers in the caller's order, repeatedly, and dials them. It
-// replaces the library's wait of one second after every round by a shorter one at first, so that a
-// failover does not measure the client's back-off. All methods run on go-zookeeper's connect loop.
+// dialer gives go-zookeeper the servers in the caller's order, repeatedly, and dials them. Its waits
+// between rounds are at first shorter than the library's wait of one second, so that a measured failover
+// does not include the client's back-off. All methods run on go-zookeeper's connect loop.
 type dialer struct {
 	s       *Session
 	servers []string
@@ -273,8 +273,8 @@ func (d *dialer) Init([]string) error { return nil } // the library shuffles its
 func (d *dialer) Len() int            { return len(d.servers) }
 func (d *dialer) Connected()          { d.failed = 0 }
 
-// Next returns the next server. retryStart is true only once the session has ended: only then does
-// the connect loop check whether it should end.
+// Next returns the next server. retryStart is true once the session has ended: it makes the connect loop
+// check whether it should end.
 func (d *dialer) Next() (server string, retryStart bool) {
 	server = d.servers[d.next%len(d.servers)]
 	d.next++
@@ -286,11 +286,11 @@ const (
 	maxBackoff   = time.Second
 )
 
-// round returns how often all servers have been dialled since the last session was established.
+// round returns the number of completed rounds of failed dials over all servers, at most 10.
 func (d *dialer) round() int { return min(d.failed/len(d.servers), 10) }
 
-// wait sleeps before a dial: not in the first round over the servers, then twice as long each
-// round, with jitter so that clients do not reconnect in step.
+// wait sleeps before a dial: not at all in the first round over the servers, then twice as long in each
+// round, with jitter so that clients do not reconnect at the same time.
 func (d *dialer) wait() {
 	round := d.round()
 	if round == 0 {
@@ -304,15 +304,15 @@ func (d *dialer) wait() {
 	}
 }
 
-// patience returns the limit of a dial: first go-zookeeper's, a second, then twice as long each
-// round. If thousands reconnect at once, dials delay each other: clients that all gave up after a
-// second would begin again forever.
+// patience returns the timeout of a dial: first, go-zookeeper's, in the first round, and twice as long in
+// each further round. If thousands of clients reconnect at once, dials delay each other: with a constant
+// timeout all of them could fail forever.
 func (d *dialer) patience(first time.Duration) time.Duration {
 	return min(first<<d.round(), d.s.timeout()/3)
 }
 
-// dial opens a connection for the session, and fails once the session has ended, so that
-// go-zookeeper can never start another one.
+// dial opens a connection for the session. It fails once the session has ended, so that go-zookeeper
+// cannot start another session.
 func (d *dialer) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	d.wait()
 	if err := d.s.Err(); err != nil {

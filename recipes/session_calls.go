@@ -10,13 +10,13 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// go-zookeeper's calls have neither contexts nor timeouts. So each call that can be cancelled runs
-// on a goroutine of its own, which outlives a cancelled caller until the reply, the loss of the
+// go-zookeeper's calls have neither contexts nor timeouts. So each call that can be cancelled runs in a
+// new goroutine. If the caller is cancelled, the goroutine runs until the reply, the loss of the
 // connection or the end of the session.
 
-// do runs f and translates its error: ErrSessionEnded alone if nothing was sent; with
-// ErrConnectionLost if the session ended in the meantime; ErrConnectionLost; ErrUnfinished with ctx's
-// error; or the server's error.
+// do runs f and translates its error. The result wraps ErrSessionEnded alone if nothing was sent, both it
+// and ErrConnectionLost if the session ended during the request, ErrConnectionLost, ErrUnfinished with
+// ctx's error, or the server's error.
 func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
@@ -43,11 +43,11 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	return fmt.Errorf("%s %s: %w (%v)", what, path, ErrConnectionLost, err)
 }
 
-// call runs f until it has answered or ctx is done. It does not run it if the session has ended
-// before.
+// call runs f and returns its result, or answered = false if ctx is done first or the session has ended
+// before, in which case f does not run.
 func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bool, err error) {
 	if ctx.Done() == nil && s.Err() == nil {
-		return true, f(s.conn) // only f can end this: no goroutine needed
+		return true, f(s.conn) // the call cannot be cancelled: no goroutine is needed
 	}
 	reply := make(chan error, 1)
 	if !s.background(func() { reply <- f(s.conn) }) {
@@ -73,8 +73,8 @@ func once[T any](ctx context.Context, s *Session, what, path string, f func(*zk.
 	return got, nil
 }
 
-// again repeats a call that changes nothing, or is idempotent, until it is answered, the session
-// ends, or ctx is done.
+// again repeats f, which must be a read or idempotent, after connection losses, until it is answered, the
+// session ends, or ctx is done.
 func (s *Session) again(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -102,7 +102,7 @@ func (s *Session) read(ctx context.Context, what, path string, f func(*zk.Conn) 
 	return got, err
 }
 
-// List returns the names of the children of path, repeated over connection losses.
+// List returns the names of the children of path. It retries after connection losses.
 func (s *Session) List(ctx context.Context, path string) ([]string, error) {
 	got, err := s.list(ctx, path, false)
 	return got.names, err
@@ -119,14 +119,14 @@ func (s *Session) list(ctx context.Context, path string, watch bool) (reply, err
 	})
 }
 
-// Exists returns the Stat of path, or nil if there is no such node, repeated over
-// connection losses.
+// Exists returns the Stat of the node at path, or nil if it does not exist. It retries after connection
+// losses.
 func (s *Session) Exists(ctx context.Context, path string) (*zk.Stat, error) {
 	got, err := s.exists(ctx, path, false)
 	return got.stat, err
 }
 
-// exists also sets its watch on a missing node, for its creation.
+// exists is Exists, optionally with a watch. On a missing node the watch fires at its creation.
 func (s *Session) exists(ctx context.Context, path string, watch bool) (reply, error) {
 	return s.read(ctx, "exists", path, func(c *zk.Conn) (got reply, err error) {
 		var found bool
@@ -147,7 +147,7 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, *zk.Stat, error
 	return got.data, got.stat, err
 }
 
-// get sets no watch on a missing node.
+// get is Get, optionally with a watch, which is not set on a missing node.
 func (s *Session) get(ctx context.Context, path string, watch bool) (reply, error) {
 	return s.read(ctx, "get", path, func(c *zk.Conn) (got reply, err error) {
 		if watch {
@@ -160,7 +160,7 @@ func (s *Session) get(ctx context.Context, path string, watch bool) (reply, erro
 }
 
 // Create creates a node and returns its path. It does not retry: after ErrConnectionLost the node
-// may exist. Flags as in package zk.
+// may exist. flags are those of package zk.
 func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
 	return s.create(ctx, path, data, flags, nil)
 }
@@ -180,7 +180,7 @@ func (s *Session) Delete(ctx context.Context, path string) error {
 	return s.do(ctx, "delete", path, func(c *zk.Conn) error { return c.Delete(path, -1) })
 }
 
-// Set writes data to path if it still has that version. It does not retry.
+// Set writes data to the node at path if that has the given version; -1 matches any. It does not retry.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
 	if err := s.ensureBuffer(ctx, "set", path, len(path)+len(data)); err != nil {
 		return nil, err

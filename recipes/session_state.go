@@ -14,7 +14,7 @@ type sessionState int
 const (
 	connecting sessionState = iota
 	connected
-	disconnected // the session may or may not live at the servers
+	disconnected // the servers may or may not have expired the session
 	ended        // final
 )
 
@@ -24,7 +24,7 @@ func (s *Session) now() (sessionState, <-chan struct{}) {
 	return s.state, s.changed
 }
 
-// AwaitConnected returns when the session is connected, has ended, or ctx is done.
+// AwaitConnected returns nil once the session is connected, and an error if it has ended or ctx is done.
 func (s *Session) AwaitConnected(ctx context.Context) error {
 	for {
 		state, changed := s.now()
@@ -55,8 +55,8 @@ func (s *Session) setState(next sessionState) {
 	}
 }
 
-// subscribe calls f at every change of state, in order, and returns the current state. f runs under
-// the session's lock: it must return at once.
+// subscribe registers f, which is called at every change of state, in order, and returns the current
+// state. f runs under the session's lock and must return at once.
 func (s *Session) subscribe(f func(sessionState)) (now sessionState, unsubscribe func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *Session) subscribe(f func(sessionState)) (now sessionState, unsubscribe
 	}
 }
 
-// observe is go-zookeeper's event callback: it must not block nor call the Conn.
+// observe is go-zookeeper's event callback. It must neither block nor call the Conn.
 func (s *Session) observe(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
@@ -89,8 +89,8 @@ func (s *Session) observe(e zk.Event) {
 	}
 }
 
-// background runs f in a goroutine of the session, which waits for it before it is finished. It
-// returns false, without running f, if the session has ended. The caller does not hold mu.
+// background runs f in a new goroutine, for which finish waits. It returns false, without running f, if
+// the session has ended. The caller must not hold mu.
 func (s *Session) background(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,9 +101,9 @@ func (s *Session) background(f func()) bool {
 	return true
 }
 
-// cleanUp runs f until it succeeds or the session ends, regardless of ctx's cancellation: what an
-// abandoned operation left behind must be removed. It returns true once f has completed. While the
-// connection is down it returns false at once, and f continues in the background.
+// cleanUp runs f, which removes nodes of an abandoned operation, until f succeeds or the session ends,
+// even if ctx is cancelled. It returns true once f has completed. While the connection is down it
+// returns false at once, and f continues in the background.
 func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (swept bool) {
 	done := make(chan struct{})
 	running := s.background(func() {
@@ -168,7 +168,7 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 
 const removeAtOnce = 64
 
-// RemoveTree deletes path and everything below it, in parallel, retrying over connection losses. A
+// RemoveTree deletes path and all nodes below it, in parallel, and retries after connection losses. A
 // missing path is not an error.
 func (s *Session) RemoveTree(ctx context.Context, path string) error {
 	names, err := s.List(ctx, path)
@@ -189,8 +189,8 @@ func (s *Session) RemoveTree(ctx context.Context, path string) error {
 	return s.remove(ctx, path)
 }
 
-// AwaitGone returns when the session's member has removed the node at path; at once if there is
-// none. It is for observers: a waiter must list the whole line.
+// AwaitGone returns when the session's member has removed the node at path, or at once if the node does
+// not exist. It is for observers: a waiter must list the whole line.
 func (s *Session) AwaitGone(ctx context.Context, path string) error {
 	for {
 		got, err := s.exists(ctx, path, true)
@@ -204,9 +204,9 @@ func (s *Session) AwaitGone(ctx context.Context, path string) error {
 	}
 }
 
-// WatchChildren calls see with the names of the children of path, now and after every change that
-// it sees, until ctx is done or the session has ended; it returns the reason. It is for observers:
-// each change notifies it.
+// WatchChildren calls see with the names of the children of path, now and after every change of which it
+// is notified, until ctx is done or the session has ended, and returns the reason. It is for observers,
+// because every change notifies it.
 func (s *Session) WatchChildren(ctx context.Context, path string, see func(names []string)) error {
 	for {
 		got, err := s.list(ctx, path, true)
@@ -220,8 +220,8 @@ func (s *Session) WatchChildren(ctx context.Context, path string, see func(names
 	}
 }
 
-// remove deletes a node, retrying until the servers have confirmed that. After a lost reply NoNode
-// counts as success: no other node ever has the same name.
+// remove deletes a node, and retries until the servers have confirmed that. A missing node counts as
+// success: its delete may have lost its reply, and no other node ever has the same name.
 func (s *Session) remove(ctx context.Context, path string) error {
 	err := s.again(ctx, func() error { return s.Delete(ctx, path) })
 	if errors.Is(err, zk.ErrNoNode) {
@@ -231,9 +231,9 @@ func (s *Session) remove(ctx context.Context, path string) error {
 }
 
 // barrier returns when the session's member has executed everything that this session has sent
-// before. After a reconnect it may not have: an own request may still be in transit through the
-// old member while the new one answers reads. A node that is looked up too early is not found, and
-// stays. Writes are ordered, so an own write that changes nothing, the delete of a node that
-// never existed, proves it. A sync would not: it involves only the leader, which may have been
+// before. After a reconnect it may not have: an earlier request may still be in transit through the old
+// member while the new member answers reads, and a lookup would miss a node that is created later.
+// Writes of a session are ordered, so the reply to a write that changes nothing, the delete of a node
+// that never existed, proves it. A sync would not: it involves only the leader, which may have been
 // deposed.
 func (s *Session) barrier(ctx context.Context, unused string) error { return s.remove(ctx, unused) }

@@ -29,7 +29,7 @@ const (
 // Recipes are all recipes.
 var Recipes = []Recipe{RecipeLock, RecipeElection, RecipeQueue, RecipeRWLock, RecipeSemaphore, RecipeBarrier}
 
-// Mode is the use for which a client acquires a read-write lock. Readers may hold together, a writer holds alone.
+// Mode is the mode in which a client acquires a read-write lock: several readers or one writer can hold it.
 type Mode string
 
 // The modes.
@@ -38,16 +38,16 @@ const (
 	Write Mode = "write"
 )
 
-// Variant is which nodes a waiter watches.
+// Variant identifies the nodes that a waiter watches.
 type Variant string
 
-// The variants. With Parent every waiter watches the parent's children, so every release notifies
-// all: the herd. With Predecessor each watches the node directly before its own, so a release
-// notifies one.
+// The variants. With Parent every waiter watches the parent's children, so every release notifies all
+// waiters (the herd effect). With Predecessor each waiter watches the node directly before its own, so a
+// release notifies one.
 const (
 	Parent      Variant = "parent"
 	Predecessor Variant = "predecessor"
-	Polling     Variant = "polling" // it watches nothing, and reads repeatedly
+	Polling     Variant = "polling" // a waiter watches nothing, and reads repeatedly
 )
 
 // Delivery is the number of times that a queue hands out an item.
@@ -61,9 +61,9 @@ const (
 	AtMostOnce  Delivery = "at-most-once"
 )
 
-// Promises are a subject's promises to its users.
+// Promises are the properties that a subject promises to its users.
 type Promises struct {
-	Exclusive bool // one holder or leader at a time; of a semaphore, as many as it has permits; readers together; of a barrier, no client passes it early
+	Exclusive bool // at most one holder or leader at a time, or several readers; as many holders as a semaphore has permits; no client passes a barrier early
 	FIFO      bool // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  Delivery
 	Requeues  bool // a client that has released joins the line again by itself
@@ -78,19 +78,19 @@ type Subject struct {
 	Name     string // unique, such as "lock/parent"
 	About    string // one line: description and promises
 	Recipe   Recipe
-	Variant  Variant // "" if its waiters watch neither the parent nor their predecessor
+	Variant  Variant // "" if none of the constants applies
 	Promises Promises
 	Formulas Formulas
-	// FormulasOf returns the formulas of a semaphore with that number of permits; nil for others.
+	// FormulasOf returns the formulas of a semaphore with that number of permits; nil for other recipes.
 	FormulasOf func(permits int) Formulas
-	// Line is the child of a queue's node below which every waiting consumer has a node of its own;
-	// "" if they have none. Contenders wait below the parent itself.
+	// Line is the name of the child of a queue's node below which each waiting consumer has a node; "" if
+	// consumers have no nodes. Contenders wait below the parent itself.
 	Line string
-	// Pipe returns p50 and p99 of the round trips between the harness and a subject in another
-	// process, and their number; nil for one in this process.
+	// Pipe returns p50 and p99 of the round trips between zkbench and a subject in another process,
+	// and their number; nil for a subject in this process.
 	Pipe func() (p50, p99 time.Duration, of int)
-	// Writes means that its clients are Workers, ReportsHeld that they are HeldReporters, and Tries
-	// that they are OptionContenders with a Limit.
+	// Writes means that the clients are Workers, ReportsHeld that they are HeldReporters, and Tries
+	// that they are OptionContenders that support Limit.
 	Writes, ReportsHeld, Tries bool
 	// NoCancel means that Acquire and Take cannot be cancelled: they continue when the context has
 	// ended, and return ErrUnfinished.
@@ -100,8 +100,8 @@ type Subject struct {
 	Open func(ctx context.Context, env Env) (Client, error)
 	// Version returns the version of the subject's library, or "" if unknown; nil for our own.
 	Version func() string
-	// Missing returns the packages to install before the subject can be opened; the function or
-	// its result may be nil.
+	// Missing returns an error that names the packages to install before the subject can be opened.
+	// The function or its result may be nil.
 	Missing func() error
 	// Start prepares the subject for one trial, and returns it with an Open; nil if it needs no
 	// preparation. stop stops the started processes, also after an error. A driver (package driver/host)
@@ -113,12 +113,12 @@ type Subject struct {
 type Trial struct {
 	Clients int    // clients that will be opened; there may be some more
 	Stderr  string // prefix of files for the output of processes; "" discards it
-	Owner   string // identifies this process; children carry it, so that a sweep finds them
+	Owner   string // identifies this process in the environment of its children, so that a sweep finds them
 	// Alone reports which clients must not share a process with others; nil: all may.
 	Alone func(client int) bool
 	// Site returns the machine of a client, from its opening on; nil: this one for all.
 	Site func(client int) (site.Site, error)
-	// Kept has the resources for the next trials of the run; nil keeps none.
+	// Kept holds resources for the next trials of the run; nil: no resource is kept.
 	Kept *TrialResources
 	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol, so that
 	// the trial cannot be evaluated. It returns at once.
@@ -133,7 +133,7 @@ type Env struct {
 	Parties   int           // of a barrier: number of clients that pass it together
 	Timeout   time.Duration // requested session timeout
 	Dial      zk.Dialer     // every connection must be made with it
-	MaxPacket int           // bytes: fits the longest list of names, and an item
+	MaxPacket int           // in bytes; enough for the longest list of names and for an item
 	Auth      []Auth        // credentials of every connection; nil: none
 	ACL       []zk.ACL      // for every node that is created; nil: open access
 	// Events must be called at the instant at which the client is notified that its grant is
@@ -142,10 +142,10 @@ type Env struct {
 
 	// For a client in another process:
 	Client   int                      // its number in the trial
-	Connect  func() ([]string, error) // the servers as listeners in front of Dial
-	Resource string                   // path of a node to which a holder may write, as its work
-	// Served returns since when the ensemble has been available, if an injected outage ended during
-	// the trial; the zero time without one; the present during one. It may be nil.
+	Connect  func() ([]string, error) // addresses of listeners that forward to the servers by Dial
+	Resource string                   // path of the node to which a holder writes as its work
+	// Served returns the end of the last injected outage in the trial: the zero time if there was
+	// none, and the present time during an outage. It may be nil.
 	Served   func() time.Time
 	Requests func() int64 // number of requests that the client has sent so far, without pings and authentication; may be nil
 	Seen     func() Claim // session and newest node below Parent, from the tap; nil: the client reports both itself
@@ -164,12 +164,12 @@ const (
 	EventEnded     EventKind = "ended" // the grant has ended although the session lives: revoked, resigned
 )
 
-// Event is an event of the grant with that token.
+// Event is an event of the grant with the token Token.
 type Event struct {
 	Kind    EventKind
 	Token   int64
 	At      time.Time // when the client was notified; zero: when Env.Events is called
-	Session int64     // of the grant; 0: the current one on the wire
+	Session int64     // of the grant; 0: the current session on the connection
 }
 
 type Client interface {
@@ -183,26 +183,26 @@ type Claim struct {
 	Own     bool  // the token is the subject's own number
 	Session int64 // ID of the session that owns the node
 	Path    string
-	// At is when the recipe's own call returned, if that was before Acquire returned: time of the
-	// adapter is not the recipe's. Zero means when Acquire returned.
+	// At is the time at which the recipe's own call returned, before the adapter's own work. Zero means
+	// the time at which Acquire returned.
 	At time.Time
 }
 
-// Timed is a client that knows when the recipe's own calls were made and returned: time between the
-// harness and the recipe is not the recipe's.
+// Timed is a client that knows the times at which the recipe's own calls were made and returned: the time
+// between zkbench and the recipe does not count for the recipe.
 type Timed interface {
 	// Times returns the times of the operation that returned last.
 	Times() Times
 }
 
-// Times of an operation. Zero means when the client's method was called and returned.
+// Times are the times of an operation. Zero means the time of the call or return of the client's method.
 type Times struct {
 	Called, Returned time.Time
-	Error            time.Duration // possible error of both
+	Error            time.Duration // bound of the error of both
 }
 
-// Worker is a client that can write to a node on its own session, as a holder does its work: with a
-// plain setData, once, regardless of the state of its grant.
+// Worker is a client that can write to a node, as the work of a holder: with one plain setData on its own
+// session, regardless of the state of its grant.
 type Worker interface {
 	Write(ctx context.Context, path, value string) error
 }
@@ -215,12 +215,12 @@ type HeldReporter interface {
 // AcquireOptions are the options of one acquire.
 type AcquireOptions struct {
 	Mode Mode // of a read-write lock
-	// Limit is the recipe's own timed try, in addition to a context: the error wraps ErrNotAcquired
-	// if it has passed and the client does not hold. nil is none; 0 is at once or not at all.
+	// Limit is the limit of the recipe's own timed try, in addition to a context: if it passes and the
+	// client does not hold, the error wraps ErrNotAcquired. nil: no limit; 0: at once or not at all.
 	Limit *time.Duration
 }
 
-// OptionContender is a contender whose acquires have options.
+// OptionContender is a Contender whose acquires have options.
 type OptionContender interface {
 	Contender
 	AcquireWith(ctx context.Context, o AcquireOptions) (Claim, error)
@@ -262,11 +262,11 @@ func Subjects() []Subject {
 	return slices.SortedFunc(maps.Values(subjects), func(a, b Subject) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Find returns the subject with that name.
+// Find returns the registered subject with that name.
 func Find(name string) (Subject, error) {
 	s, found := subjects[name]
 	if !found {
-		return Subject{}, fmt.Errorf("no subject is called %q", name)
+		return Subject{}, fmt.Errorf("there is no subject %q", name)
 	}
 	return s, nil
 }

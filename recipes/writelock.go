@@ -29,28 +29,27 @@ const (
 	writeLockPrefix = "-"
 )
 
-// LockListener receives the events of a WriteLock. Each of its functions may be nil, and returns at
-// once.
+// LockListener receives the events of a WriteLock. Each function may be nil, and must return at once.
 type LockListener struct {
 	LockAcquired func()
 	LockReleased func() // also if the node may still exist
 }
 
-// WriteLock is the lock of ZooKeeper's own recipes (seed 004): its node is named x-SESSION-NUMBER.
-// Its steps and deviations:
+// WriteLock is the lock of ZooKeeper's own recipes (seed 004). Its node is named x-SESSION-NUMBER. These
+// are its steps, and its deviations from the original:
 //
 //   - Look for a node with this session's ID in its name, which an earlier try may
-//     have made; create it if it does not exist. Here a write precedes that if a reply was
-//     lost: the session's member may not have the node yet. The node is adopted
-//     only if it is this session's by its owner, too.
+//     have made; create it if it does not exist. Here a write precedes the search if a reply was
+//     lost: the session's member may not have the node yet. The node is adopted only if its owner is
+//     this session, too.
 //   - List, sort by number: the lowest has the lock. (The order by name, session first, is
 //     zoo/order-by-prefix.)
-//   - Check whether the node before its own exists, with a watch. If it does not, start
-//     again: the original waits, without a watch that could notify it (zoo/missed-wakeup).
+//   - Check whether the preceding node exists, with a watch. If it does not, start again: the
+//     original waits, without a watch that could notify it (zoo/missed-wakeup).
 //   - A lost connection is retried ten times, after 0, 500, 1000, ... ms; then the
 //     caller gets the error. A wait is not a retry: it resets the count.
-//   - A Lock that fails leaves no node: the original's user has to call unlock.
-//   - Lock waits. The original's returns false, and notifies its listener later.
+//   - A Lock that fails leaves no node. A user of the original has to call unlock.
+//   - Lock waits. The original lock returns false, and notifies its listener later.
 //
 // One WriteLock belongs to one session, and one session has one WriteLock at a parent.
 type WriteLock struct {
@@ -58,16 +57,16 @@ type WriteLock struct {
 	parent   string
 	acl      []zk.ACL
 	listener LockListener
-	busy     chan struct{} // has one element from the start of a Lock until its node is deleted, or held
+	busy     chan struct{} // full from the start of a Lock until it holds or its node is deleted
 
-	// last is the number of the node of the last grant: an older node is not adopted, since its
-	// removal may be in progress. Valid if granted.
+	// last is the number of the node of the last grant, if granted is true. That node and older nodes
+	// are not adopted, since their removal may be in progress.
 	last    int32
 	granted bool
 }
 
-// NewWriteLock returns the lock at parent, which is created if it is missing. acl is that of its
-// nodes; nil is open access.
+// NewWriteLock returns the lock at parent, which is created if it is missing. acl applies to its nodes; nil
+// means the ACL of the session.
 func NewWriteLock(s *Session, parent string, acl []zk.ACL, l LockListener) *WriteLock {
 	return &WriteLock{s: s, parent: parent, acl: acl, listener: l, busy: make(chan struct{}, 1)}
 }
@@ -78,8 +77,8 @@ type writeLocking struct {
 	at    spot // our node; "" while it is unknown
 }
 
-// Lock waits until the lock is held. Release is the grant's. After an error it leaves no node in a
-// live session.
+// Lock waits until the lock is held, and returns the grant, for Unlock or Grant.Release. After an error it
+// leaves no node in a live session.
 func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 	select {
 	case l.busy <- struct{}{}:
@@ -114,7 +113,7 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 	return g, nil
 }
 
-// Unlock releases the grant of Lock.
+// Unlock releases the grant that Lock has returned, and notifies the listener.
 func (l *WriteLock) Unlock(ctx context.Context, g *Grant) error {
 	if l.listener.LockReleased != nil {
 		defer l.listener.LockReleased()
@@ -219,8 +218,8 @@ func (l *writeLocking) find(ctx context.Context) (at spot, found bool, err error
 	return spot{l.parent + "/" + name, stat.Czxid}, true, nil
 }
 
-// undo removes the node of this Lock, once that is known: the next one's create has the same
-// name.
+// undo removes the node of this Lock, once its create has returned: the create of the next Lock has the
+// same name.
 func (l *writeLocking) undo(ctx context.Context) error {
 	if l.entry.pending != nil {
 		_ = l.entry.answered(<-l.entry.pending) // at the latest when the session ends

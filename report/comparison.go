@@ -13,23 +13,23 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Comparison compares one subject with the base of its run, in one metric and one
-// cell of the matrix. The trials of both subjects alternate, so that each trial pairs with
-// a neighbor of the base. The ratio within a pair is compared, because a drift of the
+// Comparison compares one subject with the base of its run, for one metric and one cell of the
+// matrix. The trials of subject and base alternate, so that each trial of the subject pairs with an
+// adjacent trial of the base. The comparison uses the ratio within each pair, because a drift of the
 // machine's speed hardly affects it.
 type Comparison struct {
 	history.Cell        // of the subject
 	Metric       string `json:"metric"` // with its field: "handoff.latency.p50"
 	Unit         string `json:"unit"`
-	Pairs        int    `json:"pairs"` // trials of the subject that have a trial of the base to compare with
+	Pairs        int    `json:"pairs"` // number of the subject's trials that pair with a trial of the base
 	// Medians over the trials.
 	SubjectMedian float64 `json:"subject_median"`
 	BaseMedian    float64 `json:"base_median"`
-	// Ratio is subject over base, the median of all pairs. Its interval holds at 95 % over all
-	// evaluations of the comparison, which a scenario with extra_time repeats.
+	// Ratio is the center of subject over base for all pairs. The confidence level of its interval is
+	// 95 % over all evaluations of the comparison; a scenario with extra_time evaluates it repeatedly.
 	Ratio Interval `json:"ratio"`
-	// Noise compares the base with itself: each odd trial over the even trial after it.
-	// It is absent if there are fewer than two pairs.
+	// Noise compares the base with itself: the ratio of each odd trial to the even trial after it.
+	// It is nil if the base has no such two trials.
 	Noise *Interval `json:"noise,omitempty"`
 }
 
@@ -63,8 +63,8 @@ func (t Trial) inCell(subject string, other history.Cell) bool {
 	return t.Subject == subject && t.EqualExceptSubject(other)
 }
 
-// Repetitions returns the trials of subject in the given cell, apart from the cell's subject,
-// by repetition.
+// Repetitions returns the subject's trials in the given cell, by repetition. It ignores the subject
+// of the cell.
 func Repetitions(trials []Trial, subject string, cell history.Cell) map[int]Trial {
 	out := map[int]Trial{}
 	for _, t := range trials {
@@ -76,7 +76,7 @@ func Repetitions(trials []Trial, subject string, cell history.Cell) map[int]Tria
 }
 
 // compareWithBase compares the repeated cells with their base, and adds each threshold on the
-// base to the last trial of its cell. asked contains these thresholds by trial name.
+// base to the last trial of its cell. baseConditions contains these thresholds, by trial name.
 func (r *Result) compareWithBase(baseConditions map[string][]Condition) {
 	var measures []Measure
 	for _, d := range metrics.All() {
@@ -104,8 +104,8 @@ func (r *Result) compareWithBase(baseConditions map[string][]Condition) {
 	}
 }
 
-// Undecided reports whether a threshold on the base is still unknown in the given cell, of any
-// subject, and nothing has failed there, so that more trials may decide it.
+// Undecided reports whether more trials may decide a threshold on the base in the given cell of any
+// subject: its result is unknown, and no trial of the cell has failed.
 func (r Result) Undecided(cell history.Cell) bool {
 	open := false
 	for _, t := range r.Trials {

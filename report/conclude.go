@@ -17,18 +17,18 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Conclusion is a result together with other data from its histories, so that these need not
-// be read again.
+// Conclusion is a result together with other data from its histories, which need not be read
+// again.
 type Conclusion struct {
 	Result Result
 	Traces map[string]*Trace // by trial, for plots and timelines
-	// Histories contains the histories of the trials with a failed verdict, by trial. Other
-	// histories are not kept.
+	// Histories contains, by trial, the histories of trials with a failed verdict. Other histories
+	// are not kept.
 	Histories map[string]*history.History
 }
 
 // Judge evaluates the trials of a run folder from their histories alone, and writes nothing.
-// The data about the run itself is from [ReadRun]. It returns an error if a history has
+// The data about the run itself comes from [ReadRun]. Judge returns an error if a history has
 // another version of the format.
 func Judge(dir string) (Conclusion, error) {
 	run, err := ReadRun(dir)
@@ -42,12 +42,12 @@ func Judge(dir string) (Conclusion, error) {
 	return conclude(run, folded), nil
 }
 
-// ErrDamaged is returned if a folder was damaged after its result was written.
-var ErrDamaged = errors.New("the histories are incomplete: the earlier result is not overwritten")
+// ErrDamaged means that histories were damaged or removed after the result was written.
+var ErrDamaged = errors.New("histories are incomplete, so the existing result was not overwritten")
 
-// Conclude evaluates the trials from their histories, and writes result.json and the
-// histograms. It returns the errors of [Judge], and [ErrDamaged] if histories are missing or
-// damaged that were complete when the existing result was written.
+// Conclude evaluates the trials from their histories, and writes result.json and the histograms. It
+// returns the errors of [Judge], and [ErrDamaged] if a history that was complete when the existing
+// result was written is now missing or damaged.
 func Conclude(dir string, run Run) (Conclusion, error) {
 	folded, err := foldFolder(dir, run)
 	if err == nil {
@@ -68,12 +68,12 @@ func Conclude(dir string, run Run) (Conclusion, error) {
 	return c, writeResult(dir, c.Result)
 }
 
-// keptRecords is the number of records of failed trials that stay in memory: some 150 MB.
+// keptRecords is the maximum number of records of failed trials in memory: about 150 MB.
 var keptRecords = int64(600_000)
 
-// foldFolder evaluates all histories of a run folder, one per processor at a time, and adds
-// trials whose histories are missing. A history of another version is an error, because its
-// existing result must not be overwritten.
+// foldFolder evaluates all histories of a run folder, one per processor at a time, and adds the
+// trials whose histories are missing. It returns an error for a history of another version, because
+// the existing result must not be overwritten then.
 func foldFolder(dir string, run Run) ([]Folded, error) {
 	names, err := TrialNames(dir)
 	if err != nil {
@@ -91,7 +91,7 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 		g.Go(func() error {
 			f := foldFile(dir, name, run.Ensemble.managed())
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
-				f.History = nil // its records are not needed
+				f.History = nil
 			} else if h := f.History; h != nil && kept.Add(int64(h.Kept)) > keptRecords {
 				kept.Add(-int64(h.Kept))
 				h.Forget()
@@ -130,8 +130,8 @@ func previousResult(dir string) (Result, error) {
 	return former, err
 }
 
-// checkComplete returns an error if a history is incomplete that was complete when the existing
-// result was written.
+// checkComplete returns an error if a history that was complete when the existing result was written
+// is now incomplete.
 func checkComplete(dir string, folded []Folded) error {
 	previous, err := previousResult(dir)
 	if err != nil {
@@ -140,7 +140,7 @@ func checkComplete(dir string, folded []Folded) error {
 	for _, before := range previous.Trials {
 		i := slices.IndexFunc(folded, func(f Folded) bool { return f.Trial.Name == before.Name })
 		if doubt := folded[i].Trial.doubt(); doubt != "" && before.doubt() == "" {
-			return fmt.Errorf("%w: trial %s of %s: %s; restore the file, or move %s away to report on the rest (zkbench check reads the folder as it is)",
+			return fmt.Errorf("%w: trial %s of %s: %s; restore the file, or move %s away to report on the other trials (zkbench check evaluates the folder without changing it)",
 				ErrDamaged, before.Name, dir, doubt, ResultFile)
 		}
 	}
@@ -166,9 +166,9 @@ func (t Trial) doubt() string {
 	return ""
 }
 
-// foldFile evaluates one history. A history that cannot be opened results in a trial without
-// data, so that it neither hides the others nor is lost. committed requires a file of commits
-// for it.
+// foldFile evaluates one history. For a history that cannot be opened it returns a trial without
+// data, so that the other trials are still evaluated. If committed is set, a missing file of commits
+// makes the trial incomplete.
 func foldFile(dir, name string, committed bool) Folded {
 	h, err := history.Open(HistoryPath(dir, name))
 	if err != nil {
@@ -176,7 +176,7 @@ func foldFile(dir, name string, committed bool) Folded {
 	}
 	var doubts []string
 	if committed && !h.Commits {
-		doubts = append(doubts, "its commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" does not exist; the trial was checked without them")
+		doubts = append(doubts, "the commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" does not exist; the trial was checked without them")
 	}
 	f := Fold(h, doubts...)
 	f.Trial.Name = name // not the header's: links to the history need the file name

@@ -184,7 +184,7 @@ func TestJudge_saysThatCommitsAreMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := slices.ContainsFunc(c.Result.Trials[0].Verdicts, func(v Verdict) bool {
-			return v.Guarantee == "history" && v.Result == Unknown && strings.Contains(v.Reasons[0], "its commits are missing")
+			return v.Guarantee == "history" && v.Result == Unknown && strings.Contains(v.Reasons[0], "the commits are missing")
 		})
 		if said != want {
 			t.Errorf("%s: %+v", kind, c.Result.Trials[0].Verdicts)

@@ -24,8 +24,8 @@ type Folded struct {
 	histograms     string      // of every distribution, in the HDR log format
 }
 
-// Fold reads a history once and derives everything from it: metrics, verdicts, faults, the
-// thresholds of its header, and the trace. doubts are reasons why the data is incomplete.
+// Fold reads a history once and derives metrics, verdicts, faults, the results of the thresholds in
+// its header, and the trace. doubts are reasons why the data is incomplete.
 func Fold(h *history.History, doubts ...string) Folded {
 	sweep, fold, tracer, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h), second.NewOpinions(h)
 	fold.OnHandoff, fold.OnFailover = tracer.handoff, tracer.failover
@@ -77,8 +77,8 @@ func Fold(h *history.History, doubts ...string) Folded {
 	return out
 }
 
-// judgeThresholds evaluates the thresholds on a trial. against contains the thresholds on the
-// base, which need other trials.
+// judgeThresholds evaluates the thresholds on a trial. baseConditions contains the thresholds on the
+// base, which need other trials and are not evaluated.
 func judgeThresholds(exprs []string, t Trial) (judged []Threshold, baseConditions []Condition) {
 	for _, expr := range exprs {
 		c, err := ParseThreshold(expr)
@@ -104,8 +104,8 @@ func applySecondOpinion(verdicts []Verdict, why string) {
 	}
 }
 
-// setFailureTimes sets, for each failed verdict, the time from start to the last record that
-// proves it. at contains the times of all records, or is empty.
+// setFailureTimes sets, for each failed verdict, the time from start to the last record of its
+// evidence. at contains the times of all records, or is empty.
 func setFailureTimes(verdicts []Verdict, at []time.Duration, start time.Duration) {
 	for i, v := range verdicts {
 		var last time.Duration
@@ -130,7 +130,7 @@ func histogramLog(f *metrics.Fold) string {
 func faults(ws []history.Fault) []Fault {
 	var out []Fault
 	for _, w := range ws {
-		if w.CutShort || w.Inapplicable { // only the history has it
+		if w.CutShort || w.Inapplicable { // not part of the result
 			continue
 		}
 		out = append(out, Fault{Fault: w.Fault, Target: w.Target, Start: w.Start, End: w.End, Proof: w.Proof, Err: w.Err})

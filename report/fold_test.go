@@ -32,7 +32,7 @@ func TestFold_judgesTheThresholdsOfTheHeader(t *testing.T) {
 		"handoff.latency.p50 < 1s", "handoff.latency.max <= promise", "nonsense", "handoff.latency.p50 < 1.05*base",
 	}}, slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40))...)
 	f := Fold(h)
-	want := []struct{ result, measured string }{{Pass, "7.00 ms"}, {Fail, "promise 5.00 ms"}, {Unknown, "a comparison is missing"}}
+	want := []struct{ result, measured string }{{Pass, "7.00 ms"}, {Fail, "promise 5.00 ms"}, {Unknown, "a comparison operator is missing"}}
 	if len(f.Trial.Thresholds) != len(want) || len(f.baseConditions) != 1 {
 		t.Fatalf("%+v, and %d against the base", f.Trial.Thresholds, len(f.baseConditions))
 	}

@@ -47,8 +47,8 @@ func HistoryPath(dir, trial string) string {
 
 func histogramFile(trial string) string { return filepath.Join(histogramDir, trial+hdrSuffix) }
 
-// ReadResult reads result.json of a run folder, or the file itself. It returns an error if
-// another version of the format wrote it.
+// ReadResult reads result.json; path is the file or its run folder. It returns an error if the file
+// has another version of the format.
 func ReadResult(path string) (Result, error) {
 	r, _, err := ReadRawResult(path)
 	return r, err
@@ -73,7 +73,7 @@ func ReadRawResult(path string) (Result, []byte, error) {
 	return r, raw, err
 }
 
-// absentError is an [fs.ErrNotExist] with another text.
+// absentError is an error that wraps [fs.ErrNotExist] without showing its text.
 type absentError string
 
 func (e absentError) Error() string { return string(e) }
@@ -89,7 +89,7 @@ func notRunFolder(path, missing string) error {
 // repairHint is appended to errors about a damaged result.
 const repairHint = "; if the run folder still has its histories, move this file away and run: zkbench check"
 
-// ParseResult is like [ReadResult] for a text that was read already; errors refer to it as path.
+// ParseResult parses raw, the text of a result.json, like [ReadResult]. Errors name it path.
 func ParseResult(path string, raw []byte) (Result, error) {
 	var probe struct {
 		Schema string `json:"schema"`
@@ -152,8 +152,8 @@ func TrialNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Clear removes a previous run from its folder. It removes only files that a run writes: it
-// returns an error and removes nothing if the folder is not a run folder or contains other files.
+// Clear removes the files of a previous run from its folder. If the folder is not a run folder, or
+// contains files that no run writes, Clear returns an error and removes nothing.
 func Clear(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -191,12 +191,12 @@ var renderedFiles []string
 // removes it. Call it only from the initialization of package variables.
 func Rendered(name string) { renderedFiles = append(renderedFiles, name) }
 
-// noResult is why a run ended early if its folder has histories and no result: even an
+// noResult is the reason for the early end of a run whose folder has histories but no result: even an
 // interrupted run writes a result.
-const noResult = "it crashed without writing " + ResultFile
+const noResult = "crashed without writing " + ResultFile
 
-// ReadRun returns the data about the run in result.json. Without that file the run counts as
-// ended early, because trials may be missing, and the data comes from the headers of its histories.
+// ReadRun returns the data about the run in result.json. Without that file the data comes from the
+// header of a history, and the run counts as ended early, because trials may be missing.
 func ReadRun(dir string) (Run, error) {
 	r, err := ReadResult(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -216,14 +216,14 @@ func ReadRun(dir string) (Run, error) {
 	return run, nil
 }
 
-// WriteFile writes a file atomically. name is a path below dir. A crash may leave a hidden
-// temporary file next to it, which [Clear] removes. The folder is not trusted: nothing outside
-// of it is written, even if it contains links.
+// WriteFile writes a file atomically. name is a path below dir. A crash may leave a hidden temporary
+// file next to it, which [Clear] removes. The folder is not trusted: WriteFile writes nothing outside
+// it, even if it contains links.
 func WriteFile(dir, name string, data []byte) error {
 	return replace(dir, name, data, func(*os.File) error { return nil })
 }
 
-// writeSynced is like WriteFile, and the file survives a crash of the machine.
+// writeSynced is like WriteFile, but also syncs the file, so that it survives a crash of the machine.
 func writeSynced(dir, name string, data []byte) error {
 	return replace(dir, name, data, (*os.File).Sync)
 }
@@ -254,7 +254,7 @@ func replace(dir, name string, data []byte, sync func(*os.File) error) error {
 	return nil
 }
 
-// withRoot calls do with the folder as a root that no link can leave.
+// withRoot calls do with the folder as an [os.Root], which no link can leave.
 func withRoot(dir string, do func(*os.Root) error) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -263,7 +263,7 @@ func withRoot(dir string, do func(*os.Root) error) error {
 	return errors.Join(do(root), root.Close())
 }
 
-// readFile reads a file below dir, without following links out of dir, which is not trusted.
+// readFile reads the file name below dir. It does not follow links out of dir, which is not trusted.
 func readFile(dir, name string) (data []byte, err error) {
 	err = withRoot(dir, func(root *os.Root) error {
 		if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() { // opening a named pipe would block
@@ -285,7 +285,7 @@ func Holds(dir, name string) bool {
 	return withRoot(dir, func(root *os.Root) error { _, err := root.Stat(name); return err }) == nil
 }
 
-// Sweep removes the files in the folder name below dir for which former returns true.
+// Sweep removes the files in the subfolder name of dir for which former returns true.
 func Sweep(dir, name string, former func(name string) bool) error {
 	err := withRoot(dir, func(root *os.Root) error {
 		entries, err := fs.ReadDir(root.FS(), name)

@@ -21,8 +21,8 @@ const (
 // enough for valid measurements.
 const Fit = verdict.Fit
 
-// Outcome returns the result of the run, which determines the exit code: the worst of its
-// trials, and at best unknown if it ended early or has no trials.
+// Outcome returns the result of the run, which determines the exit code: the worst result of its
+// trials. It is at best unknown if the run ended early or has no trials.
 func (r Result) Outcome() string {
 	var results []string
 	for _, t := range r.Trials {
@@ -34,9 +34,9 @@ func (r Result) Outcome() string {
 	return verdict.Worst(results...)
 }
 
-// Outcome returns the worst result of the trial's verdicts and thresholds, and at best unknown
-// if a fault has no proof. For a deliberately broken subject it reports whether the defect was
-// detected.
+// Outcome returns the worst result of the trial's verdicts and thresholds. It is at best unknown if
+// a fault has no proof. For a deliberately broken subject it depends on whether the defect was
+// detected, see [Trial.Caught].
 func (t Trial) Outcome() string {
 	verdicts, thresholds := t.countedResults()
 	results := slices.Concat(verdicts, thresholds)
@@ -73,7 +73,8 @@ func (t Trial) Missed() []string {
 	return missed
 }
 
-// Caught returns the result of a trial whose subject is deliberately broken.
+// Caught returns the result of a trial whose subject is deliberately broken: pass if each expected
+// violation was detected.
 func (t Trial) Caught() string {
 	switch {
 	case len(t.Missed()) == 0:
@@ -83,7 +84,7 @@ func (t Trial) Caught() string {
 	}
 	for _, v := range t.Verdicts {
 		if v.Result == Pass && slices.Contains(t.Expect, v.Guarantee) {
-			return Fail // the guarantee was checked, and the defect not detected
+			return Fail // the guarantee was checked, but its violation not detected
 		}
 	}
 	return Unknown
@@ -100,7 +101,7 @@ func (t Trial) Unproven() int {
 	return n
 }
 
-// Inapplicable returns why the trial does not apply to the recipe; "" if it does.
+// Inapplicable returns the reason why the trial does not apply to the recipe; "" if it applies.
 func (t Trial) Inapplicable() string {
 	for _, v := range t.Verdicts {
 		if v.Result == NotJudged && (v.Guarantee == verdict.Faults || v.Guarantee == verdict.Played) {
@@ -130,8 +131,8 @@ type Tally struct{ Pass, Fail, Unknown int }
 // All returns the number of results.
 func (t Tally) All() int { return t.Pass + t.Fail + t.Unknown }
 
-// Add counts results. Results that are not promised or not exercised do not count; any other
-// result that is neither pass nor fail counts as unknown.
+// Add counts results. The results "not promised" and "not exercised" do not count; any other result
+// that is neither pass nor fail counts as unknown.
 func (t *Tally) Add(results ...string) {
 	for _, r := range results {
 		switch {

@@ -25,8 +25,8 @@ import (
 // Schema is the version of result.json that this code writes.
 const Schema = "zkbench.result/v3"
 
-// Result is result.json: everything that was derived from one run.
-// Times are in nanoseconds; a field that does not apply is absent, never 0.
+// Result is the content of result.json: all conclusions from one run. Times are in nanoseconds. A
+// field that does not apply is absent, never 0.
 type Result struct {
 	Schema string  `json:"schema"`
 	Run    Run     `json:"run"`
@@ -39,15 +39,15 @@ type Result struct {
 type Run struct {
 	ID       string            `json:"id"`
 	Scenario string            `json:"scenario"`
-	Command  string            `json:"command"` // repeats the run
+	Command  string            `json:"command"` // command line that repeats the run
 	Seed     uint64            `json:"seed"`
 	Start    time.Time         `json:"start"`
 	Elapsed  time.Duration     `json:"elapsed"`
 	Host     map[string]string `json:"host"`     // os, arch, cpus, cpu model, memory, kernel
 	Versions map[string]string `json:"versions"` // zkbench, go, zookeeper, client library
 	Ensemble Ensemble          `json:"ensemble"`
-	Agents   []string          `json:"agents,omitempty"` // that ran the clients; empty: zkbench ran them itself
-	Ended    string            `json:"ended,omitempty"`  // why it ended early: "interrupted", or an error
+	Agents   []string          `json:"agents,omitempty"` // agents that ran the clients; empty: zkbench ran them itself
+	Ended    string            `json:"ended,omitempty"`  // why the run ended early: "interrupted", or an error
 	LeftOut  []LeftOut         `json:"left_out,omitempty"`
 	Incident *Incident         `json:"incident,omitempty"`
 }
@@ -57,14 +57,14 @@ type Incident struct {
 	About      string `json:"about"`                // the failure
 	Thread     string `json:"thread"`               // URL of the published report
 	Version    string `json:"version"`              // of the library, like kazoo 2.8.0
-	Introduced string `json:"introduced,omitempty"` // first version with it; "" if not known
-	Fixed      string `json:"fixed,omitempty"`      // first version without it
-	Cause      string `json:"cause"`                // the lines of code that cause it
-	Tried      string `json:"tried,omitempty"`      // the attempts, if it does not reproduce
+	Introduced string `json:"introduced,omitempty"` // first version with the bug; "" if not known
+	Fixed      string `json:"fixed,omitempty"`      // first version without the bug
+	Cause      string `json:"cause"`                // the lines of code that cause the failure
+	Tried      string `json:"tried,omitempty"`      // the attempts, if the failure does not reproduce
 }
 
 // LeftOut is an optional fault of a built-in scenario that could not be injected on this
-// machine. The result covers the rest.
+// machine. The result covers the other faults.
 type LeftOut struct {
 	Phase string `json:"phase"`
 	Fault string `json:"fault"` // its name
@@ -75,7 +75,7 @@ type LeftOut struct {
 type Ensemble struct {
 	Kind      string        `json:"kind"`
 	About     string        `json:"about"`
-	Members   int           `json:"members"`             // that vote
+	Members   int           `json:"members"`             // number of members that vote
 	Observers []string      `json:"observers,omitempty"` // names of the members that do not vote
 	Tick      time.Duration `json:"tick,omitempty"`
 }
@@ -83,19 +83,19 @@ type Ensemble struct {
 // managed reports whether zkbench started the members, so that it can read the commits of every trial.
 func (e Ensemble) managed() bool { return e.Kind == "process" || e.Kind == "container" }
 
-// Trial is a cell of the scenario's matrix, executed.
+// Trial is one execution of a cell of the scenario's matrix.
 type Trial struct {
 	Name string `json:"name"` // file name of its history: herd-lock-parent-50
 	history.Cell
-	Repetition int               `json:"repetition,omitempty"` // of its cell, from 1; 0 if there is only one
+	Repetition int               `json:"repetition,omitempty"` // number of the trial in its cell, from 1; 0 if there is only one
 	Look       int               `json:"look,omitempty"`       // see history.Header
 	Again      int               `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
-	Merged     int               `json:"-"`                    // number of trials that were merged into it; 0: it is a single trial
+	Merged     int               `json:"-"`                    // number of trials merged into this one; 0: it is a single trial
 	Metrics    map[string]Metric `json:"metrics"`
 	Verdicts   []Verdict         `json:"verdicts"`
 	Thresholds []Threshold       `json:"thresholds,omitempty"`
 	Faults     []Fault           `json:"faults,omitempty"`
-	Steps      []Step            `json:"steps,omitempty"`    // of an audit, as observed in the episodes without faults
+	Steps      []Step            `json:"steps,omitempty"`    // of an audit, as recorded in the episodes without faults
 	Formulas   map[string]string `json:"formulas,omitempty"` // as text, from the history's header
 	// Expect contains, in a zoo, the guarantees that the subject must violate. The trial passes
 	// if each of these verdicts fails.
@@ -131,10 +131,10 @@ type Fault struct {
 	Err    string        `json:"err,omitempty"`
 }
 
-// Measure identifies a number of a trial: a metric and its field.
+// Measure identifies a number of a trial: a metric and one of its fields.
 type Measure struct{ Metric, Field string }
 
-// String returns the notation that thresholds use: "handoff.latency.p50", "throughput".
+// String returns the measure as thresholds write it: "handoff.latency.p50", "throughput".
 func (m Measure) String() string {
 	if m.Field == "value" {
 		return m.Metric
@@ -142,7 +142,7 @@ func (m Measure) String() string {
 	return m.Metric + "." + m.Field
 }
 
-// Of returns the number of a trial, or nil if it was not measured or has too few samples.
+// Of returns the measure's value in the trial; nil if it was not measured or has too few samples.
 func (m Measure) Of(t Trial) *float64 {
 	x := t.Metrics[m.Metric]
 	if x.TooFew(m.Field) {
@@ -161,7 +161,7 @@ func (m Measure) HigherIsBetter() bool {
 func ParseMeasure(s string) (Measure, error) {
 	metric, field, err := splitMetric(s)
 	if err == nil && metric == allVerdicts {
-		err = fmt.Errorf("%s is not a number", s)
+		err = fmt.Errorf("%s has no numeric value", s)
 	}
 	return Measure{metric, field}, err
 }
@@ -173,7 +173,7 @@ func splitMetric(s string) (metric, field string, err error) {
 	}
 	if name, ok := strings.CutPrefix(s, allVerdicts+"."); ok {
 		if _, known := verdict.Find(name); !known {
-			return "", "", fmt.Errorf("no guarantee %q%s", name, units.Nearest(name, verdict.Names()))
+			return "", "", fmt.Errorf("unknown guarantee %q%s", name, units.Nearest(name, verdict.Names()))
 		}
 		return allVerdicts, name, nil
 	}
@@ -197,5 +197,5 @@ func splitMetric(s string) (metric, field string, err error) {
 	case slices.Contains(metrics.DistributionFields, after):
 		s = before
 	}
-	return "", "", fmt.Errorf("no metric %q%s (zkbench list metrics)", s, units.Nearest(s, append(metrics.Names(), allVerdicts)))
+	return "", "", fmt.Errorf("unknown metric %q%s (see zkbench list metrics)", s, units.Nearest(s, append(metrics.Names(), allVerdicts)))
 }

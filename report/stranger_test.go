@@ -66,7 +66,7 @@ func TestJudge_waitsForNoPipe(t *testing.T) {
 	dir := t.TempDir()
 	writeHistory(t, dir, history.Header{Trial: "one"}, hold("p", 1, 5, 0, 10, 20)...)
 	must(t, syscall.Mkfifo(HistoryPath(dir, "two"), 0o644))
-	if said := complaints(Judge(dir)); !strings.Contains(said, "is no file") {
+	if said := complaints(Judge(dir)); !strings.Contains(said, "is not a regular file") {
 		t.Errorf("it says %q", said)
 	}
 }

@@ -18,7 +18,7 @@ import (
 //	handoff.latency.p99 < 50ms          a duration, or a number
 //	fanout.notifications == expected    the value of the formula
 //	failover.latency.max < promise      a parameter of the scenario
-//	handoff.latency.p50 <= 1.05*base    a multiple of the base's, over all trials of both
+//	handoff.latency.p50 <= 1.05*base    a multiple of the base's value, over all trials of both
 //	verdicts == pass                    every verdict
 //	verdicts.fifo == pass               one verdict
 //
@@ -39,8 +39,7 @@ const (
 
 var operators = []string{"<=", ">=", "==", "!=", "<", ">"} // longer operators first
 
-// ParseThreshold parses a condition. The error contains the column (1-based) and the
-// allowed values.
+// ParseThreshold parses a condition. Its errors contain the column, from 1, and the allowed values.
 func ParseThreshold(expr string) (Condition, error) {
 	bad := func(at int, format string, args ...any) (Condition, error) {
 		return Condition{}, fmt.Errorf("threshold %q, column %d: %s", expr, at+1, fmt.Sprintf(format, args...))
@@ -48,7 +47,7 @@ func ParseThreshold(expr string) (Condition, error) {
 	start := len(expr) - len(strings.TrimLeft(expr, " \t"))
 	at := strings.IndexAny(expr, "<>=!")
 	if at < 0 {
-		return bad(len(expr), "a comparison is missing: one of %s", strings.Join(operators, " "))
+		return bad(len(expr), "a comparison operator is missing: use one of %s", strings.Join(operators, " "))
 	}
 	c := Condition{Expr: expr}
 	for _, op := range operators {
@@ -79,7 +78,8 @@ func ParseThreshold(expr string) (Condition, error) {
 
 func (c Condition) measure() Measure { return Measure{c.Metric, c.Field} }
 
-// Parameter returns the name of the scenario's parameter that is the value, like promise, or "".
+// Parameter returns the scenario's parameter that the metric is compared with, such as promise; ""
+// if the value is not a parameter.
 func (c Condition) Parameter() string {
 	if c.Metric == allVerdicts || c.Value == byFormula || c.TakesBase() {
 		return ""
@@ -90,7 +90,7 @@ func (c Condition) Parameter() string {
 	return c.Value
 }
 
-// Phase returns the phase of the metric, or "" for a metric of the whole trial.
+// Phase returns the phase of the metric; "" for a metric of the whole trial.
 func (c Condition) Phase() string {
 	_, phase, _ := metrics.Find(c.Metric)
 	return phase
@@ -165,9 +165,9 @@ func (c Condition) factor() (float64, bool) {
 // TakesBase reports whether the condition compares with the base, which needs several trials.
 func (c Condition) TakesBase() bool { return strings.HasSuffix(c.Value, againstBase) }
 
-// judgeAgainst evaluates a comparison. The result is unknown unless the whole confidence
-// interval is on one side of the limit; then Measured contains how many more trials would
-// probably decide it.
+// judgeAgainst evaluates the condition for a comparison with the base. If the limit is within the
+// confidence interval, or there is no interval, the result is unknown, and Measured contains the
+// number of additional trials that would probably decide it.
 func (c Condition) judgeAgainst(x Comparison) Threshold {
 	limit, _ := c.factor()
 	out := Threshold{Expr: c.Expr, Result: Unknown, Measured: x.String()}
@@ -186,14 +186,14 @@ func (c Condition) judgeAgainst(x Comparison) Threshold {
 	case !holds(best, c.Op, limit):
 		out.Result = Fail
 	default:
-		out.Measured += "; the limit is within the interval: run " + more(stats.More(x.Pairs, r, limit))
+		out.Measured += "; the limit is within the confidence interval: run " + more(stats.More(x.Pairs, r, limit))
 	}
 	return out
 }
 
 func (c Condition) checkFactor() error {
 	if c.Op == "==" || c.Op == "!=" {
-		return fmt.Errorf("two measurements are never equal: compare with the base by <= or >=, not %s", c.Op)
+		return fmt.Errorf("two measurements are never exactly equal: compare with the base by <= or >=, not %s", c.Op)
 	}
 	if _, ok := c.factor(); !ok {
 		return fmt.Errorf("%q is not a multiple of the base: write a positive number before *base, like 1.05%s", c.Value, againstBase)
@@ -201,9 +201,9 @@ func (c Condition) checkFactor() error {
 	return nil
 }
 
-func more(n int) string { return units.Plural(max(n, 1), "more trial") + " of each" }
+func more(n int) string { return units.Plural(max(n, 1), "more trial") + " of each subject" }
 
-// Judge evaluates the condition for the trial. It is unknown if the metric was not measured.
+// Judge evaluates the condition for the trial. The result is unknown if the metric was not measured.
 func (c Condition) Judge(t Trial) Threshold {
 	out := Threshold{Expr: c.Expr, Result: Unknown}
 	if c.Metric == allVerdicts {
@@ -255,8 +255,8 @@ func (c Condition) Judge(t Trial) Threshold {
 	return out
 }
 
-// metric returns the metric of the trial. The metric of a phase is the metric of the whole trial
-// if all its samples are from that phase.
+// metric returns the condition's metric in the trial. If the metric of a phase is absent, it is the
+// metric of the whole trial, provided that all its samples are from that phase.
 func (c Condition) metric(t Trial) Metric {
 	if m, ok := t.Metrics[c.Metric]; ok {
 		return m
@@ -269,7 +269,7 @@ func (c Condition) metric(t Trial) Metric {
 }
 
 func (c Condition) tooFew(m metrics.Metric) string {
-	return fmt.Sprintf("measured in %s, but %s needs %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
+	return fmt.Sprintf("not measured: only %s, but %s needs at least %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
 }
 
 func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {
@@ -310,27 +310,28 @@ func (c Condition) limit(m Metric, params map[string]string) (limit float64, why
 	return c.parseParameter(text, m.Unit)
 }
 
-// parseParameter parses the value of a parameter for comparison with a metric of that unit, or returns
-// why it cannot be compared.
+// parseParameter parses the value of a parameter for comparison with a metric of the given unit. why
+// is the reason if they cannot be compared, else "".
 func (c Condition) parseParameter(text, unit string) (limit float64, why string) {
 	if text == "" {
 		return 0, fmt.Sprintf("the parameter %q is empty", c.Value)
 	}
 	v, isDuration, ok := literal(text)
 	if !ok || (unit == "ns" && c.Field != "count") != isDuration && v != 0 {
-		return 0, fmt.Sprintf("the parameter %s=%q cannot be compared with it", c.Value, text)
+		return 0, fmt.Sprintf("the parameter %s=%q cannot be compared with the metric", c.Value, text)
 	}
 	return v, ""
 }
 
-// Fits returns why the value of a parameter cannot be compared with the metric; "" if it can.
+// Fits returns the reason why text, the value of a parameter, cannot be compared with the metric; ""
+// if it can.
 func (c Condition) Fits(text string) (why string) {
 	d, _, _ := metrics.Find(c.Metric)
 	_, why = c.parseParameter(text, d.Unit)
 	return why
 }
 
-// holds compares v with limit. Values are equal if they differ only by rounding.
+// holds reports whether v op limit is true. Values that differ only by rounding are equal.
 func holds(v float64, op string, limit float64) bool {
 	diff := max(v, limit) - min(v, limit)
 	equal := v == limit || diff <= 1e-9*max(v, -v, limit, -limit)

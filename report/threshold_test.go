@@ -12,17 +12,17 @@ import (
 
 func TestParseThreshold_errorsNameTheColumnAndTheCure(t *testing.T) {
 	for _, c := range []struct{ expr, want string }{
-		{"", "column 1: a comparison is missing: one of <= >= == != < >"},
-		{"handoff.latency.p99", "column 20: a comparison is missing"},
+		{"", "column 1: a comparison operator is missing: use one of <= >= == != < >"},
+		{"handoff.latency.p99", "column 20: a comparison operator is missing"},
 		{"handoff.latency.p99 = 5ms", `column 21: "=" is not a comparison operator`},
 		{"< 5ms", "column 1: a metric is missing before <, like handoff.latency.p99"},
-		{"  handof.latency.p99 < 5ms", `column 3: no metric "handof.latency"; did you mean "handoff.latency"?`},
+		{"  handof.latency.p99 < 5ms", `column 3: unknown metric "handof.latency"; did you mean "handoff.latency"?`},
 		{"handoff.latency < 5ms", "handoff.latency is a distribution: add one of the fields count, min"},
 		{"pipe.roundtrip < 5ms", "pipe.roundtrip is a distribution: add one of the fields count, p50, p99"},
 		{"pipe.roundtrip.max < 5ms", `pipe.roundtrip has no field "max"`},
 		{"handoff.latency.p95 < 5ms", `handoff.latency has no field "p95"; did you mean "p90"?`},
 		{"fanout.bytes.p99 < 5", `fanout.bytes has no field "p99"`},
-		{"xyzzy < 5", `no metric "xyzzy" (zkbench list metrics)`},
+		{"xyzzy < 5", `unknown metric "xyzzy" (see zkbench list metrics)`},
 		{"handoff.latency.p99 < 50", "column 23: handoff.latency.p99 is a duration: write a unit, like 50ms"},
 		{"handoff.latency.p99 < 50mms", "column 23: \"50mms\" is not a duration"},
 		{"self.late.max < 1", "self.late.max is a duration: write a unit, like 1ms"},
@@ -30,12 +30,12 @@ func TestParseThreshold_errorsNameTheColumnAndTheCure(t *testing.T) {
 		{"throughput > 5ms", "throughput is not a duration: write a number without a unit"},
 		{"handoff.latency.p99 <", "a value is missing after <"},
 		{"handoff.latency.p99 < expected", "handoff.latency has no formula"},
-		{"1s < handoff.latency.p99 < 5s", "no metric"},
+		{"1s < handoff.latency.p99 < 5s", "unknown metric"},
 		{"handoff.latency.p99 < 5s < 6s", "write one threshold for each comparison"},
 		{"verdicts != pass", "verdicts can only be compared with =="},
 		{"verdicts == fail", "verdicts can only be compared with pass"},
-		{"self.lateness < 1s", `no metric "self.lateness"`},
-		{"verdicts.fifi == pass", `no guarantee "fifi"; did you mean "fifo"?`},
+		{"self.lateness < 1s", `unknown metric "self.lateness"`},
+		{"verdicts.fifi == pass", `unknown guarantee "fifi"; did you mean "fifo"?`},
 	} {
 		t.Run(c.expr, func(t *testing.T) {
 			_, err := ParseThreshold(c.expr)
@@ -80,7 +80,7 @@ func TestCondition_Judge(t *testing.T) {
 		{"at most what it equals", "handoff.latency.p99 <= 12ms", Pass, "12.0 ms"},
 		{"enough samples", "handoff.latency.count >= 5", Pass, "100"},
 		{"a round trip", "pipe.roundtrip.p50 < 5ms", Pass, "1.00 ms"},
-		{"a quantile of too few samples", "handoff.latency.p999 < 50ms", Unknown, "measured in 100 samples, but p999 needs 1000"},
+		{"a quantile of too few samples", "handoff.latency.p999 < 50ms", Unknown, "not measured: only 100 samples, but p999 needs at least 1000"},
 		{"equal to the formula", "fanout.notifications == expected", Pass, "expected 25.5"},
 		{"not unequal to the formula", "fanout.notifications != expected", Fail, "expected 25.5"},
 		{"a formula that nobody has", "fanout.requests == expected", Unknown, "there is no formula for the expected value"},
@@ -142,7 +142,7 @@ func TestParseThreshold_againstBase(t *testing.T) {
 	for expr, want := range map[string]string{
 		"handoff.latency.p50 <= 1.05*base": "",
 		"throughput >= 0.95*base":          "",
-		"handoff.latency.p50 == 1*base":    "two measurements are never equal",
+		"handoff.latency.p50 == 1*base":    "two measurements are never exactly equal",
 		"handoff.latency.p50 <= much*base": "not a multiple of the base",
 		"handoff.latency.p50 <= -1*base":   "not a multiple of the base",
 		"handoff.latency.p50 <= *base":     "not a multiple of the base",

@@ -13,23 +13,23 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Trace contains the data of one trial for plots and timelines. Times count from its start.
+// Trace contains the data of one trial for plots and timelines. Times count from the trial's start.
 type Trace struct {
 	Length    time.Duration // of the trial
 	Queue     bool          // its clients are consumers of items
-	Permits   int           // how many may hold at once: 1 of a lock; of a barrier, or readers, a large number
+	Permits   int           // how many may hold at once: 1 for a lock; a large number for a barrier or readers
 	Faults    []Fault       // a fault that was never healed lasts until the end
 	Holds     []Hold
 	Overlaps  []verdict.Overlap
-	Handoffs  []metrics.Handoff  // of a queue: deliveries, from when the item was due until it was taken
+	Handoffs  []metrics.Handoff  // for a queue: deliveries, from the time the item was due until it was taken
 	Failovers []metrics.Failover // rounds
 	Pauses    []metrics.Pause    // rounds in which the holder's process was paused
 	Rounds    []Round            // of successions
 	Ramps     []metrics.Ramp     // phases with a rising rate of operations
 	Paces     []Pace             // of the phases in which the clients, or a rate, set the pace
-	Depth     []DepthPoint       // of a queue with a stream of items
-	// Latencies contains all measured latencies in nanoseconds, by metric. It is empty if there
-	// were too many to keep.
+	Depth     []DepthPoint       // for a queue with a stream of items
+	// Latencies contains all measured latencies in nanoseconds, by metric. It is empty if there were
+	// too many to keep.
 	Latencies map[string][]float64
 	Partial   string // why the trace is incomplete; empty if it is complete
 }
@@ -41,8 +41,8 @@ type Hold struct {
 	Reads      bool // of a read-write lock: for reading
 }
 
-// traceLimit is the largest number of holds, of hand-offs and of steps that are kept for one
-// trial, at about 30 bytes each.
+// traceLimit is the maximum number of holds, of hand-offs and of depth changes that are kept for one
+// trial. Each takes about 30 bytes.
 const traceLimit = 500_000
 
 // tracer builds the trace while a history is read.
@@ -99,10 +99,10 @@ func (t *tracer) failover(f metrics.Failover) { t.trace.Failovers = append(t.tra
 
 func (t *tracer) pause(p metrics.Pause) { t.trace.Pauses = append(t.trace.Pauses, p) }
 
-// close returns the trace of a trial of that length. err is the error of reading the history.
+// close returns the trace of a trial of the given length. err is the error of reading the history.
 func (t *tracer) close(length time.Duration, err error) *Trace {
 	x := t.trace
-	if t.droppedHandoffs > 0 { // a part of the samples must not be mistaken for all of them
+	if t.droppedHandoffs > 0 { // incomplete latencies would be misleading
 		clear(x.Latencies)
 	}
 	x.Length, x.Queue, x.Permits = length, t.pace.items, facts.Permits(t.history.Header)
@@ -117,22 +117,22 @@ func (t *tracer) close(length time.Duration, err error) *Trace {
 	case err != nil:
 		x.Partial = err.Error()
 	case t.droppedHolds > 0:
-		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are not", units.Plural(traceLimit, "grant"), t.droppedHolds)
+		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "grant"), t.droppedHolds)
 	case t.droppedHandoffs > 0:
-		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are not", units.Plural(traceLimit, "hand-off"), t.droppedHandoffs)
+		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "hand-off"), t.droppedHandoffs)
 	}
 	return x
 }
 
-// DepthPoint is the number of waiting items from an instant on.
+// DepthPoint is the number of waiting items from the time At on.
 type DepthPoint struct {
 	At     time.Duration
-	Queued int // items that were put, or were being put, and not taken
+	Queued int // items whose put was called and that were not taken
 	Due    int // items that were due and not taken, including items that producers have not put yet
 }
 
 type depth struct {
-	streams bool         // there is a stream; in a closed loop the depth has no meaning
+	streams bool         // the history has a stream; in a closed loop the depth has no meaning
 	steps   []DepthPoint // changes of the depth
 }
 
@@ -201,7 +201,7 @@ func (d *rounds) record(r history.Record) {
 	}
 }
 
-// current returns the last round if it is this one, else nil.
+// current returns the last round if it has the given phase and number, else nil.
 func (d *rounds) current(phase string, number int) *Round {
 	if len(d.all) == 0 {
 		return nil
@@ -212,7 +212,7 @@ func (d *rounds) current(phase string, number int) *Round {
 	return nil
 }
 
-// leave ends the client's time in the line, or the round if the client is -1.
+// leave ends the client's time in the line, or the whole round if r.Client is -1.
 func (x *Round) leave(r *history.Leaving) {
 	x.End = r.At
 	for i := range x.Line {
@@ -232,17 +232,16 @@ type Pace struct {
 	Done       []int // in slices of PaceWidth from Start; the last slice includes the rest of the phase
 }
 
-// pace counts grants and items taken over time, in the phases that count for the
-// throughput.
+// pace counts grants and items taken over time, in the phases that count for the throughput.
 type pace struct {
 	phases []history.Phase
 	done   [][]int // of each phase, in slices of PaceWidth from its start
-	items  bool    // there are items
+	items  bool    // the history has items
 }
 
 func newPace(h *history.History) pace {
 	phases := slices.DeleteFunc(slices.Clone(h.Phases), func(p history.Phase) bool { return p.Pace == history.ByHarness })
-	if len(h.Phases) == 0 { // a history without phases is a phase
+	if len(h.Phases) == 0 { // a history without phases counts as one phase
 		phases = []history.Phase{{}}
 	}
 	return pace{phases: phases, done: make([][]int, len(phases))}
@@ -267,8 +266,8 @@ func (c *pace) sample(s *history.Sample) {
 	c.done[i][k]++
 }
 
-// paces returns the paces of the phases. end is the end of the history, and of a phase without
-// a recorded end.
+// paces returns the paces of the phases. end is the end of the history, which also ends a phase
+// without a recorded end.
 func (c *pace) paces(end time.Duration) []Pace {
 	var out []Pace
 	for i, p := range c.phases {

@@ -11,14 +11,14 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// The cells of an audit are episodes. The calm ones are run first; they show the steps, and each
-// step is then tested with each fault that applies to it.
+// The cells of an audit are episodes. Calm episodes run first and show the steps; each step is then
+// tested with each fault that applies to it.
 
-// episodesAtOnce is the number of episodes that run in parallel. They mostly wait; nothing is
+// episodesAtOnce is the number of episodes that run in parallel. Episodes mostly wait, and nothing is
 // timed.
 const episodesAtOnce = 16
 
-// auditTries bounds the attempts at a cell whose fault could not be aimed or proven.
+// auditTries bounds the attempts at a cell whose fault could not be injected or proven.
 const auditTries = 3
 
 type auditing struct {
@@ -28,10 +28,10 @@ type auditing struct {
 	played   int
 }
 
-// audit runs the named cells; or else calm episodes, and then every step that occurred with every
-// fault that applies to it.
+// audit runs the named cells. If none are named, it runs calm episodes, and then every observed step
+// with every fault that applies to it.
 func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell) error {
-	r.estimate = nil // the number of cells is not known before
+	r.estimate = nil // the number of cells is unknown until the calm episodes end
 	r.kept = &recipes.TrialResources{}
 	defer r.kept.Close()
 	a := &auditing{runner: r, scenario: s, watches: map[string]*spec.StepWatch{}}
@@ -60,7 +60,7 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 	return errors.Join(calm, a.play(ctx, cells, until))
 }
 
-// play runs cells in parallel, but for cells that need the members alone and cells whose requests
+// play runs cells in parallel, except for cells whose faults affect members and cells whose requests
 // the members count.
 func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time) error {
 	first := a.played
@@ -84,8 +84,8 @@ func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time)
 	return err
 }
 
-// sharedGroups returns groups of cells that share one fault of members. Trials of drivers are few at
-// a time.
+// sharedGroups groups the cells that share one fault of members. Each group has at most
+// driversAtOnce cells of drivers.
 func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 	for _, f := range spec.StepFaults {
 		if f.Alone == nil {
@@ -102,8 +102,8 @@ func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 	return groups
 }
 
-// cellsOf returns the cells of the steps that a subject's calm episodes showed; none if cells were
-// named.
+// cellsOf returns the cells of the steps that were observed in a subject's calm episodes; none if cells
+// were named.
 func (a *auditing) cellsOf(subject string) ([]spec.Cell, error) {
 	w := a.watches[subject]
 	switch {

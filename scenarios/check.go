@@ -18,9 +18,9 @@ import (
 	"github.com/zkbench/zkbench/scenarios/observer"
 )
 
-// CheckDriver starts an ensemble and checks a driver against each rule of the subject protocol. It
-// calls each with every result. The driver's stderr goes to a file whose name begins with stderr;
-// "" discards it. The error means that the ensemble does not serve.
+// CheckDriver starts an ensemble and checks the driver that args starts against each rule of the
+// subject protocol. It calls each with every result. The driver's stderr goes to a file whose name
+// begins with stderr; "" discards it. An error means that the ensemble does not serve.
 func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr string, each func(check.Step)) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {

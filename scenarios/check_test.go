@@ -50,7 +50,7 @@ func TestLoad_appliesOverrides(t *testing.T) {
 		{"a phase by its number", "phases.0.rounds=2", ""},
 		{"a phase by its name", "phases.drain.rounds=2", ""},
 		{"an unknown field", "phases.0.round=2", `phases.0.round: there is no such field; did you mean "rounds"?`},
-		{"an unknown phase", "phases.churn.rounds=2", `"churn" is not an index from 0 to 0`},
+		{"an unknown phase", "phases.churn.rounds=2", `"churn" is neither the name of an item nor an index from 0 to 0`},
 		{"a duration without a unit", "session_timeout=4", "session_timeout: 4 has no unit; is it 4ms or 4s?"},
 		{"a hold of all phases", "hold=5ms", ""},
 		{"a duration of all phases that have one", "duration=5s", ""},

@@ -14,12 +14,12 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// commitsTimeout bounds the reading of the members' logs. An interrupted trial reads them too.
+// commitsTimeout bounds the reading of the members' logs, also after an interruption.
 const commitsTimeout = 30 * time.Second
 
-// saveCommits reads the transactions after a zxid from the members' logs, and stores the ones that
-// concern the trial next to its history. It does nothing if the logs cannot be read: the trial is
-// then evaluated without them.
+// saveCommits reads the transactions after a zxid from the members' logs, and stores those of the
+// trial next to its history. It stores nothing if zkbench has no access to the logs: the trial is then
+// evaluated without them.
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()
@@ -33,8 +33,8 @@ func (t *trial) saveCommits(after int64) (err error) {
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
 		if path := t.stage.Stray(cut, e); path != "" && !strayed {
 			strayed = true
-			t.stage.Record.Record(&history.Unplayed{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which came through none of zkbench's listeners, "+
-				"touched %s (zxid %#x): the driver's clients must stay on the addresses that open names (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
+			t.stage.Record.Record(&history.Unplayed{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
+				"changed %s (zxid %#x): the driver's clients must connect only to the addresses in the open request (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
 		}
 		if cut.Concerns(e) {
 			all = append(all, e)

@@ -1,12 +1,12 @@
 // Package scenarios measures subjects of package recipes on a real ensemble. A scenario, read from
-// YAML or built in, spans a matrix of trials. Each trial runs clients of one subject through phases
-// while faults are active. [Run] runs it and returns the result:
+// YAML or built in, defines a matrix of trials. Each trial runs clients of one subject through phases
+// while faults are active. [Run] runs a scenario and returns the result:
 //
 //	name, text, err := spec.Source("herd")
 //	scenario, err := spec.Load(name, text, "subjects=[lock/mine]", "clients=[5, 10]")
 //	result, err := scenarios.Run(ctx, scenarios.Config{Scenario: scenario, Dir: "herd-of-mine"})
 //
-// run.go has the ensemble and the run folder, runner.go and order.go the order of the trials, and trial.go one
-// trial. Package spec reads scenarios; package phases has the kinds of phase, which use the trial as
-// a stage of package stage; package audit has the episodes of an audit.
+// run.go manages the ensemble and the run folder, runner.go and order.go the order of the trials, and
+// trial.go a single trial. Package spec reads scenarios; package phases defines the kinds of phase, which
+// use the trial as a stage of package stage; package audit defines the episodes of an audit.
 package scenarios

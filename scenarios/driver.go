@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// driven returns a subject that is compiled in as one of a driver; its properties stay. Agents run
-// it in their own process, unless it is to run apart.
+// driven returns a compiled-in subject that runs as a driver; its properties are unchanged. Agents
+// run it in their own process unless apart is set.
 func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) {
 	if apart {
 		return r.apart(s)
@@ -24,7 +24,7 @@ func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) 
 
 func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	if len(r.driver) == 0 {
-		return s, fmt.Errorf("%s is to run apart, in processes of its own: Config.Driver must give a command that starts them, like zkbench driver", s.Name)
+		return s, fmt.Errorf("%s must run in separate processes (apart): set Config.Driver to the command that starts them, for example zkbench driver", s.Name)
 	}
 	args := append(slices.Clone(r.driver), s.Name)
 	if r.fleet != nil {
@@ -35,8 +35,8 @@ func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	return s, nil
 }
 
-// Commands returns the commands of an external ensemble's members that the run may execute, one
-// line each. The target of a fault is chosen during the run, so every member has a line.
+// Commands lists the commands for an external ensemble's members that the run may execute, one line
+// each. The target of a fault is chosen during the run, so every member has a line.
 func (c Config) Commands() (lines []string) {
 	for i := range c.Scenario.Phases {
 		p := &c.Scenario.Phases[i]
@@ -53,7 +53,7 @@ func (c Config) Commands() (lines []string) {
 	return append(lines, c.commands("after each trial", []string{"log"})...)
 }
 
-// commands returns those commands for all members that the words name.
+// commands lists the commands of all members for the given words, such as kill.
 func (c Config) commands(when string, words []string) (lines []string) {
 	for i, member := range c.Ensemble.Terms.Commands {
 		for _, word := range words {

@@ -526,14 +526,14 @@ func TestDriver_thatBreaksTheProtocolLosesNothingThatWasMeasured(t *testing.T) {
 
 func TestDriver_whoseClientsLeaveTheirListeners(t *testing.T) {
 	why, _ := unplayed(t, "name: drivers\nsubjects: ["+asDriver("lock/leaves", "leaves its listeners")+"]"+aChurn)
-	if len(why) != 1 || !strings.Contains(why[0], "came through none of zkbench's listeners") {
+	if len(why) != 1 || !strings.Contains(why[0], "did not connect through zkbench's listeners") {
 		t.Errorf("the trial was not played because %q", why)
 	}
 }
 
 func TestDriver_thatSaysItIsSomethingElse(t *testing.T) {
 	why, _ := unplayed(t, "name: drivers\nsubjects: ["+asDriver("election/mine", "lock/parent")+"]"+aChurn)
-	if len(why) != 1 || !strings.Contains(why[0], `election/mine is named as a election, but its hello has recipe "lock"`) {
+	if len(why) != 1 || !strings.Contains(why[0], `election/mine has the name of a recipe election, but its hello has recipe "lock"`) {
 		t.Errorf("the trial was not played because %q", why)
 	}
 }
@@ -616,8 +616,8 @@ func TestCheckDriver_showsTheExchangeOfWhatIsWrong(t *testing.T) {
 // passes that on says restored of what is lost.
 func TestCheckDriver_findsWhatIsRestoredAndGone(t *testing.T) {
 	for name, want := range map[string]string{
-		"restores what is lost":          "has ended, and the client reported lost and then restored; restored must not follow lost, and a new session is not reported",
-		"takes any session for the same": "has ended, and the client reported restored, not lost; restored is for the same session only, and a new session is not reported",
+		"restores what is lost":          "has ended, but the client reported lost and then restored; restored must not follow lost, and a new session must not be reported",
+		"takes any session for the same": "has ended, but the client reported restored, not lost; restored is for the same session only, and a new session must not be reported",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -645,9 +645,9 @@ func TestCheckDriver_saysWhatWasAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for step, want := range map[string]string{
-		"not open":     "no such client is open, and acquire of client 1000000 was answered ok: it has to be answered with an error of kind failed",
-		"nothing held": "nothing is held, and release of client 1 was answered ok: it has to be answered with an error of kind failed",
-		"unknown op":   "there is no op frobnicate, and it was answered ok: it has to be answered with an error of kind unsupported",
+		"not open":     "no such client is open, but acquire of client 1000000 was answered ok instead of with an error of kind failed",
+		"nothing held": "nothing is held, but release of client 1 was answered ok instead of with an error of kind failed",
+		"unknown op":   "there is no op frobnicate, but it was answered ok instead of with an error of kind unsupported",
 	} {
 		if why[step] != want {
 			t.Errorf("%s: got %q, want %q", step, why[step], want)
@@ -961,11 +961,11 @@ func TestConfig_externalNeedsTheCommandsOfItsFaults(t *testing.T) {
 	}{
 		"a crash by its command":                      {"member.kill", ensembles.Commands{Kill: a, Start: a}, ""},
 		"a crash by the command to stop":              {"member.kill", ensembles.Commands{Stop: a, Start: a}, ""},
-		"a crash without a command":                   {"member.kill", ensembles.Commands{Pause: a, Resume: a}, "member.kill needs kill and start of every member, and zk1:2181 in theirs.yaml has none"},
+		"a crash without a command":                   {"member.kill", ensembles.Commands{Pause: a, Resume: a}, "member.kill needs kill and start for every member, but zk1:2181 in theirs.yaml has none"},
 		"a cut from all":                              {"partition.isolate", ensembles.Commands{Isolate: a, Heal: a}, ""},
 		"a cut from peers that has no place for them": {"partition.peers", ensembles.Commands{Isolate: a, Heal: a}, "needs {peers}"},
 		"a cut from peers":                            {"partition.peers", ensembles.Commands{Isolate: []string{"cut", "{peers}"}, Heal: a}, ""},
-		"packets that are lost":                       {"link.loss", ensembles.Commands{Isolate: a, Heal: a}, "is not available by commands"},
+		"packets that are lost":                       {"link.loss", ensembles.Commands{Isolate: a, Heal: a}, "cannot be injected by commands"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Config{Scenario: scenarioWith(t, test.fault), Ensemble: theirs(test.commands)}.Validate()

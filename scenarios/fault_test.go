@@ -68,7 +68,7 @@ func TestConfig_leaveOut(t *testing.T) {
 			left, err := c.leaveOut(t.Context(), uncut(), cells)
 			must(t, err)
 			leftNames(t, left, row.left)
-			if all := strings.Join(said, "\n"); row.said != "" && !regexp.MustCompile(regexp.QuoteMeta(row.said)+" (is not available|has no target) here, and without it nothing can pass").MatchString(all) ||
+			if all := strings.Join(said, "\n"); row.said != "" && !regexp.MustCompile(regexp.QuoteMeta(row.said)+" (is not available|has no target) here, and the run cannot pass without it").MatchString(all) ||
 				row.said == "" && row.left == "" && all != "" {
 				t.Errorf("said %q", all)
 			}

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// repetitions decides when a cell needs no more repetitions: its budget is spent, and its comparison
-// with the base is decided or the extra time is used up too.
+// repetitions decides when a cell needs no more repetitions: when the budget is spent and either the
+// comparison with the base is decided or the extra time is spent as well.
 type repetitions struct {
 	scenario  *spec.Scenario
 	start     time.Time                        // of the first trial
-	undecided func(history.Cell) (bool, error) // whether further trials may decide the comparison
+	undecided func(history.Cell) (bool, error) // reports whether the comparison needs further trials
 	compared  []comparedCell
-	log       func(format string, args ...any) // reports once that there is extra time
+	log       func(format string, args ...any) // logs the start of the extra time once
 }
 
 type comparedCell struct {
@@ -31,10 +31,10 @@ type comparedCell struct {
 	decided bool
 }
 
-// firstLook is the number of pairs of the first evaluation: with fewer there is no interval.
+// firstLook is the number of pairs at the first evaluation: fewer give no confidence interval.
 const firstLook = 8
 
-// of reports whether the group, which repeats a cell, can be omitted.
+// of reports whether the group, a repetition of a cell, can be omitted.
 //
 // Each evaluation of the comparison is a look at the data. The confidence level of a look depends on
 // its number (stats.Look), so a comparison is evaluated first with firstLook pairs, and again only
@@ -60,13 +60,13 @@ func (e *repetitions) of(group []spec.Cell) (bool, error) {
 	c.next = pairs * 3 / 2
 	c.decided = !open
 	if open && e.log != nil {
-		e.log("inconclusive comparison with %s: up to %v more of trials", s.Base, s.ExtraTime)
+		e.log("the comparison with %s is inconclusive: running more trials for up to %v", s.Base, s.ExtraTime)
 		e.log = nil
 	}
 	return c.decided, nil
 }
 
-// look returns the number of the look that follows the trials of the group; 0 if the comparison is
+// look returns the number of the next evaluation after the trials of the group; 0 if the comparison is
 // evaluated only once.
 func (e *repetitions) look(group []spec.Cell) int {
 	if e.scenario.ExtraTime == 0 {
@@ -84,10 +84,10 @@ func (e *repetitions) cell(group []spec.Cell) *comparedCell {
 	return &e.compared[i]
 }
 
-// turns lets trials that are compared with each other alternate, one at a time: between two rounds
-// of a drain a trial yields to the next. Successive rounds are milliseconds apart, so that other
-// load of the machine affects all of them equally; successive trials are seconds apart, in which the
-// load may change.
+// turns lets compared trials alternate, one at a time: between two rounds of a drain, a trial yields
+// to the next. Successive rounds are only milliseconds apart, so that other load of the machine
+// affects all trials equally; trials that run one after the other are seconds apart, and the load may
+// change.
 type turns struct {
 	mu    sync.Mutex
 	queue []*turnSlot // the first one has the turn
@@ -99,7 +99,7 @@ type turnSlot struct {
 	turn  chan struct{} // receives a value when the turn begins
 }
 
-// newTurns returns the seats of n trials; the first has the turn.
+// newTurns returns the slots of n trials; the first has the turn.
 func newTurns(n int) []*turnSlot {
 	t := &turns{}
 	for range n {
@@ -135,8 +135,8 @@ func (s *turnSlot) yield(ctx context.Context) error {
 
 func (s *turnSlot) leave() { s.release(false) }
 
-// release removes the seat from the queue, or moves it to the end if it stays. If it had the turn, the
-// next one gets it.
+// release removes the slot from the queue, or moves it to the end if stays is set. If the slot had the
+// turn, the next slot gets it.
 func (s *turnSlot) release(stays bool) {
 	t := s.turns
 	t.mu.Lock()
@@ -151,8 +151,7 @@ func (s *turnSlot) release(stays bool) {
 	}
 }
 
-// sideBySide runs trials that are compared with each other in alternation. The first error ends all
-// of them.
+// sideBySide runs compared trials in alternation. The first error ends all of them.
 func sideBySide(ctx context.Context, trials []*trial) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, t := range trials {
@@ -170,8 +169,8 @@ func subjects(group []spec.Cell) string {
 	return strings.Join(units.Names(group, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
 }
 
-// groups returns the cells in groups that alternate: if there is a base, the subjects of one
-// repetition.
+// groups divides the cells into groups that alternate: with a base, a group has the subjects of one
+// repetition; without, a single cell.
 func groups(cells []spec.Cell, base string) [][]spec.Cell {
 	var out [][]spec.Cell
 	for i, c := range cells {

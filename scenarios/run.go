@@ -30,22 +30,22 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// Config is the configuration of a run. All fields but the scenario are optional.
+// Config is the configuration of a run. All fields except Scenario are optional.
 type Config struct {
 	Scenario *spec.Scenario
-	Ensemble ensembles.Options // the zero value is three members, of the first kind that works here
+	Ensemble ensembles.Options // the zero value starts three members of the first kind that is available
 	Seed     uint64
-	Replay   string // run folder whose faults are repeated at the same times; its seed is used too
-	Dir      string // run folder, which must be empty or missing; "" is a temporary one, which is removed
-	// Driver is the program and arguments that start a driver of a subject that is compiled in,
-	// such as zkbench driver; the subject's name is appended. Scenarios whose subjects run apart
-	// need it.
+	Replay   string // run folder whose faults and seed are repeated
+	Dir      string // run folder, which must be empty or missing; "" uses a temporary folder
+	// Driver is the program with the arguments that starts a driver of a compiled-in subject, such
+	// as zkbench driver; the subject's name is appended. It is required for scenarios whose subjects
+	// run apart.
 	Driver []string
-	// Agents are processes on other machines that run the clients; nil for this process. With
-	// Relay, agents reach the members through this process.
+	// Agents run the clients on other machines; nil runs them in this process. With Relay, agents
+	// connect to the members through this process.
 	Agents *agents.Fleet
 	Relay  bool
-	// Progress is called by each trial from time to time.
+	// Progress receives the status of each trial while it runs; may be nil.
 	Progress func(stage.Status)
 	Logf     func(format string, args ...any) // receives one line per message
 	Versions map[string]string                // versions of the harness for the result; ZooKeeper's is added
@@ -55,7 +55,7 @@ type Config struct {
 // Validate reports all problems of the configuration before anything is started.
 func (c Config) Validate() error {
 	if c.Scenario == nil {
-		return errors.New("the configuration names no scenario")
+		return errors.New("no scenario is configured: set Config.Scenario")
 	}
 	if err := c.Scenario.Validate(); err != nil {
 		return err
@@ -96,11 +96,11 @@ func (c Config) external() bool {
 	return c.Ensemble.Kind == ensembles.External || len(c.Ensemble.Servers) > 0
 }
 
-// Run runs a scenario: it starts an ensemble or attaches to one, runs the trials, checks the
-// records, writes the run folder and tears down everything that it has started. The result covers all trials
-// that were begun, also if an error ended the run early.
+// Run starts an ensemble or attaches to an existing one, runs the scenario's trials, checks the
+// records, writes the run folder and stops everything that it started. The result covers all trials
+// that began, even if an error ended the run early.
 //
-// When ctx is done, Run heals all faults and returns the results until then.
+// When ctx is done, Run heals all faults and returns the results so far.
 func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	if err := c.Validate(); err != nil {
 		return result, err
@@ -177,8 +177,8 @@ func (c Config) writeScenario(s *spec.Scenario) error {
 	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
 }
 
-// play runs every batch of the scenario's trials, each on its own ensemble, and describes the
-// ensembles in run.
+// play runs every batch of the scenario's trials on its own ensemble, and adds the description of the
+// ensembles to run.
 func (c Config) play(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.Batches()
 	if err != nil {
@@ -210,7 +210,7 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 
 // withEnsemble starts an ensemble, runs the trials on it, saves the members' logs, and stops it.
 //
-// Faults that the ensemble does not support are omitted of the cells, or reported.
+// Faults that the ensemble does not support are removed from the cells, or logged.
 func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs string, run *report.Run, cells []spec.Cell, trials func(*runner) error) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {
@@ -245,7 +245,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	}
 	if c.Agents != nil && !relayed(c.Relay, e) {
 		if err := c.Agents.Reaches(e.Servers()); err != nil {
-			return fmt.Errorf("%w; have them go through this machine: --agents-relay", err)
+			return fmt.Errorf("%w; to connect them through this machine, use --agents-relay", err)
 		}
 	}
 	return trials(&runner{
@@ -264,8 +264,8 @@ func ensembleOf(e *ensembles.Ensemble) report.Ensemble {
 	return out
 }
 
-// lock protects runs on a persistent ensemble from each other: runs share it, but one whose faults
-// touch members has it alone. unlock must be called.
+// lock protects runs on a persistent ensemble from each other: a run whose faults affect members
+// locks the ensemble exclusively, other runs share it. The caller must call unlock.
 func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	id, err := kept(e)
 	if id == "" || err != nil {
@@ -275,17 +275,17 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	l, err := state.Acquire(id, c.Scenario.Name, exclusive)
 	switch {
 	case errors.Is(err, state.ErrLocked) && exclusive:
-		return nil, fmt.Errorf("%w, and the faults of %s touch its members: wait until it is free, or start an ensemble for this run (--ensemble process or container)", err, c.Scenario.Name)
+		return nil, fmt.Errorf("%w, and the faults of %s affect its members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err, c.Scenario.Name)
 	case errors.Is(err, state.ErrLocked):
-		return nil, fmt.Errorf("%w, whose faults touch its members: wait until it is free, or start an ensemble for this run (--ensemble process or container)", err)
+		return nil, fmt.Errorf("%w, whose faults affect its members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err)
 	case err != nil:
 		return nil, err
 	}
 	return l.Release, nil
 }
 
-// kept returns the ID of the persistent ensemble that e is; "" if it is external. A persistent
-// ensemble can also be named by its addresses.
+// kept returns the ID of a persistent ensemble, even if e names it by its addresses; "" if e is
+// external.
 func kept(e *ensembles.Ensemble) (id string, err error) {
 	if e.Kind != ensembles.External {
 		return e.ID, nil
@@ -316,14 +316,14 @@ func down(e *ensembles.Ensemble, logs string) error {
 	})
 }
 
-// limited runs a clean-up with a context that outlasts a cancelled run.
+// limited runs a clean-up with a context of its own, which a cancelled run does not end.
 func limited(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return f(ctx)
 }
 
-// hostFacts describes the machine. Facts that the system does not provide are absent.
+// hostFacts describes the machine. Facts that the system does not provide are omitted.
 func hostFacts() map[string]string {
 	facts := map[string]string{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": strconv.Itoa(runtime.NumCPU())}
 	if name, err := os.Hostname(); err == nil {

@@ -31,7 +31,7 @@ type runner struct {
 	replay   string                  // the run folder whose plans are repeated; "" makes new ones
 	fleet    *agents.Fleet           // where the clients run; nil for this process
 	relay    bool                    // agents reach the members through this process
-	driver   []string                // program and arguments of a driver of a subject that is compiled in; the name is appended
+	driver   []string                // starts a driver of a compiled-in subject; see Config.Driver
 	kept     *recipes.TrialResources // shared by trials; nil if each starts its own
 	progress func(stage.Status)
 	log      func(format string, args ...any)
@@ -45,9 +45,9 @@ func (r *runner) logf(format string, args ...any) {
 }
 
 // run runs the trials of a batch one after the other; trials that are compared with a base take
-// turns. before is the number of earlier trials of the scenario, all is the number of all trials. It returns
-// early when ctx is done, a history cannot be written, or the ensemble is not whole; all faults are
-// then healed and the run folder is complete. A trial that cannot run records that in its history.
+// turns. before is the number of earlier trials of the scenario, all the number of all trials. It returns
+// early when ctx is done, a history cannot be written, or a member of the ensemble does not serve; all
+// faults are then healed. A trial that cannot run records the reason in its history.
 func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before, all int) (err error) {
 	if err := os.MkdirAll(filepath.Join(r.dir, report.HistoryDir), 0o755); err != nil {
 		return err
@@ -103,19 +103,19 @@ const sweepTimeout = 10 * time.Second
 // tap, and mostly waits; nothing is timed.
 const zooAtOnce = 6
 
-// driversAtOnce is the number of trials of drivers that run in parallel: their processes mostly wait, and are
-// reused by later trials. The limit bounds the memory of JVMs.
+// driversAtOnce returns the number of trials of drivers that run in parallel. Their processes mostly wait, and
+// later trials reuse them. The limit bounds the memory of JVMs.
 func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 
 type concurrency struct {
 	before, all int          // number of trials before these, and of all trials
 	atOnce      int          // how many run in parallel
-	tries       int          // how often a trial that cannot run is started; 0 is once
+	tries       int          // maximum number of attempts at a trial that cannot run; 0 means 1
 	until       time.Time    // no trial begins later; zero for no limit
 	prepare     func(*trial) // called before each trial; may be nil
 }
 
-// runConcurrently runs cells in parallel. An error that ends the run skips cells that have not begun.
+// runConcurrently runs cells in parallel. After an error that ends the run, no further cell begins.
 func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concurrency) error {
 	plans, err := spec.MakePlans(cells, r.seed, r.replay, r.dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concu
 	return g.Wait()
 }
 
-// try runs a trial, and again if it could not run.
+// try runs a trial, and repeats it, within limits, if it could not run or its fault was missed.
 func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) error {
 	begun := time.Now()
 	for n := 1; ; n++ {
@@ -165,17 +165,17 @@ func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) er
 	}
 }
 
-// triesLimit is the time after its first attempt for which a trial may be repeated.
+// triesLimit is the time after the first attempt within which a trial may be repeated.
 const triesLimit = 20 * time.Second
 
-// missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.
+// missed reports whether the only fault of a cell was not injected, so that the cell tested nothing.
 func (t *trial) missed() bool {
 	c := t.stage.Cell
 	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.Missed.Load()
 }
 
-// again removes the records of a trial that is to be repeated. It returns false if the trial has
-// broken a guarantee: the result stays.
+// again removes the records of a trial so that it can be repeated. It returns false, and keeps the
+// records, if the trial has broken a guarantee.
 func (r *runner) again(trial string) (bool, error) {
 	path := report.HistoryPath(r.dir, trial)
 	if broken(path) {
@@ -193,7 +193,7 @@ func broken(path string) bool {
 	return err == nil && slices.ContainsFunc(report.Fold(h).Trial.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
 }
 
-// group creates the trials of a group, which take turns; the first is the i-th of all.
+// group creates the trials of a group, which take turns; i is the index of the first among all trials.
 func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*trial {
 	var trials []*trial
 	for k, seat := range newTurns(len(cells)) {

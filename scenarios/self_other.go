@@ -2,7 +2,7 @@
 
 package scenarios
 
-// ownCPU is not available on this system.
+// ownCPU returns false: the processor time is not available on this system.
 func ownCPU() (seconds float64, ok bool) { return 0, false }
 
 func openFiles() (most int, ok bool) { return 0, false }

@@ -15,7 +15,7 @@ func ownCPU() (seconds float64, ok bool) {
 }
 
 // openFiles returns the number of files that this process may have open: its hard limit, to which
-// the Go runtime has raised the soft one. ok is false if it is unknown.
+// the Go runtime has raised the soft limit. ok is false if the number is unknown.
 func openFiles() (most int, ok bool) {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

@@ -18,9 +18,9 @@ func newJoint(fault *spec.MemberFault, lasts time.Duration, server string, trial
 
 const waves = 5
 
-// runShared runs cells whose fault hits a member. They begin at the same time, with their client on
-// one member, which is killed for all of them at once. A cell whose step came too late, or whose
-// client was on another member, is run again.
+// runShared runs cells that share one fault of a member. They begin at the same time, with their
+// clients on that member, and the fault is injected once for all. A cell whose step came too late, or
+// whose client was on another member, is repeated, up to waves runs in all.
 func (r *runner) runShared(ctx context.Context, cells []spec.Cell, before, all int) error {
 	for n := range waves {
 		if len(cells) == 0 || ctx.Err() != nil {
@@ -68,7 +68,7 @@ func (r *runner) wave(ctx context.Context, cells []spec.Cell, again, before, all
 		trials = append(trials, t)
 	}})
 	stop()
-	<-played // the result is in the trials' windows
+	<-played // the trials record the result
 	// The trials' own cells have the subject that was started for them.
 	for _, c := range cells {
 		if slices.ContainsFunc(trials, func(t *trial) bool { return t.name == c.TrialName() && t.stage.Missed.Load() }) {
@@ -88,5 +88,5 @@ func (r *runner) follower(ctx context.Context) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("no member can be killed: the ensemble has only %d", len(r.ensemble.Members))
+	return 0, fmt.Errorf("no follower to inject the fault into: the ensemble has only %d member(s)", len(r.ensemble.Members))
 }

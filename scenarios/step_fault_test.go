@@ -11,7 +11,7 @@ import (
 func TestFault_namesAClientThatIsThere(t *testing.T) {
 	for _, row := range []struct{ name, fault, want string }{
 		{"the last client", `{at: 1s, fault: session.close, target: "2"}`, ""},
-		{"one beyond the last", `{at: 1s, fault: session.close, target: "3"}`, "target: there is no client 3: the last of 3 is client 2"},
+		{"one beyond the last", `{at: 1s, fault: session.close, target: "3"}`, "target: there is no client 3: the smallest trial has 3 clients, numbered 0 to 2"},
 		{"one beyond the last, as it is also written", `{at: 1s, fault: session.close, target: client 7}`, "target: there is no client 7"},
 		{"the member of one beyond the last", `{at: 1s, fault: member.kill, target: member of 7}`, "target: there is no client 7"},
 		{"a client by its part", `{at: 1s, fault: session.close, target: waiter}`, ""},

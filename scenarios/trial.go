@@ -31,14 +31,14 @@ type trial struct {
 	stage  *stage.Stage
 
 	again    int  // number of earlier attempts
-	look     int  // number of the evaluation of its comparison that follows; see repetitions.look
-	unplayed bool // could not run to its end
+	look     int  // see repetitions.look
+	unplayed bool // the trial did not run to its end
 }
 
 // errBroken means that the history could not be written.
 var errBroken = errors.New("the history cannot be written")
 
-// run runs the trial. Afterwards its sessions are closed and its subtree is removed, also after an
+// run runs the trial. It always closes the trial's sessions and removes its subtree, even after an
 // error.
 func (t *trial) run(ctx context.Context) error {
 	return stage.Protected(func() error { return t.play(ctx) })
@@ -108,8 +108,8 @@ func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	return t.playable(ctx, play())
 }
 
-// setUp creates the trial's tap and starts the subject if it has to be started. failed receives the
-// first error after which the trial cannot be evaluated. stop undoes both.
+// setUp creates the trial's tap and starts the subject's processes, if any. failed receives the
+// first error after which the trial cannot be evaluated. stop undoes both steps.
 func (t *trial) setUp(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	unlisten, err := t.listen()
 	if err != nil {
@@ -132,7 +132,7 @@ func (t *trial) listen() (stop func(), err error) {
 	return tap.Close, nil
 }
 
-// ready starts the subject if it has to be started.
+// ready starts the processes of the subject and of its successors, if any.
 func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
 	if st.Cell.Subject, stop, err = t.started(ctx, st.Cell.Subject, failed); err != nil {
@@ -148,7 +148,7 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 		stopFirst := stop
 		stop = func() { stopFirst(); stopNext() }
 		if err == nil && next.Promises != st.Cell.Subject.Promises {
-			err = fmt.Errorf("%s promises other guarantees than %s: clients of both cannot be checked together", name, st.Cell.Subject.Name)
+			err = fmt.Errorf("%s and %s promise different guarantees: their clients cannot be checked together", name, st.Cell.Subject.Name)
 		}
 		if err != nil {
 			return stop, err
@@ -158,7 +158,7 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 	return stop, nil
 }
 
-// started starts a subject that runs in processes; others it returns as they are.
+// started starts a subject that runs in processes; it returns other subjects unchanged.
 func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<- error) (_ recipes.Subject, stop func(), err error) {
 	st := t.stage
 	if (st.Scenario.Apart || t.runner.fleet != nil) && given.Start == nil {
@@ -184,7 +184,7 @@ func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<
 			}
 		},
 	})
-	if given.Open != nil { // it is compiled in, and its promises are known better than a driver reports them
+	if given.Open != nil { // compiled in: its own promises are more precise than those that a driver reports
 		open, pipe := subject.Open, subject.Pipe
 		subject = given
 		subject.Start, subject.Pipe = nil, pipe
@@ -226,8 +226,8 @@ func (t *trial) phases(ctx context.Context) error {
 	return nil
 }
 
-// playable records an error that concerns only this trial: it could not run to its end, but others
-// can. It returns errors that end the run: an interruption, a history that cannot be written, an
+// playable records an error that prevents only this trial from running to its end, and returns nil.
+// It returns errors that end the run: an interruption, a history that cannot be written, or an
 // ensemble that does not serve.
 func (t *trial) playable(ctx context.Context, err error) error {
 	st := t.stage
@@ -244,7 +244,7 @@ func (t *trial) playable(ctx context.Context, err error) error {
 	case err == nil || errors.Is(err, errBroken):
 		return err
 	case ctx.Err() != nil:
-		st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: "it was interrupted"})
+		st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: "the trial was interrupted"})
 		return err
 	}
 	if st.Members.Ours() {
@@ -331,8 +331,8 @@ func (t *trial) listenElsewhere() (stop func(), err error) {
 	return begun.Close, nil
 }
 
-// relayed reports whether agents reach the members through this process: on request, and where
-// connections need certificates, which stay here.
+// relayed reports whether agents reach the members through this process: on request, or if
+// connections need certificates, which only this process has.
 func relayed(asked bool, e *ensembles.Ensemble) bool { return asked || e.Security.TLS != nil }
 
 func (t *trial) site() func(client int) (site.Site, error) {
@@ -343,5 +343,5 @@ func (t *trial) site() func(client int) (site.Site, error) {
 	return begun.Site
 }
 
-// RefuseAgents returns why the run cannot use agents; it is called before any agent is started.
+// RefuseAgents returns an error if the run cannot use agents. Call it before agents are started.
 func (c Config) RefuseAgents() error { return c.Scenario.CheckAgents() }

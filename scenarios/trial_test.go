@@ -176,7 +176,7 @@ func TestChurn_endsThoughAQueueNeverComesToBeEmpty(t *testing.T) {
 	})
 	records := played(t, `{name: x, subjects: [test/keeping], clients: [2], session_timeout: 4s,
 		phases: [{name: churn, kind: churn, duration: 500ms, hold: 1ms}]}`)
-	if u := only[*history.Unplayed](t, records); !strings.Contains(u.Why, "the same come again and again") {
+	if u := only[*history.Unplayed](t, records); !strings.Contains(u.Why, "the same items are delivered repeatedly") {
 		t.Errorf("it could not be played because: %s", u.Why)
 	}
 }

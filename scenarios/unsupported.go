@@ -15,9 +15,9 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// leaveOut removes from the cells, and returns, the faults that a built-in scenario does not need
-// and the ensemble does not support; the scenario in the run folder is the scenario that is run. A phase
-// that loses all its faults is removed. The rest is reported: a run that needs an unsupported fault
+// leaveOut removes from the cells, and returns, the faults that the ensemble does not support and
+// that a built-in scenario does not need. It removes phases without remaining faults, and writes the
+// resulting scenario to the run folder. It logs the other unsupported faults: a run that needs one
 // cannot pass.
 func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell) ([]report.LeftOut, error) {
 	var out []report.LeftOut
@@ -37,12 +37,12 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell)
 	return out, c.writeScenario(c.Scenario.Without(out))
 }
 
-// lacking returns the faults of a phase that the ensemble does not support, and the faults among them that
-// the phase does not need.
+// lacking returns the faults of a phase that the ensemble does not support and the phase does not need.
+// It logs the unsupported faults.
 func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
 	p := &c.Scenario.Phases[phase]
 	cannot := func(what string, err error) {
-		c.Logf("phases.%d%s, and without it nothing can pass (exit %d): %s", phase, what, exitUnknown, reasonWithout(err))
+		c.Logf("phases.%d%s, and the run cannot pass without it (exit %d): %s", phase, what, exitUnknown, reasonWithout(err))
 	}
 	for _, name := range p.FaultNames() {
 		err := chaos.Lacking(ctx, name, t)
@@ -50,7 +50,7 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 		case err == nil:
 		case p.CanOmit(name):
 			out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
-			c.Logf("omitted: %s of phase %s, not available here: %s", name, p.Name, reasonWithout(err))
+			c.Logf("omitted %s from phase %s, because it is not available here: %s", name, p.Name, reasonWithout(err))
 		default:
 			cannot(fmt.Sprintf(" (%s): %s is not available here", p.Name, name), err)
 		}
@@ -87,7 +87,7 @@ func (c Config) checkMembers() error {
 	return nil
 }
 
-// missingMembers returns an error for targeted members of a scenario without a matrix that are not
+// missingMembers returns an error if faults of a scenario without a matrix target members that are not
 // in the ensemble.
 func (c Config) missingMembers(s *spec.Scenario) error {
 	names := memberNames(c.Ensemble)
@@ -102,8 +102,8 @@ func (c Config) missingMembers(s *spec.Scenario) error {
 	return errors.Join(missing...)
 }
 
-// isAddress reports whether who may be a member's client address; the addresses of our own members are
-// unknown before they start.
+// isAddress reports whether who may be a member's client address. The addresses of members that
+// zkbench starts are unknown until then.
 func (c Config) isAddress(who string) bool {
 	if c.external() {
 		return slices.Contains(c.Ensemble.Servers, who)

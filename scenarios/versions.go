@@ -38,7 +38,7 @@ func (c Config) checkVersions() error {
 	}
 	for i, v := range all {
 		if len(s.Homes) == 0 {
-			break // images may have to be pulled, which is not done before the run
+			break // images may have to be pulled, which is done during the run
 		}
 		if err := auto.Check(v.From); err != nil {
 			return fmt.Errorf("homes.%d: %w", i, err)
@@ -91,7 +91,7 @@ func (c Config) folder(batches []spec.Batch, i int) string {
 	return strings.TrimPrefix(b.Cells[0].VersionSuffix(), "-")
 }
 
-// also appends what to before, unless it is already there.
+// also appends what to before, a list with the given separator, unless before contains it.
 func also(before, what, separator string) string {
 	switch {
 	case before == "":
@@ -102,8 +102,8 @@ func also(before, what, separator string) string {
 	return before + separator + what
 }
 
-// ofEnsemble returns a description of an ensemble, and its version with the versions that its members are
-// upgraded to.
+// ofEnsemble returns a description of an ensemble, and its version, both with the versions to which its
+// members are upgraded.
 func ofEnsemble(e *ensembles.Ensemble) (about, version string) {
 	about, version = e.About, e.Version
 	for _, v := range e.Versions[min(1, len(e.Versions)):] {

@@ -99,13 +99,13 @@ func TestVersions_refused(t *testing.T) {
 		want  string
 	}{
 		{"containers and local JVMs", []string{"images=[a]", "homes=[b]"}, "homes: an ensemble consists of containers or of local JVMs"},
-		{"an empty entry", []string{"images=[a, '']"}, "images: names nothing"},
-		{"a name without an image", []string{"images=[a=]"}, "images: names nothing"},
+		{"an empty entry", []string{"images=[a, '']"}, "images: names no image or folder"},
+		{"a name without an image", []string{"images=[a=]"}, "images: names no image or folder"},
 		{"a name that is no word", []string{"homes=['/opt/my zk']"}, `homes: "my zk" cannot be the name of a version`},
 		{"the same twice", []string{"images=[a, a]"}, "images: another version is already named a; rename one: NAME=IMAGE"},
 		{"two folders with the same last part", []string{"homes=[/a/zk, /b/zk]"}, "homes: another version is already named zk"},
 		{"two names that make one name of a trial", []string{"images=['a:b', a_b]"}, "images: another version is already named a_b"},
-		{"varied by the matrix", []string{"matrix.images=[a, b]"}, "matrix.images: cannot be varied here: it has a list of its own"},
+		{"varied by the matrix", []string{"matrix.images=[a, b]"}, "matrix.images: cannot be varied in a matrix: list the values in images itself"},
 		{"a parameter of that name", []string{"images=[a, b]", "params={version: 3}"}, "params.version: distinguishes the trials of several versions"},
 		{"a comparison on an ensemble that changes", []string{"phases=[{name: up, kind: churn, duration: 5s, faults: [{at: 1s, fault: member.upgrade}]}]",
 			"base=lock/parent", "trials=10"}, "base: an upgrade affects all trials on the ensemble"},

@@ -14,8 +14,8 @@ import (
 // warmers is the number of sessions of a warm-up.
 const warmers = 12
 
-// warm loads the members with the operations of contenders before the first trial: a JVM that has
-// just started is several times slower. Nothing is recorded.
+// warm loads the members with the operations of contenders for the duration d: a JVM that has just
+// started is several times slower. Nothing is recorded.
 func (r *runner) warm(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -34,8 +34,8 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// warmOne acquires and releases in one session, alone and behind another node, in both variants,
-// until the time has come.
+// warmOne acquires and releases locks of both variants in one session until the given time. Two
+// sessions share a parent, so that a lock may also have to wait.
 func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
 	s, err := recipes.Open(ctx, stage.Rotated(r.ensemble.Servers(), i), observer.HarnessOptions(r.ensemble, 0))
 	if err != nil {

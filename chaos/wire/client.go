@@ -27,7 +27,7 @@ var (
 type Moments struct {
 	Changed, Applied time.Duration // the last write that was answered, and its reply
 	Notified         time.Duration // the last notification
-	Asked            time.Duration // the first request after it; 0 if there was none
+	Asked            time.Duration // the first request after Notified; 0 if there was none
 	Answered         time.Duration // the last reply
 }
 
@@ -69,13 +69,13 @@ type client struct {
 	session    Session
 	due        []Session     // sessions that were replaced before their deadlines
 	missed     time.Duration // the last deadline that has passed
-	lost       time.Duration // end of the connection that had the session; 0 while one has it
+	lost       time.Duration // end of the connection that had the session; 0 while a connection has it
 	known      Known
 	counts     Counts
 	conns      map[*conn]struct{}
 	listeners  map[string]*listener // by server
 	nodes      []Node               // of the session, the newest last
-	unsure     bool                 // a node may have been created or deleted since
+	unsure     bool                 // nodes may be incomplete: a request may have created or deleted a node
 	gate       bool
 	delivering bool
 }

@@ -22,7 +22,7 @@ type conn struct {
 	in   filter
 	back backlog // under rmu
 
-	why      error // why it ended; nil while it is open
+	why      error // why the connection ended; nil while it is open
 	pending  inflight
 	session  int64         // accepted by the server; 0: none yet
 	helloAt  time.Duration // when the client sent the ConnectRequest
@@ -31,8 +31,8 @@ type conn struct {
 	over     bool   // expired, and the client has read the whole reply
 	queue    []item // bytes that cannot be written yet
 	mute     bool   // a cut is pending: no more replies reach the client
-	kept     *shot  // HoldReply that keeps a notification
-	parting  *shot  // CutReplied that matched the frame being read
+	kept     *shot  // HoldReply rule that keeps a notification
+	parting  *shot  // CutReplied rule that matched the frame being read
 	cutting  *shot
 	refused  bool
 	stat     bool // the frame being read ends with a Stat
@@ -295,7 +295,7 @@ func (k *conn) failed(err error) error {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if errors.Is(k.why, ErrCut) {
-		return k.why // rather than that the raw connection is closed
+		return k.why // rather than the error of the closed raw connection
 	}
 	return err
 }
@@ -306,7 +306,7 @@ func isTimeout(err error) bool {
 }
 
 // end ends the connection once; it returns false if it had ended before. by is the rule that ends
-// it, which fires afterwards, or nil.
+// the connection, which fires afterwards, or nil.
 func (k *conn) end(why error, by *shot) bool {
 	c := k.c
 	c.mu.Lock()
@@ -326,7 +326,7 @@ func (k *conn) end(why error, by *shot) bool {
 	k.dropShots(by)
 	k.lost(why)
 	c.mu.Unlock()
-	_ = k.Conn.Close() // it has ended in any case
+	_ = k.Conn.Close() // on an error the connection has ended all the same
 	c.deliverEvents()
 	if by != nil {
 		c.mu.Lock()

@@ -14,7 +14,7 @@ const (
 	undecided fate = iota
 	pass
 	drop
-	keep // the frame and all after it wait
+	keep // the frame and all later frames wait
 )
 
 // filter passes or drops whole frames of one direction, so that the stream stays aligned. The bytes
@@ -33,7 +33,7 @@ func (f *filter) busy() bool { return len(f.kept) > 0 || f.fate == drop && f.sca
 // once its head is complete; otherwise all frames pass. decide is called for each mark of the
 // scanner; its result counts only if free is true. emit receives the bytes that pass, valid only
 // for the call; ended is called after the last byte of a frame. run returns the bytes from a kept
-// frame on: they must be passed in again.
+// frame on; the caller must pass them to run again.
 func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, emit func([]byte), ended func()) (kept []byte) {
 	if !ruled && len(f.kept) > 0 {
 		emit(f.kept)
@@ -41,7 +41,7 @@ func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, 
 	}
 	for len(p) > 0 {
 		if f.fate == undecided && len(f.kept) == 0 && (!ruled || f.scan.mid()) {
-			f.fate = pass // it began while bytes passed unchanged
+			f.fate = pass // the frame began while bytes passed unchanged
 		}
 		n, m := f.scan.next(p)
 		chunk := p[:n]
@@ -86,7 +86,7 @@ const (
 	// two thirds of the session timeout, and dials time out.
 	Stall HoldMode = iota
 	// Deaf is a paused client: its read deadlines do not expire, and it receives nothing until the
-	// hold ends. To the servers it looks like a process that is swapped out, stopped or collecting
+	// hold ends. To the servers the client looks like a process that is swapped out, stopped or collecting
 	// garbage.
 	Deaf
 )
@@ -96,7 +96,7 @@ var ErrHeld = errors.New("the client is held already")
 
 type hold struct {
 	mode HoldMode
-	over chan struct{} // closed at its end
+	over chan struct{} // closed when the hold ends
 }
 
 // Hold keeps all bytes back, in both directions, until Thaw: the client's writes are accepted and
@@ -136,8 +136,8 @@ func (c *client) Thaw() {
 	}
 }
 
-// awaitThaw waits until the client is not held. It returns an error if there is nothing more to
-// read or, in a stall, the read deadline has passed.
+// awaitThaw waits until the client is not held. It returns an error if the connection has ended or, in
+// a stall, the read deadline has passed.
 func (k *conn) awaitThaw() error {
 	for {
 		k.c.mu.Lock()
@@ -173,7 +173,7 @@ type Frame struct {
 	Code int32  // of a reply: its error code
 }
 
-// Transcript records the frames of a client's connections. Handshakes are not in it.
+// Transcript records the frames of a client's connections, without handshakes.
 type Transcript struct {
 	mu     sync.Mutex
 	frames []Frame
@@ -192,8 +192,8 @@ func (t *Transcript) Frames() []Frame {
 	return slices.Clone(t.frames)
 }
 
-// Record starts a new transcript of the client's connections. It needs memory for each frame: it is
-// for short episodes.
+// Record starts a new transcript of the client's connections. It needs memory for each frame, so
+// it is for short episodes only.
 func (c *client) Record() *Transcript {
 	t := &Transcript{}
 	c.mu.Lock()

@@ -18,7 +18,7 @@ import (
 // are short.
 const readLimit = 1 << 10
 
-// readFrame reads one short frame and returns its body of at least that many bytes.
+// readFrame reads one short frame and returns its body. A body shorter than least is an error.
 func readFrame(r io.Reader, least int) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
@@ -26,7 +26,7 @@ func readFrame(r io.Reader, least int) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if int(n) < least || n > readLimit {
-		return nil, fmt.Errorf("a frame of %d bytes, where %d to %d are expected", n, least, readLimit)
+		return nil, fmt.Errorf("got a frame of %d bytes, expected %d to %d", n, least, readLimit)
 	}
 	body := make([]byte, n)
 	_, err := io.ReadFull(r, body)
@@ -110,7 +110,7 @@ type extent struct {
 	head  int // length of the head
 }
 
-// For a connection's first frame and for all others.
+// Extents for a connection's first frame and for all others.
 var (
 	requestExtents = [2]extent{{28, 44}, {8, headLimit}} // ConnectRequest; header and path
 	replyExtents   = [2]extent{{20, 36}, {16, 284}}      // ConnectResponse; header, and a notification with its path
@@ -137,7 +137,7 @@ func (s *scanner) head() []byte { return s.whole }
 func (s *scanner) mid() bool { return s.got > 0 }
 
 // next scans p until a frame's head or the frame is complete, or p ends. It returns the number of
-// bytes and the mark.
+// scanned bytes and the mark.
 func (s *scanner) next(p []byte) (int, mark) {
 	if s.lost {
 		return len(p), 0
@@ -182,7 +182,7 @@ func (s *scanner) next(p []byte) (int, mark) {
 	return n, m
 }
 
-// keepTail keeps what p, the next bytes of the body, has of its last 8.
+// keepTail stores the bytes of p, the next part of the body, that belong to the body's last 8.
 func (s *scanner) keepTail(p []byte) {
 	at := s.seen - (s.body - len(s.tail)) // of p in the tail
 	if at+len(p) <= 0 {
@@ -211,9 +211,9 @@ func (s *scanner) length(p []byte) int {
 // readClock is a connection's read deadline, with a clock that can be stopped.
 type readClock struct {
 	mu      sync.Mutex
-	due     time.Time     // as the client set it; zero: none
-	setAt   time.Time     // when it was set, if the clock was stopped
-	stopped time.Time     // when the clock was stopped; zero: it runs
+	due     time.Time     // the deadline as the client set it; zero: no deadline
+	setAt   time.Time     // when due was set, if the clock was stopped
+	stopped time.Time     // when the clock was stopped; zero: the clock runs
 	changed chan struct{} // closed when due changes; nil without a waiter
 }
 
@@ -320,7 +320,7 @@ func (q *inflight) push(s sent) {
 func (q *inflight) last() *sent { return q.at(q.n - 1) }
 
 // find returns the position of the oldest request with that xid. ZooKeeper replies in order, so it
-// is nearly always the first; auth is answered before queued requests, and pings share one xid.
+// is nearly always the first request; but auth overtakes queued requests, and pings share one xid.
 func (q *inflight) find(xid int32) (int, bool) {
 	for i := range q.n {
 		if q.at(i).xid == xid {

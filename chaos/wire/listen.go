@@ -22,10 +22,10 @@ type listener struct {
 // Listen opens a listener on loopback for a client in another process: a connection to addr is a
 // connection to the server through the tap, as with Dial. between wraps the client's dialer; it may
 // be nil. A second call for the same server returns the same address, and its between applies to
-// later connections. Tap.Close closes it.
+// later connections. Tap.Close closes the listener.
 //
-// While the gate is closed, a new connection is reset. In a hold it is accepted, and its bytes are
-// kept back.
+// While the gate is closed, a new connection is reset. In a hold the connection is accepted, and its
+// bytes are kept back.
 func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,13 +101,13 @@ func (l *listener) serve(near *net.TCPConn) {
 		_ = near.SetLinger(0)
 		_ = near.Close()
 	} else {
-		// Closed at once, the last reply could be lost.
+		// If near were closed at once, the last reply could be lost.
 		_, _ = near.CloseWrite(), near.SetReadDeadline(time.Now().Add(time.Second))
 	}
 	up.Wait()
 }
 
-// pump copies bytes and returns why it ended.
+// pump copies bytes until a read or write fails, and returns that error.
 func pump(to io.Writer, from io.Reader, size int) error {
 	b := make([]byte, size)
 	for {
@@ -131,8 +131,8 @@ const (
 	aheadLimit = 4 << 10
 )
 
-// reach connects to the server, unless the client closes in the meantime: bytes that it had sent would
-// take its session away from a newer connection. sent are the bytes that the client has sent.
+// reach connects to the server, unless the client closes its connection in the meantime: its bytes could
+// take its session away from a newer connection. sent holds the bytes that the client has sent.
 func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err error) {
 	ctx, leave := context.WithCancel(l.ctx)
 	defer leave()
@@ -160,7 +160,7 @@ func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err erro
 	return far, sent, errors.Join(err, near.SetReadDeadline(time.Time{}))
 }
 
-// dial is the client's dial. In a hold it does not wait: the client's connection is open, and its
+// dial dials the server for the client. In a hold it does not wait: the client's connection is open, and its
 // bytes are kept back.
 func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	c := l.c

@@ -16,7 +16,7 @@ type Node struct {
 // not deleted. It knows only nodes that were created since Listen by a single create whose reply
 // has reached the client. ok is false if there is no such node; if the session has nodes of several kinds
 // (in several folders, or sequential and plain ones), any of which may be the claim's; and if the
-// session may have created or deleted one since, by a transaction or a request whose reply was
+// session may have created or deleted a node since, by a transaction or a request whose reply was
 // lost.
 func (c *client) Node(path string) (newest Node, ok bool) {
 	c.mu.Lock()

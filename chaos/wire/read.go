@@ -3,7 +3,7 @@ package wire
 // backlog is bytes from the server that have not reached the client.
 type backlog struct {
 	arrived []byte // as received
-	err     error  // the error after them
+	err     error  // the error that followed arrived
 	ready   []byte
 	cut     *shot // cuts the connection once ready is empty
 	gate    *shot // keeps arrived until it is released, or nil
@@ -14,8 +14,8 @@ func (b *backlog) waiting() bool {
 	return len(b.arrived) > 0 || len(b.ready) > 0 || b.err != nil || b.cut != nil
 }
 
-// readSlow is Read while a rule is armed, the client is held, or bytes from such a time are left.
-// The caller holds rmu.
+// readSlow implements Read while a rule is armed, the client is held, or earlier bytes are still in the
+// backlog. The caller holds rmu.
 func (k *conn) readSlow(b []byte) (int, error) {
 	back := &k.back
 	if back.scratch == nil {

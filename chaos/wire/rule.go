@@ -25,11 +25,11 @@ const (
 	// Unlike after DropReply, the outcome is unknown.
 	CutAfter
 	// HoldRequest keeps the request, and everything that the client sends after it, with pings,
-	// until Shot.Release. Replies pass.
+	// until ArmedRule.Release. Replies pass.
 	HoldRequest
 	// Delay does the same for Rule.Delay, plus or minus Rule.Jitter.
 	Delay
-	// HoldReply keeps the reply, and everything that the server sends after it, until Shot.Release.
+	// HoldReply keeps the reply, and everything that the server sends after it, until ArmedRule.Release.
 	// Requests pass. The client's read deadline can expire.
 	HoldReply
 	// CutReplied cuts the connection once the reply has reached the client.
@@ -77,11 +77,11 @@ func (r Rule) String() string {
 func (r Rule) check() error {
 	switch {
 	case r.Act < DropReply || r.Act > CutReplied:
-		return fmt.Errorf("rule %v: unknown action: use one of DropReply to CutReplied", r)
+		return fmt.Errorf("rule %v: unknown action: use a constant from DropReply to CutReplied", r)
 	case r.Op == Notified && !slices.Contains(onNotifications, r.Act):
-		return fmt.Errorf("rule %v: a notification has no request; use one of %v", r, onNotifications)
+		return fmt.Errorf("rule %v: a notification has no request, so the action must be one of %v", r, onNotifications)
 	case r.Nth < 0:
-		return fmt.Errorf("rule %v: the match to hit counts from 1", r)
+		return fmt.Errorf("rule %v: Nth counts from 1 and must not be negative", r)
 	case r.Keep && r.Act != DropReply:
 		return fmt.Errorf("rule %v: only drop-reply can keep the connection", r)
 	case r.Act != Delay && (r.Delay != 0 || r.Jitter != 0):
@@ -149,12 +149,12 @@ func (r Rule) after() time.Duration {
 type ArmedRule interface {
 	// Fired delivers the proof once the act took effect: for HoldRequest and HoldReply when the
 	// request or reply is kept, for Delay when it was sent, for DropReply when the reply was
-	// dropped, and for acts that cut, when the connection is. Then, or when the rule is disarmed,
-	// it is closed.
+	// dropped, and for acts that cut, when the connection was cut. Then, or when the rule is disarmed,
+	// the channel is closed.
 	Fired() <-chan Proof
 	// Release releases a request that HoldRequest or Delay keeps, or a reply that HoldReply keeps.
 	Release()
-	// Disarm disarms the rule. A kept request is released, a reply that it waits for will be
+	// Disarm disarms the rule. A kept request is released, a reply that the rule waits for will be
 	// delivered; a cut that a hold delays still happens. It returns false if the rule had fired
 	// already.
 	Disarm() bool
@@ -176,7 +176,7 @@ type shot struct {
 	proof    Proof
 }
 
-// Arm arms a rule, from the client's next request on. If several rules match a request, the one
+// Arm arms a rule, from the client's next request on. If several rules match a request, the rule
 // armed first applies, and the others wait for their next match.
 func (c *client) Arm(r Rule) (ArmedRule, error) {
 	if err := r.check(); err != nil {
@@ -194,21 +194,21 @@ func (c *client) Arm(r Rule) (ArmedRule, error) {
 
 func (s *shot) Fired() <-chan Proof { return s.fired }
 
-// Release implements Shot.
+// Release implements ArmedRule.
 func (s *shot) Release() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.release()
 }
 
-// Disarm implements Shot.
+// Disarm implements ArmedRule.
 func (s *shot) Disarm() bool {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if s.done {
 		return false
 	}
-	fired := s.reported // HoldRequest fires before it is done
+	fired := s.reported // a HoldRequest rule fires before it is done
 	s.release()
 	s.retire()
 	return !fired

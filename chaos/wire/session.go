@@ -12,13 +12,13 @@ type Session struct {
 	ID       int64
 	Password []byte        // with ID it allows any process to take the session over
 	Timeout  time.Duration // as negotiated, not as requested
-	Server   string        // the address to which the session is connected; "" if it is not
+	Server   string        // the address of the server to which the session is connected; "" if not connected
 	// LastAckSent is when the client sent the latest request (including pings and the handshake)
 	// whose reply has reached it: the client knows that a server received a request sent at that
 	// time.
 	LastAckSent time.Duration
 	Expired     bool // a server's message that the session has expired was delivered
-	Closed      bool // the client closed it, and received the reply
+	Closed      bool // the client closed the session, and received the reply
 
 	way Way // dials the servers
 }
@@ -29,8 +29,8 @@ func (s Session) Through(w Way) Session {
 	return s
 }
 
-// Deadline returns when the session may have expired, by the client's knowledge. A grant is not safe
-// after it.
+// Deadline returns when the session may have expired, as far as the client can know. A grant is not safe
+// after that.
 func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
 
 // EventKind is the type of a session event.
@@ -46,7 +46,7 @@ const (
 	ReplyLost
 )
 
-// String returns the type in one word.
+// String returns the type as a word, such as "connected".
 func (k EventKind) String() string {
 	return [...]string{"connected", "lost", "expired", "closed", "deadline", "reply-lost"}[k]
 }
@@ -70,7 +70,7 @@ type Event struct {
 type Request struct {
 	Xid  int32 // the client's number, cxid in a transaction log
 	Op   Op
-	Sent time.Duration // when the client sent it
+	Sent time.Duration // when the client sent the request
 }
 
 // Session returns the client's latest session; before the first, the zero Session.
@@ -146,8 +146,8 @@ func (c *client) note(e Event) {
 }
 
 // overdue records the sessions whose deadlines have passed, each once. It is called before the
-// latest session is acknowledged again or replaced, and periodically. A replaced session stays due:
-// it will not be acknowledged any longer. The caller holds c.mu.
+// latest session is acknowledged again or replaced, and periodically. A replaced session stays due,
+// because it will not be acknowledged again. The caller holds c.mu.
 func (c *client) overdue(stays bool) {
 	now := c.tap.now()
 	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.passed(s, now) })
@@ -171,7 +171,7 @@ func (c *client) passed(s Session, now time.Duration) bool {
 	return true
 }
 
-// deadlinesEvery is the largest delay of a deadline's event. The time in it is exact.
+// deadlinesEvery is the largest delay of a deadline's event. The time in the event is exact.
 const deadlinesEvery = time.Second
 
 // WatchDeadlines delivers the event of every session whose deadline has passed, until ctx is done.

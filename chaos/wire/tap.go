@@ -36,7 +36,7 @@ func New(now func() time.Duration) *Tap {
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
 
 // Admit sets the function that decides whether a connection to a listener is accepted, so that only
-// the clients' own processes are. It is called before anything is read. Set it before the first
+// the clients' own processes can connect. It is called before anything is read. Set it before the first
 // Listen.
 func (t *Tap) Admit(f func(net.Conn) bool) { t.admit = f }
 
@@ -92,7 +92,7 @@ func (t *Tap) Close() {
 var ErrUnknownSession = errors.New("the server does not know the session")
 
 // takeoverLimit bounds one attempt at one server. A local reply takes milliseconds; an isolated or
-// frozen server sends none, and there are others.
+// frozen server does not reply, and other servers can be tried.
 const takeoverLimit = 500 * time.Millisecond
 
 // CloseAt closes the session over a new connection to the server at addr, as the session's client
@@ -202,7 +202,7 @@ func (n Notifications) Total() int64 {
 	return n.Created + n.Deleted + n.Changed + n.Child + n.Other
 }
 
-// Counts is the traffic of one client's connections, or of all clients', from the client's view:
+// Counts is the traffic of one client's connections, or of all clients', as the client sees it:
 // requests that it sent, replies that reached it. A reply that a [Rule] dropped is not among the
 // replies, and its request is Abandoned.
 //
@@ -223,7 +223,7 @@ type Counts struct {
 	Connections int64 // successful dials
 
 	Abandoned   int64 // requests whose reply never came: the connection ended, or a rule dropped it
-	Unmatched   int64 // replies to no request that was seen
+	Unmatched   int64 // replies for which no request was seen
 	ParseErrors int64 // directions of connections that could not be parsed
 
 	Queued int64 // now: bytes sent by the client that the tap keeps back
@@ -261,7 +261,7 @@ type scalar struct {
 	n    *int64
 }
 
-// scalars lists every count that is not by opcode; a test checks that it is complete. It returns an
+// scalars lists every count that is not by opcode; a test checks that the list is complete. It returns an
 // array, not a slice, because the counts of thousands of clients are added up often, and must not
 // allocate.
 func (c *Counts) scalars() [19]scalar {

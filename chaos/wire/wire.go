@@ -10,7 +10,7 @@
 // The tap counts the client's traffic in both directions, knows its session (ID, password, negotiated
 // timeout, the last acknowledged request), and controls its connections: [Client.Cut],
 // [Client.Gate], [Client.Hold] and [Client.Thaw]. A [Rule] acts on one request: it can drop the
-// reply to the second create below /locks, and the [Proof] tells whether the create was committed.
+// reply to the second create below /locks, and the [Proof] shows whether the create was committed.
 //
 // The tap never changes a byte. It forwards data that it cannot parse, such as four-letter words.
 // It works with any ZooKeeper client that uses a net.Conn, but not with encrypted connections.
@@ -29,18 +29,18 @@ import (
 
 // Known is the servers' state as far as a client can know it.
 type Known struct {
-	// Zxid is the highest in any reply or notification that has reached it; 0 before the first. While a
-	// server applies a transaction, it can answer a read with the new state and the zxid before: the
-	// Stat of the reply, if it has one, tells the new one.
+	// Zxid is the highest zxid in any reply or notification that has reached the client; 0 before the
+	// first. While a server applies a transaction, it can answer a read with the new state and the
+	// previous zxid; the Stat of the reply, if any, has the new zxid.
 	Zxid int64
-	// Removed is the path of the deleted node of the latest such notification, and RemovedAt its
-	// time. Before version 3.9 a notification has no zxid.
+	// Removed is the path in the latest notification of a deleted node, and RemovedAt the time of that
+	// notification. Before version 3.9 a notification has no zxid.
 	Removed   string
 	RemovedAt time.Duration
 	// ChangedAt is the time of the latest notification without a zxid that children have changed: the
 	// client may know of one transaction after Zxid.
 	ChangedAt time.Duration
-	// Notified means that a notification has come since the last reply: the client may know of later
+	// Notified means that a notification has arrived since the last reply: the client may know of later
 	// commits.
 	Notified bool
 }
@@ -72,7 +72,7 @@ func (w Way) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // authXid is the xid of an authentication request in ZooKeeper's own clients.
 const authXid = -4
 
-// authRequest returns the frame with which a session authenticates; none without a Digest.
+// authRequest returns the frame with which a session authenticates; nil without a Digest.
 func (w Way) authRequest() []byte {
 	if w.Digest == "" {
 		return nil

@@ -12,10 +12,10 @@ const queueLimit = 16 << 20
 type item struct {
 	data []byte
 	gate *shot
-	cut  *shot // cuts the connection once it is written
+	cut  *shot // cuts the connection once data is written
 }
 
-// writeSlow is Write while a rule is armed or the client is held. The caller holds wmu.
+// writeSlow implements Write while a rule is armed, the client is held or bytes are queued. The caller holds wmu.
 func (k *conn) writeSlow(p []byte, now time.Duration) (int, error) {
 	if err := k.enqueue(p, now); err != nil {
 		k.end(err, nil)
@@ -88,7 +88,7 @@ func (k *conn) put(p []byte) {
 	k.c.counts.Queued += int64(len(p))
 }
 
-// written is called when a frame is complete in the queue. The caller holds c.mu.
+// written queues the cut of a CutAfter rule after the frame that is now in the queue. The caller holds c.mu.
 func (k *conn) written() {
 	if k.cutting != nil {
 		k.queue = append(k.queue, item{cut: k.cutting})

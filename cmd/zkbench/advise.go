@@ -25,13 +25,13 @@ func adviseCmd() *cobra.Command {
 		Use:   "advise --promise TIME",
 		Short: "Compute the session timeout for a promised failover time",
 		Long: `Compute the longest session timeout with which a lock or leadership is granted to the next client
-within the promised time after its holder has crashed, and what follows from it. The formulas are
-those that the failover scenario compares with measurements (zkbench help metrics).
+within the promised time after its holder has crashed, and its consequences. The failover
+scenario compares the same formulas with measurements (zkbench help metrics).
 
 --pause states how often a client's process stops, for example in a garbage collection: 3s:4 is a
 pause of 3 s four times per hour. A longer session timeout loses fewer sessions to pauses.
 
-Exit code 0: the promise can be kept; 1: it cannot, or --check measured that it was not; 2: wrong
+Exit code 0: the promise can be kept; 1: it cannot, or --check measured that it was broken; 2: wrong
 arguments; 3: --check is inconclusive.`,
 		Example: `  zkbench advise --promise 15s
   zkbench advise --promise 15s --tick 1s --pause 3s:4 --pause 8s:0.1
@@ -42,7 +42,7 @@ arguments; 3: --check is inconclusive.`,
 			case o.Promise <= 0:
 				return usageError("--promise is required: the longest time from a crash of the holder to the next grant, for example 15s")
 			case o.Tick <= 0 || o.Slack < 0:
-				return usageError("--tick and --slack: want times above 0")
+				return usageError("--tick must be above 0, and --slack 0 or more")
 			case members < 1 || members%2 == 0:
 				return usageError("--members %d: want an odd number", members)
 			}
@@ -75,7 +75,7 @@ arguments; 3: --check is inconclusive.`,
 	fl.BoolVar(&o.Election, "election", false, "the promise includes a failure of the ensemble's leader at the same time")
 	fl.StringArrayVar(&pauses, "pause", nil, "how often a client's process stops: DURATION:PER_HOUR, for example 3s:4; may be repeated")
 	fl.IntVar(&members, "members", 3, "number of voting members")
-	fl.BoolVar(&check, "check", false, "run the failover scenario with these values, on an ensemble of its own")
+	fl.BoolVar(&check, "check", false, "run the failover scenario with these values, on a new ensemble")
 	fl.BoolVar(&asJSON, "json", false, "print the advice as JSON")
 	return cmd
 }
@@ -98,11 +98,11 @@ func printAdvice(w io.Writer, o phases.AdviceOptions, a phases.Advice, members i
 	fmt.Fprintf(w, "After a crash of the holder, the next client is granted in %v to %v, %v on average.\n", a.Least.Round(time.Millisecond), a.Most, a.Mean.Round(time.Millisecond))
 	fmt.Fprintf(w, "If the ensemble's leader fails as well: at most %v.\n", a.WithElection)
 	if a.WithElection > o.Promise {
-		fmt.Fprintf(w, "That is more than the promise; --election computes a timeout that includes it.\n")
+		fmt.Fprintf(w, "That is longer than promised; --election computes a timeout that includes this failure.\n")
 	}
-	fmt.Fprintf(w, "A pause of a client's process up to %v never ends its session, one of %v or more usually does.\n", a.Safe.Round(time.Millisecond), a.Timeout)
+	fmt.Fprintf(w, "A pause of a client's process of up to %v never ends its session; a pause of %v or more usually does.\n", a.Safe.Round(time.Millisecond), a.Timeout)
 	if len(o.Pauses) > 0 {
-		fmt.Fprintf(w, "With the given pauses, each client needlessly loses its session at most %.3g times per hour.\n", a.Lost)
+		fmt.Fprintf(w, "With the given pauses, each client loses its session to a pause at most %.3g times per hour.\n", a.Lost)
 	}
 	fmt.Fprintf(w, `
 Assumptions
@@ -110,9 +110,9 @@ Assumptions
     it to the leader half a tick later, and the leader rounds the end up to the next tick
   a third of the timeout: the interval at which idle clients ping (go-zookeeper, and the Java client)
   slack: a commit, a notification and, in some recipes, a list; measure it under your load
-  3 s for an election: measured are 0.4 to 0.9 s on an idle machine
+  3 s for an election: 0.4 to 0.9 s were measured on an idle machine
   a majority of the %d members serves: at most %d may fail
-  the holder crashes or is cut off; if it closes its session, the next is granted at once
+  the holder crashes or is cut off; if it closes its session, the next client is granted at once
 Measure it: %s
 `, members, (members-1)/2, "zkbench "+strings.Join(failoverArgs(o, a, members), " "))
 }
@@ -121,7 +121,7 @@ func failoverArgs(o phases.AdviceOptions, a phases.Advice, members int) []string
 	return []string{"run", "failover", "--tick", a.Tick.String(), "--session-timeout", a.Timeout.String(), "--members", strconv.Itoa(members), "--set", "params.promise=" + o.Promise.String()}
 }
 
-// validate runs the failover scenario in a process of its own, and returns the error for its exit code.
+// validate runs the failover scenario in a child process, and returns an error with its exit code.
 func validate(cmd *cobra.Command, o phases.AdviceOptions, a phases.Advice, members int) error {
 	self, err := os.Executable()
 	if err != nil {

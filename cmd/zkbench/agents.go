@@ -110,8 +110,8 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	return err
 }
 
-// runAgents runs agents until they have ended or the user stops them, and removes the files created for
-// them.
+// runAgents runs agents until they have ended or the user interrupts them, and removes the files that it
+// created for them.
 func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if logs == "" {
 		if logs, err = os.MkdirTemp("", "zkbench-agents-"); err != nil {
@@ -143,7 +143,7 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 		return err
 	}
 	select {
-	case <-e.(*agents.Kubernetes).Over(): // pods are replaced: the Job tells when the last one has ended
+	case <-e.(*agents.Kubernetes).Over(): // lost pods are replaced; the Job reports the end of the last pod
 	case <-cmd.Context().Done(): // the exit code shows it
 		return nil
 	}
@@ -160,12 +160,12 @@ func agentCmd() *cobra.Command {
 	var attached bool
 	cmd := &cobra.Command{
 		Use:   "agent --join FILE",
-		Short: "Run clients on this machine for a zkbench on another one",
-		Long: `Run clients on this machine for a zkbench on another one.
+		Short: "Run clients on this machine for a zkbench on another machine",
+		Long: `Run clients on this machine for a zkbench on another machine.
 
 zkbench run --agents writes the join file, or copies it to the agent itself (zkbench help agents).
-The agent ends when the run is over, when it loses its link to the coordinator, or on Ctrl-C, and
-ends everything that it started.`,
+The agent ends when the run is over, when it loses its connection to the coordinator, or on
+Ctrl-C, and stops everything that it started.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if join == "" {
@@ -210,7 +210,7 @@ func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
 // errDetached is the cause of cancellation when stdin has ended.
 var errDetached = errors.New("stdin has ended")
 
-// whileOpen returns a context that is canceled when in ends.
+// whileOpen returns a context that is canceled, with the cause errDetached, at the end of in.
 func whileOpen(ctx context.Context, in io.Reader) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -260,12 +260,12 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 	case f.engine == "" && f.given("agents"):
 		return usageError("--agents is empty: want %s", strings.Join(agents.Engines(), "; "))
 	case f.engine == "" && (f.listen != "" || f.relay):
-		return usageError("--agents-listen and --agents-relay go with --agents")
+		return usageError("--agents-listen and --agents-relay require --agents")
 	case f.engine == "":
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(f.listen); f.listen != "" && err != nil {
-		return usageError("--agents-listen %s: want HOST:PORT, on which agents reach this process", f.listen)
+		return usageError("--agents-listen %s: want HOST:PORT, at which agents reach this process", f.listen)
 	}
 	for _, c := range configs {
 		if err := c.RefuseAgents(); err != nil {
@@ -276,7 +276,7 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 	return err
 }
 
-// muster starts the agents, if there are any. dismiss stops them.
+// muster starts the agents of --agents; fleet is nil without agents. dismiss stops them.
 func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
 	nothing := func() error { return nil }
 	if f.engine == "" {
@@ -301,8 +301,8 @@ func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fle
 	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
 }
 
-// agentsPattern is the name of folders for agents' files, and ownerFile the file in it with the
-// process that created it.
+// agentsPattern is the prefix of the names of folders for agents' files. ownerFile is a file in such a
+// folder with the process that created it.
 const (
 	agentsPattern = "zkbench-agents-"
 	ownerFile     = "owner"
@@ -316,8 +316,8 @@ func agentsFolder() (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, ownerFile), []byte(state.Self().String()), 0o600)
 }
 
-// sweepAgents removes this user's folders of crashed runs for their agents, and returns a line for
-// each.
+// sweepAgents removes this user's agent folders of crashed runs, and returns a line for each removed
+// folder.
 func sweepAgents() (removed []string, err error) {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is valid
 	for _, dir := range folders {

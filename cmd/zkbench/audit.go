@@ -45,14 +45,14 @@ func auditCmd() *cobra.Command {
 	return cmd
 }
 
-// ofRun are flags of run that audit rejects, with their replacement.
+// ofRun lists the flags of run that audit rejects, and the message for each.
 var ofRun = []struct{ flag, instead string }{
 	{"subject", "name subjects as arguments: zkbench audit lock/predecessor"},
-	{"clients", "an episode has 3 clients: leave it out"},
+	{"clients", "an episode has 3 clients; remove the flag"},
 	{"trials", "an audit runs every cell once; run it again with another --seed"},
 	{"ab", "pass both subjects as arguments to see their matrices side by side: zkbench audit lock/a lock/b"},
-	{"replay", "play an audit again with zkbench rerun DIR"},
-	{"duration", "the time for pairs of faults at --depth 2 is --budget"},
+	{"replay", "to repeat an audit, use zkbench rerun DIR"},
+	{"duration", "use --depth 2 and --budget to set the time for pairs of faults"},
 }
 
 // refuseOfRun rejects flags of run that do not apply to an audit.
@@ -77,8 +77,8 @@ const pairBudget = time.Minute
 func (a *auditFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&a.cells, "cell", nil, "run only this cell, for example 'next exists #1/reply.drop' (repeatable)")
-	fl.StringSliceVar(&a.also, "also", nil, "faults to add that a full audit omits: "+strings.Join(spec.NamedFaults(), ", "))
-	fl.IntVar(&a.depth, "depth", 1, "number of faults in one episode; 2 draws pairs at random from the seed")
+	fl.StringSliceVar(&a.also, "also", nil, "faults to add, which a full audit omits by default: "+strings.Join(spec.NamedFaults(), ", "))
+	fl.IntVar(&a.depth, "depth", 1, "number of faults in one episode; 2 selects pairs at random, by the seed")
 	fl.DurationVar(&a.budget, "budget", 0, "time for pairs of faults at --depth 2 (default 1m)")
 }
 

@@ -58,7 +58,7 @@ func TestRun_endsWhenNoMemberServes(t *testing.T) {
 	}
 	code := r.end()
 	said := strings.Join(r.said, "\n")
-	if code != "3" || !regexp.MustCompile(`could not serve for [0-9]+s, without a fault of the scenario: zk1: .*refused, zk2: .*, zk3: `).MatchString(said) {
+	if code != "3" || !regexp.MustCompile(`could not serve for [0-9]+s although no injected fault was active: zk1: .*refused, zk2: .*, zk3: `).MatchString(said) {
 		t.Errorf("exit code %s, and it does not name the members:\n%s", code, said)
 	}
 	r.gone()
@@ -115,7 +115,7 @@ func TestRun_endsWhoHasLeftADriver(t *testing.T) {
 	code := r.end()
 	said := strings.Join(r.said, "\n")
 	// On a loaded machine a verdict may be unknown.
-	if code != "0" && code != "3" || strings.Count(said, "which no other process would end") != 1 {
+	if code != "0" && code != "3" || strings.Count(said, "leftover driver process") != 1 {
 		t.Errorf("exit code %s, or it does not say whom it has killed:\n%s", code, said)
 	}
 	for p, by := range state.Marked(host.Mark) {

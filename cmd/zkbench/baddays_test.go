@@ -163,7 +163,7 @@ func TestRun_interruptedTwiceAtOnceIsInterruptedOnce(t *testing.T) {
 	r := startHerd(t)
 	r.await("fault: partition.isolate")
 	said, _ := r.command("run", "herd", "--ensemble", "process", "--once", "--force", "--out", r.out).CombinedOutput()
-	if !strings.Contains(string(said), "another process is writing it: name another folder") {
+	if !strings.Contains(string(said), "another process is writing to it: name another folder") {
 		t.Errorf("a second run into the same folder says:\n%s", said)
 	}
 	r.Process.Signal(syscall.SIGTERM)

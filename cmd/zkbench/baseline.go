@@ -24,7 +24,7 @@ func baselineCmd() *cobra.Command {
 scenario, subjects, kind of ensemble, members, tick and kind of machine. The machine may differ if every
 subject ran interleaved with a base.
 
-The folder can be on a branch of a git repository, checked out beside the sources:
+The folder can be on a branch of a git repository, checked out next to the sources:
 
   git worktree add ../baselines zkbench-baselines
   zkbench baseline compare zkbench-out/ci --dir ../baselines
@@ -59,7 +59,7 @@ func baselineSaveCmd(f *baselineFlags) *cobra.Command {
 			in := baseline.Folder(f.dir)
 			name, err := baseline.Save(in, r, raw)
 			if err == nil {
-				fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf("%s has %s", in, name)))
+				fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf("%s: stored %s", in, name)))
 			}
 			return usage(err)
 		},
@@ -77,7 +77,7 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 				return err
 			}
 			if len(all) == 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "no baselines are kept here (zkbench baseline save keeps one)")
+				fmt.Fprintln(cmd.ErrOrStderr(), "no baselines are stored here (zkbench baseline save stores one)")
 			}
 			w := tabwriter.NewWriter(&cleaned{Writer: cmd.OutOrStdout()}, 0, 8, 2, ' ', 0)
 			for _, e := range all {
@@ -150,7 +150,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 	var c compareFlags
 	cmd := &cobra.Command{
 		Use:   "trend SCENARIO",
-		Short: "Draw all baselines of a scenario over time",
+		Short: "Plot all baselines of a scenario over time",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("%s wants one scenario, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
@@ -165,13 +165,13 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 			var runs []report.Result
 			for _, e := range all {
 				if e.Err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", e.Err)
+					fmt.Fprintf(cmd.ErrOrStderr(), "skipped: %v\n", e.Err)
 					continue
 				}
 				runs = append(runs, e.Result)
 			}
 			if len(runs) < 2 {
-				return coded{fmt.Errorf("only %s of %s can be read, but a trend requires two: zkbench baseline list", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
+				return coded{fmt.Errorf("only %s of %s can be read, but a trend requires two (zkbench baseline list shows all)", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
 			}
 			_, o, err := c.inputs(nil)
 			if err != nil {
@@ -180,7 +180,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 			return c.showTrend(cmd, runs, o)
 		},
 	}
-	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "metrics to draw, for example handoff.latency.p99 (default: the metrics of compare)")
+	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "metrics to plot, for example handoff.latency.p99 (default: the metrics of compare)")
 	cmd.Flags().StringVar(&c.out, "out", "", "folder for the page and the plots (default zkbench-out/trend-TIME)")
 	return cmd
 }

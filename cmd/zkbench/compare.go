@@ -71,11 +71,11 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.judge(cmd, runs[0], runs[1], o)
 }
 
-// judge compares the runs on stdout, on a page and in compare.md.
+// judge compares the runs and writes the result to stdout, to a page and to compare.md.
 func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
 	unlike := compare.Unlike(old, now)
 	if len(unlike) > 0 && !f.force {
-		return usageError("the runs are not comparable; to compare them nevertheless, use --force:\n  %s", strings.Join(unlike, "\n  "))
+		return usageError("the runs are not comparable (use --force to compare them anyway):\n  %s", strings.Join(unlike, "\n  "))
 	}
 	c := compare.Runs(old, now, o)
 	c.Unlike = unlike
@@ -88,7 +88,7 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 	return errors.Join(err, f.keep(cmd.ErrOrStderr(), v), answer(c.Result)) // an output error does not hide the result
 }
 
-// keep writes the page, compare.md and the summary of a workflow's step.
+// keep writes the page and compare.md, and appends to the summary of a GitHub workflow's step.
 func (f *compareFlags) keep(stderr io.Writer, v *view.View) error {
 	if err := f.write(stderr, v); err != nil {
 		return err
@@ -107,7 +107,7 @@ func answer(result string) error {
 	case report.Fail:
 		return coded{errors.New("the new run is worse"), exitBroken}
 	}
-	return coded{errors.New("result: inconclusive: whether the new run is slower cannot be determined, which is not a pass"), exitUnknown}
+	return coded{errors.New("result: inconclusive: cannot determine whether the new run is slower; this is not a pass"), exitUnknown}
 }
 
 func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.Options, err error) {
@@ -151,7 +151,7 @@ func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o com
 
 var errNothingToDraw = errors.New("no plot can be drawn: no run measured a latency, a count or a throughput")
 
-// showWhole is show without truncated lines if w is not a terminal.
+// showWhole is like show, but does not truncate lines if w is not a terminal.
 func showWhole(w io.Writer, v *view.View) error {
 	t := terminal(w)
 	t.Width = cmp.Or(t.Width, unlimited)
@@ -164,8 +164,8 @@ func (f *compareFlags) write(stderr io.Writer, v *view.View) (err error) {
 	return err
 }
 
-// writePage writes the page of a view and its plots to a folder, which it returns: dir, or a new one if
-// that is "". It prints the path, and refuses a run folder.
+// writePage writes the page of a view and its plots to dir, or to a new folder if dir is "", and returns
+// the folder. It prints the path to stderr. It returns an error if dir is a run folder.
 func writePage(stderr io.Writer, dir string, v *view.View) (string, error) {
 	if dir == "" {
 		var err error
@@ -175,7 +175,7 @@ func writePage(stderr io.Writer, dir string, v *view.View) (string, error) {
 	}
 	for _, run := range []string{report.ResultFile, report.HistoryDir} {
 		if _, err := os.Stat(filepath.Join(dir, run)); err == nil {
-			return "", usageError("--out %s is a run folder: name another", dir)
+			return "", usageError("--out %s is a run folder: name another folder", dir)
 		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -194,8 +194,8 @@ const unlimited = 1000
 
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
-// annotate annotates the workflow's run with failed and unknown results, and appends the summary to its
-// page. Annotations go to stderr, which GitHub reads as well: stdout may be JSON.
+// annotate adds annotations for failed and unknown results to the GitHub workflow run, and appends the
+// result to its summary. Annotations go to stderr, which GitHub also reads, since stdout may be JSON.
 func annotate(stderr io.Writer, v *view.View) error {
 	if !onGitHub() {
 		return nil
@@ -207,7 +207,7 @@ func annotate(stderr io.Writer, v *view.View) error {
 	return errors.Join(render.Markdown(&page, v), stepSummary(page.Bytes()))
 }
 
-// stepSummary appends to the page of the workflow's step, if any.
+// stepSummary appends to the summary of the GitHub workflow's step. Elsewhere it does nothing.
 func stepSummary(markdown []byte) error {
 	path := os.Getenv("GITHUB_STEP_SUMMARY")
 	if !onGitHub() || path == "" {

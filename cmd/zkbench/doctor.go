@@ -43,7 +43,7 @@ func doctorCmd() *cobra.Command {
 
 const (
 	findingOK   = "ok"
-	findingWeak = "weak" // it works, but measurements will suffer
+	findingWeak = "weak" // usable, but measurements are affected
 	findingNo   = "no"
 )
 
@@ -74,12 +74,12 @@ func examine(ctx context.Context) diagnosis {
 	d := diagnosis{able: chaos.Probe(ctx)}
 	either := findingNo
 	if d.runs() {
-		either = findingWeak // the other kind works
+		either = findingWeak // the other kind of ensemble works
 	}
-	d.works("Docker", d.able.Docker, "an image is available: members in containers", either)
-	d.works("Java and ZooKeeper", d.able.Java, "members as local JVMs"+versionsText(process.Versions()), either)
+	d.works("Docker", d.able.Docker, "an image is available: members can run in containers", either)
+	d.works("Java and ZooKeeper", d.able.Java, "members can run as local JVMs"+versionsText(process.Versions()), either)
 	d.findings = append(d.findings, rights(d.able))
-	d.works("network namespaces", d.able.Namespaces, "local JVMs get one each", findingWeak)
+	d.works("network namespaces", d.able.Namespaces, "each local JVM gets its own", findingWeak)
 	d.works("nftables", d.able.Filter, "packets can be dropped", findingWeak)
 	d.works("netem", d.able.Delay, "packets can be delayed", findingWeak)
 	for _, l := range foreign.Libraries() {
@@ -96,7 +96,7 @@ func versionsText(versions []string) string {
 	return "; versions: " + strings.Join(versions, ", ")
 }
 
-// works adds a finding: err is why it does not work, otherwise is the result for a run.
+// works adds a finding. If err is not nil, it is the reason, and otherwise is the finding's result.
 func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	f := finding{what: what, result: findingOK, seen: seen}
 	if err != nil {
@@ -146,7 +146,7 @@ func (d diagnosis) print(w io.Writer) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// rights returns the finding on permissions for networks of local JVMs.
+// rights returns the finding about the permission to create networks for local JVMs.
 func rights(a chaos.Abilities) finding {
 	user := fmt.Sprintf("user %d", os.Geteuid())
 	if os.Geteuid() == 0 {
@@ -155,7 +155,7 @@ func rights(a chaos.Abilities) finding {
 	var refused *rootless.Refused
 	switch {
 	case a.Rootless:
-		return finding{what: "rights", result: findingOK, seen: user + ", and zkbench starts itself again in namespaces of this user's own"}
+		return finding{what: "rights", result: findingOK, seen: user + ", and zkbench restarts itself in new namespaces for this user"}
 	case errors.As(a.Namespaces, &refused):
 		return finding{"rights", findingWeak, user + ", which may not create namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
 	case a.Namespaces != nil:
@@ -165,10 +165,10 @@ func rights(a chaos.Abilities) finding {
 }
 
 const (
-	clockCoarse = 10 * time.Microsecond // a notification takes some 100 us
+	clockCoarse = 10 * time.Microsecond // a notification takes about 100 us
 	coresFew    = 2
 	memoryLeast = 1 << 30 // three members of 70 to 200 MB each, and the harness
-	filesFew    = 4096    // a client has one, a container a few
+	filesFew    = 4096    // a client needs one, a container a few
 	syncSlow    = 10 * time.Millisecond
 )
 
@@ -183,13 +183,13 @@ func clockResolution() finding {
 		least = min(least, d)
 	}
 	return finding{"clock", weakIf(least > clockCoarse), fmt.Sprintf("steps of %v", least),
-		"choose a finer clock source of the kernel (tsc): short latencies will be rounded"}
+		"set a finer clock source in the kernel (tsc): short latencies are rounded"}
 }
 
 func cores() finding {
 	n := runtime.NumCPU()
 	return finding{"cores", weakIf(n < coresFew), fmt.Sprint(n),
-		fmt.Sprintf("give it %d or more: members and clients wait for each other", coresFew)}
+		fmt.Sprintf("use a machine with %d or more: members and clients wait for each other", coresFew)}
 }
 
 func memory() finding {
@@ -198,18 +198,18 @@ func memory() finding {
 		return finding{what: "memory", result: findingWeak, seen: err.Error()}
 	}
 	return finding{"memory", weakIf(m.Available < memoryLeast), fmt.Sprintf("%d MiB available", m.Available>>20),
-		fmt.Sprintf("free some: three members and the harness want %d MiB", memoryLeast>>20)}
+		fmt.Sprintf("free memory: three members and zkbench need %d MiB", memoryLeast>>20)}
 }
 
 // diskSync measures a small forced write to the disk of the members' transaction logs: every commit
-// waits for one.
+// waits for such a write.
 func diskSync() finding {
 	took, err := syncLatency(state.Dir(), 20)
 	if err != nil {
-		return finding{what: "disk", result: findingNo, seen: err.Error(), cure: "set ZKBENCH_STATE to a folder that can be written"}
+		return finding{what: "disk", result: findingNo, seen: err.Error(), cure: "set ZKBENCH_STATE to a writable folder"}
 	}
 	return finding{"disk", weakIf(took > syncSlow), fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond)),
-		"every commit waits for the disk: latencies will be the disk's; use a faster one"}
+		"use a faster disk: every commit waits for it, so the disk determines the latencies"}
 }
 
 // syncLatency returns the median of n forced writes to a file in dir.

@@ -61,17 +61,17 @@ func driverCmd() *cobra.Command {
 	}
 }
 
-// leaveRoom leaves half of the processors to other processes: a hand-off alternates between a
-// driver, zkbench and the members, and idle threads that look for work delay it. GOMAXPROCS
-// overrides it.
+// leaveRoom leaves half of the processors to other processes: a hand-off alternates between a driver,
+// zkbench and the members, and idle threads that search for work delay it. The environment variable
+// GOMAXPROCS overrides this.
 func leaveRoom() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))
 	}
 }
 
-// sweepDrivers kills driver processes of crashed runs, and processes of this run that have left
-// their group. It returns a line for each.
+// sweepDrivers kills driver processes of crashed runs, and processes of this run that have left their
+// process group. It returns a line for each killed process.
 func sweepDrivers() (removed []string, err error) {
 	for p, owner := range state.Marked(host.Mark) {
 		if o := state.ParseProcess(owner); o == (state.Process{}) || o.Alive() && o.PID != os.Getpid() {
@@ -81,9 +81,9 @@ func sweepDrivers() (removed []string, err error) {
 			err = errors.Join(err, killErr)
 			continue
 		}
-		removed = append(removed, fmt.Sprintf("driver process %d, which no other process would end", p.PID))
+		removed = append(removed, fmt.Sprintf("leftover driver process %d", p.PID))
 	}
-	for _, p := range state.Descendants() { // a daemon of a driver that has cleared its environment
+	for _, p := range state.Descendants() { // daemons of drivers that have cleared their environment
 		if keepsRunning(p) {
 			continue
 		}
@@ -96,13 +96,13 @@ func sweepDrivers() (removed []string, err error) {
 	return removed, err
 }
 
-// keepsRunning reports whether a process below this one is meant to outlive it: a member of a
-// persistent ensemble, or a process started by a command for an external ensemble.
+// keepsRunning reports whether a descendant of this process must outlive it: a member of a persistent
+// ensemble, or a process started by a command for an external ensemble.
 func keepsRunning(p state.Process) bool {
 	return external.Executed() || slices.ContainsFunc(p.Arguments(), func(a string) bool { return strings.HasPrefix(a, process.MarkPrefix) })
 }
 
-// The working directories of drivers, so that a run can be repeated from any folder.
+// Working directories of drivers are recorded, so that a run can be repeated from any folder.
 
 // placeDrivers sets the working directory of drivers without one to the current folder. Drivers on
 // agents start in the agent's folder.
@@ -119,8 +119,8 @@ func (f *runFlags) placeDrivers(s *spec.Scenario) error {
 	return err
 }
 
-// moveDrivers starts drivers of the run in dir here if their working directory is not on this
-// machine.
+// moveDrivers sets the working directory of drivers of the run in dir to the current folder if their
+// recorded folder does not exist on this machine.
 func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 	var s struct{ Drivers []spec.Driver }
 	text, err := safefile.Read(filepath.Join(dir, report.ScenarioFile), safefile.Config)
@@ -138,7 +138,7 @@ func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 		if info, err := os.Stat(d.Cwd); d.Cwd == "" || err == nil && info.IsDir() {
 			continue
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: its folder %s is not on this machine: it is started in %s\n", d.Name, d.Cwd, here)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the working directory %s does not exist on this machine; the driver starts in %s\n", d.Name, d.Cwd, here)
 		f.scenario.set = append(f.scenario.set, fmt.Sprintf("drivers.%d.cwd=%s", i, strconv.Quote(here)))
 	}
 	return nil
@@ -202,7 +202,7 @@ func subjectCheckCmd() *cobra.Command {
 				return usageError("no driver given; put its command after --, for example: zkbench subject check -- python3 driver.py")
 			}
 			if _, err := exec.LookPath(args[0]); err != nil {
-				return usageError("no driver can be checked: %v", err)
+				return usageError("cannot check the driver: %v", err)
 			}
 			o, err := f.options()
 			if err != nil {
@@ -253,7 +253,7 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	case count[check.Wrong] > 0:
 		return errors.Join(coded{fmt.Errorf("the driver breaks %s of the protocol (zkbench help drivers)", units.Plural(count[check.Wrong], "rule")), exitBroken}, err)
 	case err != nil || count[check.Unknown] > 0:
-		return errors.Join(fmt.Errorf("not everything could be checked"), err)
+		return errors.Join(fmt.Errorf("not every rule could be checked"), err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "the driver keeps %s; not offered: %d\n", units.Plural(count[check.OK], "rule"), count[check.NotOffered])
 	return nil

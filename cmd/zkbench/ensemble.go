@@ -69,7 +69,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	}
 	for _, r := range records {
 		if r.Keep && serves(ctx, r) {
-			return usageError("ensemble %s is up already (see it: zkbench ensemble status; remove it: zkbench ensemble down)", r.ID)
+			return usageError("ensemble %s is up already (zkbench ensemble status shows it, zkbench ensemble down removes it)", r.ID)
 		}
 	}
 	if err := auto.Enter(ctx, o, os.Args); err != nil {
@@ -79,7 +79,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // interrupted at the last moment: it is not to be kept
+	if ctx.Err() != nil { // interrupted at the last moment: do not keep the ensemble
 		return errors.Join(context.Cause(ctx), e.Down(ctx))
 	}
 	fmt.Fprintf(w, "ensemble %s is up: %s\n%s\n", e.ID, e.About, strings.Join(e.Servers(), ","))
@@ -136,7 +136,7 @@ func statusHereCmd() *cobra.Command {
 	}
 }
 
-// showElsewhere shows an ensemble in another network namespace, by a process there.
+// showElsewhere shows an ensemble in another network namespace, by running zkbench in that namespace.
 func showElsewhere(ctx context.Context, w io.Writer, r state.Record) error {
 	there, err := auto.Elsewhere(ctx, r, "ensemble", "status-here", r.ID)
 	if err != nil {
@@ -151,7 +151,7 @@ func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 	fmt.Fprintf(w, "ensemble %s: %s, %s, tick %v, since %s, %s\n",
 		r.ID, r.Kind, r.About, r.Tick, r.Created.Local().Format(time.DateTime), whose(r))
 	if slices.Contains(r.Secure, "tls") {
-		_, err := fmt.Fprintln(w, "  its members ask for a certificate, which only the run that started it has")
+		_, err := fmt.Fprintln(w, "  no status: the members require a client certificate, and only the run that started the ensemble has one")
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -172,7 +172,7 @@ func whose(r state.Record) string {
 	case r.Keep:
 		return "kept"
 	case r.Owner.Alive():
-		return fmt.Sprintf("of process %d", r.Owner.PID)
+		return fmt.Sprintf("owned by process %d", r.Owner.PID)
 	}
 	return "left by a crashed run (zkbench ensemble down removes it)"
 }
@@ -201,7 +201,7 @@ func ensembleDown(ctx context.Context, w io.Writer) error {
 	for _, r := range left {
 		why := "a run uses it"
 		if r.Owner.Alive() {
-			why = fmt.Sprintf("it is process %d's, which runs", r.Owner.PID)
+			why = fmt.Sprintf("process %d owns it and is still running", r.Owner.PID)
 		}
 		fmt.Fprintf(w, "left alone: ensemble %s: %s\n", r.ID, why)
 	}
@@ -215,7 +215,7 @@ func isFile(kind string) bool {
 	return strings.HasSuffix(kind, ".yaml") || strings.HasSuffix(kind, ".yml")
 }
 
-// theirs returns the options for the ensemble in the file of --ensemble.
+// theirs returns the options for the external ensemble that the file of --ensemble describes.
 func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
 	if len(o.Servers) > 0 || len(o.Secure) > 0 {
 		return o, usageError("--ensemble %s describes the servers and their security; remove --servers and --secure", f.kind)
@@ -234,7 +234,7 @@ func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
 	return theirs, usage(external.Check(theirs))
 }
 
-// checkSecurity rejects options of other kinds of ensemble.
+// checkSecurity rejects options that the kind of ensemble does not support.
 func checkSecurity(o ensembles.Options, watches bool) error {
 	switch {
 	case watches && o.Kind != ensembles.External:
@@ -246,7 +246,7 @@ func checkSecurity(o ensembles.Options, watches bool) error {
 	}
 	for _, word := range o.Secure {
 		if !slices.Contains(ensembles.Secures, word) {
-			return usageError("--secure %s: no such word%s", word, units.Nearest(word, ensembles.Secures))
+			return usageError("--secure %s: unknown value%s", word, units.Nearest(word, ensembles.Secures))
 		}
 	}
 	return nil

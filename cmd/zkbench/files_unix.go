@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// ownFile reports whether the file belongs to this user; a built-in scenario, which is not a file,
-// does.
+// ownFile reports whether the file belongs to this user. It returns true for a built-in scenario, which
+// is not a file.
 func ownFile(path string) bool {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -24,12 +24,12 @@ func ownFile(path string) bool {
 	return ok && int(owner.Uid) == os.Geteuid()
 }
 
-// openFiles returns how many files this process may have open: every client needs one.
+// openFiles returns the finding about the limit of open files: every client needs an open file.
 func openFiles() finding {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return finding{what: "open files", result: findingWeak, seen: err.Error()}
 	}
 	return finding{"open files", weakIf(l.Cur < filesFew), fmt.Sprintf("up to %d", l.Cur),
-		fmt.Sprintf("ulimit -n %d: more clients than that cannot connect", filesFew)}
+		fmt.Sprintf("run ulimit -n %d: every client needs an open file", filesFew)}
 }

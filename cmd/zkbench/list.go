@@ -41,7 +41,7 @@ func listCmd() *cobra.Command {
 	}
 }
 
-// listings are the arguments of list. All but the schema are listed together.
+// listings are the arguments of list. Without an argument, list prints all except the schema.
 var listings = map[string]func(io.Writer) error{
 	"scenarios": listScenarios, "incidents": listIncidents, "subjects": listSubjects, "faults": listFaults,
 	"guarantees": listGuarantees, "metrics": listMetrics, "schema": listSchema,
@@ -170,7 +170,7 @@ const (
 func withRegistered(page string) string {
 	var guarantees, measured, faults strings.Builder
 	caught := ""
-	if strings.Contains(page, zooMark) { // only then, since a scenario must be read
+	if strings.Contains(page, zooMark) { // only if needed, since it reads a scenario
 		caught = entries(spec.Caught())
 	}
 	for _, f := range spec.StepFaults {
@@ -221,7 +221,7 @@ func entry(name, about string) string {
 	return line + filled(about, column, width) + "\n"
 }
 
-// filled wraps text at width columns; all lines but the first are indented.
+// filled wraps text at width columns and indents all lines except the first.
 func filled(text string, indent, width int) (out string) {
 	used := indent
 	for i, word := range strings.Fields(text) {
@@ -246,7 +246,7 @@ func versionCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, ok := debug.ReadBuildInfo()
 			if !ok {
-				return errors.New("this program was built without build facts: build it with go build in module mode")
+				return errors.New("this program has no build information: build it with go build in module mode")
 			}
 			for _, fact := range buildFacts(info) {
 				fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s\n", fact[0], fact[1])
@@ -261,7 +261,7 @@ func buildFacts(info *debug.BuildInfo) [][2]string {
 	if r := setting(info, "vcs.revision"); r != "" {
 		revision = r + " of " + setting(info, "vcs.time")
 		if setting(info, "vcs.modified") == "true" {
-			revision += ", and changes that were not committed"
+			revision += ", with uncommitted changes"
 		}
 	}
 	target := setting(info, "GOOS") + "/" + setting(info, "GOARCH")
@@ -274,7 +274,7 @@ func buildFacts(info *debug.BuildInfo) [][2]string {
 	}
 }
 
-// versions returns names and versions of the parts of the harness that affect measurements.
+// versions returns the names and versions of the parts of zkbench that affect measurements.
 func versions() [][2]string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -348,12 +348,12 @@ func builtIn(name string) (*spec.Scenario, error) {
 	return spec.Load(name, text)
 }
 
-// incidentError returns nil if an incident was reproduced, otherwise the error for the exit code.
+// incidentError returns nil if the incident had the expected result, otherwise an error with the exit code.
 func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
 	switch {
 	case result == report.Unknown:
-		return coded{fmt.Errorf("%s: unknown whether it reproduced", s.Name), exitUnknown}
+		return coded{fmt.Errorf("%s: whether it was reproduced is unknown", s.Name), exitUnknown}
 	case result == report.Pass && broken != "":
 		_, err := fmt.Fprintf(w, "%s reproduced: %s broken, as described in %s\n", s.Name, broken, i.Thread)
 		return err
@@ -361,7 +361,7 @@ func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 		_, err := fmt.Fprintf(w, "%s was not reproduced, as expected: %s\n", s.Name, i.Tried)
 		return err
 	case broken != "":
-		return coded{fmt.Errorf("%s did NOT reproduce: %s passed; it failed with %s", s.Name, broken, i.Version), exitBroken}
+		return coded{fmt.Errorf("%s was NOT reproduced: %s passed, but failed with %s", s.Name, broken, i.Version), exitBroken}
 	}
-	return coded{fmt.Errorf("%s was reproduced: a guarantee was broken that was kept with %s", s.Name, i.Version), exitBroken}
+	return coded{fmt.Errorf("%s was reproduced: a guarantee was broken, but was kept with %s", s.Name, i.Version), exitBroken}
 }

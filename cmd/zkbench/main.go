@@ -32,10 +32,10 @@ const (
 	exitBroken      = 1   // a guarantee was broken or a threshold failed
 	exitUsage       = 2   // wrong arguments
 	exitUnknown     = 3   // the result is unknown
-	exitInterrupted = 130 // after healing, teardown and writing the results
+	exitInterrupted = 130 // interrupted; faults were healed, and results written
 )
 
-// coded is an error that decides the exit code.
+// coded is an error with an exit code.
 type coded struct {
 	error
 	code int
@@ -43,7 +43,7 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-// usage gives err the exit code for wrong arguments.
+// usage returns err with the exit code for wrong arguments, or nil if err is nil.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -59,7 +59,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "zkbench: %v\n", err)
 		os.Exit(exitUnknown)
 	}
-	isDriver := os.Getenv(host.Mark) != "" // the zkbench that started it ends its children
+	isDriver := os.Getenv(host.Mark) != "" // the parent zkbench ends this driver's children
 	if !isDriver {
 		if err := state.Adopt(); err != nil {
 			fmt.Fprintf(os.Stderr, "zkbench: background processes of drivers will not be found: %v\n", err)
@@ -70,7 +70,7 @@ func main() {
 	stop()
 	signal.Ignore(syscall.SIGHUP)
 	if !isDriver {
-		stray, _ := sweepDrivers() // the error is of processes of other users
+		stray, _ := sweepDrivers() // errors concern only processes of other users
 		for _, line := range stray {
 			fmt.Fprintf(os.Stderr, "zkbench: killed %s\n", line)
 		}
@@ -78,8 +78,8 @@ func main() {
 	os.Exit(code)
 }
 
-// stream is stdout or stderr. When its reader has gone away, it interrupts the run, as SIGPIPE
-// would. The signal itself is dropped, because every connection and pipe to a driver raises it too.
+// stream is stdout or stderr. When its reader has closed it, it interrupts the run, as SIGPIPE would.
+// The signal itself is dropped, because connections and pipes to drivers raise it too.
 type stream struct {
 	*os.File
 	interrupt func()
@@ -93,7 +93,7 @@ func (s stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// run is main with everything passed in; it returns the exit code.
+// run runs the command line args with the given outputs and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCmd()
 	root.SetArgs(args)
@@ -102,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	refuseUnknown(root)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
-	if err != nil && strings.TrimSpace(err.Error()) != "" { // the summary has explained it
+	if err != nil && strings.TrimSpace(err.Error()) != "" { // otherwise the summary has explained it
 		fmt.Fprintln(stderr, printable(fmt.Sprintf("zkbench: %v", err)))
 	}
 	return code
@@ -115,8 +115,8 @@ func exitCode(ctx context.Context, err error) int {
 	return codeOf(err)
 }
 
-// codeOf returns the gravest exit code of all errors, which is the lowest. Errors without a code
-// mean unknown, never a pass.
+// codeOf returns the gravest exit code of err and the errors that it joins, which is the lowest. An
+// error without a code has the code exitUnknown, never that of a pass.
 func codeOf(err error) int {
 	switch e := err.(type) {
 	case nil:
@@ -159,18 +159,18 @@ func rootCmd() *cobra.Command {
 	return root
 }
 
-// sameSignal is the time after the first signal in which a second one counts as the same:
-// timeout(1) sends its signal twice, to the process and to its group.
+// sameSignal is the time after the first signal within which a second signal is ignored: timeout(1)
+// sends its signal twice, to the process and to its group.
 const sameSignal = time.Second
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP, or a call of interrupt,
-// cancels: the run heals, tears down and writes its results. A second SIGINT or SIGTERM exits at
-// once. SIGHUP arrives when a terminal or an ssh connection closes.
+// cancels: the run then heals faults, stops the ensemble and writes its results. A second SIGINT or
+// SIGTERM exits at once. SIGHUP arrives when a terminal or an ssh connection closes.
 func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // dropped; children do not inherit it as ignored
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // dropped; if ignored, children would inherit it
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
@@ -185,7 +185,7 @@ func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func(
 			}
 		}
 	}()
-	return ctx, func() { cancel(errors.New("the output has no reader")) }, func() { signal.Stop(signals); close(signals); cancel(nil) }
+	return ctx, func() { cancel(errors.New("the reader of the output has closed it")) }, func() { signal.Stop(signals); close(signals); cancel(nil) }
 }
 
 //go:embed help/*.md

@@ -28,16 +28,16 @@ func observeCmd() *cobra.Command {
 	var f observeFlags
 	cmd := &cobra.Command{
 		Use:   "observe LOGS... --path PATH",
-		Short: "Report the holders of the locks of a live system, from its transaction logs or by reading",
+		Short: "Report the holders of the locks of a live system, from its transaction logs or its nodes",
 		Long: `Report who held the locks and led the elections of a live system.
 
 LOGS are copies of the members' files log.ZXID and snapshot.ZXID: such files, a folder with them, a
 member's data folder, or a folder of members' folders. Copy the files of all members if you can: one
-member's logs can lack what it received as a snapshot. Nothing is started, and nothing is written
-to the ensemble. ZooKeeper 3.5 to 3.9.
+member's logs can lack changes that it received as a snapshot. Nothing is started, and nothing is
+written to the ensemble. ZooKeeper 3.5 to 3.9.
 
-With --servers the nodes are read instead, on one session and without watches, for the time of
---for. What is created and deleted between two looks is not seen.
+With --servers zkbench reads the nodes instead, on one session and without watches, for the
+duration of --for. A node that is created and deleted between two reads is not seen.
 
 Of the sequential ephemeral nodes below a parent, the one with the lowest number is first in line:
 in the documented recipes (also Curator's and kazoo's) its client holds the lock or leads. The
@@ -59,7 +59,7 @@ observation is incomplete, or no sequential ephemeral node was seen.`,
 	fl.StringVar(&f.ensemble, "ensemble", "", "read from the servers in a FILE.yaml, with its TLS and authentication (zkbench help ensembles)")
 	fl.StringVar(&f.live.Chroot, "chroot", "", "with --servers: a prefix of --path")
 	fl.DurationVar(&f.live.For, "for", time.Minute, "with --servers: how long to observe; an interrupt ends it earlier")
-	fl.DurationVar(&f.live.Interval, "interval", time.Second, "with --servers: time between two looks at a parent, at least 100ms; at most 100 requests are sent per second")
+	fl.DurationVar(&f.live.Interval, "interval", time.Second, "with --servers: time between two reads of a parent, at least 100ms; at most 100 requests are sent per second")
 	fl.DurationVar(&f.limits.MaxHold, "max-hold", 0, "limit: the longest time for which a node may be first in line (0: none)")
 	fl.DurationVar(&f.limits.MaxWait, "max-wait", 0, "limit: the longest time until a node is first in line (0: none)")
 	fl.DurationVar(&f.limits.MaxVacant, "max-vacant", 0, "limit: the longest time without any node, between two holds (0: none)")
@@ -102,7 +102,7 @@ func (f *observeFlags) check(cmd *cobra.Command, logs []string, live bool) error
 	case f.live.Path == "":
 		return errors.New("--path is required: the parent of the locks' nodes, or a node above it, such as /locks")
 	case live && len(logs) > 0:
-		return errors.New("name either LOGS or --servers")
+		return errors.New("name either LOGS or --servers, not both")
 	case !live && len(logs) == 0:
 		return errors.New("no transaction logs given: name files log.ZXID or folders that contain them, or use --servers")
 	case f.live.Interval < 100*time.Millisecond:
@@ -112,7 +112,7 @@ func (f *observeFlags) check(cmd *cobra.Command, logs []string, live bool) error
 	}
 	for _, name := range []string{"chroot", "for", "interval"} {
 		if !live && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s goes with --servers or --ensemble", name)
+			return fmt.Errorf("--%s requires --servers or --ensemble", name)
 		}
 	}
 	if !live {

@@ -24,7 +24,7 @@ type progress struct {
 
 	mu      sync.Mutex
 	painted bool           // the cursor is after a status line
-	said    map[int]string // heading of each running trial; trials that take turns share one, the first's
+	said    map[int]string // heading of each running trial; interleaved trials share the heading of the first
 	shown   int            // number of the trial in the line
 	fault   string         // fault of the last plain line
 }
@@ -52,8 +52,8 @@ func (p *progress) log(format string, args ...any) {
 	fmt.Fprintln(p.w, printable(fmt.Sprintf(format, args...)))
 }
 
-// printable returns a text, which may quote drivers, files and servers, such that none of its lines
-// can move a terminal's cursor or be a command of a CI system (::error::, ##[).
+// printable returns the text, which may quote drivers, files and servers, without control sequences of
+// a terminal and without lines that are commands of a CI system (::error::, ##[).
 func printable(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -66,11 +66,11 @@ func printable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cleaned makes all that is written printable, as all on stderr is: it may quote drivers, files and
-// servers.
+// cleaned is a writer that makes text printable before it writes the text, which may quote drivers,
+// files and servers.
 type cleaned struct {
 	io.Writer
-	mid bool // the last line has no end yet
+	mid bool // the last line is incomplete
 }
 
 func (c *cleaned) Write(p []byte) (int, error) {
@@ -89,7 +89,7 @@ func (c *cleaned) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// uncleaned returns the writer for intended control sequences and commands of a CI system.
+// uncleaned returns the writer behind w, for control sequences and commands of a CI system.
 func uncleaned(w io.Writer) io.Writer {
 	if c, ok := w.(*cleaned); ok {
 		return c.Writer
@@ -122,8 +122,8 @@ func (p *progress) status(s stage.Status) {
 	p.painted = true
 }
 
-// hear reports whether a trial begins a new part, and whether the status line shows the trial: of
-// trials that run in parallel, it shows the trial that began a part last.
+// hear records the heading of a trial. news reports whether the heading is new, and shows whether the
+// status line shows the trial: of parallel trials, it shows the trial that changed its heading last.
 func (p *progress) hear(head string, s stage.Status) (news, shows bool) {
 	trial := cmp.Or(s.First, s.Trial)
 	if s.Over {
@@ -156,7 +156,7 @@ func heading(s stage.Status) string {
 	return strings.TrimSpace(fmt.Sprintf("%s of %d: %s, %d clients: %s", which, s.Trials, who, s.Clients, s.Phase))
 }
 
-// statusLine returns the status in one line, the most important first: the rest is cut.
+// statusLine returns the status in one line, the most important part first, since the line may be cut.
 func statusLine(head string, s stage.Status) string {
 	parts := []string{strings.TrimSpace(head + " " + s.Detail)}
 	if s.Fault != "" {
@@ -168,7 +168,7 @@ func statusLine(head string, s stage.Status) string {
 	return strings.Join(parts, ", ") + remaining(s.Left)
 }
 
-// remaining is an estimate, shown with at most two digits.
+// remaining returns the estimated time left as text, with at most two digits.
 func remaining(left time.Duration) string {
 	switch {
 	case left <= 0:

@@ -42,7 +42,7 @@ func redraw(cmd *cobra.Command, dir string, w io.Writer) (report.Result, error) 
 	if err != nil {
 		return report.Result{}, err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "drawn again: %s\n", dir)
+	fmt.Fprintf(cmd.ErrOrStderr(), "rendered again: %s\n", dir)
 	v.OneScreen()
 	return c.Result, show(w, v)
 }

@@ -66,10 +66,10 @@ command fails and lists them.`,
 	return cmd
 }
 
-// otherRun are flags of run that would make a different run.
+// otherRun lists the flags of run that would change the run.
 var otherRun = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
 
-// rerun checks and renders the run in dir, and repeats it.
+// rerun evaluates and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	f.packed = true
 	if err := refuseOthers(cmd); err != nil {
@@ -85,7 +85,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	}
 	old, err := redraw(cmd, dir, out)
 	if errors.Is(err, report.ErrDamaged) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "not drawn again: %v\n", err)
+		fmt.Fprintf(cmd.ErrOrStderr(), "not rendered again: %v\n", err)
 		var c report.Conclusion
 		c, err = report.Judge(dir)
 		old, err = c.Result, usage(err)
@@ -100,7 +100,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	if failed {
 		again = failures(old)
 		if len(again) == 0 && old.Outcome() == report.Unknown {
-			again = failures(said) // of a damaged history
+			again = failures(said) // if the history is damaged, use the recorded result
 		}
 		if len(again) == 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(), "nothing failed; nothing to run")
@@ -126,7 +126,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	return ran
 }
 
-// refuseOthers rejects flags that would make a different run.
+// refuseOthers returns an error if a flag of otherRun is set.
 func refuseOthers(cmd *cobra.Command) error {
 	for _, name := range otherRun {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
@@ -136,8 +136,8 @@ func refuseOthers(cmd *cobra.Command) error {
 	return nil
 }
 
-// failures returns the trials to repeat: the failed ones, and of comparisons with a base all
-// trials of the two subjects.
+// failures returns the trials to repeat: the failed trials and, if a failed trial is compared with a
+// base, all trials of both subjects.
 func failures(r report.Result) []report.Trial {
 	bad := slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Outcome() != report.Fail })
 	return slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool {
@@ -154,7 +154,7 @@ func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, 
 	}
 	f.like(old.Run.Ensemble)
 	audited := slices.ContainsFunc(old.Trials, func(t report.Trial) bool { return t.Step != "" })
-	if audited { // the cells are found during the audit, with the same seed
+	if audited { // an audit with the same seed finds the same cells
 		f.seed = old.Run.Seed
 	} else {
 		f.replay = dir
@@ -188,7 +188,7 @@ func printOutcomes(w io.Writer, old, now []report.Trial) {
 		i := slices.IndexFunc(now, func(n report.Trial) bool {
 			return n.Name == t.Name || n.Step != "" && n.Subject == t.Subject && n.Provocation == t.Provocation
 		})
-		is := "not played"
+		is := "not run"
 		if i >= 0 {
 			is = now[i].Outcome()
 		}
@@ -198,33 +198,33 @@ func printOutcomes(w io.Writer, old, now []report.Trial) {
 		}
 	}
 	if otherwise == 0 {
-		fmt.Fprintln(w, "run again: every trial had the same result, and none failed")
+		fmt.Fprintln(w, "rerun: every trial has the same result as before, and none failed")
 	}
 }
 
-// replayed returns the arguments to run: with --replay the scenario of that run folder, on an
-// ensemble like the run's, unless flags differ.
+// replayed returns the arguments of run. With --replay it returns the scenario of the run folder, and
+// sets the options to an ensemble like the recorded ensemble, except options that flags set.
 func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error) {
 	if f.replay == "" {
 		return args, nil
 	}
 	if len(args) > 0 {
-		return nil, usageError("--replay names the scenario: leave %s out", args[0])
+		return nil, usageError("--replay determines the scenario: remove %s", args[0])
 	}
 	if cmd.Flags().Changed("seed") {
 		return nil, usageError("--replay uses the recorded plan; --seed would have no effect")
 	}
 	if f.out != "" && same(f.out, f.replay) {
-		return nil, usageError("--out %s is the folder that is to be replayed: name another", f.out)
+		return nil, usageError("--out %s is the run folder to replay: name another folder", f.out)
 	}
 	old, err := report.ReadResult(f.replay)
-	if err == nil && old.Run.Ensemble.Members > 0 { // a run that crashed has no result, and uses only the flags
+	if err == nil && old.Run.Ensemble.Members > 0 { // a crashed run has no result: only the flags apply
 		f.like(old.Run.Ensemble)
 	}
 	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
 }
 
-// like sets options to an ensemble like e, except options that flags set.
+// like sets the options to an ensemble like e, except options that flags set.
 func (f *runFlags) like(e report.Ensemble) {
 	given := func(flag string) bool { return f.scenario.flags.Changed(flag) }
 	if !given("members") && e.Members > 0 {
@@ -247,8 +247,8 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// programs returns a line for each program that the scenario starts and that no flag of this call
-// names: the command, additions to the environment, and the working directory.
+// programs returns a line for each program that the scenario starts and that --exec does not name: the
+// command, additions to the environment, and the working directory.
 func (f *runFlags) programs(s *spec.Scenario) (lines []string) {
 	for _, d := range s.Drivers {
 		if slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") }) {
@@ -266,8 +266,8 @@ func (f *runFlags) programs(s *spec.Scenario) (lines []string) {
 	return lines
 }
 
-// checkPrograms rejects a scenario with programs that this user did not write: one of a packed run,
-// or a file of another user. With --allow-exec it logs them.
+// checkPrograms rejects a scenario that starts programs and may come from another user: from a packed
+// run, or a file of another user. With --allow-exec it logs the programs instead.
 func (f *runFlags) checkPrograms(s *spec.Scenario, file string, logf func(format string, args ...any)) error {
 	lines := f.programs(s)
 	if len(lines) == 0 || !f.packed && ownFile(file) {
@@ -279,5 +279,5 @@ func (f *runFlags) checkPrograms(s *spec.Scenario, file string, logf func(format
 		}
 		return nil
 	}
-	return usageError("%s names programs to execute: review them, and start them with --allow-exec:\n  %s", file, strings.Join(lines, "\n  "))
+	return usageError("%s names programs to execute: review them, then allow them with --allow-exec:\n  %s", file, strings.Join(lines, "\n  "))
 }

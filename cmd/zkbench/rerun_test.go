@@ -48,7 +48,7 @@ func TestRerun_playsWhatFailedOfAPackedRun(t *testing.T) {
 	}
 	for range 2 { // what failed is known however often it is asked
 		said := zkbench(exitBroken, "rerun", "first", "--failed", "--out", "whole", "--force")
-		if !strings.Contains(said, "not drawn again") || !strings.Contains(said, bad+": fail then, fail now") {
+		if !strings.Contains(said, "not rendered again") || !strings.Contains(said, bad+": fail then, fail now") {
 			t.Errorf("of a damaged run:\n%s", said)
 		}
 	}

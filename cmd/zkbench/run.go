@@ -42,7 +42,7 @@ type runFlags struct {
 	force     bool
 	quiet     bool
 	watches   bool
-	packed    bool // the scenario may come from another user's run
+	packed    bool // the scenario may come from a run of another user
 	dryRun    bool
 	allowExec bool
 	json      bool
@@ -86,17 +86,17 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 	f.scenario.register(fl)
 	f.agents.register(fl)
-	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
-	fl.StringVar(&f.replay, "replay", "", "run the scenario of that run folder again, with the same faults at the same times")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of every random choice (default: a new seed, printed and stored)")
+	fl.StringVar(&f.replay, "replay", "", "run the scenario of a run folder again, with the same faults at the same times")
 	fl.StringVar(&f.out, "out", "", "run folder (default zkbench-out/SCENARIO-TIME)")
-	fl.BoolVar(&f.allowExec, "allow-exec", false, "start the programs that a packed run, or a scenario file of another user, names")
+	fl.BoolVar(&f.allowExec, "allow-exec", false, "start the programs named in a packed run or in a scenario file of another user")
 	fl.BoolVar(&f.force, "force", false, "overwrite the contents of --out")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
 	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
 	completeFlags(cmd)
 }
 
-// runAll runs the named scenarios one after the other and returns the worst result.
+// runAll runs the named scenarios one after the other and returns their joined errors.
 func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	if f.out != "" && len(names) > 1 {
 		return usageError("--out names one folder for %d scenarios: run them one by one", len(names))
@@ -153,7 +153,7 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 	if options.Kind == ensembles.External && f.scenario.flags.Changed("tick") {
 		return nil, usageError("--tick cannot be set for an external ensemble: remove it")
 	}
-	options.Home = os.Getenv("ZOOKEEPER_HOME") // if neither a flag nor the scenario names one
+	options.Home = os.Getenv("ZOOKEEPER_HOME") // used if neither a flag nor the scenario names a distribution
 	if f.seed == 0 {
 		f.seed = uint64(time.Now().UnixNano())
 	}
@@ -198,7 +198,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	case len(o.Servers) > 0 && o.Kind == ensembles.Auto:
 		o.Kind = ensembles.External
 	case len(o.Servers) > 0 && o.Kind != ensembles.External:
-		return o, usageError("--servers goes with --ensemble external, not %s", o.Kind)
+		return o, usageError("--servers requires --ensemble external, not %s", o.Kind)
 	case len(o.Servers) == 0 && o.Kind == ensembles.External:
 		return o, usageError("--ensemble external needs --servers host:port,...")
 	}
@@ -210,10 +210,10 @@ func (f *runFlags) options() (ensembles.Options, error) {
 		return o, err
 	}
 	if o.Observers > 0 && o.Kind == ensembles.External {
-		return o, usageError("--observers requires --ensemble container or process; the observers of an external ensemble are found by srvr")
+		return o, usageError("--observers requires --ensemble container or process; the observers of an external ensemble are found by the members' replies to srvr")
 	}
 	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
-		o.Members = 0 // as many as servers
+		o.Members = 0 // one for each server
 	}
 	if o.Kind == ensembles.External {
 		return o, usage(external.Check(o))
@@ -249,19 +249,19 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	}
 	result, err := scenarios.Run(cmd.Context(), c)
 	p.done()
-	if result.Result.Schema == "" { // not exercised
+	if result.Result.Schema == "" { // the run has no result
 		return err
 	}
 	return errors.Join(err, f.conclude(cmd, c.Dir, c.Scenario, result))
 }
 
-// manyClients is the number of clients from which Go collects garbage twice as early: by default it
-// allows as much garbage as live data, and go-zookeeper keeps the longest reply of each client, a
-// list of all clients. GOGC overrides it.
+// manyClients is the number of clients from which GOGC is 50 instead of 100, to save memory: go-zookeeper
+// keeps the longest reply of each client, a list of all clients. The environment variable GOGC overrides
+// this.
 const manyClients = 1000
 
-// makeFolder creates the run folder and locks it for this process until release is called. It fails
-// if the folder is not empty, or locked by another process.
+// makeFolder creates the run folder and locks it until release is called. It returns an error if another
+// process has locked the folder, or if it is not empty and --force is not set.
 func (f *runFlags) makeFolder(s *spec.Scenario, start time.Time) (dir string, release func(), err error) {
 	if dir = f.out; dir == "" {
 		if dir, err = newFolder(filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))); err != nil {
@@ -281,8 +281,8 @@ func (f *runFlags) makeFolder(s *spec.Scenario, start time.Time) (dir string, re
 	return dir, release, nil
 }
 
-// newFolder creates the folder name, or name-2, name-3 and so on if another run has created it,
-// and returns its path.
+// newFolder creates the folder name, or name-2, name-3 and so on if the folder exists, and returns its
+// path.
 func newFolder(name string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return "", err
@@ -350,8 +350,8 @@ func (f *scenarioFlags) load(name string) (*spec.Scenario, error) {
 	return s, err
 }
 
-// abTrials is the default number of trials per subject with --ab: enough for a confidence interval
-// that one outlier at either end does not move.
+// abTrials is the default number of trials per subject with --ab: enough that one outlier at either end
+// does not move the confidence interval.
 const abTrials = 10
 
 func (f *scenarioFlags) overrides() ([]string, error) {
@@ -380,7 +380,7 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 		{"tick", "tick"}, {"hold", "hold"}, {"duration", "duration"},
 	} {
 		if flag := f.flags.Lookup(set[0]); flag.Changed {
-			out = append(out, set[1]+"="+flag.Value.String()) // lists are in brackets, as in YAML
+			out = append(out, set[1]+"="+flag.Value.String()) // String returns lists in brackets, as in YAML
 		}
 	}
 	for _, set := range versionFlags {
@@ -420,7 +420,7 @@ func kindOf(subject string) string {
 func (f *scenarioFlags) repeated() ([]string, error) {
 	trials := f.trials
 	if f.flags.Changed("trials") && trials < 1 {
-		return nil, fmt.Errorf("--trials %d: at least 1 is needed", trials)
+		return nil, fmt.Errorf("--trials %d: must be at least 1", trials)
 	}
 	if !f.flags.Changed("ab") {
 		if trials == 0 {
@@ -528,7 +528,7 @@ func verbs(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// refuseUnknown makes cobra's own commands reject unknown names, which they ignore.
+// refuseUnknown makes cobra's commands help and completion reject unknown names instead of ignoring them.
 func refuseUnknown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -542,7 +542,7 @@ func refuseUnknown(root *cobra.Command) {
 	}
 }
 
-// unknownTopic returns an error for args that are no command and no help topic.
+// unknownTopic returns an error if args name neither a command nor a help topic.
 func unknownTopic(root *cobra.Command, args []string) error {
 	at := root
 	for _, name := range args {
@@ -584,7 +584,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) {
-		return usageError("--%s wants a value", missing.GetFlag().Name)
+		return usageError("--%s requires a value", missing.GetFlag().Name)
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -593,7 +593,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// invalidValue returns the error for a flag's value, with the accepted values.
+// invalidValue returns the error for an invalid value of a flag, with a description of valid values.
 func invalidValue(f *pflag.Flag, value string, err error) error {
 	kind := f.Value.Type()
 	if _, number := strconv.ParseFloat(value, 64); number == nil && kind == "duration" {
@@ -611,13 +611,13 @@ func invalidValue(f *pflag.Flag, value string, err error) error {
 
 const defaultTick = 2 * time.Second
 
-// command returns the command that repeats the run in dir. Changes of the scenario are in its file;
-// the kind of ensemble and of agents is not. The ensemble is empty if none was started.
+// command returns the command that repeats the run in dir. The scenario's file contains the overrides,
+// but not the kind of ensemble and of agents. r.Ensemble is empty if no ensemble was started.
 func (f *runFlags) command(dir string, s *spec.Scenario, r report.Run) string {
 	args := []string{"zkbench", "run"}
 	if f.replay != "" {
 		args = append(args, "--replay", absolute(f.replay))
-		for _, set := range f.scenario.set { // its changes of the scenario are not in the file
+		for _, set := range f.scenario.set { // the recorded file does not contain these overrides
 			args = append(args, "--set", set)
 		}
 	} else {

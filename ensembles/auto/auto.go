@@ -27,8 +27,8 @@ import (
 const keptTimeout = 5 * time.Second
 
 // Start starts or finds an ensemble of the kind in the options. Auto uses a persistent ensemble
-// that fits the options and serves; an explicit kind is started fresh. The leftovers of crashed runs
-// behind is removed first.
+// that fits the options and serves; an explicit kind always starts a new ensemble. Start first removes
+// the leftovers of crashed runs.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	o.Logf = setup.Logf(o)
 	kind, err := choose(o)
@@ -57,14 +57,14 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	return best(ctx, o)
 }
 
-// choose returns the kind that the options require. Options of one kind select it if the kind is
-// open, and are rejected for another.
+// choose returns the kind that the options require. An option that only one kind has selects that kind
+// if the kind is Auto, and is an error for another kind.
 func choose(o ensembles.Options) (ensembles.Kind, error) {
 	kind := cmp.Or(o.Kind, ensembles.Auto)
 	switch kind {
 	case ensembles.Auto, ensembles.Container, ensembles.Process, ensembles.External:
 	default:
-		return "", fmt.Errorf("no ensemble of kind %q: choose auto, container, process or external", kind)
+		return "", fmt.Errorf("unknown kind of ensemble %q: choose auto, container, process or external", kind)
 	}
 	for _, belongs := range []struct {
 		given bool
@@ -79,12 +79,12 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 			continue
 		}
 		if kind != ensembles.Auto {
-			return "", fmt.Errorf("%s can be named for an ensemble of kind %s, not %s", belongs.what, belongs.to, kind)
+			return "", fmt.Errorf("%s can be set only for an ensemble of kind %s, not %s", belongs.what, belongs.to, kind)
 		}
 		kind = belongs.to
 	}
 	if kind == ensembles.External && o.Observers > 0 {
-		return "", errors.New("which members of an external ensemble are observers is seen by their srvr")
+		return "", errors.New("the number of observers of an external ensemble cannot be set: srvr shows which members are observers")
 	}
 	if kind == ensembles.External && len(o.Secure) > 0 {
 		return "", errors.New("an external ensemble cannot be secured by zkbench: describe its security in its file (zkbench help ensembles)")
@@ -95,7 +95,7 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 // best starts containers, or local JVMs if containers are not available.
 func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	if rootless.Inside() {
-		return process.Start(ctx, o) // no container can be reached; Enter has reported why
+		return process.Start(ctx, o) // no container can be reached; Enter has logged the reason
 	}
 	err := container.Available(ctx)
 	if err == nil {
@@ -107,7 +107,7 @@ func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error)
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	o.Logf("local JVMs instead of containers: %v", err)
+	o.Logf("using local JVMs instead of containers: %v", err)
 	e, processErr := process.Start(ctx, o)
 	if processErr != nil {
 		return nil, fmt.Errorf("no ensemble can be started here\ncontainers: %w\nlocal JVMs: %w", err, processErr)
@@ -115,15 +115,15 @@ func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error)
 	return e, nil
 }
 
-// findKept returns a persistent ensemble that fits and serves, or nil. Options that create one get
-// a fresh one.
+// findKept returns a persistent ensemble that fits the options and serves, or nil. It returns nil if
+// the options create a persistent ensemble.
 func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	if o.Keep {
 		return nil
 	}
 	records, err := List(ctx)
 	if err != nil {
-		o.Logf("not all kept ensembles can be listed: %v", err)
+		o.Logf("cannot list all kept ensembles: %v", err)
 	}
 	for _, r := range records {
 		if !r.Keep {
@@ -148,10 +148,10 @@ func unfit(r state.Record, o ensembles.Options) string {
 	if why := misfit(r, o); why != "" || r.Here() {
 		return why
 	}
-	return "it is in another network than this process"
+	return "it is in a different network from this process"
 }
 
-// misfit is unfit for an ensemble in any network namespace.
+// misfit is like unfit, but ignores the network namespace of the ensemble.
 func misfit(r state.Record, o ensembles.Options) string {
 	voting := len(r.Ensemble().Voting())
 	if o.Members != 0 && o.Members != voting {
@@ -161,7 +161,7 @@ func misfit(r state.Record, o ensembles.Options) string {
 		return fmt.Sprintf("its number of observers is %d, not %d", observers, o.Observers)
 	}
 	if len(o.Secure) > 0 {
-		return "its members ask nothing of clients"
+		return "its members require no TLS and no authentication"
 	}
 	if o.Tick != 0 && o.Tick != r.Tick {
 		return fmt.Sprintf("its tick is %v, not %v", r.Tick, o.Tick)
@@ -187,10 +187,10 @@ func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// List returns this machine's ensembles of both kinds, persistent or not. It also returns those
-// that could be listed with an error about the others.
+// List returns this machine's ensembles of both kinds, persistent or not. If some cannot be listed, it
+// returns an error together with the others.
 func List(ctx context.Context) ([]state.Record, error) {
-	records, err := state.List() // of local JVMs: Docker stores its own
+	records, err := state.List() // local JVMs only: Docker stores the records of containers
 	inContainers, containerErr := container.List(ctx)
 	return append(records, inContainers...), errors.Join(err, tolerate(containerErr))
 }
@@ -201,7 +201,7 @@ func Sweep(ctx context.Context, all bool) ([]string, error) {
 	return append(removed, fromContainers...), errors.Join(err, tolerate(containerErr))
 }
 
-// tolerate drops an error that there is no Docker here: then zkbench has no containers.
+// tolerate drops the error that Docker is not available: zkbench then has no containers.
 func tolerate(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil

@@ -188,11 +188,11 @@ func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
 		{"servers are somebody's ensemble", ensembles.Options{Servers: servers}, ensembles.External, ""},
 		{"an image runs in containers", ensembles.Options{Image: "zookeeper:3.9"}, ensembles.Container, ""},
 		{"a distribution runs in local JVMs", ensembles.Options{Home: "/opt/zookeeper"}, ensembles.Process, ""},
-		{"servers and another kind", ensembles.Options{Kind: ensembles.Process, Servers: servers}, "", "servers can be named for an ensemble of kind external, not process"},
-		{"an image and another kind", ensembles.Options{Kind: ensembles.Process, Image: "x"}, "", "an image can be named for"},
+		{"servers and another kind", ensembles.Options{Kind: ensembles.Process, Servers: servers}, "", "servers can be set only for an ensemble of kind external, not process"},
+		{"an image and another kind", ensembles.Options{Kind: ensembles.Process, Image: "x"}, "", "an image can be set only for"},
 		{"servers and an image", ensembles.Options{Servers: servers, Image: "x"}, "", "container, not external"},
-		{"servers and observers", ensembles.Options{Servers: servers, Observers: 1}, "", "is seen by their srvr"},
-		{"a kind that is none", ensembles.Options{Kind: "cloud"}, "", `no ensemble of kind "cloud"`},
+		{"servers and observers", ensembles.Options{Servers: servers, Observers: 1}, "", "srvr shows which members are observers"},
+		{"a kind that is none", ensembles.Options{Kind: "cloud"}, "", `unknown kind of ensemble "cloud"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := choose(test.options)

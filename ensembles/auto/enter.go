@@ -14,12 +14,12 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Enter replaces this process by the same program with these arguments, args[0] included, inside
-// namespaces of package rootless, if that is needed to cut the networks of the members that [Start]
-// will start or find.
+// Enter replaces this process by the same program with the arguments args (including args[0]) inside
+// namespaces of package rootless, if they are required to cut the networks of the members that
+// [Start] will start or find.
 //
-// If that is not needed or not possible, Enter returns nil, and Logf has reported what is not
-// available.
+// If that is not needed or not possible, Enter returns nil. If it is not possible, Enter has logged
+// the reason.
 func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 	o.Logf = setup.Logf(o)
 	kind, err := choose(o)
@@ -39,19 +39,19 @@ func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 	if err := shareRecords(); err != nil {
 		return err
 	}
-	o.Logf("in namespaces of this user's own: %s", why)
+	o.Logf("running in namespaces of this user: %s", why)
 	if join != nil {
 		return rootless.Join(*join, args)
 	}
 	return rootless.Enter(args)
 }
 
-// shareRecords makes the process inside use the same folder of records, although it has another
-// user ID.
+// shareRecords makes the process inside the namespaces use the same folder of records, although its
+// user ID differs.
 func shareRecords() error { return os.Setenv("ZKBENCH_STATE", state.Dir()) }
 
-// place returns why the ensemble of the options runs, or is to be started, inside; "" if it does
-// not. If it runs, it is at join.
+// place returns the reason to enter namespaces for the ensemble of the options, or "". join is the
+// place of an ensemble that already runs in namespaces; nil otherwise.
 func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join *rootless.Place, why string) {
 	switch kind {
 	case ensembles.Process:
@@ -70,7 +70,7 @@ func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join 
 	quiet := o
 	quiet.Logf = func(string, ...any) {}
 	if e := findKept(ctx, quiet); e != nil {
-		_ = e.Down(ctx) // it only detaches
+		_ = e.Down(ctx) // Down only detaches
 		return nil, ""
 	}
 	if err := container.Available(ctx); err != nil {
@@ -79,15 +79,15 @@ func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join 
 	return nil, ""
 }
 
-// keptElsewhere returns a persistent ensemble that fits the options and whose networks are inside,
-// or nil.
+// keptElsewhere returns a persistent ensemble that fits the options and whose networks are in other
+// namespaces, or nil.
 func keptElsewhere(o ensembles.Options) *state.Record {
 	if o.Keep {
 		return nil
 	}
 	records, err := state.List()
 	if err != nil {
-		o.Logf("not all kept ensembles can be listed: %v", err)
+		o.Logf("cannot list all kept ensembles: %v", err)
 	}
 	for _, r := range records {
 		if r.Keep && !r.Here() && misfit(r, o) == "" {

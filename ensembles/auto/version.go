@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/process"
 )
 
-// Check returns an error if members cannot be local JVMs of the distribution in that folder.
+// Check returns an error if the distribution in the given folder cannot run members as local JVMs.
 func Check(home string) error { return process.Available(home) }
 
 // Fetch pulls the images that are not on this machine.

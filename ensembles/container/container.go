@@ -18,7 +18,7 @@ import (
 // defaultImage is used unless the user names an image, if it can be pulled.
 const defaultImage = "zookeeper:3.9"
 
-// localImage is used otherwise; package image builds it.
+// localImage is used if defaultImage cannot be pulled; package image builds it.
 const localImage = image.Name
 
 const (
@@ -27,8 +27,8 @@ const (
 	removeTimeout = time.Minute
 )
 
-// Start runs the members and returns when all of them serve. On an error nothing is left. The
-// caller calls Down, unless the ensemble is persistent.
+// Start starts the members and returns when all of them serve. On an error it removes everything. The
+// caller must call Down, unless the ensemble is persistent.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	record, err := setup.New(ensembles.Container, o)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *ensemble) prepareAndStart(ctx context.Context, wantedImage string) (*en
 	return p.start(ctx)
 }
 
-// down removes everything, also with a cancelled context: an interrupted run must leave nothing.
+// down removes everything, even if the context is cancelled: an interrupted run must leave nothing.
 func (p *ensemble) down(ctx context.Context) error {
 	if err := remove(ctx, p.docker, p.ID); err != nil {
 		return err

@@ -21,16 +21,16 @@ import (
 
 const pingTimeout = 5 * time.Second
 
-// prepare configures testcontainers before its first use; it reads its settings once.
+// prepare configures testcontainers, which reads its settings only once, before its first use.
 var prepare = sync.OnceFunc(func() {
-	// Its own cleaner needs an image that cannot be pulled everywhere; Sweep replaces it. It
-	// accepts only the word "true".
+	// The cleaner of testcontainers needs an image that cannot be pulled everywhere; Sweep
+	// replaces it. The variable accepts only "true".
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 	tclog.SetDefault(tclog.NewNoopLogger())
 })
 
-// connect returns a client of the Docker daemon that testcontainers uses, once the daemon has
-// answered.
+// connect returns a client of the Docker daemon that testcontainers uses, after the daemon has
+// answered a ping.
 func connect(ctx context.Context) (*client.Client, error) {
 	prepare()
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
@@ -40,7 +40,7 @@ func connect(ctx context.Context) (*client.Client, error) {
 	}
 	tc, err := newClient(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("no Docker daemon found: %w (start it, or set DOCKER_HOST)", err)
+		return nil, fmt.Errorf("no Docker daemon found: %w (start Docker, or set DOCKER_HOST)", err)
 	}
 	if err := sameDaemon(tc.DaemonHost()); err != nil {
 		return nil, errors.Join(err, tc.Close())
@@ -51,11 +51,11 @@ func connect(ctx context.Context) (*client.Client, error) {
 	return tc.Client, nil
 }
 
-// Docker returns a client of the daemon that runs the members, or the reason for its absence. The caller
-// closes it.
+// Docker returns a client of the daemon that runs the members, or an error with the reason if no daemon
+// is available. The caller must close the client.
 func Docker(ctx context.Context) (*client.Client, error) { return connect(ctx) }
 
-// newClient returns an error where testcontainers panics: if a busy daemon does not answer in time.
+// newClient returns an error if a busy daemon does not answer in time; testcontainers panics then.
 func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -65,20 +65,19 @@ func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error)
 	return testcontainers.NewDockerClientWithOpts(ctx)
 }
 
-// sameDaemon rejects a daemon that is not at DOCKER_HOST: if it does not answer, testcontainers
-// tries others.
+// sameDaemon returns an error if the found daemon is not the daemon at DOCKER_HOST: testcontainers
+// tries others if that does not answer.
 func sameDaemon(found string) error {
 	asked := os.Getenv("DOCKER_HOST")
 	u, err := url.Parse(asked)
 	if asked == "" || err != nil || u.Scheme == "unix" || strings.TrimSuffix(asked, "/") == strings.TrimSuffix(found, "/") {
 		return nil
 	}
-	return fmt.Errorf("DOCKER_HOST=%s does not answer; there is another daemon at %s: unset DOCKER_HOST to use that", asked, found)
+	return fmt.Errorf("DOCKER_HOST=%s does not answer, but there is a daemon at %s: unset DOCKER_HOST to use it", asked, found)
 }
 
-// reachable dials the daemon's socket from DOCKER_HOST or the default, since the reason for a
-// failure (no daemon, no permission) is lost in testcontainers, which would also remember the
-// failure.
+// reachable dials the daemon's socket, from DOCKER_HOST or the default. testcontainers would lose the
+// reason for a failure (no daemon, no permission) and remember the failure.
 func reachable(ctx context.Context) error {
 	host := os.Getenv("DOCKER_HOST")
 	path := "/var/run/docker.sock"
@@ -99,7 +98,7 @@ func reachable(ctx context.Context) error {
 	return explain(path, err)
 }
 
-// elsewhere reports whether there may be a daemon without the default socket: rootless ones and
+// elsewhere reports whether a daemon may have another socket than the default: rootless daemons and
 // Docker Desktop have their socket in the user's folders.
 func elsewhere() bool {
 	home, _ := os.UserHomeDir()
@@ -129,7 +128,7 @@ func explain(path string, err error) error {
 	}
 }
 
-// dialsDirectly reports whether this process reaches containers at their own addresses: only if the
+// dialsDirectly reports whether this process can reach containers at their own addresses, because the
 // daemon shares this machine's network.
 func dialsDirectly(ctx context.Context, docker *client.Client) (bool, error) {
 	if runtime.GOOS != "linux" || !strings.HasPrefix(docker.DaemonHost(), "unix://") {
@@ -137,7 +136,7 @@ func dialsDirectly(ctx context.Context, docker *client.Client) (bool, error) {
 	}
 	reply, err := docker.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return false, fmt.Errorf("asking the Docker daemon about itself: %w", err)
+		return false, fmt.Errorf("querying the Docker daemon: %w", err)
 	}
 	rootless := slices.ContainsFunc(reply.Info.SecurityOptions, func(s string) bool { return strings.Contains(s, "rootless") })
 	return !rootless && reply.Info.OperatingSystem != "Docker Desktop", nil

@@ -22,7 +22,7 @@ type found struct {
 	networks   []string
 }
 
-// find returns zkbench's containers and networks, by ensemble; with an ID, only of that one.
+// find returns zkbench's containers and networks, grouped by ensemble; if id is set, of that ensemble only.
 func find(ctx context.Context, docker *client.Client, id string) ([]*found, error) {
 	filters := make(client.Filters).Add("label", labelOurs+"=1")
 	if id != "" {
@@ -63,8 +63,8 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 	return slices.SortedFunc(maps.Values(byID), func(a, b *found) int { return cmp.Compare(a.id, b.id) }), nil
 }
 
-// record returns the ensemble as its labels describe it. Missing labels are an error next to the
-// rest.
+// record returns the ensemble that the labels describe. If labels are missing, it returns an error
+// together with the partial record.
 func (f *found) record() (state.Record, error) {
 	r, err := parseRecord(f.labels)
 	errs := []error{err}

@@ -20,9 +20,9 @@ const (
 	queryTimeout = 5 * time.Second
 )
 
-// Available returns nil if ensembles of containers work here: the Docker daemon answers, and there
-// is an image or a way to get one. Otherwise the error has the reason and the remedy. It takes a
-// few seconds at most and creates nothing.
+// Available returns nil if ensembles of containers work on this machine: the Docker daemon answers, and
+// an image exists or can be obtained. Otherwise the error has the reason and the remedy. Available
+// takes a few seconds at most and creates nothing.
 func Available(ctx context.Context) error {
 	docker, err := connect(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func noImage(pull, build error) error {
 }
 
 // pickImage returns the image to run and makes it available. The user's image is never replaced.
-// Otherwise the official image is preferred to the local one.
+// Without one, the official image is preferred to the local image.
 func pickImage(ctx context.Context, docker *client.Client, wanted string, logf func(string, ...any)) (string, error) {
 	if wanted != "" {
 		here, err := present(ctx, docker, wanted)
@@ -60,7 +60,7 @@ func pickImage(ctx context.Context, docker *client.Client, wanted string, logf f
 		}
 		logf("pulling %s", wanted)
 		if err := pull(ctx, docker, wanted); err != nil {
-			return "", fmt.Errorf("the image %s is not here and cannot be pulled: %w (check the name given with --image)", wanted, err)
+			return "", fmt.Errorf("the image %s is not on this machine and cannot be pulled: %w (check the name given with --image)", wanted, err)
 		}
 		return wanted, nil
 	}
@@ -100,15 +100,15 @@ func present(ctx context.Context, docker *client.Client, name string) (bool, err
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("asking the Docker daemon for the image %s: %w", name, err)
+		return false, fmt.Errorf("querying the Docker daemon for the image %s: %w", name, err)
 	}
 	return true, nil
 }
 
-// pull pulls an image. It tries once: testcontainers would retry permanent errors until the context
-// ends.
+// pull pulls an image. It makes one attempt: testcontainers would retry permanent errors until the
+// context ends.
 func pull(ctx context.Context, docker *client.Client, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, pullTimeout, errors.New("pulling it took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, pullTimeout, errors.New("the pull took too long"))
 	defer cancel()
 	reply, err := docker.ImagePull(ctx, name, client.ImagePullOptions{RegistryAuth: auth(ctx, name)})
 	if err != nil {
@@ -118,8 +118,8 @@ func pull(ctx context.Context, docker *client.Client, name string) error {
 	return reply.Wait(ctx)
 }
 
-// auth returns the user's credentials for the registry of an image, from Docker's configuration; ""
-// for none.
+// auth returns the user's credentials for the registry of an image, from Docker's configuration, or ""
+// if there are none.
 func auth(ctx context.Context, name string) string {
 	_, config, err := testcontainers.DockerImageAuth(ctx, name)
 	if err != nil {

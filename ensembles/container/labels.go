@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// The labels of everything that we create in Docker. After a crash they are the only description of
-// an ensemble, so they are complete.
+// The labels of the containers and networks that zkbench creates. After a crash they are the only
+// description of an ensemble, so they must be complete.
 const (
 	labelOurs     = "zkbench"
 	labelEnsemble = "zkbench.ensemble" // the ensemble's ID

@@ -21,7 +21,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
-// stopGrace is the time that a stopped server has before Docker kills it, in seconds.
+// stopGrace is the time in seconds between SIGTERM and SIGKILL when a server is stopped.
 const stopGrace = 10
 
 type machine struct {
@@ -32,10 +32,10 @@ type machine struct {
 	// request returns the container for a version; nil if members are not upgraded.
 	request func(ensembles.Version) testcontainers.ContainerRequest
 	mu      sync.Mutex
-	earlier []byte // output of the containers that this one has replaced
+	earlier []byte // output of the containers that this container has replaced
 }
 
-// Start runs the container again, with the same data and address. It does nothing if it runs.
+// Start restarts the container with the same data and address. It does nothing if the container runs.
 func (m *machine) Start(ctx context.Context) error {
 	_, err := m.docker.ContainerStart(ctx, m.id, client.ContainerStartOptions{})
 	return m.failed("starting", err)
@@ -51,14 +51,14 @@ func (m *machine) Stop(ctx context.Context) error {
 	return m.failed("stopping", err)
 }
 
-// Kill kills the server with SIGKILL and waits for its end. Docker refuses to kill a frozen
+// Kill kills the server with SIGKILL and waits until it has ended. Docker refuses to kill a frozen
 // container.
 func (m *machine) Kill(ctx context.Context) error {
 	if err := m.Resume(ctx); err != nil {
 		return err
 	}
 	_, err := m.docker.ContainerKill(ctx, m.id, client.ContainerKillOptions{Signal: "KILL"})
-	if err != nil && !errdefs.IsConflict(err) { // a conflict: it does not run
+	if err != nil && !errdefs.IsConflict(err) { // a conflict means that the container is not running
 		return m.failed("killing", err)
 	}
 	wait := m.docker.ContainerWait(ctx, m.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
@@ -142,7 +142,7 @@ func (m *machine) config(ctx context.Context) ([]byte, error) {
 func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error) {
 	reply, err := m.docker.CopyFromContainer(ctx, m.id, client.CopyFromContainerOptions{SourcePath: logDir + "/version-2"})
 	if errdefs.IsNotFound(err) {
-		return nil, nil // it has not started yet or was removed, which is reported elsewhere
+		return nil, nil // the member has not started yet, or its removal is reported elsewhere
 	}
 	if err != nil {
 		return nil, m.failed("reading the transaction logs of", err)
@@ -172,7 +172,7 @@ func (m *machine) log(ctx context.Context, to io.Writer, lines string) error {
 	return err
 }
 
-// failed adds the member and the action to an error; nil for nil.
+// failed adds the member and the action to an error. It returns nil for nil.
 func (m *machine) failed(doing string, err error) error {
 	if err == nil {
 		return nil

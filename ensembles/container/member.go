@@ -45,11 +45,11 @@ func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
 	return nil
 }
 
-// request returns the container of a member. The image may be the official one or the built one.
+// request returns the container of a member, of the official image or the image of package image.
 func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.ContainerRequest {
 	port := network.MustParsePort(strconv.Itoa(setup.ClientPort) + "/tcp")
-	// testcontainers publishes every port of the image unless one is named. If containers are
-	// dialled at their own addresses it is unused, so Docker may choose.
+	// testcontainers publishes every port of the image unless a port is named. If clients dial the
+	// containers' own addresses, the published port is unused, and Docker may choose its number.
 	published := network.PortBinding{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: strconv.Itoa(m.Published)}
 	r := testcontainers.ContainerRequest{
 		Image:          v.From,
@@ -61,7 +61,7 @@ func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.C
 		Env: map[string]string{
 			"ZK_SERVER_HEAP":  "512", // MB, as a limit
 			"SERVER_JVMFLAGS": strings.Join(append(setup.Flags(p.Record), "-XX:+UseSerialGC"), " "),
-			"JMXDISABLE":      "true", // not used, and it slows the start down
+			"JMXDISABLE":      "true", // unused, and slows the start down
 		},
 		Files: p.files(m),
 		HostConfigModifier: func(c *dockercontainer.HostConfig) {
@@ -93,6 +93,6 @@ func (p *ensemble) files(m state.Member) []testcontainers.ContainerFile {
 
 func (p *ensemble) zooCfg(m state.Member) string {
 	lines := []string{"dataDir=" + dataDir, "dataLogDir=" + logDir,
-		"preAllocSize=1024"} // KiB of transaction log at a time: Docker returns whole files, and there is one for each start
+		"preAllocSize=1024"} // KiB by which a log file grows: Docker copies whole files, one for each start
 	return setup.ZooCfg(p.Record, m, true, append(lines, setup.SecureLines(p.Record, m, confDir)...)...)
 }

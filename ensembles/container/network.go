@@ -14,15 +14,15 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 )
 
-// networkTries bounds the attempts at a subnet that others take in the meantime.
+// networkTries is the maximum number of attempts if others take the offered subnet in the meantime.
 const networkTries = 8
 
 // firstHost leaves room for the gateway before the members' addresses.
 const firstHost = 10
 
-// makeNetwork creates the ensemble's network and assigns the members' addresses. Docker allows
-// fixed addresses only in a named subnet, and only Docker knows the free ones. So Docker is queried for
-// any network first, and then for that subnet.
+// makeNetwork creates the ensemble's network and assigns the members' addresses. Docker allows fixed
+// addresses only in an explicit subnet, and only Docker knows the free subnets. makeNetwork therefore
+// creates a network to learn a free subnet, removes it, and creates it again with this subnet.
 func (p *ensemble) makeNetwork(ctx context.Context) error {
 	for range networkTries {
 		subnet, err := p.findSubnet(ctx)
@@ -62,7 +62,7 @@ func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
 			return c.Subnet, nil
 		}
 	}
-	return netip.Prefix{}, fmt.Errorf("finding a free subnet: Docker gave the network %s no IPv4 one", p.network)
+	return netip.Prefix{}, fmt.Errorf("finding a free subnet: Docker assigned no IPv4 subnet to the network %s", p.network)
 }
 
 func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id string, err error) {
@@ -70,12 +70,12 @@ func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id s
 	if subnet.IsValid() {
 		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}}}
 	}
-	// Not interrupted, for the same reason as the containers.
+	// Cancellation is ignored, for the same reason as in runMembers.
 	reply, err := p.docker.NetworkCreate(context.WithoutCancel(ctx), p.network, o)
 	return reply.ID, err
 }
 
-// taken reports whether a network could not be created because its subnet is in use.
+// taken reports whether err means that a network's subnet is in use.
 func taken(err error) bool {
 	if err == nil {
 		return false
@@ -85,7 +85,7 @@ func taken(err error) bool {
 
 func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.Members) {
-		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; give the daemon bigger default-address-pools", subnet, len(p.Members))
+		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; configure larger default-address-pools for the daemon", subnet, len(p.Members))
 	}
 	ip := subnet.Masked().Addr()
 	for range firstHost {
@@ -101,8 +101,8 @@ func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	return p.givePorts()
 }
 
-// givePorts assigns a free port of this machine to each member. Docker would choose another one at
-// each start.
+// givePorts assigns a free port of this machine to each member. Docker would choose a different port
+// at each start.
 func (p *ensemble) givePorts() error {
 	ports, err := setup.FreePorts(len(p.Members))
 	for i, port := range ports {

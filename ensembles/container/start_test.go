@@ -76,7 +76,7 @@ func TestStart_refusesWhatCannotBe(t *testing.T) {
 		"more members than fit":          {ensembles.Options{Members: 30}, "between 1 and 29"},
 		"fewer members than none":        {ensembles.Options{Members: -1}, "between 1 and 29"},
 		"a tick that ZooKeeper rounds":   {ensembles.Options{Tick: time.Microsecond}, "whole milliseconds"},
-		"an image that nobody can fetch": {ensembles.Options{Image: "127.0.0.1:1/zkbench/none:1"}, "127.0.0.1:1/zkbench/none:1 is not here and cannot be pulled"},
+		"an image that nobody can fetch": {ensembles.Options{Image: "127.0.0.1:1/zkbench/none:1"}, "127.0.0.1:1/zkbench/none:1 is not on this machine and cannot be pulled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.o.Image != "" {

@@ -20,13 +20,13 @@ import (
 // removeInterval is the interval at which Docker is queried for remaining containers.
 const removeInterval = 50 * time.Millisecond
 
-// remove removes everything of an ensemble and waits for that. It also works with a cancelled
-// context.
+// remove removes all containers and networks of an ensemble and waits until they are removed. It
+// ignores cancellation of the context.
 func remove(ctx context.Context, docker *client.Client, id string) error {
 	if id == "" {
-		return errors.New("removing an ensemble without an id: that would be all of them")
+		return errors.New("removing an ensemble: its ID is empty, which would match every ensemble")
 	}
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), removeTimeout, fmt.Errorf("not within %v", removeTimeout))
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), removeTimeout, fmt.Errorf("timed out after %v", removeTimeout))
 	defer cancel()
 	var last error
 	err := wait.Until(ctx, removeInterval, func() bool {
@@ -114,9 +114,9 @@ func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// Sweep removes the containers and networks of ensembles whose owner is dead. Persistent ones stay,
-// unless all is set. It never touches those with a living owner or an agent of a living process. It
-// returns one line for each ensemble removed.
+// Sweep removes the containers and networks of ensembles whose owner is dead. Persistent ensembles are
+// kept, unless all is set. It never touches an ensemble with a living owner or with an agent of a
+// living process. It returns one line for each removed ensemble.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	docker, err := connect(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 func sweep(ctx context.Context, docker *client.Client, ours []*found, all bool) (removed []string, err error) {
 	var errs []error
 	for _, f := range ours {
-		if f.id == "" || f.used() { // without an ID it was not labelled by us
+		if f.id == "" || f.used() { // without an ID, zkbench has not labelled it
 			continue
 		}
 		if f.labels[labelKeep] == "true" && !all {

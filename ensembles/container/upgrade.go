@@ -41,8 +41,8 @@ func (p *ensemble) letUpgrade(e *ensembles.Ensemble) {
 	}
 }
 
-// Upgrade replaces the member's container by one of the version, with its volumes, address and
-// name. It does not start it.
+// Upgrade replaces the member's container by a container of the version with the same volumes, address
+// and name. It does not start the container.
 func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	if m.request == nil {
 		return m.failed("upgrading", errors.New("the ensemble was not started with several versions"))
@@ -74,8 +74,8 @@ func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	return nil
 }
 
-// create creates a container of the version with the volumes of the old one, and returns its ID. On
-// an error it leaves none.
+// create creates a container of the version with the volumes of the old container, and returns its ID.
+// On an error it leaves no container.
 func (m *machine) create(ctx context.Context, old string, v ensembles.Version) (id string, err error) {
 	request := m.request(v)
 	request.Name += "-next"
@@ -106,7 +106,7 @@ func (m *machine) Runs(ctx context.Context) (string, error) {
 	}
 	name := c.Config.Labels[labelVersion]
 	if name == "" {
-		return "", m.failed("finding the version of", errors.New("its container does not name one"))
+		return "", m.failed("finding the version of", errors.New("its container has no label with the version"))
 	}
 	return name, nil
 }
@@ -119,14 +119,14 @@ func (m *machine) inspect(ctx context.Context) (dockercontainer.InspectResponse,
 	return reply.Container, m.failed("inspecting", err)
 }
 
-// replaceable returns why another container cannot use the data of this one.
+// replaceable returns an error if another container cannot use the data of this container.
 func replaceable(c dockercontainer.InspectResponse) error {
 	if c.State.Running {
-		return errors.New("it runs")
+		return errors.New("it is running")
 	}
 	for _, dir := range []string{dataDir, logDir} {
 		if !slices.ContainsFunc(c.Mounts, func(p dockercontainer.MountPoint) bool { return p.Destination == dir }) {
-			return fmt.Errorf("its image %s keeps %s in no volume, so that the data would be lost; the official image has one", c.Config.Image, dir)
+			return fmt.Errorf("its image %s has no volume for %s, so that the data would be lost; the official image has one", c.Config.Image, dir)
 		}
 	}
 	return nil

@@ -50,9 +50,9 @@ func TestReplaceable_asksForVolumes(t *testing.T) {
 		want    string // "" where nothing is in the way
 	}{
 		{"both volumes", false, []dockercontainer.MountPoint{volume("/data"), volume("/logs"), volume("/datalog")}, ""},
-		{"it runs", true, []dockercontainer.MountPoint{volume("/data"), volume("/datalog")}, "it runs"},
-		{"no volume for the log", false, []dockercontainer.MountPoint{volume("/data")}, "its image old:1 keeps /datalog in no volume"},
-		{"no volume", false, nil, "keeps /data in no volume"},
+		{"it runs", true, []dockercontainer.MountPoint{volume("/data"), volume("/datalog")}, "it is running"},
+		{"no volume for the log", false, []dockercontainer.MountPoint{volume("/data")}, "its image old:1 has no volume for /datalog"},
+		{"no volume", false, nil, "has no volume for /data"},
 	} {
 		err := replaceable(dockercontainer.InspectResponse{Mounts: row.mounts, State: &dockercontainer.State{Running: row.running}, Config: &dockercontainer.Config{Image: "old:1"}})
 		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
@@ -76,7 +76,7 @@ func TestUpgrade_keepsTheData(t *testing.T) {
 	if created.Err != 0 {
 		t.Fatalf("create: %+v", created)
 	}
-	if err := u.Upgrade(t.Context(), versions[1]); err == nil || !strings.Contains(err.Error(), "it runs") {
+	if err := u.Upgrade(t.Context(), versions[1]); err == nil || !strings.Contains(err.Error(), "it is running") {
 		t.Errorf("a member that runs was upgraded: %v", err)
 	}
 	check.OK(t, m.Machine.Stop(t.Context()))

@@ -25,13 +25,13 @@ import (
 
 const (
 	commandLimit = time.Minute      // for one command
-	changeLimit  = 30 * time.Second // for a member to start or stop after it
+	changeLimit  = 30 * time.Second // for a member to start or stop after the command
 	connectLimit = 2 * time.Second  // for a member to accept a connection
 	poll         = 50 * time.Millisecond
 )
 
-// commanded controls a member by its owner's commands. It checks the result by connecting to the
-// member.
+// commanded controls a member by its owner's commands. It verifies starts and stops by connecting to
+// the member.
 type commanded struct {
 	member   *ensembles.Member
 	commands ensembles.Commands
@@ -44,15 +44,15 @@ type commanded struct {
 
 var executed atomic.Bool
 
-// Executed reports whether this process has executed a command for a member: what it has started,
-// such as a server, stays.
+// Executed reports whether this process has executed a command for a member. Processes that such a
+// command has started, for example a server, must keep running.
 func Executed() bool { return executed.Load() }
 
 func (m *commanded) run(ctx context.Context, word string, args []string, out io.Writer) error {
 	if args == nil {
-		return fmt.Errorf("%w: %s names no command to %s it", ensembles.ErrNotOurs, m.member.Name, word)
+		return fmt.Errorf("%w: %s has no command to %s it", ensembles.ErrNotOurs, m.member.Name, word)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, commandLimit, fmt.Errorf("not within %v", commandLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, commandLimit, fmt.Errorf("timed out after %v", commandLimit))
 	defer cancel()
 	executed.Store(true)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -66,7 +66,7 @@ func (m *commanded) run(ctx context.Context, word string, args []string, out io.
 	begin := time.Now()
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it succeeded, and left a process running
+		err = nil // the command succeeded and left a process running
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -94,8 +94,8 @@ func Line(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// accepts reports whether the member's client port accepts connections; known is false if that is
-// unknown.
+// accepts reports whether the member's client port accepts connections; known is false if this cannot be
+// determined.
 func (m *commanded) accepts(ctx context.Context) (accepts, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
@@ -107,16 +107,16 @@ func (m *commanded) accepts(ctx context.Context) (accepts, known bool) {
 }
 
 func (m *commanded) await(ctx context.Context, there bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, changeLimit, fmt.Errorf("not within %v", changeLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, changeLimit, fmt.Errorf("timed out after %v", changeLimit))
 	defer cancel()
 	err := wait.Until(ctx, poll, func() bool { up, _ := m.accepts(ctx); return up == there && ctx.Err() == nil })
 	switch {
 	case err == nil:
 		return nil
 	case there:
-		return fmt.Errorf("%s was started and takes no connection at %s: %w", m.member.Name, m.member.Addr, err)
+		return fmt.Errorf("%s was started but accepts no connections at %s: %w", m.member.Name, m.member.Addr, err)
 	}
-	return fmt.Errorf("%s was stopped and still takes connections at %s: %w", m.member.Name, m.member.Addr, err)
+	return fmt.Errorf("%s was stopped but still accepts connections at %s: %w", m.member.Name, m.member.Addr, err)
 }
 
 // Start starts the member and returns when it accepts connections.
@@ -133,7 +133,7 @@ func (m *commanded) Start(ctx context.Context) error {
 
 func (m *commanded) Stop(ctx context.Context) error { return m.end(ctx, "stop", m.commands.Stop) }
 
-// Kill is Stop, with the kill command if any.
+// Kill runs the kill command or, without one, the stop command, and returns when the member has ended.
 func (m *commanded) Kill(ctx context.Context) error {
 	if m.commands.Kill == nil {
 		return m.end(ctx, "stop", m.commands.Stop)
@@ -145,7 +145,7 @@ func (m *commanded) end(ctx context.Context, word string, args []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if args != nil {
-		m.down = true // or perhaps; callers check
+		m.down = true // or possibly not, if the command fails
 	}
 	if err := m.run(ctx, word, args, nil); err != nil {
 		return err
@@ -165,8 +165,8 @@ func (m *commanded) Resume(ctx context.Context) error {
 	return m.run(ctx, "resume", m.commands.Resume, nil)
 }
 
-// Running reports whether the member accepts connections: a frozen one does. If that is unknown, it
-// counts as running, unless one of our commands has stopped it.
+// Running reports whether the member accepts connections; a frozen member does. If that is unknown, it
+// returns true, unless a command of this process has stopped the member.
 func (m *commanded) Running(ctx context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,7 +188,7 @@ func (m *commanded) Save(_ context.Context, dir string) error {
 // RecentLog returns an error: the log belongs to the member's owner.
 func (m *commanded) RecentLog(context.Context) ([]byte, error) { return nil, ensembles.ErrNotOurs }
 
-// Logged reports whether there is a command for [commanded.TxnLogs].
+// Logged reports whether the member has a command for [commanded.TxnLogs].
 func (m *commanded) Logged() bool { return m.commands.Log != nil }
 
 // TxnLogs reads the member's transaction logs from the command's output, a tar archive of its
@@ -218,7 +218,7 @@ func (m *commanded) Isolate(ctx context.Context, c ensembles.Cut) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isolated {
-		return fmt.Errorf("%s is already isolated, and its commands cannot end one of two cuts", m.member.Name)
+		return fmt.Errorf("%s is already isolated, and its commands cannot heal one of two cuts", m.member.Name)
 	}
 	args, err := m.fill(c)
 	if err != nil {
@@ -228,7 +228,7 @@ func (m *commanded) Isolate(ctx context.Context, c ensembles.Cut) error {
 	return m.run(ctx, "isolate", args, nil)
 }
 
-// Heal implements ensembles.Cutter. It does nothing to a member that is not cut off.
+// Heal implements ensembles.Cutter. It does nothing if the member is not isolated.
 func (m *commanded) Heal(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package external uses an ensemble that others run. Its members are controlled only by commands
-// that a file names for each.
+// Package external uses an ensemble that zkbench did not start. Its members are controlled only by
+// commands, which a file lists for each member.
 //
 //	e, err := external.Start(ctx, ensembles.Options{Servers: []string{"zk1.example.org:2181"}})
 //
@@ -30,7 +30,7 @@ const defaultChroot = "/zkbench"
 
 const askTimeout = 5 * time.Second
 
-// Check returns an error for invalid addresses, chroot or number of members, without connecting.
+// Check validates addresses, chroot and number of members, without connecting.
 func Check(o ensembles.Options) error {
 	_, _, err := read(o)
 	return err
@@ -81,7 +81,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	}
 	e.Security = o.Terms.Security
 	if o.Logf != nil {
-		o.Logf("%s; our znodes live under %s", e.About, chroot)
+		o.Logf("%s; zkbench's znodes are below %s", e.About, chroot)
 	}
 	return e, nil
 }
@@ -114,7 +114,7 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 			return nil, fmt.Errorf("--servers %q: the host is missing", server)
 		}
 		if slices.Contains(servers[:i], server) {
-			return nil, fmt.Errorf("--servers: %q is there twice", server)
+			return nil, fmt.Errorf("--servers: %q is listed twice", server)
 		}
 		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i+1), ID: i + 1, Addr: server, IP: host})
 	}
@@ -154,8 +154,8 @@ func checkChroot(chroot string) (string, error) {
 	return chroot, nil
 }
 
-// askAll returns every member's status. Its error names each unusable member: while one is down,
-// the others may be electing.
+// askAll returns every member's status. Its error names each unusable member: while one member is
+// down, the others may be electing a leader.
 func askAll(ctx context.Context, members []*ensembles.Member) ([]ensembles.Server, error) {
 	said, errs := make([]ensembles.Server, len(members)), make([]error, len(members))
 	var all sync.WaitGroup

@@ -138,7 +138,7 @@ func TestStart_refusesWrongOptions(t *testing.T) {
 		{"a chroot in the address", ensembles.Options{Servers: []string{"zk1:2181/app"}}, "--servers zk1:2181 --chroot /app"},
 		{"a port beyond the last", ensembles.Options{Servers: []string{"zk1:70000"}}, "is not a port"},
 		{"no host", ensembles.Options{Servers: []string{":2181"}}, "the host is missing"},
-		{"the same server twice", ensembles.Options{Servers: []string{"zk1:2181", "zk1:2181"}}, "is there twice"},
+		{"the same server twice", ensembles.Options{Servers: []string{"zk1:2181", "zk1:2181"}}, "is listed twice"},
 		{"the root of their tree", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/"}, "below the root"},
 		{"a relative chroot", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "zkbench"}, "absolute path"},
 		{"a chroot with a slash at its end", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/a/"}, "absolute path"},

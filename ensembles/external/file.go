@@ -19,11 +19,11 @@ import (
 )
 
 type file struct {
-	Servers []string `yaml:"servers,flow"` // client addresses, if there is no members
+	Servers []string `yaml:"servers,flow"` // client addresses; excludes members
 	Chroot  string   `yaml:"chroot"`
 	TLS     *tlsFile `yaml:"tls"`
 	Digest  string   `yaml:"digest"`
-	From    string   `yaml:"digest_file"` // a file with the same content
+	From    string   `yaml:"digest_file"` // a file that contains the digest
 	ACL     string   `yaml:"acl"`         // creator or open; default creator if clients authenticate
 	Members []member `yaml:"members"`
 }
@@ -35,7 +35,7 @@ type member struct {
 
 type tlsFile struct {
 	CA   string `yaml:"ca"`   // default: the system's
-	Cert string `yaml:"cert"` // of the client, with Key
+	Cert string `yaml:"cert"` // the client's certificate; requires key
 	Key  string `yaml:"key"`
 	Name string `yaml:"server_name"` // name in the members' certificates; default their hosts
 }
@@ -80,7 +80,7 @@ var (
 	wrongKind    = regexp.MustCompile("^cannot construct !!(\\S+)( `.*`)? into (\\S+)$")
 )
 
-// misread converts an error of the YAML library to problems for users.
+// misread converts an error of the YAML library into problems.
 func misread(err error) []problem {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
@@ -101,16 +101,16 @@ func misread(err error) []problem {
 	return out
 }
 
-// plain converts one message of the YAML library, without names of Go types.
+// plain rewrites a message of the YAML library without names of Go types.
 func plain(message string) string {
 	if strings.Contains(message, "no documents in stream") {
 		return "is empty"
 	}
 	if m := unknownField.FindStringSubmatch(message); m != nil {
-		return fmt.Sprintf("there is no such field: %s", m[1])
+		return fmt.Sprintf("unknown field: %s", m[1])
 	}
 	if m := wrongKind.FindStringSubmatch(message); m != nil {
-		return fmt.Sprintf("%s stands where %s should", have(m[1]), want(m[3]))
+		return fmt.Sprintf("found %s instead of %s", have(m[1]), want(m[3]))
 	}
 	return message
 }
@@ -147,7 +147,7 @@ func (f file) options(dir string) (o ensembles.Options, problems []problem) {
 		o.Servers = append(o.Servers, m.Server)
 		o.Terms.Commands = append(o.Terms.Commands, m.Commands)
 		if m.Name != "" && slices.ContainsFunc(f.Members[:i], func(other member) bool { return other.Name == m.Name }) {
-			bad("members.%d: %s is the name of another member already", i, m.Name)
+			bad("members.%d: another member already has the name %s", i, m.Name)
 		}
 		for _, err := range validate(m.Commands) {
 			bad("members.%d (%s): %w", i, m.Server, err)
@@ -157,7 +157,7 @@ func (f file) options(dir string) (o ensembles.Options, problems []problem) {
 	return o, problems
 }
 
-// pairs are commands of which the second undoes the first.
+// pairs are pairs of commands: the second undoes the first.
 var pairs = [][2]string{{"stop", "start"}, {"kill", "start"}, {"pause", "resume"}, {"isolate", "heal"}}
 
 var placeholder = regexp.MustCompile(`\{[a-z]*\}`)
@@ -167,7 +167,7 @@ func validate(c ensembles.Commands) []error {
 	words := c.ByWord()
 	for _, pair := range pairs {
 		if words[pair[0]] != nil && words[pair[1]] == nil {
-			out = append(out, fmt.Errorf("it names a command to %s and none to %s, so nothing would undo it", pair[0], pair[1]))
+			out = append(out, fmt.Errorf("it has a command to %s but none to %s, so that the fault could not be undone", pair[0], pair[1]))
 		}
 	}
 	for _, word := range slices.Sorted(maps.Keys(words)) {
@@ -184,17 +184,17 @@ func command(word string, args []string) []error {
 	}
 	var out []error
 	if _, err := exec.LookPath(args[0]); err != nil {
-		out = append(out, fmt.Errorf("%s: %w (no shell is run: name a program, then each argument for itself)", word, err))
+		out = append(out, fmt.Errorf("%s: %w (no shell is used: write the program, then each argument separately)", word, err))
 	}
 	for _, p := range placeholder.FindAllString(strings.Join(args, " "), -1) {
 		if word != "isolate" || !slices.Contains([]string{"{peers}", "{except}", "{direction}"}, p) {
-			out = append(out, fmt.Errorf("%s: no value for %s; isolate may use {peers}, {except} and {direction}", word, p))
+			out = append(out, fmt.Errorf("%s: there is no value for %s; only isolate may use {peers}, {except} and {direction}", word, p))
 		}
 	}
 	return out
 }
 
-// security returns the members' requirements for clients. Problems go to bad.
+// security returns the members' requirements for clients. It reports problems to bad.
 func (f file) security(dir string, bad func(format string, args ...any)) (s ensembles.Security) {
 	var err error
 	if s.Digest, err = f.digest(dir); err != nil {
@@ -224,7 +224,7 @@ func (f file) digest(dir string) (string, error) {
 	digest := f.Digest
 	if f.From != "" {
 		if digest != "" {
-			return "", errors.New("digest and digest_file: one of them is enough")
+			return "", errors.New("set either digest or digest_file, not both")
 		}
 		text, err := safefile.Read(within(dir, f.From), safefile.Config)
 		if err != nil {
@@ -251,7 +251,7 @@ func (t tlsFile) config(dir string) (*tls.Config, error) {
 		}
 	}
 	if (t.Cert == "") != (t.Key == "") {
-		return nil, errors.New("cert and key go together")
+		return nil, errors.New("cert and key must be set together")
 	}
 	if t.Cert != "" {
 		certText, certErr := safefile.Read(within(dir, t.Cert), safefile.Config)

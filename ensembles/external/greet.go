@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// greet opens and closes a session with a member that does not report its status.
+// greet checks a member that does not report its status, by opening and closing a session.
 func greet(ctx context.Context, m *ensembles.Member) error {
 	connected := make(chan struct{}, 1)
 	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout, zk.WithLogger(silence{}), zk.WithLogInfo(false),
@@ -33,7 +33,7 @@ func greet(ctx context.Context, m *ensembles.Member) error {
 	case <-connected:
 		return nil
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s opens no session", m.Addr), context.Cause(ctx))
+		return errors.Join(fmt.Errorf("%s did not open a session", m.Addr), context.Cause(ctx))
 	}
 }
 

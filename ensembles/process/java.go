@@ -20,8 +20,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// debianJar is ZooKeeper's jar of Debian's libzookeeper-java; its manifest names the jars that it
-// needs, except a logger.
+// debianJar is ZooKeeper's jar in Debian's libzookeeper-java; its manifest lists the required jars,
+// except a logger.
 const debianJar = "/usr/share/java/zookeeper.jar"
 
 var errNoJava = errors.New("no java found on PATH or in JAVA_HOME (install default-jre-headless or use --ensemble container)")
@@ -34,8 +34,8 @@ func Available(home string) error {
 	return err
 }
 
-// javaCommand returns java with the arguments of all members, and a line for users about the
-// version.
+// javaCommand returns java with the arguments that all members share, and a description of the
+// ZooKeeper distribution for users.
 func javaCommand(home string) (command []string, about string, err error) {
 	java, err := findJava()
 	if err != nil {
@@ -70,8 +70,8 @@ func findJava() (string, error) {
 	return java, nil
 }
 
-// findZooKeeper returns the class path of the distribution at home, which may be the number of an
-// installed version. Without one it is $ZOOKEEPER_HOME, or the newest installed version,
+// findZooKeeper returns the class path of the distribution at home, a folder or the number of an
+// installed version. If home is empty, it uses $ZOOKEEPER_HOME or the newest installed version,
 // Debian's package included.
 func findZooKeeper(home string) (classPath, about string, err error) {
 	home = cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"), newest())
@@ -90,7 +90,7 @@ func findZooKeeper(home string) (classPath, about string, err error) {
 func debian() (classPath, about string, err error) {
 	dir := filepath.Dir(debianJar)
 	jars := []string{debianJar}
-	// Not in its manifest: a logger, and the libraries of Netty for TLS.
+	// The manifest lacks a logger and the libraries of Netty for TLS.
 	for _, name := range []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"} {
 		jars = append(jars, filepath.Join(dir, name))
 	}
@@ -172,8 +172,8 @@ func debianVersion() string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), "zookeeper-"), ".jar")
 }
 
-// versionWord begins the argument with the version of a JVM. Two versions may be the same build
-// under two names.
+// versionWord is the prefix of the JVM argument with the version's name. Two names may denote the same
+// build.
 const versionWord = "-Dzkbench.version="
 
 func versionMark(v ensembles.Version) string { return versionWord + v.Name }
@@ -186,15 +186,15 @@ func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
 	}
 	return m.act("upgrading", func() error {
 		if m.process.Alive() {
-			return fmt.Errorf("it runs (process %d)", m.process.PID)
+			return fmt.Errorf("it is running (process %d)", m.process.PID)
 		}
 		m.command = append(command, versionMark(v))
 		return nil
 	})
 }
 
-// Runs returns the version of the member's process, from its command line; if it does not run, that
-// of its next start.
+// Runs returns the version of the member's process, from its command line; if it is not running, the
+// version of its next start.
 func (m *machine) Runs(context.Context) (name string, err error) {
 	return name, m.act("finding the version of", func() error {
 		arguments := m.command
@@ -213,6 +213,6 @@ func (m *machine) Runs(context.Context) (name string, err error) {
 				return nil
 			}
 		}
-		return errors.New("its process does not name one")
+		return errors.New("its command line does not contain the version")
 	})
 }

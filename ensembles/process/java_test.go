@@ -87,7 +87,7 @@ func TestUpgrade_refusesWhatCannotBe(t *testing.T) {
 		to      ensembles.Version
 		want    string
 	}{
-		{p, ensembles.Version{Name: "new", From: "/usr/share/java"}, "upgrading zk1: it runs"},
+		{p, ensembles.Version{Name: "new", From: "/usr/share/java"}, "upgrading zk1: it is running"},
 		{state.Process{}, ensembles.Version{Name: "new", From: t.TempDir()}, "upgrading zk1 to new: no ZooKeeper found"},
 	} {
 		m.process = test.process
@@ -96,7 +96,7 @@ func TestUpgrade_refusesWhatCannotBe(t *testing.T) {
 		}
 	}
 	m.process = p // this test, whose command line names no version
-	if _, err := m.Runs(t.Context()); err == nil || !strings.Contains(err.Error(), "does not name one") {
+	if _, err := m.Runs(t.Context()); err == nil || !strings.Contains(err.Error(), "does not contain the version") {
 		t.Errorf("a process that is no member of ours: %v", err)
 	}
 }

@@ -34,9 +34,9 @@ type machine struct {
 	launcher *launcher
 
 	mu      sync.Mutex
-	command []string // java and its arguments, without the arguments of single members
+	command []string // java and the arguments that all members share
 	process state.Process
-	reaped  chan struct{} // closed when our child was waited for; nil if it is another process's child
+	reaped  chan struct{} // closed after this process has waited for its child; nil if the JVM is not its child
 }
 
 func mark(id string) string { return MarkPrefix + id }
@@ -56,7 +56,7 @@ func (m *machine) act(doing string, do func() error) error {
 func (m *machine) Start(ctx context.Context) error {
 	return m.act("starting", func() error {
 		if m.process.Alive() {
-			return fmt.Errorf("it runs already (process %d)", m.process.PID)
+			return fmt.Errorf("it is already running (process %d)", m.process.PID)
 		}
 		if err := m.portsFree(); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (m *machine) Start(ctx context.Context) error {
 			return fmt.Errorf("it does not listen on %s: %w%s", m.member.Addr(), err, m.lastLines())
 		}
 		if !m.process.Alive() {
-			return fmt.Errorf("it ended at once%s", m.lastLines())
+			return fmt.Errorf("its process ended at once%s", m.lastLines())
 		}
 		return nil
 	})
@@ -84,13 +84,13 @@ func (m *machine) launch() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the JVM has its own by then
+	defer log.Close() // the JVM has its own copy
 	cmd := exec.Command(m.command[0], m.command[1:]...)
 	cmd.Args = append(cmd.Args, mark(m.record.ID), memberMark(m.record.ID, m.member.Name),
 		"-Djava.io.tmpdir="+dir, "-XX:ErrorFile="+filepath.Join(dir, "crash.log"),
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, cfgFile))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	// Its own session: Ctrl-C is for zkbench, which stops its processes in order.
+	// A new session keeps Ctrl-C from the JVM: zkbench stops its processes in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if !m.record.Keep {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
@@ -98,17 +98,17 @@ func (m *machine) launch() error {
 	if err := m.launcher.start(cmd, m.member.NetNS); err != nil {
 		return err
 	}
-	m.process, err = state.Find(cmd.Process.Pid) // our child cannot vanish before Wait
+	m.process, err = state.Find(cmd.Process.Pid) // a child's ID stays valid until Wait
 	reaped := make(chan struct{})
 	m.reaped = reaped
 	go func() {
 		defer close(reaped)
-		_ = cmd.Wait() // its log shows how it ended; callers wait for the end
+		_ = cmd.Wait() // the JVM's log shows how it ended; callers wait for reaped
 	}()
 	return err
 }
 
-// Stop stops the member with SIGTERM and waits for its end. A paused member is resumed first, since
+// Stop stops the member with SIGTERM and waits until it has ended. A paused member is resumed, since
 // a stopped process does not handle SIGTERM.
 func (m *machine) Stop(ctx context.Context) error {
 	return m.end(ctx, "stopping", syscall.SIGTERM, syscall.SIGCONT)
@@ -140,7 +140,7 @@ func (m *machine) Resume(ctx context.Context) error {
 func (m *machine) freeze(ctx context.Context, doing string, s os.Signal, stopped bool) error {
 	return m.act(doing, func() error {
 		if !m.process.Alive() {
-			return errors.New("it does not run")
+			return errors.New("it is not running")
 		}
 		if err := m.process.Signal(s); err != nil {
 			return err
@@ -149,13 +149,13 @@ func (m *machine) freeze(ctx context.Context, doing string, s os.Signal, stopped
 			return err
 		}
 		if !m.process.Alive() {
-			return fmt.Errorf("it ended meanwhile%s", m.lastLines())
+			return fmt.Errorf("its process has ended%s", m.lastLines())
 		}
 		return nil
 	})
 }
 
-// Running reports whether the process lives, paused or not.
+// Running reports whether the process is alive, paused or not.
 func (m *machine) Running(context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,8 +178,8 @@ func (m *machine) awaitEnd(ctx context.Context) (err error) {
 	return nil
 }
 
-// portsFree reports ports in use early and clearly; the JVM would only log it. In a namespace of
-// its own a member has all ports.
+// portsFree returns an error if a port of the member is in use; the JVM would only log it. In its own
+// namespace a member has all ports.
 func (m *machine) portsFree() error {
 	if m.member.NetNS != "" {
 		return nil
@@ -242,8 +242,8 @@ func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
 	}
 }
 
-// stop ends the thread, and with it every process that was started with a Pdeathsig. It may be
-// called twice.
+// stop ends the thread, and thereby every process that it started with a Pdeathsig. It may be called
+// twice.
 func (l *launcher) stop() {
 	l.once.Do(func() { close(l.quit) })
 	<-l.stopped
@@ -262,8 +262,8 @@ func (l *launcher) loop() {
 	}
 }
 
-// inNetNS calls do on a thread in the namespace at path, or in the current one if it is empty, and returns the
-// thread to its own namespace.
+// inNetNS calls do on a thread in the network namespace at path, or in the current namespace if path is
+// empty, and then returns the thread to its own namespace.
 func inNetNS(path string, do func() error) error {
 	if path == "" {
 		return do()
@@ -285,7 +285,7 @@ func inNetNS(path string, do func() error) error {
 	}
 	err = do()
 	if back := netns.Set(home); back != nil {
-		// Otherwise later code on this thread would run in the wrong network.
+		// Later code on this thread would run in the wrong network.
 		panic(fmt.Sprintf("leaving network namespace %s: %v", path, back))
 	}
 	return err
@@ -302,11 +302,11 @@ func probe(ctx context.Context, r *state.Record) error {
 		}
 		defer listener.Close()
 		if err := dialIn(ctx, "", to); err != nil {
-			return fmt.Errorf("this host does not reach %s (does a firewall drop it?): %w", m.Name, err)
+			return fmt.Errorf("this host cannot reach %s (does a firewall drop the packets?): %w", m.Name, err)
 		}
 		for _, from := range r.Members {
 			if err := dialIn(ctx, from.NetNS, to); err != nil {
-				return fmt.Errorf("%s does not reach %s: %w", from.Name, m.Name, err)
+				return fmt.Errorf("%s cannot reach %s: %w", from.Name, m.Name, err)
 			}
 		}
 	}
@@ -323,7 +323,7 @@ func listenIn(path, address string) (l net.Listener, err error) {
 
 func dialIn(ctx context.Context, path, address string) error {
 	return inNetNS(path, func() error {
-		// One address and no name: the socket is created on this thread, in its namespace.
+		// With one address and no name, the socket is created on this thread, in its namespace.
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", address)
 		if err != nil {
 			return err
@@ -335,12 +335,12 @@ func dialIn(ctx context.Context, path, address string) error {
 // testNet is reserved for network benchmarks (RFC 2544): private networks and Docker do not use it.
 var testNet = netip.MustParsePrefix("198.18.0.0/15")
 
-// subnetBits leaves room for the host and 29 members.
+// subnetBits is the length of a subnet's prefix, with room for the host and 29 members.
 const subnetBits = 27
 
-// takeSubnet gives the link the subnet's first address, and removes it if another route leads
-// there: checking afterwards prevents two ensembles from both taking the subnet. It returns no
-// valid prefix if the subnet is taken.
+// takeSubnet gives the link the subnet's first address, and removes the address if another route leads
+// to the subnet: this check afterwards prevents two ensembles from taking the same subnet. It returns
+// an invalid prefix if the subnet is taken.
 func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
 	address := netlinkAddr(nth(subnet, 1))
 	if err := netlink.AddrAdd(link, address); err != nil {

@@ -73,14 +73,14 @@ func TestMachine_killsStopsAndPauses(t *testing.T) {
 		m := check.WithMode(t, e, "follower")
 		check.OK(t, m.Machine.Pause(ctx))
 		check.OK(t, m.Machine.Stop(ctx))
-		if err := m.Machine.Pause(ctx); err == nil || !strings.Contains(err.Error(), "does not run") {
+		if err := m.Machine.Pause(ctx); err == nil || !strings.Contains(err.Error(), "is not running") {
 			t.Errorf("pausing a stopped member: %v", err)
 		}
 		check.OK(t, m.Machine.Start(ctx))
 		awaitMode(t, m, "follower")
 	})
 	t.Run("what runs cannot be started again", func(t *testing.T) {
-		if err := e.Members[0].Machine.Start(ctx); err == nil || !strings.Contains(err.Error(), "runs already") {
+		if err := e.Members[0].Machine.Start(ctx); err == nil || !strings.Contains(err.Error(), "is already running") {
 			t.Errorf("got %v", err)
 		}
 	})

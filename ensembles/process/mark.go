@@ -1,4 +1,4 @@
 package process
 
-// MarkPrefix begins the argument by which the JVMs of an ensemble are found.
+// MarkPrefix is the prefix of the argument that marks the JVMs of an ensemble; the ensemble's ID follows.
 const MarkPrefix = "-Dzkbench.ensemble="

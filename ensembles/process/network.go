@@ -21,23 +21,23 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Every member has a network namespace of its own. A bridge, also in a namespace, connects them, so
-// that traffic does not pass this host's firewall: Docker drops packets that it did not bridge itself.
-// Clients on this host use one more link:
+// Every member has its own network namespace. A bridge in a further namespace connects them, so that
+// traffic does not pass this host's firewall: Docker drops packets that it did not bridge itself.
+// One more link connects clients on this host:
 //
 //	host: zkbID ──── zkbench-ID-net: uplink ─ bridge ─ zk1 ──── zkbench-ID-zk1: eth0
 //	                                                 └ zk2 ──── zkbench-ID-zk2: eth0
 //
-// Deleting the namespaces deletes all of it.
+// Deleting the namespaces deletes all these links.
 //
 // For an ordinary user inside namespaces of package rootless, "host" is the network namespace
 // there. It is named zkbench-ID-host, so that it exists as long as a persistent ensemble.
 
-// runNetNS is where named namespaces are mounted, as by ip-netns(8).
+// runNetNS is the folder in which named namespaces are mounted, as ip-netns(8) does.
 const runNetNS = "/run/netns"
 
-// netNSPath returns where a network namespace of the ensemble is mounted. Without root outside,
-// /run is not writable, and mounts inside are invisible outside.
+// netNSPath returns the path at which a network namespace of the ensemble is mounted. Without root
+// outside, /run is not writable, and mounts inside are invisible outside.
 func netNSPath(r *state.Record, name string) string {
 	if r.UserNS != "" {
 		return filepath.Join(state.Dir(), name)
@@ -232,8 +232,8 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 	return nil
 }
 
-// tearDownNetwork removes the objects of setUpNetwork, or the existing part. Namespaces inside
-// another user namespace end with their last process and leave empty files.
+// tearDownNetwork removes the existing objects of setUpNetwork. Namespaces inside another user
+// namespace end with their last process and leave empty files.
 func tearDownNetwork(r *state.Record) error {
 	var errs []error
 	if r.Here() {
@@ -255,7 +255,7 @@ func removeLink(name string) error {
 	if err == nil {
 		err = netlink.LinkDel(link)
 	}
-	if err != nil && !errors.Is(err, syscall.ENODEV) { // removed with the namespace of its peer
+	if err != nil && !errors.Is(err, syscall.ENODEV) { // the link was removed with its peer's namespace
 		return fmt.Errorf("removing link %s: %w", name, err)
 	}
 	return nil
@@ -267,7 +267,7 @@ func removeNetNS(path string, mounted bool) error {
 	if mounted {
 		unmounted = syscall.Unmount(path, syscall.MNT_DETACH)
 		if errors.Is(unmounted, fs.ErrNotExist) || errors.Is(unmounted, syscall.EINVAL) {
-			unmounted = nil // EINVAL: the file exists and nothing is mounted on it
+			unmounted = nil // EINVAL: nothing is mounted on the file
 		}
 	}
 	removed := os.Remove(path)

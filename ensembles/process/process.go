@@ -9,9 +9,9 @@
 //	}
 //	defer e.Down(context.WithoutCancel(ctx))
 //
-// With the permissions (root, CAP_NET_ADMIN and CAP_SYS_ADMIN, or inside namespaces of package
+// With sufficient permissions (root, CAP_NET_ADMIN and CAP_SYS_ADMIN, or inside namespaces of package
 // rootless) each member gets a network namespace, so that its network can be cut. Otherwise members
-// share 127.0.0.1, and faults can hit only their processes.
+// share 127.0.0.1, and faults can affect only their processes.
 //
 // The JVMs end with the process that started them, unless the ensemble is persistent. Namespaces
 // and folders are recorded before they are created, and [Sweep] removes them when their owner is
@@ -40,12 +40,12 @@ import (
 )
 
 const (
-	serveTimeout = time.Minute      // from the first JVM started to a quorum that serves
-	downTimeout  = 10 * time.Second // for killed JVMs to end
+	serveTimeout = time.Minute      // from the start of the first JVM until a quorum serves
+	downTimeout  = 10 * time.Second // until killed JVMs have ended
 )
 
-// Start runs the members and returns when all of them serve. On an error nothing is left. The
-// caller calls Down, unless the ensemble is persistent.
+// Start starts the members and returns when all of them serve. On an error it removes everything. The
+// caller must call Down, unless the ensemble is persistent.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	record, err := setup.New(ensembles.Process, o)
 	if err != nil {
@@ -55,7 +55,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 		return nil, err
 	}
 	record.Command = slices.Insert(record.Command, 1, setup.Flags(record)...)
-	// The name cannot be guessed, so that nothing can exist there already.
+	// The name cannot be guessed, so the path cannot exist already.
 	record.Dir = filepath.Join(os.TempDir(), record.Prefix()+rand.Text())
 	logf := setup.Logf(o)
 	l := newLocal(record)
@@ -74,7 +74,7 @@ type local struct {
 	launcher *launcher
 	machines []*machine
 	versions []ensembles.Version
-	used     *os.File // the lock of an attached process; nil for the owner
+	used     *os.File // shared lock of an attached process; nil for the owner
 }
 
 func newLocal(r *state.Record) *local { return &local{record: r, launcher: newLauncher()} }
@@ -107,7 +107,7 @@ func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensemble
 }
 
 func (l *local) run(ctx context.Context, e *ensembles.Ensemble) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, serveTimeout, fmt.Errorf("not within %v", serveTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, serveTimeout, fmt.Errorf("timed out after %v", serveTimeout))
 	defer cancel()
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, m := range l.machines {
@@ -128,7 +128,7 @@ func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 	err := setUpNetwork(ctx, r)
 	if err == nil {
 		logf("ensemble %s: each member has a network namespace of its own", r.ID)
-		return state.Save(*r) // now with addresses
+		return state.Save(*r) // the record now has the addresses
 	}
 	if ctx.Err() != nil {
 		return err
@@ -161,7 +161,7 @@ func about(r *state.Record) string {
 	return fmt.Sprintf("local JVMs, ZooKeeper %s from %s", r.Version, r.About)
 }
 
-// down kills the members and removes their files and networks, also with a cancelled context: an
+// down kills the members and removes their files and networks, even if the context is cancelled: an
 // interrupted run must leave nothing.
 func (l *local) down(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
@@ -178,15 +178,14 @@ func (l *local) down(ctx context.Context) error {
 	return nil
 }
 
-// detach leaves a persistent ensemble running. Its JVMs have no Pdeathsig, so they survive the
-// launcher.
+// detach leaves a persistent ensemble running: its JVMs have no Pdeathsig and survive the launcher.
 func (l *local) detach(context.Context) error {
 	l.launcher.stop()
 	return l.used.Close()
 }
 
-// listens reports whether a TCP socket in the process's network listens on the port. It queries the
-// kernel, since a fault may block connections while a member starts.
+// listens reports whether a TCP socket in the process's network namespace listens on the port. It
+// queries the kernel, since a fault may block connections while a member starts.
 func listens(pid, port int) bool {
 	suffix := fmt.Sprintf(":%04X", port)
 	for _, table := range []string{"tcp", "tcp6"} {

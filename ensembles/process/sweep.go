@@ -25,7 +25,7 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
 	}
 	if !r.Here() {
-		return nil, fmt.Errorf("ensemble %s is in another network than this process", r.ID)
+		return nil, fmt.Errorf("ensemble %s is in a different network from this process", r.ID)
 	}
 	used, err := use(r.Dir)
 	if err != nil {
@@ -61,8 +61,8 @@ func Place(r state.Record) (rootless.Place, error) {
 }
 
 // Sweep removes ensembles whose owner is dead: their JVMs, namespaces, links and folders.
-// Persistent ones that run stay, unless all is set. It never touches those with a living owner or
-// an attached process. It returns one line for each ensemble removed.
+// Running persistent ensembles are kept, unless all is set. It never touches an ensemble with a living
+// owner or an attached process. It returns one line for each removed ensemble.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	records, err := state.List()
 	errs := []error{err}
@@ -76,7 +76,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// sweep removes one ensemble and returns a line about it, or "" if it stays.
+// sweep removes one ensemble and returns a line about it, or "" if it keeps the ensemble.
 func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	running := len(state.FindAll(mark(r.ID)))
 	if r.OwnerAlive() || r.Keep && running > 0 && !all {
@@ -99,8 +99,8 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 		r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir), nil
 }
 
-// remove kills the members of an ensemble and removes everything of theirs, the record last. folder
-// is whether its folder exists and belongs to this user.
+// remove kills the members of an ensemble and removes their networks and files, and finally the
+// record. folder reports whether the ensemble's folder exists and belongs to this user.
 func remove(ctx context.Context, r *state.Record, folder bool) error {
 	err := kill(ctx, r.ID)
 	if err == nil {
@@ -129,8 +129,8 @@ func kill(ctx context.Context, id string) error {
 	return nil
 }
 
-// An attached process holds a shared lock on the ensemble's folder; removal needs an exclusive one.
-// The kernel releases both when their holder dies, so that a crashed run never blocks a later one.
+// An attached process holds a shared lock on the ensemble's folder; removal needs an exclusive lock.
+// The kernel releases both when their process dies, so that a crashed run never blocks a later run.
 
 func use(dir string) (*os.File, error) {
 	f, err := lock(dir, syscall.LOCK_SH)
@@ -140,8 +140,8 @@ func use(dir string) (*os.File, error) {
 	return f, err
 }
 
-// claim takes the exclusive lock; ok is false if the ensemble is in use or being removed. If there is
-// no folder, or another user has put something in its place, f is nil.
+// claim takes the exclusive lock; ok is false if the ensemble is in use or being removed. f is nil if
+// the folder does not exist or belongs to another user.
 func claim(dir string) (f *os.File, ok bool, err error) {
 	f, err = lock(dir, syscall.LOCK_EX)
 	switch {

@@ -1,8 +1,8 @@
-// Package rootless gives an ordinary user namespaces in which zkbench has permissions that
-// otherwise need root: to create network namespaces and links, drop packets, mount. The kernel
-// allows them to most users; they have no effect outside.
+// Package rootless runs zkbench for an ordinary user in namespaces in which it has permissions that
+// otherwise require root: to create network namespaces and links, drop packets, and mount. Most kernels
+// allow this to users; the permissions have no effect outside.
 //
-// A process cannot move there: it replaces itself by a new instance inside.
+// A process cannot enter them: it replaces itself by a new instance inside.
 //
 //	rootless.SetUp()                          // first in main: does nothing outside
 //	if rootless.Rights() != nil && rootless.Possible(ctx) == nil {
@@ -10,16 +10,16 @@
 //	}
 //
 // Inside, the user's ID is 0, and the user's files belong to root. The network has loopback and
-// what zkbench creates. Process IDs, folders and the terminal are the same as outside, and the
+// the links that zkbench creates. Process IDs, folders and the terminal are the same as outside, and the
 // process keeps its own ID, so that signals and exit codes work.
 //
-// The namespaces end with their last process. A persistent ensemble keeps them; [Join] enters them
+// The namespaces end with their last process. A persistent ensemble keeps them, and [Join] enters them
 // again.
 package rootless
 
 import "os"
 
-// key is set in the environment of processes inside.
+// key is the environment variable that is set for processes inside.
 const key = "ZKBENCH_ROOTLESS"
 
 // Inside reports whether this process runs in namespaces of Enter or Join.

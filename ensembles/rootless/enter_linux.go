@@ -19,7 +19,7 @@ var (
 	joining = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
 )
 
-// ID returns an ID of this process's user namespace if zkbench created it; outside it is "".
+// ID returns an ID of this process's user namespace if zkbench created it, and "" otherwise.
 func ID() string {
 	if !Inside() {
 		return ""
@@ -32,11 +32,11 @@ func ID() string {
 }
 
 const (
-	trial  = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tests whether it can be inside
+	trial  = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tests whether it can enter namespaces
 	folder = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which is lost when a mount namespace is entered
 )
 
-// SetUp enables loopback inside. Call it first in main. A test process of [Possible] exits here.
+// SetUp enables loopback inside. main must call it first. A test process of [Possible] exits in SetUp.
 func SetUp() error {
 	if !Inside() {
 		return nil
@@ -67,18 +67,18 @@ func setUp() error {
 	return nil
 }
 
-// Enter replaces this process by the same program with these arguments, args[0] included, in new
+// Enter replaces this process by the same program with the arguments args (including args[0]) in new
 // namespaces. It returns only on an error.
 func Enter(args []string) error { return replace(append(making, self()), args) }
 
-// Place identifies namespaces: a process inside, and the path of a network namespace other than its
-// own, in its view.
+// Place identifies namespaces: a process inside, and the path at which that process sees the network
+// namespace.
 type Place struct {
 	PID     int
 	Network string
 }
 
-// Join is Enter into existing namespaces.
+// Join is like Enter, but enters existing namespaces.
 func Join(p Place, args []string) error { return replace(p.command(), args) }
 
 // JoinCommand returns a command that runs this program with these arguments in existing namespaces.
@@ -125,8 +125,8 @@ func self() string {
 	return path
 }
 
-// Possible returns nil if Enter works, or the reason why not, and the command to allow it. It starts
-// this program, whose main calls [SetUp].
+// Possible returns nil if Enter works, or an error with the reason and the command that allows it. It
+// starts this program, whose main calls [SetUp].
 func Possible(ctx context.Context) error {
 	try := Command(ctx)
 	try.Env = append(try.Env, trial+"=1")
@@ -145,5 +145,5 @@ func Possible(ctx context.Context) error {
 }
 
 func errNoProgram(name string, err error) error {
-	return fmt.Errorf("no namespaces can be made without root: %w (install util-linux, which has %s)", err, name)
+	return fmt.Errorf("cannot create namespaces without root: %w (install util-linux, which has %s)", err, name)
 }

@@ -7,12 +7,12 @@ import (
 	"os"
 )
 
-// Outside returns this user's ID outside of the user namespace of this process. mapped is false if
-// it is the same.
+// Outside returns this user's ID outside of this process's user namespace. mapped is false if the ID
+// is the same inside.
 func Outside() (id int, mapped bool) { return outside(os.DirFS("/proc"), os.Geteuid()) }
 
-// outside looks up an ID in proc, which is /proc: each line of uid_map has the first ID inside, the
-// first outside, and their number.
+// outside looks up an ID in proc, the file system /proc: each line of uid_map has the first ID inside,
+// the first ID outside, and the number of IDs.
 func outside(proc fs.FS, id int) (is int, mapped bool) {
 	const all = 1<<32 - 1
 	text, err := fs.ReadFile(proc, "self/uid_map")

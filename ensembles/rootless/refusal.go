@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settings forbid user namespaces to ordinary users, by their files below /proc/sys.
+// settings are the kernel settings, with files below /proc/sys, that can forbid namespaces to users.
 var settings = []struct{ name, forbids, allows string }{
 	{"kernel.unprivileged_userns_clone", "0", "1"},
 	{"user.max_user_namespaces", "0", "15000"},
@@ -16,18 +16,18 @@ var settings = []struct{ name, forbids, allows string }{
 	{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
 }
 
-// Refused is why the kernel does not allow this user namespaces.
+// Refused is the error that the kernel does not allow this user to create namespaces.
 type Refused struct {
 	Why  string // such as "user.max_user_namespaces is 0"
 	Cure string // the command or action that allows them
 }
 
 func (r *Refused) Error() string {
-	return fmt.Sprintf("no namespaces can be made without root: %s (%s, or run as root)", r.Why, r.Cure)
+	return fmt.Sprintf("cannot create namespaces without root: %s (%s, or run as root)", r.Why, r.Cure)
 }
 
-// Forbidden returns the setting that forbids users namespaces, as a [Refused]; nil if none is
-// known.
+// Forbidden returns a [Refused] with the kernel setting that forbids namespaces; nil if no such setting
+// is found.
 func Forbidden() error { return forbidden(os.DirFS("/proc")) }
 
 func forbidden(proc fs.FS) error {
@@ -40,14 +40,14 @@ func forbidden(proc fs.FS) error {
 	return nil
 }
 
-// refusal finds in proc, which is /proc, the setting that forbids namespaces. said is the error of the attempt.
+// refusal returns the reason why namespaces are forbidden, from proc (/proc). said is the attempt's error.
 func refusal(proc fs.FS, said string) error {
 	if err := forbidden(proc); err != nil {
 		return err
 	}
 	if status, err := fs.ReadFile(proc, "self/status"); err == nil && strings.Contains(string(status), "\nSeccomp:\t2\n") {
 		return &Refused{Why: "a seccomp filter forbids it: " + said,
-			Cure: "start the container that this runs in with --security-opt seccomp=unconfined"}
+			Cure: "start the container of zkbench with --security-opt seccomp=unconfined"}
 	}
 	return &Refused{Why: said, Cure: "ask the administrator of this machine why unshare --user --map-root-user --net --mount is refused"}
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights returns nil if this process may create network namespaces, link them to its own and mount:
-// it has the capabilities, and they apply to its namespaces.
+// Rights returns nil if this process may create network namespaces, link them to its own, and mount:
+// it must have the capabilities, and they must apply to its namespaces.
 func Rights() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -22,7 +22,7 @@ func Rights() error {
 	}
 	for _, kind := range []string{"net", "mnt"} {
 		if !oursToGovern(kind) {
-			return fmt.Errorf("this process's rights end at its user namespace, and its %s namespace is of another", kind)
+			return fmt.Errorf("this process has rights only in its user namespace, and its %s namespace belongs to another one", kind)
 		}
 	}
 	return nil
@@ -36,7 +36,7 @@ func oursToGovern(kind string) bool {
 	}
 	defer ns.Close()
 	fd, err := unix.IoctlRetInt(int(ns.Fd()), unix.NS_GET_USERNS)
-	if err != nil { // it belongs to an invisible user namespace
+	if err != nil { // the owner is a user namespace that this process cannot see
 		return false
 	}
 	owner := os.NewFile(uintptr(fd), "the user namespace of "+kind)

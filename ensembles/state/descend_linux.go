@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes this process the parent of orphaned descendants: a daemon that a driver starts stays
-// visible.
+// Adopt makes this process the parent of orphaned descendants, so that [Descendants] finds the daemons
+// of drivers.
 func Adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// descendants returns the IDs of all processes below pid, the youngest first. The kernel's own lists of
-// children can miss one while another exits.
+// descendants returns the IDs of all processes below pid, the youngest first. It does not
+// use the kernel's lists of children, which can miss a child while another exits.
 func descendants(pid int) (all []int) {
 	processes, _ := procfs.AllProcs()
 	children := map[int][]procfs.ProcStat{}
@@ -43,7 +43,7 @@ func descendants(pid int) (all []int) {
 	return all
 }
 
-// Descendants returns the processes below this one.
+// Descendants returns the living descendants of this process.
 func Descendants() (all []Process) {
 	for _, pid := range descendants(os.Getpid()) {
 		if p, err := Find(pid); err == nil && p.Alive() {
@@ -53,7 +53,7 @@ func Descendants() (all []Process) {
 	return all
 }
 
-// peers are the processes that have connected, the last first: a client connects again and again.
+// peers are the processes that have connected, the most recent first: clients reconnect often.
 var peers struct {
 	sync.Mutex
 	all []Process
@@ -63,7 +63,7 @@ var peers struct {
 const peersKept = 64
 
 // FromHere reports whether the other end of a loopback connection belongs to this process or a
-// descendant. known is false if the kernel does not tell, for example because the other end is closed.
+// descendant. known is false if this cannot be determined, for example because the other end is closed.
 func FromHere(c net.Conn) (ours, known bool) {
 	inode, err := socketInode(c.RemoteAddr(), c.LocalAddr())
 	if err != nil || inode == 0 {
@@ -92,7 +92,7 @@ func FromHere(c net.Conn) (ours, known bool) {
 }
 
 // socketInode returns the inode of the TCP socket with these addresses; 0 if its process has closed it.
-// It queries the kernel for a single socket: a list of all takes milliseconds. See sock_diag(7).
+// It queries the kernel for this socket only: listing all sockets takes milliseconds. See sock_diag(7).
 func socketInode(local, remote net.Addr) (uint32, error) {
 	l, isTCP := local.(*net.TCPAddr)
 	r, too := remote.(*net.TCPAddr)

@@ -10,5 +10,5 @@ func Adopt() error { return nil }
 // Descendants returns nothing on this system.
 func Descendants() []Process { return nil }
 
-// FromHere cannot tell on this system.
+// FromHere always returns known false on this system.
 func FromHere(net.Conn) (ours, known bool) { return false, false }

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Lock is the use of an ensemble by this process. It ends with the process at the latest.
+// Lock is a lock on an ensemble. The kernel releases it when the process ends.
 type Lock struct{ file *os.File }
 
 // ErrLocked means that other processes use an ensemble in a conflicting way.
@@ -23,14 +23,14 @@ func Keep(dir string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if errors.Is(tryLock(f, true), errTaken) { // file system without locks
-		return nil, errors.Join(errors.New("another process is writing it"), f.Close())
+	if errors.Is(tryLock(f, true), errTaken) { // other errors: the file system has no locks
+		return nil, errors.Join(errors.New("another process is writing to it"), f.Close())
 	}
 	return func() { _ = f.Close() }, nil
 }
 
 // Acquire locks an ensemble for this process: shared, or exclusive if its use would disturb others.
-// what is the purpose in a word. The error wraps ErrLocked and names the conflicting processes.
+// what is the purpose, in one word. For a conflict the error wraps ErrLocked and names the processes.
 func Acquire(id, what string, exclusive bool) (*Lock, error) {
 	if err := open(); err != nil {
 		return nil, fmt.Errorf("locking ensemble %s: %w", id, err)
@@ -54,8 +54,8 @@ func Acquire(id, what string, exclusive bool) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// openLocked opens and locks the file. If its last user has removed it in the meantime, it is opened
-// again.
+// openLocked opens and locks the file. It tries again if another process has removed the file in the
+// meantime.
 func openLocked(name string, exclusive bool) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -76,7 +76,7 @@ func openLocked(name string, exclusive bool) (*os.File, error) {
 	}
 }
 
-// Release ends the use. The last user removes the file.
+// Release releases the lock. The last process that releases it removes the lock file.
 func (l *Lock) Release() error {
 	var err error
 	if tryLock(l.file, true) == nil {
@@ -85,9 +85,9 @@ func (l *Lock) Release() error {
 	return errors.Join(err, l.file.Close())
 }
 
-// users names the living processes that have locked the file: "process 17 (churn)".
+// users returns the living processes that have locked the file, such as "process 17 (churn)".
 func users(name string) (found []string) {
-	text, _ := safefile.Read(name, safefile.Config) // then no process is named
+	text, _ := safefile.Read(name, safefile.Config) // if it cannot be read, no process is named
 	for line := range bytes.Lines(text) {
 		who, what, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		if p := ParseProcess(who); p.Alive() {
@@ -95,7 +95,7 @@ func users(name string) (found []string) {
 		}
 	}
 	if len(found) == 0 {
-		return []string{"a process that is not known here"}
+		return []string{"an unknown process"}
 	}
 	return found
 }

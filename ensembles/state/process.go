@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
-// Process identifies a process: process IDs are reused, but not together with the start time.
+// Process identifies a process by ID and start time, since process IDs are reused.
 type Process struct {
 	PID   int    `json:"pid"`
 	Start string `json:"start"` // boot ID and clock ticks since boot, opaque
@@ -26,7 +26,7 @@ type Process struct {
 // String returns the process as PID:START, for [ParseProcess].
 func (p Process) String() string { return fmt.Sprintf("%d:%s", p.PID, p.Start) }
 
-// ParseProcess parses the output of String. Anything else gives the zero Process.
+// ParseProcess parses the output of String. It returns the zero Process for any other text.
 func ParseProcess(text string) Process {
 	pid, start, _ := strings.Cut(text, ":")
 	n, err := strconv.Atoi(pid)
@@ -54,8 +54,8 @@ func Find(pid int) (Process, error) {
 	return Process{PID: pid, Start: start}, nil
 }
 
-// FindAll returns the processes of this user that were started with this argument. A record needs no
-// list of processes, which might miss one whose parent died early.
+// FindAll returns the processes of this user that were started with this argument. Records contain no
+// process IDs, since a record could miss a process whose parent died early.
 func FindAll(argument string) []Process {
 	all, _ := procfs.AllProcs()
 	var found []Process
@@ -81,13 +81,13 @@ func (p Process) Arguments() []string {
 	return arguments
 }
 
-// Signal sends a signal to this process, and never to a later one with its ID. It is not an error
+// Signal sends a signal to this process, and never to a later process with the same ID. It returns nil
 // if the process has ended.
 func (p Process) Signal(s os.Signal) error {
 	if !p.Alive() {
 		return nil
 	}
-	handle, err := os.FindProcess(p.PID) // refers to the process if the kernel has pidfds
+	handle, err := os.FindProcess(p.PID) // with pidfds, handle refers to this process only
 	if err != nil {
 		return fmt.Errorf("finding process %d: %w", p.PID, err)
 	}
@@ -101,7 +101,7 @@ func (p Process) Signal(s os.Signal) error {
 	return nil
 }
 
-// killLimit bounds the wait for a killed process, which a loaded machine ends late.
+// killLimit is how long Kill waits for the process to end; a loaded machine may end it late.
 const killLimit = 10 * time.Second
 
 // Kill kills this process with SIGKILL and returns when it has ended.
@@ -117,8 +117,8 @@ func (p Process) Kill() error {
 	return nil
 }
 
-// Alive reports whether the process still runs. A zombie is not alive. Without /proc there is no
-// start time, and a process with the ID is taken for it.
+// Alive reports whether the process still runs. A zombie is not alive. Without /proc the start time is
+// unknown, and any process with the ID counts.
 func (p Process) Alive() bool {
 	if p.PID == 0 {
 		return false
@@ -138,7 +138,7 @@ func (p Process) Alive() bool {
 	if state != "Z" && state != "X" {
 		return true
 	}
-	// The first thread of a dying process is a zombie while others still hold its sockets.
+	// The first thread of a dying process is a zombie while other threads still hold its sockets.
 	threads, err := procfs.AllThreads(p.PID)
 	return err == nil && len(threads) > 1
 }
@@ -165,7 +165,7 @@ func observe(pid int) (state, start string, err error) {
 	return stat.State, boot() + "/" + strconv.FormatUint(stat.Starttime, 10), err
 }
 
-// boot identifies this boot of the machine: ticks of earlier ones are the same.
+// boot identifies this boot of the machine, since start times are relative to the boot.
 var boot = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -189,9 +189,9 @@ func Group(id int) []Process {
 	return found
 }
 
-// Marked returns the processes of this user that have a variable in their environment, with its value, as far as
-// environments are readable. Processes of another PID namespace, such as a container's, are not
-// ours: process IDs in their values have another meaning.
+// Marked returns the processes of this user with a readable environment that contains a variable, with
+// its value. It omits processes of other PID namespaces, such as a container's: the process IDs in
+// their values have another meaning.
 func Marked(variable string) map[Process]string {
 	all, _ := procfs.AllProcs()
 	found := map[Process]string{}

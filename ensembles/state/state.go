@@ -1,8 +1,8 @@
 // Package state records the ensembles on this machine, so that leftovers of crashed runs can be removed
-// and those in use are left alone.
+// without touching ensembles in use.
 //
-// Each ensemble of local JVMs has one JSON file in [Dir]. It is written before anything is created
-// and removed after everything is. For ensembles of containers, Docker stores the records as
+// Each ensemble of local JVMs has one JSON file in [Dir]. It is written before the ensemble is created
+// and removed after the ensemble. For ensembles of containers, Docker stores the records as
 // labels.
 //
 //	r := state.Record{ID: id, Kind: ensembles.Process, Owner: state.Self(), Dir: dir}
@@ -35,7 +35,7 @@ type Record struct {
 	Kind    ensembles.Kind `json:"kind"`
 	Host    string         `json:"host"`  // where process IDs and paths are valid; set by Save
 	Owner   Process        `json:"owner"` // the process that started it
-	Keep    bool           `json:"keep"`  // it outlives its owner
+	Keep    bool           `json:"keep"`  // the ensemble outlives its owner
 	Created time.Time      `json:"created"`
 
 	About   string        `json:"about"`
@@ -52,7 +52,7 @@ type Record struct {
 	// UserNS is the user namespace ([rootless.ID]) of its networks; "" for the machine's. Processes
 	// outside of it neither reach the members nor see the namespaces.
 	UserNS  string   `json:"userns,omitempty"`
-	Command []string `json:"command,omitempty"` // java and its arguments, without the arguments of single members
+	Command []string `json:"command,omitempty"` // java and the arguments that all members share
 }
 
 // Member is the part of a record about one server.
@@ -75,8 +75,8 @@ func (m Member) Addr() string {
 	return net.JoinHostPort(m.IP, strconv.Itoa(m.Ports[0]))
 }
 
-// OwnerAlive reports whether the process that started the ensemble runs. A process of another host
-// counts as alive: that is unknown here.
+// OwnerAlive reports whether the process that started the ensemble runs. For a process of another host,
+// where this is unknown, it returns true.
 func (r Record) OwnerAlive() bool {
 	return r.Host != "" && r.Host != Host() || r.Owner.Alive()
 }
@@ -84,8 +84,8 @@ func (r Record) OwnerAlive() bool {
 // Here reports whether this process is in the user namespace of the ensemble's networks.
 func (r Record) Here() bool { return r.UserNS == rootless.ID() }
 
-// Ensemble returns an ensemble from the record: enough to ask the members for their status, without
-// control of them. Its Down does nothing.
+// Ensemble returns an ensemble from the record. Its members can be queried for their status but not
+// controlled. Its Down does nothing.
 func (r Record) Ensemble() *ensembles.Ensemble {
 	e := &ensembles.Ensemble{
 		ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick, FirstZxid: r.FirstZxid,
@@ -114,15 +114,15 @@ func Dir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("zkbench-%d", os.Geteuid()))
 }
 
-// trusted returns an error unless only this user can write to the folder of the records. If it does
-// not exist, the error wraps fs.ErrNotExist.
+// trusted returns an error unless only this user can write to the folder of the records. If the folder
+// does not exist, the error wraps fs.ErrNotExist.
 func trusted() error {
 	info, err := os.Lstat(Dir())
 	if err == nil {
 		err = ours(Dir(), info)
 	}
 	if err != nil {
-		return fmt.Errorf("the folder of the records: %w (set ZKBENCH_STATE to a folder of your own)", err)
+		return fmt.Errorf("checking the folder of ensemble records: %w (set ZKBENCH_STATE to a folder of your own)", err)
 	}
 	return nil
 }
@@ -137,8 +137,8 @@ func open() error {
 	return trusted()
 }
 
-// Save writes the record, replacing an older one of the same ensemble. A reader sees the old or the
-// new one, never a part.
+// Save writes the record, replacing an older record of the same ensemble. A reader sees the old or the
+// new record, never a part of it.
 func Save(r Record) error {
 	r.Host = Host()
 	text, err := json.MarshalIndent(r, "", "  ")
@@ -150,7 +150,7 @@ func Save(r Record) error {
 	}
 	half := file(r.ID) + ".new"
 	if err = os.WriteFile(half, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a folder that can be written)", r.ID, err)
+		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a writable folder)", r.ID, err)
 	}
 	if err := os.Rename(half, file(r.ID)); err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
@@ -175,7 +175,7 @@ func List() ([]Record, error) {
 	for _, name := range names {
 		r, err := read(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // just removed by its owner
+		case errors.Is(err, fs.ErrNotExist): // the owner has just removed it
 		case err != nil:
 			errs = append(errs, err)
 		case r.Host == Host():
@@ -189,13 +189,13 @@ func List() ([]Record, error) {
 func Remove(id string) error {
 	for _, name := range []string{file(id), lockFile(id)} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forgetting ensemble %s: %w", id, err)
+			return fmt.Errorf("removing the record of ensemble %s: %w", id, err)
 		}
 	}
 	return nil
 }
 
-// Host identifies this machine and process namespace, where a process ID is valid.
+// Host identifies this machine and PID namespace, in which process IDs are valid.
 func Host() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -203,7 +203,7 @@ func Host() string {
 	}
 	namespace, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
-		return name // not Linux: there is only one namespace
+		return name // other systems have no PID namespaces
 	}
 	return name + "/" + namespace
 }
@@ -218,19 +218,19 @@ func read(name string) (Record, error) {
 	}
 	var r Record
 	if err := json.Unmarshal(text, &r); err != nil {
-		return Record{}, fmt.Errorf("%s is not a record of an ensemble: %w (delete it)", name, err)
+		return Record{}, fmt.Errorf("%s is not a record of an ensemble: %w (delete the file)", name, err)
 	}
 	if r.ID != strings.TrimSuffix(filepath.Base(name), ".json") {
-		return Record{}, fmt.Errorf("%s is the record of ensemble %q (delete it)", name, r.ID)
+		return Record{}, fmt.Errorf("%s is the record of ensemble %q (delete the file)", name, r.ID)
 	}
 	if strange := r.strange(); strange != "" {
-		return Record{}, fmt.Errorf("%s names %s, which no ensemble %s has (delete it)", name, strange, r.ID)
+		return Record{}, fmt.Errorf("%s names %s, which cannot belong to ensemble %s (delete the file)", name, strange, r.ID)
 	}
 	return r, nil
 }
 
-// strange returns something in the record that was not created for its ensemble, or "". Everything
-// in a record is removed with the ensemble.
+// strange returns an object in the record that cannot have been created for its ensemble, or "".
+// Everything that a record lists is removed with the ensemble.
 func (r Record) strange() string {
 	if r.Dir != "" && (!filepath.IsAbs(r.Dir) || !strings.HasPrefix(filepath.Base(r.Dir), r.Prefix()) || r.Dir != filepath.Clean(r.Dir)) {
 		return "the folder " + strconv.Quote(r.Dir)
@@ -248,7 +248,7 @@ func (r Record) strange() string {
 	return ""
 }
 
-// Prefix begins the names of an ensemble's folder and network namespaces.
+// Prefix returns the prefix of the names of the ensemble's folder and network namespaces.
 func (r Record) Prefix() string { return "zkbench-" + r.ID + "-" }
 
 func (r Record) LinkName() string { return "zkb" + r.ID }

@@ -148,7 +148,7 @@ func TestList_believesNobodyElse(t *testing.T) {
 		}, "can be written by others"},
 		{"a link to a folder", func(t *testing.T, dir string) {
 			check.OK(t, os.Symlink(t.TempDir(), dir))
-		}, "is no folder"},
+		}, "is not a folder"},
 		{"another user's folder", func(t *testing.T, dir string) {
 			if _, mapped := rootless.Outside(); os.Geteuid() != 0 || mapped {
 				t.Skip("only the machine's root can make another user's folder")

@@ -10,7 +10,7 @@ import (
 
 func ours(dir string, info fs.FileInfo) error {
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no folder", dir)
+		return fmt.Errorf("%s is not a folder", dir)
 	}
 	return nil
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
-// ours returns why the folder cannot be trusted: it belongs to another user, or another user may
-// write to it. Everything that a record names is removed, and its command is run.
+// ours returns an error if the folder belongs to another user or can be written by others. Records must
+// be trusted: zkbench removes everything that a record lists, and runs its command.
 func ours(dir string, info fs.FileInfo) error {
 	owner := info.Sys().(*syscall.Stat_t).Uid
 	switch {
 	case !info.IsDir():
-		return fmt.Errorf("%s is no folder", dir)
+		return fmt.Errorf("%s is not a folder", dir)
 	case int(owner) != os.Geteuid():
 		outside, mapped := rootless.Outside()
 		return foreign(dir, owner, os.Geteuid(), outside, mapped)
@@ -28,13 +28,13 @@ func ours(dir string, info fs.FileInfo) error {
 	return nil
 }
 
-// foreign returns whose folder it is. In a user namespace users have other numbers; an unmapped
-// user is shown as 65534.
+// foreign returns the error for a folder of another user. User IDs differ in a user namespace; an
+// unmapped user is shown as 65534.
 func foreign(dir string, owner uint32, here, outside int, mapped bool) error {
 	if !mapped {
-		return fmt.Errorf("%s belongs to user %d, and this is user %d", dir, owner, here)
+		return fmt.Errorf("%s belongs to user %d, but zkbench runs as user %d", dir, owner, here)
 	}
-	return fmt.Errorf("%s belongs to another user, shown as %d in the user namespace that this runs in, and this is user %d, shown as %d", dir, owner, outside, here)
+	return fmt.Errorf("%s belongs to another user, shown as %d in this user namespace; zkbench runs as user %d, shown as %d", dir, owner, outside, here)
 }
 
 // OpenDir opens a folder of this user, without following a symbolic link. The error wraps

@@ -19,14 +19,14 @@ var types = map[int32]Type{
 	-10: OpenSession, -11: CloseSession, -1: Error,
 }
 
-// Creates with another body.
+// The types of creates whose body differs.
 const (
 	createContainer = 19
 	createTTL       = 21
 )
 
-// fields reads the fields of a record one after the other. After the first missing one, short is
-// set and all others are zero.
+// fields reads the fields of a record one after the other. After the first missing field, short is set
+// and all further fields are zero.
 type fields struct {
 	rest  []byte
 	short bool
@@ -61,7 +61,7 @@ func (f *fields) bool() bool {
 	return b != nil && b[0] != 0
 }
 
-// bytes reads a buffer or a string. Length -1 is null.
+// bytes reads a buffer or a string. It returns nil for null, whose length is -1.
 func (f *fields) bytes() []byte {
 	n := f.int32()
 	if n == -1 {
@@ -84,14 +84,14 @@ func (f *fields) acl() {
 	f.each(func() { f.int32(); f.bytes(); f.bytes() })
 }
 
-// header reads a TxnHeader. code is ZooKeeper's number of the type.
+// header reads a TxnHeader. code is ZooKeeper's number of the transaction's type.
 func (f *fields) header() (e Entry, code int32) {
 	e.Session, e.Cxid, e.Zxid = f.int64(), f.int32(), f.int64()
 	e.Time = time.UnixMilli(f.int64())
 	return e, f.int32()
 }
 
-// body reads the fields after the header. known is false if it was not understood to its end.
+// body reads the fields after the header. known is false if it cannot decode the body completely.
 func (e *Entry) body(code int32, f *fields) (known bool) {
 	known = true
 	switch e.Type = types[code]; e.Type {
@@ -114,7 +114,7 @@ func (e *Entry) body(code int32, f *fields) (known bool) {
 	return known && onlyDigest(f.rest)
 }
 
-// onlyDigest reports whether the rest after a body is empty or a digest.
+// onlyDigest reports whether the bytes after a body are empty or a digest.
 func onlyDigest(rest []byte) bool { return len(rest) == 0 || len(rest) == digestSize }
 
 func operation(code int32, f *fields) Op {
@@ -165,7 +165,7 @@ func (o *Op) data(f *fields) {
 
 const errorSize = 4
 
-// multi reads the parts: a type and a body with a length each.
+// multi reads the parts, each of which has a type, a length and a body.
 func (e *Entry) multi(f *fields) (known bool) {
 	known = true
 	f.each(func() {
@@ -184,8 +184,8 @@ func (e *Entry) multi(f *fields) (known bool) {
 		}
 		e.Parts = append(e.Parts, o)
 	})
-	// A failed part undoes the others (DataTree.processTxn). A member logs the parts before it as
-	// they would have been, or as errors with those bodies: so they are not kept.
+	// A failed part rolls the others back (DataTree.processTxn). A member logs the parts before it as
+	// if they had succeeded, or as errors with these bodies, so that multi drops the bodies.
 	if slices.ContainsFunc(e.Parts, func(o Op) bool { return o.Type == Error }) {
 		for i, o := range e.Parts {
 			e.Parts[i] = Op{Type: Error, Err: o.Err}
@@ -197,7 +197,7 @@ func (e *Entry) multi(f *fields) (known bool) {
 	return known
 }
 
-// closeSession reads the removed paths. Servers before 3.6, and later ones if configured, write
+// closeSession reads the removed paths. Servers before 3.6, and later servers if configured so, write
 // none; a digest may follow.
 func (e *Entry) closeSession(f *fields) (known bool) {
 	body := f.rest

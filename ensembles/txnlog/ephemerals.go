@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// ephemerals are the existing ephemeral nodes, by the entries so far. Servers before 3.6, and later
-// ones with zookeeper.closeSessionTxn.enabled=false, do not log which nodes a session's end
-// removed: the ephemeral nodes of the session.
+// ephemerals are the ephemeral nodes that exist after the entries so far. Servers before 3.6, and later
+// servers with zookeeper.closeSessionTxn.enabled=false, do not log which nodes the end of a session
+// removed: its ephemeral nodes.
 type ephemerals struct {
 	owner map[string]int64
 	of    map[int64]map[string]bool

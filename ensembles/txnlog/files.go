@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Select returns the names of logs that can hold entries after a zxid, oldest first. A log is named
-// after the zxid of its first entry.
+// Select returns the names of the logs that can contain entries after a zxid, oldest first. The name of
+// a log contains the zxid of its first entry.
 func Select(names []string, after int64) []string {
 	type log struct {
 		name  string

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Summary tells how complete a merged log is.
+// Summary reports how complete a merged log is.
 type Summary struct {
 	Entries int
-	Last    int64 // zxid of the last one
+	Last    int64 // zxid of the last entry
 	Gaps    []Gap
 	// Uncommitted counts entries that were omitted: a member logged them and was isolated before
 	// the ensemble agreed.
@@ -19,26 +19,26 @@ type Summary struct {
 	Unknown     int // entries that no log had in a form that was understood to the end
 }
 
-// Gap is a range of zxids of one epoch that no log has.
+// Gap is a range of zxids of one epoch that no log contains.
 type Gap struct{ From, To int64 }
 
 func (g Gap) String() string {
 	return fmt.Sprintf("epoch %d: %d transactions, %#x to %#x", epoch(g.From), g.To-g.From+1, g.From, g.To)
 }
 
-// Merge calls each for what an ensemble committed, in order: entries with zxids above after and up
-// to upTo. logs are the logs of the voting members, each file by file; the leader's comes first. upTo
-// is the last zxid that a member has applied, which is committed; 0 for all entries.
+// Merge calls each, in order, for the committed entries of an ensemble with zxids above after and up to
+// upTo. logs are the logs of the voting members, each a list of files; the leader's log is first. upTo
+// is the last zxid that any member has applied, which is committed; 0 for all entries.
 //
-// Entries that the leader's log lacks are taken from the others. Zxids of an epoch count by one, so
-// missing ones are a [Gap], except at the end of an earlier epoch, whose last zxid is known only
-// from a log that has it. Logs that disagree are an error, as is a log that is damaged before its
-// end.
+// Entries that the leader's log lacks are taken from the other logs. Zxids of an epoch are consecutive,
+// so missing zxids are a [Gap], except at the end of an earlier epoch, whose last zxid is known only
+// from a log that contains it. Merge returns an error if logs disagree, or if a log is damaged before
+// its end.
 func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
 	return MergeFrom(0, after, upTo, each, logs...)
 }
 
-// MergeFrom is Merge for an ensemble whose epochs begin after that number of a transaction.
+// MergeFrom is like Merge for an ensemble whose epochs begin after transaction number first.
 func MergeFrom(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
 	if upTo > 0 && upTo <= after {
 		return Summary{Last: after}, nil
@@ -67,13 +67,13 @@ type merger struct {
 	upTo     int64
 	each     func(Entry) error
 	logs     []*head // the leader's first
-	by       []*head // logs whose next entry is the current one
+	by       []*head // logs whose next entry is the current entry
 	pending  []claimed
 	standing ephemerals
 	s        Summary
 }
 
-// claimed is an entry that may not be committed, and the logs that have it.
+// claimed is an entry that is not known to be committed, and the logs that contain it.
 type claimed struct {
 	entry Entry
 	by    []*head
@@ -130,8 +130,8 @@ func (m *merger) advance(logs []*head) (err error) {
 	return nil
 }
 
-// lowest returns the next entry with the lowest zxid, and sets by to the logs that have it; none if
-// all have ended.
+// lowest returns the next entry with the lowest zxid, and sets by to the logs that contain the entry. by
+// is empty if all logs have ended.
 func (m *merger) lowest() (e Entry, err error) {
 	m.by = m.by[:0]
 	for _, l := range m.logs {
@@ -149,7 +149,7 @@ func (m *merger) lowest() (e Entry, err error) {
 	return e, nil
 }
 
-// take delivers an entry, or keeps it until it is known whether it was committed.
+// take delivers an entry if it is committed, or keeps it pending until this can be decided.
 func (m *merger) take(e Entry) error {
 	if m.committed(e.Zxid) {
 		return m.deliver(e)
@@ -158,8 +158,8 @@ func (m *merger) take(e Entry) error {
 	return nil
 }
 
-// committed reports whether an entry is known to be committed: the leader has it or a later one of
-// its epoch, or has applied it.
+// committed reports whether the next entry is known to be committed: the leader's log contains it or a
+// later entry of its epoch, or its epoch is the epoch of upTo.
 func (m *merger) committed(zxid int64) bool {
 	leader := m.logs[0]
 	return m.by[0] == leader ||
@@ -167,11 +167,11 @@ func (m *merger) committed(zxid int64) bool {
 		m.upTo > 0 && epoch(zxid) == epoch(m.upTo)
 }
 
-// decide delivers the committed ones of the pending entries, all of one epoch. An entry that a
-// majority has logged was committed. One that fewer have was not if the leader's log goes from the
-// entry before directly to a new epoch: an isolated leader keeps entries in its log that were never
-// agreed to, even when it follows again. Otherwise the leader received it in a snapshot, if a log
-// has it that continues in a later epoch.
+// decide delivers the committed entries among the pending entries, which are of one epoch. An entry that
+// a majority has logged was committed. An entry that fewer logs contain was not, if the leader's log
+// continues from the previous entry directly with a new epoch: an isolated leader keeps entries in its
+// log that were never committed, even when it follows again. Otherwise the leader received the entry in
+// a snapshot, if a log that contains it continues in a later epoch.
 func (m *merger) decide() error {
 	straight := m.logs[0].straight(m.pending[0].entry.Zxid, m.first)
 	for _, p := range m.pending {
@@ -188,8 +188,8 @@ func (m *merger) decide() error {
 	return nil
 }
 
-// straight reports whether the log has the entry before zxid, followed by the first of a later
-// epoch.
+// straight reports whether the log's entry before zxid is directly followed by the first entry of a
+// later epoch.
 func (l *head) straight(zxid, first int64) bool {
 	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+first
 }

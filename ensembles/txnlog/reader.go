@@ -14,10 +14,10 @@ import (
 
 // Reader reads one member's log.
 type Reader struct {
-	// Torn counts files that ended inside an entry: a server was killed while it wrote, or is
+	// Torn counts files that end inside an entry: a server was killed while it wrote, or is
 	// writing now. Such an entry is not delivered.
 	Torn    int
-	Unknown int // entries so far that were not understood to the end
+	Unknown int // entries so far that could not be decoded completely
 
 	after int64
 	files []io.Reader
@@ -49,8 +49,8 @@ func (r *Reader) All() iter.Seq2[Entry, error] {
 	}
 }
 
-// Next returns the next entry, and io.EOF after the last one. For a damaged entry that others
-// follow, the error has its position.
+// Next returns the next entry, or io.EOF after the last entry. If an entry is damaged and is not the
+// last of its file, the error contains its position.
 func (r *Reader) Next() (Entry, error) {
 	for r.err == nil {
 		txn, err := r.txn()
@@ -63,7 +63,7 @@ func (r *Reader) Next() (Entry, error) {
 		switch {
 		case f.short:
 			r.Unknown++
-		case e.Zxid > r.last: // otherwise it is repeated after a restart, or not requested
+		case e.Zxid > r.last: // other entries are repeated after a restart, or not requested
 			r.last = e.Zxid
 			if !e.body(code, &f) {
 				r.Unknown++
@@ -95,8 +95,8 @@ func (r *Reader) txn() ([]byte, error) {
 	}
 }
 
-// open reads a file's header: magic, version, database ID. A server that died before it wrote one
-// leaves an empty file.
+// open reads a file's header: magic, version, database ID. A server that died before it wrote the
+// header leaves an empty file.
 func (r *Reader) open() error {
 	src := bufio.NewReaderSize(r.file, 1<<16)
 	var head [16]byte
@@ -110,10 +110,10 @@ func (r *Reader) open() error {
 	case err != nil:
 		return r.failed(err)
 	case string(head[:4]) != "ZKLG":
-		return r.failed(fmt.Errorf("no transaction log: it begins with %q", head[:4]))
+		return r.failed(fmt.Errorf("not a transaction log: it begins with %q", head[:4]))
 	}
 	if version := binary.BigEndian.Uint32(head[4:]); version != 2 {
-		return r.failed(fmt.Errorf("a transaction log of version %d: only 2 is known", version))
+		return r.failed(fmt.Errorf("version %d of the transaction log is not supported, only version 2", version))
 	}
 	r.src, r.offset = src, int64(len(head))
 	return nil
@@ -174,7 +174,7 @@ func (r *Reader) read(n int) ([]byte, error) {
 	return r.buf, nil
 }
 
-// damaged ends the file if the damaged entry is its last, and returns an error otherwise.
+// damaged skips the rest of the file if the damaged entry is the last one, and returns an error otherwise.
 func (r *Reader) damaged(how string) error {
 	for {
 		chunk, err := r.src.Peek(1)

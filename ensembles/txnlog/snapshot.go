@@ -22,9 +22,9 @@ const (
 	longestString = 16 << 20   // bytes; ZooKeeper's own limit for a packet is 1 MiB
 )
 
-// Ephemerals calls each for every ephemeral node in an uncompressed snapshot (snapshot.ZXID). A
-// snapshot is taken while the server works: it can have changes that are later than the zxid in its
-// name. The format is that of FileSnap.java and DataTree.java.
+// Ephemerals calls each for every ephemeral node in an uncompressed snapshot (snapshot.ZXID). A server
+// keeps working while it writes a snapshot, which can therefore contain changes after the zxid in its
+// name. FileSnap.java and DataTree.java define the format.
 func Ephemerals(snapshot io.Reader, each func(Node)) error {
 	s := stream{r: bufio.NewReaderSize(snapshot, 1<<16)}
 	if magic, version := s.int32(), s.int32(); s.err == nil && (magic != snapshotMagic || version != 2) {

@@ -1,9 +1,9 @@
 // Package txnlog reads ZooKeeper's transaction logs: the files version-2/log.* in which a server
 // writes every transaction before it replies.
 //
-// They show the outcome of each request, also if its reply was lost. An entry has the session and
-// its request number (cxid), the position in the order of the whole ensemble (zxid), and the
-// change.
+// They show the outcome of each request, even if its reply was lost. An entry has the session, the
+// number of the request in the session (cxid), the position in the order of the whole ensemble (zxid),
+// and the change.
 //
 //	r := txnlog.NewReader(0, file)
 //	for entry, err := range r.All() {
@@ -13,10 +13,10 @@
 //		fmt.Printf("%#x: session %#x, request %d: %v %s\n", entry.Zxid, entry.Session, entry.Cxid, entry.Type, entry.Path)
 //	}
 //
-// One member's log may lack transactions that the member received as a snapshot. [Merge] joins the logs of
-// several.
+// One member's log may lack transactions that the member received as a snapshot. [Merge] merges the logs
+// of several members.
 //
-// The format is that of ZooKeeper 3.5 to 3.9 (FileTxnLog.java, zookeeper.jute).
+// The package reads the format of ZooKeeper 3.5 to 3.9 (FileTxnLog.java, zookeeper.jute).
 package txnlog
 
 import (
@@ -28,7 +28,7 @@ import (
 type Type int8
 
 // The types of transactions. Requests with the same effect (create, create2, createContainer,
-// createTTL; delete, deleteContainer) share one.
+// createTTL; delete, deleteContainer) share a type.
 const (
 	Unknown      Type = iota
 	Create            // Path, Ephemeral, Data
@@ -81,11 +81,11 @@ type Entry struct {
 
 	Timeout time.Duration // negotiated
 	Removed []string      // the session's ephemeral nodes, which it removed
-	// Listed means that the server wrote Removed. Servers before 3.6 do not: then it is empty, and
-	// [Merge] adds the nodes that the session had.
+	// Listed reports whether the server logged Removed. Servers before 3.6 do not: Removed is then
+	// empty, and [Merge] adds the session's nodes.
 	Listed bool
-	// Parts are a multi's operations, in order. If the multi failed, all are of type Error, and
-	// entries that were only rolled back have Err 0.
+	// Parts are a multi's operations, in order. If the multi failed, all are of type Error, and the
+	// operations that were only rolled back have Err 0.
 	Parts []Op
 }
 

@@ -12,7 +12,7 @@ import (
 // headerSize is the length of a log file's header: magic, version, database ID.
 const headerSize = 16
 
-// untarred is one of a member's transaction logs. Like an os.File it has a name.
+// untarred is a transaction log of a member. Like an os.File it has a name.
 type untarred struct {
 	io.Reader
 	name string
@@ -21,8 +21,8 @@ type untarred struct {
 func (f untarred) Name() string { return f.name }
 func (f untarred) Close() error { return nil }
 
-// Untar returns the transaction logs in an archive of a member's folder that can hold entries after
-// a zxid. To save memory it selects files by name, and drops the zeros that fill a file.
+// Untar returns the transaction logs, in an archive of a member's folder, that can contain entries after
+// a zxid. To save memory it selects files by name, and drops the zeros at the end of a file.
 func Untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
 	files := map[string][]byte{}
 	needed := func() []string { return Select(slices.Collect(maps.Keys(files)), after) }
@@ -45,7 +45,7 @@ func Untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
 		if err != nil {
 			return nil, err
 		}
-		// An entry ends in a byte that is not zero; the file's header may not.
+		// The last byte of an entry is not zero; the last byte of the file's header can be.
 		end := max(len(bytes.TrimRight(content, "\x00")), min(len(content), headerSize))
 		files[name] = bytes.Clone(content[:end])
 	}

@@ -1,5 +1,5 @@
-// Package driver makes a driver of a recipe in Go: a program that zkbench starts, and that runs the recipe by the subject protocol (docs/PROTOCOL.md, zkbench help
-// drivers).
+// Package driver turns a recipe in Go into a driver: a program that zkbench starts and that runs the
+// recipe by the subject protocol (docs/PROTOCOL.md, zkbench help drivers).
 //
 //	func main() {
 //		driver.Lock{
@@ -15,8 +15,8 @@
 //		}.Main()
 //	}
 //
-// A driver translates. It adds no retry, clean-up, check or wait that the recipe's documentation
-// does not require of a user: otherwise it repairs what is to be tested.
+// A driver only translates. It adds no retry, clean-up, check or wait that the recipe's documentation
+// does not require of a user: it would hide bugs of the recipe.
 package driver
 
 import (
@@ -39,6 +39,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
+// Main serves the subject on stdin and stdout, and exits the program when stdin ends.
 func Main(s recipes.Subject) { exit(Serve(context.Background(), s, os.Stdin, os.Stdout)) }
 
 func exit(err error) {
@@ -49,13 +50,13 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// Serve answers zkbench's requests from in on out. When in ends it closes all clients and returns.
-// It fails if a request cannot be read.
+// Serve reads zkbench's requests from in and writes the answers to out. When in ends, it closes all
+// clients and returns nil. It returns an error if a request cannot be read.
 func Serve(ctx context.Context, s recipes.Subject, in io.Reader, out io.Writer) error {
 	return ServeOver(ctx, s, net.DialTimeout, in, out)
 }
 
-// ServeOver is Serve with clients that connect with dial.
+// ServeOver is like Serve; the clients connect with dial.
 func ServeOver(ctx context.Context, s recipes.Subject, dial zk.Dialer, in io.Reader, out io.Writer) error {
 	d := &server{subject: s, ops: append(offers(s), lines.OpAuth), dial: dial}
 	return d.run(ctx, in, out)
@@ -83,7 +84,7 @@ func (d *server) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	for r.Scan() {
 		var q lines.Request
 		if err := json.Unmarshal(r.Bytes(), &q); err != nil {
-			return fmt.Errorf("a request that is not one: %w: %s", err, r.Text())
+			return fmt.Errorf("invalid request: %w: %s", err, r.Text())
 		}
 		d.serve(q)
 	}
@@ -99,7 +100,7 @@ type server struct {
 	dial    zk.Dialer // dialer of the clients
 	working sync.WaitGroup
 
-	mu      sync.Mutex // also for out: one line at a time
+	mu      sync.Mutex // also guards out: one line at a time
 	out     *json.Encoder
 	clients map[int]*client
 }
@@ -112,7 +113,7 @@ func instant(t time.Time) *lines.Int64 {
 func (d *server) say(r lines.Reply) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.out.Encode(r) // on an error zkbench has closed stdin too
+	_ = d.out.Encode(r) // after an error, in ends too
 }
 
 func (d *server) ok(q lines.Request, ok lines.OK) {
@@ -125,7 +126,7 @@ func (d *server) refuse(q lines.Request, kind, format string, args ...any) {
 	d.say(lines.Reply{ID: &id, Error: &lines.Error{Kind: kind, Text: fmt.Sprintf(format, args...)}})
 }
 
-// serve answers a request at once, or from a goroutine of its own if that takes time.
+// serve answers a request, in a new goroutine if that may take time.
 func (d *server) serve(q lines.Request) {
 	n := -1
 	if q.Client != nil {
@@ -136,7 +137,7 @@ func (d *server) serve(q lines.Request) {
 	d.mu.Unlock()
 	switch {
 	case q.Op == "acquire" && d.subject.Recipe == recipes.RecipeRWLock && q.Mode != string(recipes.Read) && q.Mode != string(recipes.Write):
-		d.refuse(q, lines.Failed, "mode is %q, and may be %s or %s", q.Mode, recipes.Read, recipes.Write)
+		d.refuse(q, lines.Failed, "mode is %q, but must be %s or %s", q.Mode, recipes.Read, recipes.Write)
 	case q.Op == "hello" && q.Protocol != lines.Protocol:
 		d.refuse(q, lines.Unsupported, "this driver speaks protocol %d, not %d", lines.Protocol, q.Protocol)
 	case q.Op == "hello":
@@ -155,7 +156,7 @@ func (d *server) serve(q lines.Request) {
 	case q.Op == "close":
 		d.working.Go(func() { d.close(q, n, c) })
 	case operations[q.Op] == nil || !slices.Contains(d.ops, q.Op):
-		d.refuse(q, lines.Unsupported, "there is no %q here", q.Op)
+		d.refuse(q, lines.Unsupported, "operation %q is not supported", q.Op)
 	default:
 		d.begin(q, c)
 	}

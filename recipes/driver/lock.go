@@ -19,21 +19,21 @@ import (
 // Lock describes a lock, an election, a read-write lock, a semaphore or a barrier by a few functions.
 type Lock struct {
 	About    string
-	Recipe   recipes.Recipe  // "" is a lock
-	Cancels  bool            // Lock returns soon after its context is done, and leaves no node
-	Writes   bool            // each Mutex has a Write
-	Tells    bool            // each Mutex has a Holds
-	Variant  recipes.Variant // "" for another one
+	Recipe   recipes.Recipe  // "" means a lock
+	Cancels  bool            // Lock returns soon after its context is done and leaves no node
+	Writes   bool            // Write of each Mutex is set
+	Tells    bool            // Holds of each Mutex is set
+	Variant  recipes.Variant // "" if it is not one of the constants
 	Promises recipes.Promises
-	Auth     bool // Open uses env.Auth, as Connect does, and env.ACL
-	// Open opens one client of the lock at env.Parent, with a session of its own.
+	Auth     bool // Open applies env.Auth, as Connect does, and env.ACL
+	// Open opens one client of the lock at env.Parent, with its own session.
 	Open func(ctx context.Context, env recipes.Env) (Mutex, error)
 }
 
-// Mutex is a client of a lock. Its methods are called one at a time.
+// Mutex is a client of a lock. Its functions are called one at a time.
 type Mutex struct {
-	Lock   func(context.Context) error // returns when it is held; after an error the outcome is unknown, unless it wraps ErrFailed
-	RLock  func(context.Context) error // of a read-write lock: the same for reading
+	Lock   func(context.Context) error // returns when the lock is held; after an error that does not wrap ErrFailed the outcome is unknown
+	RLock  func(context.Context) error // like Lock, for reading; nil unless it is a read-write lock
 	Unlock func() error                // errors as for Lock
 	Close  func()                      // ends the session
 
@@ -44,9 +44,9 @@ type Mutex struct {
 	Holds func() bool
 }
 
-// Connect returns a connection of go-zookeeper to env.Servers once it has a session and has
-// authenticated with env.Auth; zk.Connect returns earlier. Pass the options that the lock's users
-// pass.
+// Connect opens a go-zookeeper connection to env.Servers. It returns once the connection has a session
+// and has authenticated with env.Auth; zk.Connect returns earlier. options should be the options that
+// the lock's users pass to zk.Connect.
 func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*zk.Conn, error) {
 	connected := make(chan struct{})
 	var once sync.Once
@@ -76,8 +76,8 @@ func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*
 	return conn, nil
 }
 
-// authenticate returns when the connection has authenticated, or ctx is done: the caller then
-// closes it, which ends the request.
+// authenticate returns when the connection has authenticated, or ctx is done. After an error the caller
+// closes the connection, which ends the pending request.
 func authenticate(ctx context.Context, conn *zk.Conn, with []recipes.Auth) error {
 	done := make(chan error, 1)
 	go func() {
@@ -95,12 +95,13 @@ func authenticate(ctx context.Context, conn *zk.Conn, with []recipes.Auth) error
 	}
 }
 
-// ErrFailed is for errors of an operation that certainly had no effect.
-var ErrFailed = errors.New("it had no effect")
+// ErrFailed is wrapped by the error of an operation that certainly had no effect.
+var ErrFailed = errors.New("the operation had no effect")
 
-// Main is the whole program: it serves the lock on stdin and stdout, and exits.
+// Main serves the lock on stdin and stdout, and exits the program when stdin ends.
 func (l Lock) Main() { exit(l.Serve(context.Background(), os.Stdin, os.Stdout)) }
 
+// Serve is like the function [Serve], for the lock.
 func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := recipes.Subject{
 		Recipe: cmp.Or(l.Recipe, recipes.RecipeLock), About: l.About, Variant: l.Variant, Promises: l.Promises,
@@ -157,7 +158,7 @@ func (m *mutex) Close(context.Context) error {
 	return nil
 }
 
-// unsure marks the outcome of an error as unknown, unless it is known to have failed.
+// unsure joins err with recipes.ErrUnfinished, unless err is known to have had no effect.
 func unsure(err error) error {
 	if err == nil || errors.Is(err, ErrFailed) || errors.Is(err, context.Canceled) {
 		return err

@@ -15,14 +15,14 @@ type client struct {
 	recipes.Client
 	resource string
 	mu       sync.Mutex
-	under    *operation // nil without one
+	under    *operation // the pending operation, or nil
 }
 
 type operation struct {
 	request lines.Request
 	cancel  context.CancelCauseFunc
 	answer  sync.Once
-	done    chan struct{} // closed when it is answered
+	done    chan struct{} // closed when the operation is answered
 }
 
 func acquire(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
@@ -62,8 +62,8 @@ var operations = map[string]func(ctx context.Context, c *client, q lines.Request
 	},
 }
 
-// errCancelled is the cause when zkbench cancels an operation.
-var errCancelled = errors.New("given up on request")
+// errCancelled is the cancellation cause of an operation that zkbench cancels.
+var errCancelled = errors.New("cancelled on request")
 
 func (d *server) begin(q lines.Request, c *client) {
 	ctx, cancel := context.WithCancelCause(d.ctx)
@@ -117,7 +117,7 @@ func (c *client) enter(o *operation) bool {
 	return true
 }
 
-// leave ends the operation before its reply is written: the next request may follow at once.
+// leave marks the client as idle, before the reply is written: the next request may follow at once.
 func (c *client) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *client) callOff() *operation {
 // giveUpLimit bounds the time that a recipe needs to give up before its client is closed.
 const giveUpLimit = 5 * time.Second
 
-// close ends a client's session, after its operation in progress.
+// close ends a client's session, after its pending operation has been cancelled.
 func (d *server) close(q lines.Request, n int, c *client) {
 	d.mu.Lock()
 	delete(d.clients, n)
@@ -147,7 +147,7 @@ func (d *server) close(q lines.Request, n int, c *client) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), giveUpLimit)
 	defer cancel()
-	_ = c.Close(ctx) // a disconnected session ends by itself
+	_ = c.Close(ctx) // after an error the session expires
 	if o != nil && !o.await(time.Second) {
 		o.answer.Do(func() {
 			c.leave()

@@ -15,8 +15,8 @@ import (
 //go:embed java/*/*.java python/*.py
 var sources embed.FS
 
-// built returns a folder with the sources from these folders and the output of build. It is made
-// once for every content and version of the library, in the user's cache. build may be nil.
+// built returns a folder with the sources from folders and the output of build, which may be nil. The
+// folder is created once for each content and version of the library, in the user's cache.
 func built(version string, build func(dir string) error, folders ...string) (string, error) {
 	files, err := read(folders)
 	if err != nil {
@@ -70,12 +70,12 @@ func stateDir() (string, error) {
 	}
 	home, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for the drivers: %w (or set ZKBENCH_STATE)", err)
+		return "", fmt.Errorf("no folder for the drivers: %w (set ZKBENCH_STATE to choose one)", err)
 	}
 	return filepath.Join(home, "zkbench"), nil
 }
 
-// private returns an error unless dir is a folder to which only its owner may write: its content is
+// private returns an error unless dir is a folder to which only its owner may write: programs in it are
 // run.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
@@ -88,7 +88,7 @@ func private(dir string) error {
 	return nil
 }
 
-// cache creates and returns the folder for build results, drivers in stateDir.
+// cache creates the folder for build results, "drivers" in stateDir, and returns its path.
 func cache() (string, error) {
 	dir, err := stateDir()
 	if err != nil {
@@ -101,7 +101,7 @@ func cache() (string, error) {
 	return dir, private(dir)
 }
 
-// fill creates dir completely or not at all: several processes may do so at the same time.
+// fill creates dir completely or not at all. Several processes may do this at the same time.
 func fill(dir string, files []source, build func(dir string) error) error {
 	half, err := os.MkdirTemp(filepath.Dir(dir), ".half-*")
 	if err != nil {

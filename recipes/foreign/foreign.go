@@ -1,18 +1,18 @@
-// Package foreign has recipes of other projects as subjects: Curator's, kazoo's and ZooKeeper's
-// own, each behind a driver, a small program in the recipe's language that speaks the subject
-// protocol (zkbench help drivers).
+// Package foreign provides the recipes of Curator, kazoo and ZooKeeper as subjects. Each runs in a driver,
+// a small program in the recipe's language that implements the subject protocol (zkbench help
+// drivers).
 //
 //	java/driver     the protocol, for Java
-//	java/curator    Curator's recipes, a driver each
-//	java/zookeeper  the recipes that come with ZooKeeper, a driver each
-//	python          the protocol, for Python, and kazoo's recipes, a driver each
+//	java/curator    a driver for each of Curator's recipes
+//	java/zookeeper  a driver for each recipe that is part of ZooKeeper
+//	python          the protocol, for Python, and a driver for each of kazoo's recipes
 //
-// Importing the package registers them.
+// Importing the package registers the subjects.
 //
 // A driver translates: it adds no retry, clean-up, check or wait that the recipe's documentation
-// does not require of a user. Its sources are part of zkbench. The libraries are the system's
-// packages, and the versions that .ci/versions has installed: lock/curator@5.7.1. A name without a
-// version stands for the newest on this machine.
+// does not require of a user. Its sources are part of zkbench. The libraries are the system's packages
+// and the versions that .ci/versions has installed, such as lock/curator@5.7.1. A name without a
+// version means the newest version on this machine.
 package foreign
 
 import (
@@ -29,10 +29,10 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Driver is a recipe of another project, and the program that drives it.
+// Driver is a recipe of another project as a subject, with the program that runs it.
 type Driver struct {
 	recipes.Subject
-	Program string // the class or the file
+	Program string // the Java class or the Python file
 	From    Library
 }
 
@@ -70,7 +70,7 @@ type Library interface {
 	Name() string
 	// Packages returns its Debian packages.
 	Packages() []string
-	// Missing returns nil if the library's drivers can be started, otherwise the missing parts.
+	// Missing returns an error that names the missing part if the library's drivers cannot be started.
 	Missing() error
 	// Command returns the command that starts a driver. It builds the driver first if necessary.
 	Command(ctx context.Context, program string) ([]string, error)
@@ -82,16 +82,16 @@ type Library interface {
 // Versions returns the versions of a library that .ci/versions has installed, oldest first.
 func Versions(l Library) []string { return installed(l.folder()) }
 
-// Libraries returns all.
+// Libraries returns the libraries of all drivers.
 func Libraries() []Library { return []Library{curator, kazoo, zookeeper} }
 
-// Install returns the command that installs the requirements of a library's drivers.
+// Install returns the shell command that installs the Debian packages that a library's drivers require.
 func Install(l Library) string {
 	return "apt-get install --no-install-recommends " + strings.Join(l.Packages(), " ")
 }
 
 func missing(l Library, what string) error {
-	return fmt.Errorf("%s is not there: %s (install it: %s)", l.Name(), what, Install(l))
+	return fmt.Errorf("%s is not installed: %s (install it with: %s)", l.Name(), what, Install(l))
 }
 
 var (
@@ -100,7 +100,7 @@ var (
 	standsAgain = recipes.Promises{Exclusive: true, FIFO: true, Events: true, Requeues: true}
 )
 
-// Drivers returns all, by library.
+// Drivers returns the drivers of all libraries, grouped by library.
 func Drivers() []Driver {
 	return []Driver{
 		{recipes.Subject{
@@ -207,7 +207,7 @@ func versionDir(library, version string) string {
 	return filepath.Join(dir, "versions", library, version)
 }
 
-// newest returns the newest installed version if it is newer than the system's, or "".
+// newest returns the newest installed version if it is newer than the version system, otherwise "".
 func newest(library, system string) string {
 	all := installed(library)
 	if len(all) == 0 || compareVersions(all[len(all)-1], system) <= 0 {

@@ -13,8 +13,8 @@ import (
 
 const jarDir = "/usr/share/java" // Debian's folder of jars
 
-// common are the jars that the protocol is compiled against. With a logger the libraries' warnings
-// appear on stderr.
+// common are the jars against which the protocol is compiled. The logger among them prints the libraries'
+// warnings to stderr.
 var common = []string{"zookeeper.jar", "jackson-databind.jar", "jackson-core.jar", "slf4j-simple.jar"}
 
 var (
@@ -87,8 +87,8 @@ func (j *java) classPath() string {
 
 func (j *java) version() string { return cmp.Or(j.release, newest(j.id, j.system()), j.system()) }
 
-// system returns the version of Debian's package, which is in the name of a link to its first jar,
-// or "".
+// system returns the version of Debian's package, or "". The name of a link to its first jar contains
+// the version.
 func (j *java) system() string {
 	name := strings.TrimSuffix(j.jars[0], ".jar")
 	named, _ := filepath.Glob(filepath.Join(jarDir, name+"-[0-9]*.jar"))

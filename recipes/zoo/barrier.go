@@ -20,7 +20,7 @@ func members(names []string) int {
 	return len(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.Contains(n, marker) }))
 }
 
-// awaitReady waits for the node that the last member creates.
+// awaitReady waits for the node ready, or creates it if all members are present.
 func awaitReady(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
 	w, err := l.c.watchNode(ctx, l.env.Parent+readyNode)
 	if err != nil || w.found {
@@ -63,9 +63,9 @@ func awaitOthers(ctx context.Context, l *line, path string) error {
 	}
 }
 
-// The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification: a
-// member that is slow finds fewer than it waits for, because the others have begun to leave, and both
-// sides wait forever.
+// The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification. A slow
+// member finds too few members, because the others have begun to leave, and waits for them to enter,
+// while they wait for it to leave.
 func init() {
 	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, some of which may have left", false, steps{
 		order: neverFirst,
@@ -80,15 +80,15 @@ func init() {
 	})
 }
 
-// The documentation does not name the client that deletes "ready". If none does, the next generation passes
-// before it is complete.
+// The documentation does not name the client that deletes "ready". If no client does, the next generation
+// passes before it is complete.
 func init() {
-	shared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node ready behind for the next generation", false, steps{
+	shared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node \"ready\" behind for the next generation", false, steps{
 		order: neverFirst, wait: awaitReady, release: awaitOthers,
 	})
 }
 
-// A barrier that is taken for a latch: its members leave without waiting.
+// A barrier that is used like a latch: its members leave without waiting for each other.
 func init() {
 	shared(recipes.RecipeBarrier, "barrier-leaves-at-once", "leaves before the others do", false, steps{
 		order: neverFirst, wait: awaitReady,

@@ -12,11 +12,11 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// conn is go-zookeeper's connection as most applications use it: they listen to its state, and
-// retry requests after connection losses.
+// conn is a connection of go-zookeeper, used as most applications do: it follows the state, and retries
+// requests after connection losses.
 type conn struct {
 	*client.Conn
-	// spans lets requests continue after the session has expired, in the next one, as the library
+	// spans lets requests continue in the next session after the session has expired, as the library
 	// does by default.
 	spans bool
 	acl   []zk.ACL
@@ -42,7 +42,7 @@ func (c *conn) await(ctx context.Context) error {
 	return err
 }
 
-// once makes one request. It continues when its caller gives up.
+// once makes one request. The request continues after ctx is done.
 func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	v, answered, err := client.Call(ctx, f)
 	if !answered {
@@ -51,7 +51,7 @@ func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	return v, err
 }
 
-// steady retries a request while its reply is lost.
+// steady repeats a request until its reply arrives.
 func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) {
 	for {
 		if c.Expired() && !c.spans {
@@ -78,7 +78,7 @@ func lost(err error) bool {
 	}, func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// outcome marks the outcome of an error as unknown if the reply was lost.
+// outcome wraps err with ErrConnectionLost, which means an unknown outcome, if the reply was lost.
 func outcome(err error) error {
 	if lost(err) {
 		return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err)

@@ -29,9 +29,9 @@ func init() {
 	})
 }
 
-// The original ZkLeader of the tutorial: it checks whether it leads whenever the parent's children
-// change, also as the leader. So it leads again after a short loss of the connection, but only once
-// another node is added or removed. Until then its node is first in line, and there is no leader.
+// The original ZkLeader of the tutorial checks whether it leads whenever the parent's children change, even
+// as the leader. So it leads again after a short loss of the connection, but only once another node is
+// added or removed. Until then its node is first in line, and there is no leader.
 func init() {
 	contestant("zkleader-late-reentry", "resigns when the connection drops briefly, and leads again only when a candidate joins or leaves", steps{
 		wait: awaitParent,
@@ -52,7 +52,7 @@ func init() {
 	})
 }
 
-// reenter leads again when the children change and the node is the lowest.
+// reenter reports the grant as restored when the children change and the node at path is the lowest.
 func (l *line) reenter(token int64, path string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*l.env.Timeout)
 	defer cancel()

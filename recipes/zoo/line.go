@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// line is a client of a lock or an election that waits with an ephemeral sequential node, the
-// lowest number first.
+// line is a client of a lock or an election that waits in line with an ephemeral sequential node. The
+// lowest number is first.
 type line struct {
 	env   recipes.Env
 	steps steps
@@ -22,10 +22,10 @@ type line struct {
 	mode  string // of a read-write lock: readMark or writeMark
 
 	mu    sync.Mutex
-	path  string // of its grant; "" for none
+	path  string // node of its grant; "" without a grant
 	czxid int64
 	token int64 // the token of the holder
-	count int64 // of its grants
+	count int64 // number of its grants
 }
 
 func openLine(ctx context.Context, env recipes.Env, s steps) (*line, error) {
@@ -128,8 +128,8 @@ func (l *line) Close(context.Context) error {
 	return nil
 }
 
-// learn is the conclusion of a sound client from its connection's state: suspended without a
-// connection, restored only once the node is known to exist and to be its own.
+// learn reports events as a correct client does after a change of its connection's state: suspended without
+// a connection, restored only after a check that the node exists and belongs to the session.
 func (l *line) learn(s zk.State) {
 	l.mu.Lock()
 	token, czxid, path, c := l.token, l.czxid, l.path, l.c

@@ -13,26 +13,26 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// "We have a fencing token": a version counter in the client that takes the lock, as with a lock
-// that returns no number of its own. Every client begins at 1, so two holders have the same number,
-// and the resource cannot tell the old one from the new one.
+// "We have a fencing token": a counter in each client, used with a lock that returns no number. Every client
+// begins at 1, so two holders can have the same number, and the resource cannot distinguish the old
+// holder from the new one.
 func init() {
 	contestant("token-constant", "hands out a version that each client counts for itself", steps{
 		token: func(l *line, _ int64) int64 { return l.count },
 	})
 }
 
-// The time of day as a fencing token, common for locks in databases or Redis: a clock that is set
-// back, or another machine's that is behind, gives a later holder the lower token. Here each
-// grant's clock is a second behind the last one's.
+// The time of day as a fencing token, common for locks in databases or Redis: if a clock is set back, or
+// another machine's clock is behind, a later holder has a lower token. Here each grant has a lower token
+// than the one before.
 func init() {
-	contestant("token-descending", "hands out times of a clock that goes back", steps{
+	contestant("token-descending", "hands out times of a clock that runs backwards", steps{
 		token: func(_ *line, czxid int64) int64 { return 1<<62 - czxid },
 	})
 }
 
-// A transaction number has 64 bits: an epoch and a counter. Programs that keep it in an int have the
-// counter alone, which begins again with every leader.
+// A transaction number has 64 bits: an epoch and a counter. Programs that store it in 32 bits keep only the
+// counter, which begins again with every leader.
 func init() {
 	contestant("token-of-32-bits", "hands out the lower half of the transaction number", steps{
 		token: func(_ *line, czxid int64) int64 { return int64(uint32(czxid)) },
@@ -48,19 +48,19 @@ func init() {
 	})
 }
 
-// One zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
-// old one expired is sent in the next. A client that records the session before the call and
-// believes that the grant belongs to it guards the wrong one: it is never notified that the owner's
-// session has ended.
+// A zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
+// old session expired is sent in the next. A client that records the session before the call and believes
+// that the grant belongs to it monitors the wrong session: it is never notified of the end of the session
+// that owns the node.
 func init() {
-	contestant("next-session-grant", "claims a grant for the session in which it called, though the next one made the node", steps{
+	contestant("next-session-grant", "claims a grant for the session in which it called, although the next session created the node", steps{
 		session: func(l *line) int64 { return l.began },
 		spans:   true,
 	})
 }
 
-// The shape of CURATOR-678: the state in memory is cleared before the delete, and a failed delete
-// is not retried. The lock is free for its owner, and held for all others until the session ends.
+// Like CURATOR-678: the state in memory is cleared before the delete, and a failed delete is not
+// retried. The lock is free for its owner, and held for all others until the session ends.
 func init() {
 	contestant("unlock-local-only", "forgets the lock although the delete failed", steps{
 		release: func(ctx context.Context, l *line, path string) error {
@@ -81,8 +81,8 @@ func init() {
 	})
 }
 
-// A lock that claims to notify one waiter per release, at the cost of go-zookeeper's lock, and lets
-// all waiters watch the parent: it is correct, and a herd.
+// A lock that declares the cost of go-zookeeper's lock, one notified waiter per release, but lets all
+// waiters watch the parent: it is correct, but has the herd effect.
 func init() {
 	claimed, err := recipes.Find("lock/go-zookeeper")
 	if err != nil {
@@ -94,8 +94,8 @@ func init() {
 }
 
 // The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and sort them")
-// takes the first name of getChildren for the lowest and never sorts. The servers keep children in
-// a hash set: its order is arbitrary, and changes when a node is added.
+// treats the first name of getChildren as the lowest and never sorts. The servers keep children in a hash
+// set, whose order is arbitrary and changes when a node is added.
 func init() {
 	contestant("worker-unsorted", "trusts the order of getChildren", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
@@ -106,10 +106,10 @@ func init() {
 }
 
 // The number that the servers append is an int32 in ten characters. Once the parent's counter has
-// wrapped it is negative (ZOOKEEPER-4372), and text is ordered the wrong way round: "-0000000002"
-// comes before "-0000000003", which is lower. kazoo sorted so (#606).
+// wrapped it is negative (ZOOKEEPER-4372), and the order of texts is reversed: "-0000000002" comes before
+// "-0000000003", which is lower. kazoo sorted like this (#606).
 func init() {
-	contestant("order-as-text", "compares the numbers as text, which turns the order round once they are negative", steps{
+	contestant("order-as-text", "compares the numbers as text, which reverses the order once they are negative", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return ordered(names, ours, func(a, b string) bool { return text(a) < text(b) })
 		},
@@ -118,9 +118,8 @@ func init() {
 
 func text(name string) string { return name[strings.LastIndex(name, marker)+len(marker):] }
 
-// ZooKeeper's WriteLock checks whether the node ahead exists, leaves a watch, and waits, even if
-// the node does not exist. That happens when it is deleted between the list and the check; then no
-// notification comes.
+// ZooKeeper's WriteLock checks whether the node ahead exists, with a watch, and waits even if the node does
+// not exist. If the node is deleted between the list and the check, no notification comes.
 func init() {
 	contestant("missed-wakeup", "waits for its predecessor although the servers replied that it no longer exists", steps{
 		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {
@@ -133,8 +132,8 @@ func init() {
 	})
 }
 
-// "When you are notified, it is your turn": the recipe requires another list, which many omit. The
-// node ahead may have been deleted because its owner died while it waited.
+// "When you are notified, it is your turn": the recipe requires another list, which many implementations
+// omit. The node ahead may have been deleted because its owner died while it waited.
 func init() {
 	contestant("watch-then-never-relist", "treats the removal of its predecessor as its grant, without listing the other waiters", steps{
 		wait: awaitRemoval,
@@ -151,14 +150,14 @@ func awaitRemoval(ctx context.Context, l *line, _, ahead string) (bool, error) {
 	return err == nil, err
 }
 
-// The parent is assumed to exist because it existed once, although servers remove empty containers, and
-// operators clean up. kazoo remembers that it created it (assured_path, #563).
+// The client assumes that the parent still exists, although servers remove empty containers and operators
+// delete nodes. kazoo remembers that it created the parent (assured_path, #563).
 func init() {
-	contestant("path-assumed", "never creates its parent: it existed once", steps{assumes: true})
+	contestant("path-assumed", "assumes that its parent exists, and never creates it", steps{assumes: true})
 }
 
-// "No number is lower than mine": a waiter that does not look for its own node in the list is granted
-// after an operator has deleted it. The predecessor lock of this project did, to save a request.
+// "No number is lower than mine": a waiter that does not check that its own node is in the list is granted
+// after an operator has deleted the node. The predecessor lock of this project did so, to save a request.
 func init() {
 	contestant("own-node-unchecked", "holds although its node was deleted while it waited: it only counts the nodes ahead", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
@@ -191,9 +190,9 @@ func init() {
 	})
 }
 
-// Before protected creates, locks repeated a create whose reply was lost, without a way to find the
-// node that it may have made (samuel/go-zookeeper #229). The node of the first try stays in line as
-// long as the session lives, ahead of the second, and its owner waits behind it.
+// Before protected creates existed, locks repeated a create whose reply was lost, without a way to find the
+// node that it may have made (samuel/go-zookeeper #229). The node of the first try stays in line, ahead of
+// the second, until the session ends, and its owner waits behind it.
 func init() {
 	contestant("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
@@ -225,7 +224,7 @@ func init() {
 // ZNodeName compared the part before the number first (ZOOKEEPER-2931): a new client with a lower
 // session ID goes before the holder of the lock.
 func init() {
-	contestant("order-by-prefix", "compares names by the session id in them before the number", steps{
+	contestant("order-by-prefix", "compares names first by the session id in them, then by the number", steps{
 		name: func(c *conn, _ string) string { return fmt.Sprintf("x-%016x-", uint64(c.SessionID())) },
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return ordered(names, ours, func(a, b string) bool {
@@ -245,12 +244,12 @@ func split(name string) (prefix, number string) {
 	return name[:i], name[i+1:]
 }
 
-// The shape of CURATOR-498: a client that loses its connection takes a new session, finds the node
-// of its last create by the ID in its name, and adopts it. The node belongs to the old session,
-// which is no longer kept alive: when that expires the node is deleted, and with it the grant that
-// the client believes to hold.
+// Like CURATOR-498: a client that loses its connection opens a new session, finds the node of its last
+// create by the ID in its name, and adopts it. The node belongs to the old session, which is no longer
+// kept alive. When the old session expires, the node is deleted, and with it the grant that the client
+// believes to hold.
 func init() {
-	contestant("adopts-foreign-node", "adopts a node by the id in its name, though it belongs to its session before, which is dying", steps{
+	contestant("adopts-foreign-node", "adopts a node by the id in its name, although the node belongs to the client's previous session, which will expire", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			name := l.steps.name(l.c, client.NewID())
 			path, err := l.create(ctx, name)
@@ -275,16 +274,16 @@ func init() {
 	})
 }
 
-// Two tutorials on leader election and on a resource lock assume that the node ahead has one's own
-// number less one. It does, until a waiter in the middle of the line leaves. Then, to check again
-// at once if the node is missing (the resource lock, and the recipe's step five read literally) is
-// a busy loop; to watch it all the same (the leader election) is to wait forever.
+// Two tutorials, on leader election and on a resource lock, assume that the node ahead has the client's own
+// number minus one. That is true until a waiter in the middle of the line leaves. A client that then
+// checks again at once (the resource lock, and step five of the recipe read literally) is in a busy loop;
+// a client that watches the missing node (the leader election) waits forever.
 func init() {
 	contestant("predecessor-minus-one", "takes the node with its own number minus one for its predecessor, and polls if that node does not exist", steps{
 		name:  plainName,
 		order: lessOne,
 	})
-	contestant("predecessor-minus-one-waits", "watches the node with its own number less one, whether or not it is there", steps{
+	contestant("predecessor-minus-one-waits", "watches the node with its own number minus one, whether or not that node exists", steps{
 		name:  plainName,
 		order: lessOne,
 		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
@@ -295,15 +294,15 @@ func init() {
 			}
 			if names, err := l.steps.list(ctx, l); err == nil {
 				if first, _ := byNumber(names, ours); first {
-					return true, nil // otherwise every hand-off in that moment would end here
+					return true, nil // the node ahead was deleted after the last list, an ordinary hand-off
 				}
 			}
 			return false, w.fired(ctx)
 		},
 	})
 	// With a GUID in the names (the original resource lock) a name cannot be computed: the tutorial
-	// looks up its number less one in a map of the listed names, and checks for the map's zero
-	// value.
+	// looks up its number minus one in a map of the listed names, and checks the existence of the
+	// node with the map's zero value as its name.
 	contestant("predecessor-minus-one-guid", "looks for its own number minus one in its list, and polls the node null if that does not exist", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, _ = byNumber(names, ours)
@@ -327,17 +326,17 @@ func lessOne(names []string, ours string) (first bool, ahead string) {
 }
 
 // A lock with one ephemeral node that has a fixed name: the client that creates it holds. Its release
-// deletes by name until that is answered, in the next session if need be, when the node may be
-// another client's. It is the mistake of DEL without a comparison in locks on Redis, of which
+// repeats a delete by name until that is answered, even in the next session, when the node may belong to
+// another client. DEL without a comparison is the same mistake in locks on Redis, against which
 // redis.io/docs (Distributed Locks) warns.
 func init() {
-	s := lock("unlock-by-name", "deletes the lock's node by its name, whosever it is by then", steps{
+	s := lock("unlock-by-name", "deletes the lock's node by its name, even if it belongs to another client by then", steps{
 		create: createTheOne,
 		list:   func(context.Context, *line) ([]string, error) { return nil, nil },
 		order:  func([]string, string) (first bool, ahead string) { return true, "" },
 		spans:  true,
 	})
-	s.Promises.FIFO = false // the first one notified
+	s.Promises.FIFO = false // the first client that creates the node holds
 	recipes.Register(s)
 }
 

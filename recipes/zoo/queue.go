@@ -12,15 +12,15 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// queueSteps are the steps of a queue, each of which a specimen may get wrong. A nil step is done
+// queueSteps are the steps of a queue. A broken recipe replaces some of them; a nil step is done
 // correctly.
 type queueSteps struct {
 	put func(ctx context.Context, q *items, item []byte) error
-	// order sorts the names of the items, the one to take first.
+	// order sorts the names of the items. The first is taken first.
 	order func(names []string)
 	// take removes an item. taken is false if another consumer was faster.
 	take func(ctx context.Context, q *items, path string, item []byte) (taken bool, err error)
-	// wait returns when there may be an item, after a list that had none.
+	// wait returns when there may be an item. empty is a list without items, with a watch.
 	wait func(ctx context.Context, q *items, empty watched) error
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// A queue that takes the highest number is a stack.
+// A queue that takes the item with the highest number first is a stack.
 func init() {
 	queue("queue-lifo", "takes the youngest item", queueSteps{
 		order: func(names []string) {
@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// Reading an item and deleting it are two requests. A consumer that hands the data on before the
-// delete is confirmed hands on an item that another may have taken as well.
+// Reading an item and deleting it are two requests. A consumer that returns the data before the delete is
+// confirmed may return an item that another consumer takes as well.
 func init() {
 	queue("queue-get-before-delete", "hands an item on before its delete is confirmed", queueSteps{
 		take: func(_ context.Context, q *items, path string, _ []byte) (bool, error) {
@@ -29,8 +29,8 @@ func init() {
 	})
 }
 
-// The lock's bug in a queue: a consumer that finds nothing lists again with a watch, and waits
-// regardless of the list. An item that comes between the two notifies no consumer.
+// The bug of missed-wakeup in a queue: a consumer that finds no item lists again with a watch, and waits
+// regardless of that list. An item that is put between the two lists notifies no consumer.
 func init() {
 	queue("queue-missed-wakeup", "finds the queue empty, lists again with a watch, and waits although the reply contains an item", queueSteps{
 		wait: func(ctx context.Context, q *items, _ watched) error {
@@ -44,7 +44,7 @@ func init() {
 }
 
 func init() {
-	queue("queue-take-reply-lost", "throws the data away when the reply to its delete was lost", queueSteps{
+	queue("queue-take-reply-lost", "discards the data when the reply to its delete was lost", queueSteps{
 		take: func(ctx context.Context, q *items, path string, _ []byte) (bool, error) {
 			_, err := steady(ctx, q.c, q.c.deleting(path))
 			if errors.Is(err, zk.ErrNoNode) {
@@ -68,10 +68,10 @@ func init() {
 	})
 }
 
-// A node that is created first and written to afterwards is an item without content in between. A
-// consumer takes that, and all do if the producer does not come to the second step.
+// A node that is created first and written to afterwards is an item without content in between. A consumer
+// may take the empty item, and always does if the producer fails before the second step.
 func init() {
-	queue("queue-put-in-two", "makes an item's node empty, and writes the item into it afterwards", queueSteps{
+	queue("queue-put-in-two", "creates an empty node for an item, and writes the item into it afterwards", queueSteps{
 		put: func(ctx context.Context, q *items, item []byte) error {
 			path, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, nil, zk.FlagSequence)
 			if err == nil {

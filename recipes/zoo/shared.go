@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// The end of the random ID in the names of a read-write lock's nodes.
+// Suffixes of the random ID in the names of a read-write lock's nodes.
 const (
 	readMark  = "-r"
 	writeMark = "-w"
@@ -16,16 +16,16 @@ const (
 
 func writes(name string) bool { return strings.Contains(name, writeMark+marker) }
 
-// byMode is the sound order of a read-write lock: a reader waits for the writers ahead of it, a
-// writer for all.
+// byMode is the correct order of a read-write lock: a reader waits for all writers ahead of it, a writer
+// for all nodes ahead of it.
 func byMode(names []string, ours string) (first bool, ahead string) {
 	return byNumber(slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		return n != ours && !writes(n) && !writes(ours)
 	}), ours)
 }
 
-// The recipe's text has one sentence for readers, about writers ahead of them. A writer that is
-// written like it, from the same template, writes while readers hold.
+// The recipe makes a reader wait only for the writers ahead of it. A writer that is implemented like a
+// reader, from the same template, holds while readers hold.
 func init() {
 	shared(recipes.RecipeRWLock, "rwlock-writers-only", "a writer waits for writers only", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
@@ -34,8 +34,8 @@ func init() {
 	})
 }
 
-// A reader that is granted whenever readers hold passes the writers that wait: as long as readers
-// come, none of them is granted.
+// A reader that is granted whenever readers hold overtakes the waiting writers: as long as new readers
+// come, no writer is granted.
 func init() {
 	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
@@ -54,8 +54,8 @@ func init() {
 	})
 }
 
-// "When you are notified, it is your turn": a reader that watches its predecessor, a waiting reader
-// that gives up, takes its deletion for the writer's release.
+// "When you are notified, it is your turn": a reader watches its predecessor, a waiting reader. When that
+// gives up, it mistakes the deletion for the writer's release.
 func init() {
 	shared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
@@ -67,10 +67,10 @@ func init() {
 	})
 }
 
-// A semaphore in two steps, count and create, without a node in between that reserves the place: two
+// A semaphore that first counts the nodes and then creates its own, without reserving a place before: two
 // clients that count at the same time both take the last permit.
 func init() {
-	shared(recipes.RecipeSemaphore, "semaphore-count-then-create", "counts the permits that are held, and creates its own afterwards", false, steps{
+	shared(recipes.RecipeSemaphore, "semaphore-count-then-create", "counts the permits that are held, and creates its own node afterwards", false, steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			for {
 				w, err := l.c.watchChildren(ctx, l.env.Parent)
@@ -89,7 +89,7 @@ func init() {
 	})
 }
 
-// awaitPermit is the sound wait of a semaphore: its turn comes when fewer nodes are ahead than there
+// awaitPermit is the correct wait of a semaphore: it is a node's turn when fewer nodes are ahead than there
 // are permits.
 func awaitPermit(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
 	w, err := l.c.watchChildren(ctx, l.env.Parent)
@@ -108,8 +108,8 @@ func awaitPermit(ctx context.Context, l *line, ours, _ string) (turn bool, err e
 	return false, w.fired(ctx)
 }
 
-// The shape of CURATOR-678 in a semaphore: a permit whose delete failed is released for its owner, and
-// held for all others until the session ends.
+// Like CURATOR-678, in a semaphore: a permit whose delete failed is released for its owner, and held for
+// all others until the session ends.
 func init() {
 	shared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{
 		order: func([]string, string) (first bool, ahead string) { return false, "" },

@@ -12,18 +12,18 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// steps are the steps of waiting in line, each of which a specimen may get wrong. A nil step is
-// done correctly.
+// steps are the steps of waiting in line. A broken recipe replaces some of them; a nil step is done
+// correctly.
 type steps struct {
 	// name returns the beginning of a node's name; the servers append the number.
 	name func(c *conn, id string) string
 	// create creates the node in line.
 	create func(ctx context.Context, l *line) (path string, err error)
-	// list returns the names of the nodes in line.
+	// list returns the names of the parent's children.
 	list func(ctx context.Context, l *line) ([]string, error)
-	// order reports whether its node is first, and otherwise which is directly ahead.
+	// order reports whether the node ours is first, and otherwise returns the node directly ahead.
 	order func(names []string, ours string) (first bool, ahead string)
-	// wait returns when something may have changed, or with turn when it is our turn.
+	// wait returns when the line may have changed. turn means that it is our turn.
 	wait func(ctx context.Context, l *line, ours, ahead string) (turn bool, err error)
 	// abandon cleans up after an acquire that failed.
 	abandon func(ctx context.Context, l *line, path string)
@@ -103,7 +103,7 @@ func (l *line) create(ctx context.Context, name string) (path string, err error)
 }
 
 func (l *line) find(ctx context.Context, name string) (string, error) {
-	// A write that changes nothing: our earlier requests are executed when it is answered.
+	// A write that changes nothing: when it is answered, our earlier requests have been executed.
 	if err := l.c.remove(ctx, l.env.Parent+"/"+name+"barrier"); err != nil {
 		return "", err
 	}

@@ -1,9 +1,9 @@
-// Package zoo has broken recipes, one file per bug. Each is a small, faithful mistake of real code,
-// with its origin in a comment, in an otherwise sound implementation. They prove that the verdicts
-// can fail: a run of the scenario zoo must catch each.
+// Package zoo contains recipes with deliberate bugs. Each has one small mistake that real code has made, with
+// its origin in a comment, in an otherwise correct implementation. They prove that the verdicts can fail:
+// a run of the scenario zoo must detect each.
 //
-// Importing the package registers the specimens as subjects named "zoo/...". They must not be used
-// for anything else.
+// Importing the package registers the recipes as subjects named "zoo/...". They must not be used for
+// anything else.
 package zoo
 
 import (

@@ -6,7 +6,7 @@
 //	old, err := baseline.Last(store, newResult)
 //
 // A baseline is an unchanged result.json, stored as SCENARIO/TIME-ID.json, so that names sort by
-// time. Every command accepts the file as a run.
+// time. Every command that accepts a run accepts this file.
 package baseline
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Folder is the folder of the baselines, which is created by the first write.
+// Folder is the path of the folder with the baselines. [Save] creates the folder.
 type Folder string
 
 func (f Folder) String() string { return "folder " + string(f) }
@@ -56,7 +56,7 @@ func (f Folder) write(name string, data []byte) error {
 	return report.WriteFile(string(f), filepath.FromSlash(name), data)
 }
 
-// ErrNone is returned if a run can be compared with no baseline.
+// ErrNone means that no baseline can be compared with the run.
 var ErrNone = errors.New("there is no baseline with which the run can be compared")
 
 const suffix = ".json"
@@ -69,8 +69,8 @@ func name(r report.Result) string {
 
 func sanitize(s string) string { return strings.Trim(invalidNameChars.ReplaceAllString(s, "_"), ".") }
 
-// Save stores a result, whose text is raw, and returns its name. The same result can be saved
-// again; a different result of the same name is never overwritten.
+// Save stores the result r, whose text is raw, and returns its name. Saving the same result again has
+// no effect; a different result of the same name is an error, and is not overwritten.
 func Save(f Folder, r report.Result, raw []byte) (string, error) {
 	if r.Run.Scenario == "" || r.Run.Start.IsZero() || len(r.Trials) == 0 {
 		return "", errors.New("a result without a scenario, a start time or trials cannot be a baseline")
@@ -94,10 +94,10 @@ func Save(f Folder, r report.Result, raw []byte) (string, error) {
 type Entry struct {
 	Name   string
 	Result report.Result
-	Err    error // why it cannot be read: another version, or damaged
+	Err    error // why the result cannot be read: another version, or damaged
 }
 
-// All reads the baselines of a scenario, or of all scenarios if scenario is empty, by start time.
+// All returns the baselines of a scenario, or of all scenarios if scenario is empty, by start time.
 func All(f Folder, scenario string) ([]Entry, error) {
 	names, err := f.names()
 	if err != nil {
@@ -120,9 +120,9 @@ func All(f Folder, scenario string) ([]Entry, error) {
 	return out, nil
 }
 
-// Last returns the latest baseline from before the run with which it can be compared: with the
-// same scenario, subjects, kind of ensemble and members, and the other conditions of
-// [compare.Unlike]. Otherwise it returns [ErrNone] with the differences of the last few.
+// Last returns the latest baseline that is older than the run and comparable with it: it has the same
+// scenario, subjects, kind of ensemble and members, and satisfies the other conditions of
+// [compare.Unlike]. If there is none, the error wraps [ErrNone] and lists the latest differences.
 func Last(f Folder, now report.Result) (Entry, error) {
 	all, err := All(f, now.Run.Scenario)
 	if err != nil {
@@ -137,7 +137,7 @@ func Last(f Folder, now report.Result) (Entry, error) {
 		case !e.Result.Run.Start.Before(now.Run.Start):
 			continue // the run itself, or a later one
 		case e.Result.Run.Ended != "":
-			why = []string{"it ended early: " + e.Result.Run.Ended}
+			why = []string{"the run ended early: " + e.Result.Run.Ended}
 		default:
 			why = compare.Unlike(e.Result, now)
 		}

@@ -18,8 +18,8 @@ type cell struct {
 	base   string
 }
 
-// cells groups trials by cell. Parameters that do not vary within a run do not distinguish its
-// cells.
+// cells groups trials by cell. The keys omit parameters that do not vary within a run, so that cells
+// of two runs match although such a parameter differs.
 func cells(trials []report.Trial) map[string]cell {
 	out := map[string]cell{}
 	for _, s := range matrix.Of(trials) {

@@ -5,9 +5,9 @@
 //
 // Counts (notifications and requests per hand-off) that equal their formula are compared
 // exactly. Other counts, latencies and throughput vary: the comparison uses one value per trial,
-// never one per operation, because operations of one trial are not independent. If the trials are
-// too few or too noisy, the result is unknown, with the number of trials that would probably
-// decide it.
+// never one per operation, because operations of one trial are not independent. If there are too few
+// trials, or they are too noisy, the result is unknown, and the comparison contains the number of
+// trials that would probably decide it.
 package compare
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// The results of a row. The result of a whole comparison is report.Pass (not
-// worse), report.Fail (worse) or report.Unknown.
+// The results of a row. The result of a whole comparison is report.Pass (not worse), report.Fail
+// (worse) or report.Unknown.
 const (
 	Worse   = "worse"
 	Better  = "better"
@@ -31,11 +31,11 @@ const Schema = "zkbench.comparison/v1"
 
 // Options configures a comparison.
 type Options struct {
-	MaxRegression float64          // as a fraction: 0.05 lets a latency grow by 5 %
-	Measures      []report.Measure // that decide in addition to counts and guarantees; nil: the default of the metrics
+	MaxRegression float64          // as a fraction: 0.05 allows a latency to grow by 5 %
+	Measures      []report.Measure // deciding measures, in addition to counts and guarantees; nil: the metrics' defaults
 }
 
-// Side contains the values of one run in a row.
+// Side is the value of one run in a row: the median over its trials, and their number.
 type Side struct {
 	report.Interval
 	N int `json:"n"` // trials
@@ -50,7 +50,7 @@ type Row struct {
 	New     Side             `json:"new"`
 	Ratio   *report.Interval `json:"ratio,omitempty"` // new over old; nil if the row has no numbers, or old is 0
 	P       *float64         `json:"p,omitempty"`     // p-value of the Mann-Whitney U test
-	Noise   *float64         `json:"noise,omitempty"` // old's odd trials over its even ones, by their medians
+	Noise   *float64         `json:"noise,omitempty"` // median of the old run's odd trials over the median of its even trials
 	Decides bool             `json:"decides"`
 	Result  string           `json:"result"`
 	Why     string           `json:"why,omitempty"`  // reason for an unknown result, or for a result without numbers
@@ -72,9 +72,9 @@ type Comparison struct {
 	Result string     `json:"result"`
 }
 
-// Runs compares two comparable runs (see [Unlike]). Cells in only one of them are noted, and not
-// compared. A deciding metric that the new run no longer measures in a common cell is unknown, so
-// that a gate cannot pass because a measurement is missing.
+// Runs compares two comparable runs (see [Unlike]). It adds a note for a cell that only one run has.
+// If the new run does not have a deciding metric that the old run measured in the same cell, the row
+// is unknown, so that a gate does not pass because a measurement is missing.
 func Runs(old, new report.Result, o Options) Comparison {
 	requested := o.Measures != nil
 	if !requested {
@@ -83,7 +83,7 @@ func Runs(old, new report.Result, o Options) Comparison {
 	c := Comparison{Schema: Schema, Old: old.Run, New: new.Run, Limit: o.MaxRegression, Notes: notes(old.Run, new.Run)}
 	for _, r := range []report.Run{old.Run, new.Run} {
 		if r.Ended != "" {
-			c.Rows = append(c.Rows, Row{Cell: "run " + r.ID, What: "completed", Decides: true, Result: Unknown, Why: "it ended early: " + r.Ended})
+			c.Rows = append(c.Rows, Row{Cell: "run " + r.ID, What: "completed", Decides: true, Result: Unknown, Why: "the run ended early: " + r.Ended})
 		}
 	}
 	olds, news := cells(old.Trials), cells(new.Trials)
@@ -136,8 +136,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// More returns how many more trials of each run would probably decide the comparison; 0 if more
-// trials would not help.
+// More returns the number of additional trials of each run that would probably decide the comparison;
+// 0 if more trials would not help.
 func (c Comparison) More() int {
 	n := 0
 	for _, r := range c.Rows {
@@ -148,7 +148,7 @@ func (c Comparison) More() int {
 	return n
 }
 
-// notes lists different versions, which are often the purpose of a comparison.
+// notes lists acceptable differences: versions, which are often the purpose of a comparison, and hosts.
 func notes(old, new report.Run) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(new.Versions)) {

@@ -89,7 +89,7 @@ func TestRuns(t *testing.T) {
 		{"one that can no longer be judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[3].Verdicts[1].Result = report.Unknown
 		}, report.Unknown, "verdict mutual-exclusion"},
-		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.Ended = "interrupted" }, report.Unknown, "it ended early: interrupted"},
+		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.Ended = "interrupted" }, report.Unknown, "the run ended early: interrupted"},
 		{"another unit is not compared", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				m := new.Trials[i].Metrics[metrics.HandoffLatency]
@@ -140,13 +140,13 @@ func TestRuns(t *testing.T) {
 		}, report.Pass, "Not worse"},
 		{"times of a machine that was not fit say nothing", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Fit, Result: report.Unknown})
-		}, report.Unknown, "none before, unknown now: times of an unfit machine are not valid"},
+		}, report.Unknown, "none before, unknown now: times are not valid if the machine was too slow"},
 		{"a threshold that failed is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
 		}, report.Fail, "threshold throughput > 5 of herd, lock/parent"},
 		{"a history that is not whole may hide what is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Readable, Result: report.Unknown})
-		}, report.Unknown, "whole before, unknown now: the missing part may be worse"},
+		}, report.Unknown, "complete before, unknown now: the missing part may be worse"},
 		{"a guarantee of which nothing is known any more", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.NoOrphan, Result: report.Unknown})
 		}, report.Unknown, "not checked before, unknown now"},

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// guaranteeRows returns rows for the guarantees and thresholds whose worst result changed, and for
-// guarantees that other rows depend on.
+// guaranteeRows returns a row for each guarantee or threshold whose worst result changed, and for
+// each check that did not pass and on which the other rows depend.
 func guaranteeRows(old, new []report.Trial) []Row {
 	verdictsBefore, thresholdsBefore := worst(old)
 	verdictsNow, thresholdsNow := worst(new)
@@ -36,9 +36,9 @@ func changedRows(kind string, before, after map[string]string) []Row {
 		r := Row{What: kind + " " + name, Result: Unknown}
 		switch {
 		case kind == "verdict" && name == report.Fit && (now != report.Pass || known && was != report.Pass):
-			r.Why = fmt.Sprintf("%s before, %s now: times of an unfit machine are not valid", cmp.Or(was, "none"), now)
+			r.Why = fmt.Sprintf("%s before, %s now: times are not valid if the machine was too slow", cmp.Or(was, "none"), now)
 		case name == verdict.Readable && now == Unknown:
-			r.Why = cmp.Or(was, "whole") + " before, unknown now: the missing part may be worse"
+			r.Why = cmp.Or(was, "complete") + " before, unknown now: the missing part may be worse"
 		case !known && now == report.Fail:
 			r.Result, r.Why = Worse, "not checked before, fail now"
 		case !known && now == Unknown:
@@ -58,8 +58,8 @@ func changedRows(kind string, before, after map[string]string) []Row {
 	return out
 }
 
-// brokenInBoth lists the guarantees that are broken in both runs, which is not a regression. It omits
-// deliberately broken subjects.
+// brokenInBoth lists the guarantees that are broken in both runs, which is not a regression. It returns
+// nil for a deliberately broken subject.
 func brokenInBoth(cell string, old, new []report.Trial) []string {
 	before, _ := worst(old)
 	after, _ := worst(new)

@@ -14,14 +14,14 @@ import (
 // alpha is the accepted probability that a whole comparison reports a difference by chance.
 const alpha = 0.05
 
-// countAlpha is alpha for counts that vary. Counts are only tested if they increased, which
-// doubles the probability.
+// countAlpha is alpha for counts that vary. Only counts that increased are tested, which doubles the
+// probability of a false alarm.
 const countAlpha = 0.005
 
-// count compares a count. If every old trial equals the formula, any increase is worse. Other
-// counts vary, because notifications coalesce and consumers race: a maximum that is not above the
-// old maximum, plus the slack, is not worse, unless the median increased by more than the limit
-// (a single old trial may be an outlier). Otherwise the samples are compared like times.
+// count compares a count. If every old trial equals the formula, any increase is worse. Other counts
+// vary, because notifications coalesce and consumers race. They are not worse if the new maximum is at
+// most the old maximum plus the slack, and the median did not increase by more than the limit (a
+// single old trial may be an outlier). Otherwise the samples are compared like times.
 func count(old, new []report.Trial, metric string, slack, limit float64) (Row, bool) {
 	m := report.Measure{Metric: metric, Field: "value"}
 	a, b := values(old, m), values(new, m)
@@ -52,7 +52,7 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 	return r, true
 }
 
-// canTest reports whether counts can be compared like times: there are enough, and none is 0.
+// canTest reports whether counts can be compared like times: there are enough, and all are above 0.
 func canTest(a, b []float64) bool {
 	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.Fewest(countAlpha)
 }
@@ -87,15 +87,15 @@ func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 	return r, true
 }
 
-// decide sets the result of a row of samples. tests is the number of rows that share the
+// decide sets the result of a row with samples. tests is the number of rows that share the
 // probability of a false alarm (Bonferroni correction).
 //
-// Worse requires a significant difference that exceeds the limit. Not worse requires a confidence
-// interval that ends below the limit. Anything else is unknown.
+// A significant increase above the limit is worse, a significant decrease is better. The result is not
+// worse if the confidence interval ends below the limit, and otherwise unknown.
 func (r *Row) decide(limit float64, tests int) {
 	cost, ok := r.costRatio()
 	if !ok {
-		r.Result, r.Why = Unknown, "a value is 0"
+		r.Result, r.Why = Unknown, "a value is 0, so there is no ratio"
 		return
 	}
 	need := stats.Fewest(r.alpha / float64(tests))
@@ -119,7 +119,7 @@ func (r *Row) decide(limit float64, tests int) {
 	}
 }
 
-// costRatio returns the ratio, inverted if higher is better, so that more is worse.
+// costRatio returns the ratio, inverted if higher is better, so that a higher ratio is worse.
 func (r *Row) costRatio() (report.Interval, bool) {
 	if r.Ratio == nil || r.Ratio.Center <= 0 {
 		return report.Interval{}, false

@@ -40,7 +40,7 @@ func values(trials []report.Trial, m report.Measure) []float64 {
 	return out
 }
 
-// ratios returns a measure of each trial divided by the measure of the base's adjacent trial,
+// ratios returns, for each trial, the measure divided by the measure of the base's adjacent trial,
 // which eliminates the speed of the machine.
 func (c cell) ratios(m report.Measure) []float64 {
 	var out []float64
@@ -53,8 +53,8 @@ func (c cell) ratios(m report.Measure) []float64 {
 	return out
 }
 
-// incomparable returns a row for a measure that has different units in the two runs, or that the
-// new run lacks.
+// incomparable returns a row for a measure that has different units in the two runs, or that only the
+// old run has.
 func incomparable(old, new []report.Trial, m report.Measure) (Row, bool) {
 	a, b := values(old, m), values(new, m)
 	r := Row{What: m.String(), Result: Unknown, Old: Side{N: len(a)}, New: Side{N: len(b)}}
@@ -67,7 +67,7 @@ func incomparable(old, new []report.Trial, m report.Measure) (Row, bool) {
 	return r, r.Why != ""
 }
 
-// missingRows returns an unknown row for each requested measure that no cell has.
+// missingRows returns an unknown row for each requested measure without a deciding row in any cell.
 func missingRows(rows []Row, asked []report.Measure) []Row {
 	var out []Row
 	for _, m := range asked {

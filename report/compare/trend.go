@@ -18,9 +18,9 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// Trend returns a view of several runs by start time: a plot per measure, with a line per cell
-// and a point per run, and the numbers as tables. If asked is nil, it plots the measures that a
-// comparison shows, and tabulates the measures that decide. It has no result.
+// Trend returns a view of several runs by start time: a plot per measure, with a line per cell and a
+// point per run, and the numbers as tables. asked contains the measures; if it is nil, the plots show
+// the measures of a comparison, and the tables only the deciding ones. The view has no result.
 func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	runs = byStart(runs)
 	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "A trend has no verdict: zkbench compare reports whether one run is worse than another.",
@@ -41,7 +41,8 @@ const changeAlpha = 0.01
 // changesShown is the largest number of changes that are listed.
 const changesShown = 20
 
-// changes lists the runs from which on a deciding measure of a cell has another level.
+// changes lists the runs at which the level of a measure of a cell changed. If asked is nil, it checks
+// the deciding measures.
 func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) {
 	if asked == nil {
 		asked = decidingMeasures()
@@ -62,7 +63,7 @@ func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) 
 				if i+1 < len(at) {
 					to = at[i+1]
 				}
-				out = append(out, view.Finding{Kind: view.Note, Text: fmt.Sprintf("%s of %s changed with the run of %s: %s in the %s before, %s in the %s from then on (medians).",
+				out = append(out, view.Finding{Kind: view.Note, Text: fmt.Sprintf("%s of %s changed with the run of %s: median %s in the %s before it, %s in the %s since.",
 					m, l.Label, l.Points[k].At.UTC().Format("2006-01-02 15:04"), units.Quantity(stats.Median(medians[from:k]).Center, unit), units.Plural(k-from, "run"),
 					units.Quantity(stats.Median(medians[k:to]).Center, unit), units.Plural(to-k, "run"))})
 			}
@@ -74,8 +75,8 @@ func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) 
 	return out
 }
 
-// TrendCSV returns the medians as CSV with a row for each run, as Apache Otava reads it: the column time
-// has the start of the run, run its name, and each further column a measure of a cell.
+// TrendCSV returns the medians as CSV that Apache Otava can read, with a row for each run: the column
+// time has the start of the run, run has its ID, and each further column is a measure of a cell.
 func TrendCSV(runs []report.Result, asked []report.Measure) string {
 	if asked == nil {
 		asked = decidingMeasures()
@@ -102,7 +103,7 @@ func TrendCSV(runs []report.Result, asked []report.Measure) string {
 		}
 	}
 	var b strings.Builder
-	_ = csv.NewWriter(&b).WriteAll(rows) // a strings.Builder has no errors
+	_ = csv.NewWriter(&b).WriteAll(rows) // writing to a strings.Builder cannot fail
 	return b.String()
 }
 
@@ -128,12 +129,12 @@ func byStart(runs []report.Result) []report.Result {
 	return runs
 }
 
-// changedConditions lists the runs whose conditions differ from the run before, where a change of the numbers
-// may have other causes than the subject.
+// changedConditions lists the runs whose conditions differ from the previous run. A change of the
+// numbers there may not be due to the subject.
 func changedConditions(runs []report.Result) (out []string) {
 	for i := range runs[1:] {
 		for _, why := range Unlike(runs[i], runs[i+1]) {
-			out = append(out, fmt.Sprintf("%s has other conditions than the run before it: %s", units.Clean(runs[i+1].Run.ID), units.Clean(why)))
+			out = append(out, fmt.Sprintf("the conditions of %s differ from the previous run: %s", units.Clean(runs[i+1].Run.ID), units.Clean(why)))
 		}
 	}
 	return out
@@ -173,8 +174,8 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 	return out, unitName
 }
 
-// numbers returns a table per measure, with a row per cell and a column per run. Narrow output
-// omits the oldest runs first.
+// numbers returns a table per measure, with a row per cell and a column per run. If the output is too
+// narrow, the oldest runs are omitted.
 func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 	if asked == nil {
 		asked = decidingMeasures()
@@ -196,7 +197,7 @@ func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 	return out
 }
 
-// valuesByRun formats a line's value in each run; "" for runs without a value.
+// valuesByRun returns the line's formatted value in each run; "" for runs without a value.
 func valuesByRun(runs []report.Result, l plot.Line, unit string) (out []string) {
 	for _, r := range runs {
 		text := ""
@@ -214,7 +215,7 @@ func (c Comparison) figure() *plot.Figure {
 		if r.Ratio == nil {
 			continue
 		}
-		_, cell, _ := strings.Cut(r.Cell, ", ") // the scenario is the same in most
+		_, cell, _ := strings.Cut(r.Cell, ", ") // most cells have the same scenario
 		x := plot.Change{Label: r.What + ", " + cell, Factor: r.Ratio.Center, Alarm: r.Decides && r.Result == Worse, Faint: !r.Decides || r.Result == Unknown}
 		if r.Ratio.Low != nil {
 			x.Low, x.High = *r.Ratio.Low, *r.Ratio.High
@@ -230,7 +231,7 @@ func (c Comparison) figure() *plot.Figure {
 		rows, 1+c.Limit)
 }
 
-// betterOnTheRight lists the metrics for which higher is better: "A, b and c".
+// betterOnTheRight lists the metrics for which a higher value is better: "A, b and c".
 func betterOnTheRight() string {
 	var names []string
 	for _, d := range metrics.All() {

@@ -27,7 +27,7 @@ func TestTrend_namesChanges(t *testing.T) {
 	for _, f := range v.Findings {
 		found = append(found, f.Text)
 	}
-	const want = "handoff.latency.p50 of herd, lock/predecessor, 10 clients changed with the run of 2026-12-01 03:00: 1.0"
+	const want = "handoff.latency.p50 of herd, lock/predecessor, 10 clients changed with the run of 2026-12-01 03:00: median 1.0"
 	if len(found) != 2 || !strings.HasPrefix(found[0], want) || !strings.Contains(found[0], "in the 10 runs before") || !strings.HasPrefix(found[1], "throughput of") {
 		t.Errorf("findings %q, want %q and the throughput", found, want)
 	}

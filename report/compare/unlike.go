@@ -11,11 +11,11 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// Unlike returns why two runs cannot be compared, because their conditions differ; it is empty
-// if they can.
+// Unlike returns the differing conditions because of which two runs cannot be compared. It is empty if
+// they can be compared.
 //
-// Different hosts are accepted if every subject was measured together with a base: then ratios
-// are compared, which eliminate the host's speed.
+// Different hosts are accepted if every subject was measured together with a base: then the comparison
+// uses ratios, which eliminate the host's speed.
 func Unlike(old, new report.Result) []string {
 	a, b := old.Run.Ensemble, new.Run.Ensemble
 	out := slices.Concat(difference("ensemble", a.Kind, b.Kind),

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// Sentence returns the result of the comparison in a sentence.
+// Sentence returns the result of the comparison as a sentence.
 func (c Comparison) Sentence() string {
 	switch c.Result {
 	case report.Pass:

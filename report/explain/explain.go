@@ -44,7 +44,7 @@ type Event struct {
 	Who    string
 	What   string
 	Record int  // 0 for a commit
-	Proof  bool // it is evidence of the verdict
+	Proof  bool // the event is evidence of the verdict
 	lane   int  // of the chart
 }
 
@@ -53,7 +53,7 @@ const (
 	cellLimit   = 400 // per folder of an audit
 	clientLimit = 4
 	eventLimit  = 16
-	maxLead     = 10 * time.Second // faults that began earlier before the proof are not part of the story
+	maxLead     = 10 * time.Second // a fault that ended earlier before the proof is not part of the story
 )
 
 // Failures explains the failed verdicts of a run: the first of each guarantee, then the others.
@@ -142,7 +142,7 @@ func readable(h *history.History) iter.Seq[history.Numbered] {
 	}
 }
 
-// locate finds the clients in the records that prove a failure, and its time range.
+// locate returns the clients in the records that prove a failure, and sets the time range of the story.
 func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	first := true
 	for n := range readable(h) {
@@ -167,8 +167,8 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 
 const underLimit = 2
 
-// findFaults finds the faults that were active last, and extends the story to their start, because
-// they are often the cause.
+// findFaults sets s.Under to the faults that were active last, and extends the story to their start,
+// because they are often the cause.
 func (s *Story) findFaults(faults []history.Fault, clients []int) {
 	least := s.From - maxLead
 	for _, f := range slices.Backward(faults) {
@@ -209,8 +209,8 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 	return n.Time(), n.Time(), -1
 }
 
-// addBars adds the lanes of these clients and, as far as there is room, of others that held. In a trial of
-// few clients all have a lane.
+// addBars adds the bars of the given clients and, up to clientLimit clients, of other clients that held. In a
+// trial of at most clientLimit clients, it adds the bars of all.
 func (s *Story) addBars(h *history.History, clients []int) {
 	few := h.Header.Clients <= clientLimit
 	added := map[int]bool{}

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// eventOf describes a record of a trial of that recipe. ok is false for records that are never part of
-// a story.
+// eventOf returns the event of a record in a trial of the given recipe. ok is false for records that are
+// never part of a story.
 func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {
@@ -35,7 +35,7 @@ func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	return e, e.What != ""
 }
 
-// outcomeOf describes the outcome of an operation without success, and its error.
+// outcomeOf describes the outcome and the error of an operation that did not succeed.
 func outcomeOf(s *history.Sample) (how, why string) {
 	if s.Err != "" {
 		why = ": " + s.Err
@@ -96,7 +96,7 @@ func describeWindow(w *history.Window) string {
 func describeSession(r *history.Session) string {
 	switch r.Event {
 	case history.Opened:
-		return fmt.Sprintf("has session %#x on the wire, with a timeout of %v", uint64(r.Session), r.Timeout)
+		return fmt.Sprintf("opened session %#x, as seen on the wire, with a timeout of %v", uint64(r.Session), r.Timeout)
 	case history.Closed:
 		return fmt.Sprintf("closes session %#x", uint64(r.Session))
 	case history.Suspended:
@@ -111,8 +111,8 @@ func describeSession(r *history.Session) string {
 	return string(r.Event)
 }
 
-// describeRestored describes a report of the client; only the wire shows which session it has. A client
-// that was notified of the loss of its grant has no token to restore.
+// describeRestored describes a client's report; only the wire shows which session the client has. A
+// client that was notified of the loss of its grant has no token to restore.
 func describeRestored(r *history.Session) string {
 	if r.Token == 0 {
 		return "reports that it reconnected with the same session; it holds nothing"
@@ -124,9 +124,9 @@ func describeObservation(r history.Record) string {
 	switch r := r.(type) {
 	case *history.ClaimCheck:
 		if r.Token == 0 {
-			return fmt.Sprintf("holds by node %s: the observer found no such node", lastElement(r.Path))
+			return fmt.Sprintf("claims to hold with node %s; the observer found no such node", lastElement(r.Path))
 		}
-		return fmt.Sprintf("holds by node %s: the observer found owner session %#x, czxid %s, and %d older nodes before it", lastElement(r.Path), uint64(r.Session), units.Zxid(r.Token), r.Ahead)
+		return fmt.Sprintf("claims to hold with node %s; the observer found that its session is %#x, its czxid %s, and that %d older nodes are before it", lastElement(r.Path), uint64(r.Session), units.Zxid(r.Token), r.Ahead)
 	case *history.Snapshot:
 		return describeSnapshot(r)
 	case *history.Effort:
@@ -136,12 +136,12 @@ func describeObservation(r history.Record) string {
 		if r.By == "" {
 			notification = "was never notified that it no longer holds"
 		}
-		return fmt.Sprintf("its process was paused from %s to %s; client %d was granted at %s; it %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
+		return fmt.Sprintf("the holder's process was paused from %s to %s; client %d was granted at %s; the holder %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
 	case *history.Holds:
 		if r.Holds {
-			return "replies that it holds"
+			return "the queried client replies that it holds"
 		}
-		return "replies that it does not hold"
+		return "the queried client replies that it does not hold"
 	case *history.Emptied:
 		return "found the queue empty"
 	case *history.Joined:
@@ -149,7 +149,7 @@ func describeObservation(r history.Record) string {
 	case *history.Leaving:
 		return strings.TrimSpace("leaving " + r.How)
 	case *history.Warning:
-		return fmt.Sprintf("the observer warns: %d nodes in line, %d expected", r.Standing, r.Below)
+		return fmt.Sprintf("warns that only %d nodes were in line; at least %d were expected", r.Standing, r.Below)
 	case *history.Traffic:
 		expected := "there is no formula"
 		if r.ExpectedNotifications != nil {
@@ -189,7 +189,7 @@ func describeSnapshot(s *history.Snapshot) string {
 	if len(parts) == 0 {
 		parts = append(parts, "nothing")
 	}
-	return fmt.Sprintf("continuously since %s: %s", units.Moment(s.Asked), strings.Join(parts, "; "))
+	return fmt.Sprintf("saw continuously since %s: %s", units.Moment(s.Asked), strings.Join(parts, "; "))
 }
 
 func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -18,7 +18,7 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 		recipe string
 	}{
 		{"a session, by the wire", &history.Session{Event: history.Opened, Client: 1, Session: 0x65, Timeout: 4 * time.Second},
-			"has session 0x65 on the wire, with a timeout of 4s", verdict.Lock},
+			"opened session 0x65, as seen on the wire, with a timeout of 4s", verdict.Lock},
 		{"a grant restored, by the client", &history.Session{Event: history.Restored, Client: 1, Session: 0x65, Token: 5},
 			"reports that it reconnected with the same session, and that token 5 is restored", verdict.Lock},
 		{"the same after the loss, when nothing is left to restore", &history.Session{Event: history.Restored, Client: 1, Session: 0x66},

@@ -25,8 +25,8 @@ type Belief struct {
 	Round          int
 	Call           time.Duration // of the acquire
 	Start, End     time.Duration
-	// Late is the difference between Start and the reading of the client's clock, and Early that
-	// between the reading and End, because that clock may be wrong (history.Sample.Clock).
+	// Late is the difference between Start and the reading of the client's clock, and Early the
+	// difference between the reading and End, because that clock may be wrong (history.Sample.Clock).
 	Late, Early time.Duration
 	Ended       string
 	Restored    bool // it continues after a suspension
@@ -97,8 +97,8 @@ type entry struct {
 }
 
 // NewBeliefs returns a tracker that calls emit with each belief in a history. The deadline of its
-// session ends the belief of a subject that promises to stop then, or that is notified of nothing
-// else; a server's message of the expiry on the wire ends only the latter's.
+// session ends the belief of a subject that promises to stop then, or that is not notified of session
+// events; a server's message of the expiry on the wire ends only the belief of the latter.
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := PromisesOf(h)
 	return &Beliefs{header: h, emit: emit, stops: p.Deadline || !p.Events, told: p.Events, Granted: func(int) *Granted { return nil }}
@@ -307,7 +307,7 @@ func (t *Beliefs) take() *entry {
 	return e
 }
 
-// Close emits all remaining beliefs. Those without an end end at end.
+// Close emits all remaining beliefs. Beliefs that have no end yet end at end.
 func (t *Beliefs) Close(end time.Duration) {
 	for _, e := range t.Queue {
 		e.Open = !e.final

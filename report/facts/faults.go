@@ -18,8 +18,8 @@ const Forever = time.Duration(math.MaxInt64)
 
 // MaxDetection returns how long ZooKeeper may take to detect a dead session and to grant the next
 // client: the session timeout, rounded up to a tick twice (a tick is at most half the timeout), and
-// a margin. That long after a fault its victim may not know of it, and that long a client may wait
-// without one. It is 0 if the session timeout is unknown.
+// a margin. For that long after a fault its victim may not know of it, and for that long a client may
+// wait without a fault. It is 0 if the session timeout is unknown.
 func MaxDetection(h *history.History) time.Duration {
 	t := h.Timeout
 	if t == 0 {
@@ -47,8 +47,8 @@ func Later(t, d time.Duration) time.Duration {
 	return t + d
 }
 
-// FaultWindows returns the times in which a fault was active, and for a while after it, in which the
-// ensemble may recover.
+// FaultWindows returns the times in which a fault was active, each extended by after, the time in which
+// the ensemble may recover.
 func FaultWindows(h *history.History, after time.Duration) Spans {
 	var s Spans
 	for _, w := range h.Faults {
@@ -106,7 +106,7 @@ func (s Spans) Outside(from, to time.Duration) Spans {
 	return out
 }
 
-// End returns the last part of the time, if no span covers its end.
+// End returns the last part of a time that s does not cover, and whether it lasts until the time's end.
 func (s Spans) End(of Span) (last Span, free bool) {
 	parts := s.Outside(of.From, of.To)
 	if len(parts) == 0 {
@@ -116,7 +116,7 @@ func (s Spans) End(of Span) (last Span, free bool) {
 	return last, last.To == of.To
 }
 
-// Union returns the spans in order, with those that meet joined.
+// Union returns the spans in order, with spans that meet joined.
 func Union(s Spans) Spans {
 	slices.SortFunc(s, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	var out Spans

@@ -10,12 +10,12 @@ import (
 // Grants looks every grant up in the servers' commits (rule 1).
 type Grants struct {
 	line    *NodeTable
-	inOrder bool // the subject promises order and exclusion: only who is first in line is granted
+	inOrder bool // the subject promises order and exclusion: only the first in line is granted
 	several bool // several grants may be held at the same time: then an overtaking does not make a claim invalid
-	// Passed receives a grant beside which older nodes existed all the time, if several; nil ignores it.
+	// Passed receives a grant during which older nodes existed all the time, if several; nil ignores it.
 	Passed  func(g *Granted, ahead []*Node)
 	Current map[int]int64  // by client: its current session
-	open    []*Granted     // whose commits have not all come
+	open    []*Granted     // grants whose commits have not all come
 	newest  *Granted       // recorded last
 	Judged  func(*Granted) // receives each once its commits have come
 }
@@ -35,7 +35,7 @@ type Granted struct {
 	Unsure  bool   // the client's knowledge or its node is ambiguous
 }
 
-// NewGrants returns the grants of a history, of which it has no record yet.
+// NewGrants returns an empty Grants, for the records of one history.
 func NewGrants(l *NodeTable, p history.Promises) *Grants {
 	return &Grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, Current: map[int]int64{}, Judged: func(*Granted) {}}
 }
@@ -73,7 +73,7 @@ func (a *Grants) Last(record int) *Granted {
 	return nil
 }
 
-// Judge looks up the grants whose commits have come.
+// Judge looks up the grants whose commits have come, or all pending grants if all is set.
 func (a *Grants) Judge(all bool) {
 	later := a.open[:0]
 	for _, g := range a.open {
@@ -90,8 +90,8 @@ func (a *Grants) Judge(all bool) {
 	a.open = later
 }
 
-// claimed finds the node of a claim; without a name, the session's newest. unsure means that there
-// are two.
+// claimed returns the node of a claim; if the claim names none, the newest node of its session. unsure
+// means that the node is ambiguous.
 func (l *NodeTable) claimed(g *Granted) (n *Node, unsure bool) {
 	if g.Zxid == 0 {
 		return nil, true
@@ -108,9 +108,8 @@ func (l *NodeTable) claimed(g *Granted) (n *Node, unsure bool) {
 	return n, false
 }
 
-// known returns the last transaction of which the client is known to have known when it was granted. ok
-// is false while the removal of which it was notified is not yet read, or the transaction of which
-// it may have known.
+// known returns the last transaction that the client certainly knew when it was granted. ok is false
+// while the removal of which it was notified, or a transaction that it may have known, is not yet read.
 func (l *NodeTable) known(g *Granted) (zxid int64, ok bool) {
 	if g.Notified && l.last <= g.Zxid {
 		return g.Zxid, false
@@ -138,7 +137,7 @@ func (a *Grants) lookUp(g *Granted, zxid int64) {
 	case n == nil && g.path == "":
 		g.Wrong, g.Missing = "that session had no node", true
 	case n == nil && a.line.Persistent[g.path] != 0:
-		g.Wrong = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and does not end with one", uint64(a.line.Persistent[g.path]))
+		g.Wrong = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and is not removed when one ends", uint64(a.line.Persistent[g.path]))
 	case n == nil:
 		g.Wrong, g.Missing = "no transaction created that node for that session", true
 	case n.Session != g.Session:
@@ -179,9 +178,9 @@ func (g *Granted) Mistaken() bool {
 func (g *Granted) Claims() string {
 	switch {
 	case g.token != 0:
-		return fmt.Sprintf("token %#x by node %s", uint64(g.token), cmp.Or(g.path, "(unnamed)"))
+		return fmt.Sprintf("token %#x with node %s", uint64(g.token), cmp.Or(g.path, "(unnamed)"))
 	case g.path != "":
-		return "no token by node " + g.path
+		return "no token with node " + g.path
 	}
-	return "no token and no node (it named none, and the wire shows none that must be it)"
+	return "no token and no node (the client named none, and its traffic does not identify one)"
 }

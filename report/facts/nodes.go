@@ -52,7 +52,7 @@ const (
 // WithSession reports whether the node was removed with its session.
 func (n *Node) WithSession() bool { return n.Gone != 0 && n.Removal >= ByClose }
 
-// WentBefore reports whether a node was removed while the other existed.
+// WentBefore reports whether a node was removed before the other was.
 func (n *Node) WentBefore(other *Node) bool {
 	return n.Gone != 0 && (other.Gone == 0 || other.Gone > n.Gone)
 }
@@ -71,7 +71,7 @@ type lineIn struct {
 // Remember is the number of removed nodes of a line that are kept for samples of clients that lag behind.
 const Remember = 4096
 
-// NewNodeTable returns the nodes of a history, of which it has no commit yet.
+// NewNodeTable returns an empty table, for the commits of one history.
 func NewNodeTable(h *history.History) *NodeTable {
 	l := &NodeTable{header: h.Header, modes: modesOf(h), Nodes: map[string]*Node{}, Sessions: map[int64]*owned{}, Dirs: map[string]*lineIn{}, operators: map[int64]bool{}}
 	for _, f := range h.Faults {
@@ -207,9 +207,9 @@ func (l *NodeTable) at(p string, zxid int64) *Node {
 	return n
 }
 
-// newest returns the last node of the session that was created up to that transaction, sequential
-// ones before others, and the last removed one if none exists. sure is false if the session has
-// nodes of several kinds then, or two of one transaction: any may be the claim's.
+// newest returns the last node of the session that was created up to that transaction, a sequential one
+// if possible, or the last created node if none exists. sure is false if the session has nodes of
+// several kinds then, or two of one transaction: the claim may mean any of them.
 func (l *NodeTable) newest(session, zxid int64) (n *Node, sure bool) {
 	own := l.Sessions[session]
 	if own == nil {
@@ -249,7 +249,7 @@ func (n *Node) Sequential() bool {
 }
 
 // randomPart matches the part of a path that distinguishes nodes of the same kind: numbers, and random
-// IDs. Letters as long as an ID (ULID, base62) are one.
+// IDs. A word as long as an ID (ULID, base62) counts as one.
 var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
 
 // SameKind reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
@@ -277,7 +277,7 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 		zxid = min(zxid, n.Gone-1)
 	}
 	total, place := l.taken(n), n.Czxid
-	if s := n.former; s != nil && s.Gone != 0 && s.Gone <= zxid { // it exchanged its place for the claim
+	if s := n.former; s != nil && s.Gone != 0 && s.Gone <= zxid { // n took over its place in line
 		place = s.Czxid
 	}
 	add := func(o *Node) {
@@ -308,7 +308,7 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 	return ahead
 }
 
-// linesOf returns the lines that a node's contenders may be in: of a read-write lock all, since
+// linesOf returns the lines that a node's contenders may be in: all lines of a read-write lock, since
 // readers and writers may have folders of their own.
 func (l *NodeTable) linesOf(n *Node) []*lineIn {
 	if l.header.Recipe == RWLock {
@@ -327,8 +327,8 @@ func (l *NodeTable) contend(a, b *Node) bool {
 
 func (l *NodeTable) taken(n *Node) int { return taken(l.header, l.modes.of(n)) }
 
-// modes are the modes in which a read-write lock was acquired by its nodes: of all nodes of a kind,
-// or, where nodes of both modes cannot be distinguished, of single nodes.
+// modes are the modes in which a read-write lock was acquired with its nodes: by the kind of node, or, if
+// nodes of both modes are of the same kind, by node.
 type modes struct {
 	byKind, byPath map[string]string
 }
@@ -367,17 +367,17 @@ func (m modes) of(n *Node) string {
 	return m.byPath[n.Path]
 }
 
-// Incomplete returns why the commits are incomplete, or "". All must have come.
+// Incomplete returns why the commits are incomplete, or "". It is valid after the last commit.
 func (l *NodeTable) Incomplete() string {
 	switch {
 	case l.end == nil:
-		return "the commits have no end"
+		return "the end of the commits is missing"
 	case l.end.Err != "":
 		return "the commits could not be read: " + l.end.Err
 	case len(l.end.Gaps) > 0:
 		return "there are gaps in the commits"
 	case l.end.Unknown > 0:
-		return "some of the commits were not understood"
+		return "some commits have an unknown transaction type"
 	}
 	return ""
 }

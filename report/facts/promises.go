@@ -12,9 +12,9 @@ const (
 // Reading is the mode of a reader.
 const Reading = "read"
 
-// Permits returns how many permits there are: 1 of a lock or an election; of a read-write lock as many
-// as there may be readers; of a barrier, which all pass together, as well. A grant takes one, a writer
-// all.
+// Permits returns the number of permits: 1 for a lock or an election; as many as there may be readers for
+// a read-write lock, and as many for a barrier, which all clients pass together. A grant takes one
+// permit, a writer's grant all.
 func Permits(h history.Header) int {
 	switch h.Recipe {
 	case RWLock, Barrier:

@@ -8,46 +8,46 @@ import (
 	"time"
 )
 
-// Types of transactions, as Commit.Op.
+// Types of transactions in Commit.Op.
 const (
 	CommitOpen   = "open"
 	CommitClose  = "close" // closed by its client, or expired: then Cxid is 0
 	CommitCreate = "create"
 	CommitDelete = "delete" // by a request; the nodes of a closed session are in Removed
 	CommitSet    = "set"
-	CommitError  = "error" // a request was rejected, which is logged too
+	CommitError  = "error" // a rejected request, which is also logged
 )
 
-// Commit is an operation that the servers committed, from their transaction logs, if it concerns
-// the trial's subtree or its sessions. A transaction of several operations is as many commits with
-// one zxid.
+// Commit is an operation that the servers committed, read from their transaction logs. A history has
+// only commits that concern the trial's subtree or its sessions. A transaction of several operations
+// has one commit per operation, all with the same zxid.
 type Commit struct {
 	Zxid      int64    `json:"zxid"`
 	Session   int64    `json:"session"`
-	Cxid      int32    `json:"cxid,omitempty"` // the client's number of its request; 0: made by a server
+	Cxid      int32    `json:"cxid,omitempty"` // the number that the client gave its request; 0: made by a server
 	Op        string   `json:"op"`
 	Path      string   `json:"path,omitempty"`
 	Ephemeral bool     `json:"ephemeral,omitempty"`
-	Item      string   `json:"item,omitempty"`    // create: ID of the queue's item in it
-	Version   int32    `json:"version,omitempty"` // set: version after it
-	Removed   []string `json:"removed,omitempty"` // close: the session's nodes, which it removed
+	Item      string   `json:"item,omitempty"`    // create: ID of the queue item in the node
+	Version   int32    `json:"version,omitempty"` // set: version after the operation
+	Removed   []string `json:"removed,omitempty"` // close: the session's nodes, which were removed
 	Code      int32    `json:"code,omitempty"`    // error: ZooKeeper's error code
 }
 
-// Time is 0: a commit has a position in the servers' order, not on the trial's clock.
+// Time returns 0: a commit has a position in the servers' order, but no time on the trial's clock.
 func (c *Commit) Time() time.Duration { return 0 }
 
-// CommitsEnd follows the last commit and tells how complete they are.
+// CommitsEnd follows the last commit. It records whether the commits are complete.
 type CommitsEnd struct {
-	After   int64     `json:"after"` // the zxid at which they begin
-	Last    int64     `json:"last"`  // zxid of the last transaction that was read
-	Read    int       `json:"read"`  // transactions of all sessions
+	After   int64     `json:"after"` // the commits begin after this zxid
+	Last    int64     `json:"last"`  // zxid of the last transaction read
+	Read    int       `json:"read"`  // number of transactions read, of all sessions
 	Gaps    []ZxidGap `json:"gaps,omitempty"`
-	Unknown int       `json:"unknown,omitempty"` // transactions of unknown types
+	Unknown int       `json:"unknown,omitempty"` // number of transactions of unknown types
 	Err     string    `json:"err,omitempty"`     // why reading ended early
 }
 
-// ZxidGap is a range of transactions, From to To, that no member's log has.
+// ZxidGap is a range of zxids, From to To, that no member's log contains.
 type ZxidGap struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
@@ -56,18 +56,18 @@ type ZxidGap struct {
 // Whole reports whether every transaction was read and understood.
 func (c *CommitsEnd) Whole() bool { return c.Err == "" && len(c.Gaps) == 0 && c.Unknown == 0 }
 
-// Time is 0, as for a Commit.
+// Time returns 0, like [Commit.Time].
 func (c *CommitsEnd) Time() time.Duration { return 0 }
 
-// CommitsPath returns the file with the commits of the history at path, in a folder next to the
-// histories.
+// CommitsPath returns the path of the file with the commits of the history at path. It is in a folder
+// next to the folder of the histories.
 func CommitsPath(path string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(path)), "commits", filepath.Base(path))
 }
 
-// withCommits yields the records of a history and its commits: each commit before the first record
-// of a client that may know of it. A sample whose reply had zxid z comes after every commit up to
-// z. Commits have no number. commits may be nil.
+// withCommits yields the records of a history and its commits, each commit before the first record of
+// a client that may know of it: a sample whose reply had zxid z comes after every commit up to z.
+// Commits have no number. commits may be nil.
 func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered, error] {
 	if commits == nil {
 		return records
@@ -98,14 +98,14 @@ func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered
 type merge struct {
 	next  func() (Numbered, error, bool)
 	yield func(Numbered, error) bool
-	first Numbered // the next one
-	err   error    // the error after the last one
+	first Numbered // the next commit
+	err   error    // the error after the last commit
 	more  bool
 }
 
 func (m *merge) advance() { m.first, m.err, m.more = m.next() }
 
-// upTo yields commits up to a zxid. It returns false if the consumer stops.
+// upTo yields the commits up to zxid. It returns false if the consumer stops the iteration.
 func (m *merge) upTo(zxid int64) bool {
 	for m.more && m.err == nil && zxidOf(m.first.Record) <= zxid {
 		if !m.yield(Numbered{Record: m.first.Record}, nil) {
@@ -118,7 +118,7 @@ func (m *merge) upTo(zxid int64) bool {
 
 var errCommits = errors.New("the commits cannot be read")
 
-// zxidOf returns a commit's zxid; the end has the highest.
+// zxidOf returns the zxid of a commit, and the highest zxid for other records.
 func zxidOf(r Record) int64 {
 	if c, ok := r.(*Commit); ok {
 		return c.Zxid

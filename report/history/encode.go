@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// appendSample writes the output of encoding/json without its allocations: one goroutine must
-// keep up with hundreds of measuring ones.
+// appendSample appends the same text as encoding/json would write, but without its allocations: one
+// goroutine must keep up with hundreds of measuring goroutines.
 func appendSample(b []byte, s *Sample) []byte {
 	b = append(b, `{"sample":{"client":`...)
 	b = strconv.AppendInt(b, int64(s.Client), 10)
@@ -55,7 +55,7 @@ func appendSample(b []byte, s *Sample) []byte {
 func appendRecord(b []byte, r Record) ([]byte, error) {
 	kind, ok := names[reflect.TypeOf(r)]
 	if !ok {
-		return b, fmt.Errorf("%T is no record of a history", r)
+		return b, fmt.Errorf("%T is not a history record", r)
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -104,8 +104,8 @@ func plain(s string) bool {
 	return true
 }
 
-// end is the last line of a complete history. Without it a history whose writer died between two
-// frames would look complete.
+// end is the last line of a complete history. Without this line, a history whose writer died between
+// two frames would look complete.
 type end struct {
 	Records int `json:"records"`
 }
@@ -119,7 +119,7 @@ func decode(raw []byte) (Record, *end, error) {
 		return nil, nil, err
 	}
 	if len(fields) != 1 {
-		return nil, nil, fmt.Errorf("a line has one record, under its kind; this one has %d", len(fields))
+		return nil, nil, fmt.Errorf("a line must have one record, under its kind, but this line has %d", len(fields))
 	}
 	for kind, body := range fields {
 		if kind == "end" {
@@ -128,7 +128,7 @@ func decode(raw []byte) (Record, *end, error) {
 		}
 		t, ok := kinds[kind]
 		if !ok {
-			return nil, nil, fmt.Errorf("no kind of record is called %q", kind)
+			return nil, nil, fmt.Errorf("unknown kind of record %q", kind)
 		}
 		r := reflect.New(t).Interface().(Record)
 		if err := strict(body, r); err != nil {
@@ -147,7 +147,7 @@ func decode(raw []byte) (Record, *end, error) {
 
 var durations = reflect.TypeFor[time.Duration]()
 
-// timely rejects a duration or a time in the value that no trial can have.
+// timely returns an error if v contains a duration or a time that no trial can have.
 func timely(v reflect.Value) error {
 	switch {
 	case v.Type() == durations:
@@ -172,8 +172,8 @@ func timely(v reflect.Value) error {
 	return nil
 }
 
-// strict decodes one JSON value and rejects unknown fields: a misspelt field would be empty
-// evidence.
+// strict decodes one JSON value. It returns an error for unknown fields, because a misspelt field would
+// otherwise be lost.
 func strict(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -186,7 +186,7 @@ func strict(raw []byte, into any) error {
 	return nil
 }
 
-// Joined means that the harness has seen the client's node in the line.
+// Joined means that the harness has found the client's node in the line.
 type Joined struct {
 	At      time.Duration `json:"at"`
 	Phase   string        `json:"phase"`
@@ -197,7 +197,7 @@ type Joined struct {
 	Path    string        `json:"path"`
 }
 
-// Leaving means that the client is made to leave the line now; client -1, that the round is over.
+// Leaving means that the harness makes the client leave the line now. If Client is -1, the round is over.
 type Leaving struct {
 	At      time.Duration `json:"at"`
 	Phase   string        `json:"phase"`
@@ -208,7 +208,7 @@ type Leaving struct {
 	How     string        `json:"how,omitempty"` // resign, close, lose or expire
 }
 
-// Warning means that an observer saw too few candidates.
+// Warning means that an observer found too few candidates.
 type Warning struct {
 	At       time.Duration `json:"at"`
 	Phase    string        `json:"phase"`
@@ -217,34 +217,34 @@ type Warning struct {
 	Below    int           `json:"below"` // the minimum number of candidates
 }
 
-// Emptied means that the harness saw the queue empty after every put had returned.
+// Emptied means that the harness found the queue empty after every put had returned.
 type Emptied struct {
 	At    time.Duration `json:"at"`
 	Phase string        `json:"phase"`
 }
 
-// Holds is a recipe's answer to whether its client holds (its isOwner, isAcquired or
-// hasLeadership), when the client had been notified of the loss of its session and had not acquired
-// since.
+// Holds is a recipe's answer (from isOwner, isAcquired or hasLeadership) to the question whether its
+// client holds, after the client was notified of the loss of its session and before it acquired
+// again.
 type Holds struct {
 	Asked   time.Duration `json:"asked"`
 	At      time.Duration `json:"at"` // time of the answer
 	Client  int           `json:"client"`
-	Session int64         `json:"session"` // that was lost
+	Session int64         `json:"session"` // the session that was lost
 	Holds   bool          `json:"holds"`
 }
 
-// A history whose text exceeds both of these is rejected: JSON lines of records compress to a tenth
-// or a thirtieth, a file made to fill memory to a thousandth.
+// A history whose text exceeds both limits is rejected. JSON lines of records compress to a tenth or a
+// thirtieth of their size, a file made to fill the memory to a thousandth.
 const (
-	textFloor = 64 << 20 // bytes of text that any file may have
+	textFloor = 64 << 20 // bytes of text that are accepted for any file
 	textRatio = 100      // bytes of text per byte of the file
 )
 
-// ErrExpands is wrapped by the error of a file whose text is out of proportion to its size.
-var ErrExpands = errors.New("the text is more than a hundred times as large as the file, which no history of zkbench is")
+// ErrExpands is wrapped by the error for a file whose text is too large for the size of the file.
+var ErrExpands = errors.New("not a zkbench history: the decompressed text is more than a hundred times as large as the file")
 
-// bounded reads the text of a compressed file.
+// bounded reads the text of a compressed file, up to these limits.
 type bounded struct {
 	text       io.Reader
 	compressed *counted
@@ -270,9 +270,9 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// scanner reads the form in which our encoder writes a sample: its fields in order, no spaces, no
-// escapes. Nearly every line has it, and reading it costs a tenth of encoding/json. Lines that
-// differ in any way are left to encoding/json, which also finds the errors.
+// scanner parses a sample in the form that appendSample writes: all fields in order, without spaces or
+// escapes. Nearly every line has this form, and parsing it takes a tenth of the time of encoding/json.
+// Lines that differ in any way are left to encoding/json, which also finds the errors.
 type scanner struct {
 	raw []byte
 	ok  bool
@@ -280,8 +280,8 @@ type scanner struct {
 
 var sampleStart = []byte(`{"sample":{"client":`)
 
-// fastSample returns the sample on the line; ok is false if the line is not in the form of our
-// encoder.
+// fastSample returns the sample on the line; ok is false if the line does not have the form that
+// appendSample writes.
 func fastSample(raw []byte) (s *Sample, ok bool) {
 	if !bytes.HasPrefix(raw, sampleStart) {
 		return nil, false

@@ -17,47 +17,47 @@ const (
 	schemaVersion = 3
 )
 
-// Header is the first line of a history: everything that is needed to evaluate the records.
+// Header is the first line of a history. It contains all data needed to evaluate the records.
 type Header struct {
-	Schema string `json:"schema"` // set by the Writer
+	Schema string `json:"schema"` // set by [NewWriter]
 	Trial  string `json:"trial"`
 	Cell
 	Repetition int      `json:"repetition,omitempty"` // number of the trial in its cell, from 1; 0 if it is the only one
 	Again      int      `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
-	Look       int      `json:"look,omitempty"`       // number of the evaluation of its comparison that follows; 0 if there is only one
+	Look       int      `json:"look,omitempty"`       // number of the comparison's evaluation after this trial; 0 if there is only one
 	Seed       uint64   `json:"seed"`
 	Recipe     string   `json:"recipe"`            // of the subject: lock, election, queue, rwlock or semaphore
 	Permits    int      `json:"permits,omitempty"` // of a semaphore
-	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" is unknown
-	Promises   Promises `json:"promises"`          // absent promises are not made
-	// Guarantees are the guarantees that the scenario checks. Empty means every guarantee that applies to the
-	// operations in the history.
+	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" if unknown
+	Promises   Promises `json:"promises"`          // a promise that is absent is not made
+	// Guarantees are the guarantees that the scenario checks. If empty, every guarantee that applies
+	// to the operations in the history is checked.
 	Guarantees []string `json:"guarantees,omitempty"`
-	// Expect are the guarantees that the subject is known to break. The trial is as expected when
-	// each of these fails.
+	// Expect are the guarantees that the subject is known to break. The trial passes if each of these
+	// fails.
 	Expect     []string          `json:"expect,omitempty"`
 	Formulas   map[string]string `json:"formulas,omitempty"`
 	Thresholds []string          `json:"thresholds,omitempty"`
 }
 
-// Promises are a subject's promises. Guarantees that it does not promise are not evaluated.
+// Promises are a subject's promises. A guarantee that it does not promise is not checked.
 type Promises struct {
-	Exclusive bool   `json:"exclusive,omitempty"` // one holder or leader at a time; of a semaphore, as many as it has permits; readers together
+	Exclusive bool   `json:"exclusive,omitempty"` // one holder or leader at a time; for a semaphore, as many as it has permits; readers may share
 	FIFO      bool   `json:"fifo,omitempty"`      // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  string `json:"delivery,omitempty"`  // of a queue: exactly-once, at-least-once or at-most-once
 	Writers   bool   `json:"writers,omitempty"`   // readers do not starve a writer
-	Requeues  bool   `json:"requeues,omitempty"`  // a client that has released joins the line again by itself
+	Requeues  bool   `json:"requeues,omitempty"`  // a client that has released rejoins the line by itself
 	Deadline  bool   `json:"deadline,omitempty"`  // a holder stops by itself when its session may have expired
 	Events    bool   `json:"events,omitempty"`    // a holder is notified that its grant is suspended, restored or lost
 }
 
-// Cell is a combination of subject, number of clients and parameters. It may be run several times,
-// as several trials.
+// Cell is a combination of subject, number of clients and parameters. A run may execute it several
+// times, in separate trials.
 type Cell struct {
 	Scenario    string            `json:"scenario"`
 	Subject     string            `json:"subject"`
 	Clients     int               `json:"clients"`
-	Params      map[string]string `json:"params,omitempty"`      // the settings, as in result.json; durations as Go writes them
+	Params      map[string]string `json:"params,omitempty"`      // the settings, as in result.json; durations in Go's format
 	Base        string            `json:"base,omitempty"`        // the subject with which the others are compared
 	Provocation string            `json:"provocation,omitempty"` // the script of a zoo or an audit
 	Step        string            `json:"step,omitempty"`        // of an audit: the step, such as "next exists #1", or "all"
@@ -72,8 +72,8 @@ func (c Cell) EqualExceptSubject(d Cell) bool {
 
 // The errors of a history that another version of zkbench wrote.
 var (
-	ErrNewer = errors.New("written by a newer zkbench: use that version, or upgrade this one")
-	ErrOlder = errors.New("written by an older zkbench, whose histories this one cannot read: judge it with that version, or run it again")
+	ErrNewer = errors.New("written by a newer zkbench: upgrade this one, or use that version")
+	ErrOlder = errors.New("written by an older zkbench, whose histories this one cannot read: use that version, or repeat the run")
 )
 
 func parseHeader(line []byte) (Header, error) {
@@ -81,7 +81,7 @@ func parseHeader(line []byte) (Header, error) {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(line, &probe); err != nil {
-		return Header{}, fmt.Errorf("the first line is no history header: %w", err)
+		return Header{}, fmt.Errorf("the first line is not a history header: %w", err)
 	}
 	if err := checkSchema(probe.Schema); err != nil {
 		return Header{}, err
@@ -93,8 +93,8 @@ func parseHeader(line []byte) (Header, error) {
 	return h, nil
 }
 
-// checkSchema checks the version before the fields, so that a newer history is rejected for its
-// version and not for an unknown field.
+// checkSchema checks the version. It is called before the fields are decoded, so that the error for a
+// newer history is about its version, and not about an unknown field.
 func checkSchema(schema string) error {
 	digits, ok := strings.CutPrefix(schema, schemaPrefix)
 	version, err := strconv.Atoi(digits)
@@ -103,9 +103,9 @@ func checkSchema(schema string) error {
 	}
 	switch {
 	case version > schemaVersion:
-		return fmt.Errorf("schema %q, this zkbench reads %q: %w", schema, Schema, ErrNewer)
+		return fmt.Errorf("schema %q, but this zkbench reads %q: %w", schema, Schema, ErrNewer)
 	case version < schemaVersion:
-		return fmt.Errorf("schema %q, this zkbench reads %q: %w", schema, Schema, ErrOlder)
+		return fmt.Errorf("schema %q, but this zkbench reads %q: %w", schema, Schema, ErrOlder)
 	}
 	return nil
 }

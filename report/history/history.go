@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// History is a trial's record, ready to be evaluated. Records are streamed; data that a verdict needs
-// from the start (a fault is recorded only once it is over) is collected beforehand.
+// History contains the records of a trial, which are streamed, and data that a verdict needs before the
+// first record, such as the faults: a fault is recorded only when it is over.
 type History struct {
 	Header  Header
 	Faults  []Fault // in order of their start
 	Phases  []Phase
 	Lost    []*LostReply  // requests whose reply never came
-	Timeout time.Duration // the longest negotiated session timeout; 0 if none is recorded
+	Timeout time.Duration // the longest negotiated session timeout; 0 if no timeout is recorded
 	Commits bool          // the records include the servers' commits
 	// Records yields all records in order, each commit before the first record of a client that may
-	// know of it. It can be ranged over again. An error is the last thing that it yields.
+	// know of it. It can be ranged over repeatedly. It stops after the first error.
 	Records iter.Seq2[Numbered, error]
-	Kept    int // decoded records in memory
+	Kept    int // number of decoded records in memory
 	path    string
 }
 
-// Fault is a window and the number of its record.
+// Fault is a [Window] and the number of its record.
 type Fault struct {
 	N int
 	*Window
@@ -40,26 +40,26 @@ type Phase struct {
 	Index      int
 	Kind       string
 	Pace       Pace
-	Start, End time.Duration // End is 0 if it is not recorded
+	Start, End time.Duration // End is 0 if the end is not recorded
 	Stopped    time.Duration // when its clients were stopped; 0 if they were not
 	Arrivals   *Arrivals     // of an open loop
 	Contenders int           // as PhaseStart.Contenders
 }
 
-// Ramp reports whether operations were due at an increasing rate: one rate or latency for the whole
-// phase is meaningless.
+// Ramp reports whether operations were due at an increasing rate, so that a single rate or latency for
+// the whole phase is meaningless.
 func (p *Phase) Ramp() bool { return p.Arrivals.Ramp() }
 
-// Over returns when the phase was over for its clients: when they were stopped, or else at its
-// end; 0 if neither is recorded.
+// Over returns the time when the phase was over for its clients: the time when they were stopped, or
+// else the end of the phase; 0 if neither is recorded.
 func (p *Phase) Over() time.Duration { return cmp.Or(p.Stopped, p.End) }
 
-// inMemory is the number of decoded records of a file that are kept: some 50 MB. Of a longer history samples
-// are not kept, and decoded again each time that it is ranged over.
+// inMemory is the maximum number of decoded records of a file that are kept, about 50 MB. The samples
+// of a longer history are not kept, but decoded again in each iteration.
 const inMemory = 200_000
 
-// Open reads the history file at path. It accepts a truncated or damaged history: Records yields
-// the error.
+// Open reads the history file at path. It returns no error for a truncated or damaged history: then
+// Records yields the error.
 func Open(path string) (*History, error) {
 	r, f, err := openReader(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func Open(path string) (*History, error) {
 	return h, nil
 }
 
-// Forget frees the records in memory: the file is decoded again each time that they are ranged over.
+// Forget frees the records in memory. From then on, each iteration over Records decodes the file again.
 func (h *History) Forget() {
 	path := h.path
 	h.Kept, h.Records = 0, func(yield func(Numbered, error) bool) {
@@ -110,7 +110,7 @@ func (h *History) Forget() {
 	}
 }
 
-// all yields records in memory, and then the error of reading.
+// all yields the records in kept, and then the error last if it is not nil.
 func all(kept []Numbered, last error) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		for _, n := range kept {
@@ -134,7 +134,7 @@ func ReadHeader(path string) (Header, error) {
 	return r.Header, f.Close()
 }
 
-// Of makes a history of records in memory; commits may be anywhere among them, in their own order.
+// Of returns a history of the given records. Commits may be at any position, but must be sorted by zxid.
 func Of(header Header, records ...Record) *History {
 	h := &History{Header: header}
 	var kept, commits []Numbered
@@ -167,8 +167,8 @@ func openReader(path string) (*Reader, io.Closer, error) {
 	return r, f, nil
 }
 
-// openFile opens a regular file of a run folder, the parent of the file's folder. It follows no
-// links that lead out of the run folder, which may be another user's.
+// openFile opens a regular file of a run folder, which is the parent of the file's folder. It does not
+// follow links out of the run folder, which another user may control.
 func openFile(path string) (*os.File, error) {
 	whole, err := filepath.Abs(path)
 	if err != nil {
@@ -184,13 +184,13 @@ func openFile(path string) (*os.File, error) {
 	if info, err := root.Stat(name); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file (%v)", path, info.Mode().Type())
+		return nil, fmt.Errorf("%s is not a regular file (%v)", path, info.Mode().Type())
 	}
 	return root.Open(name)
 }
 
-// file opens the file each time that it is ranged over; known are the records that need not be
-// decoded again.
+// file yields the records of the file at path, which each iteration opens again. known contains records
+// that need not be decoded again.
 func file(path string, known []Numbered) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		r, f, err := openReader(path)
@@ -205,7 +205,7 @@ func file(path string, known []Numbered) iter.Seq2[Numbered, error] {
 	}
 }
 
-// collect collects the data for a verdict from the start.
+// collect collects the data that a verdict needs before the first record.
 func (h *History) collect(n Numbered) {
 	switch r := n.Record.(type) {
 	case *Window:

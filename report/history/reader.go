@@ -12,16 +12,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrTruncated means that a history has no end: its writer died, or its disk was full. The records
-// before are valid.
-var ErrTruncated = errors.New("the history is cut short")
+// ErrTruncated means that a history has no end line: its writer died, or its disk was full. The
+// records before the error are valid.
+var ErrTruncated = errors.New("the history is truncated")
 
 const (
-	// lineLimit bounds one line, so that a damaged file cannot fill memory.
+	// lineLimit limits the size of a line, so that a damaged file cannot fill the memory.
 	lineLimit = 1 << 20
-	// windowLimit bounds the memory of the decompressor. Our frames use far less.
+	// windowLimit limits the memory of the decompressor. Frames of a Writer need far less.
 	windowLimit = 64 << 20
-	// longest is the longest trial: plots and counts over time need memory for it.
+	// longest is the maximum length of a trial: plots and counts over time need memory for it.
 	longest = 7 * 24 * time.Hour
 )
 
@@ -32,14 +32,14 @@ type Reader struct {
 	zr    *zstd.Decoder
 	lines *bufio.Reader
 	n     int
-	phase time.Duration // of the last phase, start or end
+	phase time.Duration // time of the last PhaseStart or PhaseEnd
 	open  string
 
 	skipSamples bool
-	known       []Numbered // records to come that were decoded before
+	known       []Numbered // decoded records, which next returns instead of decoding their lines
 }
 
-// NewReader reads the header from in. Close the reader after use.
+// NewReader returns a Reader of in, with the Header already read. The caller must close the Reader.
 func NewReader(in io.Reader) (*Reader, error) {
 	compressed := &counted{Reader: in}
 	zr, err := zstd.NewReader(compressed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowLimit))
@@ -62,8 +62,8 @@ func NewReader(in io.Reader) (*Reader, error) {
 
 func (r *Reader) Close() { r.zr.Close() }
 
-// Records yields the remaining records. The first error ends it: ErrTruncated if the history has no
-// end, or the problem of a record.
+// Records yields the remaining records. It stops after the first error, which wraps ErrTruncated if
+// the history has no end line.
 func (r *Reader) Records() iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		for {
@@ -107,7 +107,7 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 		return rec, false, nil
 	}
 	if end.Records != r.n {
-		return nil, false, fmt.Errorf("history closed after %d records, but %d were read: some are missing", end.Records, r.n)
+		return nil, false, fmt.Errorf("the end line counts %d records, but %d were read: some are missing", end.Records, r.n)
 	}
 	if _, err := r.line(); !errors.Is(err, errEmpty) {
 		return nil, false, fmt.Errorf("history continues after its end, at record %d", r.n+1)
@@ -115,37 +115,37 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 	return nil, true, nil
 }
 
-// inTime rejects times that no trial can have, and phases that overlap.
+// inTime returns an error for a time that no trial can have, and for phases that overlap.
 func (r *Reader) inTime(rec Record) error {
 	at := rec.Time()
 	if at < 0 || at > longest {
-		return fmt.Errorf("an instant of %v: a trial lasts from 0 to at most %v", at, longest)
+		return fmt.Errorf("time %v is outside the trial, which lasts from 0 to at most %v", at, longest)
 	}
 	switch rec := rec.(type) {
 	case *PhaseStart:
 		if r.open != "" {
-			return fmt.Errorf("phase %q begins in phase %q: phases follow each other", rec.Name, r.open)
+			return fmt.Errorf("phase %q begins before the end of phase %q", rec.Name, r.open)
 		}
 		r.open = rec.Name
 	case *PhaseEnd:
 		if rec.Stopped > at {
-			return fmt.Errorf("clients that were stopped at %v, after the phase's end at %v", rec.Stopped, at)
+			return fmt.Errorf("the clients were stopped at %v, after the phase's end at %v", rec.Stopped, at)
 		}
 		r.open = ""
 	default:
 		return nil
 	}
 	if at < r.phase {
-		return fmt.Errorf("a phase at %v after one at %v: phases follow each other", at, r.phase)
+		return fmt.Errorf("a phase begins or ends at %v, but the record before is at %v: phases must be in order", at, r.phase)
 	}
 	r.phase = at
 	return nil
 }
 
-// errEmpty is ErrTruncated at a line boundary.
-var errEmpty = fmt.Errorf("%w: no closing line", ErrTruncated)
+// errEmpty wraps ErrTruncated for a history that ends at a line boundary.
+var errEmpty = fmt.Errorf("%w: the end line is missing", ErrTruncated)
 
-// line returns the next line without its newline, valid until the next call.
+// line returns the next line without its newline. The slice is valid until the next call.
 func (r *Reader) line() ([]byte, error) {
 	raw, err := r.lines.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -157,7 +157,7 @@ func (r *Reader) line() ([]byte, error) {
 	case errors.Is(err, io.EOF) && len(raw) == 0:
 		return nil, r.after(errEmpty)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.after(fmt.Errorf("%w: its last line is not whole", ErrTruncated))
+		return nil, r.after(fmt.Errorf("%w: its last line is incomplete", ErrTruncated))
 	case errors.Is(err, errTooLong):
 		return nil, fmt.Errorf("history record %d: %w", r.n+1, err)
 	}
@@ -168,7 +168,7 @@ func (r *Reader) after(err error) error {
 	return fmt.Errorf("%w (after record %d)", err, r.n)
 }
 
-var errTooLong = fmt.Errorf("a line longer than %d bytes", lineLimit)
+var errTooLong = fmt.Errorf("the line is longer than %d bytes", lineLimit)
 
 func (r *Reader) longLine(start []byte) ([]byte, error) {
 	for {

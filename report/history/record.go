@@ -1,5 +1,5 @@
-// Package history is the ordered record of one trial: every operation, fault and event, on one
-// monotonic clock. It is written while the trial runs, and all conclusions are derived from it.
+// Package history writes and reads the history of a trial: the ordered records of every operation,
+// fault and event, on one monotonic clock. All conclusions about a trial are derived from its history.
 //
 //	w, err := history.Create("history/mine.jsonl.zst", history.Header{Trial: "mine", Cell: history.Cell{Subject: "lock/mine"}})
 //	w.Sample(history.Sample{Op: history.Acquire, Call: called, Return: clock.Now(), Outcome: history.OK})
@@ -24,10 +24,10 @@ import (
 	"time"
 )
 
-// Record is an entry of a history. Each kind of record is a struct of its own: [Sample], [Window],
+// Record is an entry of a history. Each kind of record is a separate struct: [Sample], [Window],
 // [PhaseStart], [Session], and others in this package.
 type Record interface {
-	// Time returns the latest time in the record, since the trial's start.
+	// Time returns the latest time in the record, counted from the trial's start.
 	Time() time.Duration
 }
 
@@ -111,13 +111,13 @@ func (r *Step) Time() time.Duration        { return r.At }
 func (r *Self) Time() time.Duration        { return r.At }
 func (r *Handoff) Time() time.Duration     { return r.Granted }
 
-// Clock is the monotonic clock of a trial. Copies show the same time.
+// Clock is the monotonic clock of a trial. Copies of a Clock show the same time.
 type Clock struct{ start time.Time }
 
 func Start() Clock { return Clock{start: time.Now()} }
 
-// Now returns the time since Start. It uses Go's monotonic clock, so setting the machine's clock
-// has no effect.
+// Now returns the time since [Start]. It uses Go's monotonic clock, so that setting the machine's
+// clock has no effect.
 func (c Clock) Now() time.Duration { return time.Since(c.start) }
 
 // At converts t, a reading of this process's clock, to the trial's clock.
@@ -129,56 +129,56 @@ type batch struct {
 	rest    []Record
 }
 
-// newBatch allocates the usual size, so that nothing grows during a measurement.
+// newBatch returns a batch with the usual capacity, so that it does not grow during a measurement.
 func newBatch() *batch {
 	return &batch{others: make([]bool, 0, batchSize), samples: make([]Sample, 0, batchSize), rest: make([]Record, 0, batchSize/4)}
 }
 
 func (b *batch) reset() {
-	clear(b.samples) // drops the strings
+	clear(b.samples) // releases the strings
 	clear(b.rest)
 	b.others, b.samples, b.rest = b.others[:0], b.samples[:0], b.rest[:0]
 }
 
-// Handoff is the passing of a grant in a drain, as the tap saw it, in order. Times that did not occur
-// equal the ones before them.
+// Handoff is a hand-off of a grant in a drain, as the tap recorded it. Its times are in order; the time
+// of a step that did not occur equals the time before it.
 type Handoff struct {
 	Phase    string        `json:"phase"`
 	Round    int           `json:"round"`
-	From     int           `json:"from"`     // the client that released
-	To       int           `json:"to"`       // the client that was granted
+	From     int           `json:"from"`     // the client that released the grant
+	To       int           `json:"to"`       // the client that received the grant
 	Released time.Duration `json:"released"` // release was called
-	Sent     time.Duration `json:"sent"`     // its write left the client
-	Applied  time.Duration `json:"applied"`  // the reply to it, or the notification if that came first
+	Sent     time.Duration `json:"sent"`     // the write of release left the client
+	Applied  time.Duration `json:"applied"`  // the reply to that write, or the notification if it came first
 	Notified time.Duration `json:"notified"` // the notification reached the next client
-	Asked    time.Duration `json:"asked"`    // its first request afterwards
-	Answered time.Duration `json:"answered"` // the last reply that it received
-	Granted  time.Duration `json:"granted"`  // its acquire returned
+	Asked    time.Duration `json:"asked"`    // the next client's first request afterwards
+	Answered time.Duration `json:"answered"` // the last reply that the next client received
+	Granted  time.Duration `json:"granted"`  // the next client's acquire returned
 }
 
-// Paused is a round in which a holder's process was stopped past its session timeout, while another
-// client was granted, and then continued. The client's Write and Effect samples since then are its
-// late writes: the first of each was about to be made when it was stopped.
+// Paused is a round in which a holder's process was stopped for longer than its session timeout, while
+// another client was granted, and then resumed. The client's Write and Effect samples after that are
+// its late writes. The first sample of each kind was pending when the process was stopped.
 type Paused struct {
-	At      time.Duration `json:"at"` // when it was notified, or the wait ended
+	At      time.Duration `json:"at"` // time of the notification, or end of the wait for it
 	Phase   string        `json:"phase"`
 	Round   int           `json:"round"`
-	Client  int           `json:"client"`  // that was paused
-	Next    int           `json:"next"`    // that was granted in that time
+	Client  int           `json:"client"`  // the client that was paused
+	Next    int           `json:"next"`    // the client that was granted during the pause
 	Stopped time.Duration `json:"stopped"` // the signal to stop
 	Granted time.Duration `json:"granted"` // return of the other client's grant
 	Resumed time.Duration `json:"resumed"` // the signal to continue
-	// Told is when it was notified that it no longer holds, and By how: an event (suspended, lost,
-	// ended), or holds, its recipe's own answer. 0 if it was not notified.
+	// Told is the time when the client was notified that it no longer holds; 0 if it was not. By is the
+	// kind of notification: an event (suspended, lost, ended), or holds, the recipe's own answer.
 	Told  time.Duration `json:"told,omitempty"`
 	By    string        `json:"by,omitempty"`
-	Holds string        `json:"holds,omitempty"` // the recipe's answer when it continued: yes, no; "" for none
+	Holds string        `json:"holds,omitempty"` // the recipe's answer after the client resumed: yes or no; "" if there was none
 }
 
-// Self has the harness's measurements of the trial, with their limits.
+// Self contains the harness's measurements of itself during the trial, with their limits.
 type Self struct {
 	At         time.Duration `json:"at"`
-	Ticks      int64         `json:"ticks"`      // of its own timer
+	Ticks      int64         `json:"ticks"`      // of the harness's own timer
 	LateTicks  int64         `json:"late_ticks"` // more than 10 ms late
 	LateMax    time.Duration `json:"late_max"`
 	Records    int64         `json:"records"`
@@ -190,7 +190,7 @@ type Self struct {
 	Limits     SelfLimits    `json:"limits"`
 }
 
-// SelfLimits bound the load of the machine on the harness.
+// SelfLimits are the limits of the measurements in [Self].
 type SelfLimits struct {
 	Late       time.Duration `json:"late"`
 	LateShare  float64       `json:"late_share"` // of all ticks
@@ -209,7 +209,7 @@ const (
 	Restored  SessionEvent = "restored"  // client notified: the same session, ownership checked
 	Lost      SessionEvent = "lost"      // client notified: the session and every grant bound to it have ended
 	Ended     SessionEvent = "ended"     // client notified: the grant has ended although the session lives: revoked, resigned
-	Expired   SessionEvent = "expired"   // on the wire: a server's message of the expiry has reached the client
+	Expired   SessionEvent = "expired"   // on the wire: a server's message about the expiry has reached the client
 	Closed    SessionEvent = "closed"    // the client closed it
 	Deadline  SessionEvent = "deadline"  // its deadline passed without a reply: belief ends as if suspended
 	Killed    SessionEvent = "killed"    // the harness killed the client
@@ -226,14 +226,14 @@ type Session struct {
 }
 
 // Arrivals is the rate at which operations are due in an open loop. It is recorded before the first
-// of them is due.
+// operation is due.
 type Arrivals struct {
-	At    time.Duration `json:"at"` // from when on they are due
+	At    time.Duration `json:"at"` // time from which on operations are due
 	Phase string        `json:"phase"`
 	For   time.Duration `json:"for"`
 	Rate  float64       `json:"rate"` // per second; for a ramp, at its beginning
-	// RateTo is the rate at the end of a ramp; 0: the rate is constant. Steps is the number of
-	// equal steps of the ramp; 0: continuous.
+	// RateTo is the rate at the end of a ramp; 0 if the rate is constant. Steps is the number of
+	// equal steps of the ramp; 0 if it is continuous.
 	RateTo float64 `json:"rate_to,omitempty"`
 	Steps  int     `json:"steps,omitempty"`
 }
@@ -241,7 +241,7 @@ type Arrivals struct {
 // Ramp reports whether the rate increases.
 func (a *Arrivals) Ramp() bool { return a != nil && a.RateTo > 0 }
 
-// RateAt returns the rate per second at that time after the beginning.
+// RateAt returns the rate per second at the time since, counted from At.
 func (a *Arrivals) RateAt(since time.Duration) float64 {
 	if !a.Ramp() || a.For <= 0 {
 		return a.Rate
@@ -254,9 +254,9 @@ func (a *Arrivals) RateAt(since time.Duration) float64 {
 }
 
 // Failover is a round of a failover: the cause, the times of the steps until the next grant, and
-// the prediction. A time of 0 was not seen.
+// the prediction. A time is 0 if the step was not recorded.
 type Failover struct {
-	At      time.Duration `json:"at"` // when all of it was known
+	At      time.Duration `json:"at"` // time when the record was complete
 	Phase   string        `json:"phase"`
 	Round   int           `json:"round"`
 	Cause   string        `json:"cause"`
@@ -278,11 +278,11 @@ type Failover struct {
 
 	Least   time.Duration `json:"least"`
 	Most    time.Duration `json:"most"`
-	Mean    time.Duration `json:"mean,omitempty"`    // average; 0 without a formula
+	Mean    time.Duration `json:"mean,omitempty"`    // average; 0 if there is no formula
 	Expires bool          `json:"expires,omitempty"` // the session must expire first
 }
 
-// Connected means that a client has opened its session, which was requested at Call.
+// Connected means that a client has opened its session. Call is the time of the call.
 type Connected struct {
 	At     time.Duration `json:"at"`
 	Phase  string        `json:"phase"`
@@ -298,8 +298,8 @@ type Reconnected struct {
 	Lost    time.Duration `json:"lost"` // end of the previous connection
 }
 
-// Footprint is the memory of open sessions in this process: the difference to before they were
-// opened, each after a garbage collection.
+// Footprint is the memory that open sessions use in this process: the difference between the memory
+// with all sessions open and before, each after a garbage collection.
 type Footprint struct {
 	At         time.Duration `json:"at"`
 	Phase      string        `json:"phase"`
@@ -309,45 +309,45 @@ type Footprint struct {
 	Goroutines int64         `json:"goroutines"`
 }
 
-// MemberLoad is a member's reply to a query of its load (mntr).
+// MemberLoad is a member's reply to a query for its load (mntr).
 type MemberLoad struct {
 	At     time.Duration `json:"at"`
 	Phase  string        `json:"phase"`
 	Member string        `json:"member"`
-	Err    string        `json:"err,omitempty"` // the reason for its absence; the other fields are then nil
+	Err    string        `json:"err,omitempty"` // why there is no reply; the fields below are then nil
 
 	Opening     bool   `json:"opening,omitempty"`     // sessions were still being opened
 	Outstanding *int64 `json:"outstanding,omitempty"` // requests without a reply
 	Connections *int64 `json:"connections,omitempty"` // of clients
-	// Latency of requests since the member's counters were reset, when the phase began or the
-	// member was started. nil if they cannot be reset.
+	// LatencyMean and LatencyMax are over the requests since the member's counters were reset, when
+	// the phase began or the member was started. nil if they cannot be reset.
 	LatencyMean *time.Duration `json:"latency_mean,omitempty"`
 	LatencyMax  *time.Duration `json:"latency_max,omitempty"`
 }
 
-// Window is a fault and the time in which it was active. It is recorded once the fault is healed.
+// Window is a fault and the time during which it was active. It is recorded when the fault is healed.
 type Window struct {
 	Fault  string `json:"fault"`  // such as "session.close"
 	Target string `json:"target"` // such as "client 17 (holder)" or "zk2 (leader)"
-	Client int    `json:"client"` // the client that was hit; -1 for members
-	// Served are the clients that a member continued to serve while it was isolated from the
-	// others, which they could not know; the other clients in the process that was hit; or all
-	// clients during an outage of the ensemble.
+	Client int    `json:"client"` // the client that the fault hit; -1 for members
+	// Served are further clients that the fault may affect: the clients that an isolated member
+	// continued to serve, which they could not know; the other clients in the process that was hit;
+	// or all clients during an outage of the ensemble.
 	Served []int         `json:"served,omitempty"`
 	Start  time.Duration `json:"start"` // the call of Inject
-	End    time.Duration `json:"end"`   // when it was healed; before Start if it never was
+	End    time.Duration `json:"end"`   // time of healing; before Start if it was never healed
 	Proof  string        `json:"proof,omitempty"`
-	Err    string        `json:"err,omitempty"` // why its effect was not proven; empty if Proof is set
-	// CutShort means that the phase ended during this repetition: it may have been injected,
-	// without proof.
+	Err    string        `json:"err,omitempty"` // why the effect was not proven; empty if Proof is set
+	// CutShort means that the phase ended during this repetition of the fault, which may have been
+	// injected, but without proof.
 	CutShort bool `json:"cut_short,omitempty"`
-	// Inapplicable means that the recipe does not allow the fault; Err is the reason.
+	// Inapplicable means that the fault does not apply to the recipe; Err is the reason.
 	Inapplicable bool `json:"inapplicable,omitempty"`
-	// Operator is the session that deleted the client's nodes; 0 if none did.
+	// Operator is the session that deleted the client's nodes; 0 if no session deleted them.
 	Operator int64 `json:"operator,omitempty"`
 }
 
-// Struck describes a fault and its target, unless it never was active.
+// Struck describes a fault and its target. The target may be empty.
 func Struck(fault, target string) string {
 	if target == "" {
 		return fault
@@ -362,7 +362,7 @@ type Recovered struct {
 	Healing time.Duration `json:"healing"` // start of healing
 }
 
-// Connections counts the connections that the members accepted, by their own counters.
+// Connections is the number of connections that the members accepted, from their own counters.
 type Connections struct {
 	At    time.Duration `json:"at"`
 	Phase string        `json:"phase"`
@@ -377,9 +377,9 @@ const (
 	OfItem    = "item"
 )
 
-// Traffic is the traffic of all clients while something was done Count times, with the prediction
-// of the subject's formula. A pointer is nil if there is no formula, or the members do not report
-// it.
+// Traffic is the traffic of all clients while the operation Of was done Count times, with the
+// prediction of the subject's formula. A pointer is nil if there is no formula, or if the members do
+// not report the number.
 type Traffic struct {
 	At            time.Duration `json:"at"`
 	Phase         string        `json:"phase"`
@@ -393,7 +393,7 @@ type Traffic struct {
 
 	ExpectedNotifications *int64 `json:"expected_notifications,omitempty"`
 	ExpectedRequests      *int64 `json:"expected_requests,omitempty"`
-	ServerNotifications   *int64 `json:"server_notifications,omitempty"` // by the members' own counters
+	ServerNotifications   *int64 `json:"server_notifications,omitempty"` // from the members' own counters
 }
 
 // Effort is the traffic of one client over a phase, with its causes.
@@ -402,10 +402,10 @@ type Effort struct {
 	Phase         string        `json:"phase"`
 	Client        int           `json:"client"`
 	Queue         bool          `json:"queue,omitempty"` // the subject is a queue
-	Calls         int64         `json:"calls"`           // operations called
+	Calls         int64         `json:"calls"`           // number of operations called
 	Requests      int64         `json:"requests"`
 	Notifications int64         `json:"notifications"`
-	Connections   int64         `json:"connections"`        // made
+	Connections   int64         `json:"connections"`        // number of connections made
 	Refusals      int64         `json:"refusals"`           // replies with an error, such as no node
 	BackOff       time.Duration `json:"back_off,omitempty"` // waits after failed operations
 }
@@ -415,18 +415,18 @@ type Pipe struct {
 	At  time.Duration `json:"at"`
 	P50 time.Duration `json:"p50"`
 	P99 time.Duration `json:"p99"`
-	// Count is of how many.
+	// Count is the number of round trips.
 	Count int `json:"count"`
 	// Clock is the largest possible error of an agent's clock; 0 without agents.
 	Clock time.Duration `json:"clock,omitempty"`
 }
 
-// Kinds of phase on which conclusions depend.
+// The kinds of phases on which conclusions depend.
 const (
-	DrainPhase      = "drain"      // all clients wait in line, and it drains; hand-offs are counted
-	FlapPhase       = "flap"       // a waiter leaves and returns; operations only show that the line works
+	DrainPhase      = "drain"      // all clients wait in line until it is empty; hand-offs are counted
+	FlapPhase       = "flap"       // a waiter leaves and returns; operations only check that the line works
 	SuccessionPhase = "succession" // clients leave in a given order
-	FailoverPhase   = "failover"   // one holder per round is hit
+	FailoverPhase   = "failover"   // a fault hits one holder per round
 	ConnectPhase    = "connect"    // all sessions are opened, and are then idle
 )
 
@@ -437,7 +437,7 @@ type Pace string
 const (
 	ByClients Pace = "clients" // closed loop: each continues as soon as it can
 	ByRate    Pace = "rate"    // open loop: operations are due at a rate
-	ByHarness Pace = "harness" // each step waits for the effect of the one before, so that a rate is meaningless
+	ByHarness Pace = "harness" // each step waits for the effect of the previous step, so that a rate is meaningless
 )
 
 // PhaseStart begins a phase of the trial.
@@ -447,24 +447,24 @@ type PhaseStart struct {
 	Index int           `json:"index"` // in the scenario, from 0
 	Kind  string        `json:"kind"`
 	Pace  Pace          `json:"pace"`
-	// Contenders is the number of clients that act, the first ones, while the others only have their
-	// sessions; 0: all.
+	// Contenders is the number of clients that act, from client 0 on; the others only keep their
+	// sessions open. 0 means all.
 	Contenders int               `json:"contenders,omitempty"`
 	Params     map[string]string `json:"params,omitempty"` // the phase's fields in the scenario
 }
 
-// PhaseEnd ends the last phase that began with that index.
+// PhaseEnd ends the last phase that began with the same Index.
 type PhaseEnd struct {
 	At    time.Duration `json:"at"`
 	Name  string        `json:"phase"`
 	Index int           `json:"index"`
-	// Stopped is when the clients were stopped; later operations do not count for the phase.
-	// 0: they were not notified, and all count.
+	// Stopped is the time when the clients were stopped; later operations do not count for the
+	// phase. 0 if they were not stopped: then all operations count.
 	Stopped time.Duration `json:"stopped,omitempty"`
 }
 
-// Waiting is an operation that was in progress when its phase ended, or when its client was asked to
-// stop: its duration until then counts.
+// Waiting is an operation that was in progress when its phase ended, or when its client was requested
+// to stop. Its duration until then counts.
 type Waiting struct {
 	At     time.Duration `json:"at"`
 	Phase  string        `json:"phase"`
@@ -474,15 +474,15 @@ type Waiting struct {
 	Mode   string        `json:"mode,omitempty"` // of an acquire of a read-write lock
 }
 
-// Unplayed means that the trial could not run to its end, and why.
+// Unplayed means that the trial could not run to its end. Why is the reason.
 type Unplayed struct {
 	At           time.Duration `json:"at"`
 	Why          string        `json:"why"`
 	Inapplicable bool          `json:"inapplicable,omitempty"`
 }
 
-// ClaimCheck is the observer's view of the node of a claimed grant, at some time between Asked
-// and At. The claim was valid for all of that time.
+// ClaimCheck is the observer's view of the node of a claimed grant, at some time between Asked and At.
+// The client claimed the grant during all of that time.
 type ClaimCheck struct {
 	Asked   time.Duration `json:"asked"`
 	At      time.Duration `json:"at"`
@@ -493,21 +493,21 @@ type ClaimCheck struct {
 	Ahead   int           `json:"ahead,omitempty"` // ephemeral siblings older than the node
 }
 
-// Snapshot is the content of the contested parent for the whole time from Asked to At, and the clients
-// that waited for all of it.
+// Snapshot is the content of the contested parent, unchanged from Asked to At, and the clients that
+// waited during all of that time.
 type Snapshot struct {
 	Asked   time.Duration  `json:"asked"`
 	At      time.Duration  `json:"at"`
 	Path    string         `json:"path"`
 	Queue   bool           `json:"queue,omitempty"` // the subject is a queue
-	Nodes   []SnapshotNode `json:"nodes,omitempty"` // ephemeral ones
+	Nodes   []SnapshotNode `json:"nodes,omitempty"` // only ephemeral nodes
 	Items   []SnapshotItem `json:"items,omitempty"` // of a queue
 	Waiters []Waiter       `json:"waiters,omitempty"`
-	// Unserved is set if not every client was granted once in the time that an episode allows.
+	// Unserved means that some client was not granted once within the time limit of the episode.
 	Unserved bool `json:"unserved,omitempty"`
 }
 
-// SnapshotNode is a node in line.
+// SnapshotNode is a node in the line.
 type SnapshotNode struct {
 	Path    string `json:"path"`
 	Token   int64  `json:"token"` // its czxid
@@ -520,37 +520,37 @@ type SnapshotItem struct {
 	Token int64  `json:"token"`
 }
 
-// Waiter is a client that was in one acquire or take, connected with one session, for the whole
-// time.
+// Waiter is a client that was in the same acquire or take, and connected with the same session, during
+// the whole time of a Snapshot.
 type Waiter struct {
 	Client   int   `json:"client"`
 	Session  int64 `json:"session"`
 	Moved    int64 `json:"moved"`    // its requests, notifications and connections in that time, without pings
 	InFlight int64 `json:"inflight"` // its requests without a reply
-	// Behind means that the client's member lagged behind when the observation began: a
-	// notification may still come.
+	// Behind means that the client's member lagged behind at the beginning of the Snapshot, so that
+	// a notification may still come.
 	Behind bool `json:"behind,omitempty"`
-	// Watches counts the watches of its session that a change in the line can trigger, on the
-	// parent or on a node of it; Others the rest. nil if members do not report them.
+	// Watches is the number of watches of its session that a change in the line can trigger: on the
+	// parent or one of its nodes. Others is the number of other watches. nil if not reported.
 	Watches *int64 `json:"watches,omitempty"`
 	Others  int64  `json:"others,omitempty"`
 }
 
-// Step is a step of a subject's protocol that an audit has seen in calm episodes, with the faults
-// that apply to it: a row of its matrix.
+// Step is a step of a subject's protocol, as an audit recorded it in episodes without faults: a row of
+// the audit's matrix.
 type Step struct {
 	At     time.Duration `json:"at"`
-	Step   string        `json:"step"`   // such as "next exists #1"; "all" is the line as a whole
-	Faults []string      `json:"faults"` // that apply
+	Step   string        `json:"step"`   // such as "next exists #1"; "all" means the whole line
+	Faults []string      `json:"faults"` // the faults that apply to the step
 }
 
-// LostReply is a request whose reply never reached its client. The commits show the outcome: if it
-// was executed, one has that session and cxid.
+// LostReply is a request whose reply never reached its client. If it was executed, there is a commit
+// with the same session and cxid.
 type LostReply struct {
-	At      time.Duration `json:"at"` // when it was certain that no reply would come
+	At      time.Duration `json:"at"` // time from which on no reply could come
 	Client  int           `json:"client"`
 	Session int64         `json:"session"`
-	Cxid    int32         `json:"cxid"`    // the client's number of the request
+	Cxid    int32         `json:"cxid"`    // the number that the client gave the request
 	Request string        `json:"request"` // such as "create" or "delete"
 	Sent    time.Duration `json:"sent"`
 }
@@ -560,11 +560,11 @@ type Outcome string
 
 const (
 	OK      Outcome = "ok"
-	Failed  Outcome = "failed"  // it certainly had no effect
-	Unknown Outcome = "unknown" // it may have had its effect
+	Failed  Outcome = "failed"  // the operation certainly had no effect
+	Unknown Outcome = "unknown" // the operation may have had its effect
 )
 
-// Names of operations, as Sample.Op.
+// Names of operations in Sample.Op.
 const (
 	Acquire = "acquire" // a lock acquired, or a leadership won
 	Release = "release" // of a lock, or a leader's resignation
@@ -574,44 +574,43 @@ const (
 	Effect  = "effect" // a holder's write to an unfenced node, on its own session
 )
 
-// Sample is an operation of one client. Due, Call and Return count from the start of the trial on
-// its monotonic clock.
+// Sample is an operation of one client. Due, Call and Return are times on the trial's [Clock].
 type Sample struct {
 	Client int           `json:"client"`
 	Phase  string        `json:"phase,omitempty"`
 	Round  int           `json:"round,omitempty"`
 	Op     string        `json:"op"`
-	Due    time.Duration `json:"due"`    // when it should have been called; latency counts from here
-	Call   time.Duration `json:"call"`   // when it was called
-	Return time.Duration `json:"return"` // when it returned
-	// Clock is the possible error of the clock of the client's process: an acquire's Return is made
-	// later by it, and a release's Call earlier, so that the error cannot create a belief.
-	// Latencies use the reading.
+	Due    time.Duration `json:"due"`    // time when it should have been called; latency counts from here
+	Call   time.Duration `json:"call"`   // time when it was called
+	Return time.Duration `json:"return"` // time when it returned
+	// Clock is the possible error of the clock of the client's process. It was added to an acquire's
+	// Return and subtracted from a release's Call, so that the error cannot create a belief. Latencies
+	// use the time that the clock showed.
 	Clock   time.Duration `json:"clock,omitempty"`
 	Outcome Outcome       `json:"outcome"`
 	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node, or the subject's own number
 	Own     bool          `json:"own,omitempty"`     // the token is the subject's own number
-	Session int64         `json:"session,omitempty"` // session to which the grant is bound
+	Session int64         `json:"session,omitempty"` // the session to which the grant is bound
 	Path    string        `json:"path,omitempty"`    // of the grant's or item's node
 	Item    string        `json:"item,omitempty"`    // queue: ID of the item
 	Version int64         `json:"version,omitempty"` // write: the resource's version after the write
-	// Zxid is the highest in any reply that had reached the client by then: it acted on no newer
-	// state. 0 if unknown.
+	// Zxid is the highest zxid in any reply that had reached the client by then: the client acted on
+	// no newer state. 0 if unknown.
 	Zxid int64 `json:"zxid,omitempty"`
-	// Removed is the path of a deleted node of which the client was notified during the operation,
-	// the last if there were several: the client knows of that transaction too.
+	// Removed is the path of the last node of whose deletion the client was notified during the
+	// operation: the client knows of that transaction too.
 	Removed string `json:"removed,omitempty"`
-	// Notified means that a notification without a zxid had come. Of a barrier: since that reply, so
-	// that the client may know of later commits. Of others: that children had changed, during the
-	// operation, so that it may know of the first commit after Zxid.
+	// Notified means that a notification without a zxid had come. For a barrier: since the reply with
+	// Zxid, so that the client may know of later commits. For other recipes: that children had
+	// changed, during the operation, so that it may know of the first commit after Zxid.
 	Notified bool   `json:"notified,omitempty"`
 	Err      string `json:"err,omitempty"`
 	// Limit is the caller's time limit for an acquire; 0 if none.
 	Limit time.Duration `json:"limit,omitempty"`
-	// Stuck: the operation had not returned long after the client was notified of the loss of its
-	// session, the client had sent no request since, and zkbench closed it.
+	// Stuck means that the operation had not returned long after the client was notified of the loss
+	// of its session, that the client had sent no request since, and that zkbench closed the client.
 	Stuck bool `json:"stuck,omitempty"`
-	// Canceled means that zkbench had given the operation up when it returned an error.
+	// Canceled means that zkbench had canceled the operation before it returned an error.
 	Canceled bool   `json:"canceled,omitempty"`
 	Mode     string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
 }

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// frameEvery is the part of a trial a crash may lose: a zstd frame that was not closed is only
-	// partly readable.
+	// frameEvery is the length of a zstd frame, and so the part of a trial that a crash may lose: an
+	// open frame is only partly readable.
 	frameEvery = time.Second
-	// drainEvery is the interval at which the writer checks for records without being woken.
+	// drainEvery is the interval at which the writer checks for records of a batch that is not full.
 	drainEvery = 50 * time.Millisecond
 	// batchSize is the number of records in a batch. A full batch wakes the writer.
 	batchSize = 4096
-	// keepFree is the number of empty batches kept.
+	// keepFree is the maximum number of empty batches that are kept for reuse.
 	keepFree = 4
 )
 
-// Writer records a history. Its methods are safe for concurrent use and never wait for the disk:
-// they append to a batch in memory, which one goroutine encodes and writes. No record is dropped
-// while the disk accepts writes; the backlog is unbounded, see [Stats].
+// Writer records a history. Its methods are safe for concurrent use. Sample and Record never wait for
+// the disk: they append to a batch in memory, which one goroutine encodes and writes. No record is
+// dropped while the disk accepts writes; the backlog is unbounded, see [Stats].
 //
-// When a write fails, the error is kept, Broken is closed, and later records count as lost: the
+// If a write fails, Err returns the error, Broken is closed, and later records count as lost: the
 // trial must stop. Earlier records stay readable.
 type Writer struct {
 	mu    sync.Mutex
@@ -40,7 +40,7 @@ type Writer struct {
 	err   error
 
 	out    io.Writer
-	file   *os.File // to be closed by us; nil if the caller owns the io.Writer
+	file   *os.File // closed by the Writer; nil if the caller owns out
 	zw     *zstd.Encoder
 	line   []byte
 	opened bool
@@ -52,9 +52,9 @@ type Writer struct {
 	once   sync.Once
 }
 
-// Stats are the writer's counters, in records, except Bytes.
+// Stats contains the writer's counters. All except Bytes are numbers of records.
 type Stats struct {
-	Records    int // written or waiting
+	Records    int // written, or waiting to be written
 	Lost       int
 	Backlog    int
 	MaxBacklog int   // the largest backlog so far
@@ -75,7 +75,7 @@ func Create(path string, h Header) (*Writer, error) {
 	return w, nil
 }
 
-// NewWriter writes a history to out, which it does not close.
+// NewWriter returns a Writer of a history to out, and writes the header. The Writer does not close out.
 func NewWriter(out io.Writer, h Header) (*Writer, error) {
 	h.Schema = Schema
 	line, err := json.Marshal(h)
@@ -86,12 +86,12 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 		fill: newBatch(), free: []*batch{newBatch()}, out: out,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), done: make(chan struct{}), broken: make(chan struct{}),
 	}
-	// One core: the other is for the measured processes.
+	// Use one core, so that the other cores are free for the measured processes.
 	w.zw, err = zstd.NewWriter(counter{w}, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, fmt.Errorf("history compressor: %w", err)
 	}
-	// The header is a frame of its own, on disk before anything is measured.
+	// The header is a separate frame, so that it is written before the measurement begins.
 	if err := w.frame(append(line, '\n')); err != nil {
 		return nil, fmt.Errorf("write history header: %w", err)
 	}
@@ -118,7 +118,7 @@ func (w *Writer) Sample(s Sample) {
 	w.added(false)
 }
 
-// Record records any other record. The writer owns r from now on.
+// Record records any other record. The caller must not change r afterwards.
 func (w *Writer) Record(r Record) {
 	w.mu.Lock()
 	if w.err == nil {
@@ -127,7 +127,7 @@ func (w *Writer) Record(r Record) {
 	w.added(true)
 }
 
-// added counts the record that was just appended, and unlocks.
+// added counts the record that was just appended, or lost, and unlocks w.mu.
 func (w *Writer) added(other bool) {
 	if w.err != nil {
 		w.stats.Lost++
@@ -152,8 +152,8 @@ func (w *Writer) added(other bool) {
 	}
 }
 
-// empty returns a batch to fill. A burst beyond the free ones costs a batch of memory, never a copy
-// of the backlog.
+// empty returns a batch to fill. If no batch is free, it allocates one, so that a burst never requires
+// a copy of the backlog.
 func (w *Writer) empty() *batch {
 	if k := len(w.free); k > 0 {
 		b := w.free[k-1]
@@ -181,8 +181,8 @@ func (w *Writer) Err() error {
 
 func (w *Writer) Broken() <-chan struct{} { return w.broken }
 
-// Close writes the backlog and the last line, and returns the writer's first error. Records after
-// Close are lost. It may be called twice.
+// Close writes the backlog and the end line, and returns the writer's first error. Records after Close
+// are lost. It may be called more than once.
 func (w *Writer) Close() error {
 	w.once.Do(func() {
 		close(w.closed)
@@ -191,7 +191,7 @@ func (w *Writer) Close() error {
 	return w.Err()
 }
 
-// errClosed makes late records count as lost.
+// errClosed is the error of a closed Writer, so that later records count as lost.
 var errClosed = errors.New("the history is closed")
 
 func (w *Writer) run() {
@@ -244,7 +244,7 @@ func (w *Writer) take() *batch {
 	return b
 }
 
-// give accounts for a batch that was written, or lost to err.
+// give counts a batch that was written, or lost if err is not nil, and keeps it for reuse.
 func (w *Writer) give(b *batch, err error) {
 	count := len(b.others)
 	b.reset()
@@ -291,7 +291,7 @@ func (w *Writer) finish() {
 		err = w.ending()
 	}
 	if failed != nil || err != nil {
-		w.zw.Reset(io.Discard) // its content cannot be written
+		w.zw.Reset(io.Discard) // discard its content, which cannot be written
 	}
 	err = errors.Join(err, w.zw.Close())
 	if w.file != nil {
@@ -299,7 +299,7 @@ func (w *Writer) finish() {
 	}
 	if failed == nil && err != nil {
 		w.mu.Lock()
-		w.failed(err) // in one step: a record in between would be counted, and never written
+		w.failed(err) // under the lock: a record added before would be counted, but never written
 		w.mu.Unlock()
 	}
 }
@@ -339,7 +339,7 @@ func (w *Writer) encode(b *batch) (err error) {
 	return nil
 }
 
-// write opens a frame if none is open.
+// write compresses a line. It opens a frame if no frame is open.
 func (w *Writer) write(line []byte) error {
 	if !w.opened {
 		w.zw.Reset(counter{w})
@@ -349,7 +349,7 @@ func (w *Writer) write(line []byte) error {
 	return err
 }
 
-// endFrame closes the open frame: everything before is readable.
+// endFrame closes the open frame, if any, so that all lines up to here are readable.
 func (w *Writer) endFrame() error {
 	if !w.opened {
 		return nil

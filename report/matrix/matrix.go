@@ -80,7 +80,7 @@ type Param struct{ Name, Value string }
 
 var ignoredParams = []string{"clients", "subject", "seed", "repeat"}
 
-// Of groups trials by scenario, in the order in which these were run.
+// Of groups trials by scenario, in the order in which the scenarios were run.
 func Of(trials []report.Trial) []Scenario {
 	var out []Scenario
 	for _, t := range trials {
@@ -122,7 +122,7 @@ func label(subject string, params []Param) string {
 	s := units.Clean(subject)
 	for _, p := range params {
 		if p.Name == paramCell {
-			s += ", cell " + units.Clean(p.Value) // it has blanks
+			s += ", cell " + units.Clean(p.Value) // the value contains spaces
 			continue
 		}
 		s += " " + units.Clean(p.Name+"="+p.Value)
@@ -135,8 +135,8 @@ func (s Series) At(clients int) []report.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t report.Trial) bool { return t.Clients != clients })
 }
 
-// Common returns the largest number of clients that every series has, or the largest of all if
-// there is no common one.
+// Common returns the largest number of clients that every series has. If there is none, it returns the
+// largest number of clients, or 0 for a scenario without trials.
 func (s Scenario) Common() int {
 	for _, n := range slices.Backward(s.Counts) {
 		if !slices.ContainsFunc(s.Series, func(x Series) bool { return len(x.At(n)) == 0 }) {

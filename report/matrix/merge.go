@@ -13,8 +13,8 @@ import (
 // Merge combines the repetitions of a cell into one trial for display. Each number is the median
 // over the trials, never a quantile of all operations, because operations of one trial are not
 // independent. Counts are summed; minimum and maximum are over all trials. A guarantee or
-// threshold has its worst result. It has the name of the worst trial, or of the first, so that
-// its history and plots can be found. A single trial is returned unchanged.
+// threshold has its worst result. The merged trial has the name of the worst trial, or of the first,
+// so that its history and plots can be found. A single trial is returned unchanged.
 func Merge(trials []report.Trial) report.Trial {
 	if len(trials) == 0 {
 		return report.Trial{}

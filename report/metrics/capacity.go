@@ -22,7 +22,7 @@ func init() {
 		Order: 28, About: "Open loops (streams):",
 		Definitions: []Definition{
 			{Name: Capacity, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
-				Help: "Ramp: the highest arrival rate at which the backlog does not grow; the last rate if it never grew; the lowest of several ramps"},
+				Help: "Highest arrival rate of a ramp at which the backlog does not grow; the final rate if it never grew; the lowest capacity if there are several ramps"},
 			{Name: Unserved, Unit: "1", Better: Lower,
 				Help: "Scheduled acquires that were not granted by the end of the phase; count is the number scheduled. For queues see queue.undelivered"},
 		},
@@ -33,26 +33,26 @@ func init() {
 	})
 }
 
-// AtRate reports whether operations were due at a rate, in an open loop: the throughput is then
-// that rate, not the subject's.
+// AtRate reports whether operations were due at a rate, in an open loop: the throughput is then the
+// arrival rate, and does not depend on the subject.
 func AtRate(measured map[string]Metric) bool {
 	return measured[QueueYield].Value != nil || measured[Unserved].Value != nil
 }
 
-// Ramp is the result of operations that were due at an increasing rate.
+// Ramp contains the results of a phase in which operations were due at an increasing rate.
 type Ramp struct {
 	Phase    string
 	From, To float64     // the rates, per second
-	Points   []RampPoint // in order of the rate
-	Capacity float64     // the metric
+	Points   []RampPoint // by rate
+	Capacity float64     // value of the metric capacity
 	KeptUp   bool
-	Beyond   float64 // operations done per second after it fell behind; 0 if it did not
+	Beyond   float64 // operations done per second after the subject fell behind; 0 if it kept up
 }
 
-// RampPoint is the operations that were due at about the same rate. Operations that were never done
-// count with the time until they were abandoned.
+// RampPoint summarizes the operations that were due at about the same rate. The latency of an
+// operation that was never done is the time until it was abandoned.
 type RampPoint struct {
-	Rate     float64 // a second
+	Rate     float64 // operations per second
 	Count    int
 	P50, Max time.Duration // from due to done
 }
@@ -67,7 +67,7 @@ type ramp struct {
 	all []served
 }
 
-// served is an operation that was due, and when it was done or abandoned.
+// served is an operation: the time it was due, and the time it was done (ok) or abandoned.
 type served struct {
 	due, done time.Duration
 	ok        bool
@@ -82,7 +82,7 @@ func (x *arrived) sample(s *history.Sample, p *history.Phase) {
 			x.unserved++
 		}
 		x.add(p, served{s.Due, s.Return, ok})
-	case s.Op == history.Put && s.Outcome == history.Failed: // if it was put: when it was taken
+	case s.Op == history.Put && s.Outcome == history.Failed: // an item that was put is added when it is taken
 		x.add(p, served{s.Due, s.Return, false})
 	}
 }
@@ -119,9 +119,9 @@ func (x *arrived) close(out map[string]Metric) {
 
 func (r Ramp) metric(count int64) Metric {
 	m := Metric{Unit: "1/s", Phase: r.Phase, Count: &count, Value: &r.Capacity}
-	m.Note = fmt.Sprintf("when it fell behind, %s a second were done", units.Number(r.Beyond))
+	m.Note = fmt.Sprintf("after it fell behind, it completed %s per second", units.Number(r.Beyond))
 	if r.KeptUp {
-		m.Note = "it kept up to the end: this is the least that it can"
+		m.Note = "it kept up to the end, so this is a lower bound"
 	}
 	return m
 }
@@ -132,8 +132,8 @@ const (
 	rampParts = 1000 // of the ramp: resolution of the search for a rate, and the largest number of steps shown
 )
 
-// fold finds when more operations began to wait than there are clients, and the rate from which
-// that had to happen.
+// fold computes the results of the ramp. The capacity follows from the last time at which no more
+// operations waited than there are clients, see exceeded and beyond.
 func (r *ramp) fold(a *history.Arrivals, clients int) Ramp {
 	slices.SortStableFunc(r.all, func(a, b served) int { return cmp.Compare(a.due, b.due) })
 	done := make([]time.Duration, len(r.all))
@@ -162,9 +162,9 @@ func (r *ramp) fold(a *history.Arrivals, clients int) Ramp {
 	return out
 }
 
-// exceeded returns the rate beyond which n more operations were due by that time: a subject with
-// that capacity has n operations waiting then. It is 0 if fewer were due beyond the initial rate:
-// that was too much already, or everything was stopped for a while.
+// exceeded returns the rate such that a subject with this capacity has n operations waiting at the
+// time by: n more operations were due than it could do. It returns 0 if fewer than n were due beyond
+// the initial rate: that rate was too high already, or all clients were stopped for a while.
 func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
 	part := a.For / rampParts
 	by = min(by, a.For)
@@ -193,7 +193,7 @@ func (r *ramp) beyond(since time.Duration) float64 {
 	return float64(n) / (until - since).Seconds()
 }
 
-// points groups operations that were due at about the same rate; the operations are in order.
+// points groups the operations, which are sorted by due time, by the rate at which they were due.
 func (r *ramp) points(a *history.Arrivals) (out []RampPoint) {
 	n := min(cmp.Or(a.Steps, rampSteps), rampParts)
 	for i := range n {

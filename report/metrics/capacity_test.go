@@ -43,13 +43,13 @@ func TestCapacity(t *testing.T) {
 		want    float64
 		note    string
 	}{
-		{"where the rate passes what it can do", station{clients: 5, takes: 10 * time.Millisecond, from: 20, to: 220}, 100, "fell behind, 100 a second were done"},
-		{"where more clients hide it for longer", station{clients: 20, takes: 10 * time.Millisecond, from: 20, to: 220}, 100, "fell behind, 100 a second were done"},
-		{"of a stall that it makes up for nothing is left", station{clients: 5, takes: 10 * time.Millisecond, stall: time.Second, stand: time.Second / 2, from: 20, to: 220}, 100, "fell behind, 100 a second"},
+		{"where the rate passes what it can do", station{clients: 5, takes: 10 * time.Millisecond, from: 20, to: 220}, 100, "fell behind, it completed 100 per second"},
+		{"where more clients hide it for longer", station{clients: 20, takes: 10 * time.Millisecond, from: 20, to: 220}, 100, "fell behind, it completed 100 per second"},
+		{"of a stall that it makes up for nothing is left", station{clients: 5, takes: 10 * time.Millisecond, stall: time.Second, stand: time.Second / 2, from: 20, to: 220}, 100, "fell behind, it completed 100 per second"},
 		{"to the end", station{clients: 5, takes: time.Millisecond, from: 20, to: 220}, 220, "kept up to the end"},
 		{"to the end, but for a stall just before it", station{clients: 5, takes: time.Millisecond, stall: 9500 * time.Millisecond, stand: time.Second, from: 20, to: 220}, 220, "kept up to the end"},
 		{"to an end that comes early", station{clients: 5, takes: time.Millisecond, from: 20, to: 220, until: 5 * time.Second}, 120, "kept up to the end"},
-		{"below the beginning", station{clients: 5, takes: 50 * time.Millisecond, from: 100, to: 200}, 20, "fell behind, 20.0 a second were done"},
+		{"below the beginning", station{clients: 5, takes: 50 * time.Millisecond, from: 100, to: 200}, 20, "fell behind, it completed 20.0 per second"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, some := measure(c.station.history())[Capacity]

@@ -10,9 +10,9 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of the metrics of failovers. The five stages add up to the latency of a failover in which
-// the session had to expire first. Without the members' logs, the first two are absent, and
-// FailoverExpire is everything before the commit.
+// Names of the metrics of failovers. The five stages add up to the latency of a failover in which the
+// session had to expire first. Without the members' logs, FailoverDetect and FailoverCommit are absent,
+// and FailoverExpire is the whole time until the commit.
 const (
 	FailoverLatency   = "failover.latency"
 	LeaderlessTime    = "leaderless.time"
@@ -39,16 +39,16 @@ func init() {
 			{Name: FailoverLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true, Noun: "a failover", Head: "failover",
 				Shown: []string{"p50"}, Main: "p50", Help: "Time from the fault that affected the holder to the next grant"},
 			{Name: LeaderlessTime, Unit: "ns", Better: Lower, Distribution: true, Noun: "a leaderless time", Head: "leaderless", Shown: []string{"p50"},
-				Help: "The part of a failover during which no client believed that it held the lock; in a succession, of every change of leader"},
+				Help: "Part of a failover, or of a change of leader in a succession, during which no client believed that it held the lock"},
 			{Name: BeliefOverlap, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "The part of a failover in which the victim still believed that it held the lock although the next client held it: exposure, not a violation; usually 0"},
-			{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "The longest failover that ZooKeeper's arithmetic predicts for the causes and timeouts of the trial"},
-			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "Rounds outside the predicted range"},
-			stage(FailoverDetect, "The stages of a failover in which the session had to expire: the remainder of the timeout at the fault"),
-			stage(FailoverExpire, "Until the leader expired the session: rounding to a tick, and a follower's lag"),
-			stage(FailoverCommit, "Until the first member had removed the node"),
-			stage(FailoverNotify, "Until the notification reached the next client"),
-			stage(FailoverRelist, "Until its grant returned"),
+				Help: "Time during which the previous holder still believed that it held the lock although the next client held it: exposure, not a violation; usually 0"},
+			{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "Longest failover predicted by ZooKeeper's timing rules for the causes and timeouts of the trial"},
+			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "Rounds whose failover took less or more time than predicted"},
+			stage(FailoverDetect, "Stages of a failover in which the session had to expire. First, the rest of the session timeout at the fault"),
+			stage(FailoverExpire, "Then until the leader expired the session: rounding to a tick, and the lag of a follower"),
+			stage(FailoverCommit, "Then until the first member had removed the node"),
+			stage(FailoverNotify, "Then until the notification reached the next client"),
+			stage(FailoverRelist, "Then until the next client's acquire returned"),
 		},
 		collect: func(f *Fold) collector {
 			x := &failovers{fold: f}
@@ -60,9 +60,9 @@ func init() {
 type failovers struct {
 	fold    *Fold
 	rounds  int
-	outside []string // rounds outside the prediction, as text
+	outside []string // descriptions of the rounds outside the prediction
 	never   []string
-	longest *Failover     // of the predicted ones
+	longest *Failover     // among the rounds with a prediction
 	most    time.Duration // the largest prediction
 }
 
@@ -107,7 +107,7 @@ func (x *failovers) record(r history.Record) {
 	}
 }
 
-// outsideNamed is the number of rounds outside the prediction that are named.
+// outsideNamed is the maximum number of rounds outside the prediction that the note describes.
 const outsideNamed = 3
 
 func (x *failovers) close(out map[string]Metric) {
@@ -144,18 +144,17 @@ type Failover struct {
 	Phase string
 	Round int
 	At    time.Duration // of the injection
-	// Latency is from the injection to the next grant; if the holder kept its grant (Kept), until
-	// it was notified of that. Never means that neither happened.
+	// Latency is the time from the injection to the next grant or, if the holder kept its grant
+	// (Kept), to the notification of that. Never means that neither happened.
 	Latency           time.Duration
 	Kept              bool
 	Never             bool
 	Least, Most, Mean time.Duration
-	// Stages are the parts of Latency, by the names in Stages; nil if the session did not have to
-	// expire.
+	// Stages contains the parts of Latency, by metric; nil if the session did not have to expire.
 	Stages map[string]time.Duration
 }
 
-// Outside reports whether it took less or more time than predicted.
+// Outside reports whether the failover took less or more time than predicted.
 func (f Failover) Outside() bool { return f.Never || f.Latency < f.Least || f.Latency > f.Most }
 
 // String describes the round in one line.
@@ -195,7 +194,7 @@ func failoverOf(r *history.Failover) Failover {
 	return f
 }
 
-// stages divides a failover at the times that were seen.
+// stages divides a failover at its recorded times.
 func stages(r *history.Failover) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	last := r.Injected

@@ -11,7 +11,7 @@ const (
 
 func init() {
 	register(Family{
-		Order: 70, About: "Counted, not timed:",
+		Order: 70, About: "Counts, which do not depend on time:",
 		Definitions: []Definition{
 			{Name: FanoutNotifications, Unit: "1/handoff", Better: Lower, Exact: true,
 				Help: "Notifications per hand-off of a drain, counted on the clients' connections, with the value of the recipe's formula (expected) and the members' counters (servers)"},

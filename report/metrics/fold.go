@@ -11,12 +11,12 @@ import (
 	"github.com/zkbench/zkbench/report/internal/stats"
 )
 
-// Fold computes metrics from one history, record by record and belief by belief.
+// Fold computes the metrics of one history. [Fold.Record] and [Fold.Belief] add its records and beliefs.
 type Fold struct {
-	OnHandoff  func(metric string, h Handoff) // receives every hand-off, or every delivery of a queue
+	OnHandoff  func(metric string, h Handoff) // is called for every hand-off, or every delivery of a queue
 	OnFailover func(Failover)
-	OnRamp     func(Ramp)  // receives every ramp, from Close
-	OnPause    func(Pause) // receives every round in which the holder's process was paused past its session timeout
+	OnRamp     func(Ramp)  // is called by Close for every ramp
+	OnPause    func(Pause) // is called for every round in which the holder's process was paused past its session timeout
 
 	history       *history.History
 	phases        map[string]*history.Phase
@@ -33,7 +33,7 @@ type collector struct {
 	sample  func(s *history.Sample, p *history.Phase) // every operation with its phase
 	record  func(r history.Record)                    // every other record
 	belief  func(b *facts.Belief)                     // every belief
-	changed func(last, next *facts.Belief)            // another client holds, in the same round
+	changed func(last, next *facts.Belief)            // the holder changed within a round
 	handoff func(h Handoff, last, next *facts.Belief)
 	close   func(out map[string]Metric)
 }
@@ -41,11 +41,11 @@ type collector struct {
 type distributed struct {
 	histogram *stats.Histogram
 	phase     string // the phase of all values; "" if there are several
-	never     int64  // how many never came
+	never     int64  // number of expected values that never came
 	note      string
 }
 
-// NewFold returns a fold of the history, before the first record.
+// NewFold returns a Fold for the history, without any records yet.
 func NewFold(h *history.History) *Fold {
 	f := &Fold{
 		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
@@ -67,7 +67,7 @@ var noPhase history.Phase
 
 func (f *Fold) phase(name string) *history.Phase { return cmp.Or(f.phases[name], &noPhase) }
 
-// Record takes the next record.
+// Record adds the next record.
 func (f *Fold) Record(n history.Numbered) {
 	f.end = max(f.end, n.Time())
 	s, ok := n.Record.(*history.Sample)
@@ -134,8 +134,8 @@ func (f *Fold) observe(metric, phase string, d time.Duration) *distributed {
 	return x
 }
 
-// latency adds an operation to a latency, from its due time to its end. Ramps are excluded: beyond
-// the subject's capacity the latency only shows how long the ramp lasted.
+// latency adds an operation's time from due to end to the metric. It ignores ramps: beyond the
+// subject's capacity, the latency only depends on the length of the ramp.
 func (f *Fold) latency(metric, phase string, due, end time.Duration) {
 	if f.phase(phase).Ramp() {
 		return
@@ -143,12 +143,12 @@ func (f *Fold) latency(metric, phase string, due, end time.Duration) {
 	f.observe(metric, phase, end-due)
 }
 
-// endOf returns when a phase was over for its clients, or the history's end if that is not
-// recorded. Later events (healing, recovery) are not part of the phase.
+// endOf returns the time when a phase was over for its clients, or the history's end if that time is
+// not recorded. Later events (healing, recovery) are not part of the phase.
 func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.Over(), f.end) }
 
-// counted reports whether the operation is a grant or an item taken that counts for rates: not in a
-// flap, at the harness's pace, in a ramp, or after the clients were stopped.
+// counted reports whether the operation is a grant, or an item taken, that counts for rates. Operations
+// in a flap, at the harness's pace, in a ramp, or after the clients were stopped do not count.
 func counted(s *history.Sample, p *history.Phase) bool {
 	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && paced(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
 }
@@ -157,7 +157,7 @@ func paced(p *history.Phase) bool {
 	return p.Kind != history.FlapPhase && p.Pace != history.ByHarness && !p.Ramp()
 }
 
-// rated returns the phases that count for rates, in which operations were requested.
+// rated returns the phases that count for rates and in which operations were requested, by name.
 func (f *Fold) rated() []string {
 	names := slices.Sorted(maps.Keys(f.contended))
 	return slices.DeleteFunc(names, func(name string) bool { return !paced(f.phase(name)) })

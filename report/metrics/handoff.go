@@ -18,7 +18,7 @@ func init() {
 		Order: 40, About: "Acquiring:",
 		Definitions: []Definition{
 			{Name: AcquireLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "acquiring", Head: "acquire", Shown: []string{"p50"},
-				Help: "Time from the scheduled start of an acquire until it was granted; without ramps, and without drains unless there is nothing else"},
+				Help: "Time from the scheduled start of an acquire until it was granted; excludes ramps, and drains unless there are no other acquires"},
 		},
 		collect: collectAcquires,
 	})
@@ -51,8 +51,8 @@ func collectAcquires(f *Fold) collector {
 // Names of the latencies of hand-offs.
 const (
 	HandoffLatency = "handoff.latency"
-	// HandoffLatencyDrain is separate, because the line of a drain is half as long on average as in
-	// a churn, where all clients are in line all the time.
+	// HandoffLatencyDrain is separate, because the line of a drain is on average half as long as the
+	// line of a churn, where all clients are always in line.
 	HandoffLatencyDrain = "handoff.latency.drain"
 )
 
@@ -62,9 +62,9 @@ func init() {
 		Definitions: []Definition{
 			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
-				Help: "Time from the call to release until the next client's acquire returns, with no fault active; of a barrier, from the last party's call of enter until each party has passed. Measured under contention if the scenario has a contention phase"},
+				Help: "Time from the call to release until the next client's acquire returns, with no fault active; for a barrier, from the last party's call to enter until each party has passed. Measured under contention if the scenario has a contention phase"},
 			{Name: HandoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "As handoff.latency, during the drain, where the line is half as long on average"},
+				Help: "Like handoff.latency, but during a drain, where the line is half as long on average"},
 		},
 		collect: collectHandoffs,
 	})
@@ -73,12 +73,12 @@ func init() {
 		stages = append(stages, Definition{Name: s.Name, Unit: "ns", Better: Lower, Distribution: true, Help: s.Help})
 	}
 	register(Family{
-		Order: 12, About: "Stages of a hand-off in a drain, from the traffic on the wire, in order; together they are the hand-off:",
+		Order: 12, About: "Stages of a hand-off in a drain, from the traffic on the wire, in order; they add up to the hand-off:",
 		Definitions: stages, collect: collectStages,
 	})
 }
 
-// HandoffStage is a part of a hand-off.
+// HandoffStage is a part of a hand-off. Name is its metric, Help the help text of the metric.
 type HandoffStage struct {
 	Name, Label, Help string
 	until             func(*history.Handoff) time.Duration
@@ -89,12 +89,12 @@ var HandoffStages = []HandoffStage{
 	{"handoff.stage.release", "release", "From the call to release until its write leaves the client: the recipe's own time", func(h *history.Handoff) time.Duration { return h.Sent }},
 	{"handoff.stage.commit", "commit", "Until the reply to that write, or the notification if that comes first: the members' time to commit and apply it", func(h *history.Handoff) time.Duration { return h.Applied }},
 	{"handoff.stage.notify", "notification", "Until the notification reaches the next client", func(h *history.Handoff) time.Duration { return h.Notified }},
-	{"handoff.stage.react", "reaction", "Until the next client's first request afterwards: its own time; 0 if it needs none", func(h *history.Handoff) time.Duration { return h.Asked }},
+	{"handoff.stage.react", "reaction", "Until the next client's first request after that: the client's own time; 0 if it needs no request", func(h *history.Handoff) time.Duration { return h.Asked }},
 	{"handoff.stage.check", "check", "Until the last reply to the next client's requests", func(h *history.Handoff) time.Duration { return h.Answered }},
-	{"handoff.stage.grant", "grant", "Until the next client's acquire returns: its own time", func(h *history.Handoff) time.Duration { return h.Granted }},
+	{"handoff.stage.grant", "grant", "Until the next client's acquire returns: the client's own time", func(h *history.Handoff) time.Duration { return h.Granted }},
 }
 
-// MedianStages returns the median of each stage of a hand-off; nil if one has none.
+// MedianStages returns the median of each stage of a hand-off; nil if a stage was not measured.
 func MedianStages(all map[string]Metric) (parts []time.Duration) {
 	for _, s := range HandoffStages {
 		m := all[s.Name]
@@ -142,23 +142,23 @@ func (f *Fold) handedOff(metric, phase string, h Handoff) {
 // Handoff is the passing of a grant from one holder to the next.
 type Handoff struct {
 	At       time.Duration
-	Latency  time.Duration // since the release, or since the fault that hit the holder; 0 if the fault is unknown
+	Latency  time.Duration // time since the release, or since the fault that hit the holder; 0 if the fault is unknown
 	Failover bool          // the holder did not release, or a fault had hit it
-	Nobody   time.Duration // the part of Latency without a belief
+	Nobody   time.Duration // the part of Latency during which no client believed that it held
 }
 
 type holders struct {
 	last facts.Belief
 	some bool   // last is set
-	away []away // times in which the last one was in doubt
+	away []away // times during which the last holder was in doubt
 
-	recent []facts.Belief // of a lock that several may hold
+	recent []facts.Belief // latest beliefs of a lock that several clients may hold, or of a barrier
 }
 
-// away is a time in which a holder was in doubt, and then continued to hold.
+// away is a time during which a holder was in doubt before it continued to hold.
 type away struct{ from, to time.Duration }
 
-// Belief adds the next belief. They come in the order of their start.
+// Belief adds the next belief. The caller must add beliefs in the order of their start.
 func (f *Fold) Belief(b facts.Belief) {
 	for i := range f.collectors {
 		if take := f.collectors[i].belief; take != nil {
@@ -205,12 +205,12 @@ func (f *Fold) follows(last, b *facts.Belief, doubts []away) {
 	}
 }
 
-// recentBeliefs is the number of beliefs among which the one before a grant is looked for, of a lock
-// that several may hold.
+// recentBeliefs is the minimum number of earlier beliefs that are searched for the previous holder of
+// a lock that several clients may hold.
 const recentBeliefs = 256
 
-// shared adds the next belief of a read-write lock or a semaphore. It follows the last belief that
-// had to end first: for a reader, a writer's.
+// shared adds the next belief of a read-write lock or a semaphore. Its predecessor is the last belief
+// that had to end before it could start: for a reader, the belief of a writer.
 func (f *Fold) shared(b facts.Belief) {
 	var last *facts.Belief
 	for i := range f.holders.recent {
@@ -233,11 +233,11 @@ func (f *Fold) shared(b facts.Belief) {
 	}
 }
 
-// passing adds the next belief of a barrier. Once all parties of a generation have passed, each passage
-// counts from the last call of enter.
+// passing adds the next belief of a barrier. When all parties of a generation have passed, it counts
+// the time of each passage from the last call to enter.
 func (f *Fold) passing(b facts.Belief) {
 	g := f.holders.recent
-	if b.Restored || len(g) > 0 && (b.Phase != g[0].Phase || b.Call >= g[0].End) { // of the next generation: this one was not complete
+	if b.Restored || len(g) > 0 && (b.Phase != g[0].Phase || b.Call >= g[0].End) { // b is of the next generation: the current one is incomplete
 		g = g[:0]
 	}
 	if b.Restored {
@@ -260,10 +260,10 @@ func (f *Fold) passing(b facts.Belief) {
 	f.holders.recent = g
 }
 
-// passed reports whether b took over from last, and since when the grant was free. A graceful
-// hand-off near a fault is neither that nor a failover.
+// passed returns the hand-off from last to b. It returns false for an overlap without a fault, and for
+// a graceful end if b's client did not wait yet or a fault was active.
 func (f *Fold) passed(last, b *facts.Belief) (Handoff, bool) {
-	granted, free := b.Start-b.Late, last.End+last.Early // as their clocks read
+	granted, free := b.Start-b.Late, last.End+last.Early // as their own clocks show
 	h := Handoff{At: b.Start, Latency: max(0, granted-free)}
 	graceful := last.Ended == facts.Released || last.Ended == string(history.Closed)
 	if w, ok := cause(last, b, f.history.Faults, graceful); ok {
@@ -272,7 +272,7 @@ func (f *Fold) passed(last, b *facts.Belief) (Handoff, bool) {
 	}
 	switch {
 	case last.End > b.Start:
-		return Handoff{}, false // an overlap without a fault is for the verdict
+		return Handoff{}, false // the verdict reports an overlap without a fault
 	case last.Ended == string(history.Killed):
 		h.Failover = true
 		return h, true
@@ -286,9 +286,9 @@ func (f *Fold) passed(last, b *facts.Belief) (Handoff, bool) {
 
 const ofEnds = 20 * time.Millisecond
 
-// cause returns the latest fault that explains why last no longer holds: a fault that hit the holder
-// itself while it held or was about to be granted; or, if it was notified of a loss, a fault that hit a
-// member while it held.
+// cause returns the latest fault that explains the end of last: a fault that hit the holder itself
+// while it held or was about to be granted, or, if the end was not graceful, a fault that hit a member
+// while the client held.
 func cause(last, b *facts.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
 	until := last.End
 	if !graceful {
@@ -309,15 +309,15 @@ func cause(last, b *facts.Belief, faults []history.Fault, graceful bool) (histor
 	return history.Fault{}, false
 }
 
-// PipeRoundtrip names the time between the harness and a driver.
+// PipeRoundtrip names the time of a round trip between the harness and a driver.
 const PipeRoundtrip = "pipe.roundtrip"
 
-// AgentsClock names the possible error of agents' clocks.
+// AgentsClock names the largest uncertainty of an agent's clock.
 const AgentsClock = "agents.clock"
 
 func init() {
 	register(Family{
-		Order: 75, About: "Overhead between the harness and a subject in a process of its own:",
+		Order: 75, About: "Overhead between the harness and a subject in a separate process:",
 		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower, Fields: []string{"count", "p50", "p99"},
 			Help: "Round trip of a request through the driver's pipe (p50, p99). Latencies of a driver that reports " +
 				"the times of its recipe's calls exclude it; the times of other drivers include it"},
@@ -345,17 +345,17 @@ func init() {
 	})
 }
 
-// WarningLatency names how fast an early warning is.
+// WarningLatency names the latency of early warnings.
 const WarningLatency = "warning.latency"
 
 func init() {
 	register(Family{
 		Order: 25, About: "Observations of an election, in a succession with early warnings:",
 		Definitions: []Definition{{Name: WarningLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true,
-			Help: "Time from the removal of a candidate, which leaves too few, to the observer's early warning"}},
+			Help: "Time from the removal of a candidate that leaves too few candidates until the observer's early warning"}},
 		collect: func(f *Fold) collector {
 			var stand int
-			left := map[int]time.Duration{} // when a candidate was made to leave, by the number that remained
+			left := map[int]time.Duration{} // time when a candidate was made to leave, by the number of candidates that remained
 			return collector{record: func(r history.Record) {
 				switch r := r.(type) {
 				case *history.Joined:

@@ -18,18 +18,18 @@ const (
 
 func init() {
 	register(Family{
-		Order: 25, About: "A holder that is paused until its session has expired, and resumed (scenario paused-holder):",
+		Order: 25, About: "A holder that is paused until its session has expired, and then resumed (scenario paused-holder):",
 		Definitions: []Definition{
 			{Name: PausedBelief, Unit: "ns", Better: Lower, Distribution: true, Shown: []string{"p50"},
-				Help: "How long a paused holder still believed that it held the lock after the next client was granted; if never notified: until no client waits"},
+				Help: "How long a paused holder still believed that it held the lock after the next client was granted; if it was never notified, until the wait for the notification ended"},
 			{Name: PausedNotice, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Time from resume until the client was notified; no value if it never was"},
+				Help: "Time from the resume until the holder was notified of the loss; absent if it never was"},
 			{Name: PausedBlind, Unit: "1", Better: Lower,
-				Help: "Rounds in which the holder wrote again before it was notified; count is all rounds"},
+				Help: "Rounds in which the holder wrote again before it was notified of the loss; count is the number of rounds"},
 			{Name: PausedThrough, Unit: "1", Better: Lower,
-				Help: "Late writes to an unfenced node that succeeded: the write that was pending at the pause, and later ones until the notification; count is all of them. Only if the driver offers write"},
+				Help: "Late writes to an unfenced node that succeeded. Late are the write that was pending at the pause, and further writes until the notification; count is the number of late writes. Absent if the driver does not offer write"},
 			{Name: PausedStopped, Unit: "1", Better: Neither,
-				Help: "Late writes to the fenced resource that the token rejected; count is all late writes to it"},
+				Help: "Late writes to the fenced resource that were rejected because of their token; count is the number of late writes to it"},
 		},
 		collect: func(f *Fold) collector {
 			x := &pauses{fold: f, since: map[int][]history.Sample{}}
@@ -38,22 +38,22 @@ func init() {
 	})
 }
 
-// Pause is a round in which a holder's process was stopped past its session timeout, and continued.
-// Times count from the signal to stop.
+// Pause is a round in which a holder's process was stopped for longer than its session timeout, and
+// then resumed. Times count from the signal to stop.
 type Pause struct {
 	Round   int
-	Expired time.Duration // its session, by the members' logs; 0 if unknown
+	Expired time.Duration // expiry of the session, from the members' logs; 0 if unknown
 	Granted time.Duration // return of the next client's grant
 	Resumed time.Duration // the signal to continue
-	Until   time.Duration // it was notified that it no longer holds, or the wait for that ended
+	Until   time.Duration // notification that it no longer holds, or the end of the wait for the notification
 	Told    bool
-	Late    []LateWrite // in order; of a driver without writes only fenced ones
+	Late    []LateWrite // in order; only fenced writes if the driver does not offer write
 }
 
 // LateWrite is a write by a holder that had lost its grant without being notified.
 type LateWrite struct {
 	At      time.Duration // of the reply
-	Fenced  bool          // it was to the fenced resource
+	Fenced  bool          // the write was to the fenced resource
 	Outcome history.Outcome
 }
 
@@ -91,7 +91,7 @@ func (x *pauses) record(r history.Record) {
 	}
 }
 
-// hand delivers the last round.
+// hand passes the last round to OnPause.
 func (x *pauses) hand() {
 	if x.last != nil {
 		x.fold.OnPause(*x.last)
@@ -124,15 +124,15 @@ func (x *pauses) paused(p *history.Paused) {
 		first[s.Op] = true
 		acted[s.Op] = acted[s.Op] || before
 	}
-	// The time of the harness's write to the fenced resource does not depend on the recipe, if that
-	// has effects of its own.
+	// If the recipe makes writes of its own (effects), the harness's writes to the fenced resource do
+	// not count here: their time does not depend on the recipe.
 	if acted[history.Effect] || !first[history.Effect] && acted[history.Write] {
 		x.blind++
 	}
 	clear(x.since)
 }
 
-// count counts a write by a holder that had lost its grant without being notified before the call.
+// count counts a late write.
 func (x *pauses) count(s *history.Sample) {
 	if s.Op == history.Write {
 		x.writes++
@@ -163,7 +163,7 @@ func (x *pauses) close(out map[string]Metric) {
 	if x.effects > 0 {
 		m := of(x.through, x.effects)
 		if x.open > 0 {
-			m.Note = units.Plural(x.open, "write") + " with unknown outcome in addition"
+			m.Note = units.Plural(x.open, "write") + " with an unknown outcome may have succeeded too"
 		}
 		out[PausedThrough] = m
 	}

@@ -24,13 +24,13 @@ func init() {
 	register(Family{
 		Order: 30, About: "Queues:",
 		Definitions: []Definition{
-			{Name: QueueLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "an item's way through the queue", Head: "queue",
+			{Name: QueueLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "delivery of an item", Head: "queue",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
 				Help: "Time from the scheduled start of a put until the take of its item returns"},
 			{Name: queueLatencyFaults, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "As queue.latency, in phases with injected faults"},
+				Help: "Like queue.latency, but in phases with injected faults"},
 			{Name: QueueYield, Unit: "1/notification", Better: Higher,
-				Help: "Items taken per notification, in streams: below 1 if consumers are notified in vain, above 1 if one notification serves several items"},
+				Help: "Items taken per notification, in streams: below 1 if some notifications yield no item, above 1 if one notification serves several items"},
 			{Name: QueueRequests, Unit: "1/item", Better: Lower, Help: "Requests per item taken, in streams"},
 			{Name: QueueUndelivered, Unit: "1", Better: Lower, Help: "Scheduled items that were not put and taken by the end of the phase"},
 		},
@@ -43,14 +43,14 @@ func init() {
 
 type queue struct {
 	fold  *Fold
-	items map[string]item // items that were put and not taken, or taken and not put
+	items map[string]item // items of which only the put or only the take was recorded so far
 	due   int64           // items
 
-	// Over the streams only.
+	// Totals over the streams only.
 	streamed, notifications, requests int64
 }
 
-// item is a queue's item of which one half is known: put, or taken before the put returned.
+// item is a queue's item of which only one half is known: its put, or its take.
 type item struct {
 	isPut  bool
 	counts bool
@@ -98,8 +98,8 @@ func (x *queue) delivered(put item, taken time.Duration) {
 	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
 }
 
-// latency returns the metric for items of the phase: items that met a fault are separate, or one
-// fault would determine the high percentiles.
+// latency returns the metric for items of the phase. Phases with faults have a separate metric, because
+// one fault would otherwise determine the high percentiles.
 func (x *queue) latency(phase string) string {
 	p := x.fold.phases[phase]
 	for _, w := range x.fold.history.Faults {
@@ -147,14 +147,14 @@ const (
 
 func init() {
 	register(Family{
-		Order: 67, About: "The members' load in a connect, by their own word (mntr):",
+		Order: 67, About: "The members' load in a connect, as they report it (mntr):",
 		Definitions: []Definition{
 			{Name: MemberQueue, Unit: "1", Better: Lower, Shown: []string{"value"}, Main: "value",
 				Help: "Maximum number of requests that a member had received but not answered; count is the number of answers from members"},
 			{Name: MemberLatency, Unit: "ns", Better: Lower, Help: "A member's longest request latency, to the millisecond"},
 			{Name: MemberLatencyMean, Unit: "ns", Better: Lower, Help: "Mean request latency of the slowest member, over the phase or since its start"},
 			{Name: MemberConnections, Unit: "1", Help: "Maximum number of client connections of a member"},
-			{Name: MemberSilent, Unit: "1", Better: Lower, Help: "How often a member did not answer a query for its load; count is the number of queries"},
+			{Name: MemberSilent, Unit: "1", Better: Lower, Help: "Queries for the load that members did not answer; count is the number of queries"},
 		},
 		collect: func(*Fold) collector {
 			x := &memberLoads{silent: map[string]int{}, means: map[string]time.Duration{}}
@@ -164,7 +164,7 @@ func init() {
 }
 
 type memberLoads struct {
-	most        *history.MemberLoad // with the longest queue
+	most        *history.MemberLoad // the reply with the longest queue
 	connections int64
 	answers     int64
 	silent      map[string]int           // by member
@@ -220,7 +220,7 @@ func (x *memberLoads) close(out map[string]Metric) {
 	}
 }
 
-// when tells which member's queue was the longest, and when.
+// when returns the member that had the longest queue, and the time; "" if all queues were empty.
 func (x *memberLoads) when() string {
 	switch {
 	case *x.most.Outstanding == 0:
@@ -228,5 +228,5 @@ func (x *memberLoads) when() string {
 	case x.most.Opening:
 		return x.most.Member + ", while sessions were being opened"
 	}
-	return x.most.Member + ", after all had been opened"
+	return x.most.Member + ", after all sessions had been opened"
 }

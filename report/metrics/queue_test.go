@@ -91,7 +91,7 @@ func TestMemberLoads_areUnknownWhereAMemberIsSilent(t *testing.T) {
 	if m := got[MemberSilent]; m.Value == nil || *m.Value != 3 || *m.Count != 4 || m.Note != "zk2 1 time, zk3 2 times" {
 		t.Errorf("silent were %+v", m)
 	}
-	if m := got[MemberQueue]; m.Note != "zk1, after all had been opened" || *m.Count != 1 {
+	if m := got[MemberQueue]; m.Note != "zk1, after all sessions had been opened" || *m.Count != 1 {
 		t.Errorf("the longest queue is %+v", m)
 	}
 	got = connect().silent("zk1").measure()

@@ -1,8 +1,8 @@
 // Package metrics defines the metrics, and computes them from histories.
 //
-// A [Family] has a file of its own: the definitions of its metrics (name, unit, better direction,
-// help), and the collector that computes them. [All] lists the definitions: thresholds,
-// comparisons, tables and help pages use them.
+// A [Family] contains the definitions of its metrics (name, unit, better direction, help) and the
+// collector that computes them. [All] lists the definitions, which thresholds, comparisons, tables
+// and help pages use.
 //
 //	f := metrics.NewFold(h)
 //	for n, err := range h.Records { ... f.Record(n) }
@@ -18,10 +18,10 @@ import (
 	"github.com/zkbench/zkbench/report/internal/stats"
 )
 
-// Direction is which values are better.
+// Direction determines whether lower or higher values are better.
 type Direction int
 
-// The directions.
+// The values of Direction.
 const (
 	Neither Direction = iota
 	Lower
@@ -33,7 +33,7 @@ type Definition struct {
 	Name         string
 	Unit         string // such as "ns", "1/handoff", "1/s"
 	Better       Direction
-	Distribution bool     // it has quantiles; otherwise a value
+	Distribution bool     // the metric has quantiles; otherwise it has a value
 	Fields       []string // its fields, if they differ from the default
 	PerPhase     bool     // NAME.PHASE is the metric of one phase
 	Help         string   // one line
@@ -43,13 +43,13 @@ type Definition struct {
 	Noun, Head string
 
 	// Shown are the fields that a comparison of two runs shows: "p50". Main is the field that is
-	// compared with the run's base. With Decides, Main decides a comparison of two runs unless the
-	// caller selects other measures.
+	// compared with the run's base. If Decides is set, Main also decides a comparison of two runs,
+	// unless the caller selects other measures.
 	Shown   []string
 	Main    string
 	Decides bool
-	// Exact means that the value hardly varies, so that two runs are compared exactly, except for
-	// the fraction Slack.
+	// Exact means that the value hardly varies: two runs are compared exactly, except for
+	// differences up to the fraction Slack.
 	Exact bool
 	Slack float64
 }
@@ -65,7 +65,7 @@ func (d Definition) FieldNames() []string {
 	return ValueFields
 }
 
-// Family is metrics that are collected together.
+// Family is a group of metrics that are collected together.
 type Family struct {
 	Order       int    // position among the families, the most important first
 	About       string // heading of the family in the help
@@ -93,7 +93,7 @@ func All() []Definition {
 	return out
 }
 
-// Names returns the names of all metrics, except the metrics of single phases.
+// Names returns the names of all metrics, without the names for single phases.
 func Names() []string {
 	var out []string
 	for _, d := range All() {
@@ -102,8 +102,8 @@ func Names() []string {
 	return out
 }
 
-// Find returns the definition of a metric, and the phase if the name is the metric of one phase:
-// "failover.latency.crash".
+// Find returns the definition of a metric. If the name is for a single phase, such as
+// "failover.latency.crash", it also returns the phase.
 func Find(name string) (d Definition, phase string, ok bool) {
 	all := All()
 	for _, d := range all {
@@ -119,7 +119,7 @@ func Find(name string) (d Definition, phase string, ok bool) {
 	return Definition{}, "", false
 }
 
-// OfPhases returns the names of a metric in single phases that were measured, in order.
+// OfPhases returns the measured names of a metric for single phases, sorted.
 func OfPhases(name string, measured map[string]Metric) []string {
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(measured)) {
@@ -135,14 +135,14 @@ func Latencies() []Definition {
 	return slices.DeleteFunc(All(), func(d Definition) bool { return d.Head == "" })
 }
 
-// value makes a metric with the value, in the unit of its definition.
+// value returns a metric with value v, in the unit of its definition.
 func value(name string, v float64) Metric {
 	d, _, _ := Find(name)
 	return Metric{Unit: d.Unit, Value: &v}
 }
 
-// Metric is a measured quantity. A distribution has Count and quantiles, a rate or a count has
-// Value. Pointers distinguish absent from 0.
+// Metric is a measured quantity. A distribution has Count and quantiles; a rate or a count has Value.
+// A nil pointer means that the field is absent.
 type Metric struct {
 	Unit     string   `json:"unit"` // such as "ns", "1/handoff", "1/s"
 	Phase    string   `json:"phase,omitempty"`
@@ -157,7 +157,7 @@ type Metric struct {
 	Value    *float64 `json:"value,omitempty"`
 	Expected *float64 `json:"expected,omitempty"` // the formula's value, if any
 	Servers  *float64 `json:"servers,omitempty"`  // the same quantity, counted by the members
-	Never    int64    `json:"never,omitempty"`    // how many more were expected and never came
+	Never    int64    `json:"never,omitempty"`    // number of expected samples that never came
 	Note     string   `json:"note,omitempty"`     // an explanation of the value
 }
 
@@ -174,7 +174,7 @@ func distribution(h *stats.Histogram) Metric {
 	}
 }
 
-// Field returns the field with that name; nil if it was not measured.
+// Field returns the field with the given name; nil if it was not measured.
 func (m Metric) Field(name string) *float64 {
 	if name == "count" && m.Count != nil {
 		return new(float64(*m.Count))
@@ -193,10 +193,11 @@ func (m Metric) Samples() int {
 	return int(*m.Count)
 }
 
-// Fewest returns how many samples the field needs: with fewer, a quantile is the largest value.
+// Fewest returns the number of samples that a quantile needs: with fewer, it is just the largest value.
+// It returns 0 for other fields.
 func Fewest(field string) int {
 	return map[string]int{"p90": 10, "p99": 100, "p999": 1000}[field]
 }
 
-// TooFew reports whether the field is a quantile of too few samples.
+// TooFew reports whether the field is a quantile for which there are too few samples.
 func (m Metric) TooFew(field string) bool { return m.Samples() < Fewest(field) }

@@ -30,16 +30,16 @@ func init() {
 				Help: "Time from opening a session until it is connected"},
 			{Name: ConnectAll, Unit: "ns", Better: Lower, Shown: []string{"value"}, Main: "value",
 				Help: "Time from opening the first session until all are connected; count is the number of sessions"},
-			{Name: ReconnectLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "coming back to a member", Head: "reconnect", Shown: []string{"p50", "p99"}, Main: "p50",
-				Help: "Reconnection time: from the loss of a session's connection until it is connected again"},
+			{Name: ReconnectLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "reconnecting to a member", Head: "reconnect", Shown: []string{"p50", "p99"}, Main: "p50",
+				Help: "Time from the loss of a session's connection until the session is connected again"},
 			{Name: ReconnectAll, Unit: "ns", Better: Lower, Shown: []string{"value"}, Main: "value",
 				Help: "Longest time during which not all sessions were connected: from the first loss until every session that returned was connected; count is the number that returned"},
 			{Name: SessionsExpired, Unit: "1", Better: Lower, Shown: []string{"value"}, Main: "value",
 				Help: "Sessions that expired, or whose deadline passed without a server response, although no fault affected their clients; count is all sessions opened"},
 			{Name: SessionHeap, Unit: "B/session", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Live heap of this process per session, including the tap on its connection: with all sessions open, minus before the first; count is the number of sessions"},
+				Help: "Live heap of this process per session, including the tap on its connection: with all sessions open, minus the heap before the first; count is the number of sessions"},
 			{Name: SessionStacks, Unit: "B/session", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "As session.heap, for goroutine stacks, which are not part of the heap"},
+				Help: "Like session.heap, but for goroutine stacks, which are not part of the heap"},
 			{Name: SessionGoroutines, Unit: "1/session", Better: Lower, Shown: []string{"value"}, Main: "value",
 				Help: "Number of goroutines per session"},
 		},
@@ -52,14 +52,14 @@ func init() {
 
 type sessions struct {
 	fold        *Fold
-	first, last time.Duration // the call of the first connect, and when the last session was open
+	first, last time.Duration // time of the first call, and time when the last session was open
 	connected   int64
 	back        []*history.Reconnected
 	opened      map[int64]time.Duration
 	gone        map[int64]bool // closed, killed or expired: no further events
 	expired     int64
-	deadlines   int64 // expired by their own deadlines alone
-	after       int64 // expired after a fault had hit a member
+	deadlines   int64 // expired only because their deadlines passed
+	after       int64 // expired sessions after a fault had hit a member
 	footprint   *history.Footprint
 }
 
@@ -123,8 +123,8 @@ func (x *sessions) hit(client int, from, to time.Duration) bool {
 	})
 }
 
-// memberHit reports whether a fault had hit a member by then. It ends no session, but keeps clients
-// from reconnecting.
+// memberHit reports whether a fault had hit a member by the given time. Such a fault does not end a
+// session, but may prevent clients from reconnecting.
 func (x *sessions) memberHit(by time.Duration) bool {
 	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool { return f.Client < 0 && f.Start <= by })
 }
@@ -136,7 +136,7 @@ func (x *sessions) close(out map[string]Metric) {
 	out[ConnectAll] = of(ConnectAll, float64(x.last-x.first), x.connected)
 	expired := of(SessionsExpired, float64(x.expired), int64(len(x.opened)))
 	if x.expired > 0 {
-		expired.Note = fmt.Sprintf("%s by the servers' word, %s by their own deadlines; %s after a member was hit",
+		expired.Note = fmt.Sprintf("%s reported by the servers, %s by passed deadlines; %s after a fault hit a member",
 			units.Number(float64(x.expired-x.deadlines)), units.Number(float64(x.deadlines)), units.Number(float64(x.after)))
 	}
 	out[SessionsExpired] = expired
@@ -156,7 +156,7 @@ func of(name string, v float64, count int64) Metric {
 	return m
 }
 
-// longestAway returns the longest time in which at least one session was disconnected.
+// longestAway returns the longest time during which at least one session was disconnected. It sorts back.
 func longestAway(back []*history.Reconnected) (longest time.Duration) {
 	slices.SortFunc(back, func(a, b *history.Reconnected) int { return int(a.Lost - b.Lost) })
 	var from, to time.Duration
@@ -239,7 +239,7 @@ func init() {
 		Order: 60, About: "Cost of faults for all clients:",
 		Definitions: []Definition{
 			{Name: outageTime, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "How long no client held the lock during a fault, per fault, while a client waited"},
+				Help: "Time during a fault in which no client held the lock although a client waited"},
 			{Name: RecoveryTime, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "Time from the start of healing until all members serve, one leads, and each has seen a write"},
 			{Name: ConnectionsPeak, Unit: "1/s", Better: Lower,
@@ -254,8 +254,8 @@ func init() {
 
 type recovery struct {
 	fold    *Fold
-	held    map[string]time.Duration // by phase: until when a client held
-	waits   map[string]time.Duration // by phase: since when the first of those waited that still did at its end
+	held    map[string]time.Duration // by phase: the time until which a client held
+	waits   map[string]time.Duration // by phase: the first call of the acquires that were still waiting at its end
 	peak    float64                  // connections per second
 	counted bool
 }

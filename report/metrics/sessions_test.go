@@ -75,7 +75,7 @@ func TestSessions_expireForNoReason(t *testing.T) {
 		}
 	}
 	m := open().session(history.Deadline, 0, 2000).fault(-1, 3000, 4500).session(history.Expired, 1, 5000).session(history.Deadline, 2, 5000).measure()[SessionsExpired]
-	if m.Note != "1 by the servers' word, 2 by their own deadlines; 2 after a member was hit" {
+	if m.Note != "1 reported by the servers, 2 by passed deadlines; 2 after a fault hit a member" {
 		t.Errorf("they expired %q", m.Note)
 	}
 	if m, some := new(line).phase("churn", 0, 100).session(history.Opened, 0, 1).session(history.Expired, 0, 50).measure()[SessionsExpired]; some {

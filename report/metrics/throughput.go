@@ -17,10 +17,10 @@ const Throughput = "throughput"
 
 func init() {
 	register(Family{
-		Order: 50, About: "Rates, in phases in which the clients, or a rate, set the pace:",
+		Order: 50, About: "Rates, in phases whose pace is set by the clients or by an arrival rate:",
 		Definitions: []Definition{
 			{Name: Throughput, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
-				Help: "Grants, or items taken, per second; without drains and ramps"},
+				Help: "Grants, or items taken, per second; excludes drains and ramps"},
 		},
 		collect: func(f *Fold) collector {
 			x := &throughput{fold: f, done: map[string]int64{}}
@@ -45,7 +45,7 @@ func (x *throughput) close(out map[string]Metric) {
 	var long time.Duration
 	names := x.fold.rated()
 	for _, name := range names {
-		p := x.fold.phase(name) // a history without phases is a phase
+		p := x.fold.phase(name) // a history without phases counts as one phase
 		n, took := x.done[name], x.fold.endOf(p)-p.Start
 		if took <= 0 {
 			continue
@@ -65,7 +65,7 @@ func (x *throughput) close(out map[string]Metric) {
 	out[Throughput] = m
 }
 
-// OperationsFailed names the operations that failed with no fault active.
+// OperationsFailed names the number of operations that failed with no fault active.
 const OperationsFailed = "operations.failed"
 
 func init() {
@@ -73,14 +73,14 @@ func init() {
 		Order: 54,
 		Definitions: []Definition{
 			{Name: OperationsFailed, Unit: "1", Better: Lower,
-				Help: "Acquires, releases, puts and takes that returned an error with no fault active or recently healed, in phases in which clients set the pace; without operations that zkbench canceled and timed tries"},
+				Help: "Acquires, releases, puts and takes that returned an error with no fault active or recently healed, in phases whose pace is set by the clients; excludes operations that zkbench canceled and acquires with a time limit"},
 		},
 		collect: collectFailed,
 	})
 }
 
-// collectFailed counts operations by their outcome. Count is the number of all operations, the note
-// quotes the first error.
+// collectFailed counts failed operations. Count is the number of all operations, and the note quotes
+// the first error.
 func collectFailed(f *Fold) collector {
 	var failed, all int64
 	first := ""
@@ -121,17 +121,17 @@ func init() {
 		Order: 52,
 		Definitions: []Definition{
 			{Name: Fairness, Unit: "1", Better: Higher,
-				Help: "Jain's fairness index of the contenders' grants: 1 if all had equally many, 1/N if one had them all"},
+				Help: "Jain's fairness index of the contenders' grants: 1 if all N contenders had equally many, 1/N if one contender had all"},
 		},
 		collect: collectFairness,
 	})
 }
 
-// fewestGrants is the number of grants a client should have had before shares are compared.
+// fewestGrants is the average number of grants per client that the fairness index needs.
 const fewestGrants = 4
 
 func collectFairness(f *Fold) collector {
-	// By number of contenders and by client: phases with other contenders have other shares.
+	// By number of contenders and client: shares in phases with different contenders are not comparable.
 	grants := map[int]map[int]int{}
 	total := map[int]int{}
 	return collector{
@@ -160,8 +160,8 @@ func collectFairness(f *Fold) collector {
 	}
 }
 
-// jain is Jain's index: the square of the sum over n times the sum of the squares. It is false if
-// there are too few grants.
+// jain returns Jain's fairness index of the shares of n clients: the square of their sum, divided by n
+// times the sum of their squares. It returns false if there are too few grants.
 func jain(shares map[int]int, n int) (float64, bool) {
 	var sum, squares float64
 	for _, k := range shares {
@@ -173,12 +173,12 @@ func jain(shares map[int]int, n int) (float64, bool) {
 	return sum * sum / (float64(n) * squares), true
 }
 
-// Overtaken names how often the client that was passed over most often was passed over.
+// Overtaken names the largest number of grants to other clients while one client waited.
 const Overtaken = "overtaken.max"
 
-// Starving is the number of grants to others, for each contender, from which on a waiting client
-// starves: if each grant went to a random contender, a wait would last as long once in 22,000 times
-// (e to the power of -10).
+// Starving is the limit of grants to others, per contender: a client that waits for longer starves. If
+// each grant went to a random contender, one in 22,000 waits would be that long (e to the power of
+// -10).
 const Starving = 10
 
 func init() {
@@ -186,7 +186,7 @@ func init() {
 		Order: 53,
 		Definitions: []Definition{
 			{Name: Overtaken, Unit: "1", Better: Lower,
-				Help: "Largest number of grants to other clients while one client waited, in phases in which clients set the pace, with no fault active; expected: the starvation limit, 10 per contender"},
+				Help: "Largest number of grants to other clients while one client waited, in phases whose pace is set by the clients, with no fault active; expected: the starvation limit, 10 per contender"},
 		},
 		collect: func(f *Fold) collector {
 			x := &overtaken{fold: f, faults: facts.FaultWindows(f.history, facts.MaxDetection(f.history)), starved: map[int]bool{}}
@@ -195,12 +195,12 @@ func init() {
 	})
 }
 
-// recentGrants bounds the stored grants: longer waits need not be counted.
+// recentGrants limits the number of stored grants: longer waits need not be counted exactly.
 const recentGrants = 1 << 16
 
 type overtaken struct {
 	fold       *Fold
-	grants     []time.Duration // returns of the last recentGrants to twice as many grants, in the order of the records
+	grants     []time.Duration // return times of the last grants, in the order of the records
 	faults     facts.Spans
 	contenders int
 	most       int
@@ -232,12 +232,12 @@ func (x *overtaken) record(r history.Record) {
 	}
 }
 
-// waited counts the grants since an acquire was called. They are in order, except grants that
-// returned at almost the same time.
+// waited counts the grants since an acquire was called. Grants are in order, except if they returned
+// at almost the same time.
 func (x *overtaken) waited(client int, call time.Duration, contenders int) {
 	i, _ := slices.BinarySearch(x.grants, call)
 	passed := len(x.grants) - i
-	if passed > 0 && x.faults.Touches(call, x.grants[len(x.grants)-1]) { // a fault may have delayed it
+	if passed > 0 && x.faults.Touches(call, x.grants[len(x.grants)-1]) { // a fault may have delayed the acquire
 		return
 	}
 	x.most = max(x.most, passed)

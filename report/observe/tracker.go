@@ -1,5 +1,5 @@
-// Package observe reconstructs, from the creations and deletions of znodes, who held the locks of a
-// live system: of the sequential ephemeral nodes below one parent, the one with the lowest number is
+// Package observe reconstructs, from the creations and deletions of znodes, the holders of the locks of
+// a live system: of the sequential ephemeral nodes below one parent, the one with the lowest number is
 // first in line, and in the documented recipes its client holds the lock.
 //
 //	t := observe.NewTracker("/locks", observe.Limits{MaxHold: time.Minute})
@@ -7,8 +7,8 @@
 //	t.Delete("/locks/a/x-0000000001", observe.Released, 0x17, at.Add(time.Second))
 //	o := t.Done(at.Add(time.Minute)) // one hold of 1 s
 //
-// All times are from the clock of the ensemble's leader, in whole milliseconds. A client may believe for less
-// time, or for longer, than its node is first.
+// All times are from the clock of the ensemble's leader, in whole milliseconds. The time for which a client
+// believes that it holds may be shorter or longer than the time for which its node is first in line.
 package observe
 
 import (
@@ -34,11 +34,11 @@ const (
 	Closed   End = "session closed"     // its client closed the session
 	Expired  End = "session expired"    // the servers ended the session
 	Foreign  End = "deleted by another" // another session deleted it
-	Gone     End = "gone"               // how is unknown
+	Gone     End = "gone"               // the cause is unknown
 	Standing End = "still there"        // it existed at the end of the observation
 )
 
-// Limits are thresholds on what is observed. Zero values are not checked.
+// Limits are the thresholds of an observation. Zero values are not checked, except MaxExpired.
 type Limits struct {
 	MaxHold, MaxWait, MaxVacant time.Duration
 	MaxContenders               int
@@ -67,7 +67,7 @@ type Spread struct {
 type Line struct {
 	Parent  string      `json:"parent"`
 	Kinds   []string    `json:"kinds"` // the distinct names without number and identifiers, at most 8
-	Nodes   int         `json:"nodes"` // created during the observation, or there at its beginning
+	Nodes   int         `json:"nodes"` // created during the observation, or present at its beginning
 	Held    Spread      `json:"held"`
 	Waited  Spread      `json:"waited"` // from creation to first in line; 0 for a node that found no other
 	Handoff int         `json:"handoffs"`
@@ -80,11 +80,11 @@ type Line struct {
 	// Contenders is the largest number of nodes in each time step, from the line's first node on.
 	Contenders []int         `json:"contenders"`
 	Step       time.Duration `json:"contenders_step_ns"`
-	// Notifications at most, if contenders watch the parent, and if each watches the node before its own.
+	// Upper limits on notifications, if contenders watch the parent, or if each watches the node before its own.
 	ParentWatch      int64  `json:"notifications_parent_watch"`
 	PredecessorWatch int64  `json:"notifications_predecessor_watch"`
-	Holds            []Hold `json:"holds"`         // the last ones, at most HoldsKept, and fewer of many lines
-	Dropped          int    `json:"holds_dropped"` // earlier ones, which only the counts include
+	Holds            []Hold `json:"holds"`         // the last holds: at most HoldsKept, fewer if there are many lines
+	Dropped          int    `json:"holds_dropped"` // number of earlier holds, which only the counts include
 }
 
 // LinesKept is the largest number of parents in an Observation, which bounds its memory.
@@ -93,26 +93,26 @@ const LinesKept = 2000
 // HoldsKept is the largest number of holds that a Line lists.
 const HoldsKept = 20_000
 
-// Anomaly is something that an operator should look at.
+// Anomaly is an event or a state that an operator should investigate.
 type Anomaly struct {
 	At     time.Time `json:"at"`
 	Parent string    `json:"parent"`
 	Text   string    `json:"text"`
-	Limit  bool      `json:"limit"` // it exceeds one of the Limits
+	Limit  bool      `json:"limit"` // one of the Limits is exceeded
 }
 
 // anomaliesKept is the largest number of anomalies of one kind in one line.
 const anomaliesKept = 20
 
-// Observation is the result.
+// Observation is the result of a [Tracker]: the lines below a path, and their anomalies.
 type Observation struct {
 	Path      string    `json:"path"`
 	From      time.Time `json:"from"`
 	To        time.Time `json:"to"`
-	Lines     []Line    `json:"lines"` // those with the most holds first
+	Lines     []Line    `json:"lines"` // ordered by number of holds, the most first
 	Anomalies []Anomaly `json:"anomalies"`
 	Omitted   int       `json:"anomalies_omitted"`
-	Expired   int       `json:"sessions_expired"` // in the whole ensemble, holders or not
+	Expired   int       `json:"sessions_expired"` // in the whole ensemble, including sessions that held nothing
 	Closed    int       `json:"sessions_closed"`
 	Unknown   []string  `json:"unknown"` // why the observation is incomplete; empty if it is complete
 	Source    string    `json:"source"`  // the files or servers, in a sentence
@@ -144,7 +144,7 @@ type node struct {
 	number  string // ten digits or more
 	session int64
 	at      time.Time
-	first   time.Time // since when it is first in line; zero before
+	first   time.Time // the time at which it became first in line; zero before
 	gone    bool
 }
 
@@ -176,7 +176,7 @@ type line struct {
 	listed               map[string]int // anomalies by kind
 }
 
-// Sequential splits the name of a sequential node: ZooKeeper appends a counter of ten digits.
+// Sequential splits the name of a sequential node before its counter of ten digits. ok is false for other names.
 func Sequential(name string) (prefix, number string, ok bool) {
 	i := len(name)
 	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
@@ -207,11 +207,11 @@ func (t *Tracker) Start(at time.Time) {
 	}
 }
 
-// Create adds a sequential ephemeral node that was created at a time. Other names are ignored.
+// Create adds a sequential ephemeral node that was created at the given time. It ignores other names.
 func (t *Tracker) Create(path string, session int64, at time.Time) { t.add(path, session, at, at) }
 
-// Existing adds a node that was created earlier than the observation began: it is first in line from
-// then on.
+// Existing adds a node that was created before the observation began. Its hold counts from begin at
+// the earliest.
 func (t *Tracker) Existing(path string, session int64, created, begin time.Time) {
 	t.add(path, session, created, begin)
 }
@@ -253,7 +253,7 @@ func (t *Tracker) add(path string, session int64, created, at time.Time) {
 		t.advance(l, at)
 	}
 	if m := t.limits.MaxContenders; m > 0 && len(l.present) == m+1 {
-		t.report(l, at, "contenders", true, "more than %d nodes", m)
+		t.report(l, at, "contenders", true, "more than %d nodes in line", m)
 	}
 }
 
@@ -269,10 +269,10 @@ func newLine(parent string, at time.Time) *line {
 // stepsKept is the largest number of time steps in which a line counts its nodes.
 const stepsKept = 1000
 
-// count notes the number of nodes from the last change until a time.
+// count records the number of nodes in each time step from the last change until the given time.
 func (l *line) count(until time.Time) {
 	step := func(t time.Time) int { return int(max(0, t.Sub(l.begun)) / l.Step) }
-	for step(until) >= stepsKept { // twice as long steps, half as many
+	for step(until) >= stepsKept { // merge pairs of steps
 		l.Step *= 2
 		for i := range (len(l.Contenders) + 1) / 2 {
 			l.Contenders[i] = slices.Max(l.Contenders[2*i : min(2*i+2, len(l.Contenders))])
@@ -298,7 +298,7 @@ func (l *line) pass(at time.Time) {
 	}
 }
 
-// Delete removes a node. by is the session that removed it, for Released and Foreign.
+// Delete removes a node. by is the session that removed it; it is only used for Released and Foreign.
 func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
 	l, name, _ := t.lineOf(path)
 	if l == nil {
@@ -338,7 +338,7 @@ func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
 	switch how {
 	case Expired:
 		t.report(l, at, "expired", t.limits.MaxExpired >= 0 && l.Ends[Expired] > t.limits.MaxExpired,
-			"session %s expired while its node %s was first in line, after %v; %d waited", hex(n.session), n.name, held, len(l.present))
+			"session %s expired while its node %s was first in line, after %v, while %d others waited", hex(n.session), n.name, held, len(l.present))
 	case Foreign:
 		t.report(l, at, "foreign", false, "session %s deleted %s, which belongs to session %s and was first in line", hex(by), n.name, hex(n.session))
 	}
@@ -347,7 +347,7 @@ func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
 
 func (t *Tracker) checkHold(l *line, n *node, at time.Time) {
 	if held := at.Sub(n.first); t.limits.MaxHold > 0 && held > t.limits.MaxHold {
-		t.report(l, n.first, "hold", true, "%s (session %s) was first in line for %v, more than %v", n.name, hex(n.session), held, t.limits.MaxHold)
+		t.report(l, n.first, "hold", true, "%s (session %s) was first in line for %v, longer than the limit of %v", n.name, hex(n.session), held, t.limits.MaxHold)
 	}
 }
 
@@ -365,7 +365,7 @@ func (t *Tracker) advance(l *line, at time.Time) {
 		vacant := at.Sub(l.vacantSince)
 		l.vacant.add(vacant)
 		if m := t.limits.MaxVacant; m > 0 && vacant > m {
-			t.report(l, l.vacantSince, "vacant", true, "no node for %v, more than %v", vacant, m)
+			t.report(l, l.vacantSince, "vacant", true, "no node was in line for %v, longer than the limit of %v", vacant, m)
 		}
 		l.vacantSince = time.Time{}
 	} else if n.at.Before(at) {
@@ -375,7 +375,7 @@ func (t *Tracker) advance(l *line, at time.Time) {
 	wait := at.Sub(n.at)
 	l.waited.add(wait)
 	if m := t.limits.MaxWait; m > 0 && wait > m {
-		t.report(l, at, "wait", true, "%s (session %s) waited for %v, more than %v", n.name, hex(n.session), wait, m)
+		t.report(l, at, "wait", true, "%s (session %s) waited for %v, longer than the limit of %v", n.name, hex(n.session), wait, m)
 	}
 }
 
@@ -402,7 +402,7 @@ func (t *Tracker) Incomplete(format string, args ...any) {
 	t.o.Unknown = append(t.o.Unknown, fmt.Sprintf(format, args...))
 }
 
-// standsLong is the shortest time after which the last holder is an anomaly, if a client waits.
+// standsLong is the shortest hold at the end of the observation that is an anomaly, if a client waits.
 const standsLong = 30 * time.Second
 
 // Done ends the observation. source names the files or servers.
@@ -412,7 +412,7 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 	}
 	t.o.To, t.o.Source = to, source
 	if t.skipped > 0 {
-		t.Incomplete("%d nodes of further parents were ignored: at most %d parents are observed; choose a longer --path", t.skipped, LinesKept)
+		t.Incomplete("%d nodes were ignored, because at most %d parents can be observed; choose a more specific --path", t.skipped, LinesKept)
 	}
 	for _, l := range t.lines {
 		l.pass(to)
@@ -421,7 +421,7 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 			t.checkHold(l, n, to)
 			usual := l.held.quantile(99)
 			if waiters := len(l.present) - 1; waiters > 0 && held > max(standsLong, 10*usual) {
-				t.report(l, n.first, "stands", false, "%s (session %s) is first in line since then, for %v; %d wait", n.name, hex(n.session), held, waiters)
+				t.report(l, n.first, "stands", false, "%s (session %s) became first in line and still was after %v, with %d waiting", n.name, hex(n.session), held, waiters)
 			}
 			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: Standing, Waiters: len(l.present) - 1})
 			l.Ends[Standing]++

@@ -22,8 +22,8 @@ const (
 
 const (
 	linesShown = 200
-	holdsShown = 20 // of each line with holds, on the page
-	linesDrawn = 10 // lines whose holds the page lists
+	holdsShown = 20 // number of longest, and of last, holds of each line on the page
+	linesDrawn = 10 // number of lines whose holds the page lists
 )
 
 // Result returns report.Fail if a limit was exceeded, else report.Unknown if the observation is
@@ -48,16 +48,16 @@ func (o *Observation) Sentence() string {
 	}
 	switch {
 	case over > 0:
-		return fmt.Sprintf("A limit was exceeded: %s.", units.Plural(over, "time"))
+		return fmt.Sprintf("A limit was exceeded %s.", units.Plural(over, "time"))
 	case len(o.Lines) == 0:
-		return fmt.Sprintf("Unknown: below %s no sequential ephemeral node was seen.", o.Path)
+		return fmt.Sprintf("Unknown: no sequential ephemeral node was seen below %s.", o.Path)
 	case len(o.Unknown) > 0:
 		return "No limit was exceeded so far, but the observation is incomplete."
 	}
 	return "Complete, and no limit was exceeded."
 }
 
-// View returns the page and the summary.
+// View returns the content of the page and of the summary.
 func (o *Observation) View() *view.View {
 	holds, nodes := int64(0), 0
 	for _, l := range o.Lines {
@@ -75,8 +75,8 @@ func (o *Observation) View() *view.View {
 	}
 	for _, l := range o.Lines {
 		if len(l.Kinds) > 1 {
-			v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: fmt.Sprintf("%s has nodes of several kinds (%s), as read-write locks have: "+
-				"there, the first in line is not the only holder.", l.Parent, strings.Join(l.Kinds, ", "))})
+			v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: fmt.Sprintf("%s has nodes of several kinds (%s), as read-write locks do: "+
+				"the first in line may not be the only holder.", l.Parent, strings.Join(l.Kinds, ", "))})
 		}
 	}
 	if len(o.Anomalies) > 0 {
@@ -100,8 +100,8 @@ func (o *Observation) View() *view.View {
 	}
 	v.Sections = append(v.Sections, view.Section{ID: "holds", Title: "Holds", Blocks: blocks, Intro: "All holds are in " + ResultFile + "."},
 		view.Section{ID: "method", Title: "Method", Intro: o.Source, Note: "A hold is the time for which a node had the lowest number among the sequential ephemeral nodes below its parent: by the documented recipes, " +
-			"its client holds the lock or leads. A client may believe so for less time, or for longer. Notifications are the most that contenders would receive " +
-			"if all of them watched the parent's children, and if each watched the node before its own."})
+			"its client holds the lock or leads. A client may believe so for less time, or for longer. The numbers of notifications are upper limits: " +
+			"one if all contenders watch the parent's children, one if each watches the node before its own."})
 	return v
 }
 
@@ -115,7 +115,7 @@ func (o *Observation) anomalies() view.Table {
 		t.Rows = append(t.Rows, r)
 	}
 	if o.Omitted > 0 {
-		t.Note = fmt.Sprintf("%d more are omitted: at most %d of a kind are listed for each parent.", o.Omitted, anomaliesKept)
+		t.Note = fmt.Sprintf("%d more are omitted: at most %d of each kind are listed per parent.", o.Omitted, anomaliesKept)
 	}
 	return t
 }
@@ -126,7 +126,7 @@ func (o *Observation) lines() view.Table {
 	}
 	t := view.Table{
 		Columns: []view.Column{{Head: "Lines"}, number("nodes", 3), number("holds", 0), number("held p50", 0), number("max", 4), number("waited p50", 0), number("p99", 5), number("max", 1),
-			number("vacant", 2), number("expired", 0), number("most", 2), number("at the end", 6), number("parent watch", 7), number("predecessor watch", 7)},
+			number("vacant", 2), number("expired", 0), number("most at once", 2), number("at the end", 6), number("parent watch", 7), number("predecessor watch", 7)},
 	}
 	if o.Expired+o.Closed > 0 {
 		t.Note = fmt.Sprintf("Sessions in the whole ensemble: %d expired, %d closed.", o.Expired, o.Closed)
@@ -134,7 +134,7 @@ func (o *Observation) lines() view.Table {
 	for _, l := range o.Lines[:min(len(o.Lines), linesShown)] {
 		expired := itoa(l.Ends[Expired])
 		if l.Ends[Gone] > 0 {
-			expired = "unknown" // it was seen that nodes were gone, and not why
+			expired = "unknown" // nodes were removed for an unknown cause
 		}
 		t.Rows = append(t.Rows, view.Row{Cells: []string{l.Parent, itoa(l.Nodes), itoa(int(l.Held.Count)), duration(l.Held, l.Held.P50), duration(l.Held, l.Held.Max),
 			duration(l.Waited, l.Waited.P50), duration(l.Waited, l.Waited.P99), duration(l.Waited, l.Waited.Max), duration(l.Vacant, l.Vacant.Max),
@@ -145,7 +145,7 @@ func (o *Observation) lines() view.Table {
 }
 
 func (l *Line) lastHolds() view.Table {
-	t := view.Table{Columns: []view.Column{{Head: "from"}, {Head: "held", Kind: view.Number}, {Head: "node", Kind: view.Whole}, {Head: "session", Kind: view.Whole}, {Head: "end"}, {Head: "waited then", Kind: view.Number}}}
+	t := view.Table{Columns: []view.Column{{Head: "from"}, {Head: "held", Kind: view.Number}, {Head: "node", Kind: view.Whole}, {Head: "session", Kind: view.Whole}, {Head: "end"}, {Head: "waiters", Kind: view.Number}}}
 	chosen := slices.Clone(l.Holds)
 	slices.SortFunc(chosen, func(a, b Hold) int { return cmp.Compare(b.To.Sub(b.From), a.To.Sub(a.From)) })
 	chosen = append(chosen[:min(len(chosen), holdsShown)], l.Holds[max(0, len(l.Holds)-holdsShown):]...)
@@ -164,7 +164,7 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000"
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// duration formats a quantile; "" where there are too few values for it.
+// duration formats a quantile. It returns "" if there are too few values for the quantile.
 func duration(s Spread, d time.Duration) string {
 	if s.Count == 0 || d == 0 && s.Max > 0 && s.Count < 100 {
 		return ""

@@ -11,7 +11,7 @@ import (
 )
 
 // logScale is a logarithmic axis that never panics; gonum's panics on values <= 0. Such values
-// are filtered before, and this is a safeguard so that a bug does not lose the whole file.
+// are filtered out before; this is a safeguard, so that a bug does not prevent the whole file.
 type logScale struct{}
 
 func (logScale) Normalize(low, high, x float64) float64 {

@@ -14,7 +14,7 @@ type curve struct {
 	words string // text in the legend; empty: the label
 	glyph glyph
 	at    []xy // the points
-	all   []xy // all data, if the points are only some of it
+	all   []xy // all data, if at contains only a part of it
 	line  []xy // through the points or, dashed, the formula
 	dash  bool
 	size  vg.Length // of the points
@@ -26,7 +26,7 @@ type curves struct {
 	count  int // number of series that are shifted next to each other; 0: not shifted
 	values []float64
 	drawn  int
-	spread bool // some line has two different x: otherwise there is no trend
+	spread bool // at least one line has two different x: otherwise there is no trend
 }
 
 func newCurves(f *Figure, count int, y string) *curves {
@@ -89,7 +89,7 @@ func zip(x, y []float64) (out []xy) {
 	return out
 }
 
-// addZero adds a legend entry for a series that is 0 everywhere and has no place on a log axis.
+// addZero adds a legend entry for a series whose values are all 0, which a log axis cannot show.
 func (c *curves) addZero(label string, g glyph) {
 	c.f.legend = append(c.f.legend, entry{text: label + ": always 0", glyph: g, point: true})
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Failovers plots the duration of each failover, one row per cause, over the predicted range. It
-// returns nil if there are none.
+// returns nil if there are no failovers.
 func Failovers(d Timeline) *Figure {
 	rows := causesOf(d.Failovers)
 	if len(rows) == 0 {
@@ -127,7 +127,7 @@ func (f *Figure) spots(rows []causeRow) {
 			n := len(row.rounds)
 			for j, r := range row.rounds {
 				if k.is(r) && !r.Never {
-					off := 0.5 * (float64(j)/float64(max(n-1, 1)) - 0.5) // so that equal ones do not hide each other
+					off := 0.5 * (float64(j)/float64(max(n-1, 1)) - 0.5) // so that equal points do not hide each other
 					at = append(at, xy{seconds(r.Latency), float64(len(rows)-1-i) + off})
 				}
 			}
@@ -159,7 +159,7 @@ func (m predicted) Plot(c draw.Canvas, p *plot.Plot) {
 const budgetRows = 30
 
 // Budget plots the stages of each failover, one bar per round in which the session had to expire
-// first. It returns nil if there are none.
+// first. It returns nil if there is no such round.
 func Budget(d Timeline) *Figure {
 	rounds := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
 	if len(rounds) == 0 {
@@ -172,7 +172,7 @@ func Budget(d Timeline) *Figure {
 		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(a.At, b.At) })
 	}
 	f := d.figure("failover-budget", "Stages of a failover: "+d.Label,
-		"Each bar is a failover, from the injection to the next grant. Most of it is the wait until the session expires; the recipe's own part is at the end of the bar.")
+		"Each bar is a failover, from the injection to the next grant. Most of this time is the wait until the session expires; the recipe's own time is at the end of the bar.")
 	if omitted > 0 {
 		f.About += fmt.Sprintf(" Of %d failovers, %d of medium length are omitted.", len(rounds)+omitted, omitted)
 	}
@@ -251,11 +251,11 @@ func (m stacks) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // HandoffStages plots the stages of a hand-off in the drain with the most contenders, one bar per
-// subject: the median of each stage. It returns nil if there are none.
+// subject: the median of each stage. It returns nil if no subject has stages.
 func HandoffStages(s matrix.Scenario) *Figure {
 	f := newFigure("handoff-stages", "Stages of a hand-off in a drain",
 		"From the call to release until the next client's acquire returns, as seen on the wire: the median of each stage, with the most contenders. "+
-			"The commit is the members' part; the release, the reaction and the grant are the recipe's own time.")
+			"The commit stage is the time of the ensemble; the release, reaction and grant stages are the time of the recipe.")
 	var bars []stack
 	var rows []causeRow
 	end := 0.0

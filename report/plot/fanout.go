@@ -31,7 +31,7 @@ func QueueDepth(t Timeline) *Figure {
 		queued, due = append(queued, xy{seconds(p.At), float64(p.Queued)}), append(due, xy{seconds(p.At), float64(p.Due)})
 		most = max(most, p.Queued, p.Due)
 	}
-	f := t.overTime("depth", "Waiting items", "The number of items that are due and not taken, and how many of them are in the queue; the producers have not put the rest yet.",
+	f := t.overTime("depth", "Waiting items", "The number of items that are due and not taken, and the number of these that are in the queue; the producers have not put the others yet.",
 		due[0].x, due[len(due)-1].x)
 	axisFromZero(&f.body.Y, float64(most), 1)
 	f.yTitle = "items"
@@ -44,7 +44,7 @@ func QueueDepth(t Timeline) *Figure {
 }
 
 // HoldersAtOnce plots how many clients hold at the same time, with shaded fault windows. It returns nil
-// if only one may.
+// if at most one client may hold.
 func HoldersAtOnce(t Timeline) *Figure {
 	if t.Permits <= 1 || len(t.Holds) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func CountOverTime(name, title, what string, step time.Duration, most []int) *Fi
 	return f
 }
 
-// holdersAtOnce returns the number of holders, or of readers, from each of its changes on.
+// holdersAtOnce returns the number of holders, or of readers if reading is set, after each change.
 func holdersAtOnce(holds []report.Hold, reading bool) (out []xy) {
 	type change struct {
 		at time.Duration
@@ -140,7 +140,7 @@ func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("flap", "Notifications when a waiter rejoins",
 		"One waiter in the middle of the line loses its session and rejoins, while all other clients only wait: the number of "+
 			"notifications that this causes, counted on the wire. Points are measured, dashed lines are the formula of the recipe. "+
-			"A rising line: when one client is disconnected briefly, all others are notified.")
+			"A rising line means that all others are notified when one client is disconnected briefly.")
 	f.yTitle = "notifications per flap (log scale)"
 	return f.notifications(s, metrics.FlapNotifications, glyphs)
 }
@@ -190,7 +190,7 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 
 // Growth plots a latency against contenders, log-log: the median of each trial with enough
 // samples, a whisker up to its 99th percentile, and the fitted slope in the caption. It returns
-// nil if no trial has the metric, or all have the same number of clients.
+// nil if no trial has the metric, or all trials have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	f := newFigure(firstPart(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by "+s.Noun()+"s",
 		"The median of each trial; the whisker ends at the 99th percentile.")

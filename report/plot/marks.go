@@ -13,7 +13,7 @@ type xy struct{ x, y float64 }
 
 type shape int
 
-// The shapes, in the order in which series take them.
+// The shapes, in the order in which series use them.
 const (
 	circle shape = iota
 	square

@@ -11,7 +11,7 @@ import (
 )
 
 // ThroughputOverTime plots grants, or items taken, per second over the time of one trial, with
-// shaded fault windows. It returns nil if there were none, or if the harness set the pace.
+// shaded fault windows. It returns nil if there were none while the clients set the pace.
 func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
 	k := paceSlices(t.Paces)
 	if k == 0 {

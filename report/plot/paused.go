@@ -26,7 +26,7 @@ type Pauses struct {
 const pauseRows = 40
 
 // Paused plots rounds in which the holder's process is paused, one row per round: the pause, the
-// expiry of the session, and the next grant. It returns nil if there are none.
+// expiry of the session, and the next grant. It returns nil if there are no rounds.
 func Paused(all []Pauses) *Figure {
 	f := pauseFigure("paused", "While the holder's process is paused", all,
 		"Each row is a round, from SIGSTOP. The session expires during the pause, and the next client is granted. Soon after that the process resumes, and it believes that it holds until it is notified.")
@@ -57,7 +57,7 @@ func Paused(all []Pauses) *Figure {
 }
 
 // Resumed plots the actions of a holder after a pause, one row per round: how long it believes that
-// it still holds, and the outcomes of its writes. It returns nil if there are none.
+// it still holds, and the outcomes of its writes. It returns nil if there are no rounds.
 func Resumed(all []Pauses) *Figure {
 	f := pauseFigure("resumed", "After the process resumes", all,
 		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Writes that it made before it was notified, or that were in progress when it was paused, are late: a resource that checks tokens rejects them.")

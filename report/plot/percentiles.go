@@ -98,7 +98,7 @@ func (d Distribution) curve() []xy {
 			out = append(out, xy{nines(float64(i) / n), v})
 		}
 		// x is the fraction of samples that are at most v. The slowest sample would be at
-		// 100 %, which has no place on the axis, so that it gets the x of the one before.
+		// 100 %, which has no place on the axis, so that it gets the x of the sample before it.
 		out = append(out, xy{nines(math.Min(float64(i+1), n-1) / n), v})
 	}
 	return out

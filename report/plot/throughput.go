@@ -18,7 +18,7 @@ import (
 func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("throughput", "Throughput by "+s.Noun()+"s",
 		"The number of grants, or of items taken, per second, in the phases in which the clients set the pace, including faults. "+
-			"A falling line: the total throughput decreases with more "+s.Noun()+"s.")
+			"A falling line means that the total throughput decreases with more "+s.Noun()+"s.")
 	c := newCurves(f, len(s.Series), "throughput, 1/s")
 	repeated := false
 	for _, series := range s.Series {
@@ -77,7 +77,7 @@ func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, 
 const overTimePoints = 900
 
 // OverTime plots the latency of each hand-off (of a queue: each delivery) at the time it ended,
-// with shaded fault windows. It returns nil if the trial has none.
+// with shaded fault windows. It returns nil if the trial has no hand-offs.
 func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	noun, latency, each := "hand-off", "hand-off latency", "Each point is a hand-off, at the time at which it ended."
 	if t.Queue {

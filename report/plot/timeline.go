@@ -64,7 +64,7 @@ func steps(pts []xy) (out []xy) {
 	return out
 }
 
-// thin keeps about limit points at most: for each slice of x the first, the lowest and the
+// thin returns at most about limit points: for each slice of x the first, the lowest and the
 // highest, so that no spike is lost. Points must be ordered by x.
 func thin(pts []xy, limit int) []xy {
 	if len(pts) <= limit || limit < 3 {

@@ -14,16 +14,16 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// bench writes the Go benchmark format, so that benchstat compares two runs. One line a
-// trial:
+// bench.txt is in the Go benchmark format, so that benchstat can compare two runs. It has one
+// line per trial:
 //
 //	BenchmarkHerd/subject=lock:parent/clients=50 490 5200000 ns/handoff-p50 25.5 notifications/handoff
 //
-// In a benchmark's name a slash parts its keys and a space ends it, so a subject's slash
-// becomes a colon and spaces become underscores: `benchstat -col /subject` then sets
-// whole subjects side by side. The iterations are the samples behind the first number.
-// Seed and versions are omitted: benchstat splits tables by the lines above them,
-// and two runs would not meet in one.
+// In a benchmark's name, slashes separate the keys and a space ends the name. A subject's slash
+// therefore becomes a colon, and spaces become underscores, so that `benchstat -col /subject`
+// compares whole subjects. The number of iterations is the number of samples of the first
+// number. Seed and versions are omitted, because benchstat would put runs that differ in
+// these header lines into separate tables.
 var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 	var b strings.Builder
 	for _, c := range []struct{ key, value string }{
@@ -58,7 +58,7 @@ func benchLine(b *strings.Builder, m view.Measured) {
 	fmt.Fprintf(b, "Benchmark%s %d %s\n", benchLabel(m), m.Samples, strings.Join(numbers, " "))
 }
 
-// benchLabel names a cell. The format wants the letter after "Benchmark" not to be a small one.
+// benchLabel returns the name of a cell. The letter after "Benchmark" must not be lower case.
 func benchLabel(m view.Measured) string {
 	label := cmp.Or(units.Capital(benchName(m.Scenario)), "Run") + "/subject=" + benchName(m.Subject)
 	for _, p := range m.Varying {
@@ -67,7 +67,7 @@ func benchLabel(m view.Measured) string {
 	return label + "/clients=" + strconv.Itoa(m.Clients)
 }
 
-// benchNumber prints six significant digits: more than any measurement here has.
+// benchNumber formats a number with six significant digits, more than any measurement has.
 func benchNumber(v float64) string {
 	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64); err == nil {
 		v = rounded
@@ -75,8 +75,8 @@ func benchNumber(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// benchName makes a name that the format can carry. A dash before digits at its end would
-// be read as GOMAXPROCS, but clients always come last.
+// benchName replaces the characters that have a meaning in the format. A final dash with digits would
+// be read as GOMAXPROCS, but every name ends with the number of clients.
 func benchName(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

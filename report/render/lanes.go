@@ -117,8 +117,8 @@ func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration)
 	}
 }
 
-// writeStops writes the start and the end of the chart below the lanes, and the stops between
-// them for which there is room.
+// writeStops writes the times of the start and the end of the chart below the lanes, and the times of
+// the stops between them if there is room.
 func writeStops(b *strings.Builder, c explain.Chart, y int, x func(time.Duration) float64) {
 	write := func(t time.Duration, at float64, place string) {
 		fmt.Fprintf(b, `<text x="%.1f" y="%d" class="time %s">%s</text>`, at, y, place, units.Moment(t))

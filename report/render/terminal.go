@@ -16,7 +16,7 @@ import (
 // Term describes the terminal.
 type Term struct {
 	Width int  // columns; 0 means 100
-	Color bool // it supports ANSI colors
+	Color bool // the terminal supports ANSI colors
 }
 
 // screen is the number of available lines on a terminal, not counting the prompt.
@@ -71,8 +71,8 @@ const (
 	minSentences    = 1 // sentences that take precedence over the scorecard
 )
 
-// sentences returns the headlines and findings, the most important first: why the run did not
-// pass.
+// sentences returns the headlines and findings as lines, the reasons why the run did not pass
+// first.
 func sentences(v *view.View, width int) (out []string) {
 	var numbers, wrong, others []string
 	for _, h := range v.Headlines {

@@ -68,8 +68,8 @@ func withShortHeads(t view.Table) (view.Table, []string) {
 	return t, slices.DeleteFunc(legend, func(s string) bool { return s == "" })
 }
 
-// statusWidth is the width of the status column that counts when columns are omitted: its text
-// may exceed the line, numbers may not.
+// statusWidth is the largest width of a status column that tableWidth counts: a status text may exceed
+// the line, numbers may not.
 const statusWidth = 24
 
 func columnWidth(t view.Table, i int) int {

@@ -11,17 +11,17 @@ import (
 	"os"
 )
 
-// Limits on the size of a file, in bytes: of configuration, and of a run's result.
+// Size limits in bytes: for configuration files, and for the result of a run.
 const (
 	Config = 4 << 20
 	Result = 256 << 20
 )
 
-// ErrTooLarge is wrapped by the error of a file that exceeds its limit.
+// ErrTooLarge is wrapped by the error for a file that exceeds its size limit.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Read returns the content of a regular file of at most limit bytes. It rejects a named pipe, a device
-// or a socket without waiting for it.
+// Read returns the content of a regular file of at most limit bytes. For a named pipe, a device or a
+// socket it returns an error without blocking.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := open(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return ReadFrom(f, limit)
 }
 
-// ReadFrom returns the content of an open file, as [Read] does.
+// ReadFrom is like [Read] for an open file.
 func ReadFrom(f *os.File, limit int64) ([]byte, error) {
 	if _, err := check(f, limit); err != nil {
 		return nil, err

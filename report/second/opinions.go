@@ -10,20 +10,20 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Opinions checks windows of a trial a second time while that is evaluated: around the first
-// overlaps that the verdict takes for exposure, at the beginning, and each time that the number of
+// Opinions checks windows of a trial a second time while the trial is evaluated: around the first
+// overlaps that the verdict counts as exposure, at the beginning, and each time that the number of
 // beliefs has doubled. Violations that the verdict finds fail the trial by themselves.
 type Opinions struct {
 	known  *known
 	active []late
 	window []late // beliefs of the open window
-	opened bool   // a window is
+	opened bool   // a window is open
 	count  int    // beliefs
 	next   int    // number of beliefs at which another window begins
 
 	youngest int64
-	exposed  bool // the next belief completes an overlap that was taken for exposure
-	overlaps int  // searched
+	exposed  bool // the next belief completes an overlap that was counted as exposure
+	overlaps int  // overlaps that were searched
 	violated bool // the verdict has failed
 	searched int  // windows
 	against  string
@@ -87,7 +87,7 @@ func (o *Opinions) collect(b late) {
 func (o *Opinions) search(window []late) {
 	o.searched++
 	if check(o.known.holds(window), sampleLimit, o.known.permits).Result == verdict.Fail {
-		o.against = fmt.Sprintf("a second opinion does not agree: between %v and %v there is no order in which one held at a time",
+		o.against = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs lets only one client hold at a time",
 			window[0].Start, window[len(window)-1].End)
 	}
 }

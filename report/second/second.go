@@ -1,7 +1,7 @@
 // Package second checks mutual exclusion a second time, with porcupine, a linearizability checker.
-// It searches while the verdict sweeps, so the two share hardly any code; its memory grows with the
-// square of the history, so it checks windows only. Windows of every trial are checked while it is
-// evaluated:
+// The verdict sweeps over the records and porcupine searches for an order, so the two share hardly any
+// code. The memory of a search grows with the square of the history, so it checks windows only. Windows
+// of every trial are checked while the trial is evaluated:
 //
 //	o := second.NewOpinions(h)
 //	for n := range h.Records { o.Record(n) } // and each belief and overlap of the sweep
@@ -42,7 +42,7 @@ type hold struct {
 	token             int64
 	asked, from       time.Duration // taken somewhere between
 	mayEnd, certainly time.Duration // and released somewhere between
-	permits           int           // see verdict.Permits
+	permits           int           // see facts.Permits
 }
 
 type act struct {
@@ -96,7 +96,7 @@ func sharedModel(permits int) porcupine.Model {
 		s.held[word], s.total = s.held[word]&^bit, s.total-a.hold.permits
 		return held, s
 	}
-	m.DescribeState = func(state any) string { return fmt.Sprintf("held by a permits of %d", state.(shared).total) }
+	m.DescribeState = func(state any) string { return fmt.Sprintf("%d permits held", state.(shared).total) }
 	return m
 }
 
@@ -139,7 +139,7 @@ type known struct {
 	excuse  time.Duration
 	commits bool
 	permits int
-	ended   map[int64]bool          // by the commits: sessions that expired, or were closed on request; true for those that expired
+	ended   map[int64]bool          // by the commits: sessions that ended; true if expired, false if closed
 	opened  map[int64]time.Duration // by session
 	back    map[int][]time.Duration // by client: times of reconnecting
 }
@@ -225,7 +225,7 @@ func (k *known) split(b late) []hold {
 		}
 		whole.mayEnd = max(b.Start, f.Start)
 		if b.Restored && f.Start < b.Start {
-			whole.asked, whole.mayEnd = f.Start, f.Start // it may have been lost before its holder was notified of a connection again
+			whole.asked, whole.mayEnd = f.Start, f.Start // it may have been lost before the reconnect was notified
 		}
 		if served && b.late {
 			whole.mayEnd = max(whole.asked, f.Start) // it never held a grant that was notified so late
@@ -241,7 +241,7 @@ func (k *known) split(b late) []hold {
 	return []hold{whole}
 }
 
-// excused returns until when the victim of a fault that was over then may not know.
+// excused returns until when the victim of a fault that ended at over may not know of its loss.
 func (k *known) excused(client int, over time.Duration) time.Duration {
 	end := later(over, k.excuse)
 	for _, at := range k.back[client] {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// listed is the largest number of names that Nearest lists: a longer list hides the error.
+// listed is the maximum number of names that Nearest lists: a longer list would hide the error.
 const listed = 30
 
-// Nearest returns the end of an error about an unknown name: `; did you mean "x"?` with the closest
-// of names, or else a list of names if they are few.
+// Nearest returns the end of an error message about an unknown name: `; did you mean "x"?` with the
+// closest of names, or else a list of names if there are few; otherwise "".
 func Nearest(name string, names []string) string {
 	switch best := Closest(name, names); {
 	case best != "":
@@ -20,8 +20,8 @@ func Nearest(name string, names []string) string {
 	return "; known: " + strings.Join(names, ", ")
 }
 
-// edits returns the number of letters to insert, delete, replace or swap with their neighbor to
-// turn a into b (optimal string alignment distance).
+// edits returns the number of letters to insert, delete, replace or swap with their neighbor that turn
+// a into b (optimal string alignment distance).
 func edits(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
@@ -45,8 +45,8 @@ func edits(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// Closest returns the closest of names; "" if none is close: none differs by at most two letters,
-// or a third of a long name, and none ends in /NAME or .NAME.
+// Closest returns the closest of names: the name that differs least, by at most two letters or a third
+// of a long name, or else the first that ends in /NAME or .NAME. It returns "" if no name is close.
 func Closest(name string, names []string) string {
 	letters := len(strings.TrimLeft(name, "-"))
 	best, distance := "", 1+max(min(2, letters/2), letters/3)

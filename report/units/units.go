@@ -1,7 +1,7 @@
 // Package units formats quantities for readers: 31200000 ns becomes "31.2 ms".
 //
-// All output for readers (plots, pages, tables, sentences) uses it, so that one number looks the
-// same everywhere.
+// All output for readers (plots, pages, tables, sentences) uses this package, so that a number looks
+// the same everywhere.
 package units
 
 import (
@@ -56,7 +56,7 @@ func trim(number string) string {
 }
 
 // Quantity formats a value in the unit of a report.Metric: "ns", "1/handoff", "1/s", "B/handoff".
-// An unknown unit is kept.
+// It appends an unknown unit unchanged.
 func Quantity(v float64, unit string) string {
 	count, per, rate := strings.Cut(unit, "/")
 	switch {
@@ -78,8 +78,8 @@ func Quantity(v float64, unit string) string {
 	return Number(v) + " " + unit
 }
 
-// Number formats a number: integers in full with thin groups ("76 011"), others with three
-// significant digits.
+// Number formats a number: integers with all digits, in groups separated by narrow spaces ("76 011"),
+// other numbers with three significant digits.
 func Number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "unknown"
@@ -95,8 +95,8 @@ func Number(v float64) string {
 
 var longTime = regexp.MustCompile(`(\d+h)?(\d+m)?\d+\.\d{4,}(s|ms)`)
 
-// Times shortens the times in a sentence, as Go formats them, to microseconds, and from ten seconds
-// on to milliseconds.
+// Times rounds the times in a sentence that are in Go's format: to microseconds, and from ten seconds on
+// to milliseconds.
 func Times(s string) string {
 	return longTime.ReplaceAllStringFunc(s, func(m string) string {
 		d, err := time.ParseDuration(m)
@@ -115,8 +115,8 @@ var (
 	longToken = regexp.MustCompile(`\btoken (\d{10,18})\b`)
 )
 
-// Reason shortens a reason: of each node's path it keeps the last element, which distinguishes the
-// nodes of one line; tokens become zxids; times have three digits. "token 4294967302 by node
+// Reason shortens a reason. It keeps only the last element of a node's path, which distinguishes the
+// nodes of one line, formats tokens as zxids, and rounds times. "token 4294967302 by node
 // /zkbench-1f/herd/line/ac-n-0000000001" becomes "token 0x100000006 by node ac-n-0000000001".
 func Reason(s string) string {
 	s = nodePath.ReplaceAllString(Clean(s), "$1$2")
@@ -127,8 +127,8 @@ func Reason(s string) string {
 	return Times(s)
 }
 
-// Zxid formats a zxid, or a token that equals a zxid, as ZooKeeper does: epoch and counter. A small token
-// is another number, and is kept.
+// Zxid formats a zxid, or a token that equals a zxid, in hexadecimal as ZooKeeper does. A token below
+// 2^32 is not a zxid and is formatted in decimal.
 func Zxid(v int64) string {
 	if v >= 1<<32 {
 		return "0x" + strconv.FormatInt(v, 16)
@@ -144,8 +144,8 @@ func Plural(n int, noun string) string {
 	return group(strconv.Itoa(n)) + " " + noun
 }
 
-// Clean makes a text safe to print and to embed: control characters and broken UTF-8 become U+FFFD,
-// so that no name can break a terminal, XML or a table row.
+// Clean returns the text in a form that is safe to print and to embed in XML or a table: white space
+// becomes a space, and control characters, direction overrides and invalid UTF-8 become U+FFFD.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -160,8 +160,8 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Short truncates text after at most limit characters and marks that. A sentence is truncated after
-// a word, if one ends near.
+// Short truncates s to at most limit characters, the last of which is then "…". It truncates a sentence
+// after a word if a word ends near the limit.
 func Short(s string, limit int) string {
 	r := []rune(s)
 	if len(r) <= limit {
@@ -197,7 +197,7 @@ func round3(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// group separates thousands by a narrow no-break space, from five digits up.
+// group separates thousands with a narrow no-break space if the number has at least five digits.
 func group(s string) string {
 	sign := ""
 	if strings.HasPrefix(s, "-") {
@@ -216,14 +216,14 @@ func group(s string) string {
 	return sign + b.String()
 }
 
-// Markdown makes a text safe in a table or a paragraph of Markdown: it is not read as markup, as
-// HTML, or as the mention of a person or an issue.
+// Markdown escapes text for a table or a paragraph of Markdown, so that it is not interpreted as markup,
+// as HTML, or as the mention of a person or an issue.
 func Markdown(s string) string { return markdown.Replace(Clean(s)) }
 
 var markdown = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_",
 	"`", "\\`", "[", "\\[", "]", "\\]", "@", "&#64;", "#", "\\#")
 
-// Code returns an inline code span of Markdown around text that may contain backquotes.
+// Code returns a Markdown code span with the text s, which may contain backquotes.
 func Code(s string) string {
 	s = Clean(s)
 	fence := "`"
@@ -236,7 +236,7 @@ func Code(s string) string {
 	return fence + " " + s + " " + fence
 }
 
-// List joins with commas and a last "and".
+// List joins the parts: "a, b and c".
 func List(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
@@ -245,7 +245,7 @@ func List(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// Names returns the name of each value.
+// Names returns the result of name for each value.
 func Names[T any](all []T, name func(T) string) []string {
 	out := make([]string, len(all))
 	for i, x := range all {
@@ -254,7 +254,7 @@ func Names[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// Capital capitalizes the first letter.
+// Capital returns s with a capitalized first letter.
 func Capital(s string) string {
 	r := []rune(s)
 	if len(r) > 0 {

@@ -16,18 +16,18 @@ func init() {
 		Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
 		Promise: "A granted client owns a live node at the head of the queue.",
 		Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
-		Help:    "a grant whose node did not exist, was another session's, or not first",
+		Help:    "a grant whose node did not exist, belonged to another session, or was not first in line",
 		check:   newClaimValidity,
 	})
 }
 
-// claims checks rule 1. By the clients' knowledge: the session of a grant is the client's current
-// one, and is not claimed when the client was notified of its loss; nor is a grant restored whose
-// holder was notified of its loss.
+// claims checks rule 1. By the clients' events: a grant belongs to the client's current session, of
+// whose loss the client was not notified before; and no grant is restored after its holder was notified
+// of the loss.
 //
 // With commits, every grant is looked up: its node was created by its session, with its token as
 // the czxid, and was the first of its line at some time before the client's last reply. A claim
-// without a node means its session's newest.
+// that names no node means the newest node of its session.
 //
 // Without commits, a grant names its node, its session and its token, and the observer has checked
 // some of the nodes while the client held: the node exists, its owner is that session, its czxid is
@@ -36,7 +36,7 @@ type claims struct {
 	line      *facts.NodeTable    // nil without commits
 	hits      map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
 	held      map[int]claim       // the last grant of each client
-	inOrder   bool                // the subject promises it
+	inOrder   bool                // the subject promises order and exclusion
 	checked   int
 	sessions  map[int]*sessions
 	judged    int
@@ -52,11 +52,11 @@ type sessions struct {
 	openedAt     time.Duration
 	openedRecord int
 	previous     int64 // the previous one
-	lost         loss  // the last that was lost or closed
+	lost         loss  // of the last session that was lost or closed
 	over         loss  // the last loss of which the client was notified, until its next grant
 }
 
-// claim is a grant that a check of its node can be compared with.
+// claim is a grant, kept to be compared with a check of its node.
 type claim struct {
 	sample history.Sample
 	record int
@@ -73,7 +73,7 @@ func newClaimValidity(in *inputs) checker {
 	return checker{record: c.record, finish: c.finish}
 }
 
-// hitsByClient returns when each client may not know a fault's effect on its session.
+// hitsByClient returns, by client, the times in which it may not know a fault's effect on its session.
 func hitsByClient(h *history.History) map[int]facts.Spans {
 	out := map[int]facts.Spans{}
 	for client, faults := range facts.FaultsByClient(h) {
@@ -108,7 +108,7 @@ func (c *claims) record(n history.Numbered) {
 func (c *claims) committed(g *facts.Granted) {
 	wrong := g.Wrong
 	if wrong == "" && g.Mistaken() {
-		wrong = fmt.Sprintf("the node's czxid is %#x: that is no token of it", uint64(g.Node.Czxid))
+		wrong = fmt.Sprintf("the node's czxid is %#x, which is not the token", uint64(g.Node.Czxid))
 	}
 	if g.Unsure {
 		c.unsure++
@@ -119,13 +119,13 @@ func (c *claims) committed(g *facts.Granted) {
 	if g.Missing || g.Mistaken() {
 		c.missing++
 	}
-	c.broken.add([]int{g.Record}, "client %d was granted %s of session %#x, knowing of no commit after %#x (record %d), but %s",
+	c.broken.add([]int{g.Record}, "client %d was granted %s of session %#x, having seen no commit after %#x (record %d), but %s",
 		g.Client, g.Claims(), uint64(g.Session), uint64(g.Zxid), g.Record, wrong)
 }
 
 func handed(token int64) string {
 	if token == 0 {
-		return "no token (it named none, and the wire shows no node that must be it)"
+		return "no token (the client named none, and its traffic does not identify its node)"
 	}
 	return fmt.Sprintf("token %d", token)
 }
@@ -142,13 +142,13 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	case n.Token == 0 && (k.doubt || c.hits[n.Client].Touches(s.Call, n.At)):
 		return
 	case n.Token == 0:
-		wrong = "it was not there"
+		wrong = "the node did not exist"
 	case n.Session != s.Session:
-		wrong = fmt.Sprintf("it belonged to session %#x", uint64(n.Session))
+		wrong = fmt.Sprintf("the node belonged to session %#x", uint64(n.Session))
 	case n.Token != s.Token && !s.Own:
-		wrong = fmt.Sprintf("its czxid was %d", n.Token)
+		wrong = fmt.Sprintf("the node's czxid was %d", n.Token)
 	case n.Ahead > 0 && c.inOrder:
-		wrong = fmt.Sprintf("%d older nodes were ahead of it in line", n.Ahead)
+		wrong = fmt.Sprintf("%d older nodes were ahead of the node in line", n.Ahead)
 	default:
 		return
 	}
@@ -183,12 +183,12 @@ func (c *claims) event(n *history.Session, record int) {
 		}
 	case history.Suspended:
 		if n.Session == k.opened && n.Session != k.over.session {
-			k.over = loss{} // a later restored is about a later session
+			k.over = loss{} // a later restored event is about a later session
 		}
 	case history.Restored:
 		if k.over.record > 0 && n.At > k.over.at {
 			c.broken.add([]int{k.over.record, record},
-				"client %d was notified at %v (record %d) that its grant is restored, although it was notified at %v (record %d) that the session is lost, which is final",
+				"client %d was notified at %v (record %d) that its grant was restored, although it had been notified at %v (record %d) that the session was lost, which is final",
 				n.Client, n.At, record, k.over.at, k.over.record)
 		}
 	}
@@ -203,8 +203,8 @@ func (c *claims) claim(s *history.Sample, record int) {
 		c.unchecked++
 	}
 	if s.Session != 0 && (k == nil || k.opened == 0) {
-		c.guests.add([]int{record}, "client %d was granted %s under session %#x (record %d), and on its own connections no session was ever opened: "+
-			"it shares another client's", s.Client, handed(s.Token), uint64(s.Session), record)
+		c.guests.add([]int{record}, "client %d was granted %s under session %#x (record %d), but opened no session on its own connections: "+
+			"it shares another client's session", s.Client, handed(s.Token), uint64(s.Session), record)
 	}
 	if s.Session == 0 || k == nil || k.opened == 0 {
 		return
@@ -233,19 +233,19 @@ func (c *claims) finish(ending) Verdict {
 	}
 	switch {
 	case why != "" && c.missing > 0 && c.missing == c.broken.count:
-		return unknown(fmt.Sprintf("the commits do not confirm %d of %d grants, but %s", c.missing, c.judged, why))
+		return unknown(fmt.Sprintf("the commits do not confirm %d of %d grants, possibly because %s", c.missing, c.judged, why))
 	case c.broken.count > 0:
 		return c.broken.fail("invalid claims")
 	case c.judged == 0:
-		return unknown("nothing was granted: there is no claim to judge")
+		return unknown("nothing was granted: there is no claim to check")
 	case why != "":
 		return unknown(why)
 	case c.unsure > 0:
-		return unknown(fmt.Sprintf("the commits cannot say by which node %d of %d grants are claimed", c.unsure, c.judged))
+		return unknown(fmt.Sprintf("the commits do not show which nodes %d of %d grants claim", c.unsure, c.judged))
 	case c.line != nil:
 		return pass(fmt.Sprintf("all %d grants were found in the servers' commits", c.judged))
 	case c.unchecked > 0:
-		return unknown(fmt.Sprintf("%d of %d grants say nothing of their node, session or token, or their client's session was not recorded", c.unchecked, c.judged))
+		return unknown(fmt.Sprintf("%d of %d grants lack a node, a session or a token, or their client's session was not recorded", c.unchecked, c.judged))
 	case c.checked > 0:
 		return pass(fmt.Sprintf("%d of %d grants were checked in the tree", c.checked, c.judged))
 	}
@@ -259,7 +259,7 @@ func init() {
 		Name: OwnershipQuery, Rule: 2, Concerns: anyGrant,
 		Promise: "A client that was notified that its session is lost answers that it does not hold (isOwner, isAcquired, hasLeadership).",
 		Harm:    "Code that checks before it acts runs at the same time as the next holder.",
-		Help:    "a client said that it holds after it was notified that its session was lost",
+		Help:    "a client answered that it holds after it was notified that its session was lost",
 		check:   newOwnershipQuery,
 	})
 }
@@ -285,7 +285,7 @@ func (o *ownership) record(n history.Numbered) {
 	case *history.Holds:
 		o.answers++
 		if l := o.lost[r.Client]; r.Holds && l.record > 0 && l.session == r.Session {
-			o.rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds (record %d), %v after it was notified that its session %#x was lost (record %d), and had begun nothing since",
+			o.rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds (record %d), %v after it was notified that its session %#x was lost (record %d), and had acquired nothing since",
 				r.Client, r.At, n.N, r.At-l.at, uint64(l.session), l.record)
 		}
 	}
@@ -298,5 +298,5 @@ func (o *ownership) finish(ending) Verdict {
 	case o.answers == 0:
 		return notJudged("no client that reports its ownership lost a grant")
 	}
-	return pass(fmt.Sprintf("%s after a loss", units.Plural(o.answers, "answer")))
+	return pass(fmt.Sprintf("%s after a loss: none claimed to hold", units.Plural(o.answers, "answer")))
 }

@@ -20,7 +20,7 @@ func TestClaimValidity(t *testing.T) {
 			acquire 1 5 0 10`, Unknown, "no grant was checked"},
 		{"a grant without a token cannot be checked", `
 			opened 1 101
-			acquire 1 0 0 10`, Unknown, "1 of 1 grants say nothing of their node"},
+			acquire 1 0 0 10`, Unknown, "1 of 1 grants lack a node"},
 		{"a grant that was asked for after the loss was delivered is invalid", `
 			opened 1 101
 			session lost 1 5
@@ -28,7 +28,7 @@ func TestClaimValidity(t *testing.T) {
 		{"a token that nobody named, and that the wire did not show, is no token 0", `
 			opened 1 101
 			session lost 1 5
-			acquire 1 0 6 10`, Fail, "client 1 was granted no token (it named none, and the wire shows no node that must be it) at 10ms"},
+			acquire 1 0 6 10`, Fail, "client 1 was granted no token (the client named none, and its traffic does not identify its node) at 10ms"},
 		{"a grant that returned while the loss was being delivered is no proof", `
 			opened 1 101
 			session lost 1 5
@@ -48,7 +48,7 @@ func TestClaimValidity(t *testing.T) {
 			acquire 1 5 0 10
 			session suspended 1 20
 			session lost 1 30
-			session restored 1 31`, Fail, "notified at 31ms (record 5) that its grant is restored, although it was notified at 30ms (record 4) that the"},
+			session restored 1 31`, Fail, "notified at 31ms (record 5) that its grant was restored, although it had been notified at 30ms (record 4) that the"},
 		{"a session that was opened after a loss may be suspended and restored", `
 			opened 1 101
 			acquire 1 5 0 10
@@ -64,7 +64,7 @@ func TestClaimValidity(t *testing.T) {
 			session suspended 1 20
 			session lost 1 30
 			opened 1 102
-			session restored 1 50`, Fail, ") that the session is lost, which is final"},
+			session restored 1 50`, Fail, ") that the session was lost, which is final"},
 		{"a grant of its own may be restored after another was lost", `
 			opened 1 101
 			acquire 1 5 0 10
@@ -74,7 +74,7 @@ func TestClaimValidity(t *testing.T) {
 			checked 1 6 102 0 41 42
 			session suspended 1 50
 			session restored 1 60`, Pass, ""},
-		{"a grant that names no session cannot be checked", "acquire 1 5 0 10\nopened 2 7", Unknown, "say nothing of their node"},
+		{"a grant that names no session cannot be checked", "acquire 1 5 0 10\nopened 2 7", Unknown, "lack a node"},
 		{"no grant, no verdict", "opened 1 101\nacquire 1 5 0 10 failed", Unknown, "nothing was granted"},
 	})
 }
@@ -88,7 +88,7 @@ func TestClaimValidity_ofAClientThatSharesAnothersConnection(t *testing.T) {
 	}
 	vs := Judge(h)
 	i := slices.IndexFunc(vs, func(v Verdict) bool { return v.Guarantee == ClaimValidity })
-	if v := vs[i]; v.Result != Fail || !strings.Contains(fmt.Sprint(v), "no session was ever opened: it shares another client's") {
+	if v := vs[i]; v.Result != Fail || !strings.Contains(fmt.Sprint(v), "opened no session on its own connections: it shares another client's") {
 		t.Errorf("got %+v", v)
 	}
 }

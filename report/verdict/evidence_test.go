@@ -55,15 +55,15 @@ func TestClaimValidity_bySnapshots(t *testing.T) {
 	judgeStories(t, ClaimValidity, []row{
 		{"a claim that the tree confirms is valid", held + "checked 0 5 9 0 21 25", Pass, "1 of 1"},
 		{"a claim that nobody checked is unknown", held, Unknown, "no grant was checked in the tree"},
-		{"another session's node gives no claim", held + "checked 0 5 7 0 21 25", Fail, "it belonged to session 0x7"},
-		{"another node of the same name gives no claim", held + "checked 0 6 9 0 21 25", Fail, "its czxid was 6"},
-		{"a node that is not there gives no claim", held + "checked 0 0 0 0 21 25", Fail, "it was not there"},
+		{"another session's node gives no claim", held + "checked 0 5 7 0 21 25", Fail, "the node belonged to session 0x7"},
+		{"another node of the same name gives no claim", held + "checked 0 6 9 0 21 25", Fail, "the node's czxid was 6"},
+		{"a node that is not there gives no claim", held + "checked 0 0 0 0 21 25", Fail, "the node did not exist"},
 		{"after a fault the node may be gone before the client knows", held + "fault session.close 0 15 16\nchecked 0 0 0 0 21 25", Pass, ""},
 		{"after a warning the node may be gone", held + "session suspended 0 20\nchecked 0 0 0 0 21 25", Pass, ""},
-		{"a fault is no excuse for another's node", held + "fault session.close 0 15 16\nchecked 0 5 7 0 21 25", Fail, "it belonged to session 0x7"},
+		{"a fault is no excuse for another's node", held + "fault session.close 0 15 16\nchecked 0 5 7 0 21 25", Fail, "the node belonged to session 0x7"},
 		{"who is not first in line has no claim", held + "checked 0 5 9 1 21 25", Fail, "1 older nodes"},
-		{"a fault that hit another client is no excuse", held + "fault session.close 1 15 16\nchecked 0 0 0 0 21 25", Fail, "it was not there"},
-		{"a fault that was over long before is no excuse", "opened 0 9\nfault session.close 0 1 2\nacquire 0 5 10000 10001\nchecked 0 0 0 0 10002 10003", Fail, "it was not there"},
+		{"a fault that hit another client is no excuse", held + "fault session.close 1 15 16\nchecked 0 0 0 0 21 25", Fail, "the node did not exist"},
+		{"a fault that was over long before is no excuse", "opened 0 9\nfault session.close 0 1 2\nacquire 0 5 10000 10001\nchecked 0 0 0 0 10002 10003", Fail, "the node did not exist"},
 		{"a check from before the grant proves nothing", held + "checked 0 0 0 0 19 25", Unknown, "no grant was checked"},
 	})
 }

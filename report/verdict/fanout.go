@@ -15,7 +15,7 @@ func init() {
 	register(Guarantee{
 		Name: FanOut, Rule: 11, Concerns: anyRecipe,
 		Promise: "One hand-off notifies no more clients than the variant's formula allows.",
-		Harm:    "Every release costs the servers and all waiters more the more wait: a herd.",
+		Harm:    "The cost of every release, for the servers and all waiters, grows with the number of waiters: a herd.",
 		Help:    "a hand-off notified more clients, or caused more requests, than the formula allows",
 		check:   newFanOut,
 	})
@@ -24,7 +24,7 @@ func init() {
 // fan checks rule 11: a hand-off notifies no more clients, and costs no more requests, than the
 // variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not evaluated.
 //
-// Without a counted round, the notifications of each phase are compared with the declared
+// Without a counted round, the notifications of each phase are compared with the number that the declared
 // variant allows, with or without faults. If waiters watch their predecessor, a deleted node
 // notifies one client; each call, and each reconnect, creates at most one node, and a watch left by
 // a call may fire once more. A waiter that watches the parent is notified of each node that is
@@ -74,7 +74,7 @@ func (f *fan) effort(e *history.Effort, record int) {
 	p.clients, p.calls, p.connections, p.were, p.record = p.clients+1, p.calls+e.Calls, p.connections+e.Connections, p.were+e.Notifications, record
 }
 
-// byVariant compares a phase with the variant's limit; false if it allows anything.
+// byVariant compares a phase with the variant's limit, and reports whether the variant has one.
 func (f *fan) byVariant(p *wakeUps) bool {
 	allowed := 2 * (p.calls + p.connections + p.clients)
 	if r := f.history.Header.Recipe; r == facts.Semaphore || r == facts.Barrier {
@@ -88,7 +88,7 @@ func (f *fan) byVariant(p *wakeUps) bool {
 		return false
 	}
 	if p.were > allowed {
-		f.broken.add([]int{p.record}, "%d notifications of %d clients in %s, for %d calls and %d connections (record %d): a line whose waiters watch their %s has %d at most",
+		f.broken.add([]int{p.record}, "%d notifications of %d clients in %s, for %d calls and %d connections (record %d): a line whose waiters watch their %s causes %d at most",
 			p.were, p.clients, p.phase, p.calls, p.connections, p.record, f.history.Header.Variant, allowed)
 	}
 	return true
@@ -114,7 +114,7 @@ func (f *fan) round(t *history.Traffic, record int) {
 		}
 		judged = true
 		if c.measured > *c.expected {
-			f.broken.add([]int{record}, "%d %s in %d %ss, the formula allows %d (record %d)",
+			f.broken.add([]int{record}, "%d %s in %d %ss, but the formula allows %d (record %d)",
 				c.measured, c.what, t.Count, t.Of, *c.expected, record)
 		}
 	}
@@ -151,7 +151,7 @@ func (f *fan) finish(end ending) Verdict {
 	case f.broken.count > 0:
 		return f.broken.fail("rounds or counts above the formula")
 	case f.judged == 0 && f.disturbed > 0:
-		return unknown(fmt.Sprintf("%s counted, and none with a hand-off and without a fault near", units.Plural(f.rounds, "round")))
+		return unknown(fmt.Sprintf("%s counted, but none had a hand-off without a fault nearby", units.Plural(f.rounds, "round")))
 	case byVariant > 0:
 		return pass("no round was counted; the notifications of each phase are within the variant's limit")
 	case f.judged == 0 && f.rounds > 0 && f.empty == f.rounds:
@@ -237,7 +237,7 @@ func (x *notifications) over(client int, at time.Duration) {
 	l, waits := x.pending[client]
 	delete(x.pending, client)
 	if waits && x.limit > 0 && at-l.at > x.limit {
-		x.broken.add([]int{l.record}, "client %d held a grant of session %#x, of whose end the servers had notified it at %v (record %d), and its user was not notified within %v",
+		x.broken.add([]int{l.record}, "client %d held a grant of session %#x, and the servers notified it of the session's end at %v (record %d), but its user was not notified within %v",
 			client, uint64(l.session), l.at, l.record, x.limit)
 	}
 }
@@ -254,5 +254,5 @@ func (x *notifications) finish(end ending) Verdict {
 	case x.count == 0:
 		return notJudged("no holder's session ended")
 	}
-	return pass(fmt.Sprintf("%s notified", units.Plural(x.count, "holder")))
+	return pass(fmt.Sprintf("%s notified that the session had ended", units.Plural(x.count, "holder")))
 }

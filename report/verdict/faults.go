@@ -14,13 +14,12 @@ func init() {
 		Name: Faults, Rule: 12, Concerns: anyRecipe,
 		Promise: "Every fault that was injected has shown its effect, and was healed.",
 		Harm:    "The conditions of the test are unknown.",
-		Help:    "a fault that could not be proven; the trial is unknown",
+		Help:    "a fault whose effect could not be proven; the result is unknown",
 		check:   newFaults,
 	})
 }
 
-// newFaults checks rule 12: without proof of a fault's effect it is unknown what the subject was
-// tested with.
+// newFaults checks rule 12: without proof of a fault's effect, the conditions of the test are unknown.
 func newFaults(in *inputs) checker {
 	h := in.history
 	return checker{
@@ -84,7 +83,7 @@ func newPlayed(*inputs) checker {
 				return pass()
 			}
 			v := cut.doubt("reasons")
-			v.Reasons = append(v.Reasons, "so the trial could not complete")
+			v.Reasons = append(v.Reasons, "therefore the trial could not complete")
 			return v
 		},
 	}

@@ -23,27 +23,27 @@ func init() {
 	})
 }
 
-// fences checks rule 5 by certain holders: their node existed until they released it, and no other
-// client believed to hold, except past holders that are not notified yet. The resource, which
-// rejects tokens lower than an earlier token, rejects none of their writes. From one grant to
-// the next the token rises, also if the first session expired: the commits show the order of
-// grants. Rejected writes of others are the purpose of fencing: they are counted.
+// fences checks rule 5 with certain holders: their node existed until they released it, and no other
+// client believed that it held, except past holders that were not notified yet. The resource, which
+// rejects tokens lower than an earlier token, must reject none of their writes. Tokens must increase from
+// grant to grant, also after a session expired: the commits show the order of grants. Rejected writes
+// of other clients are the purpose of fencing: they are counted.
 //
 // The czxid of a node is a token only if grants follow that order. If the subject does not promise
-// that, and has no other token, a lower one proves nothing.
+// that, and has no other token, a lower czxid proves nothing.
 //
-// Beliefs come in the order of their start, so whether one is overlapped is known when the next
-// comes.
+// Beliefs come in the order of their start, so whether a belief is overlapped is known when the next
+// one comes.
 type fences struct {
 	line     *facts.NodeTable    // by the commits; nil without
-	faults   map[int]facts.Spans // by client, without commits: times in which its session is uncertain
+	faults   map[int]facts.Spans // by client, without commits: times in which its session may have ended
 	inOrder  bool
 	permits  int
-	last     facts.Belief // the previous one
+	last     facts.Belief // the previous belief
 	has      bool
-	before   []facts.Belief // earlier ones that had not ended by then
-	certain  facts.Belief   // the last certain one
-	named    facts.Belief   // the last with a token of the subject's own
+	before   []facts.Belief // earlier beliefs that had not ended when last began
+	certain  facts.Belief   // the last belief of a certain holder
+	named    facts.Belief   // the last belief with a token of the subject's own
 	repeated int            // record of the last grant that repeats a token
 	judged   int
 	unseen   int               // grants whose node is not in the commits
@@ -101,7 +101,7 @@ func (f *fences) belief(b facts.Belief) {
 	}
 }
 
-// judge checks the last belief. next is when another began; forever if none did.
+// judge checks the last belief. next is the start of the belief after it; forever without one.
 func (f *fences) judge(next time.Duration) {
 	b := f.last
 	alone := f.alone(b)
@@ -132,8 +132,8 @@ func (f *fences) alone(b facts.Belief) bool {
 	})
 }
 
-// repeats finds a token that equals the token of the grant before, of another session: that needs no
-// certain holder.
+// repeats records a token that equals the token of the previous grant, of another session. The holders
+// need not be certain.
 func (f *fences) repeats(b facts.Belief) {
 	if n := f.named; b.Token == n.Token && n.Session != b.Session {
 		f.repeated = b.Record
@@ -169,9 +169,9 @@ func (f *fences) follows(b, before facts.Belief) bool {
 
 // lower reports the token of a grant that is not higher than an earlier token.
 func (f *fences) lower(into *evidence, before, b facts.Belief) {
-	how, harm := "is lower than", "the resource takes the holder for a stale one"
+	how, harm := "is lower than", "the resource mistakes the holder for a stale one"
 	if b.Token == before.Token {
-		how, harm = "repeats", "the resource cannot tell one from the other"
+		how, harm = "repeats", "the resource cannot distinguish the two holders"
 	}
 	into.add([]int{before.Record, b.Record},
 		"token %d of client %d, granted at %v (record %d), %s token %d of client %d, granted before it at %v (record %d): %s",
@@ -195,7 +195,7 @@ func (f *fences) refusals(b facts.Belief) {
 			continue
 		}
 		f.broken.add([]int{b.Record, r.record},
-			"client %d held by token %d from %v (record %d), valid and alone, and its write at %v was refused (record %d): %s",
+			"client %d held alone, with a valid token %d, from %v (record %d), but its write at %v was refused (record %d): %s",
 			b.Client, b.Token, b.Start, b.Record, r.call, r.record, cmp.Or(r.why, "a higher token had been used before"))
 	}
 }
@@ -211,21 +211,21 @@ func (f *fences) finish(end ending) Verdict {
 	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)
 	switch {
 	case broken == &f.removals && broken.count > 0 && f.line.Incomplete() != "":
-		return unknown("a token that did not rise, or a removal that is missing: " + f.line.Incomplete())
+		return unknown("either a token did not increase, or the commit of a removal is missing: " + f.line.Incomplete())
 	case broken.count > 0:
-		v := broken.fail("tokens that are none")
+		v := broken.fail("violations")
 		v.Reasons = append(v.Reasons, about)
 		return v
 	case f.unseen > 0 && f.line.Incomplete() != "":
-		return unknown(fmt.Sprintf("the node of %s is not in the commits, so the order is not known: %s", units.Plural(f.unseen, "grant"), f.line.Incomplete()))
+		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(f.unseen, "grant"), f.line.Incomplete()))
 	case !f.has:
-		return unknown("nothing was granted: there is no token to judge")
+		return unknown("nothing was granted: there is no token to check")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:
 		return notJudged("no order of tokens is promised, and no client wrote to the fenced resource; " + about)
 	case f.judged == 0 && !f.inOrder:
-		return pass("no order of grants is promised, so the tokens of their nodes have none; " + about)
+		return pass("no order of grants is promised, so the tokens need not increase; " + about)
 	case f.judged < 2:
-		return notJudged(fmt.Sprintf("%d grants with a token were without a doubt: an order needs two; %s", f.judged, about))
+		return notJudged(fmt.Sprintf("%d grants with a token were certain, but a comparison needs two; %s", f.judged, about))
 	}
-	return pass(fmt.Sprintf("the tokens of %d grants rise; %s", f.judged, about))
+	return pass(fmt.Sprintf("the tokens of %d grants increase from grant to grant; %s", f.judged, about))
 }

@@ -15,7 +15,7 @@ func TestFencing(t *testing.T) {
 			release 1 5 3 4
 			acquire 2 6 0 5
 			write 2 6 2 6
-			release 2 6 7 8`, Pass, "the tokens of 2 grants rise; 2 writes accepted, 0 refused"},
+			release 2 6 7 8`, Pass, "the tokens of 2 grants increase from grant to grant; 2 writes accepted, 0 refused"},
 		{"a token that repeats tells nobody apart", two + `
 			acquire 1 5 0 1
 			release 1 5 3 4
@@ -32,7 +32,7 @@ func TestFencing(t *testing.T) {
 			acquire 2 9 0 5
 			session lost 2 6
 			acquire 1 7 0 10
-			release 1 7 11 12`, Pass, "the tokens of 2 grants rise"},
+			release 1 7 11 12`, Pass, "the tokens of 2 grants increase from grant to grant"},
 		{"who holds beside another holds in doubt", two + `
 			acquire 1 5 0 1
 			release 1 5 3 4
@@ -41,7 +41,7 @@ func TestFencing(t *testing.T) {
 			release 2 9 11 12
 			release 1 7 13 14
 			acquire 2 8 13 15
-			release 2 8 16 17`, Pass, "the tokens of 2 grants rise"},
+			release 2 8 16 17`, Pass, "the tokens of 2 grants increase from grant to grant"},
 		{"a fault near the grant leaves a doubt", two + `
 			acquire 1 5 0 1
 			release 1 5 3 4
@@ -51,7 +51,7 @@ func TestFencing(t *testing.T) {
 		{"a holder without a doubt that is refused", two + `
 			acquire 1 5 0 1
 			write 1 5 0 2 failed
-			release 1 5 3 4`, Fail, "client 1 held by token 5 from 1ms (record 3), valid and alone, and its write at 2ms was refused (record 4): a higher token had been used before"},
+			release 1 5 3 4`, Fail, "client 1 held alone, with a valid token 5, from 1ms (record 3), but its write at 2ms was refused (record 4): a higher token had been used before"},
 		{"a stale write that is refused is what fencing is for", two + `
 			acquire 1 5 0 1
 			session lost 1 3
@@ -86,8 +86,8 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 		records        []history.Record
 		result, reason string
 	}{
-		{"the tokens are those of the nodes", fair, join(held(1, 10, 10, 11, 12), held(2, 13, 13, 14, 15)), Pass, "the tokens of 2 grants rise"},
-		{"numbers of the subject's own may rise as well", fair, join(own(held(1, 10, 1, 11, 12)), own(held(2, 13, 2, 14, 15))), Pass, "the tokens of 2 grants rise"},
+		{"the tokens are those of the nodes", fair, join(held(1, 10, 10, 11, 12), held(2, 13, 13, 14, 15)), Pass, "the tokens of 2 grants increase from grant to grant"},
+		{"numbers of the subject's own may rise as well", fair, join(own(held(1, 10, 1, 11, 12)), own(held(2, 13, 2, 14, 15))), Pass, "the tokens of 2 grants increase from grant to grant"},
 		{"or not", unfair, join(own(held(1, 10, 2, 11, 12)), own(held(2, 13, 1, 14, 15))), Fail, "is lower than token 2"},
 		{"a constant is no token", fair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
 		{"a number that goes down is no token", fair, join(held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
@@ -97,7 +97,7 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 		{"a token of the subject's own has an order all the same", unfair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
 		{"whose node went with its session was let in all the same", fair,
 			join(held(1, 10, 10, 11, 12), []history.Record{created(102, 13), operation(history.Acquire, 2, 13, 13, seconds(13)), sessionGone(102, 14, 13),
-				operation(history.Release, 2, 13, 15, seconds(15))}), Pass, "the tokens of 2 grants rise"},
+				operation(history.Release, 2, 13, 15, seconds(15))}), Pass, "the tokens of 2 grants increase from grant to grant"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			judgeFor(t, c.promises, Fencing, join([]history.Record{opened(1, 101), opened(2, 102)}, c.records, []history.Record{whole()}), c.result, c.reason)
@@ -137,12 +137,12 @@ func TestFencing_besideAHolderOfThePast(t *testing.T) {
 		end            *history.CommitsEnd
 		result, reason string
 	}{
-		{"a token that rises", join(first(7), next(8, history.OK), learns), whole(), Pass, "the tokens of 2 grants rise"},
+		{"a token that rises", join(first(7), next(8, history.OK), learns), whole(), Pass, "the tokens of 2 grants increase from grant to grant"},
 		{"one that repeats", join(first(7), next(7, history.OK), learns), whole(), Fail, "repeats token 7 of client 1"},
 		{"one that goes down", join(first(7), next(6, history.OK), learns), whole(), Fail, "is lower than token 7 of client 1"},
 		{"that it goes down is not known where a removal may be missing", join(first(7), next(6, history.OK), learns), withGap(), Unknown, "there are gaps in the commits"},
-		{"a grant whose node is missing may have had any", join(first(7), next(8, history.OK), learns, lost), withGap(), Unknown, "the node of 1 grant is not in the commits"},
-		{"a valid holder that is refused", join(first(7), next(8, history.Failed), learns), whole(), Fail, "valid and alone, and its write at"},
+		{"a grant whose node is missing may have had any", join(first(7), next(8, history.OK), learns, lost), withGap(), Unknown, "the commits do not contain the node of 1 grant"},
+		{"a valid holder that is refused", join(first(7), next(8, history.Failed), learns), whole(), Fail, "but its write at"},
 		{"of two that both hold neither is valid", join(standsStill, next(8, history.Failed), learns), whole(), NotJudged, "1 grants"},
 		{"who comes back late from its acquire was let in before", join(late(7)[:2], late(7)[3:], next(8, history.OK), late(7)[2:3], learns), whole(), NotJudged, "1 grants"},
 	} {

@@ -17,34 +17,34 @@ func init() {
 		Name: FIFO, Rule: 6, Concerns: granting, promised: inOrder,
 		Promise: "Grants are given in the order in which the servers created the nodes in line.",
 		Harm:    "A newer waiter overtakes an older one, which can starve.",
-		Help:    "grants came in another order than their nodes were created",
+		Help:    "grants were given in another order than their nodes were created",
 		check:   newFIFO,
 	})
 }
 
-// order checks rule 6: grants follow the order in which the servers created their nodes: that of
-// the czxids, regardless of the numbers in their names. By the commits, or by the tokens without
-// commits.
+// order checks rule 6: grants follow the order in which the servers created their nodes, which is the
+// order of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
+// tokens without commits.
 //
 // A grant whose node was removed with its session does not count: its client may have been granted
 // when its node was already removed, and then it overtook no other. If commits are missing, that
-// removal or a grant's node may be too.
+// removal or the node of a grant may be missing too.
 type order struct {
 	line      *facts.NodeTable        // by the commits; nil without
 	grants    *facts.Grants           // looked up in them; nil without
-	several   bool                    // several may hold at the same time: by the nodes that existed, not by the order of grants
-	exclusive bool                    // the subject promises it
+	several   bool                    // several clients may hold at once: the order of grants proves nothing
+	exclusive bool                    // the subject promises exclusion
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
 	last      facts.Belief // the grant with the newest node so far
 	czxid     int64        // of its node
 	judged    int
 	skipped   int
-	// contended counts the grants that were requested while no permit was free for them, and waited
-	// the clients whose node existed then.
+	// contended counts the grants that were requested while no permit was free for them; waited counts
+	// how many of them had their node then.
 	contended, waited int
 	permits           int
-	recent            []facts.Belief // the last ones in the commits
+	recent            []facts.Belief // the last grants whose nodes are in the commits
 	unseen            int            // grants whose node is not in the commits
 	broken            evidence
 }
@@ -53,7 +53,7 @@ func newFIFO(in *inputs) checker {
 	o := &order{line: in.line, grants: in.grants, several: facts.Permits(in.history.Header) > 1, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
 	if o.several && o.grants != nil {
 		o.grants.Passed = func(g *facts.Granted, ahead []*facts.Node) {
-			o.broken.add([]int{g.Record}, "client %d was granted by node %s (czxid %#x, record %d), although it conflicts with %s that existed all the time, the oldest of them %s",
+			o.broken.add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although that conflicts with %s that existed all the time, the oldest of them %s",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
 		}
 	}
@@ -91,11 +91,11 @@ func (o *order) belief(b facts.Belief) {
 		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
 
-// recentGrants is the number of grants among which the holders are looked for that a client waited for.
+// recentGrants is the number of past grants that are searched for the holders that a client waited for.
 const recentGrants = 64
 
-// countWaiting counts whether the client of a grant waited, and whether with its node. Only commits
-// show when a node was created.
+// countWaiting counts whether the client of a grant waited, and whether its node existed while it did.
+// Only commits show when a node was created.
 func (o *order) countWaiting(b facts.Belief, czxid int64) {
 	if b.Granted == nil || b.Granted.Node == nil {
 		return
@@ -144,22 +144,22 @@ func (o *order) finish(ending) Verdict {
 	}
 	switch {
 	case o.several && o.line == nil:
-		return unknown("there are no transaction logs, which show the nodes that were ahead of a grant")
+		return unknown("there are no transaction logs, which would show the nodes that were ahead of a grant")
 	case why != "" && o.broken.count > 0:
-		return unknown("a grant overtook another, or the end of a session is missing: " + why)
+		return unknown("either a grant overtook another, or the commit of a session's end is missing: " + why)
 	case why != "" && o.unseen > 0:
-		return unknown(fmt.Sprintf("the node of %s is not in the commits, so the order is not known: %s", units.Plural(o.unseen, "grant"), why))
+		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(o.unseen, "grant"), why))
 	case o.broken.count > 0 && o.exclusive:
 		return o.broken.fail("overtakings")
 	case !o.exclusive:
-		return unknown("the subject does not promise exclusion: several clients may hold at once, so which of them may be granted before an older one is not known")
+		return unknown("the subject does not promise exclusion: several clients may hold at once, so it is unknown which of them may be granted before an older one")
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
 		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",
 			o.contended-o.waited, o.contended))
 	case o.judged < 2:
-		return unknown(fmt.Sprintf("%d grants with a token: an order needs two", o.judged))
+		return unknown(fmt.Sprintf("%d grants with a token, but a comparison needs two", o.judged))
 	case o.skipped > 0:
-		return pass(fmt.Sprintf("%d late grants of dying sessions do not count", o.skipped))
+		return pass(fmt.Sprintf("%d late grants of ending sessions do not count", o.skipped))
 	}
 	return pass()
 }

@@ -38,14 +38,14 @@ func TestFIFO(t *testing.T) {
 			release 2 6 20 21
 			acquire 1 5 0 25
 			session lost 1 30
-			acquire 3 7 0 35`, Pass, "1 late grants of dying sessions"},
+			acquire 3 7 0 35`, Pass, "1 late grants of ending sessions"},
 		{"a late grant of a client that a fault had hit does not count", `
 			opened 1 101
 			acquire 2 6 0 10
 			release 2 6 20 21
 			fault freeze 1 5 15
 			acquire 1 5 0 25
-			release 1 5 30 31`, Pass, "1 late grants of dying sessions"},
+			release 1 5 30 31`, Pass, "1 late grants of ending sessions"},
 		{"a fault after the grant is no excuse", `
 			opened 1 101
 			acquire 2 6 0 10
@@ -68,7 +68,7 @@ func TestFIFO(t *testing.T) {
 			release 2 6 25 26
 			session restored 1 30
 			release 1 5 40 41`, Pass, ""},
-		{"one grant has no order", "acquire 1 5 0 10", Unknown, "an order needs two"},
+		{"one grant has no order", "acquire 1 5 0 10", Unknown, "a comparison needs two"},
 	})
 }
 
@@ -116,7 +116,7 @@ func TestFIFO_whereCommitsAreMissing(t *testing.T) {
 	judgeOne(t, FIFO, join(start, overtaken, []history.Record{whole()}), Fail, "although client 2 with the newer token 11")
 	judgeOne(t, FIFO, join(start, overtaken, []history.Record{withGap()}), Unknown, "gaps in the commits")
 	judgeOne(t, FIFO, join(start, inOrder, []history.Record{withGap()}), Pass, "")
-	judgeOne(t, FIFO, join(start, inOrder, unseen, []history.Record{unread}), Unknown, "the node of 1 grant is not in the commits")
+	judgeOne(t, FIFO, join(start, inOrder, unseen, []history.Record{unread}), Unknown, "the commits do not contain the node of 1 grant")
 }
 
 // Nodes that are created at the grant say nothing about who waited longer.
@@ -187,7 +187,7 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"a persistent node", []history.Record{&history.Commit{Op: history.CommitCreate, Session: 101, Zxid: 10, Cxid: 1, Path: nodeOf(10)}, acquired(1, 10, 10), whole()}, Fail,
 			"that node is persistent (created in transaction 0xa)"},
 		{"a claim that names no node, of a session with nodes in two folders",
-			[]history.Record{created(101, 10), named(created(101, 11), "/l/leader"), claims(acquired(1, 11, 11), "", 0), whole()}, Unknown, "by which node 1 of 1 grants"},
+			[]history.Record{created(101, 10), named(created(101, 11), "/l/leader"), claims(acquired(1, 11, 11), "", 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
 		{"a node that may stand in a gap",
 			[]history.Record{acquired(1, 10, 10), withGap()}, Unknown, "gaps in the commits"},
 		{"one ahead whose removal may stand in a gap",
@@ -197,12 +197,12 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"a token that is not its node's", []history.Record{created(101, 10), claims(acquired(1, 10, 10), nodeOf(10), 11), whole()}, Fail, "the node's czxid is 0xa"},
 		{"a claim that names no node is by the session's newest", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Pass, "all 1 grants"},
 		{"a claim that names no node, of a session that has none", []history.Record{created(102, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Fail,
-			"client 1 was granted no token and no node (it named none, and the wire shows none that must be it) of session 0x65, knowing of no commit after 0xa (record 3), but that session had no node"},
+			"client 1 was granted no token and no node (the client named none, and its traffic does not identify one) of session 0x65, having seen no commit after 0xa (record 3), but that session had no node"},
 		{"a claim of a node that is not there, and has no token", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "/l/none", 0), whole()}, Fail,
-			"client 1 was granted no token by node /l/none of session 0x65"},
+			"client 1 was granted no token with node /l/none of session 0x65"},
 		{"a claim that names no node, of a session that has two of one transaction",
-			[]history.Record{created(101, 10), named(created(101, 10), "/l/m-0000000011"), claims(acquired(1, 10, 10), "", 0), whole()}, Unknown, "by which node 1 of 1 grants"},
-		{"a client of which the wire tells nothing", []history.Record{created(101, 10), acquired(1, 10, 0), whole()}, Unknown, "by which node 1 of 1 grants"},
+			[]history.Record{created(101, 10), named(created(101, 10), "/l/m-0000000011"), claims(acquired(1, 10, 10), "", 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
+		{"a client of which the wire tells nothing", []history.Record{created(101, 10), acquired(1, 10, 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
 		{"an older node of another kind does not contend",
 			[]history.Record{named(created(102, 9), "/l/read-0000000009"), created(101, 10), acquired(1, 10, 10), whole()}, Pass, ""},
 		{"nor does one without a number", []history.Record{named(created(102, 9), "/l/host-b"), created(101, 10), acquired(1, 10, 10), whole()}, Pass, ""},
@@ -231,14 +231,14 @@ func TestClaimValidity_ofALockWithoutAnOrder(t *testing.T) {
 // What is not understood, or no longer remembered, speaks against nobody.
 func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
 	judgeOne(t, ClaimValidity, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second), &history.CommitsEnd{Last: 99, Unknown: 1}},
-		Unknown, "some of the commits were not understood")
+		Unknown, "some commits have an unknown transaction type")
 	r, z := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), sessionGone(101, 11, 10)}, int64(12)
 	for range 2 * facts.Remember {
 		r = append(r, created(102, z), deleted(102, z, z+1))
 		z += 2
 	}
 	r = append(r, operation(history.Release, 2, z-2, z-1, 2*second), operation(history.Acquire, 1, 10, 10, 3*second), operation(history.Release, 1, 10, 10, 4*second), whole())
-	judgeOne(t, ClaimValidity, r, Unknown, "cannot say by which node 1 of 1 grants are claimed")
+	judgeOne(t, ClaimValidity, r, Unknown, "do not show which nodes 1 of 1 grants claim")
 	younger := join(r[:len(r)-1], []history.Record{operation(history.Acquire, 1, z+5, z+5, 5*second), operation(history.Release, 1, z+5, z+5, 6*second), whole()})
 	judgeOne(t, ClaimValidity, younger, Fail, "no transaction created that node")
 }

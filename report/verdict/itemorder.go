@@ -26,12 +26,12 @@ type itemOrder struct {
 	judged int                  // items that have left
 	handed int                  // handed over before they left
 	count  int                  // overtakings
-	found  []overtaking         // the first of them
-	passed []*item              // that may not be items
+	found  []overtaking         // the first overtakings
+	passed []*item              // overtaken nodes that may not be items
 }
 
 type itemLine struct {
-	line     []*item // in the order of their transactions, including clients that have left
+	line     []*item // in the order of their transactions, including items that have left
 	standing int
 }
 
@@ -107,7 +107,7 @@ func (o *itemOrder) add(n int, first overtaking) {
 func (o *itemOrder) removed() bool { return o.judged+o.handed > 0 }
 
 func (o *itemOrder) unordered() string {
-	return fmt.Sprintf("%d items were handed over before they were removed: the commits do not tell in which order", o.handed)
+	return fmt.Sprintf("%d items were handed over before they were removed: the commits do not show in which order", o.handed)
 }
 
 func (o *itemOrder) verdict(incomplete string) Verdict {
@@ -122,7 +122,7 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 	case o.judged < 2 && o.count == 0 && o.handed > 0:
 		return notJudged(o.unordered())
 	case o.judged < 2 && o.count == 0:
-		return unknown(fmt.Sprintf("%d items were put and taken with certainty: an order needs two", o.judged))
+		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", o.judged))
 	case o.count == 0:
 		notes := []string{fmt.Sprintf("%d items left in the order in which they came, by the servers' commits", o.judged)}
 		if o.handed > 0 {
@@ -152,7 +152,7 @@ type itemCommits struct {
 	lost     map[request]bool
 	order    itemOrder
 	linked   bool               // an item that was put was found in a node: items are recognizable by their nodes' data
-	homes    map[*itemLine]bool // where such items were first
+	homes    map[*itemLine]bool // the lines in which such items were first
 }
 
 type request struct {
@@ -260,8 +260,8 @@ func (c *itemCommits) couldNot(i *item) bool {
 	return by != nil && (by.killed || by.ended) && by.knew < i.gone
 }
 
-// movedUndelivered reports whether a consumer has moved an item to another folder, where it still is, and
-// could have handed it over, and did not.
+// movedUndelivered reports whether a consumer has moved an item to another folder, where it still exists,
+// and has not handed it over although it could have.
 func (q *items) movedUndelivered(i *item) bool {
 	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.maybeTaken || q.delivery == AtMostOnce {
 		return false
@@ -315,15 +315,14 @@ func init() {
 		Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
 		Promise: "Items leave in the order in which they were put.",
 		Harm:    "Newer items overtake older ones, which may never be taken.",
-		Help:    "an item was taken although an older one was there",
+		Help:    "an item was taken although an older one was available",
 		check:   newQueueFIFO,
 	})
 }
 
-// sequence checks the order in which items leave a queue (rule 9) by the calls, where no commit shows that an
-// item was removed: if one put had returned before another was called, its node came
-// first. If the later item had been delivered before the take of the earlier one was called, it has
-// overtaken.
+// sequence checks the order in which items leave a queue (rule 9) by the calls, if no commit shows that an
+// item was removed: if one put returned before another was called, its node was created first. If the
+// later item was delivered before the take of the earlier item was called, it has overtaken it.
 //
 // It keeps the times of the items in the queue, and for the last takes the newest item that had
 // left by then.
@@ -349,7 +348,7 @@ type earlyTake struct {
 	record int
 }
 
-// departure means that no item that had left by the time was put later than this one.
+// departure is an item that left the queue; no item that had left by that time was put later.
 type departure struct {
 	at      time.Duration
 	put     time.Duration // call of the newest put
@@ -416,7 +415,7 @@ func (q *sequence) take(s *history.Sample, record int) {
 	case i > 0 && q.left[i-1].put > p.back:
 		d := q.left[i-1]
 		q.broken.add([]int{p.record, d.records[0], d.records[1], record},
-			"item %q was put at %v (record %d) before item %q was (record %d), and yet %q had been taken (record %d) when the take of %q was called, at %v (record %d)",
+			"item %q was put at %v (record %d) before item %q was (record %d), but %q had already been taken (record %d) when the take of %q was called, at %v (record %d)",
 			s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
 	case i == 0 && len(q.left) == 2*keepTakes:
 		q.late++
@@ -424,8 +423,8 @@ func (q *sequence) take(s *history.Sample, record int) {
 	q.leave(departure{at: s.Return, put: p.call, item: s.Item, records: [2]int{p.record, record}})
 }
 
-// leave records a departure, unless a newer item had left before. It replaces later ones with older
-// items.
+// leave records a departure, unless a newer item had left before. It replaces later departures
+// of older items.
 func (q *sequence) leave(d departure) {
 	i := q.before(d.at)
 	if i > 0 && q.left[i-1].put > d.put {
@@ -441,8 +440,8 @@ func (q *sequence) leave(d departure) {
 	}
 }
 
-// before returns how many left before the time, usually all: the search begins at the end with
-// growing steps.
+// before returns the number of departures before a time. It is usually all of them, so the search
+// begins at the end, with growing steps.
 func (q *sequence) before(at time.Duration) int {
 	high, low := len(q.left), len(q.left)
 	for step := 1; low > 0 && q.left[low-1].at >= at; step *= 2 {
@@ -456,9 +455,9 @@ func (q *sequence) finish(ending) Verdict {
 	case q.broken.count > 0:
 		return q.broken.fail("overtakings")
 	case q.judged < 2:
-		return unknown(fmt.Sprintf("%d items were put and taken with certainty: an order needs two", q.judged))
+		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.judged))
 	case q.late > 0:
-		return unknown(fmt.Sprintf("%d takes were called too long ago to compare them with others", q.late))
+		return unknown(fmt.Sprintf("%d takes were called before the oldest departure that is kept for comparison", q.late))
 	}
 	return pass(q.items.byCalls()...)
 }

@@ -23,15 +23,15 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 		{"an item that was removed and handed to nobody", putA + "delete 6 102 5\ntake - 2 unknown client=2 zxid=6", Fail, "removed by client 2 at zxid 0x6"},
 		{"the take of which went on to the next item", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ndelete 8 102 6\ntake b 3 client=2 zxid=8", Fail, `item "a" was put`},
 		{"an item that went with a doubt", putA + "delete 6 102 5\ntake a 2 unknown client=2", Pass, ""},
-		{"an item that a killed client had removed", putA + "delete 6 102 5\nsession killed 2 2", Pass, "1 item went with a client that was killed"},
+		{"an item that a killed client had removed", putA + "delete 6 102 5\nsession killed 2 2", Pass, "1 item removed by a client that was killed"},
 		{"an item that a client had removed long before it was killed", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\ncreate 7 101 b\nput b 3 zxid=7\ndelete 8 102 7\ntake b 4 client=2 zxid=8\nsession killed 2 9000", Fail, `item "a"`},
-		{"what a call knew that was ended by the kill", putA + "delete 6 102 5\nsession killed 2 2\ntake - 3 failed client=2 zxid=6", Pass, "1 item went with a client that was killed"},
+		{"what a call knew that was ended by the kill", putA + "delete 6 102 5\nsession killed 2 2\ntake - 3 failed client=2 zxid=6", Pass, "1 item removed by a client that was killed"},
 		{"one that its producer has moved to where it is taken from", putA + "move 6 101 5 a\ncreate 7 101 b\nput b 3 zxid=7\ndelete 8 102 7\ntake b 4 client=2 zxid=8", Pass, "1 item still in the queue"},
 		{"an item that was moved aside and handed to nobody", putA + "move 6 102 5 a\ntake - 2 failed client=2 zxid=6", Unknown, "1 item in another folder"},
-		{"an item whose taker lost its session before the reply", putA + "delete 6 102 5\nsession lost 2 2\ntake - 3 failed client=2 zxid=5", Pass, "1 item went"},
-		{"an item whose taker lost its session long after the reply", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\nsession lost 2 3", Fail, "no take handed it over"},
+		{"an item whose taker lost its session before the reply", putA + "delete 6 102 5\nsession lost 2 2\ntake - 3 failed client=2 zxid=5", Pass, "1 item removed"},
+		{"an item whose taker lost its session long after the reply", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\nsession lost 2 3", Fail, "no take returned it"},
 		{"a reply that was lost is no excuse where it is delivered exactly once", putA + "delete 6 102 5 9\nlost 2 102 9 2\ntake - 3 unknown client=2", Fail, "removed by client 2"},
-		{"an item that was put with success and never was in the queue", putA + "put b 2 zxid=5\ndelete 6 102 5\ntake a 3 client=2 zxid=6", Fail, "no transaction ever put it"},
+		{"an item that was put with success and never was in the queue", putA + "put b 2 zxid=5\ndelete 6 102 5\ntake a 3 client=2 zxid=6", Fail, "no transaction ever added it"},
 		{"a put without a reply that was not carried out", putA + "put b 2 unknown zxid=5\ndelete 6 102 5\ntake a 3 client=2 zxid=6", Pass, ""},
 		{"a put without a reply that was, and whose item is gone", putA + "create 6 101 b\nput b 2 unknown zxid=5\ndelete 7 102 6\ntake - 3 unknown client=2", Fail, `item "b" was put`},
 		{"what zkbench clears away in the end still stood", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ntake a 3 client=2 zxid=7\ndelete 8 999 6", Pass, "1 item still in the queue"},
@@ -43,7 +43,7 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 		{"items that nodes do not show are judged by the calls", clients + "create 5 101 xyz\nput a 1 zxid=5\nput b 2 zxid=5\ndelete 6 102 5\ntake a 2 client=2 zxid=6", Unknown, "not drained"},
 	})
 	judgePromised(t, NoLoss, delivers(AtMostOnce), []row{
-		{"at most once: an item may go with the reply", putA + "delete 6 102 5 9\nlost 2 102 9 2\ntake - 3 unknown client=2", Pass, "1 item went"},
+		{"at most once: an item may go with the reply", putA + "delete 6 102 5 9\nlost 2 102 9 2\ntake - 3 unknown client=2", Pass, "1 item removed"},
 		{"at most once: with a take of which nobody knows", putA + "delete 6 102 5\ntake - 3 unknown client=2", Pass, ""},
 		{"at most once: it may stand aside for that take", putA + "move 6 102 5 a\ntake - 3 unknown client=2", Pass, "1 item still in the queue"},
 		{"at most once: not with another client's take", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\ntake - 3 unknown client=3 zxid=6", Fail, `item "a"`},
@@ -62,8 +62,8 @@ func TestNoDuplicate_byTheCommits(t *testing.T) {
 	judgeStories(t, NoDuplicate, []row{
 		{"one node, taken once", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6", Pass, ""},
 		{"one node, taken twice", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\ntake a 2 client=3 zxid=6", Fail, "delivered twice, records 5 and 6"},
-		{"one put that made two nodes, of which one was taken", clients + "create 5 101 a\ncreate 6 101 a\nput a 1 zxid=6\ndelete 7 102 5\ntake a 2 client=2 zxid=7", Fail, "made two nodes of it, at zxid 0x5 and 0x6"},
-		{"a put without a reply that made two nodes", clients + "create 5 101 a\ncreate 6 101 a\nput a 1 unknown zxid=4\ndelete 7 102 5\ntake a 2 client=2 zxid=7", Fail, "made two nodes"},
+		{"one put that made two nodes, of which one was taken", clients + "create 5 101 a\ncreate 6 101 a\nput a 1 zxid=6\ndelete 7 102 5\ntake a 2 client=2 zxid=7", Fail, "created two nodes for it, at zxid 0x5 and 0x6"},
+		{"a put without a reply that made two nodes", clients + "create 5 101 a\ncreate 6 101 a\nput a 1 unknown zxid=4\ndelete 7 102 5\ntake a 2 client=2 zxid=7", Fail, "created two nodes"},
 		{"a put without a reply that made one node, taken twice", clients + "create 5 101 a\nput a 1 unknown zxid=4\ndelete 6 102 5\ntake a 2 client=2 zxid=6\ntake a 2 client=3 zxid=6", Fail, "delivered twice"},
 		{"an item that a consumer has moved", putA + "delete 6 102 5\ncreate 6 102 a\ndelete 7 102 6\ntake a 2 client=2 zxid=7", Pass, ""},
 		{"an item that a consumer has put back", putA + "delete 6 102 5\ncreate 7 102 a\ndelete 8 103 7\ntake a 2 client=3 zxid=8", Pass, ""},
@@ -95,7 +95,7 @@ func TestQueueFIFO_byTheCommits(t *testing.T) {
 		{"an older node that is no item's", clients + "create 4 101 what\n" + "create 5 101 a\nput a 1 zxid=5\ncreate 6 101 b\nput b 1 zxid=6\ndelete 7 102 5\ndelete 8 103 6\ntake b 2 client=3 zxid=8\ntake a 2 client=2 zxid=8", Pass, "2 items"},
 		{"an item that was moved leaves the line once", two + "delete 7 102 5\ncreate 7 102 a\ndelete 8 103 6\ntake b 2 client=3 zxid=8\ndelete 9 102 7\ntake a 3 client=2 zxid=9", Pass, ""},
 		{"a removal that may stand in a gap", two + "delete 8 102 6\ntake b 2 client=2 zxid=8\ngap 7 7", Unknown, "gaps in the commits"},
-		{"items that nodes do not show are judged by the calls", clients + "create 5 101 x\nput a 1 zxid=5\nput b 2\ntake b 3 client=2\ntake a 4 client=2", Fail, "had been taken"},
+		{"items that nodes do not show are judged by the calls", clients + "create 5 101 x\nput a 1 zxid=5\nput b 2\ntake b 3 client=2\ntake a 4 client=2", Fail, "had already been taken"},
 	})
 }
 
@@ -105,7 +105,7 @@ func TestQueueFIFO_ofAQueueThatKeepsItsItems(t *testing.T) {
 	judgeStories(t, QueueFIFO, []row{
 		{"in order", two + "take a 4 client=2 zxid=6\ntake b 6 client=2 zxid=6 called=5", Pass, "no item's node was removed: evaluated by the calls alone"},
 		{"the newer one first", two + "take b 4 client=2 zxid=6\ntake a 6 client=2 zxid=6 called=5", Fail, `item "a" was put`},
-		{"one item", two + "take a 4 client=2 zxid=6", Unknown, "an order needs two"},
+		{"one item", two + "take a 4 client=2 zxid=6", Unknown, "a comparison needs two"},
 	})
 }
 

@@ -14,16 +14,16 @@ import (
 )
 
 // items tracks the items of a queue, for the guarantees of rule 9: no item is taken that was not
-// put, delivered twice, or lost. By the commits, if there are any: which nodes held the item, and
-// whose request removed them. Otherwise by the results of operations, and whether the queue was
-// seen empty.
+// put, delivered twice, or lost. It uses the commits, if there are any: which nodes held an item,
+// and which request removed them. Otherwise it uses the results of operations, and whether the queue
+// was seen empty.
 //
 // It keeps 24 bytes for each item until the end: a duplicate may come at any time.
 type items struct {
 	delivery string           // the subject's promise
 	commits  *itemCommits     // nil without
 	open     map[string]*item // by ID: items that are not certainly put and taken once
-	taken    takenOnce        // the others
+	taken    takenOnce        // the other items
 	spare    []*item          // reused, so that little is allocated
 	resolved bool
 	puts     int
@@ -42,24 +42,24 @@ type item struct {
 	producer   int
 	maybe      bool // the put's reply was lost: without commits the number of copies is unknown
 	failed     bool // the put certainly had no effect
-	maybeTaken bool // a take handed it over without knowing whether it had removed it
+	maybeTaken bool // a take of unknown outcome returned it
 
 	nodes
 }
 
 type nodes struct {
-	path      string    // of the first
+	path      string    // of the first node
 	in        *itemLine // its parent's line
 	made      int       // number created
 	standing  int       // number that exist
-	again     int64     // transaction in which the producer created a second one in the same line
-	remade    int64     // the last in which any client did, except one with the removal of the one before
-	recreated bool      // that was after a take had handed it over
-	handed    int64     // the knowledge of the first client that handed it over; 0 if unknown
+	again     int64     // transaction in which the producer created a second node in the same line
+	remade    int64     // the last transaction in which any client did, unless it also removed the previous node
+	recreated bool      // remade came after a take had handed the item over
+	handed    int64     // lowest last known zxid of a client that handed it over; 0 if unknown
 	created   int64     // transaction that created the first
 	maker     int64     // session that created the first
-	left      bool      // the first was removed
-	moved     bool      // it has one in another folder
+	left      bool      // the first node was removed
+	moved     bool      // a node of it was created in another folder
 	gone      int64     // transaction of the last removal
 	by        request
 	passed    *item // an older item that existed when the first was removed, or nil
@@ -206,7 +206,7 @@ func (q *items) resolve() {
 	})
 }
 
-// unknownRecord represents the unneeded record of the put of an item that was taken once.
+// unknownRecord replaces the record of the put of an item that was taken once, which is not needed.
 const unknownRecord = 1
 
 // sorted returns the tracked items by ID.
@@ -228,7 +228,7 @@ func (q *items) unnamedTakes() (n int) {
 	return n
 }
 
-// byCalls returns the reason for judging by the calls alone, although there are commits.
+// byCalls returns a reason if items are checked by the calls alone although there are commits, or nil.
 func (q *items) byCalls() []string {
 	if q.commits == nil || q.commits.linked {
 		return nil
@@ -236,13 +236,13 @@ func (q *items) byCalls() []string {
 	return []string{"no item has a node: evaluated by the calls alone"}
 }
 
-// verdict fails if something is broken; what names one instance.
+// verdict returns a failure if there is evidence; what names the findings, in the plural.
 func (q *items) verdict(broken evidence, what string) Verdict {
 	switch {
 	case broken.count > 0:
 		return broken.fail(what)
 	case q.takes == 0:
-		return unknown("nothing was ever taken")
+		return unknown("no item was ever taken")
 	}
 	return pass(q.byCalls()...)
 }
@@ -259,8 +259,8 @@ func init() {
 	})
 }
 
-// noDuplicate checks for items that were delivered twice or stored twice by one put, of which the
-// second copy will be delivered. Without commits an item whose put had no reply may be delivered
+// noDuplicate checks for items that were delivered twice, or stored twice by one put, so that the
+// second copy would be delivered too. Without commits an item whose put had no reply may be delivered
 // more than once: there may be several copies of it (rule 10).
 func (q *items) noDuplicate(end ending) Verdict {
 	q.resolve()
@@ -272,7 +272,7 @@ func (q *items) noDuplicate(end ending) Verdict {
 		case i.before > 0:
 			broken.add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.id, i.before, i.taken)
 		case i.nodes.again > 0 && i.put > 0:
-			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer made two nodes of it, at zxid %#x and %#x",
+			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer created two nodes for it, at zxid %#x and %#x",
 				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
 		case i.recreated:
 			broken.add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
@@ -284,7 +284,7 @@ func (q *items) noDuplicate(end ending) Verdict {
 		broken.add([]int{at[0], at[1]}, "one item was put again and delivered twice, records %d and %d", at[0], at[1])
 	}
 	if broken.count > 0 && q.delivery == AtLeastOnce {
-		return pass(fmt.Sprintf("%d items came twice, as a delivery %s may", broken.count, q.delivery))
+		return pass(fmt.Sprintf("%d items were delivered or stored twice, which %s delivery allows", broken.count, q.delivery))
 	}
 	return q.verdict(broken, "duplicates")
 }
@@ -309,18 +309,17 @@ func (q *items) noPhantom(end ending) Verdict {
 		switch {
 		case i.taken == 0 || i.put > 0:
 		case i.failed:
-			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put: its put had failed", i.id, i.taken)
+			broken.add([]int{i.taken}, "item %q was taken (record %d) but never put: its put had failed", i.id, i.taken)
 		case i.made == 0 && !end.cut:
-			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put", i.id, i.taken)
+			broken.add([]int{i.taken}, "item %q was taken (record %d) but never put", i.id, i.taken)
 		}
 	}
 	return q.verdict(broken, "phantoms")
 }
 
-// takenOnce is the items that are complete, because they were certainly put and taken once: the
-// record that took each, by a hash of its ID. There are as many as items. They are read only at the
-// end, in parts that fit the processor's cache: a map of all of them would wait for memory at every
-// item.
+// takenOnce holds the items that were certainly put and taken once: the record that took each, by a
+// hash of its ID. It is read only at the end, in parts that fit the processor's cache: a map of all
+// items would wait for memory at every item.
 type takenOnce struct {
 	seeds [2]maphash.Seed
 	parts [256][]takenItem
@@ -353,8 +352,8 @@ func (s *takenOnce) add(id string, record int) {
 	*p = append(*p, takenItem{d, record})
 }
 
-// each yields every item and the record that took it, in that record's order for the same item:
-// before is the record before it, 0 for none.
+// each yields every item and the record that took it; for the same item, in the order of the records.
+// before is the item's previous record, or 0.
 func (s *takenOnce) each(yield func(d digest, record, before int)) {
 	last := map[digest]int{}
 	for _, part := range s.parts {
@@ -373,7 +372,7 @@ func init() {
 		Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
 		Promise: "Each item that was put is delivered or still in the queue.",
 		Harm:    "The item is lost, and its work is never done.",
-		Help:    "an item was put, and removed from the queue, and no take returned it",
+		Help:    "an item was put and removed from the queue, but no take returned it",
 		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
 	})
 }
@@ -382,7 +381,7 @@ func init() {
 func (q *items) noLoss(end ending) Verdict {
 	q.resolve()
 	if end.cut {
-		return notJudged("unknown which items were taken")
+		return notJudged("it is unknown which items were taken")
 	}
 	if q.commits != nil && q.commits.linked {
 		return q.lossByCommits()
@@ -391,7 +390,7 @@ func (q *items) noLoss(end ending) Verdict {
 }
 
 // lossByCommits checks every item whose nodes are all removed and that no take has handed over, and
-// every one that was put successfully and never had a node. Items that exist at the end are not
+// every item that was put successfully and never had a node. Items that exist at the end are not
 // lost. Losses that the client could not prevent are excused (see excused).
 func (q *items) lossByCommits() Verdict {
 	if why := q.commits.incomplete(); why != "" {
@@ -415,12 +414,12 @@ func (q *items) lossByCommits() Verdict {
 		case i.made == 0 && hidden:
 			unseen = append(unseen, i)
 		case i.made == 0:
-			broken.add([]int{i.put}, "item %q was put, with success (record %d), and no transaction ever put it into the queue", i.id, i.put)
+			broken.add([]int{i.put}, "item %q was put successfully (record %d), but no transaction ever added it to the queue", i.id, i.put)
 		case i.maybe && q.commits.clientOf(i.by.session) == i.producer: // withdrawn
 		case q.excused(i):
 			excused++
 		default:
-			broken.add([]int{i.put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), and no take handed it over",
+			broken.add([]int{i.put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), but no take returned it",
 				i.id, i.put, q.commits.clientOf(i.by.session), uint64(i.gone), i.path, uint64(i.by.session))
 		}
 	}
@@ -432,22 +431,22 @@ func (q *items) lossByCommits() Verdict {
 		notes = append(notes, fmt.Sprintf("%s still in the queue at the end", units.Plural(standing, "item")))
 	}
 	if excused > 0 {
-		notes = append(notes, fmt.Sprintf("%s went with a client that was killed, or never learned that it had removed it", units.Plural(excused, "item")))
+		notes = append(notes, fmt.Sprintf("%s removed by a client that was killed, or never received the reply to the removal", units.Plural(excused, "item")))
 	}
 	switch {
 	case broken.count > 0:
 		return broken.fail("items")
 	case q.puts == 0:
-		return unknown("nothing was ever put")
+		return unknown("no item was ever put")
 	case astray > 0:
-		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end than the put's, and not handed over; whether that would happen later is unknown", units.Plural(astray, "item")))...)
+		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end, and not delivered; whether a delivery would follow is unknown", units.Plural(astray, "item")))...)
 	}
 	return pass(notes...)
 }
 
 // excused reports whether the loss of an item does not break the promise: the client that removed
-// it was killed, or its session ended, before it had any reply from after the removal. A queue that
-// promises at-most-once may also lose an item with the reply. One that promises at-least-once must
+// it was killed, or its session ended, before it received any reply after the removal. A queue that
+// promises at-most-once may also lose an item with the reply. A queue that promises at-least-once must
 // not remove an item before it hands it out, so nothing excuses it.
 func (q *items) excused(i *item) bool {
 	by := q.commits.sessions[i.by.session]
@@ -476,7 +475,7 @@ func (q *items) lossByCalls() Verdict {
 	}
 	switch {
 	case q.puts == 0 || q.takes == 0:
-		return unknown("nothing was ever put and taken")
+		return unknown("no items were ever put and taken")
 	case len(missing) == 0:
 		return pass(q.byCalls()...)
 	}
@@ -498,7 +497,7 @@ func (q *items) notTaken(missing []*item) Verdict {
 	}
 	v := broken.fail("items")
 	if unnamed > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", unnamed, len(missing)))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d missing items", unnamed, len(missing)))
 	}
 	return v
 }

@@ -119,11 +119,11 @@ func (x *leaks) leave(path string) {
 func (x *leaks) finish(end ending) Verdict {
 	switch {
 	case x.line == nil:
-		return notJudged("there are no transaction logs, which show the nodes that were left behind")
+		return notJudged("there are no transaction logs, which would show the nodes that were left behind")
 	case x.line.Incomplete() != "":
 		return unknown(x.line.Incomplete())
 	case end.cut:
-		return notJudged("unknown which nodes were left behind")
+		return notJudged("it is unknown which nodes were left behind")
 	}
 	for _, path := range slices.Sorted(maps.Keys(x.nodes)) {
 		x.leave(path)

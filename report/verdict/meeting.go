@@ -8,9 +8,9 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// meeting is progress at a barrier. All clients wait in enter, or one waits in leave although no client
-// is inside: then, without a fault, it takes no longer than the limit. nil, for other recipes, finds
-// nothing.
+// meeting checks progress at a barrier: without a fault, all clients may wait in enter, or one client in
+// leave while no client is inside, for no longer than the limit. A nil meeting, for other recipes,
+// finds nothing.
 type meeting struct {
 	parties        int
 	limit          time.Duration

@@ -21,30 +21,30 @@ func init() {
 		Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
 		Promise: "At most one client holds the lock or leads (a semaphore: as many as it has permits; readers together), and a client stops when it is notified that its session ended.",
 		Harm:    "Two clients use the protected resource at once.",
-		Help:    "two clients believed at the same time that they held",
+		Help:    "two clients believed at the same time that they held the grant",
 		check:   newMutualExclusion,
 	})
 }
 
-// exclusion checks rule 4: no two beliefs overlap.
+// exclusion checks rule 4: no two beliefs overlap that together exceed the permits.
 //
 // With commits, the belief whose node was removed first was wrong. The overlap is exposure,
 // inherent in leases, if the servers had expired that client's session before the other was
-// granted, or a fault had deleted its node as an operator does, and the client was not notified. It is counted, and measured as belief.overlap, but
-// breaks nothing. Everything else is a violation, which no fault excuses.
+// granted, or a fault had deleted its node as an operator does, and the client was not notified. Exposure
+// is counted, and measured as belief.overlap. Every other overlap is a violation, which no fault excuses.
 //
 // Without commits, an overlap is exposure if a fault had hit the session of the older holder, and
-// it was not notified yet; at most until that client is connected again.
+// that holder was not notified yet; at most until it is connected again.
 //
-// Beliefs come in the order of their start, so only few of them can still overlap: they have
-// not ended. Together they may take all permits: readers of a read-write lock, and
-// holders of a semaphore's permits, do not exclude each other.
+// Beliefs come in the order of their start, so only the few that have not ended can still overlap.
+// Readers of a read-write lock, and holders of a semaphore's permits, do not exclude each other: together
+// they may take all permits.
 type exclusion struct {
 	permits  int
 	told     bool                    // holders are notified of session events
 	line     *facts.NodeTable        // nil without commits
 	faults   map[int][]history.Fault // by client
-	excuse   time.Duration           // how long after a fault the victim may not be notified
+	excuse   time.Duration           // longest time after a fault for which its victim may not be notified
 	since    map[int64]time.Duration // by session: when it was opened
 	heard    map[int64]time.Duration // by session: the client's last report of its loss
 	back     map[int][]time.Duration // by client: when it reconnected
@@ -56,15 +56,15 @@ type exclusion struct {
 	unsure   int            // overlaps of claims whose node is ambiguous in the commits
 	missing  int            // violations that an unread commit might disprove
 	lost     map[int]loss   // the last loss of which each client was notified
-	acted    map[int64]bool // tokens with which a client wrote after that
-	expired  map[int64]loss // by session: the message of its expiry has reached its client
+	acted    map[int64]bool // tokens with which a client wrote after its loss
+	expired  map[int64]loss // by session: its expiry, of which the client received the message
 	report   func(Overlap)
 
 	broken evidence
 }
 
 // Overlap is a time in which two clients believed that they held. An overlap that begins as exposure and
-// continues as violation is reported as two.
+// continues as violation is reported as two overlaps.
 type Overlap struct {
 	Older, Newer int // clients
 	Start, End   time.Duration
@@ -92,8 +92,8 @@ func newMutualExclusion(in *inputs) checker {
 	return checker{record: x.record, belief: x.belief, rest: x.belief, finish: x.finish}
 }
 
-// claimed is a belief; a late one began after a newer token had been granted. The servers grant one
-// after the other, so it was never valid.
+// claimed is a belief. A late belief began after a newer token had been granted: the servers grant one
+// token after the other, so it was never valid.
 type claimed struct {
 	facts.Belief
 	late bool
@@ -118,8 +118,8 @@ func totalPermits(all []claimed) (total int) {
 	return total
 }
 
-// overlaps checks a belief that does not fit with the active ones: pair by pair if they exclude
-// each other, and otherwise by how many are left without exposures.
+// overlaps checks a belief that exceeds the permits together with the active ones: pair by pair if two
+// exclude each other; otherwise it counts one overlap per excess permit, the longest exposures first.
 func (x *exclusion) overlaps(b claimed) {
 	var fitting []claimed
 	var found []overlapping
@@ -145,7 +145,7 @@ func (x *exclusion) overlaps(b claimed) {
 	for i := 0; i < excess && i < len(found); i++ { // the longest exposures first: each client has one permit
 		o := found[i]
 		if o.excused < o.until && o.why != "" {
-			o.why = fmt.Sprintf("%d clients held %d permits, with clients %s; %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
+			o.why = fmt.Sprintf("%d clients held at once, with only %d permits (the earlier clients: %s); %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
 		}
 		x.conclude(o)
 	}
@@ -166,7 +166,7 @@ type overlapping struct {
 	until, excused time.Duration
 	why            string // why the rest is a violation
 	proof          int    // record of the fault that excused it; 0 for none
-	unsure         bool   // the commits do not say by which nodes they are claimed: neither
+	unsure         bool   // the commits do not show which nodes were claimed
 	missing        bool   // an unread commit might excuse it
 }
 
@@ -186,7 +186,8 @@ func (x *exclusion) conclude(o overlapping) {
 	}
 }
 
-// judge checks the overlap of two beliefs. all are those that hold together, if these two may.
+// judge checks the overlap of two beliefs. all are the beliefs that share the permits; nil if the two
+// exclude each other.
 func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) overlapping {
 	if x.line != nil && a.Granted != nil && b.Granted != nil {
 		return x.byCommits(a.Belief, b.Belief, until, all)
@@ -202,7 +203,7 @@ func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) over
 	o := overlapping{a: a.Belief, b: b.Belief, until: until, excused: max(excused, b.Start), proof: cause.N}
 	why := "no fault had hit it"
 	if cause.N > 0 {
-		why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, o.excused)
+		why = fmt.Sprintf("%s had hit it, but that excuses the overlap only until %v", cause.Fault, o.excused)
 	}
 	o.why = fmt.Sprintf(wrong, who) + ", and " + why
 	return o
@@ -251,7 +252,7 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 	case n.Removal == facts.ByClose && !x.hit(stale):
 		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.Gone))
 	case x.notified(stale):
-		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of it afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
+		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
 	default:
 		o.excused = until
 	}
@@ -288,7 +289,7 @@ func (x *exclusion) notified(b facts.Belief) bool {
 	return ok && b.Session != 0 && at <= b.Start
 }
 
-// went returns the transaction that removed the node of a belief; forever if it exists.
+// went returns the zxid at which the node of a belief was removed; forever if it was not.
 func went(b facts.Belief) int64 {
 	if n := b.Granted.Node; n != nil && n.Gone != 0 {
 		return n.Gone
@@ -296,28 +297,28 @@ func went(b facts.Belief) int64 {
 	return int64(facts.Forever)
 }
 
-// hit reports whether a fault closed the session of a belief in its client's name before its end,
-// or may have.
+// hit reports whether a fault closed, or may have closed, the session of a belief in its client's name
+// before the belief ended.
 func (x *exclusion) hit(stale facts.Belief) bool {
 	return slices.ContainsFunc(x.faults[stale.Client], func(w history.Fault) bool {
 		return ClosesInItsName(w, stale.Client) && w.Start <= stale.End && w.Start >= x.since[stale.Session]
 	})
 }
 
-// ClosesInItsName reports whether a fault closes the client's session on request, as only the
-// client should: after any other fault that is the client's own action.
+// ClosesInItsName reports whether a fault sends the request that closes the client's session. After any
+// other fault that request is the client's own.
 func ClosesInItsName(w history.Fault, client int) bool {
 	return w.Fault == "session.close" && w.Client == client
 }
 
-// excused returns until when the stale belief is excused of overlapping the good one, and by which
-// fault, injected before the good one was granted; 0 if it is not. A fault excuses only a session
-// that existed while it was active, and until its client is connected again.
+// excused returns until when a fault that was injected before the good belief was granted excuses the
+// stale one, and that fault; 0 without one. A fault excuses only a session that existed while the fault
+// was active, and only until the client is connected again.
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
 		over, since := facts.Ended(w), stale.Start
 		if stale.Restored || stale.late && w.Client != stale.Client {
-			since = stale.Call // the grant is older than the client's notification; or the client's member was hit, and delayed it
+			since = stale.Call // the grant is older than its notification, or a fault of the member delayed it
 		}
 		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
 			continue
@@ -361,7 +362,7 @@ func (x *exclusion) checkBeliefAfterExpiry(b facts.Belief) {
 		return
 	}
 	x.broken.add([]int{b.Record, l.record, b.EndRecord},
-		"client %d held token %d until %v, %v after the servers' word that its session %#x was gone had reached it (records %d and %d): it still believed",
+		"client %d held token %d until %v, %v after the servers' notification that its session %#x had ended (records %d and %d): it still believed that it held the lock",
 		b.Client, b.Token, b.End, b.End-l.at, uint64(l.session), b.Record, l.record)
 }
 
@@ -412,15 +413,15 @@ func (x *exclusion) finish(ending) Verdict {
 	}
 	switch {
 	case why != "" && x.missing > 0 && x.missing == x.broken.count:
-		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits do not say why, but %s", x.missing, why))
+		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits do not show why, possibly because %s", x.missing, why))
 	case x.broken.count > 0:
 		return x.broken.fail("violations")
 	case x.beliefs == 0:
-		return unknown("no grant was ever believed: there is nothing to judge")
+		return unknown("no client ever believed that it held: there is nothing to check")
 	case x.unsure > 0:
-		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits cannot say by which nodes they are claimed", x.unsure))
+		return unknown(fmt.Sprintf("beliefs overlap %d times, but the commits do not show which nodes the clients claimed", x.unsure))
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%s, %v in all: a holder had not yet detected that its session, or its node, was gone when the next client was granted, which leases cannot prevent",
+		return pass(fmt.Sprintf("%s, %v in all: a holder had not yet detected that its session had ended, or its node was deleted, when the next client was granted, which leases cannot prevent",
 			units.Plural(x.exposure, "exposure"), x.exposed))
 	}
 	return pass()
@@ -463,7 +464,7 @@ var notPromised = checker{finish: func(ending) Verdict {
 func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
 	return newSweep(h, func(name string) bool {
-		// Those about the trial are always evaluated.
+		// Guarantees about the trial are always evaluated.
 		return len(asked) == 0 || name == Faults || name == Fit || name == Played || slices.Contains(asked, name)
 	})
 }
@@ -521,6 +522,7 @@ func (s *Sweep) believe(b facts.Belief) {
 	s.OnBelief(b)
 }
 
+// Add checks the next record; a record with the number 0 is a commit.
 func (s *Sweep) Add(n history.Numbered) {
 	if n.N == 0 { // a commit
 		if s.queue {
@@ -564,7 +566,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		}
 		v := j.finish(end)
 		if s.beliefs.Late > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
-			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is in doubt", s.beliefs.Late, facts.Reorder))
+			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.Late, facts.Reorder))
 		}
 		v.Guarantee = j.Name
 		if v.Result == Pass || v.Result == NotJudged {
@@ -572,7 +574,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 			case readErr != nil:
 				v = unknown(append([]string{"the history could not be read to its end"}, v.Reasons...)...)
 			case s.records == 0:
-				v = unknown("the history holds no record")
+				v = unknown("the history contains no record")
 			}
 			v.Guarantee = j.Name
 		}
@@ -587,8 +589,8 @@ func (s *Sweep) Close(readErr error) []Verdict {
 	return out
 }
 
-// due reports whether there is a verdict: on each guarantee that the header names, regardless of
-// the history.
+// due reports whether there is a verdict on a guarantee: always if the header names it, else if it
+// concerns the recipe.
 func (s *Sweep) due(j judge) bool {
 	if slices.Contains(s.history.Header.Guarantees, j.Name) {
 		return true
@@ -601,11 +603,11 @@ func (s *Sweep) readable(readErr error) Verdict {
 	v := Verdict{Guarantee: Readable, Result: Pass}
 	switch {
 	case errors.Is(readErr, history.ErrTruncated):
-		v.Reasons = []string{fmt.Sprintf("%v: later records are not known", readErr)}
+		v.Reasons = []string{fmt.Sprintf("%v: later records are unknown", readErr)}
 	case readErr != nil:
 		v.Reasons = []string{readErr.Error()}
 	case s.records == 0:
-		v.Reasons = []string{"the history holds no record: nothing was measured"}
+		v.Reasons = []string{"the history contains no record: nothing was measured"}
 	}
 	for _, name := range s.history.Header.Guarantees {
 		if _, known := Find(name); !known {
@@ -619,7 +621,7 @@ func (s *Sweep) readable(readErr error) Verdict {
 }
 
 // Judge reads the history once and returns a verdict for each guarantee that applies to it. It has
-// no error: for a history that cannot be read there is an unknown verdict with the reason.
+// no error: a history that cannot be read gives an unknown verdict with the reason.
 func Judge(h *history.History) []Verdict {
 	s := NewSweep(h)
 	for n, err := range h.Records {

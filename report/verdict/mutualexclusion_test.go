@@ -122,7 +122,7 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 2 6 0 1000
 			session restored 1 1001
 			release 2 6 4000 4001
-			release 1 5 5000 5001`, Fail, "excuses only until 2.001s"},
+			release 1 5 5000 5001`, Fail, "excuses the overlap only until 2.001s"},
 		{"a fault on the younger of the two excuses nothing", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 1000
@@ -184,7 +184,7 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 2 6 0 1000
 			fault session.close 1 900 950
 			release 2 6 60000 60001
-			release 1 5 70000 70001`, Fail, "excuses only until 8.95s"},
+			release 1 5 70000 70001`, Fail, "excuses the overlap only until 8.95s"},
 		{"who writes long after it heard of the loss still believes", two + `
 			acquire 1 5 0 10
 			session lost 1 100
@@ -199,7 +199,7 @@ func TestMutualExclusion(t *testing.T) {
 			opened 1 103
 			acquire 1 6 200 210
 			write 1 6 1 2000`, Pass, ""},
-		{"without any grant there is nothing to judge", two + "acquire 1 0 0 10 failed", Unknown, "no grant was ever believed"},
+		{"without any grant there is nothing to judge", two + "acquire 1 0 0 10 failed", Unknown, "no client ever believed that it held"},
 	})
 }
 
@@ -230,7 +230,7 @@ func TestMutualExclusion_excusesSessionsNotClients(t *testing.T) {
 			acquire 1 5 0 1
 			fault session.close 1 900 950
 			acquire 2 6 0 1000
-			opened 1 103 4000 2000` + both, Fail, "that excuses only until 3s"},
+			opened 1 103 4000 2000` + both, Fail, "that excuses the overlap only until 3s"},
 	})
 }
 
@@ -278,7 +278,7 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 				released(1, 10, 10, 3*second), released(2, 12, 20, 5*second), whole()}, Pass, "1 exposure, 999ms"},
 		{"the word had reached the client",
 			two([]history.Record{sessionGone(101, 20, 10), &history.Session{Event: history.Expired, Client: 1, Session: 101, At: 2 * second}}, 20), Fail, "it still believed"},
-		{"a notification came whose transaction may be that of the expiry", notified, Unknown, "the commits cannot say"},
+		{"a notification came whose transaction may be that of the expiry", notified, Unknown, "the commits do not show"},
 		{"a removal that may stand in a gap", append(two(nil, 20)[:6], withGap()), Unknown, "gaps in the commits"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
 		all[6].(*history.Sample).Notified = true
 		return all
 	}
-	judgeFor(t, unfair, MutualExclusion, notified(19), Unknown, "the commits cannot say")
+	judgeFor(t, unfair, MutualExclusion, notified(19), Unknown, "the commits do not show")
 	judgeFor(t, unfair, MutualExclusion, notified(18), Fail, "existed when client 2 was granted")
 }
 
@@ -340,6 +340,6 @@ func TestMutualExclusion_ofAGrantThatWasLostBefore(t *testing.T) {
 			[]history.Record{sessionGone(101, 20, 10), operation(history.Acquire, 2, 11, 21, 3*second), again,
 				operation(history.Release, 2, 11, 31, 5*second), operation(history.Release, 1, 10, 32, 6*second), whole()})
 	}
-	judgeOne(t, MutualExclusion, records(lost), Fail, "client 1 had been notified at 2s that its session 0x65 was lost, and accepted a grant of it afterwards")
+	judgeOne(t, MutualExclusion, records(lost), Fail, "client 1 had been notified at 2s that its session 0x65 was lost, and accepted a grant of that session afterwards")
 	judgeOne(t, MutualExclusion, records(), Pass, "exposure")
 }

@@ -17,15 +17,15 @@ const NoOrphan = "no-orphan"
 func init() {
 	register(Guarantee{
 		Name: NoOrphan, Rule: 7, Concerns: anyGrant,
-		Promise: "A node in line whose session lives belongs to a client that holds, or waits, by it.",
+		Promise: "A node in line whose session is alive belongs to a client that holds, or waits, with it.",
 		Harm:    "Clients queued behind the node wait until its session expires.",
-		Help:    "a node stayed behind that no client claims",
+		Help:    "a node that no client claims was left behind",
 		check:   newNoOrphan,
 	})
 }
 
-// orphans checks rule 7: a node in line whose session lives has an owner that claims it: that holds
-// or waits with it. A client performs one operation at a time, so it can claim one node.
+// orphans checks rule 7: a node in line whose session is alive belongs to a client that claims it: that
+// holds or waits with it. A client performs one operation at a time, so it can claim one node.
 //
 // There are few snapshots with few nodes: they are kept until the end, when all operations are
 // known.
@@ -40,11 +40,11 @@ type orphans struct {
 	broken    evidence
 }
 
-// unseen is, without commits, the part that was not observed: nodes of acquires that ended without a grant,
-// in sessions that lived for longer than clean-up takes, and were then closed, which removes them.
+// unseen counts, without commits, sessions that may have had an orphan that no snapshot shows: an acquire
+// ended without a grant, and the session was closed, which removes its nodes, later than clean-up takes.
 type unseen struct {
 	bound time.Duration
-	gave  map[int]time.Duration // by client: when its last acquire ended so, in a live session
+	gave  map[int]time.Duration // by client: when its last acquire ended without a grant, in a live session
 	gone  map[int]bool          // clients without a session
 	away  map[int]bool          // clients without a connection: an observation cannot attribute their nodes
 	count int
@@ -56,7 +56,7 @@ type inLine struct {
 	asked, at time.Duration
 	nodes     []history.SnapshotNode
 	record    int
-	claimed   bool // it held, waited or released at some time of the snapshot
+	claimed   bool // the client held, waited or released during the snapshot
 }
 
 func newNoOrphan(in *inputs) checker {
@@ -148,7 +148,7 @@ func (o *orphans) snapshot(s *history.Snapshot, record int) {
 	}
 }
 
-// belief is the time in which a holder claims its node. A suspended one may be restored.
+// belief records the time in which a holder claims its node. A suspended holder may be restored.
 func (o *orphans) belief(b facts.Belief) { o.claim(b.Client, b.Call, b.End) }
 
 func (o *orphans) claim(client int, from, to time.Duration) {
@@ -184,8 +184,8 @@ func (o *orphans) finish(end ending) Verdict {
 	return o.sound()
 }
 
-// judge checks the nodes of a client in a snapshot: a client with a claim, or that joins the line
-// again by itself, needs one.
+// judge checks the nodes of a client in a snapshot: a client that claims a node, or joins the line
+// again by itself, may have one.
 func (o *orphans) judge(k *inLine) {
 	allowed := 0
 	if k.claimed || o.requeues {
@@ -198,16 +198,16 @@ func (o *orphans) judge(k *inLine) {
 	n := k.nodes[0]
 	if allowed == 1 {
 		o.broken.add([]int{k.record},
-			"client %d had %d nodes in line from %v to %v (record %d), and can have use for one: %s and others of its session %#x",
+			"client %d had %d nodes in line from %v to %v (record %d), but needs only one: %s and others of its session %#x",
 			k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
 		return
 	}
 	o.broken.add([]int{k.record},
-		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, and the node keeps its place until that ends",
+		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, and the node keeps its place until the session ends",
 		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
 }
 
-// sound is the verdict if nothing was found, as far as anything could be observed.
+// sound returns the verdict if no orphan was found: it depends on how much was observed.
 func (o *orphans) sound() Verdict {
 	l := o.leftovers
 	switch {
@@ -228,7 +228,7 @@ func (o *orphans) sound() Verdict {
 }
 
 // cleanUp bounds the time that a recipe needs to remove a released node: some do it in the
-// background. A node of an acquire that ended without a grant has a session timeout.
+// background. The node of an acquire that ended without a grant may exist for a session timeout.
 const cleanUp = 2 * time.Second
 
 // orphansByCommits checks rule 7 by the servers' commits, in every phase.
@@ -244,7 +244,7 @@ const cleanUp = 2 * time.Second
 // commit of its own before the node's removal.
 //
 // Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
-// by itself only the third is evaluated.
+// by itself, only the third rule is evaluated.
 type orphansByCommits struct {
 	line     *facts.NodeTable
 	grants   *facts.Grants
@@ -253,7 +253,7 @@ type orphansByCommits struct {
 	members  facts.Spans         // faults that hit members, with the time to recover
 	hits     map[int]facts.Spans // by client: faults that hit it
 	sessions map[int64]*owner
-	lost     map[request]time.Duration // requests that may have created a node, and whose replies were lost: when they were sent
+	lost     map[request]time.Duration // when requests were sent that may have created a node, and whose replies were lost
 	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
 	claimed  []*facts.Node             // of the first grants
 	suspects []*leftover
@@ -287,7 +287,7 @@ type leftover struct {
 	why    string
 	record int
 	failed bool // its acquire failed: the next one may adopt it
-	behind bool // only because its client also waits with a younger one
+	behind bool // suspected only because its client also waits with a younger node
 }
 
 func newLeftovers(in *inputs) *orphansByCommits {
@@ -374,7 +374,7 @@ func (o *orphansByCommits) record(n history.Numbered) {
 	}
 }
 
-// suspect returns a new suspect; nil if the node is one, or its client is unknown.
+// suspect adds a suspect and returns it; nil if the node is suspected already, or its client is unknown.
 func (o *orphansByCommits) suspect(n *facts.Node, since, bound time.Duration, why string, record int, failed bool) *leftover {
 	own := o.sessions[n.Session]
 	if own == nil || o.suspected(n) != nil {
@@ -399,12 +399,12 @@ func (o *orphansByCommits) released(s *history.Sample, record int) {
 	session := cmp.Or(s.Session, o.grants.Current[s.Client])
 	for _, n := range o.line.Of(session) {
 		if (n.Path == s.Path || s.Path == "") && n.Czxid <= s.Zxid {
-			o.suspect(n, s.Return, cleanUp, "it was released, with success", record, false)
+			o.suspect(n, s.Return, cleanUp, "it was released successfully", record, false)
 		}
 	}
 }
 
-// granted clears the node of the client's grant, and suspects its others in the same line.
+// granted clears the node of the client's grant, and suspects the client's other nodes in the same line.
 func (o *orphansByCommits) granted(g *facts.Granted, at time.Duration) {
 	n := g.Node
 	delete(o.gave, g.Client) // the outcome of its earlier request is known by now
@@ -425,7 +425,7 @@ func (o *orphansByCommits) granted(g *facts.Granted, at time.Duration) {
 			if x := o.suspected(other); x != nil {
 				x.behind = false // the client does not wait with it
 			}
-			o.suspect(other, at, o.bound, "its client was granted by another node, "+n.Path, g.Record, false)
+			o.suspect(other, at, o.bound, "its client was granted with another node, "+n.Path, g.Record, false)
 		}
 	}
 }
@@ -462,7 +462,7 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 		another := x.Owned.Youngest != x.Node // the client has waited with another node since
 		switch {
 		case x.Gone != 0 && !x.WithSession(): // it was deleted
-		case x.Gone != 0 && x.Removal == facts.ByExpiry: // its client was disconnected for a session timeout and could not remove it
+		case x.Gone != 0 && x.Removal == facts.ByExpiry: // its client was disconnected and could not remove it
 		case x.WithSession() && x.owner.ended > 0:
 			o.judge(x, x.owner.ended, x.owner.record)
 		case x.Gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call, record):
@@ -483,7 +483,7 @@ func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) boo
 	if x.since < 0 || !o.inLine(x.Node) || !o.free(x, until) {
 		return false
 	}
-	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it keeps its place until that ends",
+	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: the node keeps its place until the session ends",
 		x.Path, uint64(x.Czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.Session))
 	return true
 }

@@ -37,7 +37,7 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 	}{
 		{"a release that removed its node", []history.Record{created(101, 10), deleted(101, 10, 11), released(1, 10, 11, second), whole()}, Pass, "1 acquires and releases left nothing"},
 		{"a release whose node stands seconds later",
-			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), whole()}, Fail, "after it was released, with success"},
+			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), whole()}, Fail, "after it was released successfully"},
 		{"a release whose node may have gone in a gap",
 			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), withGap()}, Unknown, "gaps in the commits"},
 		{"a release whose node goes a moment later",

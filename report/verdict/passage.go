@@ -24,18 +24,18 @@ func init() {
 
 // passages checks a double barrier. A member counts from when its node is created until it is
 // removed: a client that was killed counts until its session ends. A generation begins with the
-// first member, is complete once there are as many as parties, and ends with the last one.
+// first member, is complete once it has as many members as parties, and ends when the last is removed.
 //
 //   - A passage is early if its generation was not complete, as far as the client knew of commits. Where
 //     a notification may have informed it of later ones, it is early if the last member called enter
 //     afterwards.
 //   - A leave is early if it returned before another member of the generation called it, unless that
-//     one's session had ended.
+//     member's session had ended.
 //
 // A client that joins a generation after it was complete may pass at once or wait; no other client
 // needs to wait for it.
 //
-// Without commits a member counts from its call of enter until that of leave. An early passage is
+// Without commits a member counts from its call of enter until its call of leave. An early passage is
 // then proven only if no session had ended.
 type passages struct {
 	parties  int
@@ -43,12 +43,12 @@ type passages struct {
 	grants   *facts.Grants
 	nodes    map[string]int64  // by path: the session of an existing member's node
 	members  *generations      // by session
-	inside   map[int]*member   // by client: the one with which it passed
+	inside   map[int]*member   // by client: the member with which it passed
 	leaves   map[int][]leaving // by generation
 	overtook []overtaken
 	doubtful []doubtful
 	calls    []passage // without commits
-	ended    bool      // a session has
+	ended    bool      // a session has ended
 	checked  int
 	unclear  int // passages of sessions without a member's node
 	broken   evidence
@@ -162,7 +162,7 @@ func (p *passages) passed(s *history.Sample, record int) {
 	case s.Notified:
 		p.doubtful = append(p.doubtful, doubtful{s, m, record})
 	default:
-		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), knowing of no transaction after %#x, until which fewer than %d members of its generation had nodes at once",
+		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), having seen no transaction after %#x, until which fewer than %d members of its generation had nodes at once",
 			s.Client, s.Return, record, uint64(s.Zxid), p.parties)
 	}
 }
@@ -177,9 +177,9 @@ func (p *passages) settle() {
 		last := p.members.completer[d.member.generation]
 		switch {
 		case last == nil:
-			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), and %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
+			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
 		case last.called > d.Return+d.Clock:
-			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), and the last member of its generation called enter at %v", d.Client, d.Return, d.record, last.called)
+			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
 		}
 	}
 }
@@ -254,13 +254,13 @@ func (p *passages) finish(end ending) Verdict {
 	if p.line == nil {
 		p.checkCalls()
 		if p.broken.count > 0 && p.ended {
-			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but sessions ended, and there are no transaction logs that show how long their nodes counted", p.broken.count, p.parties))
+			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but sessions ended, and there are no transaction logs that would show how long their nodes existed", p.broken.count, p.parties))
 		}
 	}
 	p.settle()
 	for _, o := range p.overtook {
 		if !o.withSession {
-			p.broken.add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), and client %d of the same generation called leave only at %v (record %d)",
+			p.broken.add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), but client %d of the same generation called leave only at %v (record %d)",
 				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
 		}
 	}
@@ -270,17 +270,17 @@ func (p *passages) finish(end ending) Verdict {
 	}
 	switch {
 	case p.broken.count > 0 && why != "":
-		return unknown(fmt.Sprintf("%d passages or departures seem early, but %s", p.broken.count, why))
+		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.count, why))
 	case p.broken.count > 0:
 		return p.broken.fail("early passages or departures")
 	case p.parties == 0:
-		return unknown("the history does not have the number of parties")
+		return unknown("the history does not contain the number of parties")
 	case p.checked == 0:
 		return unknown("no client passed the barrier: nothing was checked")
 	case why != "":
 		return unknown(why)
 	case p.unclear > 0:
-		return unknown(fmt.Sprintf("%d of %d passages are of sessions without an ephemeral node: which clients were members is not known", p.unclear, p.checked))
+		return unknown(fmt.Sprintf("%d of %d passages belong to sessions without an ephemeral node: it is unknown which clients were members", p.unclear, p.checked))
 	case p.line == nil:
 		return pass(fmt.Sprintf("%d passages, by the clients' calls", p.checked))
 	}
@@ -295,7 +295,7 @@ type generations struct {
 	current   int
 	inside    map[int64]*member
 	last      map[int64]*member // by key: the last one, inside or not
-	complete  map[int]int64     // by generation: when it was; absent if it was not
+	complete  map[int]int64     // by generation: when it was complete; absent if it never was
 	most      map[int]int       // by generation: largest number of members at once
 	completer map[int]*member   // by generation: the member with which it was complete
 }

@@ -48,7 +48,7 @@ func TestBarrier(t *testing.T) {
 		return s
 	}
 	notified(3).at(3, "join", 2, "").at(4, "grant", 2, "").judge(t, NoEarlyPassage, Pass, "")
-	notified(3).at(4, "join", 2, "").at(5, "grant", 2, "").judge(t, NoEarlyPassage, Fail, "the last member of its generation called enter at 4s")
+	notified(3).at(4, "join", 2, "").at(5, "grant", 2, "").judge(t, NoEarlyPassage, Fail, "the last member of its generation called enter only at 4s")
 	notified(3).judge(t, NoEarlyPassage, Fail, "3 members of its generation never had nodes at once")
 
 	all().leave(4, 5, 0).leave(6, 7, 1).leave(6, 7, 2).judge(t, NoEarlyPassage, Fail, "client 0 had left the barrier at 5s")

@@ -14,15 +14,15 @@ const Fit = "harness-health"
 func init() {
 	register(Guarantee{
 		Name: Fit, Rule: 12, Concerns: anyRecipe,
-		Promise: "The machine and the harness were quick enough to measure on.",
+		Promise: "The machine and the harness were fast enough for reliable measurements.",
 		Harm:    "The numbers may say more about the machine than about the recipe.",
-		Help:    "the machine was not fit to measure on; the trial is unknown",
+		Help:    "the machine was too slow or too busy to measure on; the result is unknown",
 		check:   newFit,
 	})
 }
 
-// fit checks the harness: was the machine good enough for measurements? Otherwise the trial is
-// unknown, regardless of its numbers. The harness has recorded its own measurements with their limits.
+// fit checks whether the machine was fast enough for measurements; otherwise the trial is unknown,
+// regardless of its numbers. The harness has recorded measurements of itself, with their limits.
 type fit struct {
 	untimed bool // a zoo: nothing is timed, and trials run in parallel
 	judged  int
@@ -36,11 +36,11 @@ func newFit(in *inputs) checker {
 		finish: func(ending) Verdict {
 			switch {
 			case f.judged == 0:
-				return notJudged("the harness has recorded nothing about itself")
+				return notJudged("the harness recorded no measurements of itself")
 			case f.unfit.count == 0:
 				return pass()
 			}
-			return f.unfit.doubt("limits passed")
+			return f.unfit.doubt("exceeded limits")
 		},
 	}
 }
@@ -62,24 +62,24 @@ func (f *fit) record(n history.Numbered) {
 		passed("%s", why)
 	}
 	if s.MaxBacklog > s.Limits.Backlog {
-		passed("%d records waited to be written, more than %d", s.MaxBacklog, s.Limits.Backlog)
+		passed("%d records waited to be written, more than the limit of %d", s.MaxBacklog, s.Limits.Backlog)
 	}
 	if s.CPU != nil && *s.CPU > s.Limits.CPU {
-		passed("the harness used %s of all processors, more than %s", percent(*s.CPU), percent(s.Limits.CPU))
+		passed("the harness used %s of all processors, more than the limit of %s", percent(*s.CPU), percent(s.Limits.CPU))
 	}
 	if s.MachineCPU != nil && *s.MachineCPU > s.Limits.MachineCPU {
-		passed("the machine used %s of all processors, more than %s", percent(*s.MachineCPU), percent(s.Limits.MachineCPU))
+		passed("the machine used %s of all processors, more than the limit of %s", percent(*s.MachineCPU), percent(s.Limits.MachineCPU))
 	}
 }
 
-// lateness returns how late the harness's own timers were, if more than its limits allow: then the
-// machine was too busy to say that something took too long.
+// lateness returns how late the harness's own timers were, if more than its limits allow: the machine
+// was then too busy to conclude that an operation took too long.
 func lateness(s *history.Self) (why []string) {
 	if s.LateMax > s.Limits.Late {
-		why = append(why, fmt.Sprintf("a timer of the harness fired %v late, more than %v", s.LateMax.Round(time.Millisecond), s.Limits.Late.Round(time.Millisecond)))
+		why = append(why, fmt.Sprintf("a timer of the harness fired %v late, more than the limit of %v", s.LateMax.Round(time.Millisecond), s.Limits.Late.Round(time.Millisecond)))
 	}
 	if share := float64(s.LateTicks) / float64(max(s.Ticks, 1)); share > s.Limits.LateShare {
-		why = append(why, fmt.Sprintf("%s of the harness's timers fired more than 10ms late, more than %s", percent(share), percent(s.Limits.LateShare)))
+		why = append(why, fmt.Sprintf("%s of the harness's timers fired more than 10ms late, more than the limit of %s", percent(share), percent(s.Limits.LateShare)))
 	}
 	return why
 }
@@ -93,13 +93,13 @@ func init() {
 		Name: Counters, Rule: 11, Concerns: anyRecipe,
 		Promise: "The wire and the members' own counters agree on how many notifications there were.",
 		Harm:    "Fan-out figures cannot be trusted.",
-		Help:    "more notifications on the wire than the members fired, which fails; or fewer, which is unknown",
+		Help:    "more notifications on the wire than the members fired (fail), or fewer (unknown)",
 		check:   newCounts,
 	})
 }
 
 // tally compares, round by round, the notifications on the wire with the members' reports.
-// On our own members they are equal. Rounds with a fault are not evaluated: a restarted member
+// They are equal on members that zkbench started. Rounds with a fault are not evaluated: a restarted member
 // counts again, and notifications on a closed connection are lost.
 //
 // A member counts a client with two watches on a node twice, but notifies it once. An external
@@ -136,10 +136,10 @@ func (c *tally) record(n history.Numbered) {
 	c.judged++
 	switch {
 	case t.Notifications > fired:
-		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, and the members had fired %d (record %d)",
+		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, but the members had fired %d (record %d)",
 			t.Round, t.Phase, t.Notifications, fired, n.N)
 	case t.Notifications < fired:
-		c.doubts.add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, the tap %d (record %d): another client received some, or a client had two watches on one node",
+		c.doubts.add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, but the tap shows %d (record %d): another client received some, or a client had two watches on one node",
 			t.Round, t.Phase, fired, t.Notifications, n.N)
 	}
 }
@@ -155,7 +155,7 @@ func (c *tally) finish(ending) Verdict {
 	case c.judged == 0:
 		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))
 	}
-	return pass(fmt.Sprintf("they agree in all of %d rounds", c.judged))
+	return pass(fmt.Sprintf("the wire and the members' counters agree in all of %d rounds", c.judged))
 }
 
 const BusyLoop = "busy-loop"
@@ -163,9 +163,9 @@ const BusyLoop = "busy-loop"
 func init() {
 	register(Guarantee{
 		Name: BusyLoop, Rule: 11, Concerns: anyRecipe,
-		Promise: "A client that waits, waits for a notification; it does not ask again and again.",
+		Promise: "A waiting client waits for a notification; it does not repeat its requests.",
 		Harm:    "Waiting clients keep every member busy.",
-		Help:    "requests that repeat without a notification between them",
+		Help:    "a client repeated requests without a notification between them",
 		check:   newBusyLoop,
 	})
 }
@@ -215,7 +215,7 @@ func (b *busy) record(n history.Numbered) {
 		return
 	}
 	b.broken.add([]int{n.N},
-		"client %d sent %d requests for %d calls, with %d notifications and %d connections as reasons (record %d): more than %d indicate polling",
+		"client %d sent %d requests for %d calls, with %d notifications and %d connections as reasons (record %d): more than %d requests indicate polling",
 		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 }
 

@@ -26,11 +26,11 @@ func TestFit(t *testing.T) {
 			s.LateTicks, s.LateMax, s.MaxBacklog, s.CPU, s.MachineCPU = 200, 3*time.Second, 1000, new(0.9), new(1.0)
 		}, Pass, ""},
 		{"one dropped record is one too many", func(s *history.Self) { s.Lost = 1 }, Unknown, "1 records were dropped"},
-		{"a stall of the whole process", func(s *history.Self) { s.LateMax = 3001 * time.Millisecond }, Unknown, "fired 3.001s late, more than 3s"},
+		{"a stall of the whole process", func(s *history.Self) { s.LateMax = 3001 * time.Millisecond }, Unknown, "fired 3.001s late, more than the limit of 3s"},
 		{"a scheduler that is late all the time", func(s *history.Self) { s.LateTicks = 201 }, Unknown, "20.1 % of the harness's timers"},
 		{"a disk that does not keep up", func(s *history.Self) { s.MaxBacklog = 1001 }, Unknown, "1001 records waited"},
-		{"a harness that is the bottleneck", func(s *history.Self) { s.CPU = new(0.901) }, Unknown, "the harness used 90.1 % of all processors, more than 90 %"},
-		{"a full machine, where the scenario forbids it", func(s *history.Self) { s.Limits.MachineCPU = 0.95 }, Unknown, "the machine used 99 % of all processors, more than 95 %"},
+		{"a harness that is the bottleneck", func(s *history.Self) { s.CPU = new(0.901) }, Unknown, "the harness used 90.1 % of all processors, more than the limit of 90 %"},
+		{"a full machine, where the scenario forbids it", func(s *history.Self) { s.Limits.MachineCPU = 0.95 }, Unknown, "the machine used 99 % of all processors, more than the limit of 95 %"},
 		{"a machine whose use is not known", func(s *history.Self) { s.CPU, s.MachineCPU = nil, nil }, Pass, ""},
 	} {
 		t.Run(row.about, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestCounts(t *testing.T) {
 	judgeStories(t, Counters, []row{
 		{"the members fired what passed", "opened 1 9\nfan 10 9 9 9\nfan 20 4 9 4", Pass, "all of 2 rounds"},
 		{"members that do not tell", "opened 1 9\nfan 10 9 9", NotJudged, "0 rounds"},
-		{"more passed than was fired", "opened 1 9\nfan 10 9 9 9\nfan 20 9 9 8", Fail, "9 notifications passed on the wire, and the members had fired 8 (record 3)"},
-		{"more was fired than passed", "opened 1 9\nfan 20 9 9 10", Unknown, "counters show 10 notifications, the tap 9 (record "},
+		{"more passed than was fired", "opened 1 9\nfan 10 9 9 9\nfan 20 9 9 8", Fail, "9 notifications passed on the wire, but the members had fired 8 (record 3)"},
+		{"more was fired than passed", "opened 1 9\nfan 20 9 9 10", Unknown, "counters show 10 notifications, but the tap shows 9 (record "},
 		{"a round that a fault disturbed", "opened 1 9\nfault member.restart -1 10 20\nfan 30 9 9 0\nfan 40 9 9 0", NotJudged, "2 rounds were counted by the members, none"},
 		{"one long after it", "opened 1 9\nfault member.restart -1 10 20\nfan 30000 9 9 0", Fail, "the members had fired 0"},
 	})

@@ -22,17 +22,16 @@ func init() {
 	})
 }
 
-// progress checks rule 8. With snapshots of the line and no fault active: by the nodes in it, and
-// the needs of their clients. Otherwise by a time limit: with no fault active or
-// recently over, no client may wait longer than a dead session needs to expire while no client
-// holds.
+// progress checks rule 8. Snapshots of the line show whether its clients can make progress (see stuck),
+// unless a fault is active. Otherwise there is a time limit: if no fault is active or recently over, no
+// client may wait longer than a dead session needs to expire while no client holds.
 //
 // A wait is from the call of an acquire until it is granted: successive acquires that end without a
 // grant are one wait; a wait that is in progress when its phase ends has waited so far. A phase in
 // which a client waited and none was granted, or that ended after longer than the limit without a
-// grant, is unknown unless it fails, regardless of other phases. If clients go at their
-// own pace, half the limit without a fault near is too long at its end: the phase was over before
-// it could be decided. A client without a session counts as waiting, but only against the full
+// grant, is unknown unless it fails, regardless of other phases. If clients call at their
+// own pace, half the limit without a fault nearby is too long at the end of a phase: the phase was over
+// before the wait could be decided. A client without a session counts as waiting, but only against the full
 // limit: it cannot call.
 //
 // A queue is evaluated by deliveries (queueprogress.go).
@@ -47,7 +46,7 @@ type progress struct {
 	covered  time.Duration // idle times are known until here
 	by       int           // record that ended the last belief
 	waits    []wait        // long ones that have ended
-	prune    int           // number of waits from which on old ones are dropped
+	prune    int           // number of waits above which old waits are dropped
 	trying   tries         // acquires that ended without a grant
 	without  tries         // since when clients have been without a session
 	idle     []idle        // long idle times without a fault
@@ -77,8 +76,8 @@ type wait struct {
 	from, to time.Duration
 	record   int
 	without  bool // a session
-	gone     bool // which certainly has ended
-	failed   int  // number of acquires in succession that failed; without timed tries and those that were given up
+	gone     bool // the session certainly has ended
+	failed   int  // number of acquires that failed in succession, without timed and canceled ones
 	cited    bool // they have already broken the promise
 }
 
@@ -91,14 +90,14 @@ type idle struct {
 	cited         bool          // it has already broken the promise
 }
 
-// tries are operations that ended without success, the last of each client: from the call of the
-// first one until it returned.
+// tries are, by client, the last operations in succession that ended without success: from the call of
+// the first until the last returned.
 type tries map[int]wait
 
 // again is the maximum time until a client that still waits calls a failed operation again.
 const again = 2 * time.Second
 
-// since returns when a client that calls now has begun to wait.
+// since returns when the client of an operation that was called at call began to wait.
 func (t tries) since(client int, call time.Duration) time.Duration {
 	if last, tried := t[client]; tried && call-last.to <= again {
 		return last.from
@@ -166,7 +165,7 @@ func (p *progress) returned(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
-		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s of %v (record %d), sent no request afterwards, and had not returned when zkbench closed it at %v: nothing would have woken it",
+		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d), sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken it",
 			s.Client, s.Op, s.Call, record, s.Return)
 	case s.Limit > 0 && took > s.Limit+late:
 		p.endless.add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
@@ -221,8 +220,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.trying[s.Client] = w
 }
 
-// failsOften is the number of failures in succession from which on a client counts as one that cannot
-// acquire any longer.
+// failsOften is the number of successive failures from which on a client counts as unable to acquire.
 const failsOften = 3
 
 // fails reports a client whose acquires all fail for longer than the limit without a fault, while
@@ -291,7 +289,7 @@ func (p *progress) meet(i *idle, w wait) {
 		what = "a permit"
 	}
 	p.slow.add([]int{i.after, w.record, i.before},
-		what+" was free from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
+		what+" was free from %v to %v without a fault, for %v, more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
 
@@ -323,7 +321,7 @@ func (p *progress) belief(b facts.Belief) {
 	}
 }
 
-// fullUntil returns until when all permits are held, with a belief that ends then.
+// fullUntil adds the end of a belief, and returns until when all permits are held; 0 if they are not.
 func (p *progress) fullUntil(end time.Duration) time.Duration {
 	if p.permits == 1 {
 		return end
@@ -381,7 +379,7 @@ func (p *progress) finish(end ending) Verdict {
 			w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
 	}
 	p.meeting.check(p.faults, &p.slow)
-	if v, found := passedOver(&p.broken, &p.slow, p.late, "times without progress"); found {
+	if v, found := passedOver(&p.broken, &p.slow, p.late, "periods without progress"); found {
 		return v
 	}
 	if p.limit == 0 {
@@ -389,7 +387,7 @@ func (p *progress) finish(end ending) Verdict {
 	}
 	v := p.phases.verdict("granted", p.limit, p.stuck.judged)
 	if v.Result == Pass && p.unserved > 0 {
-		return unknown(fmt.Sprintf("not every client was granted once more after the fault (record %d), and no cause was found", p.unserved))
+		return unknown(fmt.Sprintf("not every client was granted again after the fault (record %d), and no cause was found", p.unserved))
 	}
 	return v
 }
@@ -415,12 +413,12 @@ func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, 
 //   - A lost notification: a client waits without requests, and has no watch that a change
 //     in the line could trigger.
 //
-// A polling client sleeps between two requests: neither is evaluated.
+// A polling client sleeps between two requests, so neither is evaluated for it.
 type stuck struct {
 	faults  facts.Spans
 	polls   bool
 	parties int            // of a barrier: fewer waiters than that wait for others
-	kept    []lineSnapshot // those in which a client waited
+	kept    []lineSnapshot // snapshots in which a client waited
 	judged  int
 }
 
@@ -467,7 +465,7 @@ func (s *stuck) judge(broken *evidence) {
 			still = still && asleep(w)
 			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
 				broken.add([]int{l.record},
-					"client %d waited from %v to %v, sent no requests, and had no watch that a change of the line could fire (record %d): nothing will wake it",
+					"client %d waited from %v to %v, sent no requests, and had no watch that a change in the line could trigger (record %d): nothing will wake it",
 					w.Client, l.Asked, l.At, l.record)
 			}
 		}
@@ -479,7 +477,7 @@ func (s *stuck) judge(broken *evidence) {
 		first := "the line was empty"
 		line := slices.DeleteFunc(slices.Clone(l.Nodes), func(n history.SnapshotNode) bool { return n.Session == 0 }) // folders
 		if len(line) > 0 {
-			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives",
+			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which is alive",
 				len(line), line[0].Path, uint64(line[0].Session))
 		}
 		broken.add([]int{l.record}, "%s waited from %v to %v without a fault, the lock was free, and the line did not change (record %d): %s",
@@ -498,14 +496,14 @@ type phases struct {
 
 type phase struct {
 	name        string
-	byHarness   bool // when clients call
+	byHarness   bool // the harness decides when clients call
 	start, over time.Duration
 	tried       int           // acquires, or takes, including those in progress at its end
 	done        int           // granted, or items taken
 	calm        bool          // one of them without a fault near
 	held        bool          // a client held in it; for a queue: it was empty
 	put         bool          // items were put
-	open        time.Duration // how long no client had been granted at its end, while one waited or had no session, if longer than the limit
+	open        time.Duration // how long at its end nothing was granted while a client waited, if longer than the limit
 	short       time.Duration // the same without a fault near, if longer than half the limit
 }
 
@@ -545,8 +543,8 @@ func (p *phases) endedIn(from, to time.Duration) []*phase {
 	return out
 }
 
-// verdict is the worst of all phases; what is "granted" or "taken". In a phase with faults near all
-// the time it is enough that the waiters progressed.
+// verdict returns the worst verdict of all phases; what is "granted" or "taken". In a phase with faults
+// all the time it is enough that the waiters progressed.
 func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdict {
 	var doubts []string
 	done, calm := 0, false
@@ -554,10 +552,10 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		done, calm = done+ph.done, calm || ph.calm
 		switch in := ph.in(); {
 		case ph.open > 0:
-			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, faults and recovery included, while a client waited or had no session; without them it was not longer than the limit of %v",
+			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, faults and recovery included, while a client waited or had no session; without them, the time did not exceed the limit of %v",
 				what, ph.open.Round(time.Millisecond), in, limit))
 		case ph.short > 0:
-			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, without a fault, while a client waited: the phase ended too early to decide; limit %v",
+			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, without a fault, while a client waited: the phase ended too early to decide (the limit is %v)",
 				what, ph.short.Round(time.Millisecond), in, limit))
 		case ph.tried > 0 && ph.done == 0 && !ph.held:
 			doubts = append(doubts, fmt.Sprintf("nothing was ever %s%s", what, in))

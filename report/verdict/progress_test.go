@@ -25,7 +25,7 @@ func TestProgress(t *testing.T) {
 			acquire 1 5 0 10
 			release 1 5 20 21
 			acquire 2 6 0 9000
-			release 2 6 9010 9011`, Fail, "the lock was free from 20ms to 9s without a fault, 8.98s and more than the limit of 8s, while client 2 waited (record 5)"},
+			release 2 6 9010 9011`, Fail, "the lock was free from 20ms to 9s without a fault, for 8.98s, more than the limit of 8s, while client 2 waited (record 5)"},
 		{"an idle time in which nobody waited is well", two + `
 			acquire 1 5 0 10
 			release 1 5 20 21
@@ -75,7 +75,7 @@ func TestProgress(t *testing.T) {
 		{"an episode in which not every client was granted again", two + `
 			acquire 1 5 0 10
 			release 1 5 20 21
-			snapshot 2000 3200 unserved`, Unknown, "not every client was granted once more after the fault (record"},
+			snapshot 2000 3200 unserved`, Unknown, "not every client was granted again after the fault (record"},
 		{"a client that gave up as often was not refused", two + `
 			acquire 2 0 30 1000 failed canceled
 			acquire 1 5 0 4000

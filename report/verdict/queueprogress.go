@@ -35,7 +35,7 @@ type deliveries struct {
 	broken     evidence
 	slow       evidence // findings by the clock alone
 
-	ifRemoved, slowIfRemoved evidence // of as many items as takes of unknown outcome, which may have taken them if their nodes are kept
+	ifRemoved, slowIfRemoved evidence // of items that takes of unknown outcome may have taken, if nodes are kept
 }
 
 // lateItem is an item that had been put when a phase was over, and for which a consumer waited.
@@ -106,7 +106,7 @@ func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 		return // unknown since when the item existed
 	}
 	if free, long := d.free(max(from, i.putAt), s.Return); long {
-		d.slow.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+		d.slow.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault nearby, for %v, more than the limit of %v, while client %d waited (record %d)",
 			s.Item, i.put, free.From, free.To, free.To-free.From, d.limit, s.Client, record)
 	}
 }
@@ -121,8 +121,8 @@ func (d *deliveries) free(from, to time.Duration) (longest facts.Span, long bool
 	return longest, d.limit > 0 && longest.To-longest.From > d.limit
 }
 
-// waiting keeps the oldest item when a phase is over in which a consumer waits. Its fate is known
-// at the end.
+// waiting keeps the oldest item in the queue when a phase ends while a consumer waits. Whether it is
+// taken is known only at the end of the history.
 func (d *deliveries) waiting(w *history.Waiting, record int) {
 	d.operations++
 	d.phases.named(w.Phase).tried++
@@ -153,7 +153,7 @@ func (d *deliveries) remained(l lateItem) bool {
 func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
-		d.slow.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, and nothing was taken from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
+		d.slow.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, and nothing was taken from %v to %v without a fault, for %v, more than the limit of %v, while client %d waited (record %d)",
 			l.id, l.put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)

@@ -18,18 +18,18 @@ func init() {
 		Name: Succession, Rule: 6, Concerns: granting, promised: inOrder,
 		Promise: "When a leader leaves, the candidate that joined next is the next leader.",
 		Harm:    "An unexpected candidate leads.",
-		Help:    "a change of leader did not go to the next in line",
+		Help:    "leadership did not pass to the next candidate in line",
 		check:   newSuccession,
 	})
 }
 
 // succession checks a drill: clients join a line one after the other, and are made to leave it.
-// Whenever the next one is about to leave, and when the drill ends, the leader must be the first of
-// the remaining ones, and no other remaining one may have led since the one before left. A client
-// that has left may still believe: that is for mutual-exclusion.
+// Whenever the next client is about to leave, and when the drill ends, the leader must be the first
+// remaining client, and no other remaining client may have led since the last departure. A client that
+// has left may still believe that it leads: mutual-exclusion checks that.
 //
-// The history has the clients that joined, in the order of their nodes, and those that were made to
-// leave; so the expectation (0, 1, 2, 2, 2, 5 in the classic drill) follows from the history alone.
+// The history has the clients that joined, in the order of their nodes, and the clients that were made to
+// leave, so the expected leaders (0, 1, 2, 2, 2, 5 in the classic drill) follow from the history alone.
 type succession struct {
 	drills []*drill
 }
@@ -129,7 +129,7 @@ func (d *drill) stands(client int, at time.Duration) bool {
 
 func (s *succession) finish(end ending) Verdict {
 	if end.cut {
-		return notJudged("unknown which client led at the end")
+		return notJudged("it is unknown which client led at the end")
 	}
 	var broken evidence
 	var doubts []string
@@ -164,7 +164,7 @@ func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	if len(d.checks) == 0 {
 		*doubts = append(*doubts, fmt.Sprintf("in round %d of %s no leader was removed", d.round, d.phase))
 	} else if !d.over {
-		*doubts = append(*doubts, fmt.Sprintf("round %d of %s was not brought to its end", d.round, d.phase))
+		*doubts = append(*doubts, fmt.Sprintf("round %d of %s was not completed", d.round, d.phase))
 	}
 	var leaders []string
 	from := d.start
@@ -187,7 +187,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 	if c.first >= 0 {
 		due = d.line[c.first]
 	}
-	leads, who, doubt := false, "nobody led", ""
+	leads, who, doubt := false, "no client led", ""
 	for _, b := range d.terms {
 		switch {
 		case b.Start > c.at || b.End < from:

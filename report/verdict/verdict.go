@@ -9,7 +9,7 @@
 // one by one with little memory, so that a history larger than memory is evaluated in one reading.
 // [All] lists them.
 //
-// Rule numbers in comments refer to the project's safety definitions. They have no false alarm:
+// Rule numbers in comments refer to the project's safety definitions. No verdict is a false alarm:
 // a violation that cannot be proven is unknown.
 package verdict
 
@@ -28,9 +28,9 @@ const (
 	Pass    = "pass"
 	Fail    = "fail"
 	Unknown = "unknown"
-	// The subject does not promise it: neither pass nor fail.
+	// NotPromised means that the subject does not promise the guarantee: neither pass nor fail.
 	NotPromised = "not promised"
-	// The scenario does not exercise it: neither pass nor fail.
+	// NotJudged means that the scenario does not exercise the guarantee: neither pass nor fail.
 	NotJudged = "not exercised"
 )
 
@@ -41,14 +41,14 @@ func Counts(result string) bool { return result != NotPromised && result != NotJ
 // and is not a [Guarantee].
 const Readable = "history"
 
+// Verdict is the result of the check of one guarantee in one history.
 type Verdict struct {
 	Guarantee string   `json:"guarantee"`
 	Result    string   `json:"result"`
 	Reasons   []string `json:"reasons"`
 	Records   []int    `json:"records,omitempty"` // numbers, from 1, of the history records that prove it
 	First     []int    `json:"first,omitempty"`   // the records that prove the first reason: the shortest proof
-	// After is the time from the beginning of a script until the last of these records was
-	// made; only in a zoo.
+	// After is the time from the beginning of a script until the last of Records; only in a zoo.
 	After time.Duration `json:"after,omitempty"`
 }
 
@@ -110,7 +110,7 @@ func (e *evidence) add(records []int, format string, args ...any) {
 	}
 }
 
-// merge adds the reasons of other evidence, as far as there is room.
+// merge adds other evidence, and as many of its reasons as evidenceLimit allows.
 func (e *evidence) merge(other *evidence) {
 	for i, r := range other.reasons {
 		var records []int
@@ -131,7 +131,7 @@ func (e *evidence) fail(what string) Verdict {
 	return Verdict{Result: Fail, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
 }
 
-// doubt is fail for reasons that leave the result open.
+// doubt returns an unknown verdict with the reasons.
 func (e *evidence) doubt(what string) Verdict {
 	v := e.fail(what)
 	v.Result = Unknown
@@ -141,7 +141,7 @@ func (e *evidence) doubt(what string) Verdict {
 func pass(reasons ...string) Verdict    { return Verdict{Result: Pass, Reasons: reasons} }
 func unknown(reasons ...string) Verdict { return Verdict{Result: Unknown, Reasons: reasons} }
 
-// inapplicable is the verdict on a case that the recipe does not allow.
+// inapplicable returns the verdict on a case that the recipe does not allow: not exercised.
 func (e *evidence) inapplicable() Verdict {
 	v := e.doubt("reasons")
 	v.Result = NotJudged
@@ -170,7 +170,7 @@ type Guarantee struct {
 	Harm     string   // the consequence of breaking it
 	Help     string   // the violation, in one line
 
-	// promised reports whether a subject with these promises promises it; nil: every subject does.
+	// promised reports whether a subject with promises p gives this one; nil if every subject does.
 	promised func(p history.Promises) bool
 	// check returns a checker of one history, before the first record.
 	check func(in *inputs) checker
@@ -181,15 +181,15 @@ type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b facts.Belief)     // every belief, in the order of its start
 	rest   func(b facts.Belief)     // of a truncated history, the remaining beliefs with a known end
-	commit func(r history.Record)   // every commit and their end, each before the first record of a client that may know of it
+	commit func(r history.Record)   // every commit, and their end, before the first record of a client that may know it
 	// finish returns the verdict.
 	finish func(end ending) Verdict
 }
 
 type ending struct {
-	at time.Duration // the latest time in it
-	// cut: the rest could not be read. An operation without a record may have one there: it is
-	// recorded when it returns. A finding that depends on its absence proves nothing.
+	at time.Duration // the latest time in the history
+	// cut means that the rest could not be read. Operations are recorded when they return, so a missing
+	// record may be there: a finding that depends on its absence proves nothing.
 	cut bool
 }
 
@@ -217,6 +217,7 @@ func register(g Guarantee) {
 // history.
 func All() []Guarantee { return slices.Clone(registry) }
 
+// Find returns the guarantee with that name, and whether it exists.
 func Find(name string) (Guarantee, bool) {
 	i := slices.IndexFunc(registry, func(g Guarantee) bool { return g.Name == name })
 	if i < 0 {
@@ -225,6 +226,7 @@ func Find(name string) (Guarantee, bool) {
 	return registry[i], true
 }
 
+// Names returns the names of all guarantees, in the order of [All].
 func Names() []string {
 	var names []string
 	for _, g := range registry {

@@ -63,7 +63,7 @@ func newWriterProgress(in *inputs) checker {
 type modeWaits struct {
 	mode  string
 	busy  busySpans
-	waits []wait // of some length
+	waits []wait // longer than shortWait
 	calls int
 }
 
@@ -93,8 +93,8 @@ func (m *modeWaits) wait(mode string, w wait) {
 	}
 }
 
-// passed yields the waits in which nothing kept the client from being granted for longer than the
-// limit, with the first such time.
+// passed yields the waits in which the client could have been granted for longer than the limit, with
+// the first such time.
 func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wait, facts.Span] {
 	return func(yield func(wait, facts.Span) bool) {
 		busy := facts.Union(append(append(facts.Spans(nil), m.busy.spans...), faults...))

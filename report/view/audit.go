@@ -43,7 +43,7 @@ type audit struct {
 	order    []string                             // names of the cells, in the order of the trials
 	pairs    []string                             // names of the cells with two faults; they have no row
 	run      report.Run
-	selected bool // only selected cells were run: other cells are not known
+	selected bool // only selected cells were run: the other cells are unknown
 }
 
 func (b builder) audits(s matrix.Scenario) (all []*audit) {
@@ -137,7 +137,7 @@ func (a *audit) count() (n report.Tally) {
 	return n
 }
 
-// planned counts the steps of the protocol, and all cells.
+// planned returns the number of steps of the protocol, and of all cells.
 func (a *audit) planned() (steps, cells int) {
 	for _, s := range a.steps {
 		cells += len(s.Faults)
@@ -340,7 +340,7 @@ func (a *audit) command(t report.Trial) string {
 // tally summarizes several audits, one row each.
 func tally(all []*audit) Table {
 	t := Table{Columns: []Column{{Head: "subject", Kind: Whole}, number("steps", 0, nil).Column, number("cells", 0, nil).Column,
-		number("kept every", 0, nil).Column, number("broke", 0, nil).Column, number("unknown", 0, nil).Column}}
+		number("kept all", 0, nil).Column, number("broke", 0, nil).Column, number("unknown", 0, nil).Column}}
 	for _, a := range all {
 		steps, cells := a.planned()
 		n := a.count()

@@ -14,7 +14,7 @@ import (
 
 const briefRows = 8
 
-// brief returns the tables, or the parts of them, that a terminal shows. The page has all.
+// brief returns the tables for a terminal, which may omit rows. The page contains the whole tables.
 func (b builder) brief() (out []Table) {
 	for _, s := range b.scenarios {
 		switch {
@@ -42,8 +42,8 @@ func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 	return slices.DeleteFunc(all, func(t report.Trial) bool { return t.Clients != n })
 }
 
-// briefAudits returns the matrix of a single subject and its failures, or a summary row for each
-// of several subjects and the failures of all.
+// briefAudits returns the matrix and the failures of a single subject. For several subjects, it returns
+// a summary with a row for each, and the failures of all subjects.
 func (b builder) briefAudits(s matrix.Scenario) []Table {
 	all := b.audits(s)
 	if len(all) == 1 {
@@ -61,8 +61,8 @@ func (b builder) briefAudits(s matrix.Scenario) []Table {
 	return []Table{tally(all), failed.Shortest(briefRows)}
 }
 
-// Shortest drops all but the given number of rows, passed ones first, and adds a note with the
-// number of dropped rows.
+// Shortest returns the table with at most the given number of rows. It drops passed rows first, and
+// adds a note with the number of omitted rows.
 func (t Table) Shortest(rows int) Table {
 	if more := len(t.Rows) - rows; more > 0 {
 		t.Rows = slices.SortedStableFunc(slices.Values(t.Rows), func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
@@ -76,7 +76,7 @@ func (t Table) Shortest(rows int) Table {
 const fullHeads = 4
 
 // BriefScorecard returns the scorecard of several subjects for a terminal: columns for the
-// guarantees that some subject did not keep, and the names of the others in a note. It returns
+// guarantees that a subject did not keep, and the names of the others in a note. It returns
 // nil for a single subject.
 func (v *View) BriefScorecard() *Table {
 	if v.Scorecard == nil || len(v.Scorecard.Rows) < 2 {
@@ -160,9 +160,9 @@ type Story struct {
 type Mark struct{ Kind, Text string }
 
 // StoryMarks explains the bars of a story's lanes.
-var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is active"}, {"both", "two hold at the same time"}}
+var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is active"}, {"both", "two clients hold at the same time"}}
 
-// shownStories is the number of failed verdicts that a terminal explains; the page has more.
+// shownStories is the largest number of stories on a terminal; the page contains more.
 const shownStories = 5
 
 // stories explains the failed verdicts, unexpected ones first. shown is the number of stories
@@ -182,7 +182,7 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 		more = append(more, "More violations are explained in "+b.page()+".")
 	}
 	if len(onPurpose) > 0 {
-		more = append(more, fmt.Sprintf("How each defect was detected: see %s, or zkbench check %s --trial %s", b.page(), b.Dir, onPurpose[0].Trial.Name))
+		more = append(more, fmt.Sprintf("To see how each defect was detected: %s, or zkbench check %s --trial %s", b.page(), b.Dir, onPurpose[0].Trial.Name))
 	}
 	return append(all, onPurpose...), shown, more
 }

@@ -149,16 +149,16 @@ func normalizeResult(result string) string {
 	return report.Unknown
 }
 
-// troubles reports problems that break no guarantee: operations that failed with no fault active,
-// and clients that starved.
+// troubles returns a sentence for each problem that breaks no guarantee: operations that failed with
+// no fault active, and clients that starved.
 func troubles(x matrix.Series) (lines []string) {
 	for _, t := range x.Trials {
 		if m := t.Metrics[metrics.OperationsFailed]; m.Value != nil && *m.Value > 0 && m.Count != nil {
-			lines = append(lines, fmt.Sprintf("%s of %s at %s failed with no fault active. The first: %s.",
+			lines = append(lines, fmt.Sprintf("%s of %s with %s failed while no fault was active. The first: %s.",
 				units.Number(*m.Value), units.Plural(int(*m.Count), "operation"), units.Plural(t.Clients, "client"), m.Note))
 		}
 		if m := t.Metrics[metrics.Overtaken]; m.Value != nil && m.Expected != nil && *m.Value > *m.Expected && m.Count != nil {
-			lines = append(lines, fmt.Sprintf("Starvation: %s of %d waited while others were granted more than %d times for each contender; the client that waited longest was passed over %s times.",
+			lines = append(lines, fmt.Sprintf("Starvation: %s of %d waited while others received more than %d grants per contender; the client that waited longest was passed over %s times.",
 				units.Plural(int(*m.Count), "client"), t.Clients, metrics.Starving, units.Number(*m.Value)))
 		}
 	}
@@ -180,7 +180,7 @@ func (b builder) incident() Section {
 	return Section{ID: "incident", Title: "Known bug", Blocks: []Block{{Facts: facts}}}
 }
 
-// incidentResult returns whether the bug was reproduced, given a row of the zoo's table.
+// incidentResult returns the result of an incident, such as "reproduced", for a row of the zoo's table.
 func incidentResult(r Row) string {
 	switch {
 	case r.Result == report.Unknown:
@@ -205,8 +205,8 @@ func (b builder) zooFirst(all []Section) []Section {
 	return slices.Insert(slices.Delete(all, trials, trials+1), stories, first)
 }
 
-// runWith names the version of the subject that ran: that in its name, lock/kazoo@2.8.0, else the recorded one,
-// else that of the incident, of a subject that is part of zkbench. It also names that of the servers.
+// runWith returns the versions of the subject and of the servers that ran. The version of the subject is in its
+// name (lock/kazoo@2.8.0), else in the versions of the run, else, for a subject of zkbench, in the incident.
 func runWith(subject string, r report.Run) string {
 	name, version, _ := strings.Cut(subject, "@")
 	with := r.Incident.Version

@@ -108,7 +108,7 @@ func (b builder) timelineOf(t report.Trial) plot.Timeline {
 	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t.Cell), Clients: t.Clients, Promise: max(promise, 0), Trace: cmp.Or(b.Traces[t.Name], &report.Trace{})}
 }
 
-// pausedHolders describes, for each trial, the actions of paused holders after they resumed.
+// pausedHolders returns a sentence for each trial: the actions of paused holders after they resumed.
 func pausedHolders(x matrix.Series) (out []string) {
 	for _, t := range x.Trials {
 		if t.Metrics[metrics.PausedBlind].Count != nil {
@@ -120,7 +120,7 @@ func pausedHolders(x matrix.Series) (out []string) {
 
 func pausedHolder(label string, t report.Trial) string {
 	blind, belief := t.Metrics[metrics.PausedBlind], t.Metrics[metrics.PausedBelief]
-	s := fmt.Sprintf("A holder of %s that was paused beyond its session still believed for %s (p50) after the next grant that it held",
+	s := fmt.Sprintf("A holder of %s whose session expired during a pause still believed for %s (p50) after the next grant that it held",
 		label, units.Duration(*belief.P50))
 	switch notice := t.Metrics[metrics.PausedNotice]; {
 	case notice.P50 == nil:
@@ -177,10 +177,10 @@ func (b builder) capacityFigures(s matrix.Scenario, glyphs plot.Glyphs) (out []*
 	return out
 }
 
-// overlapText returns for how long two clients believed that they held at the same time.
+// overlapText returns a sentence with the longest time for which two clients believed that they held; "" if none.
 func overlapText(x matrix.Series) string {
 	if longest := longestOverlap(x); longest > 0 {
-		return fmt.Sprintf("In %s, two clients believed for up to %s that they held at the same time; the verdicts show whether this is a violation.", x.Label, units.Duration(longest))
+		return fmt.Sprintf("In %s, two clients believed at the same time, for up to %s, that they held; the verdicts show whether this is a violation.", x.Label, units.Duration(longest))
 	}
 	return ""
 }
@@ -198,8 +198,8 @@ func longestOverlap(x matrix.Series) float64 {
 	return longest
 }
 
-// promiseTexts reports whether a promised failover time was kept, and whether the arithmetic guarantees
-// it: a run measures a few failovers, and longer ones may come.
+// promiseTexts returns a sentence for each trial with a promised failover time: whether all measured
+// failovers kept it, and whether the predicted range, which includes longer failovers, is within it.
 func promiseTexts(x matrix.Series) []string {
 	var out []string
 	for _, t := range x.Trials {
@@ -208,7 +208,7 @@ func promiseTexts(x matrix.Series) []string {
 		if err != nil || m.Max == nil {
 			continue
 		}
-		answer := "The promise of %s was kept for %s, and its predicted range ends within it: %s."
+		answer := "The promise of %s was kept for %s, and the predicted range is within it: %s."
 		if p := t.Metrics[metrics.FailoverPredicted].Value; p == nil {
 			answer = "The promise of %s was kept for %s in every failover measured: %s."
 		} else if *p > float64(promise) {
@@ -234,7 +234,7 @@ func (b builder) noun() string {
 	return "contender"
 }
 
-// goroutinesNote returns the goroutines and stacks per session.
+// goroutinesNote returns the number of goroutines, and the size of their stacks, per session.
 func goroutinesNote(_ builder, t report.Trial) string {
 	goroutines, stacks := t.Metrics[metrics.SessionGoroutines].Value, t.Metrics[metrics.SessionStacks].Value
 	if goroutines == nil || stacks == nil {
@@ -243,7 +243,7 @@ func goroutinesNote(_ builder, t report.Trial) string {
 	return units.Number(*goroutines) + " goroutines, with " + units.Quantity(*stacks, "B") + " of stacks"
 }
 
-// queueNote returns which member's queue it was, and which members did not report their queue.
+// queueNote returns a note with the member that had the queue, and the members that did not report theirs.
 func queueNote(_ builder, t report.Trial) string {
 	note := t.Metrics[metrics.MemberQueue].Note
 	noAnswer := t.Metrics[metrics.MemberSilent].Note
@@ -256,8 +256,8 @@ func queueNote(_ builder, t report.Trial) string {
 	return note + "no answer: " + noAnswer
 }
 
-// stagesText describes which stage of a hand-off takes longest, with the most contenders; "" if that
-// is not known.
+// stagesText returns a sentence about the longest stage of a hand-off, with the most contenders; "" if
+// the stages are unknown.
 func stagesText(x matrix.Series) string {
 	var last report.Trial
 	for _, t := range x.Trials {
@@ -282,7 +282,7 @@ func stagesText(x matrix.Series) string {
 		trialLabel(x.Label, last), metrics.HandoffStages[longest].Label, units.Duration(float64(parts[longest])),
 		100*float64(parts[longest])/float64(sum), units.Duration(float64(sum)))
 	if whole := cmp.Or(last.Metrics[metrics.HandoffLatencyDrain].P50, last.Metrics[metrics.HandoffLatency].P50); whole != nil {
-		text += fmt.Sprintf("; the median of the whole is %s", units.Duration(*whole))
+		text += fmt.Sprintf("; the median of the whole hand-off is %s", units.Duration(*whole))
 	}
 	return text + "."
 }

@@ -59,10 +59,10 @@ func TestView_saysWhatAPausedHolderDid(t *testing.T) {
 		metrics.PausedBelief: long(2e9, "in 3 rounds it was never told"), metrics.PausedBlind: of(3, 3), metrics.PausedStopped: of(9, 9),
 	}))
 	for _, want := range []string{
-		"A holder of lock/a at 2 contenders that was paused beyond its session still believed for 120 ms (p50) after the next grant that it held, " +
+		"A holder of lock/a at 2 contenders whose session expired during a pause still believed for 120 ms (p50) after the next grant that it held, " +
 			"and was notified 100 ms (p50) after it resumed. It wrote again before the notification in 2 of 3 rounds. " +
 			"Of 5 late writes without a fence, 4 succeeded; the token rejected 6 of 6 fenced writes.",
-		"A holder of lock/b at 2 contenders that was paused beyond its session still believed for 2.00 s (p50) after the next grant that it held, " +
+		"A holder of lock/b at 2 contenders whose session expired during a pause still believed for 2.00 s (p50) after the next grant that it held, " +
 			"and was never notified. Its driver does not implement write, so unfenced writes were not tested; the token rejected 9 of 9 fenced writes.",
 	} {
 		if !slices.Contains(got, want) {
@@ -99,7 +99,7 @@ func TestView_saysWhatIsKeptUpWith(t *testing.T) {
 	said := headlines(a, b)
 	for _, want := range []string{
 		"Capacity, 20 contenders: lock/b 1020/s (it kept up to the end: this is the least that it can); lock/a 412/s (when it fell behind, 430 a second were done).",
-		"From due to granted (p50), 20 contenders: lock/a 3.00 ms (p99 9.00 ms); lock/b 3.00 ms (p99 9.00 ms).",
+		"From due time to grant (p50), 20 contenders: lock/a 3.00 ms (p99 9.00 ms); lock/b 3.00 ms (p99 9.00 ms).",
 	} {
 		if !slices.Contains(said, want) {
 			t.Errorf("it does not say\n%q, but\n%q", want, said)
@@ -157,7 +157,7 @@ func TestPromises(t *testing.T) {
 		never          int64
 		want           string
 	}{
-		{1e9, 2e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders, and its predicted range ends within it"},
+		{1e9, 2e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders, and the predicted range is within it"},
 		{1e9, 3e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders in every failover measured, but is not guaranteed: up to 3.00 s is predicted"},
 		{3e9, 3e9, 1, "The promise of 2.00 s was broken for lock/a"},
 		{1e9, 2e9, 1, "It is unknown whether the promise of 2.00 s holds for "},

@@ -18,7 +18,7 @@ type Headline struct {
 	Title  string // "hand-off (p50) at 50 contenders"
 	Values []Value
 	More   string // number of omitted values
-	Tabled bool   // the tables have it too
+	Tabled bool   // the tables contain the number too
 }
 
 // Value is the value of one subject.
@@ -73,14 +73,14 @@ var questions = []question{
 	{title: "time until all were reconnected", metric: metrics.ReconnectAll, field: "value", tabled: true, note: p99Note(metrics.ReconnectLatency)},
 	{title: "longest request queue of a member", metric: metrics.MemberQueue, field: "value", tabled: true, note: queueNote},
 	{title: "capacity", metric: metrics.Capacity, field: "value", higher: true, tabled: true, note: capacityNote},
-	{title: "from due to granted (p50)", metric: metrics.AcquireLatency, field: "p50", tabled: true, open: true, note: p99Note(metrics.AcquireLatency)},
+	{title: "from due time to grant (p50)", metric: metrics.AcquireLatency, field: "p50", tabled: true, open: true, note: p99Note(metrics.AcquireLatency)},
 	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, field: "value", tabled: true, note: formulaNote(metrics.FanoutNotifications)},
 	{title: "notifications when a waiter rejoins", metric: metrics.FlapNotifications, field: "value", tabled: true, note: formulaNote(metrics.FlapNotifications)},
 	{title: "hand-off (p50)", metric: metrics.HandoffLatency, field: "p50", tabled: true, note: p99Note(metrics.HandoffLatency)},
-	{title: "from due to taken (p50)", metric: metrics.QueueLatency, field: "p50", tabled: true, note: p99Note(metrics.QueueLatency)},
+	{title: "from due time to take (p50)", metric: metrics.QueueLatency, field: "p50", tabled: true, note: p99Note(metrics.QueueLatency)},
 	{title: "items per notification", metric: metrics.QueueYield, field: "value", higher: true, tabled: true},
 	{title: "from a fault to the next grant (p50)", metric: metrics.FailoverLatency, field: "p50", tabled: true, note: worstNote(metrics.FailoverLatency)},
-	{title: "without a holder (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
+	{title: "time without a holder (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
 	{title: "grants per second", metric: metrics.Throughput, field: "value", higher: true, tabled: true, note: phasesNote},
 	{title: "fairness (1 is equal)", metric: metrics.Fairness, field: "value", higher: true, below: 0.9},
 }
@@ -135,8 +135,8 @@ func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
 	return h
 }
 
-// selectValues selects the values to show from sorted ones: the best and the worst of the subjects that
-// broke no guarantee, or of all if there are none. more describes the omitted values.
+// selectValues returns the values to show, given all in order: the best and the worst of the subjects that
+// broke no guarantee, or of all subjects if each broke one. more describes the omitted values.
 func selectValues(all []measuredValue) (out []Value, more string) {
 	sound := slices.DeleteFunc(slices.Clone(all), func(v measuredValue) bool { return v.Broken })
 	left := len(all) - len(sound)
@@ -214,7 +214,7 @@ func p99Note(metric string) func(builder, report.Trial) string {
 	}
 }
 
-// worstNote returns the maximum, the fault that explains it, and the number of samples.
+// worstNote returns a note with the maximum, the fault that explains it, and the number of samples.
 func worstNote(metric string) func(builder, report.Trial) string {
 	return func(b builder, t report.Trial) string {
 		m := t.Metrics[metric]
@@ -228,12 +228,12 @@ func worstNote(metric string) func(builder, report.Trial) string {
 		if fault := b.faultBehind(t, *m.Max); fault != "" {
 			s += ", after " + fault
 		}
-		return fmt.Sprintf("%s, of %d", s, *m.Count)
+		return fmt.Sprintf("%s, in %d samples", s, *m.Count)
 	}
 }
 
 // faultBehind returns the fault that began at the start of the longest failover, or that was active
-// during it; empty if none is known.
+// during it; "" if none is known.
 func (b builder) faultBehind(t report.Trial, longest float64) string {
 	trace := b.Traces[t.Name]
 	if trace == nil {

@@ -125,8 +125,8 @@ func anchor(s string) string {
 	}, units.Clean(s))
 }
 
-// scoreHeads returns the guarantees that some subject has, in the order of their rules, then
-// other checks, then the thresholds.
+// scoreHeads returns the column heads: the guarantees of the subjects in the order of their rules,
+// then other checks, then the thresholds.
 func scoreHeads(rows []scoredRow) []string {
 	var out, others []string
 	has := func(name string) bool {

@@ -38,10 +38,10 @@ func (b builder) sections(v *View) []Section {
 	all := []Section{
 		b.incident(),
 		{ID: "stories", Title: "Violations", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
-			Intro: "Numbers in the lanes refer to the events below; events in bold prove the violation. The time axis is stretched where many events occur. A commit is shown at the time when the first client can know of it."},
+			Intro: "Numbers in the lanes refer to the events below; events in bold prove the violation. The time axis is stretched where many events occur. A commit is shown at the earliest time at which a client can know of it."},
 		{ID: "measured", Title: "Measurements", Blocks: overviewBlocks(v.Figures, b.noun())},
 		{ID: "causes", Title: "Failovers by cause", Blocks: b.causes(),
-			Note: "Release and close give the lock back; in the other rows the session must expire first, except where the holder keeps its grant. Predicted is the range that ZooKeeper's session expiry allows. A row whose name has \"leader\" stops the leading member of the ensemble, which is not the lock's holder."},
+			Note: "Release and close return the lock; in the other rows, the session must expire first, unless the holder keeps its grant. The predicted range is the range that ZooKeeper's session expiry allows. In rows with \"leader\" in the name, the leader of the ensemble is stopped, not the holder of the lock."},
 		b.timelines(),
 		{ID: "formulas", Title: "Expected notifications", Blocks: blockOf(b.formulas())},
 		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables), b.trialBlocks(v.Figures)...)},
@@ -89,7 +89,7 @@ func tableBlocks(tables []Table) []Block {
 	return out
 }
 
-// passedFolded collapses the rows that passed or do not count, if there are others.
+// passedFolded returns the table with its rows that passed or do not count collapsed, if there are others.
 func passedFolded(t Table) []Block {
 	at := slices.IndexFunc(t.Rows, func(r Row) bool { return rank(r.Result) <= 0 })
 	if at <= 0 {
@@ -97,7 +97,7 @@ func passedFolded(t Table) []Block {
 	}
 	rest := t
 	t.Rows, rest.Rows = t.Rows[:at], t.Rows[at:]
-	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed or do not count", len(rest.Rows))}}
+	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed or are not counted", len(rest.Rows))}}
 }
 
 func blockOf(t *Table) []Block {
@@ -151,7 +151,7 @@ func withFigures(blocks ...Block) []Block {
 	return slices.DeleteFunc(blocks, func(b Block) bool { return len(b.Figures) == 0 })
 }
 
-// byInterest puts failed trials first, then unknown ones, then those with the most clients.
+// byInterest returns failed trials first, then unknown ones; within each group, the most clients first.
 func byInterest(trials []report.Trial) []report.Trial {
 	out := slices.Clone(trials)
 	slices.SortStableFunc(out, func(a, b report.Trial) int {
@@ -163,10 +163,10 @@ func byInterest(trials []report.Trial) []report.Trial {
 	return out
 }
 
-// LeftOut returns a note about plots that a renderer omitted for lack of space; "" for none.
+// LeftOut returns a note about the plots that a renderer omitted to limit the page; "" if there are none.
 func LeftOut(plots int) string {
 	if plots == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s more in the folder %s next to this page, which would be too large with them.", units.Plural(plots, "plot"), report.PlotDir)
+	return fmt.Sprintf("%s more in the folder %s next to this page, omitted here to limit its size.", units.Plural(plots, "plot"), report.PlotDir)
 }

@@ -19,15 +19,15 @@ type Table struct {
 	Note    string // below the table
 	Marks   []Mark // explains the marks in a matrix
 	Left    int    // number of omitted rows
-	Legend  string // explains the short heads, if those are used
+	Legend  string // explains the short heads, if these are used
 }
 
-// Column describes a column of a table.
+// Column is the heading of a table column, with the properties that renderers need.
 type Column struct {
 	Head  string
 	Short string // the head for narrow output; empty: no short head
 	Kind  ColumnKind
-	// Spare determines which columns narrow output omits: the highest first, and 0 never.
+	// Spare is the order in which narrow output omits columns: the highest value first, 0 never.
 	Spare int
 }
 
@@ -48,9 +48,9 @@ const (
 type Row struct {
 	ID     string   // on the page; empty if no link leads to the row
 	Cells  []string // one per column; a newline starts a paragraph
-	Links  []string // ids of the page's explanations, one per cell; nil for none
+	Links  []string // ids of the explanations on the page, one per cell; nil if the row has no links
 	Result string   // report.Pass, Fail or Unknown, [Skipped], or empty
-	Strong bool     // it proves the violation
+	Strong bool     // the row proves the violation
 }
 
 // Skipped is the result of a fault that this machine cannot inject.
@@ -91,8 +91,8 @@ func (t Table) filled() Table {
 	return t.Pick(keep)
 }
 
-// checkTables returns the guarantees and thresholds of the trials, failed ones first, then
-// unknown ones.
+// checkTables returns the tables of the guarantees and thresholds of the trials: failed checks
+// first, then unknown checks.
 func (b builder) checkTables() (guarantees, thresholds Table) {
 	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: Whole}, {Head: "trial", Kind: Whole}, {Head: "reasons"}}
 	thresholds.Columns = []Column{{Head: "result", Kind: Status}, {Head: "threshold", Kind: Code}, {Head: "trial"}, {Head: "measured"}}

@@ -23,7 +23,7 @@ type Timeline struct {
 	Faults   []report.Fault
 	Rounds   []report.Round
 	Gaps     []Gap         // times without a leader within rounds
-	Says     string        // its content, and its omissions
+	Says     string        // describes the content and the omissions
 	Still    explain.Chart // a part of it for paper; only for the first timelines
 }
 
@@ -35,7 +35,7 @@ type Gap struct{ From, To time.Duration }
 const barLimit = 10_000
 
 func marksOf(lines []Timeline) []Mark {
-	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two hold at the same time, or no leader"}, {"warned", "exposure"},
+	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two clients hold at once, or none leads"}, {"warned", "exposure"},
 		{"proven", "fault active"}, {"unclear", "fault without proof"}}
 	if slices.ContainsFunc(lines, func(t Timeline) bool { return len(t.Rounds) > 0 }) {
 		marks = append(marks, Mark{"stands", "waits in line"}, Mark{"left", "has to leave"})
@@ -71,7 +71,7 @@ func (b builder) timelines() Section {
 	return s
 }
 
-// pack keeps at most limit grants, a quarter as many overlaps and a tenth as many fault windows.
+// pack returns the timeline with at most limit grants, a quarter as many overlaps and a tenth as many fault windows.
 func pack(t *report.Trace, limit int) Timeline {
 	overlaps := worst(t.Overlaps, limit/4)
 	out := Timeline{Held: grants(t.Holds, overlaps, limit), Overlaps: overlaps, Faults: longest(t.Faults, max(limit/10, 50)), Rounds: t.Rounds, Gaps: gapsOf(t)}
@@ -98,7 +98,7 @@ func (t Timeline) summary(all *report.Trace) string {
 	var missing []string
 	left := len(all.Holds) - len(t.Held)
 	if left > 0 {
-		missing = append(missing, units.Plural(left, "grant")+" of ordinary length, from the whole trial")
+		missing = append(missing, units.Plural(left, "grant")+" of ordinary length, throughout the trial")
 	}
 	if n := len(all.Overlaps) - len(t.Overlaps); n > 0 {
 		missing = append(missing, units.Plural(n, "overlap"))
@@ -159,8 +159,8 @@ func extent(t *report.Trace) (from, to time.Duration) {
 	return from, to
 }
 
-// worst selects overlaps: violations before exposures, then the longest. The result is ordered
-// by start, as the script requires.
+// worst returns at most limit overlaps: violations before exposures, longer overlaps first. The result
+// is ordered by start, as the script requires.
 func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	exposure := map[bool]int{true: 1}
 	return most(all, limit, func(o verdict.Overlap) time.Duration { return o.Start }, func(a, b verdict.Overlap) int {
@@ -172,7 +172,7 @@ func longest(all []report.Fault, limit int) []report.Fault {
 	return most(all, limit, func(f report.Fault) time.Duration { return f.Start }, func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
 }
 
-// most selects the first elements in an order, and returns them by start.
+// most returns the first limit elements in the given order, sorted by start.
 func most[T any](all []T, limit int, start func(T) time.Duration, order func(a, b T) int) []T {
 	chosen := slices.SortedStableFunc(slices.Values(all), order)
 	chosen = chosen[:min(len(chosen), limit)]
@@ -180,9 +180,9 @@ func most[T any](all []T, limit int, start func(T) time.Duration, order func(a, 
 	return chosen
 }
 
-// grants selects at most limit grants: those in the overlaps, of which there may be at most a
-// quarter as many; for half of the remaining room those that stand out, because they or the time without a
-// holder next to them are long; and others, evenly over the trial.
+// grants returns at most limit grants by start: the grants in the overlaps, of which there must be at
+// most limit/4. Half of the remaining room is for grants that are long, or next to a long time without a
+// holder; the other half is for grants evenly spread over the trial.
 func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
 	all = byStart(all)
 	if len(all) <= limit {
@@ -220,7 +220,7 @@ func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.H
 	return out
 }
 
-// overlapping marks, for each overlap, the grant of either client in which it begins.
+// overlapping marks, for each overlap and each of its two clients, the grant in which the overlap begins.
 func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
 	starts := map[int][]time.Duration{} // by client, in order; removed when their grant is found
 	for _, o := range overlaps {

@@ -234,9 +234,9 @@ func (b builder) comparisonFindings() []Finding {
 		case c.Ratio.Low == nil:
 			others = append(others, measuredFindings(label, fmt.Sprintf("At %s, there are too few pairs of trials to compare %s of %s: %s.", at, c.Metric, label, c))...)
 		case *c.Ratio.Low <= 1 && *c.Ratio.High >= 1:
-			others = append(others, measuredFindings(label, fmt.Sprintf("At %s, trial by trial, no difference was found in %s of %s: %s.", at, c.Metric, label, c))...)
+			others = append(others, measuredFindings(label, fmt.Sprintf("Compared trial by trial at %s, no difference was found in %s of %s: %s.", at, c.Metric, label, c))...)
 		default:
-			different = append(different, measuredFindings(label, fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", at, c.Metric, label, c))...)
+			different = append(different, measuredFindings(label, fmt.Sprintf("Compared trial by trial at %s, %s of %s is %s.", at, c.Metric, label, c))...)
 		}
 	}
 	return append(different, others...)
@@ -350,8 +350,8 @@ func changes(scenario string, all []report.Comparison) *plot.Figure {
 		rows = append(rows, row)
 	}
 	return plot.Changes(title,
-		"Each row is a number of a subject divided by the same number of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
-			"if the interval crosses 0 %, the difference may be chance. Throughput is better on the right, everything else on the left.", rows, 0)
+		"Each row is a metric of a subject divided by the same metric of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
+			"if the interval includes 0 %, the difference may be due to chance. For throughput, the right is better; for all other metrics, the left.", rows, 0)
 }
 
 // rowLabels returns a function that labels the rows: the cell, then the metric. The cell comes

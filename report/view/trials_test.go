@@ -163,7 +163,7 @@ func TestHeadlines_sayWhichFaultExplainsTheLongest(t *testing.T) {
 	trace := &report.Trace{Handoffs: []metrics.Handoff{{At: 9 * time.Second, Latency: 4 * time.Second, Failover: true}},
 		Faults: []report.Fault{{Fault: "reply.drop", Start: time.Second, End: 2 * time.Second}, {Fault: "session.close", Start: 5 * time.Second, End: 6 * time.Second}}}
 	in := Input{Result: report.Result{Trials: []report.Trial{trial}}, Traces: map[string]*report.Trace{"t": trace}}
-	if got, want := Of(in).Headlines[0].String(), "From a fault to the next grant (p50), 3 contenders: 1.00 s (at worst 4.00 s, after session.close, of 2)."; got != want {
+	if got, want := Of(in).Headlines[0].String(), "From a fault to the next grant (p50), 3 contenders: 1.00 s (at worst 4.00 s, after session.close, in 2 samples)."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	in.Traces = nil
@@ -182,8 +182,8 @@ func TestView_seesNoDifferenceInAnIntervalThatHoldsOne(t *testing.T) {
 	for _, f := range Of(Input{Result: report.Result{Comparisons: []report.Comparison{compared("throughput", 0.9, 1.5), compared("handoff.latency.p50", 1.1, 1.3)}}}).Of(Measures) {
 		got = append(got, f.String())
 	}
-	want := []string{"At 3 contenders, trial by trial, handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
-		"At 3 contenders, trial by trial, no difference was found in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
+	want := []string{"Compared trial by trial at 3 contenders, handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
+		"Compared trial by trial at 3 contenders, no difference was found in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -57,8 +57,8 @@ func allOf(n int, noun string) string {
 	return "all " + units.Plural(n, noun)
 }
 
-// findings returns all findings: measurements, doubts, notes, broken checks, and
-// unknown ones.
+// findings returns all findings: measurements, doubts, notes, broken checks, and checks with an
+// unknown result.
 func (b builder) findings() []Finding {
 	out := b.measures()
 	broken, open := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Open)
@@ -171,7 +171,7 @@ func (b builder) runDoubts() []string {
 
 const namedFaults = 3
 
-// otherDoubts returns further limits of the result.
+// otherDoubts returns further limitations of the result.
 func otherDoubts(open []Finding, failed bool) (out []string) {
 	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.Fit })
 	if n := len(unfit); n > 0 {
@@ -183,7 +183,7 @@ func otherDoubts(open []Finding, failed bool) (out []string) {
 	return out
 }
 
-// notPromised lists the guarantees that the subjects do not promise, and that do not count.
+// notPromised returns a sentence for each subject with the guarantees that it does not promise.
 func (b builder) notPromised() (out []string) {
 	var subjects []string
 	names := map[string][]string{}

@@ -35,8 +35,8 @@ type View struct {
 	Tables    []Table  // the numbers: one table per scenario, or per cell of a comparison
 	Stories   []Story  // explanations of failed verdicts
 	Screen    bool     // limit the terminal output to one screen
-	Shown     int      // number of stories for a terminal; they are the first
-	More      []string // where to find the others, for a terminal
+	Shown     int      // number of stories to show on a terminal, from the first
+	More      []string // where to find the other stories, for a terminal
 	Sections  []Section
 	Figures   []*plot.Figure
 	Suites    []Suite    // all checks, for CI systems
@@ -98,8 +98,8 @@ type Finding struct {
 	Kind    Kind
 	Subject string   // the trial or series; empty for several, or for the run
 	Text    string   // a sentence, or the name of the check if the kind is Broken or Open
-	Why     string   // why it is broken or open
-	Link    string   // id of its proof on the page; empty for none
+	Why     string   // the reason why the check is broken or open
+	Link    string   // id of its proof on the page; empty if there is no proof
 	Of      string   // the subject under test, if the kind is Broken or Open
 	Where   string   // the trial, if the kind is Broken or Open
 	Under   []string // the faults that were active
@@ -113,7 +113,7 @@ type Kind string
 // The kinds of finding.
 const (
 	Measures Kind = "measures" // a measurement
-	Doubt    Kind = "doubt"    // something limits the result of the run as a whole
+	Doubt    Kind = "doubt"    // a limitation of the result of the run as a whole
 	Note     Kind = "note"     // additional information that other findings or tables show too
 	Broken   Kind = "broken"   // a guarantee or a threshold does not hold
 	Open     Kind = "open"     // it is unknown whether a guarantee or a threshold holds
@@ -165,8 +165,8 @@ func (v *View) Of(kinds ...Kind) []Finding {
 // firstFindings is the number of findings that are not collapsed.
 const firstFindings = 5
 
-// Ranked returns the findings ordered by importance: first ones to show, and the rest, which may
-// be collapsed. The same finding in several trials of a subject is included once.
+// Ranked returns the findings ordered by importance: first contains the findings to show, rest the
+// findings that may be collapsed. A finding that several trials of a subject share is included once.
 func (v *View) Ranked() (first, rest []Finding) {
 	var all []Finding
 	for _, kind := range []Kind{Broken, Doubt, Open, Measures, Note} {

@@ -19,7 +19,7 @@ import (
 // latencies contains the latency metrics, the most important first.
 var latencies = metrics.Latencies()
 
-// measuredLatencies returns the latencies that some trial has. It omits the acquire latency if
+// measuredLatencies returns the latencies that at least one trial has. It omits the acquire latency if
 // there are hand-offs, unless acquires were due at a rate.
 func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	has := func(metric string) bool {
@@ -50,7 +50,7 @@ func median(x matrix.Series, clients int, metric, name string) (float64, bool) {
 }
 
 const (
-	stills      = 3 // on a page
+	stills      = 3 // timelines on a page that have a still chart
 	stillGrants = 60
 	stillLanes  = 20
 )

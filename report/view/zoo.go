@@ -20,8 +20,8 @@ func isZoo(s matrix.Scenario) bool {
 	})
 }
 
-// zooTable lists the deliberately broken subjects first, then the subjects that must pass.
-// Trials of the latter that passed are summarized.
+// zooTable returns the table of a zoo: the deliberately broken subjects first, then the subjects that
+// must pass. Passed trials of the latter are summarized in one row per subject.
 func zooTable(trials []report.Trial) Table {
 	var broken, sound []Row
 	passed := map[string]int{}
@@ -91,10 +91,10 @@ func describeZoo(s matrix.Scenario) string {
 	specimens, sound := countZoo(s)
 	var parts []string
 	if specimens.All() > 0 {
-		parts = append(parts, "is each of "+units.Plural(specimens.All(), "broken case")+" caught by its verdict")
+		parts = append(parts, "each of "+units.Plural(specimens.All(), "broken case")+" must be caught by its verdict")
 	}
 	if sound.All() > 0 {
-		parts = append(parts, "do "+units.Plural(sound.All(), "correct one")+" pass")
+		parts = append(parts, units.Plural(sound.All(), "correct case")+" must pass")
 	}
 	return units.Clean(s.Name) + ": " + strings.Join(parts, ", and ")
 }
@@ -148,8 +148,8 @@ func countZoo(s matrix.Scenario) (specimens, sound report.Tally) {
 // guarantees for each.
 const verdictFindings = 3
 
-// subjectsAffected returns how many of several subjects the findings concern. It is empty if the subject
-// of a trial is unknown because its history could not be read.
+// subjectsAffected returns the number of subjects that the findings concern, " (2 of 3 subjects)". It returns
+// "" for a single subject, or if the subject of a trial is unknown because its history could not be read.
 func (b builder) subjectsAffected(all []Finding) string {
 	subjects, broken := map[string]bool{}, map[string]bool{}
 	for _, t := range b.Result.Trials {
@@ -213,7 +213,7 @@ func summarizeSubject(of []Finding) string {
 	return units.List(limitParts(texts)) + ", first in " + of[0].Where
 }
 
-// limitParts keeps the first parts, and adds the number of dropped ones.
+// limitParts returns the first verdictFindings parts and, if there are more, the number of the others.
 func limitParts(parts []string) []string {
 	if more := len(parts) - verdictFindings; more > 0 {
 		return append(slices.Clone(parts[:verdictFindings]), fmt.Sprintf("%d more", more))
@@ -257,7 +257,7 @@ func skippedFaults(all []report.LeftOut) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " Skipped, because it is not available here: " + strings.Join(parts, "; ") + "."
+	return " Skipped, because not available here: " + strings.Join(parts, "; ") + "."
 }
 
 func describeScenario(s matrix.Scenario) string {

@@ -55,7 +55,7 @@ var engines = map[string]struct {
 }{
 	"local":      {"local:N, N processes on this machine, to try it out", parseLocal},
 	"kubernetes": {"kubernetes:N, an Indexed Job of N pods", parseKubernetes},
-	"wait":       {"wait:N, N that you start yourself with the join file that is written", parseWait},
+	"wait":       {"wait:N, N agents that you start yourself with the join file that zkbench writes", parseWait},
 }
 
 // Engines returns a line about each kind of engine.
@@ -81,7 +81,7 @@ func ParseEngine(text string, p Place) (Engine, error) {
 	return engine, nil
 }
 
-// maxAgents bounds typing errors.
+// maxAgents bounds the number of agents, to detect typing errors.
 const maxAgents = 1000
 
 func count(text string) (int, error) {
@@ -137,7 +137,7 @@ func StartAgents(ctx context.Context, e Engine, version string, logf func(string
 	if err != nil {
 		return nil, err
 	}
-	ctx, late := context.WithTimeoutCause(ctx, joinLimit, fmt.Errorf("they had %v", joinLimit))
+	ctx, late := context.WithTimeoutCause(ctx, joinLimit, fmt.Errorf("timed out after %v", joinLimit))
 	defer late()
 	return c, f.Await(ctx, e.Agents())
 }

@@ -27,11 +27,11 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Kubernetes runs agents as pods of an Indexed Job: the completion index is the agent's. It uses
+// Kubernetes runs agents as pods of an Indexed Job: the completion index is the agent's index. It uses
 // kubectl, with its permissions and context.
 //
-// A pod that fails or is deleted is replaced by one with the same index. In a run that is a new
-// agent; the clients of the old one are killed.
+// A pod that fails or is deleted is replaced by a pod with the same index. During a run that pod is a
+// new agent; the clients of the old agent count as killed.
 type Kubernetes struct {
 	Place
 	n       int
@@ -74,7 +74,7 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 	if host, err = k.guess(ctx); err != nil {
 		return "", "", fmt.Errorf("cannot determine the address at which pods reach the coordinator: %w; set it with host=ADDRESS", err)
 	}
-	k.Logf("pods are to reach the coordinator at %s (host=ADDRESS names another address)", host)
+	k.Logf("pods will reach the coordinator at %s (to change the address: host=ADDRESS)", host)
 	return listen, host, nil
 }
 
@@ -180,7 +180,7 @@ func (k *Kubernetes) kinds() []string {
 
 func (k *Kubernetes) remove() error {
 	if err := k.keepLogs(); err != nil {
-		k.Logf("the pods' output is not kept: %v", err)
+		k.Logf("the output of the pods was not saved: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deleteLimit)
 	defer cancel()
@@ -191,7 +191,7 @@ func (k *Kubernetes) remove() error {
 	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
 	err := k.kubectl(ctx, nil, nil, args...)
 	if err != nil && k.leaving() {
-		k.Logf("%s: pods of nodes that do not answer are left, and go when their nodes are back, or are deleted", k.id)
+		k.Logf("%s: pods on nodes that do not respond remain; Kubernetes removes them when the nodes return or are deleted", k.id)
 		return nil
 	}
 	if err != nil {
@@ -229,7 +229,7 @@ func (k *Kubernetes) keep(name string, which ...string) error {
 func (k *Kubernetes) selector() string { return runLabel + "=" + k.id }
 
 // kubectl runs kubectl until it ends; it is killed when ctx is done. read receives its output; nil
-// discards it. It ignores the terminal's Ctrl-C.
+// discards it. The process ignores the terminal's Ctrl-C.
 func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader) error, args ...string) error {
 	all := slices.Concat([]string{"kubectl"}, k.cluster(), args)
 	p, err := site.Here{}.Start(site.Program{Args: all, Mark: Mark + "=" + k.Owner})
@@ -310,13 +310,13 @@ var (
 // KubernetesOptions returns the options of the engine kubernetes.
 func KubernetesOptions() []Option {
 	return []Option{
-		{"image", "image whose entry point is this very zkbench", defaultImage(), word},
+		{"image", "image whose entry point is this version of zkbench", defaultImage(), word},
 		{"pull", "imagePullPolicy: IfNotPresent, Always or Never", "IfNotPresent", regexp.MustCompile(`^(IfNotPresent|Always|Never)$`)},
 		{"namespace", "namespace (default: the namespace of kubectl's context)", "", label},
 		{"context", "context of kubectl (default: the current one)", "", word},
-		{"host", "address by which pods reach the coordinator (default: that by which this machine reaches the cluster)", "", word},
-		{"service", "yes: put a headless Service in front of the coordinator, which needs the cluster's DNS", "no", regexp.MustCompile(`^(yes|no)$`)},
-		{"network", "pod, or host for a cluster without a network of pods", "pod", regexp.MustCompile(`^(pod|host)$`)},
+		{"host", "address at which pods reach the coordinator (default: this machine's address on the route to the cluster)", "", word},
+		{"service", "yes: put a headless Service in front of the coordinator (needs the cluster's DNS)", "no", regexp.MustCompile(`^(yes|no)$`)},
+		{"network", "pod, or host for a cluster without a pod network", "pod", regexp.MustCompile(`^(pod|host)$`)},
 		{"cpu", "cores requested for each agent", "500m", quantity},
 		{"memory", "memory requested for each agent, and its limit", "512Mi", quantity},
 	}
@@ -337,7 +337,7 @@ func parseOptions(text string, known []Option) (map[string]string, error) {
 			return nil, fmt.Errorf("unknown option %q; the options are %s", name, strings.Join(names(known), ", "))
 		}
 		if !known[i].valid.MatchString(value) {
-			return nil, fmt.Errorf("%s=%s: it is the %s", name, value, known[i].About)
+			return nil, fmt.Errorf("%s=%s: invalid value, want: %s", name, value, known[i].About)
 		}
 		values[name] = value
 	}
@@ -351,7 +351,7 @@ func names(options []Option) (all []string) {
 	return all
 }
 
-// defaultImage is the published image for a release of zkbench, otherwise the image that make image
+// defaultImage returns the published image for a release of zkbench, otherwise the image that make image
 // builds.
 func defaultImage() string {
 	info, ok := debug.ReadBuildInfo()
@@ -388,7 +388,7 @@ const (
 	attemptsPerIndex = 6     // retries; each waits twice as long as the last
 	keepFinished     = 300   // seconds that a Job is kept without its coordinator
 	graceSeconds     = 10    // grace period of a pod, in seconds
-	imageUser        = 65532 // user of the image; any other works
+	imageUser        = 65532 // user of the image; any other user works too
 )
 
 type manifest struct {
@@ -420,7 +420,7 @@ func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// reach makes agents dial an address of the coordinator that pods reach.
+// reach makes agents dial an address of the coordinator that pods can reach.
 func (m *manifest) reach(j *Join) error {
 	host, port, err := net.SplitHostPort(j.Address)
 	if err != nil {
@@ -499,7 +499,7 @@ func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(ev
 			"get", kind, "--selector="+k.selector(), "--watch", "--output-watch-events", "--output=json")
 		if err != nil && ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
-			k.Logf("the %ss of the agents are not seen for the moment: %v", kind, err)
+			k.Logf("cannot watch the %ss of the agents, will retry: %v", kind, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -547,7 +547,7 @@ func (k *Kubernetes) followPods(ctx context.Context) {
 // trouble returns why the pod's agent does not run or will soon end.
 func (p podObject) trouble() string {
 	if p.Metadata.DeletionTimestamp != "" {
-		return "is being deleted: another one takes its index"
+		return "is being deleted: another pod takes its index"
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
@@ -571,7 +571,7 @@ func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 	said := ""
 	follow(ctx, k, "job", func(event string, j jobObject) {
 		if event == deleted {
-			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by somebody else"}}
+			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by another user of the cluster"}}
 		}
 		if why := j.failure(); why != said {
 			said = why
@@ -589,7 +589,7 @@ func (j jobObject) failure() string {
 		return fmt.Sprintf("it has failed: %s: %s", c.Reason, c.Message)
 	}
 	if failed := j.Status.FailedIndexes; failed != "" {
-		return fmt.Sprintf("agents %s have failed more than %d times, and do not come back", failed, attemptsPerIndex)
+		return fmt.Sprintf("agents %s have failed more than %d times and will not be restarted", failed, attemptsPerIndex)
 	}
 	return ""
 }

@@ -22,10 +22,10 @@ func TestParseKubernetes_refuses(t *testing.T) {
 	for spec, want := range map[string]string{
 		"0":                           `"0" is not a number of agents`,
 		"3,replicas=4":                `unknown option "replicas"; the options are image, pull, namespace`,
-		"3,pull=Sometimes":            "pull=Sometimes: it is the imagePullPolicy: IfNotPresent, Always or Never",
+		"3,pull=Sometimes":            "pull=Sometimes: invalid value, want: imagePullPolicy: IfNotPresent, Always or Never",
 		"3,namespace=Not A Namespace": "namespace=Not A Namespace",
 		"3,memory=much":               "memory=much",
-		"3,image=":                    "image=: it is the image",
+		"3,image=":                    "image=: invalid value, want: image",
 	} {
 		if _, err := ParseEngine("kubernetes:"+spec, Place{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", spec, err, want)
@@ -235,7 +235,7 @@ esac`)
 			t.Fatalf("nobody was told: %s", want)
 		}
 	}
-	for _, want := range []string{"is applied", "pod a-0 waits: ErrImagePull: no such image", "pod a-1 is being deleted: another one takes its index"} {
+	for _, want := range []string{"is applied", "pod a-0 waits: ErrImagePull: no such image", "pod a-1 is being deleted: another pod takes its index"} {
 		select {
 		case line := <-lines:
 			if !strings.Contains(line, want) {

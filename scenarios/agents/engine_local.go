@@ -18,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// joinLimit bounds the time that agents needs to join: a cluster may have to pull an image.
+// joinLimit bounds the time that agents need to join: a cluster may have to pull an image.
 const joinLimit = 5 * time.Minute
 
 // endLimit bounds the time that an agent needs to stop.
@@ -177,7 +177,7 @@ type machine struct{ peer *peer }
 
 func (m *machine) Name() string { return m.peer.name }
 
-// Start implements site.Site. The program's folder and files must exist there.
+// Start implements site.Site. The program's folder and files must exist on the agent's machine.
 func (m *machine) Start(p site.Program) (site.Process, error) {
 	key, _, _ := strings.Cut(p.Mark, "=")
 	var r msg.StartReply
@@ -210,7 +210,7 @@ type process struct {
 type end struct {
 	net.Conn
 	once   sync.Once
-	closed chan struct{} // closed when the pipe is
+	closed chan struct{} // closed when Close is called
 }
 
 func (e *end) Close() error {

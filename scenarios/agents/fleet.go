@@ -35,8 +35,8 @@ type Fleet struct {
 // mostPending bounds the connections that have not joined: any process can open one.
 const mostPending = 64
 
-// Listen creates a fleet without agents. They dial address, host:port; port 0 is a free one. Their
-// version must equal version. Close must be called.
+// Listen creates a fleet without agents. Agents dial address (host:port; port 0 selects a free port) and must
+// have the given version. Close must be called.
 func Listen(address, version string, logf func(format string, args ...any)) (*Fleet, error) {
 	c, err := newCredentials()
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 }
 
 // add names an agent that has joined, and wakes the waiters. Its connection is no longer pending:
-// Close must tell it that the run is over before the connection ends.
+// Close must notify it that the run is over before the connection ends.
 func (f *Fleet) add(p *peer, conn net.Conn) {
 	f.mu.Lock()
 	delete(f.pending, conn)
@@ -177,7 +177,7 @@ func (f *Fleet) add(p *peer, conn net.Conn) {
 		p.dismiss()
 		return
 	}
-	f.logf("agent %s has joined (from %s, its clock is known to %v)", p.name, p.link.RemoteAddr(), p.clockError())
+	f.logf("agent %s has joined (from %s, clock error at most %v)", p.name, p.link.RemoteAddr(), p.clockError())
 }
 
 func (f *Fleet) lost(p *peer) {
@@ -185,7 +185,7 @@ func (f *Fleet) lost(p *peer) {
 	closed := f.closed
 	f.mu.Unlock()
 	if !closed {
-		f.logf("lost agent %s: %v; its clients count as killed at the last message from it", p.name, p.why())
+		f.logf("lost agent %s: %v; its clients count as killed since then", p.name, p.why())
 	}
 }
 
@@ -196,9 +196,9 @@ func (f *Fleet) alive() []*peer {
 	return inOrder(slices.DeleteFunc(slices.Clone(f.peers), func(p *peer) bool { return p.isLost() }))
 }
 
-// home returns the agent for the n-th client, or nil: clients are spread over all agents that have
-// joined, and the clients of a lost agent over the others. An agent with the index of a lost one replaces
-// it.
+// home returns the agent for the n-th client, or nil if no agent is connected. Clients are spread over all
+// agents that have joined, and the clients of a lost agent over the others. An agent with the index of a lost
+// agent replaces it.
 func (f *Fleet) home(n int) *peer {
 	var places, there []*peer
 	f.mu.Lock()
@@ -271,7 +271,7 @@ func (f *Fleet) clockError() (worst time.Duration) {
 	return worst
 }
 
-// Close tells the agents that the run is over, and waits for all goroutines of the fleet. It may be
+// Close notifies the agents that the run is over, and waits for all goroutines of the fleet. It may be
 // called twice.
 func (f *Fleet) Close() error {
 	f.mu.Lock()

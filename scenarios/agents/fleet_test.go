@@ -83,7 +83,7 @@ func TestFleet_closesBesideSilentConnections(t *testing.T) {
 
 func TestHear_hasALimit(t *testing.T) {
 	var h msg.Hello
-	if err := hear(strings.NewReader(strings.Repeat("x", 2*longestWord)), &h); err == nil || !strings.Contains(err.Error(), "more than 65536 bytes") {
+	if err := hear(strings.NewReader(strings.Repeat("x", 2*longestWord)), &h); err == nil || !strings.Contains(err.Error(), "longer than 65536 bytes") {
 		t.Errorf("a word without end: %v", err)
 	}
 	if err := hear(strings.NewReader("{}\n"), &h); err != nil {

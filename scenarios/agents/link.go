@@ -58,7 +58,7 @@ func say(w io.Writer, word any) error {
 func hear(r io.Reader, word any) error {
 	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, longestWord)}, 16).ReadBytes('\n')
 	if errors.Is(err, io.EOF) && len(line) == longestWord {
-		return fmt.Errorf("a hello message of more than %d bytes", longestWord)
+		return fmt.Errorf("the first message on the stream is longer than %d bytes", longestWord)
 	}
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func join(a, b net.Conn) {
 // reachLimit bounds an agent's attempt to connect to a server.
 const reachLimit = 3 * time.Second
 
-// Reaches returns an error that names the agents which cannot connect to some of the servers,
+// Reaches returns an error that names the agents that cannot connect to some of the servers,
 // host:port.
 func (f *Fleet) Reaches(servers []string) error {
 	there := f.alive()
@@ -161,7 +161,7 @@ func (v *service) Reach(servers []string, _ *msg.Nothing) error {
 	if silent == nil {
 		return nil
 	}
-	return fmt.Errorf("does not reach %s at %s: %w", units.Plural(len(silent), "member"), strings.Join(silent, ", "), why)
+	return fmt.Errorf("cannot reach %s at %s: %w", units.Plural(len(silent), "member"), strings.Join(silent, ", "), why)
 }
 
 // Join is the address of the coordinator and the credentials of an agent. It is passed in a file or
@@ -222,11 +222,11 @@ func ParseJoin(text []byte) (j Join, err error) {
 func (j Join) config() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(j.Certificate, j.Key)
 	if err != nil {
-		return nil, fmt.Errorf("the join file's certificate and key: %w", err)
+		return nil, fmt.Errorf("invalid certificate or key in the join file: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(j.Authority) {
-		return nil, errors.New("the join file has no certificate of an authority")
+		return nil, errors.New("the join file has no CA certificate")
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ServerName: coordinatorName, MinVersion: tls.VersionTLS13}, nil
 }
@@ -299,7 +299,7 @@ func signed(t, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) (certificate,
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
-// sameVersion returns an error if the agent cannot serve the coordinator.
+// sameVersion returns an error if the two versions differ.
 func sameVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil

@@ -28,10 +28,10 @@ type peer struct {
 	trials map[string]*Trial
 }
 
-var errLost = errors.New("the agent is lost")
+var errLost = errors.New("the connection to the agent is lost")
 
-// callLimit bounds an agent's reply to a request that it handles at once. After that the link
-// counts as lost.
+// callLimit bounds the time until an agent's reply to a request that it handles at once. After that
+// time the link counts as lost.
 const callLimit = 3 * silenceLimit
 
 const (
@@ -172,7 +172,7 @@ func (p *peer) isLost() bool {
 }
 
 func (p *peer) why() string {
-	return fmt.Sprintf("its link ended or was silent; the last message arrived %v ago", time.Since(p.since).Round(time.Millisecond))
+	return fmt.Sprintf("the link ended or was silent; the last message arrived %v ago", time.Since(p.since).Round(time.Millisecond))
 }
 
 func (p *peer) clockError() time.Duration {
@@ -180,7 +180,7 @@ func (p *peer) clockError() time.Duration {
 	return wrong
 }
 
-// dismiss tells the agent that the run is over, and ends the link.
+// dismiss notifies the agent that the run is over, and closes the link.
 func (p *peer) dismiss() {
 	if !p.isLost() {
 		_ = p.call("Over", msg.Nothing{}, &msg.Nothing{})

@@ -104,7 +104,7 @@ func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (ne
 func (a Agent) greet(link *yamux.Session) error {
 	w, err := a.hello(link)
 	if err != nil {
-		return fmt.Errorf("the coordinator hung up (is the join file, and its certificate, of this run?): %w", err)
+		return fmt.Errorf("the coordinator closed the connection (are the join file and its certificate from this run?): %w", err)
 	}
 	if w.Refused != "" {
 		return fmt.Errorf("%w: %s", ErrRefused, w.Refused)
@@ -218,7 +218,7 @@ func (s *server) inside(name string) (site.Process, error) {
 	}).Start()
 }
 
-// dial connects a client in this process. It was given the address of a listener for the server;
+// dial connects a client in this process. The client was given the address of a listener for the server;
 // dial uses the tap behind it directly.
 func (s *server) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	s.mu.Lock()
@@ -349,7 +349,7 @@ func (p *servedProcess) end() {
 			p.Kill()
 			<-p.Exited()
 		}
-		// Processes that have left the group may keep them open.
+		// Processes that have left the group may keep the pipes open.
 		_, _ = p.Stdout().SetReadDeadline(time.Now()), p.Stderr().SetReadDeadline(time.Now())
 		_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
 	})

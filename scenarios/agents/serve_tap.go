@@ -28,7 +28,7 @@ type servedTrial struct {
 	ended  bool
 }
 
-// trial returns a trial that has begun, or nil.
+// trial returns the running trial with that name, or nil.
 func (s *server) trial(name string) *servedTrial {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (v *service) trial(name string) (*servedTrial, error) {
 	if t := v.s.trial(name); t != nil {
 		return t, nil
 	}
-	return nil, fmt.Errorf("trial %s does not run at this agent", name)
+	return nil, fmt.Errorf("trial %s does not run on this agent", name)
 }
 
 func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
@@ -112,7 +112,7 @@ func (t *servedTrial) tell(to net.Conn) {
 	}
 }
 
-// end ends the tap, and its stream of events once they are sent.
+// end closes the tap. The stream of events ends once all are sent.
 func (t *servedTrial) end() {
 	t.stop()
 	t.watch.Wait()
@@ -231,7 +231,7 @@ func (v *service) shot(a msg.ShotArgs) (wire.ArmedRule, error) {
 	if s := t.shots[a.Shot]; s != nil {
 		return s, nil
 	}
-	return nil, fmt.Errorf("rule %d is not active at this agent", a.Shot)
+	return nil, fmt.Errorf("rule %d is not active on this agent", a.Shot)
 }
 
 // Fired returns once a rule has matched or is disarmed.

@@ -124,8 +124,8 @@ func (c *tapped) Known() wire.Known     { return c.see().Known }
 func (c *tapped) Unanswered() int64     { return c.see().Unanswered }
 func (c *tapped) Moments() wire.Moments { return c.see().Moments }
 
-// Counts implements wire.Client: the sum over all agents of the client. Those of a lost agent are
-// the last known.
+// Counts implements wire.Client: the sum over all agents of the client. The counts of a lost
+// agent are the last known counts.
 func (c *tapped) Counts() (sum wire.Counts) {
 	c.see()
 	c.mu.Lock()
@@ -146,7 +146,7 @@ func (c *tapped) Node(path string) (wire.Node, bool) {
 }
 
 // errElsewhere is returned by operations that need the client in this process.
-var errElsewhere = errors.New("the client runs on an agent, where this is not available")
+var errElsewhere = errors.New("not available for a client that runs on an agent")
 
 // Dial implements wire.Client. The agent dials for the client, so it fails.
 func (c *tapped) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errElsewhere }
@@ -167,7 +167,7 @@ func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (a
 // Record implements wire.Client: there is no transcript of a client on an agent.
 func (c *tapped) Record() *wire.Transcript { return &wire.Transcript{} }
 
-// do makes a call about the client's connections. A client without an agent has none.
+// do makes a call about the client's connections. It fails if the client has no agent.
 func (c *tapped) do(what string, args func(msg.ClientArgs) any, reply any) error {
 	p, who := c.at()
 	if p == nil {

@@ -34,7 +34,7 @@ type Options struct {
 	Lost  func(agent string, clients []int, since time.Duration)
 }
 
-// Trial is a trial of a fleet: the taps of all its clients.
+// Trial provides the taps of all clients of a trial that runs on a fleet.
 type Trial struct {
 	fleet   *Fleet
 	options Options
@@ -47,12 +47,12 @@ type Trial struct {
 	ended   bool
 }
 
-// Begin begins a trial on all connected agents. Close must be called.
+// Begin starts a trial on all connected agents. Close must be called.
 func (f *Fleet) Begin(o Options) (*Trial, error) {
 	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, heard: map[*peer]*heard{}}
 	there := f.alive()
 	if len(there) == 0 {
-		return nil, errors.New("no agent is left")
+		return nil, errors.New("no agent is connected")
 	}
 	var all errgroup.Group
 	for _, p := range there {
@@ -129,7 +129,7 @@ func (t *Trial) instant(p *peer, at time.Duration) (ours, wrong time.Duration) {
 	return max(t.options.At(when), 1), wrong
 }
 
-// heard are the events received from an agent.
+// heard tracks the events received from an agent.
 type heard struct {
 	once  sync.Once
 	err   error
@@ -180,11 +180,11 @@ func (t *Trial) Client(n int) wire.Client {
 	return c
 }
 
-// Site returns the machine of a client, an agent's (Fleet.home).
+// Site returns the machine of client n's agent; see Fleet.home.
 func (t *Trial) Site(n int) (site.Site, error) {
 	p := t.fleet.home(n)
 	if p == nil {
-		return nil, errors.New("no agent is left")
+		return nil, errors.New("no agent is connected")
 	}
 	if err := t.at(p); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (t *Trial) all() []*tapped {
 	return out
 }
 
-// Totals returns the sum of all clients' counts. The counts of lost agents are the last known.
+// Totals returns the sum of all clients' counts. The counts of lost agents are the last known counts.
 func (t *Trial) Totals() (sum wire.Counts) {
 	t.mu.Lock()
 	heard := maps.Clone(t.heard)

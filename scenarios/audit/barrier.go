@@ -14,8 +14,8 @@ import (
 // generationTries bounds the generations in which every client must pass once more after a fault.
 const generationTries = 5
 
-// passTogether lets generations pass until one has had all clients from its beginning to its end. It
-// returns true if no client made progress.
+// passTogether runs generations until all clients have passed in one of them. It returns true if no client made
+// progress, or after generationTries.
 func (p *episodeRun) passTogether() (stuck bool) {
 	for range generationTries {
 		all, stuck := p.generation()
@@ -26,7 +26,7 @@ func (p *episodeRun) passTogether() (stuck bool) {
 	return true
 }
 
-// generation lets every client pass and leave. all reports whether every client did.
+// generation lets every client pass and leave. all reports whether every client did, stuck whether none progressed.
 func (p *episodeRun) generation() (all, stuck bool) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	n := len(p.st.Clients)
@@ -64,7 +64,7 @@ func (p *episodeRun) generation() (all, stuck bool) {
 	return all, false
 }
 
-// member is a client's part in a generation. It reports whether the client passed and left; false
+// member makes client i pass and leave in a generation. It reports whether the client did; false
 // means that it waits for the next generation, or lost its session.
 func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 	for ctx.Err() == nil {
@@ -127,8 +127,8 @@ func (p *episodeRun) awaitDeparture(ctx context.Context, g *passing, i int) {
 type passing struct {
 	leaving  []atomic.Bool // by client: it has called leave
 	entering atomic.Int64  // clients that wait for the others
-	passed   atomic.Bool   // one has passed
-	over     chan struct{} // closed when those that still wait belong to the next generation
+	passed   atomic.Bool   // a client has passed
+	over     chan struct{} // closed when the clients that still wait belong to the next generation
 	end      sync.Once
 	ended    chan bool // whether a client passed and left
 }

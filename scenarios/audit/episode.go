@@ -18,7 +18,7 @@ import (
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:   spec.EpisodeKind,
-		About:  "three clients wait in line and each hold once; every step is tested against every applicable fault, one per episode",
+		About:  "three clients wait in line and each holds once; every step is tested against every applicable fault, one fault per episode",
 		Pace:   history.ByHarness,
 		Meets:  true,
 		Fields: []string{"cells", "also", "depth", "duration"},
@@ -55,7 +55,7 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 		return err
 	}
 	limit := provokeLimit + 4*st.Scenario.SessionTimeout
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the cell took longer than %v", limit))
 	defer cancel()
 	if what.Fits != nil && !what.Fits(st.Cell.Subject) {
 		return fmt.Errorf("%w: %s declares no variant", ErrInapplicable, st.Cell.Subject.Name)
@@ -86,7 +86,7 @@ type episodeLog struct {
 	mu       sync.Mutex
 	made     map[int][]spec.SeenStep
 	released int64
-	acting   map[int]time.Duration // by client: when the grant began that it is releasing or that a fault hit
+	acting   map[int]time.Duration // by client: start of the grant that it is releasing or that a fault hit
 }
 
 // begins records that client n, granted at that time, releases, or is hit by a fault while it
@@ -216,8 +216,8 @@ func (p *episodeRun) awaited() bool {
 	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return !x.begun.Load() })
 }
 
-// waits is the time during which the clients wait, without a release or put. A fault may hit a waiter once all wait; a client that joined later would see only the effect of the
-// fault. After the fault the others have time to make a mistake.
+// waits lets the clients wait, without a release or put. A fault may hit a waiter once all wait; a client that
+// joined later would see only the effect of the fault. After the fault the others have time to make a mistake.
 func (p *episodeRun) waits(clients []*stage.Client) {
 	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.Kind() == spec.AtWait }) {
 		p.allRestless()
@@ -264,7 +264,7 @@ func (p *episodeRun) moves(n int) (all int64) {
 }
 
 // quietFor is the number of successive polls that must show the same counts for a client to be idle, and
-// restLimit is the limit of that time. A client that polls, or whose request is held, is never idle.
+// restLimit bounds the wait for that. A client that polls, or whose request is held, is never idle.
 const (
 	quietFor  = 12
 	restLimit = 300 * time.Millisecond
@@ -296,10 +296,10 @@ func (p *episodeRun) atRest(i int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// manyRequests is a number of requests: a client that sends them while it waits will not become idle.
+// manyRequests is the number of requests after which a waiting client is not expected to become idle.
 const manyRequests = 200
 
-// restless waits until client i is idle, or has sent so many requests that it will not be.
+// restless waits until client i is idle, or has sent more than manyRequests.
 func (p *episodeRun) restless(i int) {
 	w := p.st.Clients[i].Wire
 	before := w.Counts().Requests.Total()
@@ -311,7 +311,7 @@ func (p *episodeRun) restless(i int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// allRestless waits for every client that no fault delays.
+// allRestless calls restless for every client that no active fault delays.
 func (p *episodeRun) allRestless() {
 	for k := range p.st.Clients {
 		if !p.late(k) {

@@ -16,8 +16,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// playStep has, by the fault's name, the function that injects it once the step has occurred, in addition to the tap's
-// action. The fault is over when it returns.
+// playStep maps the name of a fault to the function that injects the fault once the step has occurred, in addition
+// to the tap's action. The fault is over when the function returns.
 var playStep = map[string]func(ctx context.Context, x *stepInjection) error{
 	"reply.drop.away": stayAway,
 	"flap.before":     blink,
@@ -56,7 +56,7 @@ func expireSession(ctx context.Context, x *stepInjection) error {
 	return x.p.st.Inject(ctx, "session.expire", fmt.Sprint(x.c.Number), nil)
 }
 
-// deleteNodes deletes the client's nodes, as an operator does who takes it for dead. The client is not
+// deleteNodes deletes the client's nodes, like an operator who believes the client dead. The client is not
 // notified, unless it watches its own node.
 func deleteNodes(ctx context.Context, x *stepInjection) error {
 	operator, deleted, err := x.p.st.Observer.DeleteOwned(ctx, x.p.st.Parent, x.c.Wire.Session().ID)
@@ -134,7 +134,7 @@ func restartProcess(ctx context.Context, x *stepInjection) error {
 }
 
 // untilPassed returns when another client was granted or has released, and the client's member
-// knows it; at the latest before the client would disconnect. It fails if no client made progress
+// has applied that; at the latest before the client would disconnect. It fails if no client made progress
 // although the holder could have released.
 func untilPassed(ctx context.Context, x *stepInjection) error {
 	limit, server := x.p.st.Scenario.SessionTimeout/2, x.c.Wire.Session().Server
@@ -142,21 +142,21 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 	gone := func() bool { return x.c.Wire.Session().Server != server }
 	err := stage.Poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.Number) > x.moves || gone(), nil })
 	if err == nil && x.p.moves(x.c.Number) == x.moves { // earlier than its session timeout requires
-		return fmt.Errorf("%w: the client's library disconnected %v later, before another client was granted or released", ErrInapplicable, time.Since(start).Round(time.Millisecond))
+		return fmt.Errorf("%w: the client's library disconnected after %v, before another client acquired or released", ErrInapplicable, time.Since(start).Round(time.Millisecond))
 	}
 	switch {
 	case errors.Is(err, stage.ErrPollLimit) && x.passable:
-		return errors.New("no client was granted or released in time")
+		return errors.New("no client acquired or released in time")
 	case errors.Is(err, stage.ErrPollLimit):
 		return nil // no client could: the fault was the delay
 	case err == nil:
 		err = x.p.st.Observer.CaughtUp(ctx, server)
 	}
 	if err == nil && gone() && time.Since(start) < limit {
-		return fmt.Errorf("%w: the client's library hung up within %v, sooner than half its session timeout", ErrInapplicable, limit)
+		return fmt.Errorf("%w: the client's library disconnected in less than %v, half its session timeout", ErrInapplicable, limit)
 	}
 	if err == nil && gone() {
-		err = fmt.Errorf("the client had hung up before member %s knew of the grant or release", server)
+		err = fmt.Errorf("the client had disconnected before member %s had applied the grant or release", server)
 	}
 	return err
 }
@@ -189,7 +189,7 @@ func runOut(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.Number)
 	switch {
 	case a != nil && a.Ended() && a.Err == nil:
-		return fmt.Errorf("%w: the client was granted before that step", ErrInapplicable)
+		return fmt.Errorf("%w: the client already had its grant before that step", ErrInapplicable)
 	case a == nil || a.Ended() && !errors.Is(a.Err, recipes.ErrNotAcquired):
 		return errors.New("no timed try was pending")
 	}

@@ -55,13 +55,13 @@ type stepInjection struct {
 	force chan struct{}  // closed when the fault is active or failed
 	over  chan struct{}  // closed when the fault is over or was cancelled
 	moves int64          // grants and releases of other clients at the injection
-	// passable reports that the holder was another client and could release at the injection.
+	// passable is true if the holder was another client and could release at the injection.
 	passable bool
 
 	proof    string      // evidence so far
 	operator int64       // the session that deleted the client's nodes; 0 if none did
 	begun    atomic.Bool // the step has occurred
-	killed   bool        // the client's process was; valid once the fault is over
+	killed   bool        // the client's process was killed; valid once the fault is over
 	forced   sync.Once
 }
 
@@ -69,9 +69,9 @@ type stepInjection struct {
 var ErrInapplicable = errors.New("not applicable")
 
 // errNoStep means that the step did not occur in the episode.
-var errNoStep = errors.New("the step did not come")
+var errNoStep = errors.New("the step did not occur")
 
-// newStrike injects a fault at a step once it occurs. end must be called.
+// newStrike prepares the injection of a fault at a step. The caller must call run.
 func (p *episodeRun) newStrike(s spec.Step, f *spec.StepFault) (*stepInjection, error) {
 	x := &stepInjection{p: p, c: p.st.Clients[s.Client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
 	if f.Timed {
@@ -94,7 +94,7 @@ func (p *episodeRun) newStrike(s spec.Step, f *spec.StepFault) (*stepInjection, 
 	return x, nil
 }
 
-// noStep returns an error that names the requests which the client did send.
+// noStep returns an error that names the requests that the client sent.
 func (x *stepInjection) noStep() error {
 	if slices.Contains(spec.BacklogRoles, x.at.Role) {
 		return fmt.Errorf("%w: with items waiting in the queue, %w", ErrInapplicable, errNoStep)
@@ -110,9 +110,9 @@ func (x *stepInjection) noStep() error {
 		}
 	}
 	if len(made) == 0 {
-		return fmt.Errorf("%w: the client made no request", errNoStep)
+		return fmt.Errorf("%w: the client sent no request", errNoStep)
 	}
-	return fmt.Errorf("%w: the client went as far as %s", errNoStep, strings.Join(made, ", "))
+	return fmt.Errorf("%w: the client's last request of each type: %s", errNoStep, strings.Join(made, ", "))
 }
 
 // run waits for the step and injects the fault. It returns when the fault is over, or was cancelled
@@ -179,7 +179,7 @@ func (x *stepInjection) cutOff() error {
 	}
 	x.c.Wire.Gate(true)
 	if x.c.Wire.Cut() == 0 {
-		return errors.New("there was no connection to cut")
+		return errors.New("the client had no connection to cut")
 	}
 	x.inForce()
 	return nil
@@ -204,8 +204,8 @@ func (x *stepInjection) release() {
 	}
 }
 
-// calling records that client n makes a call. A fault that is aimed at the call is active when
-// calling returns it, or nil.
+// calling records that client n makes a call. If a fault is aimed at the call, calling waits until the fault is
+// active or failed, and returns it; otherwise it returns nil.
 func (p *episodeRun) calling(n int, call string) *stepInjection {
 	nth := p.course.called(n, call, p.st.Clock.Now())
 	for _, x := range p.strikes {

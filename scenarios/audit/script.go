@@ -110,7 +110,7 @@ func (p *episodeRun) first(i int) *stage.Attempt {
 	return a
 }
 
-// act is the work of a holder: it writes to the resource, and the harness checks its node. A holder
+// act does the work of a holder: it writes to the resource, and the harness checks its node. A holder
 // that was notified of the loss of its grant does nothing.
 func (p *episodeRun) act(a *stage.Attempt) {
 	if a.Client.Lost(a.Claim.Token) {
@@ -132,7 +132,7 @@ func (p *episodeRun) letGo(a *stage.Attempt) {
 	defer p.course.letGo()
 	defer a.Client.Moves.Add(1)
 	tries := releaseTries
-	if p.st.IsBarrier() { // one waits for the others
+	if p.st.IsBarrier() { // its release waits for the others
 		tries = 1
 	}
 	for try := range tries {
@@ -160,7 +160,7 @@ func (p *episodeRun) inLine(n int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// believe lets a holder act for as long as it believes, within a limit.
+// believe lets a holder write for as long as it believes that it holds, within a limit.
 func (p *episodeRun) believe(a *stage.Attempt, limit time.Duration) {
 	until := time.Now().Add(limit)
 	for !a.InDoubt() && time.Now().Before(until) && p.ctx.Err() == nil {
@@ -179,8 +179,8 @@ const (
 	believeLostFor = 1500 * time.Millisecond
 )
 
-// holds is the time during which client i holds: it acts, and a fault may be injected. It returns
-// true if the client may release, false if it was notified that its grant is lost.
+// holds lets a client hold its grant: it acts, and a fault may be injected. It returns true if the client may
+// release, false if the client was notified that its grant is lost, or its process was killed.
 func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, err error) {
 	p.act(a)
 	session := a.Client.Wire.Session().ID
@@ -207,7 +207,7 @@ func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, er
 		return !a.InDoubt() || a.Client.Lost(a.Claim.Token), nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("client %d is in doubt about its grant, and stays so: %w", a.Client.Number, err)
+		return false, fmt.Errorf("client %d remained in doubt about its grant: %w", a.Client.Number, err)
 	}
 	return !a.InDoubt(), nil
 }
@@ -220,7 +220,7 @@ func (p *episodeRun) outlive(ctx context.Context, a *stage.Attempt) {
 	}
 }
 
-// challenged lets a holder that a fault hit act for as long as it believes, once it is connected
+// challenged lets a holder that a fault hit act for as long as it believes that it holds, once it is connected
 // again, while another client tries to acquire. session is its session before the fault.
 func (p *episodeRun) challenged(ctx context.Context, a *stage.Attempt, session int64) {
 	acts := believeFor
@@ -297,11 +297,11 @@ func (p *episodeRun) allTurn() (stuck bool) {
 }
 
 // lostLimit is the additional time for clients of drivers that are silent after a loss: long enough
-// for the driver's host to tell a stuck one from one whose retry policy sleeps. A client whose acquires
-// fail gets it too: only then is it certain that the fault is not the reason any longer.
+// for the driver's host to tell a stuck driver from a sleeping retry policy. A client whose acquires
+// fail gets it too: only then is it certain that the fault is no longer the reason.
 const lostLimit = 10 * time.Second
 
-// failing reports whether acquires of a client have failed again and again.
+// failing reports whether more than two acquires of a client have failed.
 func (p *episodeRun) failing() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -323,8 +323,8 @@ func (p *episodeRun) lostInside() bool {
 	})
 }
 
-// pending returns the client's acquire that has not failed, a new one if there is none; nil if the
-// client has no session.
+// pending returns the client's last acquire, or begins a new acquire if that has failed or is over. It returns
+// nil if the client has no session.
 func (p *episodeRun) pending(ctx context.Context, i int) *stage.Attempt {
 	if a := p.last(i); a != nil && !a.Over && (!a.Ended() || a.Err == nil) {
 		return a
@@ -367,7 +367,7 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	return false
 }
 
-// scripts are the behaviours of provocations, by name.
+// scripts maps the names of provocations to their behaviours.
 var scripts = map[string]func(*episodeRun){
 	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
 }
@@ -438,7 +438,7 @@ func wrappedNumbers(p *episodeRun) {
 	p.must(p.st.Renew(p.ctx))
 	now := p.st.Clock.Now()
 	p.st.Record.Record(&history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
-		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wire.Renumbered)})
+		Proof: fmt.Sprintf("every sequence number from the servers is reduced by %d for the client", wire.Renumbered)})
 	crowd(p)
 }
 

@@ -32,15 +32,15 @@ func (f *Fence) Open(ctx context.Context) error {
 // Errors of writes that the fence rejects.
 var (
 	ErrFenced = errors.New("refused by the fence")
-	ErrHigher = fmt.Errorf("%w: a higher token has written", ErrFenced)
-	ErrTwice  = fmt.Errorf("%w: another grant has written under this token", ErrFenced)
+	ErrHigher = fmt.Errorf("%w: a grant with a higher token has written", ErrFenced)
+	ErrTwice  = fmt.Errorf("%w: another grant has written with this token", ErrFenced)
 )
 
 // Write writes with the token of a grant, which also has a number. version is the resource's
 // version after the write. After an error other than ErrFenced the outcome is unknown.
 func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, err error) {
 	if token == 0 {
-		return 0, errors.New("the token of the grant is not known")
+		return 0, errors.New("the token of the grant is unknown")
 	}
 	data := f.Text(token, grant)
 	unsure := false // an earlier attempt may have succeeded
@@ -49,12 +49,12 @@ func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, e
 		return err
 	})
 	if errors.Is(err, ErrFenced) && unsure {
-		err = errors.New("a reply was lost, and a higher token has written since")
+		err = errors.New("a reply was lost, and a grant with a higher token has written since")
 	}
 	return version, err
 }
 
-// Text returns the data of a write, which no other write has.
+// Text returns the data of a write; no other write has the same data.
 func (f *Fence) Text(token, grant int64) string {
 	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
 }
@@ -72,7 +72,7 @@ func (f *Fence) try(ctx context.Context, s *recipes.Session, token, grant int64,
 		}
 		var seen, by, n int64
 		if _, err := fmt.Sscan(string(was), &seen, &by, &n); err != nil {
-			return 0, final{fmt.Errorf("%w, which holds %q", ErrFenced, was)}
+			return 0, final{fmt.Errorf("%w: unexpected data in the resource: %q", ErrFenced, was)}
 		}
 		switch {
 		case seen > token:

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Items is the items of a queue that were put and not taken, by ID. A node is recognized as
-// an item's by its data: a recipe may keep journals, claims and records next to its items, in nodes
+// Items tracks the items of a queue that were put and not taken, by ID. A node is recognized as
+// an item by its data: a recipe may keep journals, claims and records next to its items, in nodes
 // with similar names.
 type Items struct {
 	mu    sync.Mutex

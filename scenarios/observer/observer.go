@@ -1,5 +1,5 @@
-// Package observer looks at the ensemble from outside of a trial's clients: the nodes of a line, the
-// items of a queue, and the resource to which holders write with their tokens.
+// Package observer reads the ensemble on sessions of the harness: the nodes of a line, the items of a
+// queue, and the resource to which holders write with their tokens.
 package observer
 
 import (
@@ -71,7 +71,7 @@ func (o *Observer) Member(ctx context.Context, i int) (*recipes.Session, error) 
 	return s, nil
 }
 
-// Owns reports whether the session is one of the observer's.
+// Owns reports whether the session belongs to the observer.
 func (o *Observer) Owns(session int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -261,12 +261,12 @@ func (o *Observer) Gone(ctx context.Context, path string) (bool, error) {
 	return true, nil
 }
 
-// CaughtUp returns when the member with that address has all earlier commits: it has executed a
+// CaughtUp waits until the member with that address has all earlier commits: it has executed a
 // write that changes nothing.
 func (o *Observer) CaughtUp(ctx context.Context, server string) error {
 	i := slices.Index(o.Ensemble.Servers(), server)
 	if i < 0 {
-		return fmt.Errorf("%q is no member", server)
+		return fmt.Errorf("%q is not a member of the ensemble", server)
 	}
 	ctx, cancel := context.WithTimeout(ctx, TryFor)
 	defer cancel()
@@ -281,7 +281,7 @@ func (o *Observer) CaughtUp(ctx context.Context, server string) error {
 }
 
 // WatchRemoval watches a node on every member, which costs less than polling. seen returns when the
-// first member removed it; 0 if none was seen to. A member that is killed in the meantime reports
+// first member was seen to remove it, or 0. A member that is killed in the meantime reports
 // nothing; the others do. stop must be called.
 func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() time.Duration) (seen func() time.Duration, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

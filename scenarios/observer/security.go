@@ -70,7 +70,7 @@ func OwnProcesses(logf func(format string, args ...any)) func(net.Conn) bool {
 		ours, known := state.FromHere(c)
 		if known && !ours {
 			once.Do(func() {
-				logf("refused a connection from %v to a client's listener at %v: no process of this run made it", c.RemoteAddr(), c.LocalAddr())
+				logf("refused a connection from %v to a client's listener at %v: it was not made by a process of this run", c.RemoteAddr(), c.LocalAddr())
 			})
 		}
 		return ours || !known

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Advice is a session timeout for a promise, and its consequences.
+// Advice is a session timeout that keeps a promised failover time, and its consequences.
 type Advice struct {
 	Tick    time.Duration `json:"tick_ns"`            // tickTime of the servers
-	Timeout time.Duration `json:"session_timeout_ns"` // the longest that keeps the promise
-	// Times from the moment at which a holder crashes until the next is granted.
+	Timeout time.Duration `json:"session_timeout_ns"` // the longest timeout that keeps the promise
+	// Times from the crash of a holder until the next client is granted.
 	Least time.Duration `json:"least_ns"`
 	Most  time.Duration `json:"most_ns"`
 	Mean  time.Duration `json:"mean_ns"`
-	// WithElection is Most if the leader of the ensemble fails as well.
+	// WithElection is the same as Most, if the leader of the ensemble fails as well.
 	WithElection time.Duration `json:"most_with_election_ns"`
 	// Safe is the longest pause of a client's process that cannot end its session.
 	Safe time.Duration `json:"longest_safe_pause_ns"`
@@ -21,14 +21,14 @@ type Advice struct {
 	Lost float64 `json:"needless_losses_per_hour"`
 }
 
-// Pause is how often a client's process stops for a time, for example in a garbage collection.
+// Pause describes regular pauses of a client's process, such as garbage collections.
 type Pause struct {
 	For     time.Duration `json:"for_ns"`
 	PerHour float64       `json:"per_hour"`
 }
 
-// AdviceOptions are the question. Slack is the time for a commit, a notification and a list together;
-// 0 means 500 ms.
+// AdviceOptions are the parameters of [Advise]. Slack is the time for a commit, a notification and a
+// list together; 0 means 500 ms.
 type AdviceOptions struct {
 	Promise, Tick, Slack time.Duration
 	Election             bool // the promise includes a failure of the ensemble's leader
@@ -36,7 +36,7 @@ type AdviceOptions struct {
 }
 
 // Advise returns the longest session timeout that keeps the promise, by the formulas that the failover
-// scenario validates. It returns an error if there is none: servers grant 2 to 20 ticks.
+// scenario validates. It returns an error if no timeout that servers grant, 2 to 20 ticks, keeps it.
 func Advise(o AdviceOptions) (Advice, error) {
 	if o.Slack == 0 {
 		o.Slack = defaultSlack
@@ -48,7 +48,7 @@ func Advise(o AdviceOptions) (Advice, error) {
 	}
 	timeout := (o.Promise - bound.predict(0, o.Tick, 0, o.Slack, false).most).Truncate(100 * time.Millisecond)
 	if timeout < 2*o.Tick {
-		return Advice{}, fmt.Errorf("with a tick of %v, servers grant session timeouts from %v: then up to %v pass until the next grant, more than the promise of %v; use a shorter tick",
+		return Advice{}, fmt.Errorf("with a tick of %v, the shortest session timeout that servers grant is %v: the next grant can then take up to %v, more than the promise of %v; use a shorter tick",
 			o.Tick, 2*o.Tick, bound.predict(2*o.Tick, o.Tick, 0, o.Slack, false).most, o.Promise)
 	}
 	a := Advice{Tick: o.Tick, Timeout: min(timeout, 20*o.Tick)}
@@ -62,9 +62,9 @@ func Advise(o AdviceOptions) (Advice, error) {
 	return a, nil
 }
 
-// lostTo returns the probability that a pause ends the session, at most: the servers count from the
-// last ping, which was sent at a uniformly distributed moment of the last third of the timeout. That
-// they round up to the next tick is ignored.
+// lostTo returns an upper bound of the probability that a pause ends the session: the servers count
+// from the last ping, which was sent at a uniformly distributed moment of the last third of the
+// timeout. The bound ignores that the servers round up to the next tick.
 func lostTo(pause, timeout time.Duration) float64 {
 	third := float64(timeout) / 3
 	return min(1, max(0, (float64(pause)-2*third)/third))

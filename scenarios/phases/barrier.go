@@ -7,12 +7,12 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// gatherOnce is the drain of a barrier: a generation whose members enter and leave one after the
-// other. Counted is the traffic since all but the last have entered.
+// gatherOnce is the drain of a barrier: the clients enter and leave one after the other. It counts
+// the traffic from the moment at which all but the last client have entered.
 func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	st.Counting.Store(true)
 	defer st.Counting.Store(false)
-	quiet, err := st.NewQuietWait(ctx, false) // the members' watches do not show that all wait: a member has several
+	quiet, err := st.NewQuietWait(ctx, false) // the number of watches does not show that all clients wait: a client may have several
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	for _, a := range members {
 		if !a.Returned(ctx, st.Patience()) {
 			_ = st.SnapshotStuck(ctx)
-			return fmt.Errorf("client %d did not pass the barrier within %v, though all had entered", a.Client.Number, st.Patience())
+			return fmt.Errorf("client %d did not pass the barrier within %v, although all clients had entered", a.Client.Number, st.Patience())
 		}
 		if a.Err != nil {
 			return fmt.Errorf("client %d: %w", a.Client.Number, a.Err)

@@ -13,7 +13,7 @@ import (
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:   "churn",
-		About:  "clients re-enter at once, a closed loop, while faults are active",
+		About:  "a closed loop: clients re-enter immediately, while faults are active",
 		Pace:   history.ByClients,
 		Meets:  true,
 		Fields: []string{"duration", "faults", "size", "contenders"},
@@ -23,7 +23,7 @@ func init() {
 		},
 		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < p.Contenders {
-				return fmt.Sprintf("%d are fewer than contenders (%d)", clients, p.Contenders)
+				return fmt.Sprintf("%d clients are fewer than contenders (%d)", clients, p.Contenders)
 			}
 			return ""
 		},
@@ -35,8 +35,8 @@ func init() {
 	})
 }
 
-// churn runs every client in a closed loop (acquire, write, hold, release) for the phase's
-// duration.
+// churn runs every client in a closed loop (acquire, write, hold, release) for the duration of the
+// phase.
 func churn(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()
@@ -49,8 +49,8 @@ func churn(ctx context.Context, st *stage.Stage) error {
 	return st.SnapshotAfterLoad(ctx)
 }
 
-// exchange is the churn of a queue, a closed loop: each client puts an item and takes one, for the
-// phase's duration. There are never more items than clients.
+// exchange is the churn of a queue: each client puts and takes one item at a time in a closed loop, for
+// the duration of the phase. The queue never has more items than clients.
 func exchange(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()

@@ -21,8 +21,8 @@ func init() {
 	}, connect)
 }
 
-// connect opens a session for every client, which then does nothing. It measures the cost of
-// sessions, and their fate under faults.
+// connect opens a session for every client and keeps it idle. It measures the cost of sessions, and
+// whether they survive faults.
 func connect(ctx context.Context, st *stage.Stage) error {
 	loads := st.WatchLoads(ctx)
 	defer loads.Stop()

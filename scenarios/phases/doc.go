@@ -1,3 +1,3 @@
-// Package phases has the kinds of phase, one file each: churn, stream, drain, flap, succession,
-// failover and connect. Each registers its fields in a scenario and its behaviour.
+// Package phases defines the kinds of phase, one file each: churn, stream, drain, flap, succession,
+// failover and connect. Each file registers the fields of the kind in a scenario, and its behaviour.
 package phases

@@ -16,7 +16,7 @@ import (
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:     history.DrainPhase,
-		About:    "all join, then the line drains; hand-offs are counted",
+		About:    "all clients join, then the line drains; hand-offs are counted",
 		Pace:     history.ByHarness,
 		Meets:    true,
 		Fields:   []string{"rounds", "size"},
@@ -29,8 +29,8 @@ func init() {
 	})
 }
 
-// drain runs the phase's rounds. In each, one client acquires, all others join the queue behind it,
-// and then the queue drains: each client holds and releases once. Nothing else happens, so the
+// drain runs the phase's rounds. In each, one client acquires, all others join the line behind it,
+// and then the line drains: each client holds and releases once. Nothing else happens, so that the
 // traffic between the first release and the last is the cost of the hand-offs.
 func drain(ctx context.Context, st *stage.Stage) error {
 	for st.Round = 1; st.Round <= st.Phase.Rounds; st.Round++ {
@@ -54,10 +54,10 @@ type drained struct {
 	line  *stage.Line
 	began time.Duration
 	base  stage.Counts // before the first release
-	short bool         // fewer notifications than the formula: do not wait for them again
+	short bool         // notifications were missing compared with the formula: do not wait for them again
 }
 
-// DrainOnce fills the line and drains it once, and records its cost.
+// DrainOnce fills the line, drains it once, and records the cost.
 func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	if st.IsBarrier() {
 		return gatherOnce(ctx, st)
@@ -85,7 +85,7 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	return d.empty(ctx, holder)
 }
 
-// empty drains the queue, beginning with the holder, and records the cost.
+// empty drains the line, beginning with the holder, and records the cost.
 func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
 	n := len(d.Stage.Clients)
 	var released []*stage.Client
@@ -105,7 +105,7 @@ func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
 			return err
 		}
 		released = append(released, holder.Client)
-		if i := k - d.Stage.Holders(); i >= 0 { // the release that let the next one in
+		if i := k - d.Stage.Holders(); i >= 0 { // released[i] made room for next
 			d.recordStages(released[i], next.Client)
 		}
 		holder = next
@@ -121,7 +121,7 @@ func (d *drained) recordStages(from, to *stage.Client) {
 	was, is := from.Wire.Moments(), to.Wire.Moments()
 	released, granted := time.Duration(from.ReleasedAt.Load()), time.Duration(to.GrantedAt.Load())
 	if was.Changed < released || is.Notified < was.Changed || granted < is.Notified {
-		return // the messages are others: it was granted without one, or notified again
+		return // the messages do not belong to this hand-off: granted without a notification, or notified again
 	}
 	h := &history.Handoff{Phase: d.Stage.Phase.Name, Round: d.Stage.Round, From: from.Number, To: to.Number,
 		Released: released, Sent: was.Changed, Applied: min(was.Applied, is.Notified), Notified: is.Notified, Granted: granted}
@@ -132,10 +132,9 @@ func (d *drained) recordStages(from, to *stage.Client) {
 	d.Stage.Record.Record(h)
 }
 
-// keep is the time during which a client holds: it writes to the resource, waits for the phase's
-// hold time, and then until the notifications of the k hand-offs so far have arrived. One-shot
-// watches coalesce if two releases follow each other closely; the count would then depend on the
-// machine.
+// keep lets the holder write to the resource, and waits for the phase's hold time and until the
+// notifications of the k hand-offs so far have arrived. One-shot watches coalesce if two releases
+// follow each other closely; the count would then depend on the machine.
 func (d *drained) keep(ctx context.Context, holder *stage.Attempt, k int) error {
 	until := time.Now().Add(d.Stage.Phase.Hold)
 	holder.Write(ctx)
@@ -163,8 +162,8 @@ func (d *drained) woken(ctx context.Context, k int) error {
 	return err
 }
 
-// account records the cost of the round, by the wire and by the members' own counters, with the
-// formula's value.
+// account records the cost of the round, from the wire and from the members' own counters, with the
+// expected value from the formula.
 func (d *drained) account(ctx context.Context, n int) error {
 	now, err := d.Stage.Count(ctx)
 	if err != nil {
@@ -188,8 +187,8 @@ func (d *drained) record(n int, now stage.Counts) error {
 	return nil
 }
 
-// confirmations returns the requests of waiters that confirmed their session: a write that changes
-// nothing and a read each. A client does that only after it has waited for a session timeout.
+// confirmations returns the number of requests with which waiters confirmed their sessions: a write that
+// changes nothing and a read each. A client does so only after it has waited for a session timeout.
 func (d *drained) confirmations(w wire.Counts) int64 {
 	if d.Stage.Clock.Now()-d.began < d.Stage.Scenario.SessionTimeout {
 		return 0
@@ -197,9 +196,9 @@ func (d *drained) confirmations(w wire.Counts) int64 {
 	return 2 * min(w.Errors.Of(wire.Delete), int64(len(d.Stage.Clients)))
 }
 
-// deliver is the drain of a queue: all clients are idle consumers; a producer puts an item, and the
-// next only when all are idle again. A round has as many items as consumers. Nothing else happens,
-// so the traffic of a round is the cost of its deliveries.
+// deliver is the drain of a queue: all clients are idle consumers; a producer puts an item, and puts
+// the next only when all are idle again. A round has as many items as consumers. Nothing else happens,
+// so that the traffic of a round is the cost of its deliveries.
 func deliver(ctx context.Context, st *stage.Stage) error {
 	if err := st.OpenProducers(ctx, 1); err != nil {
 		return err
@@ -249,8 +248,8 @@ func (d *delivery) run(ctx context.Context) error {
 	return d.Stage.WaitQueueEmpty(ctx, d.Stage.Patience())
 }
 
-// deal is a round: it delivers an item to each consumer and records the cost. It returns the counts
-// at its end.
+// deal runs a round: it puts one item for each consumer and records the cost. It returns the counts at
+// the end of the round.
 func (d *delivery) deal(ctx context.Context, round int, base stage.Counts) (now stage.Counts, err error) {
 	st := d.Stage
 	formula, n := st.Cell.Subject.Formulas.Deliver, len(st.Clients)

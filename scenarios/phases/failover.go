@@ -19,27 +19,27 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// WriteEvery is the interval at which a holder writes to the resource.
+// WriteEvery is the interval at which the holder writes to the resource.
 const WriteEvery = 100 * time.Millisecond
 
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:   history.FailoverPhase,
-		About:  "a cause ends the holder, again and again; the time to the next grant is taken",
+		About:  "a cause hits the holder in each round; the time until the next grant is measured",
 		Pace:   history.ByHarness,
 		Needs:  spec.NeedsGrants,
 		Single: true,
 		Fields: []string{"rounds", "cause"},
 		Words:  map[string][]string{"cause": causeNames()},
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
-			spec.Between(bad, "rounds", p.Rounds, 0, spec.MaxRounds) // 0 leaves the phase out
+			spec.Between(bad, "rounds", p.Rounds, 0, spec.MaxRounds) // 0 omits the phase
 			if Causes[p.Cause] == nil {
-				bad("cause", "%q is no cause%s", p.Cause, units.Nearest(p.Cause, causeNames()))
+				bad("cause", "%q is not a cause of a failover%s", p.Cause, units.Nearest(p.Cause, causeNames()))
 			}
 		},
 		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < 2 && p.Rounds > 0 {
-				return fmt.Sprintf("%d leaves no successor of the holder", clients)
+				return fmt.Sprintf("%d client leaves no successor of the holder", clients)
 			}
 			return ""
 		},
@@ -56,9 +56,9 @@ func init() {
 	}, failover)
 }
 
-// planFailover chooses the holder of each round, and how long it holds before the hit. Pings are sent
-// every third of a session timeout, and members work in ticks: half a timeout covers both
-// uniformly. Otherwise the time can be short.
+// planFailover chooses the holder of each round, and the time for which it holds before the hit. Pings
+// are sent every third of a session timeout, and members work in ticks: a time of up to half a timeout
+// covers both uniformly. For causes that end the grant at once, up to 100 ms suffice.
 func planFailover(p *spec.Phase, r *rand.Rand, timeout time.Duration, clients int) []spec.PlannedRound {
 	most := timeout / 2
 	if c := Causes[p.Cause]; !c.expires && !c.keeps {
@@ -74,8 +74,8 @@ func planFailover(p *spec.Phase, r *rand.Rand, timeout time.Duration, clients in
 	return rounds
 }
 
-// failover runs the phase's rounds: in each, one client holds and all others wait, the cause hits
-// the holder, and every step until the next grant is timed.
+// failover runs the phase's rounds: in each, one client holds, all others wait, the cause hits the
+// holder, and the times of all steps until the next grant are recorded.
 func failover(ctx context.Context, st *stage.Stage) error {
 	if err := Causes[st.Phase.Cause].Lacking(st.Members.Ensemble); err != nil && len(st.Planned.Rounds) > 0 {
 		return err
@@ -94,8 +94,8 @@ func failover(ctx context.Context, st *stage.Stage) error {
 	return nil
 }
 
-// stages records the times of the steps before the next grant. A time that is later than possible
-// is corrected: a node was removed before its successor was notified.
+// stages records the times of the steps before the next grant. It corrects a time that is later than
+// possible: a node was removed before its successor was notified.
 func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration, next *stage.Attempt) {
 	if s := f.victim.Wire.Session(); s.ID == f.session {
 		f.seen.Heard = min(s.LastAckSent, f.hitAt)
@@ -111,7 +111,7 @@ func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration
 	if n := next.Client.Wire.Moments().Notified; n > f.hitAt && n <= next.At {
 		see(&f.seen.Woken, n)
 	}
-	// Our watches may have been slower.
+	// The observer's watches may have been notified later than the client.
 	see(&f.seen.Committed, cmp.Or(removed(), latest))
 	if !f.cause.expires {
 		return
@@ -123,7 +123,7 @@ func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration
 	}
 }
 
-// predict returns the expected time until the next grant after this hit.
+// predict returns the expected range of the time from this hit until the next grant.
 func (f *failoverRound) predict() prediction {
 	s := f.victim.Wire.Session()
 	slack := defaultSlack
@@ -149,14 +149,14 @@ func (f *failoverRound) record() {
 // Cause is a way in which a grant can end in a failover.
 type Cause struct {
 	name string
-	// act is an action of the client itself; nil if faults cause the failover.
+	// act is an action of the holder itself; nil if faults cause the failover.
 	act    func(ctx context.Context, held *stage.Attempt) error
 	faults []causeFault // injected at once
-	stays  bool         // the holder keeps its session and has released
-	// keeps means that the session can survive: then the holder may keep its grant.
+	stays  bool         // the holder releases and keeps its session
+	// keeps means that the session can survive, and that the holder may then keep its grant.
 	keeps   bool
 	expires bool // the session must expire first
-	goesOn  bool // the holder continues after another client was granted
+	goesOn  bool // the holder is resumed only after another client was granted
 	elects  bool // the ensemble must elect a leader first
 }
 
@@ -183,12 +183,12 @@ func init() {
 	}
 }
 
-// Lacking returns why the cause is not available on an ensemble, or nil. If killing one member
-// takes the quorum with it, no client can be granted, regardless of the recipe does.
+// Lacking returns an error with the reason if the cause is not available on an ensemble, or nil. If
+// killing one member ends the quorum, no client can be granted, whatever the recipe.
 func (c *Cause) Lacking(e *ensembles.Ensemble) error {
 	n := len(e.Voting())
 	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {
-		return fmt.Errorf("%w: %s leaves no majority of %s, so no client could be granted; use 3 or more", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
+		return fmt.Errorf("%w: %s leaves no majority of %s, so that no client can be granted; use 3 or more members", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
 	}
 	return nil
 }
@@ -216,30 +216,30 @@ const (
 	// defaultSlack bounds the time of a commit, a notification and a list together on a busy
 	// machine: W + L in the formulas. The scenario's parameter slack overrides it.
 	defaultSlack = 500 * time.Millisecond
-	// electLimit bounds the time to elect a leader and serve again. ZooKeeper needs 0.4 to 0.9 s on
-	// an idle machine.
+	// electLimit bounds the time until a new leader is elected and members serve. ZooKeeper needs 0.4 to
+	// 0.9 s on an idle machine.
 	electLimit = 3 * time.Second
 )
 
-// prediction is the range of times until the next grant after a hit.
+// prediction is the predicted range of the time from a hit until the next grant.
 type prediction struct {
 	least, most time.Duration
 	mean        time.Duration // over hits at uniformly distributed moments; 0 without a formula
 }
 
-// predict applies the formulas of ZooKeeper's session expiry. timeout is T, negotiated; unheard is
-// the time before the hit at which the servers last received a message of the session; onLeader
-// reports whether the leader itself served it.
+// predict applies the formulas of ZooKeeper's session expiry. timeout is the negotiated T; unheard is
+// the time from the last message of the session that the servers received to the hit; onLeader reports
+// whether the leader itself served the session.
 //
 // The servers count from the last message, which is at most T/3, the interval of pings, before the
-// hit. A follower tells the leader up to tick/2 later. The leader rounds the end up to the next
-// tick. Then come the commit of the session's end, the notification and, in some variants, a list:
+// hit. A follower informs the leader up to tick/2 later. The leader rounds the end up to the next
+// tick. The commit of the session's end, the notification and, in some variants, a list follow within
 // slack.
 //
 //	T - unheard <= failover <= T + tick/2 + tick + slack
 //	mean = T - T/6 + lag + tick/2, lag being tick/4 on average behind a follower
 //
-// A new leader starts every session's timeout again when it takes over.
+// A new leader restarts the timeout of every session when it takes over.
 func (c *Cause) predict(timeout, tick, unheard, slack time.Duration, onLeader bool) prediction {
 	p := prediction{most: slack}
 	if c.expires {
@@ -260,16 +260,16 @@ func (c *Cause) predict(timeout, tick, unheard, slack time.Duration, onLeader bo
 	return p
 }
 
-// How long a paused holder is watched that was not notified of the loss of its grant: one session
-// timeout more if the recipe notifies at all.
+// Limits of the time for which a resumed holder that was not notified of its loss is observed. toldLimit
+// applies, in addition to a session timeout, if the recipe reports events, else untoldLimit.
 const (
 	toldLimit   = 10 * time.Second
 	untoldLimit = 2 * time.Second
 )
 
 // resumeAfterPause resumes the holder's process, which was paused past its session timeout, after another
-// client was granted. The holder continues to work until it is notified. Its next write, and the
-// question whether it holds, were issued before the pause and are sent when it resumes.
+// client was granted. The holder continues to work until it is notified. Its next write and the query
+// whether it holds are issued while it is paused, and take effect when it resumes.
 func (f *failoverRound) resumeAfterPause(ctx context.Context, next *stage.Attempt, heal func() error) error {
 	p := &paused{round: f, seen: history.Paused{
 		Phase: f.st.Phase.Name, Round: f.st.Round, Client: f.victim.Number, Next: next.Client.Number, Stopped: f.hitAt, Granted: next.At,
@@ -305,7 +305,7 @@ type paused struct {
 	seen  history.Paused
 }
 
-// work writes without fencing, again and again; the first write has begun.
+// work writes without fencing, repeatedly, until stop is closed; the first write has already begun.
 func (p *paused) work(ctx context.Context, finish func(context.Context), stop <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, p.round.st.Scenario.SessionTimeout+toldLimit)
 	defer cancel()
@@ -338,8 +338,8 @@ func (p *paused) told(at time.Duration, by string) {
 	}
 }
 
-// believe writes to the fenced resource once, as the holder was about to, and then for as long as
-// the holder believes.
+// believe writes to the fenced resource once, and then repeatedly until the holder is notified of its
+// loss or the limit is reached.
 func (p *paused) believe(ctx context.Context) {
 	f := p.round
 	limit := f.st.Scenario.SessionTimeout + toldLimit
@@ -353,7 +353,7 @@ func (p *paused) believe(ctx context.Context) {
 	}
 }
 
-// learn receives the holder's events for a time.
+// learn receives the holder's events until a loss is recorded or the time is over.
 func (p *paused) learn(ctx context.Context, within time.Duration) {
 	late := time.NewTimer(within)
 	defer late.Stop()

@@ -25,17 +25,17 @@ type failoverRound struct {
 	session int64 // the victim's session
 	leads   bool  // the victim's member leads the ensemble
 	seen    history.Failover
-	failed  error // why the next client was not granted
+	failed  error // the reason why the next client was not granted
 }
 
-// learned is an event of the victim, and its time.
+// learned is an event of the victim with its time.
 type learned struct {
 	kind recipes.EventKind
 	at   time.Duration
 	wire bool // seen on the wire, not reported by the recipe
 }
 
-// run runs the round. Afterwards every client has a session and none is in the queue.
+// run runs the round. When it returns nil, every client has a session and none is in the line.
 func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error) {
 	defer f.line.Leave()
 	f.held, err = f.victim.First(ctx)
@@ -69,7 +69,7 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	return f.reset(ctx, next)
 }
 
-// hold waits for the planned time before the hit, while the holder acts.
+// hold waits for the planned time before the hit, in which the holder writes to the resource.
 func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	until := time.After(wait)
 	f.held.Write(ctx)
@@ -78,7 +78,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	case <-until:
 		return nil
 	case a := <-f.line.Granted:
-		return fmt.Errorf("client %d was granted while client %d held undisturbed: %v", a.Client.Number, f.victim.Number, a.Err)
+		return fmt.Errorf("the acquire of client %d returned while client %d held, before the fault: %v", a.Client.Number, f.victim.Number, a.Err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -127,7 +127,7 @@ func (f *failoverRound) resumed(e wire.Event) {
 	}
 }
 
-// apply injects the cause; heal removes it and waits until that is done.
+// apply injects the cause. heal removes it and returns when it is healed.
 func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error) {
 	if f.cause.act != nil {
 		f.hitAt = f.st.Clock.Now()
@@ -154,8 +154,8 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	}, nil
 }
 
-// await waits for the next grant, or for the event that the holder keeps its grant: from its
-// recipe, or from the wire if the recipe reports no events.
+// await waits for the next grant, or until the holder's grant is restored, as reported by the recipe or,
+// if the recipe reports no events, as seen on the wire.
 func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.Attempt {
 	limit := time.After(2*most + stage.SettleLimit)
 	var silent <-chan time.Time
@@ -197,8 +197,8 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.At
 	}
 }
 
-// reset lets the current holder release, then all others in order, and gives the victim a new
-// session if it lost its own.
+// reset lets the current holder release, then all waiters in order, and gives the victim a new session
+// if it needs one.
 func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
 	left := len(f.st.Clients) - 1
 	if next == nil {
@@ -227,8 +227,8 @@ func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
 	return nil
 }
 
-// release ends a grant. A client that requeues by itself gets a new session: its next node would delay
-// the other waiters.
+// release ends a grant. A client that requeues by itself gets a new session, because its next node would
+// delay the other waiters.
 func (f *failoverRound) release(ctx context.Context, a *stage.Attempt) error {
 	if err := a.Release(ctx); err != nil || !f.st.Cell.Subject.Promises.Requeues {
 		return err
@@ -236,18 +236,18 @@ func (f *failoverRound) release(ctx context.Context, a *stage.Attempt) error {
 	return a.Client.Reopen(ctx)
 }
 
-// comeBack lets the victim release a grant that it may still believe in, and opens a new session if
-// the cause needs it, or if the victim is in line again by itself.
+// comeBack lets the victim release a grant that it may still believe to hold, and opens a new session if
+// the cause can end the session or the victim requeues by itself.
 func (f *failoverRound) comeBack(ctx context.Context) error {
 	if f.cause.stays && !f.st.Cell.Subject.Promises.Requeues {
 		return nil
 	}
 	if f.victim.Opened() {
-		f.victim.Asking.Wait()  // a release would end the question whether it still holds
-		_ = f.held.Release(ctx) // usually lost, which the record shows
+		f.victim.Asking.Wait()  // a release would end the query whether it still holds
+		_ = f.held.Release(ctx) // usually fails because the grant is lost; the record shows it
 	}
 	if err := f.victim.Reopen(ctx); err != nil {
-		return fmt.Errorf("client %d comes back: %w", f.victim.Number, err)
+		return fmt.Errorf("client %d rejoins: %w", f.victim.Number, err)
 	}
 	return nil
 }

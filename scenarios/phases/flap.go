@@ -19,15 +19,15 @@ func init() {
 		Validate: (*spec.Phase).CheckRounds,
 		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < 2 {
-				return fmt.Sprintf("%d leaves no waiter while it flaps", clients)
+				return fmt.Sprintf("%d client leaves no other waiter during a flap", clients)
 			}
 			return ""
 		},
 	}, flap)
 }
 
-// flap makes a waiter in the middle of the queue lose its session and return, repeatedly, while the
-// others only wait: the traffic is the cost that it causes for them.
+// flap makes a waiter in the middle of the line lose its session and rejoin, repeatedly, while the
+// others only wait: the traffic is the cost that the flaps cause for them.
 func flap(ctx context.Context, st *stage.Stage) error {
 	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Flap != nil)
 	if err != nil {
@@ -42,11 +42,11 @@ func flap(ctx context.Context, st *stage.Stage) error {
 	if err != nil {
 		return err
 	}
-	// The next phase starts without these nodes.
+	// The next phase must start without these nodes.
 	if err := st.Renew(ctx); err != nil || st.IsQueue() {
 		return err
 	}
-	// Another grant must not be blocked either; one grant has no order to evaluate.
+	// A further grant shows that the line is not blocked; a single grant has no order to evaluate.
 	return f.hold(ctx, st.Clients[1:2], func() error { return nil })
 }
 
@@ -58,14 +58,14 @@ type flaps struct {
 func (f *flaps) run(ctx context.Context) error {
 	n := f.Stage.Holders()
 	if n == len(f.Stage.Clients) {
-		return fmt.Errorf("%d clients and as many permits leave no waiter while it flaps: use more clients or fewer permits", n)
+		return fmt.Errorf("%d clients and as many permits leave no waiter that could flap: use more clients or fewer permits", n)
 	}
 	return f.hold(ctx, f.Stage.Clients[:n], func() error {
 		return f.wave(ctx, f.Stage.Clients[n:], func(context.Context) error { return nil })
 	})
 }
 
-// hold has clients acquire and release, and calls the function in between.
+// hold lets each client acquire, calls between while all hold, and lets them release.
 func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func() error) error {
 	if len(clients) == 0 {
 		return between()
@@ -79,8 +79,8 @@ func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func(
 	return errors.Join(err, holder.Release(ctx))
 }
 
-// runQueue flaps at an empty queue. Afterwards two items are put for the waiters, one after the
-// other. Whether they arrive is for the verdicts to decide.
+// runQueue flaps at an empty queue, and then puts two items for the waiters, one after the other. The
+// verdicts check that the items arrive.
 func (f *flaps) runQueue(ctx context.Context) error {
 	if err := f.Stage.OpenProducers(ctx, 1); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (f *flaps) runQueue(ctx context.Context) error {
 	})
 }
 
-// wave lets the clients wait, flaps, and calls last before they give up.
+// wave makes the clients wait, runs the flaps, and calls last before the clients give up.
 func (f *flaps) wave(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -128,8 +128,8 @@ func (f *flaps) join(ctx context.Context, c *stage.Client) error {
 	return f.stand(ctx)
 }
 
-// stand waits until every member shows the nodes of all waiters: the flapping client is chosen by
-// its position.
+// stand waits until every member shows the nodes of all waiters, because the flapping client is selected
+// by its position.
 func (f *flaps) stand(ctx context.Context) error {
 	switch {
 	case !f.Stage.IsQueue():
@@ -142,7 +142,7 @@ func (f *flaps) stand(ctx context.Context) error {
 
 var errGranted = errors.New("a waiter was granted although no client had released")
 
-// once is the k-th flap: the waiter in the middle leaves and joins again at the end.
+// once runs the k-th flap: the waiter in the middle leaves and rejoins at the end of the line.
 func (f *flaps) once(ctx context.Context, k int) error {
 	formula := f.Stage.Cell.Subject.Formulas.Flap
 	i := (len(f.line) - 1) / 2

@@ -22,7 +22,7 @@ const (
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:     "stream",
-		About:    "acquires, or a queue's items, are scheduled at a rate, an open loop, while faults are active",
+		About:    "an open loop: acquires, or a queue's items, are scheduled at a rate, while faults are active",
 		Pace:     history.ByRate,
 		Fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
 		Words:    map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
@@ -33,7 +33,7 @@ func init() {
 			case queue:
 				spec.Between(bad, "producers", p.Producers, 1, maxProducers)
 			case p.Producers != 0:
-				bad("producers", "%s takes no items: its own clients acquire at the scheduled times", s.Name)
+				bad("producers", "%s is not a queue and takes no items: its clients acquire at the scheduled times", s.Name)
 			}
 		},
 	}, func(ctx context.Context, st *stage.Stage) error {
@@ -56,7 +56,7 @@ func validateStream(p *spec.Phase, bad spec.ProblemFunc) {
 	most := p.Rate
 	switch ramp := p.RateTo != 0; {
 	case ramp && !(p.RateTo > p.Rate && p.RateTo <= maxRate):
-		bad("rate_to", "%v a second is not above rate (%v) and up to %d", p.RateTo, p.Rate, maxRate)
+		bad("rate_to", "%v per second: want more than rate (%v) and at most %d", p.RateTo, p.Rate, maxRate)
 		return
 	case ramp:
 		most = (p.Rate + p.RateTo) / 2
@@ -74,9 +74,9 @@ func validateStream(p *spec.Phase, bad spec.ProblemFunc) {
 	}
 }
 
-// stream is an open loop: acquires are due at a rate, whether or not the subject keeps up. Each is
-// called by a free client, or waits for one in order of arrival. Latency counts from the time at
-// which an acquire was due, so that a stall is not hidden by acquires that were called late.
+// stream is an open loop: acquires are due at a rate, whether or not the subject keeps up. A free
+// client makes each call; without a free client, calls wait in order of arrival. Latency counts from
+// the time at which an acquire was due, so that calls which were made late do not hide a stall.
 func stream(ctx context.Context, st *stage.Stage) error {
 	phase, over, end := st.Timed(ctx)
 	defer end()
@@ -101,8 +101,8 @@ func holdDue(ctx context.Context, c *stage.Client, due time.Duration) error {
 	return c.Release(ctx, claim)
 }
 
-// streamItems is the stream of a queue: items are due at a rate; a free producer puts the next, and
-// the clients take them. Latency counts from the due time until an item is taken.
+// streamItems is the stream of a queue: items are due at a rate; a free producer puts each item, and the
+// clients take them. Latency counts from the due time until the item is taken.
 func streamItems(ctx context.Context, st *stage.Stage) error {
 	if err := st.OpenProducers(ctx, st.Phase.Producers); err != nil {
 		return err

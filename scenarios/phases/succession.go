@@ -34,10 +34,10 @@ func init() {
 		Validate: validateSuccession,
 		TooFew: func(p *spec.Phase, clients int) string {
 			if last := slices.Max(append(p.Order, -1)); clients <= last {
-				return fmt.Sprintf("%d candidates have no number %d, which is to leave in order", clients, last)
+				return fmt.Sprintf("%d candidates do not include client %d, which order names", clients, last)
 			}
 			if p.Warn > clients {
-				return fmt.Sprintf("%d candidates are fewer than warn (%d) from the first", clients, p.Warn)
+				return fmt.Sprintf("%d candidates are fewer than warn (%d)", clients, p.Warn)
 			}
 			return ""
 		},
@@ -47,7 +47,7 @@ func init() {
 func validateSuccession(p *spec.Phase, bad spec.ProblemFunc) {
 	p.CheckRounds(bad)
 	if !slices.Contains(leaves, p.Leave) {
-		bad("leave", "%q is no way to leave%s", p.Leave, units.Nearest(p.Leave, leaves))
+		bad("leave", "%q is not a way to leave%s", p.Leave, units.Nearest(p.Leave, leaves))
 	}
 	if len(p.Order) == 0 {
 		bad("order", "is required: the clients in the order in which they leave, for example [0, 1, 3, 4, 2]")
@@ -61,9 +61,8 @@ func validateSuccession(p *spec.Phase, bad spec.ProblemFunc) {
 }
 
 // succession runs the phase's rounds. In each, all candidates join one after the other, and some
-// leave in the phase's order. Every step waits for the effect of the one before. The history
-// records the clients that joined, that left and that were granted; the verdict decides which should
-// have led.
+// leave in the phase's order. Every step waits for the effect of the previous step. The history
+// records the clients that joined, left and were granted; the verdict decides which should have led.
 func succession(ctx context.Context, st *stage.Stage) error {
 	for st.Round = 1; st.Round <= st.Phase.Rounds; st.Round++ {
 		s := &successions{st: st}
@@ -130,7 +129,7 @@ func (s *successions) run(ctx context.Context) error {
 	return s.disband(ctx)
 }
 
-// join makes the client wait in line, and returns once its node exists.
+// join makes the client join the line, and returns when its node exists.
 func (s *successions) join(ctx context.Context, c *stage.Client) error {
 	st := s.st
 	k := &candidate{session: c.Wire.Session().ID}
@@ -140,7 +139,7 @@ func (s *successions) join(ctx context.Context, c *stage.Client) error {
 		granted := k.leads()
 		k.node, found, err = st.Observer.Owned(ctx, st.Parent, k.session)
 		if err == nil && !found && granted && k.Claim.Path != "" && !observer.Sequential.MatchString(k.Claim.Path) {
-			err = fmt.Errorf("a succession follows the sequence numbers of the nodes, but the node of the grant, %s, has none", k.Claim.Path)
+			err = fmt.Errorf("a succession requires sequential nodes, but the node of the grant, %s, has no sequence number", k.Claim.Path)
 		}
 		return found, err
 	})
@@ -152,8 +151,8 @@ func (s *successions) join(ctx context.Context, c *stage.Client) error {
 	return nil
 }
 
-// term waits, within limits, until the first remaining candidate leads and has led for a while. The
-// verdict checks if it does not.
+// term waits, within limits, until the first remaining candidate leads, and then for the hold time. The
+// verdict reports a candidate that does not lead.
 func (s *successions) term(ctx context.Context) error {
 	i := slices.IndexFunc(s.line, func(k *candidate) bool { return !k.Over })
 	if i >= 0 {
@@ -164,8 +163,8 @@ func (s *successions) term(ctx context.Context) error {
 	return stage.Pause(ctx, s.st.Phase.Hold)
 }
 
-// await waits, within limits, until the candidate's acquire has returned. A leader that was not
-// made to leave then writes. The only error is ctx's.
+// await waits, within limits, until the candidate's acquire has returned. A leader that was not made to
+// leave then writes once. The error is that of ctx.
 func (s *successions) await(ctx context.Context, k *candidate) error {
 	if k.Returned(ctx, s.st.Patience()) && k.Err == nil && !k.Over && !k.wrote {
 		k.wrote = true
@@ -174,8 +173,8 @@ func (s *successions) await(ctx context.Context, k *candidate) error {
 	return ctx.Err()
 }
 
-// leave makes the candidate leave, and waits within limits until its node is removed and the client
-// was notified.
+// leave makes the candidate leave, and waits, within limits, until its node is removed and the client is
+// notified.
 func (s *successions) leave(ctx context.Context, k *candidate) error {
 	st, leads := s.st, k.leads()
 	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round,
@@ -213,13 +212,13 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 // resign makes a leader release, or a waiter give up.
 func (s *successions) resign(ctx context.Context, k *candidate) {
 	if k.leads() {
-		_ = k.Release(ctx) // the sample has the error
+		_ = k.Release(ctx) // the error is recorded
 		return
 	}
 	k.GiveUp()
 }
 
-// disband ends the round: the waiters give up, then the leader releases.
+// disband ends the round: first the waiters give up, then the leader releases.
 func (s *successions) disband(ctx context.Context) error {
 	st := s.st
 	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round, Client: -1})
@@ -233,7 +232,7 @@ func (s *successions) disband(ctx context.Context) error {
 	}
 	for _, k := range s.line {
 		if k.leads() && !k.Over {
-			_ = k.Release(ctx) // the sample has the error
+			_ = k.Release(ctx) // the error is recorded
 		}
 	}
 	return nil

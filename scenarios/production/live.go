@@ -23,7 +23,7 @@ import (
 const (
 	requestEvery  = 10 * time.Millisecond // at most 100 requests per second
 	parentsLooked = 100
-	lookForFolder = 10 * time.Second // how often new parents are looked for
+	lookForFolder = 10 * time.Second // interval of searches for new parents
 	liveTimeout   = 10 * time.Second // of the session
 	openTimeout   = 15 * time.Second // to open it
 )
@@ -34,12 +34,12 @@ type Config struct {
 	Security ensembles.Security
 	Chroot   string
 	Path     string        // the parents at and below it are observed
-	Interval time.Duration // between two looks at a parent
+	Interval time.Duration // between two reads of a parent
 	For      time.Duration
 }
 
 // Live observes the nodes at and below a path on one session, until the time is over or ctx ends. It
-// reads only, and sets no watches. A node that is created and deleted between two looks is not seen.
+// reads only, and sets no watches. A node that is created and deleted between two reads is not seen.
 func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observation, error) {
 	l := &live{config: c, tracker: t, parents: map[string]*parent{}, refused: map[string]bool{}, pace: time.NewTicker(requestEvery)}
 	defer l.pace.Stop()
@@ -60,10 +60,10 @@ func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observati
 		}
 		t.Incomplete("reading ended at %s: %v", time.Now().UTC().Format(time.TimeOnly), err)
 	}
-	source := fmt.Sprintf("%s, read every %v with %s on one session, which set no watch. Creations have the servers' time; removals were seen up to %v later, by this machine's clock.",
+	source := fmt.Sprintf("%s, read every %v with %s on one session without watches. Creation times are from the servers; removals were seen up to %v later, on this machine's clock.",
 		strings.Join(c.Servers, ","), c.Interval, units.Plural(l.requests, "request"), c.Interval)
 	if l.missed > 0 {
-		source += fmt.Sprintf(" %s between two looks were not seen.", units.Plural(l.missed, "change"))
+		source += fmt.Sprintf(" %s between two reads were not seen.", units.Plural(l.missed, "change"))
 	}
 	return t.Done(time.Now(), source), nil
 }
@@ -80,7 +80,7 @@ type live struct {
 	bounded  bool // there are more parents than are read
 }
 
-// parent is a folder of sequential nodes, as it was at the last look.
+// parent is a folder of sequential nodes, as of the last read.
 type parent struct {
 	seen    bool
 	version int32 // cversion: it counts creations and deletions of children
@@ -107,7 +107,7 @@ func (l *live) open(ctx context.Context) error {
 	return nil
 }
 
-// observe looks at all parents until ctx ends.
+// observe reads all parents at each interval until ctx ends.
 func (l *live) observe(ctx context.Context) error {
 	next := time.NewTicker(l.config.Interval)
 	defer next.Stop()
@@ -147,7 +147,7 @@ func (l *live) observe(ctx context.Context) error {
 	}
 }
 
-// request waits for its turn.
+// request waits until the next request is allowed, and counts it.
 func (l *live) request(ctx context.Context) error {
 	select {
 	case <-l.pace.C:
@@ -267,7 +267,7 @@ func byNumber(a, b string) int {
 	return strings.Compare(x, y)
 }
 
-// add reads a new node. It returns false if the node was removed before.
+// add reads a new node. It returns false if the node has been removed already.
 func (l *live) add(ctx context.Context, at, name string, created bool) (known bool, err error) {
 	if _, _, sequential := observe.Sequential(name); !sequential {
 		return true, nil

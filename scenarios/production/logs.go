@@ -105,7 +105,7 @@ func find(paths []string) ([]*member, error) {
 			return nil, err
 		}
 		if len(found) == n {
-			return nil, fmt.Errorf("%s has no transaction logs: want files log.ZXID, in it, in version-2, or in a folder of each member", p)
+			return nil, fmt.Errorf("%s has no transaction logs: want files log.ZXID in it, in its version-2 folder, or in one folder per member", p)
 		}
 	}
 	var members []*member
@@ -114,7 +114,7 @@ func find(paths []string) ([]*member, error) {
 		members, logs = append(members, m), logs+len(m.logs)
 	}
 	if logs == 0 {
-		return nil, errors.New("there are snapshots, but no transaction log (log.ZXID); a member's dataLogDir has them")
+		return nil, errors.New("found snapshots, but no transaction log (log.ZXID): copy the logs from the member's dataLogDir")
 	}
 	newest := func(m *member) (zxid int64) {
 		for _, name := range m.logs {
@@ -180,7 +180,7 @@ func zxidOf(name, prefix string) int64 {
 	return -1
 }
 
-// begin returns the zxid after which to read, and the snapshot with the nodes that existed then. It
+// begin returns the zxid after which to read, and the snapshot with the nodes that existed then. snapshot
 // is "" if there is none, or none is needed, because the logs begin with the first transaction.
 func begin(members []*member) (after int64, snapshot string, err error) {
 	first, snapshots := int64(-1), map[int64]string{}

@@ -21,7 +21,7 @@ func TestLoad_refusesWhatIsAmbiguous(t *testing.T) {
 		{"a flag for one phase of what the matrix has for all", "matrix: {hold: [0s, 1ms]}", []string{"phases.p.hold=2ms"}, "the matrix varies the hold of all phases"},
 		{"a parameter by the name of a setting", "params: {session_timeout: 1h}", nil, "params.session_timeout: is the name of a setting"},
 		{"a parameter by that of a formula", "params: {expected: '7'}", nil, "params.expected: is the name of a setting"},
-		{"a parameter that compares with nothing", "params: {n: '5'}, thresholds: [handoff.latency.p50 < n]", nil, "cannot be compared with it"},
+		{"a parameter that compares with nothing", "params: {n: '5'}, thresholds: [handoff.latency.p50 < n]", nil, "cannot be compared with the metric"},
 		{"a program that nobody plays", "", []string{"exec=lock/mine=cat"}, "lock/mine is not among the subjects"},
 		{"a name that is no word", "", []string{`name="a\nb"`}, "name: "},
 		{"a phase that is a number", "", []string{`phases.0.name="0"`}, "not a number"},

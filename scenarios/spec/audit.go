@@ -16,7 +16,7 @@ const (
 	EpisodeKind    = "episode"
 	EpisodeClients = 3
 	CalmName       = "calm"
-	AllSteps       = "all" // for cells that do not concern a single step
+	AllSteps       = "all" // the step of cells that are not limited to one step
 )
 
 // Aim is a fault and the step at which it is injected.
@@ -42,17 +42,17 @@ func parseAims(name string) ([]Aim, error) {
 		f := FindStepFault(with)
 		if f == nil {
 			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
-			return nil, fmt.Errorf("%q: there is no fault %q of a step%s", text, with, units.Nearest(with, names))
+			return nil, fmt.Errorf("%q: there is no step fault %q%s", text, with, units.Nearest(with, names))
 		}
 		if f.fits&s.Kind() == 0 {
-			return nil, fmt.Errorf("%q: %s does not fit that kind of step", text, f.Name)
+			return nil, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
 		}
 		out = append(out, Aim{s, f})
 	}
 	return out, nil
 }
 
-// ParseCell parses the name of a cell: all/PROVOCATION, STEP/FAULT, or two of the latter joined by
+// ParseCell parses the name of a cell: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by
 // " + ".
 func ParseCell(name string) (Provocation, error) {
 	if what, ok := strings.CutPrefix(name, AllSteps+"/"); ok {
@@ -62,7 +62,7 @@ func ParseCell(name string) (Provocation, error) {
 		i := slices.IndexFunc(provocations, func(p Provocation) bool { return p.Name == what })
 		if i < 0 {
 			names := units.Names(provocations, func(p Provocation) string { return p.Name })
-			return Provocation{}, fmt.Errorf("%q: there is no %q%s", name, what, units.Nearest(what, append(names, CalmName)))
+			return Provocation{}, fmt.Errorf("%q: there is no script %q%s", name, what, units.Nearest(what, append(names, CalmName)))
 		}
 		p := provocations[i]
 		p.Name = name
@@ -75,7 +75,7 @@ func ParseCell(name string) (Provocation, error) {
 	return Provocation{Name: name, clients: EpisodeClients, Aims: aims}, nil
 }
 
-// AuditPhase returns the phase of an audit; nil if the scenario is none.
+// AuditPhase returns the phase of an audit; nil if the scenario is not an audit.
 func (s *Scenario) AuditPhase() *Phase {
 	if len(s.Phases) == 0 || s.Phases[0].Kind != EpisodeKind || len(s.Specimens) > 0 {
 		return nil
@@ -83,7 +83,7 @@ func (s *Scenario) AuditPhase() *Phase {
 	return &s.Phases[0]
 }
 
-// auditCells returns the cells that an audit begins with: the named ones, or the calm ones.
+// auditCells returns the cells with which an audit begins: the named cells, or the calm episodes.
 func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
 	ofProcesses := slices.IndexFunc(p.Also, func(name string) bool { f := FindStepFault(name); return f != nil && f.process })
 	for _, name := range s.Subjects {
@@ -111,7 +111,7 @@ func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
 		}
 	}
 	if ofProcesses >= 0 {
-		return nil, fmt.Errorf("also: %s acts on a client's process, and no subject has one: run it as a driver, with apart: true (--set apart=true)", p.Also[ofProcesses])
+		return nil, fmt.Errorf("also: %s acts on a client's process, but no subject runs in a process of its own: set apart: true (--set apart=true)", p.Also[ofProcesses])
 	}
 	return cells, nil
 }
@@ -126,14 +126,14 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error)
 		hello.Variant = recipes.Predecessor // the variant of a driver is unknown until it has started
 	}
 	if what.Fits != nil && !what.Fits(hello) {
-		return Cell{}, fmt.Errorf("%q does not go with %s; of its kind go: %s", name, subject.Name, strings.Join(wholeLine(subject), ", "))
+		return Cell{}, fmt.Errorf("%q does not apply to %s; applicable scripts: %s", name, subject.Name, strings.Join(wholeLine(subject), ", "))
 	}
 	for _, a := range what.Aims {
 		switch {
 		case !slices.Contains(RolesOf(subject), a.Step.Role):
-			return Cell{}, fmt.Errorf("%s is a %s: it has no %s, but %s", subject.Name, subject.Recipe, a.Step.Role, strings.Join(RolesOf(subject), ", "))
+			return Cell{}, fmt.Errorf("%s is a %s, which has no role %s; its roles are %s", subject.Name, subject.Recipe, a.Step.Role, strings.Join(RolesOf(subject), ", "))
 		case a.Fault.cancels() && subject.NoCancel:
-			return Cell{}, fmt.Errorf("%q: %s cannot be called off", a, subject.Name)
+			return Cell{}, fmt.Errorf("%q: the calls of %s cannot be cancelled", a, subject.Name)
 		}
 		if a.Fault.process && subject.Start == nil && !s.Apart {
 			return Cell{}, fmt.Errorf("%s: %s", a.Fault.Name, inOurProcess(subject.Name))
@@ -147,7 +147,7 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error)
 	return Cell{Subject: subject, Clients: what.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, Aims: what.Aims}, nil
 }
 
-// StepCells returns the cells for the steps that were seen: each with every fault that applies to it.
+// StepCells returns the cells of the observed steps: each step with every fault that applies to it.
 func (s *Scenario) StepCells(subject recipes.Subject, w *StepWatch) (cells []Cell, err error) {
 	var errs []error
 	for _, r := range w.Records(subject) {
@@ -165,7 +165,7 @@ func (s *Scenario) StepCells(subject recipes.Subject, w *StepWatch) (cells []Cel
 // pairLimit bounds the number of pairs; a time budget usually ends the audit earlier.
 const pairLimit = 2000
 
-// PairCells draws cells of two faults from cells of one. No pair occurs twice.
+// PairCells combines random cells of one fault into cells of two faults. No pair occurs twice.
 func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err error) {
 	single = slices.DeleteFunc(slices.Clone(single), func(c Cell) bool { return len(c.Aims) == 0 || c.Alone() })
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -189,20 +189,20 @@ func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err erro
 	return pairs, nil
 }
 
-// Counted reports whether the members' own counters are used in the cell, so that no other trial
-// may use the members at the same time.
+// Counted reports whether the cell uses the members' own counters, so that no other trial may use the
+// members at the same time.
 func (c Cell) Counted() bool { return c.Step == AllSteps && c.Fault == "line" }
 
 // Driven reports whether a driver runs the clients.
 func (c Cell) Driven() bool { return c.Subject.Start != nil }
 
-// Alone reports whether a fault of the cell touches members, so that only cells with the same fault may
+// Alone reports whether a fault of the cell affects members, so that only cells with the same fault may
 // run at the same time.
 func (c Cell) Alone() bool {
 	return slices.ContainsFunc(c.Aims, func(a Aim) bool { return a.Fault.Alone != nil })
 }
 
-// MemberFault returns the fault of members of the cell, or nil.
+// MemberFault returns the cell's fault that affects members, or nil.
 func (c Cell) MemberFault() *MemberFault {
 	for _, a := range c.Aims {
 		if a.Fault.Alone != nil {

@@ -20,11 +20,11 @@ type Cell struct {
 	Subject recipes.Subject
 	Clients int
 	Trial   int // from 1; 0 if the cell is run once
-	// Scenario is the scenario with the matrix's choice applied.
+	// Scenario is the scenario with Choice, the values from the matrix, applied.
 	Scenario *Scenario
 	Choice   map[string]string
-	// In a zoo: the script, and the guarantees that the subject must break; none for a sound
-	// subject.
+	// In a zoo: the script, and the guarantees that the subject must break; none if the subject is
+	// correct.
 	Provocation string
 	Caught      []string
 
@@ -38,7 +38,7 @@ type Cell struct {
 }
 
 // Cells returns the cells of the matrix. The subject varies fastest, so that subjects are compared
-// under the same conditions. If the scenario names trials, only those are returned.
+// under the same conditions. If the scenario names trials (Only), Cells returns only these.
 func (s *Scenario) Cells() ([]Cell, error) {
 	cells, err := s.everyCell()
 	return s.chosen(cells), err
@@ -88,7 +88,7 @@ func (s *Scenario) cellsOfOne() ([]Cell, error) {
 
 // interleave repeats a row of cells, which differ only in their subject, n times: A B, then B A,
 // then A B again. Neighbours run under the same load of the machine, and a drift favours none of
-// them. For n of 1 or less it returns the row as it is.
+// them. If n is 1 or less, interleave returns the row unchanged.
 func interleave(row []Cell, n int) []Cell {
 	if n <= 1 {
 		return row
@@ -107,12 +107,12 @@ func interleave(row []Cell, n int) []Cell {
 	return out
 }
 
-// fewTrials is the number of trials of a cell that run regardless of the budget: fewer give no confidence
-// interval.
+// fewTrials is the number of trials of a cell that run regardless of the budget: with fewer there is no
+// confidence interval.
 const fewTrials = 6
 
-// BudgetSpent reports whether the budget, counted from the start of the first trial, forbids another
-// repetition.
+// BudgetSpent reports whether the budget does not allow another repetition. elapsed is the time since the
+// start of the first trial.
 func (s *Scenario) BudgetSpent(group []Cell, elapsed time.Duration) bool {
 	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
 }
@@ -120,15 +120,15 @@ func (s *Scenario) BudgetSpent(group []Cell, elapsed time.Duration) bool {
 func (s *Scenario) validateTrials(bad ProblemFunc) {
 	Between(bad, "trials", s.Trials, 0, maxTrials)
 	if p := s.AuditPhase(); p != nil && s.Trials > 1 && len(p.Cells) == 0 {
-		bad("trials", "an audit runs each cell once: name the cells to repeat in phases.0.cells")
+		bad("trials", "an audit runs each cell once; to repeat cells, name them in phases.0.cells")
 	}
 	Between(bad, "budget", s.Budget, 0, MaxDuration)
 	if s.Budget > 0 && s.Trials <= fewTrials {
-		bad("budget", "the first %d trials of a cell run regardless of the budget: set more trials than that", fewTrials)
+		bad("budget", "the first %d trials of a cell run regardless of the budget: set trials to a larger number", fewTrials)
 	}
 	Between(bad, "extra_time", s.ExtraTime, 0, MaxDuration)
 	if s.ExtraTime > 0 && (s.Budget == 0 || s.Base == "") {
-		bad("extra_time", "it comes after a budget, for the thresholds on a base: it needs both")
+		bad("extra_time", "requires budget and base: the extra time follows the budget, to decide the thresholds on the base")
 	}
 	if s.Base == "" {
 		return
@@ -144,7 +144,7 @@ func (s *Scenario) validateTrials(bad ProblemFunc) {
 	case len(others) == 0:
 		bad("base", "there is no other subject to compare %s with", s.Base)
 	case s.Trials < 2:
-		bad("base", "comparing takes several trials of each subject: give trials, 10 or more")
+		bad("base", "a comparison requires several trials of each subject: set trials to 10 or more")
 	}
 }
 
@@ -162,9 +162,9 @@ func (c Cell) TrialName() string {
 	return fmt.Sprintf("%s-%d%s", start, c.Clients, c.suffix)
 }
 
-// Params returns the parameters of the cell's trial for result.json and thresholds. What the matrix
-// varies is among them, under the name of its field: session_timeout, tick, drain.hold,
-// drain.rounds. A choice for all phases is a parameter.
+// Params returns the parameters of the cell's trial for result.json and thresholds. They include the
+// values from the matrix by the names of their fields, such as session_timeout, tick, drain.hold or
+// drain.rounds. A value for all phases is one parameter.
 func (c Cell) Params() map[string]string {
 	s := c.Scenario
 	p := map[string]string{"session_timeout": s.SessionTimeout.String()}
@@ -207,8 +207,8 @@ func (c Cell) name(params map[string]string) {
 
 // Batch is cells that run on one ensemble.
 type Batch struct {
-	Tick     time.Duration       // the tick of the ensemble; 0 if the scenario sets none
-	Versions []ensembles.Version // the versions that it runs; empty if the scenario sets none
+	Tick     time.Duration       // the tick of the ensemble; 0 if the scenario does not set it
+	Versions []ensembles.Version // the versions that the ensemble runs; empty if the scenario sets none
 	Cells    []Cell
 }
 
@@ -241,7 +241,7 @@ func (c Cell) Permits() int {
 	return c.Scenario.PermitCount()
 }
 
-// Recorded returns the cell as the history and the result have it.
+// Recorded returns the cell in the form that is stored in the history and in the result.
 func (c Cell) Recorded() history.Cell {
 	s := c.Scenario
 	return history.Cell{

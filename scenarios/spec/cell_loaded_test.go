@@ -20,9 +20,9 @@ func TestScenario_Validate_trials(t *testing.T) {
 		{"a base that is no subject of the run", []string{"trials=10", "base=lock/go-zookeeper"}, "lock/go-zookeeper is not among the subjects"},
 		{"a base with nothing beside it", []string{"trials=10", "base=lock/parent", "subjects=[lock/parent]"}, "no other subject"},
 		{"a budget that cuts repetitions short", []string{"trials=10", "budget=30s"}, ""},
-		{"a budget with nothing to cut", []string{"trials=3", "budget=30s"}, "set more trials"},
+		{"a budget with nothing to cut", []string{"trials=3", "budget=30s"}, "set trials to a larger number"},
 		{"a budget below nothing", []string{"trials=10", "budget=-1s"}, "budget: -1s is not between"},
-		{"a base without trials", []string{"base=lock/parent"}, "takes several trials"},
+		{"a base without trials", []string{"base=lock/parent"}, "requires several trials"},
 		{"an audit of every step", []string{"trials=10", "clients=[3]", "phases=[{name: e, kind: episode}]"}, "phases.0.cells"},
 		{"cells of an audit", []string{"trials=10", "clients=[3]", "phases=[{name: e, kind: episode, cells: [all/crowd]}]"}, ""},
 	} {

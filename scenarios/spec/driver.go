@@ -17,11 +17,11 @@ import (
 
 // Driver is a program that runs a recipe which is not compiled in (zkbench help drivers).
 type Driver struct {
-	Name      string            `yaml:"name"`                // of the subject, with its recipe: lock/..., election/... or queue/...
+	Name      string            `yaml:"name"`                // the subject's name, which begins with its recipe, such as lock/... or queue/...
 	Exec      string            `yaml:"exec"`                // the program and its arguments, split into words as by a shell; no shell is run
-	Env       map[string]string `yaml:"env,omitempty"`       // added to the environment
+	Env       map[string]string `yaml:"env,omitempty"`       // environment variables, added to those of zkbench
 	Cwd       string            `yaml:"cwd,omitempty"`       // the working directory; the current one if omitted
-	Processes int               `yaml:"processes,omitempty"` // the minimum number of processes over which the clients are spread
+	Processes int               `yaml:"processes,omitempty"` // minimum number of processes; the clients are distributed over them
 }
 
 // AllSubjects returns the names of all subjects that the scenario runs.
@@ -49,7 +49,7 @@ func (d Driver) command() host.Command {
 	return c
 }
 
-// Find returns a subject by its name: a driver of the scenario or a subject that is compiled in.
+// Find returns a subject by its name: a driver of the scenario, or a compiled-in subject.
 func (s *Scenario) Find(name string) (recipes.Subject, error) {
 	for _, d := range s.Drivers {
 		if d.Name == name {
@@ -74,7 +74,7 @@ func recipeKinds() []string {
 
 func (d Driver) validate(bad ProblemFunc) {
 	if !DriverName.MatchString(d.Name) {
-		bad("name", "%q has no kind; name it KIND/NAME, with one of the kinds %s", d.Name, units.List(recipeKinds()))
+		bad("name", "%q is not of the form KIND/NAME with one of the kinds %s", d.Name, units.List(recipeKinds()))
 	} else if _, err := recipes.Find(d.Name); err == nil {
 		bad("name", "%s is compiled in; give the driver another name", d.Name)
 	}
@@ -97,8 +97,8 @@ func findable(program, dir string) error {
 	return err
 }
 
-// liftDrivers moves the drivers among the entries of subjects to the field drivers and leaves their
-// names. Their positions in the text are kept.
+// liftDrivers moves drivers that are defined as entries of subjects to the field drivers, and leaves
+// their names in subjects. It keeps their positions in the text.
 func liftDrivers(root *yaml.Node) {
 	subjects := resolve(child(root, "subjects"))
 	if subjects == nil || subjects.Kind != yaml.SequenceNode {
@@ -127,10 +127,10 @@ func addDriver(root, entry *yaml.Node) {
 	list.Content = append(list.Content, entry)
 }
 
-// execKey is the key of an override that names a program: exec=NAME=PROGRAM ARGS.
+// execKey is the key of an override that sets a driver's program: exec=NAME=PROGRAM ARGS.
 const execKey = "exec"
 
-// overrideExec sets the program of the driver named by a flag.
+// overrideExec sets the program of a driver; value is NAME=PROGRAM ARGS, as of the flag --exec.
 func overrideExec(root *yaml.Node, value string) error {
 	name, line, ok := strings.Cut(value, "=")
 	if !ok || line == "" || !DriverName.MatchString(name) {
@@ -151,8 +151,8 @@ func overrideExec(root *yaml.Node, value string) error {
 	return nil
 }
 
-// unplayed returns a problem for each program that a flag gives to a subject which the scenario
-// does not run: it would not be tested.
+// unplayed returns a problem for each program that a flag sets for a subject which the scenario does
+// not run: the program would not be tested.
 func (s *Scenario) unplayed(overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		value, ok := strings.CutPrefix(o, execKey+"=")
@@ -201,7 +201,7 @@ func (s *Scenario) processFaults() (names []string) {
 	return names
 }
 
-// Successors returns the subjects as which the scenario's faults restart clients.
+// Successors returns the subjects with which the scenario's faults replace clients (restart as).
 func (s *Scenario) Successors() (names []string) {
 	for _, p := range s.Phases {
 		for _, f := range p.Faults {
@@ -213,7 +213,7 @@ func (s *Scenario) Successors() (names []string) {
 	return names
 }
 
-// validateSuccessors reports subjects as which clients cannot be restarted.
+// validateSuccessors reports subjects with which the scenario's subjects cannot be replaced.
 func (s *Scenario) validateSuccessors(bad ProblemFunc) {
 	for i, p := range s.Phases {
 		for j, f := range p.Faults {
@@ -233,14 +233,14 @@ func (s *Scenario) validateSuccessors(bad ProblemFunc) {
 				case next.Recipe != old.Recipe:
 					bad(at, "%s cannot replace %s: one is a %s, the other a %s", as, name, next.Recipe, old.Recipe)
 				case next.Start == nil && !s.Apart:
-					bad(at, "%s runs inside zkbench, so that no process of it can replace one of %s: name a driver", as, name)
+					bad(at, "%s runs inside zkbench and has no process that could replace a process of %s: name a driver", as, name)
 				}
 			}
 		}
 	}
 }
 
-// validateProcesses reports subjects without processes that faults could stop or kill.
+// validateProcesses reports subjects that have no process, if faults stop or kill processes.
 func (s *Scenario) validateProcesses(bad ProblemFunc) {
 	faults := s.processFaults()
 	if len(faults) == 0 || s.Apart {
@@ -253,7 +253,7 @@ func (s *Scenario) validateProcesses(bad ProblemFunc) {
 	}
 }
 
-// inOurProcess returns why a subject's process cannot be stopped or killed.
+// inOurProcess returns the reason why no fault can stop or kill the subject's process.
 func inOurProcess(subject string) string {
 	return fmt.Sprintf("stops or kills a process, but %s runs inside zkbench; run it in processes of its own: --set apart=true", subject)
 }

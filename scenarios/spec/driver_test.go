@@ -22,7 +22,7 @@ phases: [{name: churn, kind: churn, duration: 1s, faults: [{at: 0s, fault: clien
 		{"name: x\nsubjects: [lock/parent]" + churn, "client.kill: stops or kills a process, but lock/parent runs inside zkbench; run it in processes of its own: --set apart=true"},
 		{"name: x\nsubjects: [lock/parent]\napart: true" + churn, ""},
 		{"name: x\nsubjects: [" + `{name: lock/mine, exec: "` + os.Args[0] + `"}` + "]" + churn, ""},
-		{restarted("lock/predecessor"), "lock/predecessor runs inside zkbench, so that no process of it can replace one of lock/mine: name a driver"},
+		{restarted("lock/predecessor"), "lock/predecessor runs inside zkbench and has no process that could replace a process of lock/mine: name a driver"},
 		{restarted("queue/kazoo"), "queue/kazoo cannot replace lock/mine: one is a queue, the other a lock"},
 		{restarted("lock/curater"), `unknown subject "lock/curater"; did you mean "lock/curator"?`},
 		{restarted("lock/kazoo"), ""},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Event is the event from which the time of a fault counts.
+// Event is the event from which the time of a fault is counted.
 type Event struct {
 	Kind string // AfterFirstGrant, WhenHolding, WhenWaiting or AfterGrants
 	N    int    // the client, the share in percent, or the number of grants
@@ -30,9 +30,9 @@ var eventForms = []struct {
 	{AfterGrants, regexp.MustCompile(`^(\d{1,9}) grants$`)},
 }
 
-// ParseEvent parses an event: "first grant"; "client 3 holds", when that client becomes the holder;
-// "50% wait", when that share of the clients have called acquire and wait; "100 grants", when that
-// many were granted. Each counts from the start of the phase and occurs once.
+// ParseEvent parses an event: "first grant"; "client 3 holds", when client 3 becomes the holder;
+// "50% wait", when half of the clients wait in acquire; or "100 grants", after 100 grants since the
+// start of the phase. Each event occurs at most once in a phase.
 func ParseEvent(text string) (Event, error) {
 	if text == "" || text == AfterFirstGrant {
 		return Event{Kind: text, N: 1}, nil

@@ -20,21 +20,21 @@ import (
 //	{on: client 3 holds, at: 50ms, fault: session.expire, target: "3"}
 //	{on: 50% wait, fault: partition.isolate, target: leader, for: 3s}
 //
-// Entries are independent of each other; faults overlap if their times do.
+// Entries are independent of each other, and their faults may overlap.
 type Fault struct {
-	At    time.Duration `yaml:"at"`              // after the start of the phase, or after the event
-	On    string        `yaml:"on,omitempty"`    // the event that at counts from: first grant, client 3 holds, 50% wait, or 100 grants
-	Every time.Duration `yaml:"every,omitempty"` // time from one start to the next, which waits until the fault is healed
+	At    time.Duration `yaml:"at"`              // time after the start of the phase, or after the event
+	On    string        `yaml:"on,omitempty"`    // the event from which at is counted: first grant, client 3 holds, 50% wait, or 100 grants
+	Every time.Duration `yaml:"every,omitempty"` // time from one injection to the next, which waits until the fault is healed
 	Times int           `yaml:"times,omitempty"` // the maximum number of repetitions; 0: until the phase ends
-	// Jitter moves At and each Every by up to that much either way, decided by the seed.
+	// Jitter is the maximum by which At and each Every become shorter or longer; the seed decides.
 	Jitter time.Duration     `yaml:"jitter,omitempty"`
 	Fault  string            `yaml:"fault"`            // a name from zkbench list faults
-	Target string            `yaml:"target,omitempty"` // the target: holder, leader, a client's number, a member's name; "" is the fault's default
-	For    time.Duration     `yaml:"for,omitempty"`    // until it is healed; 0: to the end of the phase
+	Target string            `yaml:"target,omitempty"` // holder, leader, a client's number, or a member's name; "" is the fault's default
+	For    time.Duration     `yaml:"for,omitempty"`    // time until the fault is healed; 0: at the end of the phase
 	Params map[string]string `yaml:"params,omitempty"` // parameters of the fault (zkbench list faults)
 	// Essential means that the scenario's question cannot be answered without the fault. A built-in
-	// scenario leaves out, and reports, a fault that is not essential and not available on this
-	// machine. A fault that the user requests (a file, --set, --replay) is always essential.
+	// scenario omits, and reports, a fault that is neither essential nor available on this machine. A
+	// fault that the user requests (a file, --set, --replay) is always essential.
 	Essential bool `yaml:"essential,omitempty"`
 
 	builtin bool // part of a built-in scenario, not requested by the user
@@ -51,7 +51,7 @@ func (f Fault) validate(bad ProblemFunc, phase time.Duration) {
 	if f.At < 0 || f.At > phase {
 		bad("at", "%v is not within the phase (0 to %v)", f.At, phase)
 	} else if f.For < 0 || f.At+f.For > phase {
-		bad("for", "%v after %v is not within the phase (0 to %v): the fault must be healed before it ends", f.For, f.At, phase)
+		bad("for", "%v after %v is not within the phase (0 to %v): the fault must be healed before the phase ends", f.For, f.At, phase)
 	}
 	if _, err := ParseEvent(f.On); err != nil {
 		bad("on", "%v", err)
@@ -68,14 +68,14 @@ func (f Fault) validate(bad ProblemFunc, phase time.Duration) {
 		longest = f.Every
 	}
 	if longest = max(longest, 0); f.Jitter < 0 || f.Jitter > longest {
-		bad("jitter", "%v is not between 0 and %v, which it varies", f.Jitter, longest)
+		bad("jitter", "%v is not between 0 and %v, the time that jitter varies", f.Jitter, longest)
 	}
 	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
 		bad("jitter", "%v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
 	}
 }
 
-// suggest replaces the list of names in an error about an unknown name by the nearest name.
+// suggest returns the error's text; for an unknown name, the nearest name replaces the list of names.
 func suggest(err error) string {
 	var unknown *chaos.UnknownError
 	if !errors.As(err, &unknown) || len(unknown.Known) == 0 {
@@ -84,17 +84,17 @@ func suggest(err error) string {
 	return strings.Replace(err.Error(), unknown.Error(), unknown.Problem+units.Nearest(unknown.Name, unknown.Known), 1)
 }
 
-// minEvery bounds how many repetitions a plan can have.
+// minEvery bounds the number of repetitions in a plan.
 const minEvery = 10 * time.Millisecond
 
-// isBuiltin reports whether a text equals the built-in scenario of this name.
+// isBuiltin reports whether text is the unchanged built-in scenario of this name.
 func isBuiltin(name string, text []byte) bool {
 	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
 	return err == nil && bytes.Equal(own, text)
 }
 
-// markBuiltin marks the faults that the user has not requested: the faults of phases without an override
-// of faults.
+// markBuiltin marks the faults that the user has not requested: the faults of phases whose faults are not
+// overridden.
 func (s *Scenario) markBuiltin(overrides []string) {
 	for i := range s.Phases {
 		p := &s.Phases[i]
@@ -120,9 +120,9 @@ func (s *Scenario) markAs(like *Scenario) {
 	}
 }
 
-// CanOmit reports whether the phase can do without all faults of that name: the user has not
-// requested them, and the phase's question does not need them. A phase of a built-in scenario whose
-// kind injects the fault is omitted as a whole.
+// CanOmit reports whether the phase can omit all faults of this name: the user has not requested
+// them, and none is essential. A phase of a built-in scenario whose kind injects the fault is omitted
+// as a whole.
 func (p *Phase) CanOmit(name string) bool {
 	if p.makes(name) {
 		return p.builtin
@@ -131,13 +131,13 @@ func (p *Phase) CanOmit(name string) bool {
 	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
 }
 
-// makes reports whether the kind of the phase injects the fault, as a failover by the death of a
-// member does.
+// makes reports whether the kind of the phase injects the fault, rather than the fault schedule. A
+// failover, for example, kills a member.
 func (p *Phase) makes(name string) bool {
 	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
 }
 
-// Without returns the scenario without these faults, and without the phases that are left with none.
+// Without returns the scenario without these faults, and without the phases that lose all their faults.
 func (s *Scenario) Without(out []report.LeftOut) *Scenario {
 	less := *s
 	less.Phases = nil
@@ -156,11 +156,11 @@ func (s *Scenario) Without(out []report.LeftOut) *Scenario {
 	return &less
 }
 
-// fitsClients checks that the clients whom the fault targets by number exist in the smallest trial.
+// fitsClients checks that the smallest trial, of fewest clients, has each client that the fault names.
 func (f Fault) fitsClients(bad ProblemFunc, fewest int) {
 	missing := func(field string, n int) {
 		if n >= fewest {
-			bad(field, "there is no client %d: the last of %d is client %d", n, fewest, fewest-1)
+			bad(field, "there is no client %d: the smallest trial has %d clients, numbered 0 to %d", n, fewest, fewest-1)
 		}
 	}
 	if n, ok := f.targetClient(); ok {

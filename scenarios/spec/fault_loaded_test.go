@@ -14,7 +14,7 @@ func TestFault_isRefusedWhereItMakesNoSense(t *testing.T) {
 		{"one that repeats is fine", "{at: 1s, every: 1s, times: 3, jitter: 200ms, fault: session.close}", ""},
 		{"one at an event is fine", "{on: client 3 holds, fault: session.close}", ""},
 		{"after the phase is too late", "{at: 11s, fault: session.close}", "11s is not within the phase"},
-		{"it must be healed in time", "{at: 9s, for: 2s, fault: session.freeze}", "must be healed before it ends"},
+		{"it must be healed in time", "{at: 9s, for: 2s, fault: session.freeze}", "must be healed before the phase ends"},
 		{"an event must be one", "{on: full moon, fault: session.close}", `"full moon" is not an event`},
 		{"a repetition must leave time", "{at: 1s, every: 1ms, fault: session.close}", "1ms is less than 10ms"},
 		{"times needs every", "{at: 1s, times: 3, fault: session.close}", "requires every"},

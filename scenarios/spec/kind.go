@@ -17,19 +17,19 @@ import (
 type Kind struct {
 	Name   string
 	About  string       // one line, for lists
-	Pace   history.Pace // determines when its clients act
+	Pace   history.Pace // determines when the clients act
 	Needs  needs
-	Fields []string // fields of Phase that it has in addition to the common ones
+	Fields []string // fields of Phase that the kind accepts in addition to the common fields
 	Words  map[string][]string
 	Room   int  // extra packet size in bytes for the names of queued items
-	Single bool // one client holds at a time: all write, and a semaphore has one permit
-	Opens  bool // run opens the clients' sessions itself
-	Meets  bool // clients of a barrier can run it: all enter
+	Single bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
+	Opens  bool // the phase opens the clients' sessions itself
+	Meets  bool // supports barriers, which all clients enter together
 
 	Validate func(p *Phase, bad ProblemFunc)
-	// Fits checks the fields that depend on the subject; may be nil.
+	// Fits checks fields whose valid values depend on the subject; may be nil.
 	Fits func(p *Phase, s recipes.Subject, bad ProblemFunc)
-	// TooFew returns why a number of clients is too small, or ""; may be nil.
+	// TooFew returns the reason why there are too few clients, or ""; may be nil.
 	TooFew func(p *Phase, clients int) string
 	// Plan makes the random choices of the rounds from the seed; may be nil.
 	Plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []PlannedRound
@@ -56,7 +56,7 @@ func KindNamed(name string) *Kind {
 // KindNames returns the names of all kinds.
 func KindNames() []string { return kindsWith("") }
 
-// KindsHelp describes the kinds of phase, two lines each: the name, the behaviour, and its
+// KindsHelp describes the kinds of phase in up to two lines each: the name with the behaviour, and the
 // fields in addition to name, kind and hold.
 func KindsHelp() string {
 	var b strings.Builder
@@ -80,31 +80,31 @@ func kindsWith(field string) []string {
 }
 
 func (k *Kind) refusal(field string) string {
-	with := strings.Join(kindsWith(field), " or a ")
+	with := strings.Join(kindsWith(field), " or ")
 	switch {
 	case field == "duration" && slices.Contains(k.Fields, "rounds"):
-		return fmt.Sprintf("a %s ends when its rounds are done; give rounds", k.Name)
+		return fmt.Sprintf("a %s phase ends after its rounds; give rounds instead", k.Name)
 	case field == "rounds" && slices.Contains(k.Fields, "duration"):
-		return fmt.Sprintf("a %s runs for a time; give duration", k.Name)
+		return fmt.Sprintf("a %s phase runs for a fixed time; give duration instead", k.Name)
 	case field == "faults":
-		return fmt.Sprintf("a %s has no faults of its own choice; put them into a %s", k.Name, with)
+		return fmt.Sprintf("a %s phase cannot have faults: put them into a phase of kind %s", k.Name, with)
 	}
-	return fmt.Sprintf("belongs to a %s, not to a %s", with, k.Name)
+	return fmt.Sprintf("applies only to phases of kind %s, not %s", with, k.Name)
 }
 
-// needs is the requirement of a kind of phase for its subject; "" for none.
+// needs is the subject that a kind of phase requires; "" for any subject.
 type needs string
 
-// NeedsGrants is the requirement of kinds that do not run with a queue.
+// NeedsGrants is the requirement of kinds that do not support queues.
 const NeedsGrants needs = "a lock or an election"
 
-// Suits returns why a phase of the kind cannot run with the subject, or nil.
+// Suits returns nil if a phase of the kind supports the subject, else an error with the reason.
 func (k *Kind) Suits(s recipes.Subject) error {
 	if s.Recipe == recipes.RecipeBarrier && !k.Meets {
 		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meetingKinds()), k.Name)
 	}
 	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {
-		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.Name, k.Needs)
+		return fmt.Errorf("%s is a queue and grants nothing; a %s phase needs %s", s.Name, k.Name, k.Needs)
 	}
 	return nil
 }

@@ -18,13 +18,13 @@ import (
 //go:embed builtin/*.yaml incidents/*.yaml
 var builtin embed.FS
 
-// Builtin returns the names of the built-in scenarios, in order.
+// Builtin returns the names of the built-in scenarios, in alphabetical order.
 func Builtin() []string {
 	files, _ := fs.Glob(builtin, "builtin/*.yaml")
 	return units.Names(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
 }
 
-// Source returns the text of a built-in scenario, an incident or a file, and the name for it in errors.
+// Source returns the text of a built-in scenario, an incident or a file, and its name for error messages.
 func Source(nameOrFile string) (name string, text []byte, err error) {
 	file := "builtin/" + nameOrFile
 	if what, ok := strings.CutPrefix(nameOrFile, IncidentPrefix); ok {
@@ -44,20 +44,20 @@ func unknownScenario(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder: to repeat a run, use zkbench rerun %s", name, name)
 	} else if err == nil {
-		return fmt.Errorf("%s: the name of a scenario file ends in .yaml", name)
+		return fmt.Errorf("%s: the name of a scenario file must end in .yaml", name)
 	}
 	if best := units.Closest(name, append(Builtin(), Incidents()...)); best != "" {
 		return fmt.Errorf("unknown scenario %q; did you mean %q?", name, best)
 	}
-	return fmt.Errorf("unknown scenario %q (zkbench list scenarios and zkbench list incidents list them; a scenario of your own is a file that ends in .yaml)", name)
+	return fmt.Errorf("unknown scenario %q (see zkbench list scenarios and zkbench list incidents; the name of your own scenario file must end in .yaml)", name)
 }
 
 const noDocument = "no documents in stream"
 
 // Load reads a scenario, applies overrides in order, and validates the result. An override is
-// PATH=VALUE: "phases.0.rounds=1", "params.promise=9s", and "hold=5ms" or "duration=8s" for all
-// phases. name is used in error messages. The error lists all problems, one line each, with their
-// positions in the text.
+// PATH=VALUE, such as "phases.0.rounds=1" or "params.promise=9s"; "hold=5ms" and "duration=8s" apply
+// to all phases. name is used in error messages. The error, of type [Problems], lists all problems,
+// one line each, with their positions in the text.
 func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	var root yaml.Node
 	err := yaml.Load(text, &root)
@@ -66,7 +66,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		return nil, notYAML(text, err).in(name)
 	}
 	if empty || resolve(&root) == nil {
-		return nil, Problems{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
+		return nil, Problems{{File: name, Text: "is empty; zkbench list scenarios herd prints an example"}}
 	}
 	liftDrivers(&root)
 	var ps Problems
@@ -105,8 +105,8 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 	return &s, c.problems
 }
 
-// notYAML returns the YAML library's errors with their positions in the text, and names a tab or an
-// unexpected character, which the library does not.
+// notYAML returns the YAML library's errors with their positions in the text. Unlike the library's
+// messages, it names a tab or an unexpected character.
 func notYAML(text []byte, err error) Problems {
 	lines := strings.Split(string(text), "\n")
 	problemAt := func(line, column int, message string) *problem {

@@ -15,7 +15,7 @@ import (
 // Keys of a matrix and of overrides that set a field of all phases.
 const (
 	allHold     = "hold"     // of every phase
-	allDuration = "duration" // of every phase that has one; its faults move with it
+	allDuration = "duration" // of every phase with a duration; the times of its faults change in proportion
 )
 
 const tickKey = "tick"
@@ -26,9 +26,9 @@ type combination struct {
 	suffix   string
 }
 
-// Combinations returns every choice of one value for each key. Keys are in alphabetical order and
-// the last one varies fastest; but the tick comes first, so that trials that can share an ensemble
-// are together.
+// Combinations returns every choice of one value for each key of the matrix. Keys are in alphabetical
+// order, except that the tick comes first, so that trials that can share an ensemble are together. The
+// last key varies fastest.
 func (s *Scenario) Combinations() ([]combination, error) {
 	keys := slices.Sorted(maps.Keys(s.Matrix))
 	if i := slices.Index(keys, tickKey); i > 0 {
@@ -110,16 +110,16 @@ func (s *Scenario) setAll(choice map[string]string) error {
 	return nil
 }
 
-// listed are fields that a matrix cannot vary because they define it.
+// listed has the fields that a matrix cannot vary, with the reasons.
 var listed = map[string]string{
-	"subjects": "it has a list of its own", "clients": "it has a list of its own", "images": "it has a list of its own",
-	"homes": "it has a list of its own", "trials": "sets how often each cell runs",
-	"base": "it is the same for all", "drivers": "they are the same for all", "name": "it is the same for all", "about": "it is the same for all",
-	"matrix": "a matrix has no matrix", "thresholds": "they hold for all; compare with a parameter, and vary that: params.NAME",
-	"warmup": "it comes before all trials", "only": "selects the trials",
+	"subjects": "list the values in subjects itself", "clients": "list the values in clients itself", "images": "list the values in images itself",
+	"homes": "list the values in homes itself", "trials": "it sets how often each cell runs",
+	"base": "all trials have the same base", "drivers": "all trials have the same drivers", "name": "the scenario has one name", "about": "it describes the scenario",
+	"matrix": "a matrix cannot contain a matrix", "thresholds": "they apply to all trials; compare with a parameter and vary the parameter: params.NAME",
+	"warmup": "the warm-up precedes all trials", "only": "it selects the trials to run",
 }
 
-// validateMatrix checks every value alone, and then every choice.
+// validateMatrix checks each value alone, and then each combination of values.
 func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 	size, sound := 1, true
 	named := map[string]string{}
@@ -139,7 +139,7 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 		}
 		field, _, _ := strings.Cut(key, ".")
 		if why, ok := listed[field]; ok {
-			bad("matrix."+key, "cannot be varied here: %s", why)
+			bad("matrix."+key, "cannot be varied in a matrix: %s", why)
 			sound = false
 			continue
 		}
@@ -149,7 +149,7 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 		for i, value := range values {
 			at := "matrix." + key + "." + strconv.Itoa(i)
 			if slices.Contains(values[:i], value) {
-				bad(at, "%s stands here twice", value)
+				bad(at, "%s occurs twice", value)
 			} else if why := s.tryChoice(known, map[string]string{key: value}); why != "" {
 				bad(at, "%s: %s", value, why)
 				sound = false
@@ -157,7 +157,7 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 		}
 	}
 	if cells := size * len(s.Subjects) * len(s.Clients) * max(s.Trials, 1) * len(s.PerEnsemble()); cells > maxCells {
-		bad("matrix", "makes %d trials, more than %d", cells, maxCells)
+		bad("matrix", "results in %d trials; the maximum is %d", cells, maxCells)
 		return
 	}
 	if sound && len(known) == 0 && len(s.Matrix) > 0 {
@@ -165,7 +165,7 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 	}
 }
 
-// validateChoices checks that every choice is valid and gives distinct trial names.
+// validateChoices checks that every combination of values is valid and that trial names are unique.
 func (s *Scenario) validateChoices(bad ProblemFunc) {
 	all, err := s.Combinations()
 	if err != nil && len(s.Matrix) > 1 {
@@ -181,7 +181,7 @@ func (s *Scenario) validateChoices(bad ProblemFunc) {
 	}
 }
 
-// forAllPhases returns the key that sets a field of all phases if key is one, else key.
+// forAllPhases returns hold or duration if key sets this field of a single phase, else key.
 func forAllPhases(key string) string {
 	if steps := strings.Split(key, "."); len(steps) == 3 && steps[0] == "phases" && (steps[2] == allHold || steps[2] == allDuration) {
 		return steps[2]
@@ -189,7 +189,7 @@ func forAllPhases(key string) string {
 	return key
 }
 
-// tryChoice returns the problems of a choice that the scenario does not have without it.
+// tryChoice returns the problems that a choice adds to the known problems of the scenario.
 func (s *Scenario) tryChoice(known Problems, choice map[string]string) string {
 	_, err := s.with(choice)
 	ms, ok := err.(Problems)
@@ -208,7 +208,7 @@ func (s *Scenario) tryChoice(known Problems, choice map[string]string) string {
 
 var invalidNameChars = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
-// suffix returns a name for a choice, with its keys in order.
+// suffix returns the part of a trial's name for a choice, with the keys in the given order.
 func suffix(keys []string, choice map[string]string) (name string) {
 	for _, key := range keys {
 		name += "-" + key[strings.LastIndexByte(key, '.')+1:] + "-" + choice[key]
@@ -228,8 +228,8 @@ func (s *Scenario) parameters() []string {
 	return slices.Compact(names)
 }
 
-// field returns the parameter name of a path in the scenario: for a phase's field, with the phase's
-// name; otherwise the path.
+// field returns the parameter name of a path in the scenario: the field of a phase is named with the
+// phase's name, any other field by its path.
 func (s *Scenario) field(path string) string {
 	steps := strings.Split(path, ".")
 	if len(steps) < 3 || steps[0] != "phases" {

@@ -7,14 +7,14 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-// afterFault is the time for which a phase continues after its last fault: long enough to be served
+// afterFault is the time for which a phase continues after its last fault, so that clients are granted
 // again.
 const afterFault = 3 * time.Second
 
-// Once reduces the scenario to the least that runs every phase: the smallest number of clients, one
-// trial per subject (two if they are compared), the first value of each variation, one round, each
-// fault once, no warm-up; a calm episode of an audit. It shows whether a scenario runs; it has too
-// few samples for its measurements.
+// Once reduces the scenario to the minimum that runs every phase: the smallest number of clients, one
+// trial per subject (two if subjects are compared), the first value of each key of the matrix, one
+// round, each fault once, no warm-up; of an audit, one calm episode. The result shows whether the
+// scenario runs; it has too few samples to measure anything.
 func (s *Scenario) Once() error {
 	if len(s.Clients) > 0 {
 		s.Clients = []int{slices.Min(s.Clients)}
@@ -46,7 +46,7 @@ func (s *Scenario) Once() error {
 	return s.Validate()
 }
 
-// once leaves the phase one round, or the time that its faults need.
+// once reduces the phase to one round, or to the time that its faults need.
 func (p *Phase) once() {
 	p.Rounds = min(p.Rounds, 1)
 	needed := time.Second

@@ -24,7 +24,7 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 		return overrideExec(root, value)
 	}
 	if all := forAllPhases(path); all != path && child(child(root, "matrix"), all) != nil {
-		return fmt.Errorf("--set %s: the matrix varies the %s of all phases; set that, or vary phases.NAME.%s", o, all, all)
+		return fmt.Errorf("--set %s: the matrix varies the %s of all phases; set it for all phases, or vary phases.NAME.%s instead", o, all, all)
 	}
 	if path == allHold || path == allDuration {
 		decide(root, path)
@@ -34,7 +34,7 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	declared := paramNames(root)
 	switch isField := slices.Contains(FieldNames(reflect.TypeFor[Scenario]()), path); {
 	case slices.Contains(declared, path) && !isField:
-		path = "params." + path // the name alone is accepted
+		path = "params." + path // the prefix is optional
 	case !isField && !strings.Contains(path, ".") && units.Closest(path, declared) != "":
 		return fmt.Errorf("--set %s: unknown parameter %q%s", o, path, units.Nearest(path, declared))
 	}
@@ -53,8 +53,8 @@ func paramNames(root *yaml.Node) (names []string) {
 	return names
 }
 
-// unknownParams returns the overrides of undeclared parameters that no threshold reads: they would
-// have no effect.
+// unknownParams returns a problem for each override of an undeclared parameter that no threshold
+// reads: it would have no effect.
 func (s *Scenario) unknownParams(declared, overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		path, _, _ := strings.Cut(o, "=")
@@ -74,8 +74,8 @@ func (s *Scenario) unknownParams(declared, overrides []string) (ps Problems) {
 	return ps
 }
 
-// set sets one scalar or list in the tree. The steps of the path are field names, list indices and
-// names of phases; the value is YAML.
+// set sets a scalar or a list in the tree. The path consists of field names, list indices and names of
+// list items, such as phases; the value is YAML.
 func set(root *yaml.Node, path, value string) error {
 	var v yaml.Node
 	if err := yaml.Load([]byte(value), &v); err != nil {
@@ -99,11 +99,11 @@ func set(root *yaml.Node, path, value string) error {
 	return nil
 }
 
-// optional are mappings that most scenarios leave out; a flag can set their fields nevertheless.
+// optional are mappings that a scenario may omit; set creates them.
 var optional = []string{"limits", "params", "matrix", "mix"}
 
-// decide removes the field at path from the matrix: it now has one value. A field of all phases
-// also removes the parameters of single phases.
+// decide removes the field at path from the matrix, because it now has one value. The path of a field of
+// all phases also removes this field of single phases.
 func decide(root *yaml.Node, path string) {
 	matrix := resolve(child(root, "matrix"))
 	if matrix == nil {
@@ -130,7 +130,7 @@ func byName(root *yaml.Node, path string) string {
 	return strings.Join(steps, ".")
 }
 
-// displace removes the positions of a tree, which are not positions in the file.
+// displace clears the positions of a tree that was not read from the scenario's file.
 func displace(n *yaml.Node) {
 	n.Line, n.Column = 0, 0
 	for _, child := range n.Content {
@@ -138,7 +138,7 @@ func displace(n *yaml.Node) {
 	}
 }
 
-// descend returns the child of node that step names; the last step of a path may name a new field.
+// descend returns the child of node that step names; it adds a missing field if last is set.
 func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 	node = resolve(node)
 	switch node.Kind {
@@ -151,7 +151,7 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 			for key := range pairs(node) {
 				keys = append(keys, key.Value)
 			}
-			return nil, fmt.Errorf("there is no %q%s", step, units.Nearest(step, keys))
+			return nil, fmt.Errorf("there is no field %q%s", step, units.Nearest(step, keys))
 		}
 		child := &yaml.Node{Kind: yaml.ScalarNode}
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
@@ -165,17 +165,17 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 		if item := child(node, step); item != nil {
 			return item, nil
 		}
-		return nil, fmt.Errorf("%q is not an index from 0 to %d", step, len(node.Content)-1)
+		return nil, fmt.Errorf("%q is neither the name of an item nor an index from 0 to %d", step, len(node.Content)-1)
 	}
-	return nil, fmt.Errorf("there is nothing below %q", step)
+	return nil, fmt.Errorf("there is no field %q: the value that would contain it has no fields", step)
 }
 
 func within(path, outer string) bool {
 	return outer == "" || path == outer || strings.HasPrefix(path, outer+".")
 }
 
-// FindNode returns the node of the field at path, or the nearest enclosing one. The keys of a matrix
-// are paths: of two that match, the longer one is used.
+// FindNode returns the node of the field at path, or the nearest enclosing node. The keys of a matrix
+// are paths themselves: FindNode uses the longest key that matches.
 func FindNode(root *yaml.Node, path string) *yaml.Node {
 	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '.') {
 		if next := child(root, path[:at]); next != nil {
@@ -222,7 +222,7 @@ func resolve(node *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// chosen returns the cells that the scenario selects by name; all if it selects none.
+// chosen returns the cells that the scenario selects by name, or all cells if it names none.
 func (s *Scenario) chosen(cells []Cell) []Cell {
 	if len(s.Only) == 0 {
 		return cells
@@ -262,9 +262,9 @@ type problem struct {
 	File         string // "" if the scenario was not read from a file
 	Line, Column int    // from 1; 0 if the problem is in an override
 	Path         string // of the field, such as phases.0.hold
-	Text         string // the fields of the scenario and the allowed fields
+	Text         string // the problem, with the allowed values
 
-	meant string // path of the missing field that this one misspells, or ""
+	meant string // path of the field whose name is probably misspelt here, or ""
 }
 
 // Error returns one line: FILE:LINE:COLUMN: FIELD: the problem.
@@ -284,7 +284,7 @@ func (p *problem) Error() string {
 	return at + p.field() + ": " + p.Text
 }
 
-// field returns the path without the index of a list's item, which the text names.
+// field returns the path without the index of a list item: the text names the item.
 func (p *problem) field() string {
 	if i := strings.LastIndexByte(p.Path, '.'); i > 0 {
 		if _, err := strconv.Atoi(p.Path[i+1:]); err == nil {
@@ -324,7 +324,7 @@ func (ps Problems) in(file string) Problems {
 	return ps
 }
 
-// locate sets the missing positions of problems: the position of the field, or of the nearest enclosing
+// locate sets missing positions of problems to the position of the field, or of the nearest enclosing
 // node.
 func (ps Problems) locate(root *yaml.Node) {
 	for _, p := range ps {
@@ -350,27 +350,27 @@ func (ps Problems) sort() {
 	})
 }
 
-// about reports whether there is a problem with the field at path, an enclosing field, or a field
-// inside it: the other problems follow from it.
+// about reports whether a problem concerns the field at path, an enclosing field, or a field inside it.
+// Further problems of the field then follow from that problem.
 func (ps Problems) about(path string) bool {
 	return slices.ContainsFunc(ps, func(p *problem) bool {
 		return within(path, p.Path) || within(p.Path, path) || p.meant != "" && within(path, p.meant)
 	})
 }
 
-// beyond returns the problems that do not follow from known ones.
+// beyond returns the problems that do not follow from known problems.
 func (ps Problems) beyond(known Problems) Problems {
 	return slices.DeleteFunc(ps, func(p *problem) bool { return known.about(p.Path) })
 }
 
-// ProblemFunc records a problem with a field, by the field's path.
+// ProblemFunc records a problem with the field at a path.
 type ProblemFunc func(field, format string, args ...any)
 
 func (f ProblemFunc) in(path string) ProblemFunc {
 	return func(field, format string, args ...any) { f(path+"."+field, format, args...) }
 }
 
-// Between checks that a value is from least to most and not NaN.
+// Between records a problem unless value is between least and most, inclusive; NaN is a problem.
 func Between[T cmp.Ordered](bad ProblemFunc, field string, value, least, most T) {
 	if !(value >= least && value <= most) {
 		bad(field, "%v is not between %v and %v", value, least, most)

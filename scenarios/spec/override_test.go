@@ -48,7 +48,7 @@ func TestOnly_ofAnAudit(t *testing.T) {
 func TestOnly_refusesWhatIsNoTrial(t *testing.T) {
 	for set, want := range map[string]string{
 		"only=[two-lock-parent-2-hold-1s]": `the scenario has no trial two-lock-parent-2-hold-1s; did you mean "two-lock-parent-2-hold-0s"?`,
-		"matrix.only=[a]":                  "cannot be varied here",
+		"matrix.only=[a]":                  "cannot be varied in a matrix",
 	} {
 		if _, err := spec.Load("two.yaml", []byte(onlyScenario), set); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)

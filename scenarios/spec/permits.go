@@ -28,7 +28,7 @@ func (s *Scenario) validateShares(bad ProblemFunc) {
 	Between(bad, "mix.write", s.Mix.Write, 0, 1000)
 }
 
-// Single reports whether one client holds at a time, whatever the number of permits.
+// Single reports whether the kind of phase requires that one client holds at a time.
 func (p Phase) Single() bool {
 	k := KindNamed(p.Kind)
 	return k != nil && k.Single
@@ -41,7 +41,7 @@ func (s *Scenario) any(r recipes.Recipe) bool {
 	})
 }
 
-// PermitCount returns the number of permits of a semaphore.
+// PermitCount returns the number of permits of the scenario's semaphores.
 func (s *Scenario) PermitCount() int {
 	switch {
 	case s.Permits > 0:
@@ -57,7 +57,7 @@ func (s *Scenario) sized(subject recipes.Subject) recipes.Subject {
 	case subject.FormulasOf != nil:
 		subject.Formulas = subject.FormulasOf(s.PermitCount())
 	case subject.Recipe == recipes.RecipeRWLock && s.Mix.Read > 0:
-		subject.Formulas = recipes.Formulas{} // they are of writers
+		subject.Formulas = recipes.Formulas{} // the formulas apply only to writers
 	}
 	return subject
 }

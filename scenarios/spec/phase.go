@@ -13,32 +13,32 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Phase is a part of a trial. Each kind of phase uses some of the fields.
+// Phase is a part of a trial. Each kind of phase accepts some of the fields.
 type Phase struct {
-	Name     string        `yaml:"name"`                 // of the phase in results and plots; unique in the scenario
-	Kind     string        `yaml:"kind"`                 // the kind (zkbench help scenarios)
+	Name     string        `yaml:"name"`                 // name of the phase in results and plots; unique in the scenario
+	Kind     string        `yaml:"kind"`                 // kind of phase (zkbench help scenarios)
 	Rounds   int           `yaml:"rounds,omitempty"`     // drain, succession, failover: number of rounds; flap: number of flaps
-	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream
+	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream, connect, episode: how long the phase runs
 	Leave    string        `yaml:"leave,omitempty"`      // succession: how candidates leave
-	Order    []int         `yaml:"order,omitempty,flow"` // succession: the order of leaving, as client numbers, which are in the order of joining
-	Warn     int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates than this are left
-	// Contenders is, in a churn, how many of the clients act: the first ones. The others only keep
-	// their sessions. 0 is all.
+	Order    []int         `yaml:"order,omitempty,flow"` // succession: the clients that leave, in order; clients are numbered in the order of joining
+	Warn     int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates than this remain
+	// Contenders is the number of clients that act in a churn: the first ones. The other clients only
+	// keep their sessions. 0 means all clients.
 	Contenders int     `yaml:"contenders,omitempty"`
-	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: clients in addition to the consumers
-	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due per second
-	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp ends at this rate, or earlier if the subject does not keep up
-	Steps      int     `yaml:"steps,omitempty"`     // stream: number of equal steps of a ramp; continuous if omitted
-	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, from the seed
+	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: number of clients that put items, in addition to the consumers
+	Rate       float64 `yaml:"rate,omitempty"`      // stream: number of acquires, or of a queue's items, that are due per second
+	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: the rate rises to this value, or until the subject does not keep up
+	Steps      int     `yaml:"steps,omitempty"`     // stream: number of equal steps in which the rate rises; continuous if omitted
+	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, which is random by the seed
 	Size       int     `yaml:"size,omitempty"`      // queue: bytes per item, at least the length of its ID
-	// Hold is the minimum time for which a holder keeps the grant. In a drain it keeps it until the
-	// notifications of the last hand-off have arrived, so that no two releases coalesce.
+	// Hold is the minimum time for which a holder keeps the grant. In a drain, the holder also waits for
+	// the notifications of the last hand-off, so that those of two releases do not coalesce.
 	Hold   time.Duration `yaml:"hold"`
 	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: the fault schedule
-	Cause  string        `yaml:"cause,omitempty"`       // failover: the cause of the end of the holder's grant
+	Cause  string        `yaml:"cause,omitempty"`       // failover: the cause that ends the holder's grant
 	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: run only these cells, such as "next exists #1/reply.drop", regardless of also, depth and duration
-	Also   []string      `yaml:"also,omitempty,flow"`   // episode: faults that a full audit omits otherwise, such as outage
-	Depth  int           `yaml:"depth,omitempty"`       // episode: faults per episode; 2 selects random pairs until the duration is over
+	Also   []string      `yaml:"also,omitempty,flow"`   // episode: additional faults that a full audit omits by default, such as outage
+	Depth  int           `yaml:"depth,omitempty"`       // episode: number of faults per episode; 2 runs random pairs for the duration
 
 	builtin bool
 }
@@ -57,7 +57,7 @@ func (p *Phase) given() []string {
 	return names
 }
 
-// Params returns the phase's fields as texts, by their YAML keys, without name and kind.
+// Params returns the phase's fields as text by their YAML keys, without name and kind.
 func (p *Phase) Params() map[string]string {
 	out := map[string]string{}
 	var root yaml.Node
@@ -75,7 +75,7 @@ func (p *Phase) Params() map[string]string {
 	return out
 }
 
-// validate checks the phase alone; problems name fields without a path.
+// validate checks the phase alone; the problems have paths that begin at the phase.
 func (p *Phase) validate(bad ProblemFunc) {
 	if p.Name == "" {
 		bad("name", "is missing")
@@ -100,14 +100,13 @@ func (p *Phase) validate(bad ProblemFunc) {
 	k.Validate(p, bad)
 }
 
-// CheckRounds checks the number of rounds.
+// CheckRounds checks that the number of rounds is from 1 to MaxRounds.
 func (p *Phase) CheckRounds(bad ProblemFunc) { Between(bad, "rounds", p.Rounds, 1, MaxRounds) }
 
-// CheckDuration checks the duration.
+// CheckDuration checks that the duration is above 0 and at most MaxDuration.
 func (p *Phase) CheckDuration(bad ProblemFunc) { Between(bad, "duration", p.Duration, 1, MaxDuration) }
 
-// fits checks the phase against the scenario's subjects and client counts. at is the path of the
-// phase.
+// fits checks the phase, whose path is at, against the scenario's subjects and numbers of clients.
 func (p *Phase) fits(s *Scenario, at string, bad ProblemFunc) {
 	k := KindNamed(p.Kind)
 	if k == nil {
@@ -146,7 +145,7 @@ func (s *Scenario) fewest() int {
 	return slices.Min(s.Clients)
 }
 
-// resize changes the duration of the phase; its faults move in proportion.
+// resize sets the duration of the phase and changes the times of its faults in proportion.
 func (p *Phase) resize(d time.Duration) {
 	ratio := float64(d) / float64(p.Duration)
 	for i := range p.Faults {
@@ -158,8 +157,7 @@ func (p *Phase) resize(d time.Duration) {
 	p.Duration = d
 }
 
-// validateThresholds reports thresholds that are misspelt or that the scenario cannot measure,
-// before the run.
+// validateThresholds reports thresholds that are misspelt or that the scenario cannot evaluate.
 func (s *Scenario) validateThresholds(bad ProblemFunc) {
 	for i, expr := range s.Thresholds {
 		c, err := report.ParseThreshold(expr)
@@ -188,8 +186,8 @@ func (s *Scenario) answers(c report.Condition) error {
 	return nil
 }
 
-// How operations arrive, as Phase.Arrivals.
+// Values of Phase.Arrivals.
 const (
-	Constant = "constant" // at even intervals, the default
-	Poisson  = "poisson"  // each independent of the others
+	Constant = "constant" // operations are due at even intervals; the default
+	Poisson  = "poisson"  // operations are due at random times, independent of each other
 )

@@ -15,19 +15,19 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Plan is the faults of one trial and their times: every random choice is made before the trial and
-// recorded. A plan that is used again repeats the faults.
+// Plan contains the faults of one trial and their times: every random choice is made before the trial
+// and recorded. Replaying a plan repeats the faults.
 type Plan struct {
 	Trial  string      `yaml:"trial"`
-	Seed   uint64      `yaml:"seed"` // of the run; the plan was made with it
+	Seed   uint64      `yaml:"seed"` // the run's seed, from which the plan was derived
 	Phases []PhasePlan `yaml:"phases"`
 }
 
 // PhasePlan is the part of a plan for one phase.
 type PhasePlan struct {
 	Name string `yaml:"name"`
-	// Seed decides choices that are made when a fault is injected (a random member, a waiter), and
-	// random arrivals.
+	// Seed determines random arrivals and the choices that are made when a fault is injected, such as
+	// a random member or a waiter.
 	Seed   uint64         `yaml:"seed,omitempty"`
 	Faults []PlannedFault `yaml:"faults,omitempty"`
 	Rounds []PlannedRound `yaml:"rounds,omitempty"` // of a failover
@@ -36,17 +36,17 @@ type PhasePlan struct {
 // PlannedFault is a fault with its random choices made.
 type PlannedFault struct {
 	Fault `yaml:",inline"`
-	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one start to the next, in place of every and times
+	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one injection to the next, in place of every and times
 }
 
-// PlannedRound has the random choices of one round of a failover.
+// PlannedRound contains the random choices of one round of a failover.
 type PlannedRound struct {
-	Holder int           `yaml:"holder"` // number of the client that is hit
-	Wait   time.Duration `yaml:"wait"`   // from the moment at which all clients wait to the hit
+	Holder int           `yaml:"holder"` // number of the client that the cause hits
+	Wait   time.Duration `yaml:"wait"`   // time from the moment at which all others wait to the injection
 }
 
-// DrawPlan makes the plan of one cell. It depends on the scenario, the seed and the cell's
-// position, but not on the subject: all subjects of a row have the same faults.
+// DrawPlan returns the plan of the trial of one cell. The plan depends on the scenario, the seed, the
+// number of clients and the repetition, but not on the subject: compared subjects have the same faults.
 func DrawPlan(s *Scenario, c Cell, trial string, seed uint64) Plan {
 	p := Plan{Trial: trial, Seed: seed}
 	for i, phase := range s.Phases {
@@ -109,8 +109,8 @@ func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 	return out, nil
 }
 
-// MakePlans makes the plans of all trials, or reads them from the run folder replay, and writes
-// them to dir.
+// MakePlans derives the plans of all trials from the seed, or reads them from the run folder replay
+// unless it is "", and writes them to the run folder dir.
 func MakePlans(cells []Cell, seed uint64, replay, dir string) ([]Plan, error) {
 	out := make([]Plan, len(cells))
 	for i, c := range cells {
@@ -128,7 +128,7 @@ func MakePlans(cells []Cell, seed uint64, replay, dir string) ([]Plan, error) {
 	return out, nil
 }
 
-// ReplaySeed returns the seed of the plans of the run folder dir. It fails if a
+// ReplaySeed returns the seed of the plans in the run folder dir. It returns an error if a
 // trial of the scenario has no plan there.
 func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
 	cells, err := s.Cells()
@@ -145,7 +145,7 @@ func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
 	return seed, nil
 }
 
-// PlanPath is where the plan of a trial is in a run folder.
+// PlanPath returns the path of a trial's plan in the run folder dir.
 func PlanPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
 }
@@ -180,18 +180,18 @@ func ParsePlan(name string, text []byte, s *Scenario, clients int) (Plan, error)
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(p.Phases) != len(s.Phases) {
-		return Plan{}, fmt.Errorf("%s: it has %d phases, and the scenario %d", name, len(p.Phases), len(s.Phases))
+		return Plan{}, fmt.Errorf("%s: the plan has %d phases, and the scenario %d", name, len(p.Phases), len(s.Phases))
 	}
 	for i, phase := range p.Phases {
 		if phase.Name != s.Phases[i].Name {
-			return Plan{}, fmt.Errorf("%s: phases.%d is %q, and in the scenario %q", name, i, phase.Name, s.Phases[i].Name)
+			return Plan{}, fmt.Errorf("%s: phases.%d is %q in the plan, and in the scenario %q", name, i, phase.Name, s.Phases[i].Name)
 		}
 		if _, err := phase.Entries(); err != nil {
 			return Plan{}, fmt.Errorf("%s: phases.%d: %w", name, i, err)
 		}
 		for k, r := range phase.Rounds {
 			if r.Holder < 0 || r.Holder >= clients || r.Wait < 0 || r.Wait > MaxDuration {
-				return Plan{}, fmt.Errorf("%s: phases.%d.rounds.%d: holder %d of %d clients, wait %v", name, i, k, r.Holder, clients, r.Wait)
+				return Plan{}, fmt.Errorf("%s: phases.%d.rounds.%d: invalid holder %d of %d clients, or invalid wait %v", name, i, k, r.Holder, clients, r.Wait)
 			}
 		}
 	}

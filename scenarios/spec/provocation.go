@@ -5,24 +5,24 @@ import "github.com/zkbench/zkbench/recipes"
 // Provocation is a script that is run on a subject in one cell of an audit.
 type Provocation struct {
 	Name    string
-	about   string // one line, with the reason why it is not a fault at one step
+	about   string // one line; includes the reason why the script is not limited to one step
 	clients int
 	Fits    func(recipes.Subject) bool
-	Aims    []Aim // of an episode: its faults and their steps
+	Aims    []Aim // of an episode: the faults and their steps
 }
 
-// provocations are the scripts that concern a whole line.
+// provocations are the scripts that are not limited to one step.
 var provocations = []Provocation{
 	{Name: "crowd", clients: 8, Fits: forLocks,
-		about: "eight clients contend for at least 40 grants; finds bugs that need chance or many clients"},
+		about: "eight clients contend for at least 40 grants; finds bugs that occur by chance or with many clients"},
 	{Name: "wrapped-numbers", clients: 6, Fits: forLocks,
-		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
+		about: "six clients contend, with sequence numbers as after the wrap of the parent's counter; not limited to one step"},
 	{Name: "newcomers", clients: 8, Fits: forNewcomers,
-		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
+		about: "seven clients join behind a holder and give up, eight times, because servers list a newcomer at a random position"},
 	{Name: "line", clients: 10, Fits: forFormula,
-		about: "a line of ten drains once; the cost of a hand-off is counted as the line grows"},
+		about: "a line of ten clients drains once; the cost of a hand-off is counted as the line grows"},
 	{Name: "backlog", clients: 2, Fits: forQueues,
-		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
+		about: "five items are queued before any consumer takes; in an episode, each item is taken as soon as it is put"},
 }
 
 func forQueues(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
@@ -46,7 +46,7 @@ func wholeLine(s recipes.Subject) (names []string) {
 	return names
 }
 
-// WholeLine returns the name and the description of every script that concerns a whole line.
+// WholeLine returns the name and the description of every script that is not limited to one step.
 func WholeLine() [][2]string {
 	var out [][2]string
 	for _, p := range provocations {

@@ -12,9 +12,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// CheckTimeouts rejects a session timeout that members with such a tick do not grant: they change it,
-// and all values computed from it would be wrong. tick is the default of scenarios without one; 0 if
-// unknown.
+// CheckTimeouts returns an error for a session timeout that members with their tick do not grant: they
+// would change it, and all values computed from it would be wrong. tick applies if the scenario does
+// not set it; 0 means unknown.
 func (s *Scenario) CheckTimeouts(tick time.Duration) error {
 	batches, err := s.Batches()
 	if err != nil {
@@ -25,21 +25,21 @@ func (s *Scenario) CheckTimeouts(tick time.Duration) error {
 		for _, c := range b.Cells {
 			t := c.Scenario.SessionTimeout
 			if least, most := 2*tick, 20*tick; tick > 0 && (t < least || t > most) {
-				return fmt.Errorf("session_timeout %v: members with a tick of %v grant %v to %v (2 to 20 ticks): choose one of these, or another --tick", t, tick, least, most)
+				return fmt.Errorf("session_timeout %v: members with a tick of %v grant %v to %v (2 to 20 ticks): choose a timeout in this range, or another --tick", t, tick, least, most)
 			}
 		}
 	}
 	return nil
 }
 
-// CheckExternal rejects scenarios that an external ensemble does not support: a tick of the scenario's own,
-// and faults of members without commands.
+// CheckExternal returns an error if an external ensemble does not support the scenario: if the scenario
+// sets the tick or first_zxid, or has faults of members for which o has no commands.
 func (s *Scenario) CheckExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
 		return fmt.Errorf("%s sets the tick, but an external ensemble has its own: remove it with --set tick=0s", s.Name)
 	}
 	if s.FirstZxid > 0 {
-		return fmt.Errorf("%s sets first_zxid, but the members of an external ensemble have their own numbers: remove it with --set first_zxid=0", s.Name)
+		return fmt.Errorf("%s sets first_zxid, but it cannot be set for the members of an external ensemble: remove it with --set first_zxid=0", s.Name)
 	}
 	var errs []error
 	for i := range s.Phases {
@@ -48,7 +48,7 @@ func (s *Scenario) CheckExternal(o ensembles.Options) error {
 		if len(p.Faults) == 0 {
 			leave = "rounds=0"
 		}
-		leave = fmt.Sprintf("leave it out: --set phases.%d.%s", i, leave)
+		leave = fmt.Sprintf("omit it with --set phases.%d.%s", i, leave)
 		faults := p.MemberFaults()
 		if o.Terms.Commands == nil {
 			faults = slices.DeleteFunc(faults, p.CanOmit) // they are omitted when the run begins
@@ -67,8 +67,8 @@ func (s *Scenario) CheckExternal(o ensembles.Options) error {
 	return errors.Join(errs...)
 }
 
-// lacks returns why the commands of an external ensemble's members do not suffice for a fault, or
-// "".
+// lacks returns the reason why the commands of an external ensemble's members do not suffice for a
+// fault, or "".
 func lacks(fault string, o ensembles.Options) string {
 	kind, err := chaos.KindOf(fault)
 	if err != nil {
@@ -78,22 +78,21 @@ func lacks(fault string, o ensembles.Options) string {
 		words, possible := kind.Lacks(c)
 		switch {
 		case !possible:
-			return "is not available by commands"
+			return "cannot be injected by commands"
 		case len(words) > 0:
-			return fmt.Sprintf("needs %s of every member, and %s in %s has none", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
+			return fmt.Sprintf("needs %s for every member, but %s in %s has none", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
 		}
 	}
 	return ""
 }
 
-// otherFiles is the approximate number of files that zkbench has open in addition to its clients'
-// connections, and a member in addition to its clients' connections: histories, logs, sessions of the
-// harness, a JVM's jars.
+// otherFiles is the approximate number of files that zkbench, or a member, has open in addition to the
+// clients' connections: histories, logs, sessions of the harness, a JVM's jars.
 const otherFiles = 400
 
-// CheckFiles returns an error if the largest number of clients needs more open files than this
-// process may have. A member needs at most as many: in the worst case all clients are connected to
-// one.
+// CheckFiles returns an error if the largest number of clients needs more open files than most, the
+// limit of this process. A member needs at most as many: in the worst case, all clients are connected
+// to one member.
 func (s *Scenario) CheckFiles(most int) error {
 	if len(s.Clients) == 0 {
 		return nil
@@ -101,7 +100,7 @@ func (s *Scenario) CheckFiles(most int) error {
 	clients := slices.Max(s.Clients)
 	if need := clients + otherFiles; need > most {
 		return fmt.Errorf("%d clients need %d open files, but the limit of this process is %d: "+
-			"raise its hard limit (as root ulimit -n %d; LimitNOFILE=%d of a systemd unit; --ulimit nofile=%d of a container), or take fewer clients (--clients)",
+			"raise its hard limit (ulimit -n %d as root, LimitNOFILE=%d in a systemd unit, or --ulimit nofile=%d for a container), or use fewer clients (--clients)",
 			clients, need, most, need, need, need)
 	}
 	return nil

@@ -20,44 +20,44 @@ import (
 // Scenario is a matrix of subjects and client counts, the phases of each trial, and the conditions
 // on the result.
 type Scenario struct {
-	Name           string        `yaml:"name"`                  // a word that names the run folder and the trials
-	About          string        `yaml:"about,omitempty"`       // the question, for readers
+	Name           string        `yaml:"name"`                  // a word that begins the names of the run folder and of the trials
+	About          string        `yaml:"about,omitempty"`       // description: the question that the scenario answers
 	Subjects       []string      `yaml:"subjects,flow"`         // the subjects under test (zkbench list subjects)
-	Drivers        []Driver      `yaml:"drivers,omitempty"`     // subjects that are separate programs, by name; an entry of subjects may have these fields itself
-	Apart          bool          `yaml:"apart,omitempty"`       // subjects that are compiled in run in processes of their own, as drivers do
-	Clients        []int         `yaml:"clients,flow"`          // numbers of contenders or consumers; each is a trial of its own
-	SessionTimeout time.Duration `yaml:"session_timeout"`       // the requested timeout; servers grant 2 to 20 ticks
-	Permits        int           `yaml:"permits,omitempty"`     // of a semaphore; 0 is 2, and 1 with phases of a single holder
-	Mix            Mix           `yaml:"mix,omitempty"`         // shares of a read-write lock's acquires; default: 80 and 20 in a churn or stream, writers only where hand-offs are counted
-	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 uses --tick. Each tick has an ensemble of its own
-	FirstZxid      int           `yaml:"first_zxid,omitempty"`  // the members number each epoch's transactions from there on; near 4294967295 they roll over to a new epoch soon
-	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper's versions, as container images (IMAGE or NAME=IMAGE); each has its own ensembles, unless members are upgraded
-	Homes          []string      `yaml:"homes,omitempty,flow"`  // ZooKeeper's versions, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
-	Warmup         time.Duration `yaml:"warmup,omitempty"`      // unrecorded load before the first trial: members that have just started are slow
-	Trials         int           `yaml:"trials,omitempty"`      // how often each cell is run, the subjects in turn; 0 is once
-	Base           string        `yaml:"base,omitempty"`        // the subject that the others are compared with, trial by trial
-	Budget         time.Duration `yaml:"budget,omitempty"`      // no repetition of a cell beyond the first few begins later; 0 is no limit
+	Drivers        []Driver      `yaml:"drivers,omitempty"`     // subjects that are separate programs; an entry of subjects may also have these fields itself
+	Apart          bool          `yaml:"apart,omitempty"`       // run compiled-in subjects in separate processes, like drivers
+	Clients        []int         `yaml:"clients,flow"`          // numbers of contenders or consumers; there is a trial for each number
+	SessionTimeout time.Duration `yaml:"session_timeout"`       // the session timeout that clients request; servers grant 2 to 20 ticks
+	Permits        int           `yaml:"permits,omitempty"`     // permits of a semaphore; 0 means 2, or 1 if a phase requires a single holder
+	Mix            Mix           `yaml:"mix,omitempty"`         // shares of reads and writes of a read-write lock's acquires; default: 80 and 20 in a churn or stream, only writes if hand-offs are counted
+	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 uses --tick. A separate ensemble is started for each tick
+	FirstZxid      int           `yaml:"first_zxid,omitempty"`  // first transaction number of each epoch; near 4294967295, the members soon roll over to a new epoch
+	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper versions as container images (IMAGE or NAME=IMAGE); each has separate ensembles, unless members are upgraded
+	Homes          []string      `yaml:"homes,omitempty,flow"`  // ZooKeeper versions as folders of unpacked distributions (FOLDER or NAME=FOLDER)
+	Warmup         time.Duration `yaml:"warmup,omitempty"`      // time of unrecorded load before the first trial: members that have just started are slow
+	Trials         int           `yaml:"trials,omitempty"`      // number of trials of each cell, in which the subjects alternate; 0 means 1
+	Base           string        `yaml:"base,omitempty"`        // the subject with which the others are compared, trial by trial
+	Budget         time.Duration `yaml:"budget,omitempty"`      // time after which no cell is repeated, except for the first few trials of each; 0 means no limit
 	ExtraTime      time.Duration `yaml:"extra_time,omitempty"`  // additional time for repetitions while a threshold on the base is undecided
 	// Matrix varies any other field, such as session_timeout, tick, phases.0.rounds or
-	// params.promise, and hold or duration of all phases: every combination of the values is run
-	// with every subject and every number of clients.
+	// params.promise, and hold or duration of all phases: every combination of the values runs with
+	// every subject and every number of clients.
 	Matrix     map[string][]string `yaml:"matrix,omitempty"`
-	Phases     []Phase             `yaml:"phases"`               // the parts of a trial, in order
+	Phases     []Phase             `yaml:"phases"`               // the parts of a trial, in the order in which they run
 	Specimens  []Specimen          `yaml:"specimens,omitempty"`  // a zoo: subjects with scripts, in place of a matrix
 	Thresholds []string            `yaml:"thresholds,omitempty"` // conditions on the result, such as handoff.latency.p99 < 50ms (zkbench help metrics)
 	Limits     Limits              `yaml:"limits,omitempty"`     // bounds on the load of the machine
 	Params     map[string]string   `yaml:"params,omitempty"`     // named values for thresholds, such as promise: 12s
 	Only       []string            `yaml:"only,omitempty,flow"`  // names of the trials to run; all if omitted
-	Incident   Incident            `yaml:"incident,omitempty"`   // of an incident: the report, and the cause
+	Incident   Incident            `yaml:"incident,omitempty"`   // only of an incident: the report and the cause
 }
 
-// Mix are the shares of the acquires of a read-write lock for reading and for writing.
+// Mix is the ratio of a read-write lock's acquires for reading to acquires for writing.
 type Mix struct {
-	Read  int `yaml:"read"`  // of Read + Write acquires
-	Write int `yaml:"write"` // of Read + Write acquires
+	Read  int `yaml:"read"`  // acquires for reading, of read + write acquires
+	Write int `yaml:"write"` // acquires for writing, of read + write acquires
 }
 
-// Limits of a scenario, so that a typing error does not occupy a machine for a week.
+// Limits of a scenario's fields, so that a typing error does not occupy a machine for a week.
 const (
 	MaxClients  = 10_000 // 64 bytes per name (stage.packet); a list of all names fits ZooKeeper's limit of 1 MiB per reply
 	MaxDuration = 24 * time.Hour
@@ -68,7 +68,7 @@ const (
 )
 
 // Validate returns all problems of the scenario, one line each, with the field, its value and the
-// it may be.
+// allowed values, or nil.
 func (s *Scenario) Validate() error { return s.problems().err() }
 
 func (s *Scenario) problems() Problems {
@@ -80,8 +80,8 @@ func (s *Scenario) problems() Problems {
 	return ps
 }
 
-// check returns the problems without those of thresholds, which may compare with what a matrix
-// varies, and of trial names, of which a choice from the matrix has only some.
+// check returns the problems except of Thresholds, which may refer to parameters of the matrix, and of
+// Only, which may name trials of other choices from the matrix.
 func (s *Scenario) check() Problems {
 	var ps Problems
 	bad := ProblemFunc(ps.add)
@@ -107,7 +107,7 @@ func (s *Scenario) check() Problems {
 	for i, d := range s.Drivers {
 		d.validate(bad.in(fmt.Sprintf("drivers.%d", i)))
 		if slices.ContainsFunc(s.Drivers[:i], func(o Driver) bool { return o.Name == d.Name }) {
-			bad(fmt.Sprintf("drivers.%d.name", i), "%s is the name of another driver already", d.Name)
+			bad(fmt.Sprintf("drivers.%d.name", i), "another driver is already named %s", d.Name)
 		}
 	}
 	s.validateVersions(bad)
@@ -151,7 +151,7 @@ func (s *Scenario) validateParams(bad ProblemFunc) {
 
 func (s *Scenario) validatePhases(bad ProblemFunc) {
 	if len(s.Phases) == 0 {
-		bad("phases", "at least one is needed")
+		bad("phases", "at least one phase is required")
 	}
 	names := map[string]bool{}
 	for i := range s.Phases {
@@ -181,7 +181,7 @@ func (s *Scenario) validateCells(bad ProblemFunc) {
 		}
 	}
 	if len(s.Clients) == 0 {
-		bad("clients", "at least one count is needed")
+		bad("clients", "at least one number of clients is required")
 	}
 	for i, n := range s.Clients {
 		at := fmt.Sprintf("clients.%d", i)
@@ -192,27 +192,27 @@ func (s *Scenario) validateCells(bad ProblemFunc) {
 	}
 }
 
-// Limits bound the load of the machine on the harness. A trial that exceeds them is unknown: it
-// measured the machine, not the recipe. A dropped record always makes a trial unknown.
+// Limits bound the effect of the machine's load on the harness. A trial that exceeds them is unknown:
+// it measured the machine, not the recipe. A dropped record always makes a trial unknown.
 type Limits struct {
-	// Late is the largest delay of a timer of the harness. 0 is a third of the session timeout:
+	// Late is the largest delay of a timer of the harness. 0 means a third of the session timeout:
 	// with longer delays, pings are late too and sessions may expire.
 	Late time.Duration `yaml:"late,omitempty"`
-	// LateShare is the share of the harness's timers that may fire more than 10 ms late; 0 is 0.3.
+	// LateShare is the share of the harness's timers that may fire more than 10 ms late; 0 means 0.3.
 	// It is about 0.05 on two cores with six busy JVMs, and 0.2 with a thousand clients more.
 	LateShare float64 `yaml:"late_share,omitempty"`
-	// Backlog is the number of records that may wait to be written; 0 is 100000.
+	// Backlog is the number of records that may wait to be written; 0 means 100000.
 	Backlog int `yaml:"backlog,omitempty"`
-	// CPU is the share of all processors that the harness may use, over the trial; 0 is 0.9. Above
+	// CPU is the share of all processors that the harness may use during the trial; 0 means 0.9. Above
 	// it, clients wait for each other in the harness.
 	CPU float64 `yaml:"cpu,omitempty"`
-	// MachineCPU is the share of all processors that all processes may use, over the trial; 0 is no
-	// limit. An ensemble on the same machine may fill it; the effect on the harness shows in Late
-	// and LateShare.
+	// MachineCPU is the share of all processors that all processes may use during the trial; 0 means
+	// no limit. An ensemble on the same machine may use it all; Late and LateShare show the effect on
+	// the harness.
 	MachineCPU float64 `yaml:"machine_cpu,omitempty"`
 }
 
-// Within returns l with defaults for values that are 0.
+// Within returns l with the defaults for this session timeout in place of zeros.
 func (l Limits) Within(sessionTimeout time.Duration) Limits {
 	return Limits{
 		Late: cmp.Or(l.Late, sessionTimeout/3), LateShare: cmp.Or(l.LateShare, 0.3), Backlog: cmp.Or(l.Backlog, 100_000),
@@ -233,22 +233,22 @@ func (l Limits) validate(bad ProblemFunc) {
 // Incident describes a published failure of a library's users that the scenario reproduces. The
 // scenario's about describes the incident.
 type Incident struct {
-	Thread     string `yaml:"thread"`               // address of the report
-	Version    string `yaml:"version"`              // of the library when this was written, such as kazoo 2.8.0
-	Introduced string `yaml:"introduced,omitempty"` // first version with the bug; "" if not known
-	Fixed      string `yaml:"fixed,omitempty"`      // first version without the bug; the last one before it that is installed runs, and the first one from it
-	Cause      string `yaml:"cause"`                // the lines of the library that cause it
-	Tried      string `yaml:"tried,omitempty"`      // if it cannot be reproduced: the attempts, and why they are not sufficient
+	Thread     string `yaml:"thread"`               // URL of the report
+	Version    string `yaml:"version"`              // version of the library at the time of writing, such as kazoo 2.8.0
+	Introduced string `yaml:"introduced,omitempty"` // first version with the bug; "" if unknown
+	Fixed      string `yaml:"fixed,omitempty"`      // first version without the bug; the newest installed version before it and the oldest from it on are run
+	Cause      string `yaml:"cause"`                // the lines of the library that cause the failure
+	Tried      string `yaml:"tried,omitempty"`      // if the failure cannot be reproduced: the attempts, and why they are not sufficient
 }
 
 const (
 	incidentDir = "incidents/"
-	// IncidentPrefix begins the names of incidents, as scenarios.
+	// IncidentPrefix begins the scenario names of incidents.
 	IncidentPrefix = "incident/"
 )
 
-// ChooseVersions names the versions of an incident's library that run, if the bug is fixed in some:
-// the last installed one with the bug, which must show it, and the first one without, which must not.
+// ChooseVersions selects the installed versions of an incident's library to run, if the bug is fixed:
+// the newest version with the bug, which must show it, and the oldest fixed version, which must not.
 func (s *Scenario) ChooseVersions() error {
 	if s.Incident.Fixed == "" {
 		return nil
@@ -257,7 +257,7 @@ func (s *Scenario) ChooseVersions() error {
 	for _, x := range s.Specimens {
 		broken, sound := around(x.Subject, s.Incident.Fixed)
 		if broken == "" {
-			return fmt.Errorf("%s is fixed in %s, and no older version is installed: make versions installs one", s.Name, s.Incident.Fixed)
+			return fmt.Errorf("%s is fixed in %s, and no older version is installed: run make versions to install one", s.Name, s.Incident.Fixed)
 		}
 		x.Subject = broken
 		if chosen = append(chosen, x); sound != "" {
@@ -268,7 +268,7 @@ func (s *Scenario) ChooseVersions() error {
 	return nil
 }
 
-// around returns the versions of a subject that are installed, last before and first from a version.
+// around returns the newest installed version of a subject before version, and the oldest from it on.
 func around(name, version string) (before, from string) {
 	var latest, first string
 	for _, s := range recipes.Subjects() {
@@ -285,7 +285,7 @@ func around(name, version string) (before, from string) {
 	return before, from
 }
 
-// Incidents returns the names of all incidents in order, as [Source] accepts them.
+// Incidents returns the names of all incidents for [Source], in alphabetical order.
 func Incidents() []string {
 	files, _ := fs.Glob(builtin, incidentDir+"*.yaml")
 	return units.Names(files, func(f string) string {
@@ -293,8 +293,8 @@ func Incidents() []string {
 	})
 }
 
-// Caught returns the guarantees that the scenario's subjects are known to break, in order; none for
-// other scenarios and sound subjects.
+// Caught returns the guarantees that the scenario's specimens must break, in their order; none if there
+// are no specimens or all are correct.
 func (s *Scenario) Caught() (names []string) {
 	for _, x := range s.Specimens {
 		for _, name := range x.Caught {
@@ -306,7 +306,7 @@ func (s *Scenario) Caught() (names []string) {
 	return names
 }
 
-// ReportedIncident returns the incident's part of the result; nil if the scenario is none.
+// ReportedIncident returns the incident's part of the result; nil if the scenario is not an incident.
 func (s *Scenario) ReportedIncident() *report.Incident {
 	i := s.Incident
 	if i == (Incident{}) {

@@ -19,7 +19,7 @@ import (
 // role sends a request, receives a notification, or makes a call.
 type Step struct {
 	Role string
-	Op   string // a request as wire.Op names it, "notification", or a call
+	Op   string // a request (the name of a wire.Op), "notification", or a call
 	Nth  int    // from 1
 }
 
@@ -38,12 +38,12 @@ var (
 	grantRoles = []string{"holder", "next", "third"}
 	partyRoles = []string{"arriving_first", "arriving_second", "arriving_last"} // at a barrier
 	queueRoles = []string{"producer", "first", "second"}
-	// BacklogRoles are the consumers of a queue that has items before they take.
+	// BacklogRoles are the roles of consumers that take from a queue which already has items.
 	BacklogRoles = []string{"", "backlog_first", "backlog_second"}
 )
 
-// RolesOf returns the roles of the clients in an episode of the subject; a position is the number of
-// the client, but for BacklogRoles.
+// RolesOf returns the roles of the clients in an episode of the subject. The index of a role is the
+// number of its client, except for BacklogRoles.
 func RolesOf(s recipes.Subject) []string {
 	if s.Recipe == recipes.RecipeQueue {
 		return slices.Concat(queueRoles, BacklogRoles[1:])
@@ -84,7 +84,7 @@ func stepOps() []string {
 	return names
 }
 
-// UnsteadyOps are operations that recipes do not send: classes of operations, and operations that the
+// UnsteadyOps are the operations that cannot be steps: classes of operations, and operations that the
 // client library sends by itself.
 var UnsteadyOps = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
 
@@ -109,7 +109,7 @@ func (s Step) Kind() StepKind {
 	return AtRequest
 }
 
-// Rule returns the rule by which the tap acts at the step, which must be a request or a notification.
+// Rule returns the rule with which the tap acts at the step, which must be a request or a notification.
 func (s Step) Rule(act wire.Act) wire.Rule {
 	r := wire.Rule{Op: wire.Notified, Nth: s.Nth, Act: act}
 	for _, op := range wire.Ops() {
@@ -148,21 +148,21 @@ func fileName(text string) string {
 	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }
 
-// CalmTimes is the number of calm episodes. Steps that only one of them has occur by chance.
+// CalmTimes is the number of calm episodes. A step must occur in all of them: others occur by chance.
 const CalmTimes = 3
 
 // StepWatch collects the steps that all calm episodes of a subject have.
 type StepWatch struct {
 	mu    sync.Mutex
 	times int
-	Tries bool // the subject has a timed try; of a driver this is known when it has started
-	// Variant is the subject's; of a driver it is known when it has started
+	Tries bool // the subject has a timed try; for a driver, known only after its start
+	// Variant is the subject's variant; for a driver, known only after its start.
 	Variant recipes.Variant
 	Steps   []SeenStep
-	Also    []string // faults that a full audit omits otherwise
+	Also    []string // additional faults that a full audit omits by default
 }
 
-// Add adds the steps of one calm episode. It reports whether that was the last.
+// Add adds the steps of one calm episode. It reports whether it was the last episode.
 func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
 	return w.times == CalmTimes
 }
 
-// Records returns the steps with the faults that apply to each, for a subject.
+// Records returns the observed steps, each with the faults that apply to it and the subject.
 func (w *StepWatch) Records(subject recipes.Subject) []*history.Step {
 	out := []*history.Step{{Step: AllSteps, Faults: append([]string{CalmName}, wholeLine(subject)...)}}
 	for _, s := range w.Steps {

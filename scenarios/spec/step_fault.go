@@ -13,23 +13,23 @@ import (
 
 // StepFault is a fault that an audit injects at a step.
 type StepFault struct {
-	Name  string   // as in the names of cells
+	Name  string   // name, as in the names of cells
 	About string   // one line, for lists
 	fits  StepKind // kinds of step it applies to
 	Act   wire.Act // the tap's action at a request
 	// Told is the tap's action at a notification.
 	Told wire.Act
-	Away bool // the client cannot connect from the step until the fault is over
-	// Late means that the client is not idle while the fault lasts, which is until others have
-	// progressed: the episode does not wait for it.
+	Away bool // the client cannot connect from the step until the fault is healed
+	// Late means that the fault lasts until other clients have progressed: meanwhile the episode does
+	// not wait until this client is idle.
 	Late bool
 	// under are the calls during which the fault applies; all if empty.
 	under []string
-	// Alone is the fault of members that the cells share: they run separately; nil for others.
+	// Alone is the fault of members that cells share, which run apart from other cells; nil if none.
 	Alone *MemberFault
-	// Timed means that the call is the recipe's own timed try, which must run out of time.
+	// Timed means that the call is the recipe's own timed try, which must time out.
 	Timed bool
-	// Named means that the fault is not part of a full audit, unless it is named.
+	// Named means that a full audit omits the fault unless it is named in also.
 	Named bool
 	// process means that the fault stops the client's process, which only a driver has.
 	process bool
@@ -37,25 +37,25 @@ type StepFault struct {
 	only func(s SeenStep, subject recipes.Subject) bool
 }
 
-// MemberFault is a fault of one member, or of several, that trials share.
+// MemberFault is a fault of one or several members that trials share.
 type MemberFault struct {
-	Fault string // of package chaos
+	Fault string // name of a fault of package chaos
 	// Target selects several members; "" is the member that serves the client.
 	Target string
-	Lasts  func(timeout time.Duration) time.Duration
+	Lasts  func(timeout time.Duration) time.Duration // duration, by the session timeout
 }
 
-// DownFor is how long a fault of an audit keeps a member down.
+// DownFor is the time for which a fault of an audit keeps a member down.
 const DownFor = 500 * time.Millisecond
 
-// StepFaults are all faults that can be injected at a step, in the order of the columns.
+// StepFaults are all faults that can be injected at a step, in the order of the audit table's columns.
 var StepFaults = []*StepFault{
 	{Name: "request.drop", fits: AtRequest, Act: wire.DropRequest,
 		About: "the request never reaches the server, and the connection breaks"},
 	{Name: "reply.drop", fits: AtRequest, Act: wire.DropReply,
-		About: "the server carries the request out, the reply is lost, and the connection breaks"},
+		About: "the server executes the request, the reply is lost, and the connection breaks"},
 	{Name: "reply.drop.away", fits: AtRequest, Act: wire.DropReply, Away: true,
-		About: "the same, and the client cannot connect for most of its session timeout"},
+		About: "like reply.drop, and the client cannot connect for most of its session timeout"},
 	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, Told: wire.CutBefore, Away: true,
 		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session lives"},
 	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, Told: wire.CutReplied, Away: true,
@@ -63,7 +63,7 @@ var StepFaults = []*StepFault{
 	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Away: true,
 		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
 	{Name: "reply.close", fits: AtRequest, Act: wire.DropReply, Away: true,
-		About: "the server carries the request out, the reply is lost, and the session ends"},
+		About: "the server executes the request, the reply is lost, and the session ends"},
 	{Name: "session.expire", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Away: true,
 		About: "the client is cut off until the servers have expired its session"},
 	{Name: "client.freeze", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply,
@@ -89,7 +89,7 @@ var StepFaults = []*StepFault{
 	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, under: []string{CallAcquire, CallTake},
 		About: "the caller gives up"},
 	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Timed: true, under: []string{CallAcquire},
-		About: "the recipe's own timed try runs out of time; of drivers that offer limit"},
+		About: "the recipe's own timed try runs out of time; only drivers that offer limit"},
 }
 
 // FindStepFault returns the fault of that name, or nil.
@@ -129,7 +129,7 @@ func inLine(s SeenStep, subject recipes.Subject) bool {
 	return (s.Op == CallHold || s.Op == CallWait) && forLocks(subject) && subject.Recipe != recipes.RecipeBarrier
 }
 
-// firstCreate reports whether the step is the create of the client that is the first in line.
+// firstCreate reports whether the step is the first create of the first client in line.
 func firstCreate(s SeenStep, subject recipes.Subject) bool {
 	return s.Role == grantRoles[0] && strings.HasPrefix(s.Op, "create") && s.Nth == 1
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// VersionKey is the parameter of a trial that names its version of ZooKeeper.
+// VersionKey is the name of the parameter of a trial that has its version of ZooKeeper.
 const VersionKey = "version"
 
 var versionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`)
 
-// Versions returns the versions of ZooKeeper that the scenario names, in order. An entry is
-// NAME=FROM or FROM: the name of an image is then its reference, the name of a folder its last part.
+// Versions returns the versions of ZooKeeper that the scenario lists, in order. An entry is NAME=FROM or
+// FROM; the default name of an image is its reference, that of a folder its last part.
 func (s *Scenario) Versions() (all []ensembles.Version) {
 	for _, entry := range s.Images {
 		name, from := splitVersion(entry)
@@ -50,8 +50,8 @@ func (s *Scenario) Upgrades() bool {
 	return slices.ContainsFunc(s.Phases, func(p Phase) bool { return slices.Contains(p.FaultNames(), chaos.MemberUpgrade) })
 }
 
-// PerEnsemble returns the versions of each ensemble of the scenario: one each, or all if members
-// are upgraded; none if the scenario names none.
+// PerEnsemble returns the versions of each ensemble of the scenario: one version for each ensemble, or
+// all for one if members are upgraded. A scenario without versions has one ensemble with none.
 func (s *Scenario) PerEnsemble() (out [][]ensembles.Version) {
 	all := s.Versions()
 	if len(all) == 0 || s.Upgrades() {
@@ -63,8 +63,8 @@ func (s *Scenario) PerEnsemble() (out [][]ensembles.Version) {
 	return out
 }
 
-// versionsLabel returns the version of a trial for results; "" if the scenario names fewer than
-// two, so that runs of one version each can be compared.
+// versionsLabel returns the version of a trial for results; "" if the scenario lists fewer than two
+// versions, so that runs of different single versions can be compared.
 func (c Cell) versionsLabel() string {
 	if c.Scenario == nil || len(c.Scenario.Versions()) < 2 {
 		return ""
@@ -72,7 +72,7 @@ func (c Cell) versionsLabel() string {
 	return strings.Join(units.Names(c.versions, func(v ensembles.Version) string { return v.Name }), " to ")
 }
 
-// VersionSuffix returns the part of the trial's name that names its version; "" if there is only one.
+// VersionSuffix returns the part of the trial's name for its version; "" if there is only one version.
 func (c Cell) VersionSuffix() string {
 	if len(c.versions) != 1 || c.versionsLabel() == "" {
 		return ""
@@ -97,7 +97,7 @@ func (s *Scenario) validateVersions(bad ProblemFunc) {
 		file := invalidNameChars.ReplaceAllString(v.Name, "_")
 		switch {
 		case v.From == "":
-			bad(at, "names nothing: want an entry like %s", word)
+			bad(at, "names no image or folder: want an entry like %s", word)
 		case !versionName.MatchString(v.Name):
 			bad(at, "%q cannot be the name of a version, which consists of letters, digits and . _ : / @ + -; give it a name: %s", v.Name, word)
 		case slices.Contains(files, file):
@@ -107,16 +107,16 @@ func (s *Scenario) validateVersions(bad ProblemFunc) {
 	}
 	switch {
 	case len(all) > 1 && (len(s.Specimens) > 0 || s.AuditPhase() != nil):
-		bad(field, "an audit or a zoo runs one version of ZooKeeper: run it once for each")
+		bad(field, "an audit or a zoo runs one version of ZooKeeper: run it once for each version")
 	case len(all) > 1 && s.Params[VersionKey] != "":
 		bad("params."+VersionKey, "distinguishes the trials of several versions: choose another name")
 	case s.Base != "" && s.Upgrades():
-		bad("base", "an upgrade affects all trials on the ensemble, and trials that are compared take turns there: leave base out")
+		bad("base", "an upgrade affects all trials on the ensemble, and compared trials take turns on it: remove base")
 	}
 }
 
-// CheckUpgrades returns an error unless the scenario upgrades members to each of the versions but the
-// first.
+// CheckUpgrades returns an error unless the scenario upgrades members to each of the versions except
+// the first.
 func (s *Scenario) CheckUpgrades(all []ensembles.Version) error {
 	names := units.Names(all, func(v ensembles.Version) string { return v.Name })
 	if len(all) < 2 {
@@ -138,7 +138,7 @@ func (s *Scenario) CheckUpgrades(all []ensembles.Version) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(used, name) {
-			return fmt.Errorf("%s upgrades no member to %s: name two versions, old and new, or a fault that goes to it (params: {to: %s})", s.Name, name, name)
+			return fmt.Errorf("%s upgrades no member to %s: name only two versions, old and new, or add a fault that upgrades to it (params: {to: %s})", s.Name, name, name)
 		}
 	}
 	return nil

@@ -12,10 +12,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// checker checks a tree of YAML against a Go type: unknown and repeated fields, values of the wrong
-// kind, durations without a unit. It reports all problems at once, where a decoder stops at the
-// first. It removes wrong fields and replaces wrong values by zeros, so that the tree can be
-// decoded.
+// checker checks a YAML tree against a Go type: unknown and repeated fields, values of the wrong kind,
+// durations without a unit. It reports all problems at once, while a decoder stops at the first. It
+// removes invalid fields and replaces invalid values by zeros, so that the tree can be decoded.
 type checker struct{ problems Problems }
 
 func (c *checker) add(n *yaml.Node, path, format string, args ...any) *problem {

@@ -11,18 +11,18 @@ import (
 
 // Specimen is a subject, a script, and the guarantees that the subject is known to break in it.
 type Specimen struct {
-	Subject string `yaml:"subject"` // the subject
+	Subject string `yaml:"subject"` // the subject under test
 	// Provocation is a cell of an audit, such as "next exists #1/reply.drop" or "all/crowd".
-	// "every" runs all cells that show a fault in another specimen of the same recipe, and all
-	// scripts that concern a whole line.
+	// "every" runs all applicable cells that detect a bug in another specimen, and all scripts that
+	// are not limited to one step.
 	Provocation string `yaml:"provocation"`
-	// Caught are the guarantees that must be broken. Without any the subject is sound, and must
-	// pass all.
+	// Caught are the guarantees that the subject must break. Without any, the subject is correct and
+	// must keep all guarantees.
 	Caught []string `yaml:"caught,omitempty,flow"`
-	Except []string `yaml:"except,omitempty,flow"` // cells omitted from "every"
+	Except []string `yaml:"except,omitempty,flow"` // cells that "every" omits
 }
 
-// EveryProvocation selects all scripts.
+// EveryProvocation as Specimen.Provocation selects all applicable scripts.
 const EveryProvocation = "every"
 
 func (s *Scenario) zoo() ([]Cell, error) {
@@ -80,7 +80,7 @@ func (s *Scenario) validateZoo(bad ProblemFunc) {
 		at := bad.in(fmt.Sprintf("specimens.%d", i))
 		s.validateSpecimen(x, at)
 		if slices.ContainsFunc(s.Specimens[:i], func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == x.Provocation }) {
-			at("provocation", "%s meets %s twice: name it once, with all guarantees that detect it", x.Subject, x.Provocation)
+			at("provocation", "%s occurs twice with %s: list them once, with all guarantees that detect the bug", x.Subject, x.Provocation)
 		}
 	}
 	for _, name := range s.Subjects {
@@ -91,7 +91,7 @@ func (s *Scenario) validateZoo(bad ProblemFunc) {
 	for i, p := range s.Phases {
 		at := fmt.Sprintf("phases.%d", i)
 		if p.Kind != EpisodeKind {
-			bad(at+".kind", "a zoo has one phase, an %s", EpisodeKind)
+			bad(at+".kind", "a zoo has one phase, of kind %s", EpisodeKind)
 		}
 		if len(p.Cells) > 0 || len(p.Also) > 0 || p.Depth > 0 {
 			bad(at, "a zoo runs its specimens: remove cells, also, depth and duration")
@@ -107,7 +107,7 @@ func (s *Scenario) validateSpecimen(x Specimen, bad ProblemFunc) {
 	}
 	if x.Provocation != EveryProvocation {
 		if len(x.Except) > 0 {
-			bad("except", "goes with provocation: %s", EveryProvocation)
+			bad("except", "requires provocation: %s", EveryProvocation)
 		}
 		c, err := s.auditCell(subject, x.Provocation)
 		switch {
@@ -135,7 +135,7 @@ func Caught() (out [][2]string) {
 	}
 	s, err := Load(name, text)
 	if err != nil {
-		return nil // a test loads it
+		return nil // not reached: a test loads the zoo
 	}
 	for _, x := range s.Specimens {
 		if len(x.Caught) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// arrivals are the instants at which operations of a phase are due, in order. Each is given to one
-// client that is free.
+// arrivals are the instants at which operations of a phase are due, in order. Each operation is given to one
+// free client.
 type arrivals struct {
 	history.Arrivals
 	random *rand.Rand // nil for even intervals
@@ -35,7 +35,7 @@ func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	return a
 }
 
-// next returns when the next operation is due; ok is false if none is.
+// next returns when the next operation is due; ok is false if no more are due.
 func (a *arrivals) next() (due time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,8 +80,8 @@ func inSeconds(s float64) time.Duration {
 	return time.Duration(min(s, spec.MaxDuration.Seconds()) * float64(time.Second))
 }
 
-// behind is the fraction of a ramp for which a due operation has to wait for a free client before
-// the ramp ends: the subject no longer keeps up.
+// behind is a fraction of a ramp's duration. If a due operation waits longer than that for a free client, the
+// subject no longer keeps up and the ramp ends.
 const behind = 0.2
 
 type openLoop struct {
@@ -92,7 +92,7 @@ type openLoop struct {
 	do      func(c *Client, due time.Duration) error
 }
 
-// OpenArrivals begins the arrivals of a phase: clients that Attend them call do. stop must be called.
+// OpenArrivals starts the arrivals of a phase. [Client.Attend] calls do for each. stop must be called.
 func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do func(context.Context, *Client, time.Duration) error) (l *openLoop, stop func()) {
 	serving, stop := context.WithTimeout(ctx, 2*st.Phase.Duration)
 	l = &openLoop{newArrivals(&st.Phase, st.Clock.Now(), st.Planned.Seed), op, serving, over,
@@ -102,7 +102,7 @@ func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do fu
 }
 
 // Attend performs due operations one after the other while the client is free. When the phase is
-// over, the rest may take as long again; operations that could not be called by then are recorded
+// over, the remaining operations may take as long again; operations that could not be called by then are recorded
 // as failed. A ramp ends early when the subject clearly does not keep up.
 func (c *Client) Attend(ctx context.Context, l *openLoop) {
 	for {
@@ -127,7 +127,7 @@ func (c *Client) Attend(ctx context.Context, l *openLoop) {
 	}
 }
 
-// unserved records an operation that was due and that no client was free to call.
+// unserved records an operation that was due but was not called because no client was free.
 func (c *Client) unserved(op string, due, now time.Duration) {
 	s := history.Sample{Client: c.Number, Phase: c.Stage.Phase.Name, Op: op, Due: due, Call: now, Return: now, Outcome: history.Failed,
 		Err: fmt.Sprintf("not called: no client was free for %v", (now - due).Round(time.Millisecond))}

@@ -74,7 +74,7 @@ func (st *Stage) RecordSession(e wire.Event) {
 	}
 }
 
-// Attempt is one acquire of a client (of a queue, one take), and its grant.
+// Attempt is one acquire of a client, or one take from a queue, and its result.
 type Attempt struct {
 	Client *Client
 	GiveUp context.CancelFunc
@@ -113,7 +113,7 @@ func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
 	}
 }
 
-// Returned waits for the attempt to return. It reports whether it has.
+// Returned waits up to limit for the attempt to return, and reports whether it has.
 func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
 	select {
 	case <-a.Done:
@@ -150,10 +150,10 @@ func (a *Attempt) Release(ctx context.Context) error {
 }
 
 // ErrNoGrant means that an acquire did not return although no known client holds.
-var ErrNoGrant = errors.New("nobody was granted")
+var ErrNoGrant = errors.New("no grant")
 
-// First acquires without competition. A client that is not granted in time, because a node was left
-// behind, appears in a snapshot while it waits; then it gives up.
+// First acquires without competition. If the client is not granted in time, because a node was left behind,
+// First takes a snapshot while the client waits, and then cancels the acquire.
 func (c *Client) First(ctx context.Context) (*Attempt, error) {
 	limit := c.Stage.Patience()
 	a := c.Begin(ctx)
@@ -176,7 +176,7 @@ func (c *Client) First(ctx context.Context) (*Attempt, error) {
 	return a, nil
 }
 
-// Line is clients that wait behind a holder.
+// Line is a group of clients that wait behind a holder.
 type Line struct {
 	st      *Stage
 	Granted chan *Attempt // attempts that have returned, in order
@@ -199,8 +199,8 @@ func (l *Line) Leave() {
 	l.waiting.Wait()
 }
 
-// Join makes all clients but one wait in line behind it. With comeBack, a waiter that loses its
-// session joins the line again.
+// Join makes all clients except first wait in line behind it. With comeBack, a waiter that loses its session
+// joins the line again.
 func (l *Line) Join(first *Client, comeBack bool) {
 	for _, c := range l.st.Clients {
 		if c == first {
@@ -216,7 +216,7 @@ func (l *Line) Join(first *Client, comeBack bool) {
 	}
 }
 
-// Next waits for the next attempt to return.
+// Next waits for the next attempt to return. It returns the attempt, or its error.
 func (l *Line) Next(ctx context.Context) (*Attempt, error) {
 	limit := l.st.Scenario.SessionTimeout + SettleLimit
 	select {
@@ -250,7 +250,7 @@ func (st *Stage) LostAgent(agent string, clients []int, since time.Duration) {
 	st.Holder.free()
 	now := st.Clock.Now()
 	st.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
-		Start: since, End: now, Proof: fmt.Sprintf("its link ended or was silent; the last message arrived %v before", (now - since).Round(time.Millisecond))})
+		Start: since, End: now, Proof: fmt.Sprintf("the link to the agent ended or was silent; the last message arrived %v earlier", (now - since).Round(time.Millisecond))})
 }
 
 // Reason returns the cause of ctx's cancellation if it was canceled, otherwise err.

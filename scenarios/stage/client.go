@@ -27,7 +27,7 @@ type Client struct {
 	Wire   wire.Client
 
 	Subject atomic.Pointer[recipes.Client] // nil without a session
-	// successor is the subject that the client runs since it was restarted as another; nil for the trial's.
+	// successor is the subject with which a fault restarted the client; nil while it runs the trial's subject.
 	successor atomic.Pointer[recipes.Subject]
 
 	Heard atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
@@ -69,7 +69,7 @@ func (st *Stage) Instant(t time.Time) time.Duration {
 	return st.Clock.At(t)
 }
 
-// Event receives an event of the client's grant.
+// Event records an event of the client's grant and passes it to Heard.
 func (c *Client) Event(e recipes.Event) {
 	c.Learned.Store(&e)
 	c.recordEvent(e, c.Stage.Instant(e.At))
@@ -115,7 +115,7 @@ func (c *Client) do(o operation, f func() error) error {
 	return err
 }
 
-// Waiting records the calls in progress. It is called before they are given up.
+// Waiting records the calls in progress. It must be called before they are cancelled.
 func (st *Stage) Waiting() {
 	now := st.Clock.Now()
 	for _, c := range slices.Concat(st.Clients, st.Producers) {
@@ -125,8 +125,8 @@ func (st *Stage) Waiting() {
 	}
 }
 
-// Acquire acquires and records the call. The client does not release before a fault that is aimed at the
-// holder has hit it.
+// Acquire acquires and records the call. Once granted, the client does not release before a fault that is
+// aimed at the holder has hit it; see [Holder].
 func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	if c.Stage.IsBarrier() {
 		c.awaitOthersOut(ctx)
@@ -138,7 +138,7 @@ func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	return c.AcquireDue(ctx, now, now)
 }
 
-// AcquireDue is Acquire of an operation that was due earlier; its latency counts from then.
+// AcquireDue is Acquire for an operation that was due earlier: its latency counts from due.
 func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.Learned.Store(nil)
 	limit, mode := time.Duration(c.Limit.Swap(0)), c.mode()
@@ -333,7 +333,7 @@ func (c *Client) listeners() (addrs []string, err error) {
 	for _, server := range Rotated(c.Stage.Members.Ensemble.Servers(), c.Number+c.Stage.Shift) {
 		addr, err := c.Wire.Listen(server, between)
 		if err != nil {
-			return nil, fmt.Errorf("client %d: a listener for %s: %w", c.Number, server, err)
+			return nil, fmt.Errorf("client %d: open a listener for %s: %w", c.Number, server, err)
 		}
 		addrs = append(addrs, addr)
 	}
@@ -369,7 +369,7 @@ func (c *Client) Close() {
 func (c *Client) Leave() error {
 	c.closed(c.Wire.Session().ID)
 	if _, err := c.closeSubject(); err != nil {
-		return fmt.Errorf("client %d closes its session: %w", c.Number, err)
+		return fmt.Errorf("client %d: close the session: %w", c.Number, err)
 	}
 	return nil
 }
@@ -455,7 +455,7 @@ func (c *connections) stop() {
 	}
 }
 
-// run counts every second after the first fault. Earlier connections are a count of their own, so
+// run counts every second after the first fault. Earlier connections are counted separately, so
 // that they do not dilute the first rate.
 func (c *connections) run(ctx context.Context) {
 	defer close(c.done)
@@ -513,14 +513,12 @@ func (c *connections) count(ctx context.Context) {
 	c.at = now
 }
 
-// settleAfterLoss bounds the time of a recipe, from when it reported a loss, to change its
-// answers.
+// settleAfterLoss is how long after it reported a loss a recipe may still answer that it holds.
 const settleAfterLoss = 50 * time.Millisecond
 
-// askAfterLoss asks the recipe of a client that was notified of the loss of its grant whether it
-// still holds, and records the answer, unless the client has begun another operation by then. If
-// the recipe answers yes, it is queried again a moment later. It returns at once; closing the client
-// waits for the answer.
+// askAfterLoss handles the loss of a grant: it queries the client's recipe whether it still holds, and records
+// the answer, unless the client has begun another operation by then. If the answer is yes, the recipe is
+// queried again a moment later. askAfterLoss returns at once; closing the client waits for the answer.
 func (c *Client) askAfterLoss(e recipes.Event) {
 	d := c.driver()
 	if e.Kind != recipes.EventLost || e.Token == 0 || d == nil || !d.Offers("holds") {
@@ -543,8 +541,8 @@ func (c *Client) askAfterLoss(e recipes.Event) {
 	})
 }
 
-// BeginHolds queries the client's recipe whether it holds. It returns nil if the driver has no such
-// operation.
+// BeginHolds starts a query to the client's recipe whether it holds; answer waits for the reply. BeginHolds
+// returns nil if the driver has no such operation.
 func (c *Client) BeginHolds() (answer func() (bool, error)) {
 	d := c.driver()
 	if d == nil || !d.Offers("holds") {

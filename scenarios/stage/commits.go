@@ -26,8 +26,8 @@ func (s *sessions) add(id int64) {
 	s.ids[id] = true
 }
 
-// RecordRollover records whether a new epoch began because the transactions' numbers overflowed, if the
-// scenario makes them.
+// RecordRollover records whether a new epoch began because the transaction counter overflowed. It does nothing
+// if the scenario does not set the first zxid.
 func (st *Stage) RecordRollover(first, last int64) {
 	if st.Scenario.FirstZxid == 0 {
 		return
@@ -37,7 +37,7 @@ func (st *Stage) RecordRollover(first, last int64) {
 	if before, after := first>>32, last>>32; after > before {
 		w.Proof = fmt.Sprintf("the trial began in epoch %d and ended in epoch %d", before, after)
 	} else {
-		w.Err = fmt.Sprintf("all transactions were of epoch %d: too few for its numbers to overflow", before)
+		w.Err = fmt.Sprintf("all transactions were in epoch %d: too few for the transaction counter to overflow", before)
 	}
 	st.Record.Record(w)
 }
@@ -69,7 +69,7 @@ func (st *Stage) CommitFilter() CommitFilter {
 	return CommitFilter{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: maps.Clone(st.sessions.ids), queue: st.IsQueue()}
 }
 
-// Concerns reports whether the transaction is of the trial's subtree or its sessions.
+// Concerns reports whether the transaction belongs to the trial's subtree or its sessions.
 func (c CommitFilter) Concerns(e txnlog.Entry) bool {
 	if c.sessions[e.Session] {
 		return true
@@ -82,9 +82,9 @@ func (c CommitFilter) Concerns(e txnlog.Entry) bool {
 	return false
 }
 
-// Stray returns the path in the trial's subtree that a session which is neither a client's nor the
-// harness's has changed, or "". Only drivers can connect without a listener. Session
-// 0 belongs to the servers, which remove empty containers.
+// Stray returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
+// client nor the harness; otherwise "". Only drivers can connect without a listener. Session 0 belongs to the
+// servers, which remove empty containers.
 func (st *Stage) Stray(cut CommitFilter, e txnlog.Entry) string {
 	if !st.Driven || e.Session == 0 || cut.sessions[e.Session] || st.Observer.Owns(e.Session) {
 		return ""

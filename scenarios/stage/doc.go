@@ -1,4 +1,4 @@
-// Package stage is a trial as a kind of phase sees it: clients, clock, record, tree, members and faults.
-// A [Stage] lives as long as its trial; package scenarios makes it and runs its phases, whose kinds
-// register with [AddKind].
+// Package stage provides the environment in which phases run: clients, clock, record, tree, members and faults.
+// Package scenarios creates a [Stage] for each trial and runs the trial's phases on it. Kinds of phases are
+// registered with [AddKind].
 package stage

@@ -74,7 +74,7 @@ func (st *Stage) PrepareFaults(ctx context.Context) error {
 }
 
 // Play injects the faults, and returns when all are healed. A fault that was unavailable or not
-// proven is recorded and evaluated later; close returns an error if a fault may still be active.
+// proven is recorded and evaluated later; Close returns an error if a fault may still be active.
 func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 	if len(f.entries) == 0 {
 		return
@@ -91,7 +91,7 @@ func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 	}
 }
 
-// Inject injects one fault that needs no healing, by its name. The error is recorded with it.
+// Inject injects the named fault, which must need no healing. An error is also recorded with the fault.
 func (st *Stage) Inject(ctx context.Context, name, target string, params map[string]string) error {
 	fault, err := chaos.Parse(name, target, params)
 	if err != nil {
@@ -159,8 +159,8 @@ func (f *Faults) Close() error {
 // unavailableCheck is the interval at which a trial checks that its ensemble can serve.
 const unavailableCheck = time.Second
 
-// unavailableLimit is the time for which no member may have served before the trial ends: sessions
-// that an election of a leader interrupts are back within it.
+// unavailableLimit returns how long the ensemble may be unable to serve before the trial ends. Sessions that
+// a leader election interrupts are connected again within that time.
 func (st *Stage) unavailableLimit() time.Duration { return 15*time.Second + st.Scenario.SessionTimeout }
 
 // WatchEnsemble calls fail, with an error that names the members that are down, when the ensemble
@@ -178,14 +178,14 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 		if down == "" {
 			served = time.Now()
 		} else if silent := time.Since(served); silent > st.unavailableLimit() && ctx.Err() == nil {
-			fail(fmt.Errorf("%w: it could not serve for %v, without a fault of the scenario: %s", ErrNotWhole, silent.Round(time.Second), down))
+			fail(fmt.Errorf("%w: it could not serve for %v although no injected fault was active: %s", ErrNotWhole, silent.Round(time.Second), down))
 			return
 		}
 	}
 }
 
 // unavailable describes the members that are down when too few are left for a quorum; else it
-// returns "". A member that accepts connections and may not answer counts as serving.
+// returns "". A member that accepts connections but gives no status counts as serving.
 func unavailable(ctx context.Context, e *ensembles.Ensemble) string {
 	var down []string
 	serving := 0

@@ -40,8 +40,8 @@ func (c *Client) Loop(ctx context.Context) {
 	}
 }
 
-// watchesGrant is the hold time from which a holder that is notified of suspension waits for the
-// outcome. With a shorter hold it releases.
+// watchesGrant is the shortest hold time with which a holder that is notified of suspension waits for the
+// outcome. With a shorter hold time it releases.
 const watchesGrant = 100 * time.Millisecond
 
 // Hold keeps the claim for the phase's hold time and writes to the resource.
@@ -93,7 +93,7 @@ const connectLimit = 10 * time.Minute
 
 // ConnectAll opens the clients' sessions and records how long each took.
 func (st *Stage) ConnectAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions are connected within %v", connectLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions were connected within %v", connectLimit))
 	defer cancel()
 	var stand atomic.Int64
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error {
@@ -110,7 +110,7 @@ func (st *Stage) ConnectAll(ctx context.Context) error {
 // ConnectedAgain waits until no client is reconnecting, and opens new sessions for clients that lost
 // their session.
 func (st *Stage) ConnectedAgain(ctx context.Context) error {
-	st.Report("waiting until all are connected")
+	st.Report("waiting until all sessions are connected")
 	err := Poll(ctx, connectLimit, func(context.Context) (bool, error) {
 		return !slices.ContainsFunc(st.Clients, (*Client).returning), nil
 	})

@@ -144,7 +144,7 @@ type loads struct {
 }
 
 // WatchLoads starts the queries. Our own members first reset their latency counters, so that other
-// trials do not count. stop must be called.
+// trials do not count. Stop must be called.
 func (st *Stage) WatchLoads(ctx context.Context) *loads {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &loads{st: st, end: cancel}
@@ -163,7 +163,7 @@ func reset(ctx context.Context, m *ensembles.Member) error {
 	return err
 }
 
-// Stop ends the requests.
+// Stop ends the queries and waits for their end.
 func (l *loads) Stop() {
 	l.end()
 	l.asking.Wait()
@@ -196,7 +196,7 @@ func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history
 	case err != nil:
 		r.Err = err.Error()
 	case !known:
-		r.Err = fmt.Sprintf("mntr of %s has no outstanding_requests", m.Name)
+		r.Err = fmt.Sprintf("the mntr reply of %s has no outstanding_requests", m.Name)
 	default:
 		r.Outstanding, r.Connections = new(int64(outstanding)), new(int64(mntr["num_alive_connections"]))
 		if own {

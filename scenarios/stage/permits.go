@@ -10,7 +10,7 @@ import (
 
 var defaultMix = spec.Mix{Read: 80, Write: 20}
 
-// Holders returns the number of clients that may hold at the same time, but for readers.
+// Holders returns the number of clients that may hold at the same time, not counting readers.
 func (st *Stage) Holders() int {
 	if st.Cell.Subject.Recipe == recipes.RecipeSemaphore {
 		return min(st.Scenario.PermitCount(), len(st.Clients))
@@ -18,8 +18,8 @@ func (st *Stage) Holders() int {
 	return 1
 }
 
-// NotInLine returns how many clients need not wait: clients that may hold, and of a read-write lock clients that
-// do.
+// NotInLine returns the number of clients that need not wait in line: [Stage.Holders], or for a read-write lock
+// the clients that hold now.
 func (st *Stage) NotInLine() int {
 	if st.Cell.Subject.Recipe != recipes.RecipeRWLock {
 		return st.Holders()
@@ -33,7 +33,7 @@ func (st *Stage) NotInLine() int {
 	return n
 }
 
-// mode returns how the client acquires a read-write lock next. In an episode readers and writers
+// mode returns the mode of the client's next acquire of a read-write lock. In an episode readers and writers
 // alternate, over the clients and over the acquires of each.
 func (c *Client) mode() recipes.Mode {
 	st := c.Stage

@@ -78,7 +78,7 @@ func (st *Stage) ReportEnd() {
 	st.sendStatus()
 }
 
-// sendStatus sends the status with the current counts. reporter.mu is held.
+// sendStatus sends the status with the current counts. The caller holds the reporter's mu.
 func (st *Stage) sendStatus() {
 	r := st.Status
 	r.Status.Lost = st.Record.Stats().Lost
@@ -88,7 +88,7 @@ func (st *Stage) sendStatus() {
 // Estimate estimates the remaining time of a run by the number of completed trials.
 type Estimate struct {
 	Trials int           // of the run
-	Budget time.Duration // after which no trial begins, of all batches; 0 if there is none
+	Budget time.Duration // time of all batches after which no trial begins; 0 if there is no limit
 
 	mu    sync.Mutex
 	Start time.Time
@@ -96,7 +96,7 @@ type Estimate struct {
 	done  int
 }
 
-// left returns the time per completed trial for each of the others; 0 if unknown.
+// left returns the estimated remaining time, from the mean time per completed trial; 0 if unknown.
 func (e *Estimate) left(now time.Time) time.Duration {
 	if e == nil {
 		return 0

@@ -27,12 +27,12 @@ func fill(id string, size int) []byte {
 	return append([]byte(id), bytes.Repeat([]byte("."), max(0, size-len(id)))...)
 }
 
-// identity returns the ID of an item; of an item that the harness did not put, its beginning.
+// identity returns the ID of an item; for an item that the harness did not put, the beginning of its data.
 func identity(item []byte) string {
 	return string(bytes.TrimRight(item[:min(len(item), 64)], "."))
 }
 
-// Put puts an item that was due at due. It does not end early with ctx: it would be unknown whether
+// Put puts an item that was due at due. It does not end early with ctx: it would then be unknown whether
 // the item was stored.
 func (c *Client) Put(ctx context.Context, id string, due time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Stage.Scenario.SessionTimeout+5*time.Second)
@@ -103,7 +103,7 @@ func (st *Stage) ConsumerContext(ctx context.Context) (taking context.Context, s
 	return taking, func() { st.Waiting(); cancel() }
 }
 
-// ConsumeSlowly takes items until ctx is done, each as long after the one before as a holder would hold.
+// ConsumeSlowly takes items until ctx is done, and pauses for the phase's hold time after each.
 func (c *Client) ConsumeSlowly(ctx context.Context) {
 	c.Consume(ctx, func(string) { _ = Pause(ctx, c.Stage.Phase.Hold) })
 }
@@ -131,7 +131,7 @@ func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) err
 			st.Record.Record(&history.Emptied{At: st.Clock.Now(), Phase: st.Phase.Name})
 			return nil
 		case now-before > enough:
-			return fmt.Errorf("the queue does not come to be empty: %d were taken after the last put, of %d items in all: the same come again and again", now-before, st.items.Load())
+			return fmt.Errorf("the queue does not become empty: %d takes after the last put, but only %d items were put in all: the same items are delivered repeatedly", now-before, st.items.Load())
 		case now != last:
 			last, since = now, time.Now()
 		case time.Since(since) > patience:
@@ -140,8 +140,8 @@ func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) err
 	}
 }
 
-// moments triggers the events of one phase. Churn calls it on the measured path: if no fault waits
-// for an event it costs an addition.
+// moments triggers the events of one phase. It is called on the measured path of a churn; if no fault waits
+// for an event, it costs an addition.
 type moments struct {
 	chaos.Events
 	clients int

@@ -19,7 +19,7 @@ import (
 // measurements would be meaningless.
 const recoveryLimit = 90 * time.Second
 
-// recovery checks after each fault whether the ensemble is whole again, and measures the time since
+// recovery checks after each fault whether the ensemble has recovered, and measures the time since
 // healing began.
 type recovery struct {
 	st  *Stage
@@ -36,8 +36,8 @@ func newRecovery(ctx context.Context, st *Stage) *recovery {
 	return &recovery{st: st, ctx: ctx, force: map[string]bool{}}
 }
 
-// ErrNotWhole is wrapped when the ensemble cannot serve the trial.
-var ErrNotWhole = errors.New("the ensemble is not whole")
+// ErrNotWhole means that the ensemble cannot serve the trial.
+var ErrNotWhole = errors.New("the ensemble is not healthy")
 
 func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
 
@@ -79,7 +79,7 @@ func (r *recovery) healed(p chaos.Window) {
 	})
 }
 
-// await waits until the ensemble is whole and records the time. A new fault ends the wait without a
+// await waits until the ensemble has recovered and records the time. A new fault ends the wait without a
 // record.
 func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	err := AwaitWhole(ctx, r.st.Members.Ensemble, r.st.Observer.Root+"/whole")
@@ -89,7 +89,7 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.errs = append(r.errs, fmt.Errorf("%w: after %s of %s it has not recovered: %w", ErrNotWhole, p.Fault, p.Target, err))
+		r.errs = append(r.errs, fmt.Errorf("%w: it has not recovered after %s of %s: %w", ErrNotWhole, p.Fault, p.Target, err))
 		return
 	}
 	r.st.Record.Record(&history.Recovered{At: r.st.Clock.Now(), Phase: r.st.Phase.Name, Fault: p.Fault, Healing: p.Healing})
@@ -106,10 +106,10 @@ func (r *recovery) wait() error {
 	return errors.Join(r.errs...)
 }
 
-// AwaitWhole returns when every member serves, one leads, and a write at one member was read at all
-// others. It opens new sessions: the reconnect delay of an existing one would add to the time.
+// AwaitWhole waits until every member serves, there is a leader, and a write through one member was read from
+// all members. It opens new sessions, because the reconnect delay of existing sessions would add to the time.
 func AwaitWhole(ctx context.Context, e *ensembles.Ensemble, path string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("not within %v", recoveryLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("timed out after %v", recoveryLimit))
 	defer cancel()
 	if err := ensembles.WaitServing(ctx, e); err != nil {
 		return err
@@ -133,7 +133,7 @@ func AwaitWhole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 		return err
 	}
 	if err := seen(ctx, sessions, path); err != nil {
-		return fmt.Errorf("a write is not seen by every member: %w", err)
+		return fmt.Errorf("a write did not reach every member: %w", err)
 	}
 	return nil
 }

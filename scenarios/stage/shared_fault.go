@@ -23,7 +23,7 @@ type SharedFault struct {
 	Server  string // client address of the member; "" if the fault hits several
 	mu      sync.Mutex
 	Missing int           // trials that have not reached their step
-	timer   *time.Timer   // starts when the first has
+	timer   *time.Timer   // started when the first trial has reached its step
 	Ready   chan struct{} // closed when the member is to be killed
 	closed  bool          // Ready is closed
 	Down    chan struct{} // closed when the member is down, or could not be killed
@@ -33,7 +33,7 @@ type SharedFault struct {
 	Dialled map[Dial]bool
 }
 
-// Dial is an attempt of a client to connect, and the address.
+// Dial is a client's attempt to connect to an address.
 type Dial struct {
 	c    wire.Client
 	addr string
@@ -43,17 +43,17 @@ type Dial struct {
 // reply has come for two thirds of its session timeout. The member is down for DownFor.
 const jointFor = 700 * time.Millisecond
 
-var errLate = errors.New("its step came when the member had been killed already")
+var errLate = errors.New("the step came after the member had been killed")
 
-// Lead makes a client begin on the member: every other member refuses its first connection. Many
-// libraries try the members in an order of their own.
+// Lead makes a client open its session with the fault's member: its first dial of each other member fails.
+// Many libraries choose the order of members themselves.
 func (j *SharedFault) Lead(c wire.Client, tap wire.Dialer) wire.Dialer {
 	if j.Server == "" {
 		return tap
 	}
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		if addr != j.Server && c.Session().ID == 0 && j.first(c, addr) {
-			return nil, fmt.Errorf("dial %s: the first session must be with %s", addr, j.Server)
+			return nil, fmt.Errorf("dial %s: rejected by zkbench: the client's first session must be with %s", addr, j.Server)
 		}
 		return tap(network, addr, timeout)
 	}
@@ -68,7 +68,7 @@ func (j *SharedFault) first(c wire.Client, addr string) bool {
 	return !was
 }
 
-// served returns since when the ensemble is available after an outage; see [recipes.Env].
+// served returns when the ensemble became available again after an outage, now if it is down; see [recipes.Env].
 func (st *Stage) served() time.Time {
 	j := st.Shared
 	if j == nil || j.Fault.Target == "" {
@@ -87,7 +87,7 @@ func (st *Stage) served() time.Time {
 	}
 }
 
-// Come reports that a trial has reached its step, or with here false that it never will.
+// Come signals that a trial has reached its step, or with here false that it never will.
 func (j *SharedFault) Come(here bool) (inTime bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -111,12 +111,12 @@ func (j *SharedFault) fire() {
 	}
 }
 
-// Strike lets the fault hit a trial whose client is on the server. release is called when the
-// member is down.
+// Strike waits until the fault has hit a trial, whose client is connected to server, and is over. release is
+// called when the member is down.
 func (j *SharedFault) Strike(ctx context.Context, server string, release func()) error {
 	if j.Server != "" && server != j.Server {
 		j.Come(false)
-		return fmt.Errorf("its client was on %s, and %s was killed", cmp.Or(server, "no member"), j.Server)
+		return fmt.Errorf("the client was connected to %s, but %s was killed", cmp.Or(server, "no member"), j.Server)
 	}
 	if !j.Come(true) {
 		return errLate

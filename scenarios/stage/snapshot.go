@@ -41,7 +41,7 @@ func (st *Stage) states() []clientState {
 	return out
 }
 
-// Snapshot records the nodes at the contested parent that existed at both of two times.
+// Snapshot records the nodes below the contested parent that existed in both of two observations.
 func (st *Stage) Snapshot(ctx context.Context, apart time.Duration) error {
 	r, err := st.observe(ctx, apart)
 	if err == nil {
@@ -60,7 +60,7 @@ func (st *Stage) SnapshotUnserved(ctx context.Context) error {
 	return err
 }
 
-// observe observes the contested parent twice and returns the content that was the same both times: nodes with
+// observe observes the contested parent twice and returns the content that did not change: nodes with
 // their owners, and waiting clients with their watches.
 func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
 	nodes := st.Observer.Nodes
@@ -112,7 +112,7 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	return r, nil
 }
 
-// behind returns the members that serve waiting clients and have not all commits: such a member may
+// behind returns the members that serve waiting clients and lack commits: such a member may
 // still send notifications.
 func (st *Stage) behind(ctx context.Context) map[string]bool {
 	out := map[string]bool{}
@@ -197,8 +197,8 @@ func (st *Stage) countWatches(w *history.Waiter, paths []string, there []observe
 // detect lasting errors, and long enough to cost little.
 const checkEvery = 250 * time.Millisecond
 
-// Check compares a claim with its node if there are no commits to do so. Only the client itself may
-// call it, before it releases.
+// Check records the state of a claim's node, unless the commits will show it. Only the client itself may call
+// Check, before it releases.
 func (c *Client) Check(ctx context.Context, claim recipes.Claim) {
 	st := c.Stage
 	if st.Members.Ours() {
@@ -239,12 +239,12 @@ type lineWatch struct {
 	rests  []rest    // of each client
 }
 
-// rest is a time in which a client waits in one acquire and only pings pass on its connections.
+// rest is a period in which a client waits in one acquire and only pings pass on its connections.
 type rest struct {
 	under  *operation
-	moved  int64 // frames at its begin; -1: not checked yet
+	moved  int64 // frames at its start; -1: not checked yet
 	since  time.Time
-	grants int64 // grants of all clients at its begin
+	grants int64 // grants of all clients at its start
 }
 
 // stillFor is the time for which the wire must be still.
@@ -253,7 +253,7 @@ const stillFor = time.Second
 // passedBy is the required number of grants to others, in multiples of the number of clients.
 const passedBy = 2
 
-// look checks the wire, and takes a snapshot if the line is still or a client is passed by.
+// look checks the wire, and takes a snapshot if the line is still or a waiting client is passed over.
 func (w *lineWatch) look(ctx context.Context) {
 	switch {
 	case w.sleeps():
@@ -330,8 +330,8 @@ func (st *Stage) onlyWait() bool {
 	return waits && !st.asking() && (n < 0 || st.Clients[n].inDoubt(st.Clients[n].token.Load()))
 }
 
-// ParseWatches parses a reply to wchp: a path per line, and below it, indented, the sessions that
-// watch it. It returns the number of watches.
+// ParseWatches parses a reply to wchp: a path per line, followed by indented lines with the sessions that
+// watch it. It adds the paths to bySession and returns the number of watches.
 func ParseWatches(reply string, bySession map[int64][]string) (n int) {
 	path := ""
 	for line := range strings.Lines(reply) {
@@ -350,7 +350,7 @@ func ParseWatches(reply string, bySession map[int64][]string) (n int) {
 }
 
 // Watches returns the watched paths of each session, as the members report them (wchp). ok is false
-// if a member does not report all: wchp omits watches on children, which the member's count of
+// if a member does not report all watches: wchp omits watches on children, which the member's count of
 // watches (mntr) includes.
 func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
 	if !m.Ours() && !m.Ensemble.Watches {

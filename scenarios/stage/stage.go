@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Stage is the environment of a kind of phase: clients, clock, record, counts, tree and
-// faults.
+// Stage is the environment in which the phases of one trial run: its clients, clock, record, counts, tree
+// and faults.
 type Stage struct {
 	Scenario *spec.Scenario
 	Cell     spec.Cell
@@ -40,17 +40,17 @@ type Stage struct {
 
 	Phase   spec.Phase
 	Planned spec.PhasePlan
-	Round   int // of the phase, from 1; 0 outside rounds
+	Round   int // current round of the phase, from 1; 0 outside rounds
 	Faults  *Faults
 
-	sessions sessions // of its clients, so far
+	sessions sessions // sessions that the clients have opened so far
 
 	Grants atomic.Int64
-	items  atomic.Int64 // of a queue: IDs given so far
+	items  atomic.Int64 // number of item IDs issued so far, for a queue
 
 	outstanding  observer.Items
 	putting      atomic.Int64            // clients that may be putting and have not seen the end of the phase
-	Events       atomic.Pointer[moments] // of the phase; nil without planned faults
+	Events       atomic.Pointer[moments] // events of the phase that faults wait for; nil without planned faults
 	checked      atomic.Int64            // time of the last check of a claim
 	Stopped      atomic.Int64            // when the clients were stopped in this phase; 0: not yet
 	backing      atomic.Int64            // clients that back off after errors
@@ -60,10 +60,10 @@ type Stage struct {
 
 	Resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
-	Driven bool // its clients run in another process
-	// Successors are the started subjects as which a fault may restart clients, by name.
+	Driven bool // the clients run in other processes
+	// Successors are the started subjects with which a fault may restart clients, by name.
 	Successors map[string]recipes.Subject
-	Watch      *spec.StepWatch // of a calm episode, or nil
+	Watch      *spec.StepWatch // collects the steps of calm episodes; nil if they are not collected
 	Shared     *SharedFault    // the fault that the trial shares with others, or nil
 	Missed     atomic.Bool     // a fault that was aimed at a step was not injected
 	Shift      int             // rotation of the list of members for the clients' first connection
@@ -71,7 +71,7 @@ type Stage struct {
 	Dial func(wire.Dialer) wire.Dialer // wraps a client's tap; may be nil
 }
 
-// Tap is the traffic of a trial's clients: wire.Tap here, agents.Trial with agents.
+// Tap observes the traffic of a trial's clients: a wire.Tap in this process, or an agents.Trial with agents.
 type Tap interface {
 	Client(n int) wire.Client
 	Totals() wire.Counts // sum over all clients
@@ -79,7 +79,7 @@ type Tap interface {
 	Close()
 }
 
-// resource is a node to which a client in another process may write on its own session.
+// resource returns the path of a node to which a client in another process may write on its own session.
 func (st *Stage) resource() string { return strings.TrimSuffix(st.Parent, "/line") + "/work" }
 
 // IsQueue reports whether the subject is a queue.
@@ -99,7 +99,7 @@ func (st *Stage) accept(c recipes.Client) error {
 	return nil
 }
 
-// Each calls f for each client, at most atOnce at a time.
+// Each calls f for each client, at most atOnce at a time, and returns the first error.
 func Each(clients []*Client, atOnce int, f func(*Client) error) error {
 	var g errgroup.Group
 	g.SetLimit(atOnce)
@@ -183,8 +183,8 @@ func (st *Stage) CloseProducers() {
 	st.Producers = nil
 }
 
-// Patience bounds the time of the next grant after a session was lost: until it has expired, with a
-// margin.
+// Patience returns the longest time to wait for the next grant after a session was lost: until the session
+// has expired, with a margin.
 func (st *Stage) Patience() time.Duration {
 	return st.Scenario.SessionTimeout + st.Scenario.SessionTimeout/2 + SettleLimit
 }
@@ -262,7 +262,7 @@ type earlyWarning struct {
 	warned chan struct{} // closed when it has warned
 }
 
-// WarnBelow begins to watch; it returns nil if the phase wants no warning.
+// WarnBelow starts to watch the candidates. It returns nil if the phase requires no warning.
 func (st *Stage) WarnBelow(ctx context.Context) (*earlyWarning, error) {
 	if st.Phase.Warn == 0 {
 		return nil, nil
@@ -271,7 +271,7 @@ func (st *Stage) WarnBelow(ctx context.Context) (*earlyWarning, error) {
 	defer opened()
 	s, err := recipes.Open(open, st.Observer.Ensemble.Servers(), observer.HarnessOptions(st.Observer.Ensemble, st.Scenario.SessionTimeout))
 	if err != nil {
-		return nil, fmt.Errorf("open the session that gives the early warning: %w", err)
+		return nil, fmt.Errorf("open the session for the early warning: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &earlyWarning{st: st, s: s, cancel: cancel, done: make(chan struct{}), warned: make(chan struct{})}
@@ -294,7 +294,7 @@ func (w *earlyWarning) see(names []string) {
 	})
 }
 
-// Await waits for the warning if no more than that number of candidates are left.
+// Await waits for the warning if standing, the number of candidates left, is below the phase's limit.
 func (w *earlyWarning) Await(ctx context.Context, standing int) error {
 	if w == nil || standing >= w.st.Phase.Warn {
 		return nil
@@ -311,7 +311,7 @@ func (w *earlyWarning) Await(ctx context.Context, standing int) error {
 	}
 }
 
-// Close ends the observation. w may be nil.
+// Close stops the watch and closes its session. w may be nil.
 func (w *earlyWarning) Close() {
 	if w == nil {
 		return
@@ -321,20 +321,20 @@ func (w *earlyWarning) Close() {
 	w.s.Close()
 }
 
-// Holder is the current holder of the trial. It keeps that client from releasing while a fault is
-// aimed at it: some milliseconds pass between the choice of a target and the injection, in which a
-// holder with a short hold would release.
+// Holder tracks the current holder of the trial. It prevents that client from releasing while a fault is
+// aimed at it: a holder with a short hold time could release in the milliseconds between the choice of
+// the target and the injection.
 type Holder struct {
 	mu     sync.Mutex
 	now    int           // number of the holder; -1 for none
 	pinned int           // number of the client that must not release; -1 for none
-	freed  chan struct{} // closed when it may release
+	freed  chan struct{} // closed when the pinned client may release
 }
 
 // NewHolder returns a Holder without a current holder.
 func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 
-// hitLimit is the time for which a holder waits for a fault.
+// hitLimit is the longest time that a release is delayed for a fault that is aimed at the holder.
 const hitLimit = 5 * time.Second
 
 // holds records that client n has the grant.
@@ -350,7 +350,7 @@ func (p *Holder) holding() int {
 	return p.now
 }
 
-// aimedAt returns the holder, or -1; with stay it keeps it from releasing until free is called.
+// aimedAt returns the number of the holder, or -1. With stay, the holder cannot release until free is called.
 func (p *Holder) aimedAt(stay bool) int {
 	if stay {
 		return p.aim()
@@ -358,7 +358,7 @@ func (p *Holder) aimedAt(stay bool) int {
 	return p.holding()
 }
 
-// aim returns the holder, or -1, and keeps it from releasing until free is called.
+// aim returns the number of the holder, or -1, and prevents it from releasing until free is called.
 func (p *Holder) aim() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -369,7 +369,7 @@ func (p *Holder) aim() int {
 	return p.now
 }
 
-// unpin lets the pinned holder release; mu is held.
+// unpin allows the pinned client to release. The caller holds mu.
 func (p *Holder) unpin() {
 	if p.pinned >= 0 {
 		p.pinned = -1
@@ -377,14 +377,14 @@ func (p *Holder) unpin() {
 	}
 }
 
-// free lets the pinned holder release.
+// free allows the pinned client to release.
 func (p *Holder) free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unpin()
 }
 
-// LetGo waits until client n may release; from then on it does not count as the holder.
+// LetGo waits until client n may release, and then no longer counts it as the holder.
 func (p *Holder) LetGo(ctx context.Context, n int) {
 	ctx, cancel := context.WithTimeout(ctx, hitLimit)
 	defer cancel()
@@ -409,7 +409,7 @@ func (p *Holder) LetGo(ctx context.Context, n int) {
 // Counts are the counters of the taps and of the members at one time.
 type Counts struct {
 	Wire    wire.Counts
-	Fired   int64 // notifications sent, by the members' own counters; -1 if unknown
+	Fired   int64 // notifications sent, according to the members' counters; -1 if unknown
 	watches int64 // watches registered now; -1 if unknown
 }
 
@@ -420,7 +420,7 @@ func (st *Stage) Count(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
-// Traffic returns the traffic between two counts, of n operations.
+// Traffic returns a record of the traffic between two counts, in which n operations were executed.
 func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Traffic {
 	w := now.Wire.Sub(base.Wire)
 	r := &history.Traffic{
@@ -466,11 +466,11 @@ func (st *Stage) RecordEfforts(before []effort) {
 	}
 }
 
-// A barrier has as many parties as a trial has clients: they enter together and leave together.
+// IsBarrier reports whether the subject is a barrier. All clients enter it together and leave it together.
 func (st *Stage) IsBarrier() bool { return st.Cell.Subject.Recipe == recipes.RecipeBarrier }
 
 // awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the
-// documentation's recipe the node of a client that enters again keeps them from leaving.
+// documentation's recipe the node of a client that enters again keeps the others from leaving.
 func (c *Client) awaitOthersOut(ctx context.Context) {
 	_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) { return !c.Stage.insideBarrier(c), nil })
 }
@@ -486,7 +486,7 @@ func (st *Stage) insideBarrier(but *Client) bool {
 	return false
 }
 
-// runs has the behaviour of each kind of phase, by name.
+// runs maps the name of each kind of phase to its behaviour.
 var runs = map[string]func(ctx context.Context, st *Stage) error{}
 
 // AddKind registers a kind of phase with its behaviour. After run every client has a session, and none

@@ -18,7 +18,7 @@ func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 	if st.Driven {
 		t.Process = st.process
 	}
-	if st.Driven && !st.IsQueue() { // of other clients the tap does not record nodes
+	if st.Driven && !st.IsQueue() { // for other clients the tap does not record nodes
 		t.Next = st.nextInLine
 	}
 	return t
@@ -86,7 +86,7 @@ func (p *clientProcess) Replace(as string) error {
 	if as != "" {
 		next, ok := p.st.Successors[as]
 		if !ok {
-			return fmt.Errorf("%s was not started with the trial", as)
+			return fmt.Errorf("subject %s was not started with the trial", as)
 		}
 		for _, c := range p.clients {
 			c.successor.Store(&next)

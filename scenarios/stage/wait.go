@@ -19,7 +19,7 @@ const (
 )
 
 // ErrPollLimit means that a condition was not met within its limit.
-var ErrPollLimit = errors.New("it did not come true")
+var ErrPollLimit = errors.New("the condition was not met")
 
 // Poll calls yes until it returns true or an error. After the limit the error wraps ErrPollLimit.
 func Poll(ctx context.Context, limit time.Duration, yes func(context.Context) (bool, error)) error {
@@ -59,10 +59,10 @@ func Pause(ctx context.Context, d time.Duration) error {
 // StillPolls is the number of successive polls that must show the same counts for a line to be still.
 const StillPolls = 25
 
-// onlyAsked is the time for which a line must have sent only reads to count as polling.
+// onlyAsked is how long clients must have sent only reads, without a notification, to count as polling.
 const onlyAsked = 2 * time.Second
 
-// Stillness detects from polls of the tap that nothing changes.
+// Stillness detects from repeated counts of a tap that nothing changes.
 type Stillness struct {
 	last    wire.Counts
 	Polls   int
@@ -84,7 +84,7 @@ func changes(c wire.Counts) int64 {
 	return n
 }
 
-// See takes a poll and reports whether nothing has changed for long enough.
+// See adds the counts of one poll and reports whether nothing has changed for StillPolls polls.
 func (s *Stillness) See(now wire.Counts) bool {
 	if s.changed.IsZero() || changes(now) != changes(s.last) {
 		s.changed = time.Now()
@@ -103,12 +103,12 @@ func (st *Stage) Still(ctx context.Context, limit time.Duration) error {
 	return Poll(ctx, limit, func(context.Context) (bool, error) { return s.See(st.Tap.Totals()), nil })
 }
 
-// lineless is the time for which the wire must be still while all other clients acquire, for a
-// recipe to count as one whose waiters have no nodes.
+// lineless is how long the wire must be still while all other clients acquire, until the recipe is assumed to
+// have waiters without nodes.
 const lineless = 3 * time.Second
 
-// InLine waits until every member shows the nodes of n clients, some of which may hold; or until the
-// others wait without nodes. A member that was restarted may not answer at first.
+// InLine waits until every member shows the nodes of n clients, including holders, or until the recipe is
+// assumed to have waiters without nodes. Errors are retried: a restarted member may not answer at first.
 func (st *Stage) InLine(ctx context.Context, n int, limit time.Duration) error {
 	var last error
 	var s Stillness
@@ -129,7 +129,7 @@ func (st *Stage) InLine(ctx context.Context, n int, limit time.Duration) error {
 	return nil
 }
 
-// Acquiring returns how many clients are in acquire.
+// Acquiring returns the number of clients whose acquire is pending.
 func (st *Stage) Acquiring() (n int) {
 	for _, c := range st.Clients {
 		if o := c.Under.Load(); o != nil && o.op == history.Acquire {
@@ -161,17 +161,17 @@ type QuietWait struct {
 	exact bool   // the members count watches and there is a formula
 }
 
-// NewQuietWait counts before any client waits. formula reports whether there is a formula.
+// NewQuietWait takes the counts before any client waits. formula is true if a formula gives the expected counts.
 func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, error) {
 	quiet, err := st.Count(ctx)
 	exact := formula && quiet.watches >= 0 && st.Members.Ours()
 	return &QuietWait{Stage: st, Quiet: quiet, exact: exact}, err
 }
 
-// Wait returns the counts once that many notifications have arrived since the given counts, the
-// clients have that many watches, and no request is in flight. If that does not happen within a
-// limit it is not tried again: from then on, and without a formula or counts of watches, wait
-// returns when nothing has changed for a while.
+// Wait returns the counts once the given number of notifications have arrived since the earlier counts, the
+// clients have the given number of watches, and no request is in flight. If that does not happen within
+// SettleLimit, this call and all later calls behave like [QuietWait.Still], as they do without a formula or
+// counts of watches.
 func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now Counts, err error) {
 	if !s.exact {
 		return s.Still(ctx)
@@ -182,8 +182,8 @@ func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, 
 			return false, nil // avoid load on the members
 		}
 		now, err = s.Stage.Count(ctx)
-		// Counted before the members were queried: the notification of the last watch may have come
-		// in between.
+		// Count the wire again: the notification of the last watch may have arrived while the members
+		// were queried.
 		now.Wire = s.Stage.Tap.Totals()
 		return now.Wire.InFlight == 0 && now.watches-s.Quiet.watches == watches, err
 	})
@@ -194,8 +194,7 @@ func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, 
 	return s.Still(ctx)
 }
 
-// Still returns the counts once nothing changes any longer, at the members too, or all clients only
-// poll.
+// Still returns the counts once nothing changes on the wire any longer, or the clients only poll.
 func (s *QuietWait) Still(ctx context.Context) (now Counts, err error) {
 	var still Stillness
 	err = Poll(ctx, JoinLimit, func(ctx context.Context) (bool, error) {
@@ -242,7 +241,7 @@ func (c *Client) backOff(ctx context.Context) {
 
 func (st *Stage) backingOff() string {
 	if n := st.backing.Load(); n > 0 {
-		return fmt.Sprintf(", %d clients back off after errors", n)
+		return fmt.Sprintf(", %d clients are backing off after errors", n)
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ func drawAll(runs, out string) error {
 	return write(out, files)
 }
 
-// judge reads the exhibit's run, without the machine's name.
+// judge evaluates the exhibit's run, and removes the machine's name from the result.
 func (e exhibit) judge(runs string) (shown, error) {
 	dir := filepath.Join(runs, e.folder())
 	if _, err := os.Stat(filepath.Join(dir, report.ResultFile)); err != nil {
@@ -89,8 +89,8 @@ func (e exhibit) judge(runs string) (shown, error) {
 	return shown{e, s.About, c.Result, v}, nil
 }
 
-// write writes the files, and removes earlier ones that are not among them. It fails if a file
-// names this machine.
+// write writes the files to out, and removes all other files there. It returns an error if a file
+// contains the name of this machine or a folder of its user.
 func write(out string, files map[string][]byte) error {
 	private, err := private()
 	if err != nil {
@@ -98,7 +98,7 @@ func write(out string, files map[string][]byte) error {
 	}
 	for name, text := range files {
 		if found := private.Find(text); found != nil {
-			return fmt.Errorf("%s names this machine: %s", name, found)
+			return fmt.Errorf("%s contains the name of this machine or a folder of its user: %s", name, found)
 		}
 		file := filepath.Join(out, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -117,7 +117,7 @@ func write(out string, files map[string][]byte) error {
 	})
 }
 
-// private matches text that must not be published: the machine's name, and folders of its user.
+// private returns an expression for text that must not be published: the machine's name and its user's folders.
 func private() (*regexp.Regexp, error) {
 	var words []string
 	host, err := os.Hostname()

@@ -13,7 +13,7 @@ type exhibit struct {
 	set  []string // its overrides: path=value
 }
 
-// small are overrides that make a scenario small enough for the gallery.
+// small has the overrides, by scenario, that make a run small enough for the gallery.
 var small = map[string][]string{
 	"herd":          {"phases.1.duration=8s"},
 	"herd-election": {"clients=[25]", "phases.2.duration=5s"},
@@ -30,8 +30,8 @@ var small = map[string][]string{
 	"paused-holder": {"subjects=[lock/predecessor, election/predecessor, lock/go-zookeeper, lock/curator, lock/kazoo]"},
 }
 
-// patient are the scenarios about safety, which mostly wait for sessions to expire: a few may run
-// in parallel. The longest are first.
+// patient are the scenarios that mostly wait for sessions to expire, so that a few may run in parallel,
+// the longest first. They test safety, not speed.
 var patient = []string{"audit", "zoo", "partition", "rolling", "succession", "flap"}
 
 func (e exhibit) timed() bool {

@@ -42,9 +42,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	fl := flag.NewFlagSet("gallery", flag.ContinueOnError)
 	program := fl.String("zkbench", "bin/zkbench", "path of the zkbench program")
-	runs := fl.String("runs", "zkbench-out/gallery", "where the run folders are")
-	out := fl.String("out", "docs/gallery", "what is made")
-	draw := fl.Bool("draw", false, "run nothing: draw again from the last runs")
+	runs := fl.String("runs", "zkbench-out/gallery", "folder of the run folders")
+	out := fl.String("out", "docs/gallery", "folder for the pages")
+	draw := fl.Bool("draw", false, "run nothing: render the pages again from the last runs")
 	audit := fl.Bool("audits", false, "run only the audits of recipes of other projects, in every version that is installed")
 	if err := fl.Parse(args); err != nil {
 		return err
@@ -110,11 +110,11 @@ func (e exhibit) play(ctx context.Context, program, runs string) error {
 	return play(ctx, program, e.name, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder())))
 }
 
-// play runs zkbench, replacing the last run. Failed and unknown results are shown as they are.
+// play runs zkbench, replacing the last run. Failed and unknown results (exit codes 1 and 3) are no errors.
 func play(ctx context.Context, program, name string, args []string) error {
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it heals and tears down
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // zkbench heals faults and stops the ensemble
 	said, err := cmd.CombinedOutput()
 	code := cmd.ProcessState.ExitCode()
 	var ended *exec.ExitError

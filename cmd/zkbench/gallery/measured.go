@@ -13,8 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// part is a section of the page of measurements: the figures and tables of one run that answer its
-// question.
+// part is a section of the page of measurements, with the figures and tables of one run.
 type part struct {
 	title, text string
 	of          string   // the exhibit
@@ -57,7 +56,7 @@ func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
 	return b.String(), figures
 }
 
-// write writes the section, and adds its figures to the page.
+// write writes the section to b, and adds its figures to figures.
 func (p part) write(b *strings.Builder, s shown, figures map[string]*plot.Figure) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n**%s**\n", p.title, p.text, units.Markdown(s.view.Verdict))
 	for _, want := range p.figures {
@@ -76,7 +75,7 @@ func (p part) write(b *strings.Builder, s shown, figures map[string]*plot.Figure
 	fmt.Fprintf(b, "\nThe whole report: [%s.html](%s.html). To run it again:\n\n    %s\n", s.folder(), s.folder(), s.command())
 }
 
-// file returns the figure's file name: scenario, kind and, if ambiguous, trial.
+// file returns the figure's file name: scenario, kind and, if that name is taken, trial.
 func (p part) file(f *plot.Figure, taken map[string]*plot.Figure) string {
 	name := kind(f)
 	if !strings.HasPrefix(name, p.of) {

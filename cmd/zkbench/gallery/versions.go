@@ -17,12 +17,12 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// byVersion are the subjects of other projects whose audits are shown side by side, one column per
+// byVersion are the subjects of other projects whose audits are compared, with one column for each
 // version that make versions has installed.
 var byVersion = []string{"lock/curator", "election/curator-latch", "election/curator-selector", "lock/kazoo", "queue/kazoo",
 	"queue/kazoo-locking", "lock/zookeeper-writelock", "queue/zookeeper"}
 
-// versionsOf returns the installed versions of a subject, oldest first: lock/curator@5.4.0.
+// versionsOf returns the installed versions of a subject, such as lock/curator@5.4.0, oldest first.
 func versionsOf(base string) (names []string) {
 	for _, s := range recipes.Subjects() {
 		if strings.HasPrefix(s.Name, base+"@") {
@@ -42,7 +42,7 @@ func auditFolder(runs, name string) string {
 	return filepath.Join(runs, "audit-"+strings.ReplaceAll(name, "/", "-"))
 }
 
-// playAudits audits every version, one after the other: some two minutes each.
+// playAudits audits all versions, one after the other. Each audit takes about two minutes.
 func playAudits(ctx context.Context, program, runs string) error {
 	for _, base := range byVersion {
 		for _, name := range versionsOf(base) {
@@ -55,7 +55,7 @@ func playAudits(ctx context.Context, program, runs string) error {
 	return nil
 }
 
-// audits returns the page of the audits by version; "" without runs.
+// audits returns the page of the audits by version, or "" if there are no runs.
 func audits(runs string) (string, error) {
 	var b strings.Builder
 	for _, base := range byVersion {
@@ -107,7 +107,7 @@ func writeAudit(b *strings.Builder, base string, all []report.Result) {
 			}
 		}
 	}
-	onlyQuery := make([]int, len(all)) // the cells that broke nothing else are one row
+	onlyQuery := make([]int, len(all)) // cells that broke no other guarantee share one row
 	cells = slices.DeleteFunc(cells, func(cell string) bool {
 		broken := each(all, func(r report.Result) string { return outcome(r, cell) })
 		if slices.ContainsFunc(broken, func(s string) bool { return s != "kept" && s != onlyOwnershipQuery }) {
@@ -177,10 +177,10 @@ func outcome(r report.Result, cell string) string {
 	return "unknown: " + strings.Join(names, ", ")
 }
 
-// cause explains failed cells by the library's source; the lines are those of the newest version.
+// cause explains failed cells by the library's source. Line numbers refer to the newest version.
 type cause struct {
 	subject string
-	cells   string // a pattern of names
+	cells   string // a regular expression for their names
 	broken  string // a guarantee
 	text    string
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
-// Main runs a package's tests with a state folder of their own, and fails if a goroutine is left.
+// Main runs a package's tests with a temporary state folder, and fails if a goroutine is left.
 func Main(m *testing.M) {
 	dir, err := os.MkdirTemp("", "zkbench-test-state-")
 	if err != nil {
@@ -41,8 +41,8 @@ func Within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// Eventually waits until a condition holds, and ends the test if it does not within 30 s. what
-// names the condition.
+// Eventually waits until a condition holds, and fails the test after 30 s. what is the name of the
+// condition.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if err := wait.Until(Within(t, 30*time.Second), 10*time.Millisecond, holds); err != nil {
@@ -59,7 +59,7 @@ func Down(t testing.TB, e *ensembles.Ensemble) {
 	})
 }
 
-// Mode returns a member's mode; "" if it does not serve.
+// Mode returns a member's mode, or "" if the member does not serve.
 func Mode(ctx context.Context, m *ensembles.Member) string {
 	return ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Server.Mode
 }
@@ -75,7 +75,7 @@ func WithMode(t testing.TB, e *ensembles.Ensemble, mode string) *ensembles.Membe
 	return nil
 }
 
-// Running ends the test unless a member's process runs or does not run, as wanted.
+// Running fails the test unless a member's process runs or does not run, as wanted.
 func Running(t testing.TB, m *ensembles.Member, want bool) {
 	t.Helper()
 	if got, err := m.Machine.Running(t.Context()); err != nil || got != want {

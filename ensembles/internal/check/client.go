@@ -37,7 +37,7 @@ func Dial(t testing.TB, addr string, timeout time.Duration) *Client {
 	return c
 }
 
-// Do sends a request of a type with its fields, and returns the reply's header.
+// Do sends a request of the given type and fields, and returns the reply's header.
 func (c *Client) Do(code int32, fields ...any) Reply {
 	c.t.Helper()
 	c.Cxid++
@@ -65,8 +65,8 @@ func (c *Client) receive() []byte {
 	return frame
 }
 
-// Pack encodes values as ZooKeeper does: big-endian, strings and bytes with a length prefix. A Raw
-// is written without one.
+// Pack encodes values as ZooKeeper does: big-endian, strings and bytes with a length prefix. It writes
+// a Raw without this prefix.
 func Pack(values ...any) []byte {
 	var b bytes.Buffer
 	for _, v := range values {
@@ -83,5 +83,5 @@ func Pack(values ...any) []byte {
 	return b.Bytes()
 }
 
-// Raw is bytes that Pack writes without their length.
+// Raw is a byte slice that Pack writes without a length prefix.
 type Raw []byte

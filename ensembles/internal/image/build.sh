@@ -1,13 +1,13 @@
 #!/bin/sh
 # Builds the local ZooKeeper image from Debian's packages, for machines that
-# cannot pull the official one. It does nothing if the image exists already.
+# cannot pull the official image. It does nothing if the image exists.
 #
 #   sh build.sh NAME:VERSION        needs: root, mmdebstrap, a running Docker daemon
 #
 # VERSION is 3.8.0 (Debian 12) or 3.9.3 (Debian 13).
 #
-# The image keeps the contract of the official one: zoo.cfg in /conf and myid in
-# /data are written only where they do not exist, then zkServer.sh start-foreground runs.
+# The image has the interface of the official image: zoo.cfg in /conf and myid in
+# /data are written only if they do not exist, then zkServer.sh start-foreground runs.
 set -eu
 
 image=${1:?usage: build.sh IMAGE}
@@ -16,7 +16,7 @@ case $image in
   *:3.8.0) suite=bookworm java=openjdk-17-jre-headless ;;
   *:3.9.3) suite=trixie java=openjdk-21-jre-headless ;;
   *)
-    echo "build.sh: no Debian release is known for $image; known are :3.8.0 and :3.9.3" >&2
+    echo "build.sh: no Debian release has the version of $image; supported are :3.8.0 and :3.9.3" >&2
     exit 2
     ;;
 esac
@@ -28,7 +28,7 @@ if [ "$(id -u)" != 0 ]; then
   echo "build.sh: building $image needs root; run it with sudo" >&2
   exit 1
 fi
-# One build at a time: whoever waited finds the image made.
+# One build at a time: a build that waited finds the image and does nothing.
 if [ -z "${ZKBENCH_IMAGE_LOCKED:-}" ] && command -v flock >/dev/null; then
   ZKBENCH_IMAGE_LOCKED=1 exec flock /run/zkbench-image.lock sh "$0" "$@"
 fi
@@ -52,8 +52,8 @@ trap clear_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The packages come from where this host gets its own, if it is the same Debian
-# release; elsewhere mmdebstrap's default mirror serves. The host's apt proxy counts too.
+# The packages come from this host's mirror if the host runs the same Debian release,
+# otherwise from mmdebstrap's default mirror. The host's apt proxy is used, too.
 apt_args=
 if command -v apt-config >/dev/null; then
   apt-config dump | grep -E '^Acquire::(http|https)::.*[Pp]roxy' >"$work/proxy.conf" || true
@@ -67,8 +67,8 @@ grep -q " $suite main\$" "$work/sources.list" 2>/dev/null || : >"$work/sources.l
 sources=
 [ -s "$work/sources.list" ] && sources=$work/sources.list
 
-# What is stripped goes after the installation: the JRE's install scripts need
-# the manual's folders. The mirror and the proxy are nobody's business inside.
+# Unneeded files are removed after the installation, since the JRE's install scripts
+# need the manual's folders. So are the settings of the mirror and the proxy.
 # shellcheck disable=SC2016,SC2086
 mmdebstrap --quiet --variant=minbase --include=libzookeeper-java,$java \
   $apt_args \
@@ -84,7 +84,7 @@ mmdebstrap --quiet --variant=minbase --include=libzookeeper-java,$java \
 
 version=${image##*:}
 if ! tar tf "$work/root.tar" | grep -q "/usr/share/java/zookeeper-$version.jar\$"; then
-  echo "build.sh: $suite's ZooKeeper is not version $version; name the image after the version it holds" >&2
+  echo "build.sh: $suite's ZooKeeper is not version $version; name the image after the version that it contains" >&2
   exit 1
 fi
 
@@ -100,7 +100,7 @@ import() {
 }
 
 # A first image runs a server once, to learn which classes a start loads (see
-# zkServer.sh). Without that the image works as well, and starts slower.
+# zkServer.sh). Without this step the image works, but servers start slower.
 import "$training"
 mkdir -p "$work/extra/usr/lib/zookeeper"
 if docker run --name "$training" --network none --entrypoint bash "$training" \
@@ -109,7 +109,7 @@ if docker run --name "$training" --network none --entrypoint bash "$training" \
   chmod 644 "$work/extra/usr/lib/zookeeper/classes.jsa"
   tar --append --owner=0 --group=0 -C "$work/extra" -f "$work/root.tar" ./usr/lib/zookeeper
 else
-  echo "build.sh: no archive of classes was made, so servers start slower:" >&2
+  echo "build.sh: the archive of classes could not be created, so servers start slower:" >&2
   tail -n 5 "$work/train.log" >&2
 fi
 import "$image"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Keeps the promises of the official image that zkbench relies on: it writes
-# zoo.cfg and myid only where there are none, gives the data to the zookeeper
+# Does the part of the official image's entrypoint that zkbench relies on: writes
+# zoo.cfg and myid only if they do not exist, gives the data to the zookeeper
 # user, and runs the command as that user.
 set -eu
 

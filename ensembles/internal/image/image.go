@@ -33,7 +33,7 @@ var scripts embed.FS
 
 var needed = []struct{ program, in string }{{"mmdebstrap", "mmdebstrap"}, {"docker", "docker.io"}}
 
-// CanBuild returns nil if the image can be built, or the missing parts and how to get it.
+// CanBuild returns nil if the image can be built, or an error with the missing parts and their packages.
 func CanBuild() error {
 	if runtime.GOOS != "linux" {
 		return errors.New("the local image can be built on Linux only")
@@ -48,13 +48,13 @@ func CanBuild() error {
 		}
 	}
 	if missing != nil {
-		return fmt.Errorf("building the local image needs %s", strings.Join(missing, " and "))
+		return fmt.Errorf("building the local image requires %s", strings.Join(missing, " and "))
 	}
 	return nil
 }
 
-// Build makes the image [Name] in the Docker daemon at host (as in DOCKER_HOST; empty for the
-// default one). It takes most of a minute, or nothing if the image exists.
+// Build builds the image [Name] in the Docker daemon at host (as in DOCKER_HOST; empty for the default
+// daemon). It takes most of a minute, or no time if the image exists.
 func Build(ctx context.Context, host string) error { return build(ctx, host, Name) }
 
 func build(ctx context.Context, host, name string) error {

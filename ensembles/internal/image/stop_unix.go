@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// stopAsGroup makes the end of the command's context also stop its children gracefully: mmdebstrap
-// then unmounts and removes its folder.
+// stopAsGroup makes the command and its children stop gracefully when the context ends: mmdebstrap then
+// unmounts and removes its folder.
 func stopAsGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

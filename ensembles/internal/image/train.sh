@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs inside a container without a network: starts a quorum of one, asks it how
-# it is, and ends it, so that the JVM writes down which classes it needed.
+# Runs inside a container without a network: starts a quorum of one server, queries
+# its status and stops it, so that the JVM writes the archive of the classes that it used.
 set -eu
 
 mkdir /tmp/conf
@@ -17,7 +17,7 @@ leads() {
 for _ in $(seq 300); do
   if leads; then
     kill $!
-    wait $! || true # a JVM that was told to end says so with its exit code
+    wait $! || true # a JVM that a signal has stopped exits with an error code
     test -s /tmp/classes.jsa
     exit
   fi

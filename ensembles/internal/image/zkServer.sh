@@ -5,16 +5,16 @@
 set -eu
 
 if [ "${1:-}" != start-foreground ]; then
-  echo "usage: zkServer.sh start-foreground   (this image knows no other verb)" >&2
+  echo "usage: zkServer.sh start-foreground   (this image supports no other command)" >&2
   exit 2
 fi
 jars=/usr/share/java
-# Classes that were loaded when the image was built need not be read and checked
-# again: it saves a quarter of the work of a start, and changes nothing after it.
-# A JVM that finds the archive unfit ignores it.
+# Classes that were loaded when the image was built need not be read and verified
+# again: this saves a quarter of the work of a start and has no later effect.
+# A JVM ignores an archive that does not fit.
 archive=/usr/lib/zookeeper/classes.jsa
 [ -f "$archive" ] && SERVER_JVMFLAGS="-XX:SharedArchiveFile=$archive ${SERVER_JVMFLAGS:-}"
-# The word splitting of the flags is meant: they are lists of words.
+# Word splitting of the flags is intended: they are lists of words.
 # shellcheck disable=SC2086
 exec java "-Xmx${ZK_SERVER_HEAP:-1000}m" ${SERVER_JVMFLAGS:-} ${JVMFLAGS:-} \
   -Dorg.slf4j.simpleLogger.showDateTime=true \

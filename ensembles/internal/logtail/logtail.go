@@ -8,8 +8,8 @@ import (
 
 const shown = 15
 
-// Lines returns the last lines of a log, indented. Stack frames and log lines about our own queries
-// are omitted.
+// Lines returns the last lines of a log, indented, without stack frames and without log lines about
+// zkbench's own queries.
 func Lines(log []byte) string {
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(log)), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "\tat ") || strings.HasPrefix(line, "\t... ") ||

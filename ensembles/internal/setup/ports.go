@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Ports are taken from below Linux's range for outgoing connections (32768 and up): one of those
-// could be in use when its member restarts.
+// Ports are below Linux's range for outgoing connections (32768 and up): a port in that range could be
+// in use when its member restarts.
 const (
 	lowestPort  = 20000
 	highestPort = 32000
 )
 
-// FreePorts returns n different free ports of 127.0.0.1. They are random, so that ensembles that
-// start at the same time rarely choose the same.
+// FreePorts returns n different free ports of 127.0.0.1. They are random, so that ensembles that start
+// at the same time rarely choose the same ports.
 func FreePorts(n int) ([]int, error) {
 	const tries = 100
 	var ports []int

@@ -19,10 +19,10 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Secured is the credentials of a secured ensemble, created for it.
+// Secured holds the credentials that were created for a secured ensemble.
 type Secured struct {
 	Security ensembles.Security
-	Files    map[string][]byte // by name, for every member; in a folder that only it reads
+	Files    map[string][]byte // by name, for every member, in a folder that only the member reads
 }
 
 const (
@@ -83,7 +83,7 @@ func (s *Secured) certify(r *state.Record) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Leaf)
 	s.Security.TLS = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{*client}, MinVersion: tls.VersionTLS12,
-		ClientSessionCache: tls.NewLRUClientSessionCache(0)} // a client that reconnects can resume
+		ClientSessionCache: tls.NewLRUClientSessionCache(0)} // reconnecting clients can resume TLS sessions
 	return nil
 }
 

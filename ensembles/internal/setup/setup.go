@@ -1,4 +1,4 @@
-// Package setup has the common parts of the kinds of ensemble that we start.
+// Package setup has the common parts of the kinds of ensemble that zkbench starts.
 package setup
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// MaxMembers fits the smallest subnet of an ensemble.
+// MaxMembers is the largest number of members, which fits into the smallest subnet of an ensemble.
 const MaxMembers = 29
 
-// The ports of a member with its own address.
+// The ports of a member that has its own address.
 const (
 	ClientPort   = 2181
 	QuorumPort   = 2888
 	ElectionPort = 3888
 )
 
-// New checks the options and returns the record of an ensemble of this process, with everything
-// that does not depend on the kind.
+// New validates the options and returns the record of an ensemble that this process owns. It sets the
+// fields that do not depend on the kind.
 func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	if o.Members == 0 {
 		o.Members = 3
@@ -43,11 +43,11 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	}
 	for _, word := range o.Secure {
 		if !slices.Contains(ensembles.Secures, word) {
-			return nil, fmt.Errorf("an ensemble cannot be secured by %q: choose %s", word, strings.Join(ensembles.Secures, ", "))
+			return nil, fmt.Errorf("unknown security %q of an ensemble: choose %s", word, strings.Join(ensembles.Secures, ", "))
 		}
 	}
 	if o.Keep && len(o.Secure) > 0 {
-		return nil, errors.New("a kept ensemble cannot be secured: the certificate and the password of its clients are this process's alone")
+		return nil, errors.New("a kept ensemble cannot be secured: only this process has the certificate and the password of its clients")
 	}
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails: crypto/rand crashes the program instead
@@ -73,7 +73,7 @@ func Logf(o ensembles.Options) func(format string, args ...any) {
 
 // WaitServing waits until the ensemble serves, within the timeout.
 func WaitServing(ctx context.Context, e *ensembles.Ensemble, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %v", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timed out after %v", timeout))
 	defer cancel()
 	return ensembles.WaitServing(ctx, e)
 }
@@ -104,7 +104,7 @@ func Once(do func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Flags returns the JVM's flags of the record's members. The property is of ZooKeeper's Leader class.
+// Flags returns the JVM flags of the record's members. ZooKeeper's class Leader reads the property.
 func Flags(r *state.Record) (flags []string) {
 	if r.FirstZxid > 0 {
 		flags = append(flags, fmt.Sprintf("-Dzookeeper.testingonly.initialZxid=%d", r.FirstZxid))

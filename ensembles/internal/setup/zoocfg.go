@@ -8,14 +8,14 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// ZooCfg returns the content of m's zoo.cfg: the lines of all kinds, then the lines of one kind, then
-// the members. everywhere allows the member to listen on all addresses: on loopback that would open
-// it to the outside.
+// ZooCfg returns the content of m's zoo.cfg: the lines that all kinds of ensemble share, the given
+// lines, and the members. everywhere makes the member listen on all addresses; on loopback that would
+// expose it to the network.
 //
-// Peers are listed by address: a member that starts before its peers' names resolve starts badly.
+// Peers are listed by address, since a member that starts before its peers' names resolve starts badly.
 //
-// Thousands of clients may reconnect at once. Beyond the backlog of the port, by default 50, the
-// kernel drops their first packet, and they wait a second or more.
+// Thousands of clients may reconnect at once. Beyond the port's backlog, by default 50, the kernel
+// drops a client's first packet, and the client waits a second or more.
 func ZooCfg(r *state.Record, m state.Member, everywhere bool, lines ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tickTime=%d\n", r.Tick.Milliseconds())

@@ -15,9 +15,9 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Environment is the environment of a check: the ensemble and the wire.
+// Environment gives a check access to the ensemble and to the clients' connections.
 type Environment interface {
-	// Env returns the Env of a new client: its listeners, for a recipe at path.
+	// Env returns the Env of a new client, with its listeners, for a recipe at path.
 	Env(client int, path string) recipes.Env
 	// Make creates an empty persistent node and its ancestors.
 	Make(ctx context.Context, path string) error
@@ -31,35 +31,35 @@ type Environment interface {
 	End(ctx context.Context, client int) error
 }
 
-// The results of a step.
+// Values of Step.Result.
 const (
 	OK         = "ok"
 	Wrong      = "WRONG"
 	NotOffered = "not offered"
-	Unknown    = "unknown" // another error
+	Unknown    = "unknown" // an error that is not the driver's
 )
 
-// Step is the result of one rule.
+// Step is a checked rule of the protocol, and the result.
 type Step struct {
 	Name, Rule string
 	Result     string
 	Why        string   // the problem, or a remark
-	Exchange   []string // of a broken rule: the last lines, "> " sent and "< " received
+	Exchange   []string // the last lines, "> " sent and "< " received, if Result is Wrong or Unknown
 }
 
 const timeout = 4 * time.Second
 
-// Setting is the driver to check, and its environment.
+// Setting is the input of Run: the driver to check, and its environment.
 type Setting struct {
 	Command host.Command
 	Stderr  string // prefix of the file for the driver's stderr; "" discards it
 	Owner   string // mark of the driver's process
 	Ground  Environment
-	Root    string // of the subtree to use
+	Root    string // path of the subtree to use
 }
 
-// Run checks a driver, and calls each with every step. Each step has its own clients and subtree.
-// It fails if the ensemble does not serve or ctx is done.
+// Run checks a driver, and calls each with every finished step. Each step has its own clients and subtree.
+// Run returns an error only if ctx is done; other errors are in the steps.
 func Run(ctx context.Context, s Setting, each func(Step)) error {
 	p, err := host.Launch(s.Command, site.Here{}, s.Stderr, s.Owner, nil)
 	if err != nil {
@@ -89,26 +89,26 @@ type checker struct {
 	ctx context.Context
 	p   *host.Process
 
-	path    string // of the step
-	numbers int    // of clients so far
+	path    string // of the step's recipe
+	numbers int    // number of the next client
 	// together is the number of permits of the step's semaphore, or of parties of its barrier; 0 is 1
 	together int
 	open     []*host.Client
 	said     []string
-	ended    atomic.Bool // in this step a grant has ended by itself
+	ended    atomic.Bool // whether a grant has ended by itself in this step
 }
 
 type step struct {
 	name, rule string
-	recipe     string // the only one, "line" for those that wait for a holder, "grant" for all but queues, "" for all
-	op         string // operation that must be offered, or "events"; "" for none
+	recipe     string // the recipe checked; "line": all but queues and barriers, "grant": all but queues, "": all
+	op         string // the operation that the driver must offer, or "events"; "": none
 	run        func(*checker)
 }
 
-// wrong is a broken rule; it ends its step.
+// wrong is the panic value that ends a step because the driver broke a rule.
 type wrong struct{ why string }
 
-// failed is an error of the environment; it ends its step.
+// failed is the panic value that ends a step because of an error of the environment.
 type failed struct{ error }
 
 func (k *checker) concerns(s step) bool {

@@ -28,13 +28,13 @@ func (k *checker) client() (*host.Client, chan recipes.Event) {
 	}
 	k.numbers++
 	c, err := k.p.Open(k.ctx, env)
-	k.be(err == nil, "open is answered ok once the client is connected: %v", err)
+	k.be(err == nil, "open must be answered ok once the client is connected: %v", err)
 	k.open = append(k.open, c)
 	if env.Seen().Session == 0 {
 		later := k.until(2*time.Second, func() bool { return env.Seen().Session != 0 })
-		k.be(!later, "open is answered when the client is connected, and its session came later")
+		k.be(!later, "open must be answered once the client is connected, but was answered before the client had a session")
 	}
-	k.be(env.Seen().Session != 0, "each client has a session of its own through connect, and none was seen there: a client shares another's connection, or left its listeners")
+	k.be(env.Seen().Session != 0, "each client must open its own session through the servers in connect, but none was seen there: the client shares another client's connection, or connects elsewhere")
 	return c, events
 }
 
@@ -56,7 +56,7 @@ func (k *checker) acquireAs(c *host.Client, mode recipes.Mode) recipes.Claim {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
 	claim, err := c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
-	k.be(err == nil, "nothing is in the way of an acquire, and within %v it was not granted: %v", grantLimit, err)
+	k.be(err == nil, "nothing blocks the acquire, but within %v it was not granted: %v", grantLimit, err)
 	return claim
 }
 
@@ -64,7 +64,7 @@ func (k *checker) release(c *host.Client) {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
 	err := c.Release(ctx)
-	k.be(err == nil, "a release, with nothing in its way, is answered ok: %v", err)
+	k.be(err == nil, "a release that nothing blocks must be answered ok: %v", err)
 }
 
 func (k *checker) until(limit time.Duration, ok func() bool) bool {
@@ -121,13 +121,13 @@ func (a *attempt) returns(limit time.Duration) bool {
 	}
 }
 
-// waits ends the step if the attempt returns although another client holds.
+// waits ends the step if the attempt, which must wait, returns within 300 ms.
 func (k *checker) waits(a *attempt, what string) {
 	returned := a.returns(300 * time.Millisecond)
 	if returned && k.ended.Load() {
 		panic(failed{fmt.Errorf("%s returned, but a grant had ended by itself, so the lock may have been free", what)})
 	}
-	k.be(!returned, "%s returned although it has to wait: %v", what, a.err)
+	k.be(!returned, "%s returned, but it must wait: %v", what, a.err)
 }
 
 // nodes counts the session's nodes in line.

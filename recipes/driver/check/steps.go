@@ -19,23 +19,23 @@ var steps = []step{
 	{"protocol number", "another protocol number is answered unsupported", "", "", checkNumber},
 	{"clock", "clock is answered at once with the driver's monotonic clock, in ns", "", "", checkClock},
 	{"open", "open makes a session through connect, and answers when connected", "", "", checkOpen},
-	{"not open", "an operation on a client that is not open answers failed", "", "", checkNotOpen},
-	{"nothing held", "the release of nothing answers failed", "grant", "", checkNothingHeld},
-	{"unknown op", "an op that is not there answers unsupported", "", "", checkUnknownOp},
+	{"not open", "an operation of a client that is not open answers failed", "", "", checkNotOpen},
+	{"nothing held", "a release while nothing is held answers failed", "grant", "", checkNothingHeld},
+	{"unknown op", "an unknown op answers unsupported", "", "", checkUnknownOp},
 	{"acquire", "acquire returns when the client holds the lock, with the correct node, token and session", "grant", "", checkAcquire},
-	{"contention", "one client's waiting blocks neither another's operations nor clock", "line", "", checkContention},
-	{"modes", "readers hold together, a writer alone; another mode answers failed", "rwlock", "", checkModes},
-	{"permits", "as many clients hold at the same time as there are permits", "semaphore", "", checkPermits},
+	{"contention", "a waiting client blocks neither other clients' operations nor clock", "line", "", checkContention},
+	{"modes", "either several readers or one writer can hold; a mode other than read and write answers failed", "rwlock", "", checkModes},
+	{"permits", "exactly as many clients as there are permits can hold at the same time", "semaphore", "", checkPermits},
 	{"parties", "enter and leave return when all parties have called them", "barrier", "", checkParties},
-	{"cancelled enter", "cancel gives up an enter that waits, and withdraws the client", "barrier", "cancel", checkCancelledEnter},
+	{"cancelled enter", "cancel aborts a waiting enter and withdraws the client", "barrier", "cancel", checkCancelledEnter},
 	{"holds", "holds reports the current result of the recipe's own isOwner", "grant", "holds", checkHolds},
 	{"write", "write writes the value to the resource with a plain setData", "", "write", checkWrite},
 	{"cancel", "cancel aborts the pending operation, which then answers; its node is deleted", "line", "cancel", checkCancel},
-	{"cancel nothing", "cancel without an operation is ok, and does not touch the next one", "grant", "cancel", checkCancelNothing},
-	{"limit", "with limit_ms acquire is the recipe's own timed try; 0 is at once or not at all", "line", "limit", checkLimit},
-	{"put and take", "after ok an item is in the queue, and take hands it out", "queue", "", checkPutTake},
-	{"waiting take", "a take waits, and blocks neither another client's put nor clock", "queue", "", checkWaitingTake},
-	{"cancelled take", "cancel gives up a take that waits", "queue", "cancel", checkCancelledTake},
+	{"cancel nothing", "cancel without a pending operation answers ok and does not affect the next operation", "grant", "cancel", checkCancelNothing},
+	{"limit", "acquire with limit_ms is the recipe's own timed try; 0 means at once or not at all", "line", "limit", checkLimit},
+	{"put and take", "once put has answered ok, the item is in the queue and a take returns it", "queue", "", checkPutTake},
+	{"waiting take", "a take from an empty queue waits, and blocks neither another client's put nor clock", "queue", "", checkWaitingTake},
+	{"cancelled take", "cancel aborts a waiting take", "queue", "cancel", checkCancelledTake},
 	{"close under an operation", "close ends the session, after the pending operation has answered", "", "", checkCloseUnder},
 	{"events", "suspended when the connection is lost, restored with the same session, lost when the session has ended", "grant", "events", checkEvents},
 	{"lost session", "after the session has ended, restored is never reported, close answers ok, and the client number can be opened again", "", "", checkLostSession},
@@ -51,7 +51,7 @@ func checkHello(k *checker) {
 	k.note("%s: %s, variant %q, ops %s", h.Recipe, s.About, h.Variant, strings.Join(h.Ops, " "))
 	for _, op := range h.Ops {
 		if !slices.Contains([]string{"acquire", "release", "enter", "leave", "put", "take", "limit", "write", "cancel", "holds", lines.OpAuth}, op) {
-			k.note("its op %q is not part of the protocol", op)
+			k.note("the hello names the op %q, which is not part of the protocol", op)
 		}
 	}
 	if h.MaxClients < 0 {
@@ -64,15 +64,15 @@ func checkNumber(k *checker) {
 	k.must(err)
 	defer p.Stop()
 	a, err := p.Await(p.Send(lines.Request{Op: "hello", Protocol: 99}, nil), 30*time.Second)
-	k.be(err == nil, "protocol 99: %v", err)
-	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "protocol 99 was answered %s", p.Exchange()[len(p.Exchange())-1])
+	k.be(err == nil, "hello with protocol 99: %v", err)
+	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "hello with protocol 99 must be answered with an error of kind unsupported, but the answer is %s", p.Exchange()[len(p.Exchange())-1])
 }
 
 func checkClock(k *checker) {
 	last := int64(0)
 	for range 200 {
 		a := k.ask("clock", 0)
-		k.be(a.OK != nil && a.OK.Now != nil, "clock is answered with now")
+		k.be(a.OK != nil && a.OK.Now != nil, "the answer to clock must have now")
 		now := int64(*a.OK.Now)
 		k.be(now >= last, "the clock went back, from %d to %d", last, now)
 		last = now
@@ -86,7 +86,7 @@ func checkOpen(k *checker) {
 	c, _ := k.client()
 	seen := c.Seen()
 	if said := c.Session(); said != seen.Session {
-		panic(wrong{fmt.Sprintf("open answered session %#x, and on the wire it is %#x", uint64(said), uint64(seen.Session))})
+		panic(wrong{fmt.Sprintf("open answered session %#x, but the session on the connection is %#x", uint64(said), uint64(seen.Session))})
 	}
 }
 
@@ -98,10 +98,10 @@ func checkNotOpen(k *checker) {
 	k.failed(op, 1_000_000, "no such client is open")
 }
 
-// failed makes a request that must be answered with failed, for the reason why.
+// failed ends the step unless the request is answered with failed. why is the reason for that answer.
 func (k *checker) failed(op string, client int, why string) {
 	a := k.ask(op, client)
-	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s, and %s of client %d was answered %s: it has to be answered with an error of kind failed", why, op, client, answered(a))
+	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s, but %s of client %d was answered %s instead of with an error of kind failed", why, op, client, answered(a))
 }
 
 func answered(a lines.Reply) string {
@@ -120,23 +120,23 @@ func checkNothingHeld(k *checker) {
 func checkUnknownOp(k *checker) {
 	c, _ := k.client()
 	a := k.ask("frobnicate", c.Number())
-	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "there is no op frobnicate, and it was answered %s: it has to be answered with an error of kind unsupported", answered(a))
+	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "there is no op frobnicate, but it was answered %s instead of with an error of kind unsupported", answered(a))
 }
 
 func checkAcquire(k *checker) {
 	c, _ := k.client()
 	claim := k.acquire(c)
 	seen := c.Seen()
-	k.be(claim.Session == seen.Session, "acquire answered session %#x, and on the wire it is %#x", uint64(claim.Session), uint64(seen.Session))
+	k.be(claim.Session == seen.Session, "acquire answered session %#x, but the session on the connection is %#x", uint64(claim.Session), uint64(seen.Session))
 	var czxid int64
 	if claim.Path == "" {
-		k.note("which node the grant is bound to does not show")
+		k.note("the grant's node is unknown: neither the answer nor the connection shows it")
 	} else {
 		var owner int64
 		var err error
 		_, czxid, owner, err = k.Ground.Look(k.ctx, claim.Path)
 		k.must(err)
-		k.be(czxid != 0, "the grant's node is %s, and it is not there", claim.Path)
+		k.be(czxid != 0, "the grant's node %s does not exist", claim.Path)
 		k.be(owner == claim.Session, "the grant's node %s belongs to session %#x, not %#x", claim.Path, uint64(owner), uint64(claim.Session))
 		k.note("node %s", claim.Path)
 	}
@@ -148,7 +148,7 @@ func checkAcquire(k *checker) {
 		_, now, _, err := k.Ground.Look(k.ctx, claim.Path)
 		k.must(err)
 		if now != 0 && now == czxid {
-			k.note("after release its node is still there; with release ok it should be gone")
+			k.note("after release was answered ok the node still exists; it should have been deleted")
 		}
 	}
 	k.acquire(c)
@@ -166,7 +166,7 @@ func checkContention(k *checker) {
 	c, _ := k.client()
 	k.be(c != nil, "")
 	k.release(a)
-	k.granted(waiting, "the holder has released, and the client that waits")
+	k.granted(waiting, "the holder has released, but the waiting client")
 	k.release(b)
 }
 
@@ -182,17 +182,17 @@ func checkModes(k *checker) {
 	k.release(a)
 	k.waits(waiting, "a writer's acquire, while a reader holds,")
 	k.release(b)
-	k.granted(waiting, "the readers have released, and the writer that waits")
+	k.granted(waiting, "the readers have released, but the waiting writer")
 	reading := k.beginAcquireAs(a, recipes.Read)
 	defer reading.giveUp()
 	k.waits(reading, "a reader's acquire, while a writer holds,")
 	k.release(w)
-	k.granted(reading, "the writer has released, and the reader that waits")
+	k.granted(reading, "the writer has released, but the waiting reader")
 	k.release(a)
 	r := lines.Request{Op: "acquire", Client: new(a.Number()), Mode: "both"}
 	reply, err := k.p.Await(k.p.Send(r, nil), 10*time.Second)
 	k.must(err)
-	k.be(reply.Error != nil && reply.Error.Kind == lines.Failed, "acquire with the mode both was answered %s: it has to be answered with an error of kind failed", answered(reply))
+	k.be(reply.Error != nil && reply.Error.Kind == lines.Failed, "acquire with mode both was answered %s instead of with an error of kind failed", answered(reply))
 }
 
 func checkPermits(k *checker) {
@@ -206,7 +206,7 @@ func checkPermits(k *checker) {
 	defer waiting.giveUp()
 	k.waits(waiting, "a third client's acquire of two permits")
 	k.release(b)
-	k.granted(waiting, "a permit was returned, and the client that waits")
+	k.granted(waiting, "a permit was returned, but the waiting client")
 	k.release(a)
 	k.release(c)
 }
@@ -215,17 +215,17 @@ func checkParties(k *checker) {
 	k.together = 2
 	a, _ := k.client()
 	b, _ := k.client()
-	for range 2 { // the second generation must not find what the first has left
+	for range 2 { // the second generation must not be affected by nodes of the first
 		entering := k.beginAcquire(a)
 		defer entering.giveUp()
 		k.waits(entering, "the enter of the first of two parties")
 		k.must(k.p.MeasureClock(1))
 		k.acquire(b)
-		k.granted(entering, "both parties have entered, and the first of them")
+		k.granted(entering, "both parties have entered, but the first of them")
 		leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
 		k.waits(leaving, "the leave of one client, while the other is inside,")
 		k.release(b)
-		k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties leave, and the first of them did not within %v: %v", grantLimit, leaving.err)
+		k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but the first of them did not return ok within %v: %v", grantLimit, leaving.err)
 	}
 }
 
@@ -236,17 +236,17 @@ func checkCancelledEnter(k *checker) {
 	entering := k.beginAcquire(a)
 	k.waits(entering, "the enter of the first of two parties")
 	entering.giveUp()
-	k.be(entering.returns(2*timeout) && entering.err != nil, "the enter that was cancelled did not answer with an error within %v: %v", 2*timeout, entering.err)
+	k.be(entering.returns(2*timeout) && entering.err != nil, "the cancelled enter did not answer with an error within %v: %v", 2*timeout, entering.err)
 	session := a.Seen().Session
-	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "a session timeout after cancelled its node is still there")
+	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	alone := k.beginAcquire(b)
 	defer alone.giveUp()
 	k.waits(alone, "the enter of a client, after the other one was cancelled,")
 	k.acquire(a)
-	k.granted(alone, "both parties have entered, and the first of them")
+	k.granted(alone, "both parties have entered, but the first of them")
 	leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
 	k.release(b)
-	k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties leave, and one of them did not within %v: %v", grantLimit, leaving.err)
+	k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
 }
 
 // granted ends the step unless the attempt succeeds.
@@ -258,7 +258,7 @@ func (k *checker) granted(a *attempt, what string) {
 func checkHolds(k *checker) {
 	c, _ := k.client()
 	wants := []bool{false, true, false}
-	if k.p.Hello.Requeues { // once it has released it may lead again
+	if k.p.Hello.Requeues { // after the release the client may lead again
 		wants = wants[:2]
 	}
 	for _, want := range wants {
@@ -289,12 +289,12 @@ func checkCancel(k *checker) {
 	waiting := k.beginAcquire(b)
 	k.waits(waiting, "a second client's acquire")
 	waiting.giveUp()
-	k.be(waiting.returns(2*timeout), "the operation that was cancelled did not answer within %v", 2*timeout)
+	k.be(waiting.returns(2*timeout), "the cancelled acquire did not answer within %v", 2*timeout)
 	k.be(waiting.err != nil, "a cancelled acquire was granted although another client holds")
 	session := b.Seen().Session
-	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "a session timeout after cancelled its node is still there")
+	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	k.release(a)
-	if k.p.Hello.Requeues { // it may lead again by itself
+	if k.p.Hello.Requeues { // the client may lead again by itself
 		err := a.Close(k.ctx)
 		k.be(err == nil, "close: %v", err)
 	}
@@ -318,15 +318,15 @@ func checkLimit(k *checker) {
 		defer cancel()
 		_, err := a.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		if limit == 0 && errors.Is(err, recipes.ErrNotAcquired) {
-			k.note("no client holds, and acquire with limit_ms 0 answered timeout: the recipe's own try ends before it can know")
+			k.note("no client holds, but acquire with limit_ms 0 answered timeout: the recipe's own try ends before it knows that the lock is free")
 			k.acquire(a)
 			err = nil
 		}
-		k.be(err == nil, "no client holds, and acquire with limit_ms %d: %v", limit.Milliseconds(), err)
+		k.be(err == nil, "no client holds, but acquire with limit_ms %d failed: %v", limit.Milliseconds(), err)
 		start := time.Now()
 		_, err = b.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		took := time.Since(start)
-		k.be(errors.Is(err, recipes.ErrNotAcquired), "another client holds, and acquire with limit_ms %d was not answered timeout: %v", limit.Milliseconds(), err)
+		k.be(errors.Is(err, recipes.ErrNotAcquired), "another client holds, but acquire with limit_ms %d was not answered timeout: %v", limit.Milliseconds(), err)
 		k.be(took >= limit*9/10 && took < limit+5*time.Second, "acquire with limit_ms %d took %v", limit.Milliseconds(), took)
 		k.release(a)
 	}

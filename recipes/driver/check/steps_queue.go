@@ -14,19 +14,19 @@ func checkPutTake(k *checker) {
 	for _, item := range items {
 		ctx, cancel := k.within(grantLimit)
 		defer cancel()
-		k.be(a.Put(ctx, []byte(item)) == nil, "a put, with nothing in its way, is answered ok")
+		k.be(a.Put(ctx, []byte(item)) == nil, "a put that nothing blocks must be answered ok")
 	}
 	var got []string
 	for range items {
 		t := k.beginTake(b)
 		defer t.giveUp()
-		k.be(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, and a take got none within %v: %v", len(items)-len(got), grantLimit, t.err)
+		k.be(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, but a take returned none within %v: %v", len(items)-len(got), grantLimit, t.err)
 		got = append(got, string(t.item))
 	}
 	sorted := slices.Sorted(slices.Values(got))
-	k.be(slices.Equal(sorted, items), "put %.60q, and took %.60q", items, got)
+	k.be(slices.Equal(sorted, items), "put %.60q, but took %.60q", items, got)
 	if k.p.Hello.Promises.FIFO {
-		k.be(slices.Equal(got, items), "fifo is promised: put %.60q, and took %.60q", items, got)
+		k.be(slices.Equal(got, items), "fifo is promised: put %.60q, but took %.60q", items, got)
 	}
 }
 
@@ -39,8 +39,8 @@ func checkWaitingTake(k *checker) {
 	k.must(k.p.MeasureClock(1))
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
-	k.be(a.Put(ctx, []byte("check")) == nil, "a put during a waiting take answers ok")
-	k.be(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, and the take that waited returned %q, %v", t.item, t.err)
+	k.be(a.Put(ctx, []byte("check")) == nil, "a put during a waiting take must be answered ok")
+	k.be(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, but the waiting take returned %q, %v", t.item, t.err)
 }
 
 func checkCancelledTake(k *checker) {
@@ -48,6 +48,6 @@ func checkCancelledTake(k *checker) {
 	t := k.beginTake(a)
 	k.waits(t, "a take from an empty queue")
 	t.giveUp()
-	k.be(t.returns(2*timeout), "the take that was cancelled did not answer within %v", 2*timeout)
+	k.be(t.returns(2*timeout), "the cancelled take did not answer within %v", 2*timeout)
 	k.be(t.err != nil, "a cancelled take returned an item of an empty queue: %q", t.item)
 }

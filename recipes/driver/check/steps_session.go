@@ -17,7 +17,7 @@ func checkCloseUnder(k *checker) {
 		k.waits(under, "a take from an empty queue")
 	} else if k.p.Hello.Recipe == string(recipes.RecipeBarrier) {
 		k.together = 2
-		b, _ = k.client() // opened with that number of parties
+		b, _ = k.client() // opened with two parties
 		under = k.beginAcquire(b)
 		k.waits(under, "the enter of the first of two parties")
 	} else {
@@ -27,9 +27,9 @@ func checkCloseUnder(k *checker) {
 	}
 	session := b.Seen().Session
 	err := b.Close(k.ctx)
-	k.be(err == nil, "close under an operation is ok: %v", err)
-	k.be(under.returns(time.Second) && under.err != nil, "the pending operation answered %v at close", under.err)
-	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close ends the session in good order, and %v later it still has a node in line", timeout)
+	k.be(err == nil, "close during an operation must be answered ok: %v", err)
+	k.be(under.returns(time.Second) && under.err != nil, "the pending operation did not answer with an error when its client was closed: %v", under.err)
+	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close must end the session, but %v later the session still has a node in line", timeout)
 }
 
 func checkEvents(k *checker) {
@@ -38,26 +38,26 @@ func checkEvents(k *checker) {
 	restore := k.Ground.Cut(c.Number())
 	got := k.ofSession(events, timeout)
 	restore()
-	k.be(got == recipes.EventSuspended, "the connection was lost, and within %v the driver said %s, not suspended", timeout, said(got))
+	k.be(got == recipes.EventSuspended, "the connection was lost, but within %v the driver reported %s, not suspended", timeout, said(got))
 	got = k.ofSession(events, 2*timeout)
 	if got == recipes.EventLost {
-		k.note("the session did not survive a cut of moments: restored could not be seen")
+		k.note("the session ended during a short cut of the connection, so the event restored could not be checked")
 		return
 	}
-	k.be(got == recipes.EventRestored, "the same session is connected again, and then the driver said %s, not restored", said(got))
+	k.be(got == recipes.EventRestored, "the same session is connected again, but the driver reported %s, not restored", said(got))
 	restore = k.Ground.Cut(c.Number())
 	err := k.Ground.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
 	for got = k.ofSession(events, 3*timeout); got == recipes.EventSuspended; got = k.ofSession(events, 3*timeout) {
 	}
-	k.be(got == recipes.EventLost, "the session was closed at the servers, and then the driver said %s, not lost", said(got))
+	k.be(got == recipes.EventLost, "the session was closed at the servers, but the driver reported %s, not lost", said(got))
 }
 
 func said(kind recipes.EventKind) string { return cmp.Or(string(kind), "nothing") }
 
-// ofSession returns the next event of the session within a time, or "". A recipe may end a grant
-// with the connection, and report that before or after.
+// ofSession returns the next event of the session within limit, or "". It skips EventEnded: a recipe may
+// end a grant when its connection breaks, and report that before or after the session's event.
 func (k *checker) ofSession(events chan recipes.Event, limit time.Duration) recipes.EventKind {
 	late := time.After(limit)
 	for {
@@ -89,7 +89,7 @@ func checkLostSession(k *checker) {
 	}
 	err = c.Close(k.ctx)
 	k.be(err == nil, "close must answer ok even if the session has ended: %v", err)
-	k.numbers-- // the same number again
+	k.numbers-- // open a client with the same number
 	k.client()
 }
 
@@ -98,8 +98,8 @@ func checkLostSession(k *checker) {
 const afterthought = 500 * time.Millisecond
 
 // neverRestored ends the step if the client reports restored although its session has ended. A
-// driver that takes a new session for the old one reports that when it has connected. Many clients
-// do not connect after lost: they have a session timeout to do it.
+// driver that mistakes a new session for the old one reports restored once it has connected. Many
+// clients do not connect after lost, so the wait for a connection is limited to a session timeout.
 func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gone int64) {
 	lost := false
 	listen := func() {
@@ -108,8 +108,8 @@ func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gon
 			case recipes.EventLost:
 				lost = true
 			case recipes.EventRestored:
-				k.be(!lost, "session %#x has ended, and the client reported lost and then restored; restored must not follow lost, and a new session is not reported", uint64(gone))
-				k.be(false, "session %#x has ended, and the client reported restored, not lost; restored is for the same session only, and a new session is not reported", uint64(gone))
+				k.be(!lost, "session %#x has ended, but the client reported lost and then restored; restored must not follow lost, and a new session must not be reported", uint64(gone))
+				k.be(false, "session %#x has ended, but the client reported restored, not lost; restored is for the same session only, and a new session must not be reported", uint64(gone))
 			}
 		}
 	}
@@ -131,6 +131,6 @@ func checkEnd(k *checker) {
 	}
 	gone := k.until(timeout/2, func() bool { n, err := k.Ground.Below(k.ctx, k.path, session); return err == nil && n == 0 })
 	if !gone {
-		panic(wrong{"the driver has exited, and the session that it had was not closed: it still has a node in line"})
+		panic(wrong{"the driver has exited without closing its session, which still has a node in line"})
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Map maps another clock to this one, from round trips in which it was read. The zero value has none.
+// Map maps another clock to this process's, from round trips that read it. The zero value has no round trips.
 // All methods are safe for concurrent use.
 //
 // A round trip shows that the other clock read Now at an instant between Sent and Got. Clocks
 // drift, so for other readings this interval grows with the time in between. The true time is in
-// the intervals of all round trips; the middle of their intersection is used. The shortest round
-// trips count, and those near in time.
+// the intervals of all round trips; the middle of their intersection is used. Short round trips and
+// round trips near in time bound it most.
 type Map struct {
 	mu        sync.Mutex
-	elsewhere bool // of another machine: never taken for this one
+	elsewhere bool // on another machine: never treated as this machine's clock
 	differs   bool // known to differ from this machine's monotonic clock
 	base      time.Time
 	baseRaw   int64  // this machine's monotonic clock at base
-	window    []Trip // the last of them
+	window    []Trip // the last windowTrips round trips
 	rate      rate
 	took      []time.Duration
 }
@@ -37,15 +37,15 @@ func (t Trip) took() time.Duration { return t.Got.Sub(t.Sent) }
 
 const (
 	windowTrips = 64   // round trips used for the mapping: clocks drift
-	tripsKept   = 3600 // round trips used for percentiles
+	tripsKept   = 3600 // round trips whose durations are stored
 	// drift bounds the drift between two clocks, and wander its change within a window: a crystal
 	// keeps some 100 ppm, and NTP adjusts a clock by at most 500.
 	drift  = 600e-6
 	wander = 20e-6
 )
 
-// Elsewhere marks the clock as another machine's: it is not taken for this one's, even if both show
-// the same by chance.
+// Elsewhere marks the clock as another machine's: it is not treated as this machine's, even if both
+// show the same time by chance.
 func (m *Map) Elsewhere() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,8 +70,8 @@ func (m *Map) Add(t Trip) {
 	}
 }
 
-// At returns when the clock read ns, and the bound of the error. A process that reads this
-// machine's monotonic clock, as most do, has no error: every round trip confirms it.
+// At returns the time at which the other clock read ns, and a bound of the error. The error is 0 for a
+// process that reads this machine's monotonic clock, as most do: every round trip confirms it.
 func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,11 +97,11 @@ func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
 	return first.Add(half), half
 }
 
-// rate bounds the speed of the other clock: ns of our clock per ns of its own.
+// rate bounds the speed of the other clock: ns of our clock per ns of the other.
 type rate struct{ least, most float64 }
 
-// fit derives the rate from round trips far apart: the longer the time in between, the less their
-// own length matters.
+// fit derives the rate from round trips far apart: the longer the time between them, the less their
+// duration matters.
 func fit(window []Trip) rate {
 	r := rate{1 - drift, 1 + drift}
 	shortest := func(part []Trip) Trip {
@@ -124,22 +124,23 @@ func fit(window []Trip) rate {
 	return rate{max(least, r.least), min(most, r.most)}
 }
 
-// bounds returns the earliest and the latest instant at which the clock can have read ns, by one
-// round trip.
+// bounds returns the earliest and the latest instant at which the other clock can have read ns,
+// according to one round trip.
 func (r rate) bounds(t Trip, ns int64) (first, last time.Time) {
 	d := float64(ns - t.Now)
 	low, high := d*r.least, d*r.most
 	return t.Sent.Add(time.Duration(min(low, high))), t.Got.Add(time.Duration(max(low, high)))
 }
 
+// Trips returns the durations of the first tripsKept round trips.
 func (m *Map) Trips() []time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.took)
 }
 
-// Last returns when the last round trip began: the other side was alive after it. It is zero before
-// the first.
+// Last returns the time at which the last round trip began, or the zero time if there was none. The
+// other side was alive after that time.
 func (m *Map) Last() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,15 +150,15 @@ func (m *Map) Last() time.Time {
 	return m.window[len(m.window)-1].Sent
 }
 
-// About describes the mapping.
+// About returns a description of the mapping, for people.
 func (m *Map) About() string {
 	if _, wrong := m.At(m.Latest()); wrong > 0 {
-		return "its clock is its own, and mapped to within " + wrong.String()
+		return "its clock differs from this machine's, and is mapped to within " + wrong.String()
 	}
 	return "its clock is the machine's monotonic clock"
 }
 
-// Percentiles returns p50 and p99.
+// Percentiles sorts took and returns its p50 and p99, or zeros if it is empty.
 func Percentiles(took []time.Duration) (p50, p99 time.Duration) {
 	if len(took) == 0 {
 		return 0, 0
@@ -166,7 +167,7 @@ func Percentiles(took []time.Duration) (p50, p99 time.Duration) {
 	return took[len(took)/2].Round(100), took[len(took)*99/100].Round(100)
 }
 
-// Latest returns the last reading of the other clock, in ns.
+// Latest returns the last reading of the other clock, in ns. Without one it returns baseRaw.
 func (m *Map) Latest() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

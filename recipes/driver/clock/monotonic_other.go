@@ -2,5 +2,5 @@
 
 package clock
 
-// Monotonic is not available on this system: the offset to drivers' clocks is measured.
+// Monotonic returns -1: on this system the offset of drivers' clocks must be measured.
 func Monotonic() int64 { return -1 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Skew names the environment variable that makes the clocks of an agent and of our drivers wrong,
-// for tests: an offset, and a deviation of the rate: "5s" or "-2s,200ppm".
+// Skew is the name of the environment variable that falsifies the clocks of an agent and of our drivers
+// in tests, by an offset and optionally a deviation of the rate: "5s" or "-2s,200ppm".
 const Skew = "ZKBENCH_SKEW"
 
-// Own is this process's clock as reported to others: the machine's monotonic clock if it can be
-// read, unless it is skewed.
+// Own is the clock that this process reports to others: the machine's monotonic clock if that can be
+// read, with the error of Skew.
 type Own struct {
-	start   time.Time // when it read raw
+	start   time.Time // the time at which the clock read raw
 	raw     int64
-	tooFast float64 // relative to 1
+	tooFast float64 // deviation of the rate: 0.001 gains 1 ms per second
 }
 
-// NewOwn returns a clock with the error in skew, as for [Skew]; "" for none.
+// NewOwn returns a clock with the error skew, in the format of [Skew]; "" means no error.
 func NewOwn(skew string) (Own, error) {
 	o := Own{start: time.Now(), raw: Monotonic()}
 	if skew == "" {
@@ -49,4 +49,5 @@ var own, errOwn = NewOwn(os.Getenv(Skew))
 // Reading returns the reading of this process's clock at t, in ns.
 func Reading(t time.Time) int64 { return own.At(t) }
 
+// CheckSkew returns an error if the value of [Skew] is invalid.
 func CheckSkew() error { return errOwn }

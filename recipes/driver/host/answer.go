@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// spent is an error after which a client can only be closed.
+// spent is an error after which a client can only be closed. It matches the errors in is.
 type spent struct {
 	error
 	is []error
@@ -21,11 +21,11 @@ func (s spent) Unwrap() error { return s.error }
 
 func (s spent) Is(target error) bool { return slices.Contains(s.is, target) }
 
-// unfinished marks an error of an operation that may have had an effect.
+// unfinished wraps err with ErrUnfinished: the operation may have had an effect.
 func unfinished(err error) error { return fmt.Errorf("%w: %w", recipes.ErrUnfinished, err) }
 
-// ready returns why the client cannot begin an operation; a client that was closed because it could not
-// be cancelled is opened again. lost is closed when the session is lost during the operation.
+// ready prepares an operation, or returns the error that prevents it. It opens a client again that was
+// closed because it could not be cancelled. lost is closed when the session is lost during the operation.
 func (c *Client) ready() (lost <-chan struct{}, err error) {
 	if err := c.p.Err(); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (c *Client) ready() (lost <-chan struct{}, err error) {
 	return lost, err
 }
 
-// operate makes the driver perform an operation, and returns a reply that is ok. taken, if not nil,
-// is called with any reply before later lines of the driver.
+// operate makes the driver perform an operation, and returns its reply, or an error unless that is ok.
+// taken, if not nil, is called with any reply before later lines of the driver.
 func (c *Client) operate(ctx context.Context, r lines.Request, taken func(lines.Reply)) (lines.Reply, error) {
 	return c.begin(r, taken)(ctx)
 }
@@ -78,7 +78,7 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 				late = time.After(c.silence - waited)
 				continue
 			}
-			if !silent && (k.Op == "enter" || c.p.Hello.Rejoins) { // it may wait for others in its new session
+			if !silent && (k.Op == "enter" || c.p.Hello.Rejoins) { // the client may wait for others in its new session
 				late = time.After(c.env.Timeout)
 				continue
 			}
@@ -93,12 +93,12 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 	}
 }
 
-// silenceLimit is the time after the loss of its session for which a client may send no request
-// before it counts as stuck: retry policies sleep for seconds (Curator's usual one for up to 7).
+// silenceLimit is the time without a request after which a client that has lost its session counts as
+// stuck: retry policies sleep for seconds (Curator's usual policy for up to 7).
 const silenceLimit = 8 * time.Second
 
-// silentSinceLoss returns the time since the client was notified that its session was lost, or since
-// the end of an outage after that, and whether it has sent no request since the loss.
+// silentSinceLoss returns the time since the client reported the loss of its session, or since the end of
+// an outage after that, and reports whether the client has sent no request since the loss.
 func (c *Client) silentSinceLoss() (waited time.Duration, silent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
 	if !errors.Is(err, errSilent) {
 		return a, unfinished(err)
 	}
-	err = c.p.breach("", fmt.Sprintf("silence: an operation that is cancelled then answers, and %s (id %d) did not within %v", k.Op, k.ID, limit))
+	err = c.p.breach("", fmt.Sprintf("silence: a cancelled operation must be answered, but %s (id %d) was not answered within %v", k.Op, k.ID, limit))
 	c.p.fail(err)
 	return lines.Reply{}, unfinished(err)
 }
@@ -169,16 +169,16 @@ func (c *Client) leave(k *Call, why error) (lines.Reply, error) {
 	return lines.Reply{}, why
 }
 
-// spend allows only Close from now on, which waits for settle.
+// spend makes all later operations but Close fail with why. Close first waits until settle has passed.
 func (c *Client) spend(why spent, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spent, c.settle = why, time.Now().Add(settle)
 }
 
-// aftermath bounds the time that the outcome of an acquire or release with an unknown result needs
-// to show in the tree, beyond a session timeout. The verdict on leftover nodes counts from 2 s
-// after the fault, and allows a recipe at least 2 s to remove them.
+// aftermath bounds the time, beyond a session timeout, until the tree shows the effect of an acquire or
+// release with an unknown outcome. The verdict on leftover nodes counts from 2 s after the fault, and
+// allows a recipe at least 2 s to remove them.
 const aftermath = 5 * time.Second
 
 func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
@@ -225,12 +225,12 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		c.mu.Unlock()
 		return s
 	}
-	err = c.p.breach(c.p.lastSaid(), "the kinds of error are failed, unknown, cancelled, timeout, lost and unsupported")
+	err = c.p.breach(c.p.lastSaid(), "the kind of an error must be failed, unknown, cancelled, timeout, lost or unsupported")
 	c.p.fail(err)
 	return unfinished(err)
 }
 
-// within returns t, or the end of the exchange if t is outside by no more than a clock's error.
+// within returns t, limited to the interval from first to last.
 func within(t, first, last time.Time) time.Time {
 	switch {
 	case t.Before(first):
@@ -241,24 +241,24 @@ func within(t, first, last time.Time) time.Time {
 	return t
 }
 
-// timesSlack is by how much a driver's times may be outside of their exchange, beyond the error of
-// its clock, before they are wrong.
+// timesSlack is the time, beyond the error of the driver's clock, by which a driver's times may lie
+// outside the interval between request and reply.
 const timesSlack = 5 * time.Millisecond
 
-// takeTimes stores the times of a reply, mapped to our clock. Without them the operation was called
-// when its line was written, and returned when the reply was read.
+// takeTimes stores the times of a reply, mapped to our clock. If the reply has none, it stores the times
+// at which the request was written and the reply was read.
 func (c *Client) takeTimes(k *Call, t lines.Times) error {
 	times := recipes.Times{Called: k.wrote, Returned: k.read}
 	switch {
 	case t.Called == nil && t.At == nil:
 	case t.Called == nil || t.At == nil:
-		return c.p.breach(c.p.lastSaid(), "an answer has called and at, both or neither")
+		return c.p.breach(c.p.lastSaid(), "an answer must have both called and at, or neither")
 	default:
 		called, wrong := c.p.clock.At(int64(*t.Called))
 		at, _ := c.p.clock.At(int64(*t.At))
 		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
-			return c.p.breach(c.p.lastSaid(), fmt.Sprintf("called and at are on the clock that the op clock reads: "+
-				"the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))
+			return c.p.breach(c.p.lastSaid(), fmt.Sprintf("called and at must be times on the clock that the op clock reads: "+
+				"by them, the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))
 		}
 		times.Called, times.Returned = within(called, k.wrote, k.read), within(at, k.wrote, k.read)
 		times.Error = wrong

@@ -18,31 +18,31 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Client is a client of a driver. It is a recipes.Contender or a recipes.QueueClient, depending on
-// the driver's recipe.
+// Client is a client of a driver. Depending on the driver's recipe it is used as a recipes.Contender or
+// as a recipes.QueueClient.
 type Client struct {
 	p   *Process
 	env recipes.Env
 
 	mu      sync.Mutex
-	open    bool      // open in the driver
+	open    bool      // whether it is open in the driver
 	asked   time.Time // when open was requested
-	spent   error     // why only Close may follow, or nil
-	settle  time.Time // Close waits until then
+	spent   error     // the reason why only Close may follow, or nil
+	settle  time.Time // Close waits until this time
 	claim   recipes.Claim
-	session int64         // from the last reply with one
-	token   int64         // of its grant; 0 for none
-	lost    chan struct{} // closed when its session is lost during an operation
-	gone    bool          // its session was lost, and nothing was granted since
+	session int64         // from the last reply that had one
+	token   int64         // of its grant; 0 without a grant
+	lost    chan struct{} // closed when the session is lost during an operation
+	gone    bool          // the session was lost, and nothing was granted since
 	times   recipes.Times
 
-	silence        time.Duration // silenceLimit
+	silence        time.Duration // silenceLimit, except in tests
 	lostAt         time.Time     // when the last loss was reported
 	lostSession    int64         // the session of the last loss; 0 if unknown
-	requestsAtLoss int64         // see Env.Requests; at the last loss
+	requestsAtLoss int64         // result of Env.Requests at the last loss
 }
 
-// Open opens a client in the process.
+// Open opens the client env.Client in the process.
 func (p *Process) Open(ctx context.Context, env recipes.Env) (*Client, error) {
 	c := &Client{p: p, env: env, lost: make(chan struct{}), silence: silenceLimit}
 	return c, c.openNow()
@@ -101,7 +101,7 @@ func (c *Client) opened(a lines.Reply) {
 	c.open, c.session = true, c.seen(a.OK).Session
 }
 
-// seen returns session, node and token from a reply, and if it has none from the tap.
+// seen returns the session, node and token of a reply. Those that it lacks are taken from the tap.
 func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 	if c.env.Seen != nil {
 		claim = c.env.Seen()
@@ -122,9 +122,9 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 
 var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestored, recipes.EventLost, recipes.EventEnded}
 
-// event handles an event of the client. An event that ends a belief counts from its earliest
-// possible time, a restore from the latest. It returns false for an event of an earlier client of the
-// same number: one from before the client was open, or that happened before open was requested.
+// event handles an event of the client. An event that ends a belief counts from its earliest possible
+// time, a restored event from its latest. It returns false for an event of an earlier client with the
+// same number: an event that comes before this client is open, or happened before open was requested.
 func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
 	c.mu.Lock()
@@ -166,8 +166,8 @@ func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	return true
 }
 
-// Acquire returns when the driver's recipe has granted. When ctx is done it is cancelled; if the
-// driver cannot cancel, the client is closed, and opened again for the next operation.
+// Acquire returns when the driver's recipe has granted. When ctx is done it cancels the acquire; if the
+// driver cannot cancel, it closes the client, which is opened again for the next operation.
 func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	return c.AcquireWith(ctx, recipes.AcquireOptions{})
 }
@@ -202,7 +202,7 @@ func (c *Client) granted(a lines.Reply) {
 	c.claim, c.session, c.token, c.gone = claim, claim.Session, claim.Token, false
 }
 
-// Release releases the grant.
+// Release makes the driver release the grant, and returns when it has answered.
 func (c *Client) Release(ctx context.Context) error {
 	_, release := lines.Ops(c.p.Hello.Recipe)
 	_, err := c.operate(ctx, c.request(release), func(lines.Reply) {
@@ -213,11 +213,11 @@ func (c *Client) Release(ctx context.Context) error {
 	return err
 }
 
-// Put puts an item, at most 1 KiB of printable ASCII, into the queue.
+// Put puts an item into the queue: printable ASCII, at most lines.MaxItem bytes.
 func (c *Client) Put(ctx context.Context, item []byte) error {
 	r := c.request("put")
 	if r.Item = string(item); len(r.Item) > lines.MaxItem {
-		err := fmt.Errorf("an item of %d bytes: the limit for drivers is %d", len(item), lines.MaxItem)
+		err := fmt.Errorf("the item has %d bytes, but the limit for drivers is %d", len(item), lines.MaxItem)
 		c.p.fail(err)
 		return err
 	}
@@ -225,14 +225,14 @@ func (c *Client) Put(ctx context.Context, item []byte) error {
 	return err
 }
 
-// Take takes an item from the queue.
+// Take waits for an item in the queue, and returns it.
 func (c *Client) Take(ctx context.Context) ([]byte, error) {
 	a, err := c.operate(ctx, c.request("take"), nil)
 	if err != nil {
 		return nil, err
 	}
 	if a.OK.Item == nil {
-		err := c.p.breach(c.p.lastSaid(), "take is answered with the item")
+		err := c.p.breach(c.p.lastSaid(), "the answer to take must have an item")
 		c.p.fail(err)
 		return nil, err
 	}
@@ -242,8 +242,7 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 // Write writes to the resource on the client's session.
 func (c *Client) Write(ctx context.Context, value string) error { return c.BeginWrite(value)(ctx) }
 
-// BeginWrite sends a write to the resource, also to a process that is paused. finish waits for the
-// reply.
+// BeginWrite sends a write to the resource, even if the process is paused. finish waits for the reply.
 func (c *Client) BeginWrite(value string) (finish func(context.Context) error) {
 	r := c.request("write")
 	r.Value = value
@@ -251,10 +250,10 @@ func (c *Client) BeginWrite(value string) (finish func(context.Context) error) {
 	return func(ctx context.Context) error { _, err := f(ctx); return err }
 }
 
-// Holds queries the recipe whether the client holds.
+// Holds reports whether the client holds, according to the recipe.
 func (c *Client) Holds() (bool, error) { return c.BeginHolds()() }
 
-// BeginHolds sends that question, also to a process that is paused. answer waits for the reply.
+// BeginHolds sends the request of Holds, even if the process is paused. answer waits for the reply.
 func (c *Client) BeginHolds() (answer func() (bool, error)) {
 	k := c.p.Send(c.request("holds"), nil)
 	return func() (bool, error) {
@@ -265,7 +264,7 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 		case a.Error != nil:
 			return false, a.Error
 		case a.OK.Holds == nil:
-			err := c.p.breach(c.p.lastSaid(), "holds is answered with holds, true or false")
+			err := c.p.breach(c.p.lastSaid(), "the answer to holds must have holds, true or false")
 			c.p.fail(err)
 			return false, err
 		}
@@ -274,7 +273,7 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 }
 
 // Close makes the driver close the client's session. After an acquire or a release with an unknown
-// outcome it waits first, so that the recipe's clean-up, or its absence, shows.
+// outcome it first waits, so that it is visible whether the recipe cleans up.
 func (c *Client) Close(context.Context) error {
 	c.mu.Lock()
 	open, settle := c.open, time.Until(c.settle)
@@ -312,9 +311,9 @@ func (c *Client) Times() recipes.Times {
 	return c.times
 }
 
-// Rejoin reports whether the client continues although its session was lost. It need not be closed
-// then, whether or not the operation in the lost session had an effect. A client that requeues by itself
-// gets one more operation, to which it may answer lost.
+// Rejoin reports whether the client can continue although its session was lost. It then need not be
+// closed, whether or not the operation in the lost session had an effect. A client that requeues by
+// itself gets one more operation, to which it may answer lost.
 func (c *Client) Rejoin() bool {
 	if !c.p.Hello.Rejoins && !c.p.Hello.Requeues || c.p.Err() != nil {
 		return false
@@ -328,16 +327,16 @@ func (c *Client) Rejoin() bool {
 	return true
 }
 
-// Process returns the client's process.
+// Process returns the process in which the client is open.
 func (c *Client) Process() *Process { return c.p }
 
-// Offers reports whether the driver has an optional operation.
+// Offers reports whether the driver supports the optional operation op.
 func (c *Client) Offers(op string) bool { return slices.Contains(c.p.Hello.Ops, op) }
 
-// Number returns the client's number.
+// Number returns the number of the client in its trial.
 func (c *Client) Number() int { return c.env.Client }
 
-// Session returns the session of the last reply.
+// Session returns the ID of the session in the last reply that had one, or 0 after the session was lost.
 func (c *Client) Session() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -370,21 +369,21 @@ func (p *Process) askClock() error {
 		return err
 	}
 	if a.OK == nil || a.OK.Now == nil {
-		err := p.breach("", "clock is answered with now, the driver's monotonic clock in ns")
+		err := p.breach("", "the answer to clock must have now, the driver's monotonic clock in ns")
 		p.fail(err)
 		return err
 	}
 	if watch.met() {
-		return nil // it would measure the pause
+		return nil // the round trip includes a pause
 	}
 	p.clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
 	return nil
 }
 
-// Overhead returns p50 and p99 of the clock's round trips.
+// Overhead returns p50 and p99 of the duration of the clock requests.
 func (p *Process) Overhead() (p50, p99 time.Duration) { return clock.Percentiles(p.clock.Trips()) }
 
-// MeasureClock reads the driver's clock that many times.
+// MeasureClock reads the driver's clock repeatedly, and adds the round trips to the mapping.
 func (p *Process) MeasureClock(times int) error {
 	for range times {
 		if err := p.askClock(); err != nil {
@@ -394,18 +393,18 @@ func (p *Process) MeasureClock(times int) error {
 	return nil
 }
 
-// ClockIs describes the mapping of the driver's clock.
+// ClockIs returns a description of the mapping of the driver's clock.
 func (p *Process) ClockIs() string { return p.clock.About() }
 
-// pool has idle processes for the next trial of a run: starting a JVM takes a second.
+// pool holds idle processes for the next trial of a run: starting a JVM takes a second.
 type pool struct {
 	mu     sync.Mutex
-	idle   map[string][]*Process // by command
+	idle   map[string][]*Process // by key
 	ended  []*Process
 	closed bool
 }
 
-// poolOf returns the pool of a run; nil if processes are not kept.
+// poolOf returns the pool of a run, or nil if the run keeps no processes.
 func poolOf(k *recipes.TrialResources) *pool {
 	if k == nil {
 		return nil
@@ -436,7 +435,7 @@ func (q *pool) take(c Command, on site.Site) *Process {
 	return nil
 }
 
-// keep keeps a process for the next trial, and reports whether it does: not if it had an error.
+// keep adds a process to the pool for the next trial. It returns false if the process had an error.
 func (q *pool) keep(p *Process) bool {
 	if q == nil || !p.sound() {
 		return false
@@ -452,7 +451,7 @@ func (q *pool) keep(p *Process) bool {
 	return true
 }
 
-// Close stops all idle processes.
+// Close stops all idle processes. The pool then accepts no more.
 func (q *pool) Close() error {
 	q.mu.Lock()
 	q.closed = true
@@ -467,7 +466,7 @@ func (q *pool) Close() error {
 	return nil
 }
 
-// sound reports whether the process had no error and has no operation in progress.
+// sound reports whether the process had no error and no pause, and has no client or pending operation.
 func (p *Process) sound() bool {
 	if p.halts.stopwatch().count > 0 {
 		return false
@@ -481,7 +480,7 @@ func (p *Process) sound() bool {
 	return !busy && p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
 }
 
-// attach assigns the process to a trial: the file for its output, and the function for its errors.
+// attach assigns the process to a trial. Its stderr goes to the file stderr, its error to wrong.
 func (p *Process) attach(stderr string, wrong func(error)) {
 	p.output.to(stderr)
 	p.mu.Lock()

@@ -9,15 +9,15 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// A process can be paused, as by a debugger or a hypervisor, and killed. While it is paused its
-// silence breaks no rule.
+// A process can be paused, as by a debugger or a hypervisor, and killed. The time limits of the protocol
+// do not include pauses.
 
-// Running returns the process on its machine.
+// Running returns the operating system process.
 func (p *Process) Running() site.Process { return p.run }
 
 func (p *Process) PID() int { return p.run.PID() }
 
-// Pause stops the process group with SIGSTOP; Resume continues it.
+// Pause stops the process group with SIGSTOP, until Resume is called.
 func (p *Process) Pause() error {
 	if err := p.here(); err != nil {
 		return err
@@ -25,12 +25,12 @@ func (p *Process) Pause() error {
 	p.halts.begin(time.Now())
 	if err := p.run.Pause(); err != nil {
 		p.halts.end(time.Now())
-		return fmt.Errorf("%s: stop process %d: %w", p.command.Name, p.PID(), err)
+		return fmt.Errorf("%s: pause process %d: %w", p.command.Name, p.PID(), err)
 	}
 	return nil
 }
 
-// Resume continues a paused process with SIGCONT. It may be called twice, and after the process has
+// Resume continues a paused process with SIGCONT. It has no effect if the process is not paused or has
 // ended.
 func (p *Process) Resume() error {
 	if p.here() != nil {
@@ -53,8 +53,8 @@ func (p *Process) here() error {
 	}
 }
 
-// Kill kills the process group with SIGKILL and waits for its end. Operations of its clients return
-// an error; the clients must be opened again, which fails until Replace is called.
+// Kill kills the process group with SIGKILL and waits up to endLimit for its end. Pending operations of
+// its clients return errors; the clients must be opened again, which fails until Replace is called.
 func (p *Process) Kill() error {
 	p.mu.Lock()
 	p.killed = true
@@ -64,12 +64,12 @@ func (p *Process) Kill() error {
 	case <-p.ended:
 		return nil
 	case <-time.After(endLimit):
-		return fmt.Errorf("%s: process %d is still there %v after SIGKILL", p.command.Name, p.PID(), endLimit)
+		return fmt.Errorf("%s: process %d is still running %v after SIGKILL", p.command.Name, p.PID(), endLimit)
 	}
 }
 
-// Replace allows a new process in place of a killed one. It is started when a client is opened in
-// it.
+// Replace allows a new process in place of a killed one. The new process is started when a client is
+// opened in it.
 func (p *Process) Replace() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *Process) errKilled() error {
 
 type halts struct {
 	mu    sync.Mutex
-	since time.Time // zero while it runs
+	since time.Time // start of the current pause; zero if there is none
 	total time.Duration
 	count int
 }
@@ -109,7 +109,7 @@ func (h *halts) end(now time.Time) {
 	}
 }
 
-// until returns for how long the process was paused until now, and how often.
+// until returns the total duration of the pauses until now, and their number.
 func (h *halts) until(now time.Time) (time.Duration, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +122,7 @@ func (h *halts) until(now time.Time) (time.Duration, int) {
 type stopwatch struct {
 	halts  *halts
 	begun  time.Time
-	halted time.Duration // paused time before the start
+	halted time.Duration // paused time before begun
 	count  int
 }
 
@@ -132,7 +132,7 @@ func (h *halts) stopwatch() stopwatch {
 	return s
 }
 
-// left returns the rest of a limit; at least a moment while the process is paused.
+// left returns the rest of limit. Paused time since the start does not count.
 func (s stopwatch) left(limit time.Duration) time.Duration {
 	now := time.Now()
 	halted, _ := s.halts.until(now)

@@ -69,11 +69,11 @@ func start(t *testing.T, mode string) (*played, *Client) {
 
 func TestHello_whatIsWrongIsShown(t *testing.T) {
 	for mode, want := range map[string]string{
-		"wrong protocol": `hello is answered with the protocol's number, 1: {"id":1,"ok":{"protocol":2`,
+		"wrong protocol": `the answer to hello must have the protocol's number, 1: {"id":1,"ok":{"protocol":2`,
 		"wrong recipe":   `its hello has recipe "semaphore"`,
-		"an election":    `lock/toy is named as a lock, but its hello has recipe "election"`,
+		"an election":    `lock/toy has the name of a recipe lock, but its hello has recipe "election"`,
 		"no ops":         `the ops of a lock must include acquire and release`,
-		"wrong variant":  `variant is "fair", and may be parent, predecessor, polling`,
+		"wrong variant":  `variant is "fair", but must be one of parent, predecessor, polling`,
 	} {
 		if _, err := play(t, mode); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", mode, err, want)
@@ -106,10 +106,10 @@ func TestWrongLines_areShownWithTheirRuleAndLoseNothing(t *testing.T) {
 		{"no id", "has the id of its request", `{"ok":{}}`},
 		{"too long", "at most 65536 bytes", "xxx... ("},
 		{"exits", "exited during the trial (exit status 7)", ""},
-		{"unknown kind", "the kinds of error are", `"oops"`},
-		{"unknown event", "the events are suspended", `"connected"`},
-		{"event of nobody", "an event names its client", `{"event":"lost"}`},
-		{"one time", "both or neither", `"at":5`},
+		{"unknown kind", "the kind of an error must be", `"oops"`},
+		{"unknown event", "an event must be suspended", `"connected"`},
+		{"event of nobody", "an event must name its client", `{"event":"lost"}`},
+		{"one time", "both called and at, or neither", `"at":5`},
 		{"times of another clock", "on the clock that the op clock reads", `"called":5`},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
@@ -389,7 +389,7 @@ func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "exits within 10s") {
+	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "must exit within 10s") {
 		t.Errorf("got %v", err)
 	}
 	child := printed(t, stderr)
@@ -435,7 +435,7 @@ func TestStop_tellsOfAnExitWithAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), `exits with 0: exit status 3; it printed last "no cheese"`) {
+	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), `must exit with 0, but: exit status 3; it printed last "no cheese"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package host is zkbench's side of the subject protocol (docs/PROTOCOL.md): it starts a driver's
-// processes, exchanges lines of JSON with them, and makes a [recipes.Subject] from their hello.
+// processes, exchanges lines of JSON with them, and makes a [recipes.Subject] of the answer to hello.
 //
 //	subject := host.Subject(host.Command{Name: "lock/mine", Args: []string{"python3", "driver.py"}})
 //
@@ -27,33 +27,33 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Mark names the environment variable of a driver's processes. Its value is the process that has
-// started them, as in recipes.Trial.Owner.
+// Mark is the name of an environment variable of a driver's processes. Its value identifies the process
+// that started them, as recipes.Trial.Owner does.
 const Mark = "ZKBENCH_DRIVER"
 
 const endLimit = 10 * time.Second
 
-// Process is a driver's process, and the conversation with it.
+// Process is a process of a driver and the exchange of requests and replies with it.
 type Process struct {
 	Hello lines.Hello // valid once Greet has returned
 
 	command  Command
 	run      site.Process
-	machine  string        // its name; "" is this one
-	output   *output       // its stderr
-	ended    chan struct{} // closed when it has exited and all its output is read
-	broken   chan struct{} // closed when the conversation has ended
+	machine  string        // name of its machine; "" is this one
+	output   *output       // stores its stderr
+	ended    chan struct{} // closed when the process has exited and all its output is read
+	broken   chan struct{} // closed when the exchange has ended
 	clock    clock.Map
 	halts    halts
 	greeting string // the reply to hello
 
 	writing  sync.Mutex
 	mu       sync.Mutex
-	wrong    error // why broken is closed
+	wrong    error // the reason why broken is closed
 	onWrong  func(error)
 	leaving  bool
-	killed   bool // by us
-	replaced bool // another process may replace it
+	killed   bool // by zkbench
+	replaced bool // another process may take its place
 	last     exchange
 	secrets  []string // never printed or stored
 	late     []string
@@ -62,12 +62,12 @@ type Process struct {
 	clients  map[int]func(event lines.Reply, read time.Time) (current bool) // by number
 	stop     sync.Once
 	stopped  error
-	state    string // how it exited
+	state    string // description of its exit
 }
 
-// Launch starts a process on a machine. Its stderr goes to the file stderr; "" discards it. mark is
-// the value of Mark. wrong is called once, when the process breaks a rule or exits unexpectedly.
-// Stop must be called.
+// Launch starts a process of driver c on a machine. Its stderr goes to the file stderr; "" discards it.
+// mark is the value of Mark. wrong, if not nil, is called once, when the process breaks a rule or exits
+// unexpectedly. The caller must call Stop.
 func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*Process, error) {
 	p := &Process{
 		command: c, output: &output{}, ended: make(chan struct{}), broken: make(chan struct{}),
@@ -92,7 +92,7 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 	return p, nil
 }
 
-// listening reads the process's output until it has exited and all output is stored.
+// listening reads the process's stdout until the process has exited and all output is stored.
 func (p *Process) listening(kept <-chan struct{}) {
 	go p.cut()
 	p.read(p.run.Stdout())
@@ -100,7 +100,7 @@ func (p *Process) listening(kept <-chan struct{}) {
 	select {
 	case <-p.run.Exited():
 	case <-time.After(time.Second):
-		p.fail(p.breach("", "it has closed its stdout, and nothing more can be read"))
+		p.fail(p.breach("", "the driver closed its stdout but did not exit; stdout must stay open until stdin ends"))
 		<-p.run.Exited()
 	}
 	<-kept
@@ -109,8 +109,8 @@ func (p *Process) listening(kept <-chan struct{}) {
 	close(p.ended)
 }
 
-// cut ends the reading of an exited process's pipes, which processes outside its group may keep
-// open.
+// cut ends the reading of the pipes a second after the process has exited: processes outside its group
+// may keep them open.
 func (p *Process) cut() {
 	<-p.run.Exited()
 	late := time.Now().Add(time.Second)
@@ -127,13 +127,13 @@ func (p *Process) exited() {
 	leaving := p.leaving
 	p.mu.Unlock()
 	if leaving {
-		p.fail(fmt.Errorf("%s: its driver has ended", p.command.Name))
+		p.fail(fmt.Errorf("%s: the driver has ended", p.command.Name))
 		return
 	}
-	p.fail(p.breach("", fmt.Sprintf("it exited during the trial (%s)%s; a driver runs until its stdin is closed", p.state, p.said())))
+	p.fail(p.breach("", fmt.Sprintf("the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.said())))
 }
 
-// said returns the process's last output, and where to find the rest.
+// said describes the process's last line of output and the file with the rest, for an error message.
 func (p *Process) said() string {
 	said := ""
 	if line := p.output.lastLine(); line != "" {
@@ -145,8 +145,8 @@ func (p *Process) said() string {
 	return said
 }
 
-// Stop stops the process: its stdin ends, and it is killed if it has not exited 10 s later. The
-// error reports that, or its exit with an error.
+// Stop closes the process's stdin, and kills the process if it has not exited within 10 s. It returns an
+// error if the process was killed or exited with an error. Later calls return the same error.
 func (p *Process) Stop() error {
 	p.stop.Do(func() {
 		p.mu.Lock()
@@ -154,29 +154,29 @@ func (p *Process) Stop() error {
 		sound := p.wrong == nil
 		p.mu.Unlock()
 		_ = p.Resume()
-		_ = p.run.Stdin().Close() // the program sees the end, or has exited
+		_ = p.run.Stdin().Close() // an error means that the program has exited
 		late := time.NewTimer(endLimit)
 		defer late.Stop()
 		select {
 		case <-p.ended:
 			if _, code := p.run.State(); code != 0 && sound {
-				p.stopped = p.breach("", "when stdin ends, the driver exits with 0: "+p.state+p.said())
+				p.stopped = p.breach("", "when stdin ends, the driver must exit with 0, but: "+p.state+p.said())
 			}
 			return
 		case <-late.C:
 		}
 		p.run.Kill()
 		<-p.ended
-		p.stopped = p.breach("", fmt.Sprintf("when stdin ends, the driver exits within %v: it was killed%s", endLimit, p.said()))
+		p.stopped = p.breach("", fmt.Sprintf("when stdin ends, the driver must exit within %v; it did not, and was killed%s", endLimit, p.said()))
 	})
 	return p.stopped
 }
 
-// ErrExited is wrapped by the error of [Probe] for a program that exited before it answered hello.
+// ErrExited is wrapped by the error of [Probe] if the program exited before it answered hello.
 var ErrExited = errors.New("the program ended before it answered hello")
 
 // Probe starts the program on this machine, checks its hello, and stops it, so that problems show before
-// an ensemble is started. mark is the value of [Mark]. The error has the last lines of the
+// an ensemble is started. mark is the value of [Mark]. The error includes the last lines of the
 // program's stderr.
 func Probe(c Command, mark string) error {
 	p, err := Launch(c, site.Here{}, "", mark, nil)
@@ -202,16 +202,16 @@ func Probe(c Command, mark string) error {
 
 const greetings = 50
 
-// Greet sends hello and maps the driver's clock, which is then read every second.
+// Greet sends hello, sets p.Hello, and maps the driver's clock, which is then read every second.
 func (p *Process) Greet() error {
 	a, _, err := p.ask(lines.Request{Op: "hello", Protocol: lines.Protocol}, helloLimit, nil)
 	switch {
 	case err != nil:
 		return err
 	case a.Error != nil:
-		err = fmt.Errorf("hello must be answered with a description of the driver, got %v", a.Error)
+		err = fmt.Errorf("the answer to hello must describe the driver, but is an error: %v", a.Error)
 	case a.OK.Hello == nil || a.OK.Protocol != lines.Protocol:
-		err = fmt.Errorf("hello is answered with the protocol's number, %d", lines.Protocol)
+		err = fmt.Errorf("the answer to hello must have the protocol's number, %d", lines.Protocol)
 	}
 	if err != nil {
 		err = p.breach(p.lastSaid(), err.Error())
@@ -235,16 +235,16 @@ func (p *Process) lastSaid() string {
 	return ""
 }
 
-// Command starts a driver.
+// Command describes how to start a driver.
 type Command struct {
-	Name      string   // of the subject: lock/..., election/... or queue/...
+	Name      string   // of the subject: RECIPE/NAME, such as lock/mine
 	Args      []string // the program and its arguments
-	Env       []string // KEY=value, in addition to this process's
+	Env       []string // KEY=value, in addition to the environment of this process
 	Dir       string   // working directory; "" is the current one
-	Processes int      // minimum number of processes for the clients; 0 is as few as can carry them
+	Processes int      // minimum number of processes for the clients; 0: as few as can hold them
 }
 
-// Split splits a command line into words as a shell would, without running one.
+// Split splits a command line into words by the quoting rules of a shell. It fails if there is no word.
 func Split(line string) ([]string, error) {
 	words, err := shellquote.Split(line)
 	if err == nil && len(words) == 0 {
@@ -253,7 +253,7 @@ func Split(line string) ([]string, error) {
 	return words, err
 }
 
-// RecipeOf returns the recipe in a subject's name.
+// RecipeOf returns the recipe in a subject's name: lock for lock/mine.
 func RecipeOf(name string) (recipes.Recipe, error) {
 	first, rest, _ := strings.Cut(name, "/")
 	r := recipes.Recipe(first)
@@ -263,13 +263,13 @@ func RecipeOf(name string) (recipes.Recipe, error) {
 	return r, nil
 }
 
-// output writes a process's stderr to a file, a new one for every trial. The file is created with
-// its first bytes.
+// output writes a process's stderr to a file, a new one for every trial. The file is created when there
+// is output.
 type output struct {
 	mu   sync.Mutex
-	path string // "" discards
+	path string // "" discards the output
 	file *os.File
-	kept string // the file with the last output; "" for none
+	kept string // the file with the last output; "" if there is none
 
 	secrets []string // replaced in the output
 	written int64    // bytes in the file
@@ -316,7 +316,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// to switches to another file, if path is not "" with an empty tail.
+// to makes path the file for further output; "" discards it. Unless path is "", the tail is emptied.
 func (o *output) to(path string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -333,15 +333,15 @@ func (o *output) to(path string) {
 	}
 }
 
-// where returns the file, or "" or it is empty.
+// where returns the path of the file with the last output; "" if there is none.
 func (o *output) where() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.kept
 }
 
-// lastLine returns the last line that begins without a space, such as an error before a stack
-// trace, or else the last line; "" without output.
+// lastLine returns the last line of output that does not begin with a space, such as the error before a
+// stack trace; otherwise the last line; "" if there is no output.
 func (o *output) lastLine() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -354,7 +354,7 @@ func (o *output) lastLine() string {
 	return shortened(all[len(all)-1])
 }
 
-// end returns the last lines of output, at most endLines.
+// end returns the last endLines lines of output.
 func (o *output) end() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

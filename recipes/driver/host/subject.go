@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
+// Subject returns the subject of a driver. Its Start starts the driver, whose hello then describes it.
 func Subject(c Command) recipes.Subject {
 	recipe, _ := RecipeOf(c.Name)
 	return recipes.Subject{
@@ -36,11 +37,11 @@ type driver struct {
 	trial   recipes.Trial
 	pool    *pool
 
-	each int // clients per process; 0 is all
+	each int // clients per process; 0 means all
 
 	mu      sync.Mutex
 	seats   map[string]*started // by the name of the seat
-	killed  []*started          // replaced by others
+	killed  []*started          // killed processes that others have replaced
 	stopped bool
 }
 
@@ -48,7 +49,7 @@ type started struct {
 	once  sync.Once
 	p     *Process
 	err   error
-	ready atomic.Bool // it has greeted
+	ready atomic.Bool // whether hello was answered
 }
 
 func (d *driver) seat(client int) (on site.Site, name string, err error) {
@@ -91,11 +92,11 @@ func (d *driver) start() (recipes.Subject, error) {
 	return s, err
 }
 
-// SubjectOf returns the subject described by a process's hello. It fails if the hello is invalid.
+// SubjectOf returns the subject that a process describes in its hello. It fails if the hello is invalid.
 func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s, h := Subject(c), p.Hello
 	if s.Recipe != "" && h.Recipe != string(s.Recipe) {
-		return s, p.breach(p.greeting, fmt.Sprintf("%s is named as a %s, but its hello has recipe %q", s.Name, s.Recipe, h.Recipe))
+		return s, p.breach(p.greeting, fmt.Sprintf("%s has the name of a recipe %s, but its hello has recipe %q", s.Name, s.Recipe, h.Recipe))
 	}
 	if h.About != "" {
 		s.About = h.About
@@ -114,7 +115,7 @@ func checkHello(p *Process, h lines.Hello) error {
 		if has == "" || slices.Contains(may, has) {
 			return nil
 		}
-		return p.breach(p.greeting, fmt.Sprintf("%s is %q, and may be %s", what, has, strings.Join(may, ", ")))
+		return p.breach(p.greeting, fmt.Sprintf("%s is %q, but must be one of %s", what, has, strings.Join(may, ", ")))
 	}
 	var known []string
 	for _, r := range recipes.Recipes {
@@ -128,7 +129,7 @@ func checkHello(p *Process, h lines.Hello) error {
 		return p.breach(p.greeting, fmt.Sprintf("the ops of a %s must include %s and %s", h.Recipe, begin, end))
 	}
 	if h.Rejoins && !h.Events {
-		return p.breach(p.greeting, "rejoins needs events: zkbench learns of a loss from the event lost")
+		return p.breach(p.greeting, "rejoins requires events: zkbench detects a lost session by the event lost")
 	}
 	if err := wrong("variant", h.Variant, string(recipes.Parent), string(recipes.Predecessor), string(recipes.Polling)); err != nil {
 		return err
@@ -148,8 +149,8 @@ func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, err
 	return c, nil
 }
 
-// carrier returns the process of a client. It is started at the first call, or if the last one was
-// killed and may be replaced.
+// carrier returns the process for a client. It starts the process at the first call, and again if the
+// last process was killed and may be replaced.
 func (d *driver) carrier(client int) (*Process, error) {
 	on, seat, err := d.seat(client)
 	if err != nil {
@@ -182,14 +183,14 @@ func (d *driver) carrier(client int) (*Process, error) {
 	return s.p, s.p.Err()
 }
 
-// starting bounds how many processes start at the same time: one uses a processor for a second.
+// starting limits the number of processes that start at the same time: each uses a processor for a second.
 var starting = make(chan struct{}, max(2, runtime.NumCPU()))
 
 func (d *driver) taken(seat string) (*started, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stopped {
-		return nil, fmt.Errorf("%s: its trial is over", d.command.Name)
+		return nil, fmt.Errorf("%s: the trial has ended", d.command.Name)
 	}
 	s := d.seats[seat]
 	if s != nil && s.ready.Load() {

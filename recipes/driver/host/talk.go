@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// Err returns why the conversation has ended; nil while it lasts.
+// Err returns the reason why the exchange with the process has ended, or nil if it has not.
 func (p *Process) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +43,7 @@ func (p *Process) fail(why error) {
 	}
 }
 
-// Call is a request that was sent.
+// Call is a request that was sent, and its reply.
 type Call struct {
 	lines.Request
 	wrote, read time.Time
@@ -71,13 +71,13 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	c.wrote = time.Now()
 	p.mu.Unlock()
 	if !p.write(append(line, '\n')) {
-		p.fail(p.breach(string(line), fmt.Sprintf("it has read nothing for %v, and this request cannot be written", endLimit)))
+		p.fail(p.breach(string(line), fmt.Sprintf("the driver has not read its stdin for %v, so this request cannot be written", endLimit)))
 	}
 	return c
 }
 
-// write writes a line. It returns false if the process does not read. On another error the process
-// has ended, which is detected at the end of its output.
+// write writes a line. It returns false if the process has not read it within endLimit. After any other
+// error the process has exited, which is detected at the end of its output.
 func (p *Process) write(line []byte) bool {
 	for watch := p.halts.stopwatch(); ; {
 		_ = p.run.Stdin().SetWriteDeadline(time.Now().Add(max(watch.left(endLimit), tryAgain)))
@@ -93,10 +93,10 @@ func (p *Process) write(line []byte) bool {
 
 const tryAgain = 50 * time.Millisecond
 
-// errSilent means that a reply did not come.
+// errSilent is returned by answer if there was no reply in time.
 var errSilent = errors.New("silence")
 
-// answer waits for the reply to a request; time in which the process is paused does not count.
+// answer waits up to limit for the reply to a request. Time in which the process is paused does not count.
 func (p *Process) answer(c *Call, limit time.Duration) (lines.Reply, error) {
 	for watch := p.halts.stopwatch(); watch.left(limit) > 0; {
 		select {
@@ -116,7 +116,7 @@ func (p *Process) ask(r lines.Request, limit time.Duration, taken func(lines.Rep
 	return a, c, err
 }
 
-// Await waits for the reply to a request: a silence for longer than limit ends the conversation.
+// Await waits for the reply to a request. Without a reply within limit it ends the exchange with an error.
 func (p *Process) Await(c *Call, limit time.Duration) (lines.Reply, error) {
 	a, err := p.answer(c, limit)
 	if !errors.Is(err, errSilent) {
@@ -134,7 +134,7 @@ func (p *Process) read(stdout io.Reader) {
 		now := time.Now()
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			p.fail(p.breach(string(line), fmt.Sprintf("a line has at most %d bytes", lines.MaxLine)))
+			p.fail(p.breach(string(line), fmt.Sprintf("a line must have at most %d bytes", lines.MaxLine)))
 		case err == nil || len(bytes.TrimSpace(line)) > 0:
 			p.take(bytes.TrimRight(line, "\r\n"), now)
 		}
@@ -149,7 +149,7 @@ func (p *Process) take(line []byte, now time.Time) {
 		return
 	}
 	p.mu.Lock()
-	if len(p.secrets) > 0 { // a driver that repeats passwords must not get them into a record
+	if len(p.secrets) > 0 { // passwords that a driver repeats must not get into a record
 		line = []byte(p.redact(string(line)))
 	}
 	p.mu.Unlock()
@@ -184,9 +184,9 @@ func (p *Process) answered(r lines.Reply, now time.Time) error {
 	p.mu.Unlock()
 	switch {
 	case c == nil && id > 0 && id <= last:
-		return fmt.Errorf("each request is answered exactly once, and id %d was answered before", id)
+		return fmt.Errorf("each request must be answered exactly once, but id %d was answered before", id)
 	case c == nil:
-		return fmt.Errorf("an answer has the id of its request, and no request has id %d", id)
+		return fmt.Errorf("an answer must have the id of its request, but no request has id %d", id)
 	}
 	c.read = now
 	if c.Op == "close" && r.OK != nil {
@@ -199,32 +199,32 @@ func (p *Process) answered(r lines.Reply, now time.Time) error {
 	return nil
 }
 
-// closed records which operations of a client were in progress when its close was answered.
+// closed records, as breaches, the operations of a client that were pending when its close was answered.
 func (p *Process) closed(client int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.calls {
 		if c.Client != nil && *c.Client == client && c.Op != "close" && c.Op != "open" {
-			p.late = append(p.late, fmt.Sprintf("close must be answered after the pending operation; %s (id %d) of client %d has no answer yet", c.Op, c.ID, client))
+			p.late = append(p.late, fmt.Sprintf("close must be answered after the pending operation, but %s (id %d) of client %d has no answer yet", c.Op, c.ID, client))
 		}
 	}
 }
 
-// Late returns harmless breaches of rules: lines that came too late.
+// Late returns the harmless breaches of the protocol so far: lines that came too late.
 func (p *Process) Late() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.late)
 }
 
-// event passes an event to its client. An event of a closed client comes too late, and is dropped, also
-// if the next client of the same number is open.
+// event passes an event to its client. An event of a closed client is recorded as late and dropped, even
+// if the next client with the same number is open.
 func (p *Process) event(r lines.Reply, now time.Time) error {
 	if r.Client == nil {
-		return errors.New("an event names its client")
+		return errors.New("an event must name its client")
 	}
 	if !slices.Contains(eventKinds, recipes.EventKind(r.Event)) {
-		return errors.New("the events are suspended, restored, lost and ended")
+		return errors.New("an event must be suspended, restored, lost or ended")
 	}
 	p.mu.Lock()
 	f := p.clients[int(*r.Client)]
@@ -235,15 +235,15 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.late) < mostLate {
-		p.late = append(p.late, fmt.Sprintf("no events of a client follow its close, and client %d, which was not open then, was %s", *r.Client, r.Event))
+		p.late = append(p.late, fmt.Sprintf("no event of a client may follow its close, but client %d, which was not open then, was %s", *r.Client, r.Event))
 	}
 	return nil
 }
 
-// mostLate bounds the number of stored late events.
+// mostLate bounds the number of late events that are stored.
 const mostLate = 100
 
-// listen registers f for the events of a client; nil unregisters.
+// listen registers f for the events of a client. If f is nil it removes the registration.
 func (p *Process) listen(client int, f func(lines.Reply, time.Time) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -254,25 +254,25 @@ func (p *Process) listen(client int, f func(lines.Reply, time.Time) bool) {
 	}
 }
 
-// Limits of replies that the driver gives without the recipe.
+// Limits of the time for replies that do not depend on the recipe.
 const (
 	helloLimit  = 30 * time.Second // a JVM starts
 	clockLimit  = 10 * time.Second
-	openLimit   = 20 * time.Second // after 15 s it answers failed
+	openLimit   = 20 * time.Second // drivers answer failed after 15 s
 	cancelLimit = 10 * time.Second
 	closeLimit  = 20 * time.Second
 )
 
-// Breach is a rule of the protocol that a driver has broken.
+// Breach is the error for a rule of the protocol that a driver has broken.
 type Breach struct {
 	Driver   string
 	Rule     string
-	Line     string   // the line that breaks it, or ""
+	Line     string   // the line that breaks the rule, or ""
 	Exchange []string // the lines before it, "> " sent and "< " received
 }
 
 func (b *Breach) Error() string {
-	text := b.Driver + ": its driver broke the protocol: " + b.Rule
+	text := b.Driver + ": the driver broke the protocol: " + b.Rule
 	if b.Line != "" {
 		text += ": " + b.Line
 	}
@@ -285,11 +285,11 @@ func (p *Process) breach(line, rule string) *Breach {
 	return &Breach{p.command.Name, p.redact(rule), p.redact(shortened(line)), slices.Clone(p.last.lines)}
 }
 
-// redacted replaces passwords in printed and stored text.
+// redacted is written in place of passwords in printed and stored text.
 const redacted = "(redacted)"
 
-// hide makes redact replace a client's credentials, and the part after the user's name. The caller
-// holds p.mu.
+// hide adds a client's credentials, and the password in them, to the texts that redact replaces. The
+// caller holds p.mu.
 func (p *Process) hide(auth string) {
 	_, password, _ := strings.Cut(auth, ":")
 	for _, secret := range []string{auth, password} {
@@ -333,7 +333,7 @@ func shortened(line string) string {
 	return line
 }
 
-// Exchange returns the last lines of the conversation, oldest first.
+// Exchange returns the last lines that were sent ("> ") and received ("< "), oldest first.
 func (p *Process) Exchange() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

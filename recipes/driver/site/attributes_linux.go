@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// detach makes the process the leader of a group of its own, so that everything that it starts ends
-// with it, and Ctrl-C does not reach it. The kernel kills it when the thread that started it ends.
+// detach makes the process the leader of a new group, so that its children can be killed with it and
+// Ctrl-C does not reach it. The kernel kills it when the thread that started it ends.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	asOneself(cmd.SysProcAttr)
 }
 
-// asOneself runs a driver as the calling user if we are root only in a user namespace of zkbench: a
-// runtime may look for files in its user's home.
+// asOneself makes the process run as the calling user if this process is root only in a user namespace
+// of zkbench: a runtime may look for files in its user's home.
 func asOneself(a *syscall.SysProcAttr) {
 	if os.Getenv("ZKBENCH_ROOTLESS") == "" { // see package rootless
 		return
@@ -33,7 +33,7 @@ func asOneself(a *syscall.SysProcAttr) {
 // outside returns the ID outside of our user namespace for ID 0 inside; -1 if other IDs are mapped
 // too.
 func outside(idMap string) int {
-	text, _ := os.ReadFile(idMap) // then empty
+	text, _ := os.ReadFile(idMap) // empty after an error
 	fields := strings.Fields(string(text))
 	if len(fields) != 3 || fields[0] != "0" || fields[2] != "1" {
 		return -1
@@ -45,7 +45,7 @@ func outside(idMap string) int {
 	return id
 }
 
-func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // fails if they have ended
+func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // fails if the group has ended
 
 func pauseAll(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGSTOP) }
 

@@ -17,7 +17,7 @@ func (Here) Start(p Program) (Process, error) {
 		return nil, err
 	}
 	h := &here{pipes: ours, exited: make(chan struct{})}
-	defer closeAll(theirs[:]) // the process has its own
+	defer closeAll(theirs[:]) // the process has copies
 	h.cmd = exec.Command(p.Args[0], p.Args[1:]...)
 	h.cmd.Dir, h.cmd.Env = p.Dir, append(append(os.Environ(), p.Env...), p.Mark)
 	h.cmd.Stdin, h.cmd.Stdout, h.cmd.Stderr = theirs[0], theirs[1], theirs[2]

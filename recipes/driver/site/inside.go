@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// Inside is this process as a site: it runs a function, which reads the program's stdin from in,
-// writes its stdout to out, and returns when in ends.
+// Inside is a function that this process runs in place of a program. It reads the program's stdin from
+// in, writes its stdout to out, and returns when in ends.
 type Inside func(ctx context.Context, in io.Reader, out io.Writer) error
 
-// Start starts the function. Its error goes to stderr.
+// Start runs the function in a goroutine. Its error is written to the process's Stderr.
 func (serve Inside) Start() (Process, error) {
 	ours, theirs, err := openPipes()
 	if err != nil {
@@ -32,20 +32,20 @@ func (serve Inside) Start() (Process, error) {
 
 type inside struct {
 	pipes
-	theirs []*os.File // its ends of the pipes
+	theirs []*os.File // the function's ends of the pipes
 	cancel context.CancelFunc
 	exited chan struct{}
-	err    error // its result, once exited is closed
+	err    error // the function's result, once exited is closed
 }
 
-var errInside = errors.New("it runs in the process of an agent, which cannot be stopped")
+var errInside = errors.New("the client runs in the process of an agent, which cannot be paused")
 
 func (p *inside) PID() int                { return os.Getpid() }
 func (p *inside) Pause() error            { return errInside }
 func (p *inside) Resume() error           { return errInside }
 func (p *inside) Exited() <-chan struct{} { return p.exited }
 
-// Kill makes the function return as soon as it can.
+// Kill cancels the function's context and closes its ends of the pipes.
 func (p *inside) Kill() {
 	p.cancel()
 	closeAll(p.theirs)

@@ -1,5 +1,5 @@
-// Package site starts programs on a machine: [Here] on this one. An agent's machine is a [Site] too
-// (package scenarios/agents).
+// Package site starts programs on machines: [Here] is this machine. Package scenarios/agents implements
+// [Site] for the machines of agents.
 package site
 
 import (
@@ -10,9 +10,9 @@ import (
 // Program is a program to start.
 type Program struct {
 	Args []string // the program and its arguments
-	Env  []string // KEY=value, in addition to the machine's
-	Dir  string   // working directory; "" is the starter's
-	Mark string   // KEY=value in its environment, by which a sweep finds it
+	Env  []string // KEY=value, in addition to the environment on the machine
+	Dir  string   // working directory; "" is that of the process that starts it
+	Mark string   // KEY=value in its environment, by which a sweep finds the process
 }
 
 // Self represents zkbench itself, as the first argument of a program on another machine.
@@ -25,36 +25,36 @@ const Agent = "{agent}"
 // Site is a machine on which programs are started.
 type Site interface {
 	Name() string // of the machine; "" is this one
-	// Start starts a program. It and its children form one group.
+	// Start starts a program. The program and its children form one process group.
 	Start(p Program) (Process, error)
 }
 
-// Process is a started program and its group.
+// Process is a started program and its process group.
 type Process interface {
 	PID() int
 	Stdin() Stdin
 	Stdout() Output
 	Stderr() Output
-	// Pause stops the group (SIGSTOP), Resume continues it (SIGCONT), Kill kills it (SIGKILL); none
-	// waits for the effect.
+	// Pause stops the group (SIGSTOP), Resume continues it (SIGCONT), Kill kills it (SIGKILL). They
+	// do not wait for the effect.
 	Pause() error
 	Resume() error
 	Kill()
 	// Exited is closed when the program has exited, or its machine is lost.
 	Exited() <-chan struct{}
-	// State returns how it exited, and its code; Lost reports that its machine is lost. Both are
-	// valid once Exited is closed.
+	// State returns a description of the exit, and the exit code. Lost reports whether the machine is
+	// lost. Both are valid once Exited is closed.
 	State() (text string, code int)
 	Lost() bool
 }
 
-// Stdin is the end of a pipe that a program reads.
+// Stdin is the writing end of the pipe from which a program reads.
 type Stdin interface {
 	io.WriteCloser
 	SetWriteDeadline(time.Time) error
 }
 
-// Output is the end of a pipe that a program writes to. After the program has exited, processes
+// Output is the reading end of a pipe to which a program writes. After the program has exited, processes
 // outside its group may keep the pipe open.
 type Output interface {
 	io.ReadCloser

@@ -1,4 +1,4 @@
-// Package templates has drivers to start one's own from.
+// Package templates contains drivers that users copy as a start for their own.
 package templates
 
 import _ "embed"

@@ -1,5 +1,5 @@
-// Package client wraps go-zookeeper's connection for the recipes: without its log, and with a state
-// that can be awaited.
+// Package client wraps go-zookeeper's connection for the recipes: it has no log, and callers can wait for
+// a state.
 package client
 
 import (
@@ -21,8 +21,8 @@ type Options struct {
 	Servers    []string
 	Timeout    time.Duration
 	Dial       zk.Dialer
-	MaxPacket  int             // bytes; the longest reply
-	MaxRequest int             // bytes; the size of the buffer for requests; 0: MaxPacket
+	MaxPacket  int             // length of the longest reply, in bytes
+	MaxRequest int             // size of the buffer for requests, in bytes; 0: MaxPacket
 	Hosts      zk.HostProvider // nil: the library's own
 	Auth       []Auth          // credentials of every connection
 }
@@ -33,8 +33,8 @@ type Auth struct {
 	Auth   string // "user:password"
 }
 
-// Authenticate returns when the connection, which has a session, has authenticated. The library
-// does so again at every reconnect.
+// Authenticate authenticates a connection that has a session, and returns when that is done. The library
+// repeats it at every reconnect.
 func Authenticate(ctx context.Context, c *zk.Conn, with []Auth) error {
 	for _, a := range with {
 		_, answered, err := Call(ctx, func() (struct{}, error) { return struct{}{}, c.AddAuth(a.Scheme, []byte(a.Auth)) })
@@ -48,7 +48,7 @@ func Authenticate(ctx context.Context, c *zk.Conn, with []Auth) error {
 	return nil
 }
 
-// Connect is zk.Connect with these options. onEvent is called with every event, at once.
+// Connect calls zk.Connect with these options. onEvent is called with every event as it occurs.
 func Connect(o Options, onEvent func(zk.Event)) (*zk.Conn, <-chan zk.Event, error) {
 	hosts := func(c *zk.Conn) {
 		if o.Hosts != nil {
@@ -77,8 +77,8 @@ func ACL(acl []zk.ACL) []zk.ACL {
 
 var ErrExpired = errors.New("the servers expired it")
 
-// Conn is a connection with an awaitable state. Like the library, it replaces an expired session by
-// another one.
+// Conn is a connection whose state can be awaited. The library replaces an expired session of it by a
+// new session.
 type Conn struct {
 	*zk.Conn
 	onState func(zk.State)
@@ -89,8 +89,8 @@ type Conn struct {
 	expired bool
 }
 
-// Open returns when the connection has a session. onState, if not nil, is called with every state,
-// at once.
+// Open connects, and returns when the connection has a session. onState, if not nil, is called with every
+// state as it changes.
 func Open(ctx context.Context, o Options, onState func(zk.State)) (*Conn, error) {
 	c := &Conn{onState: onState, changed: make(chan struct{})}
 	conn, _, err := Connect(o, c.observe)
@@ -123,8 +123,8 @@ func (c *Conn) observe(e zk.Event) {
 	}
 }
 
-// Await returns when the connection has a session: any session, if next is true, otherwise the
-// first one, or ErrExpired.
+// Await returns when the connection has a session. Unless next is true, it returns ErrExpired once the
+// first session has expired.
 func (c *Conn) Await(ctx context.Context, next bool) error {
 	for {
 		c.mu.Lock()
@@ -151,8 +151,8 @@ func (c *Conn) Expired() bool {
 	return c.expired
 }
 
-// Call returns the result of f, or answered = false once ctx is done: go-zookeeper's calls have no
-// contexts. f then continues until it is answered.
+// Call runs f and returns its result, or answered = false once ctx is done; f then continues until it is
+// answered. go-zookeeper's calls have no contexts.
 func Call[T any](ctx context.Context, f func() (T, error)) (value T, answered bool, err error) {
 	type result struct {
 		value T
@@ -171,8 +171,8 @@ func Call[T any](ctx context.Context, f func() (T, error)) (value T, answered bo
 	}
 }
 
-// OwnNode returns the first of names that begins with prefix and whose node belongs to the session,
-// with its Stat, or nil.
+// OwnNode returns the first of names that begins with prefix and whose node belongs to the session, and
+// the Stat of the node. It returns "" and nil if there is none.
 func OwnNode(names []string, prefix string, session int64, stat func(name string) (*zk.Stat, error)) (string, *zk.Stat, error) {
 	for _, name := range names {
 		if !strings.HasPrefix(name, prefix) {

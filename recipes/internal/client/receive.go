@@ -10,12 +10,12 @@ import (
 // firstReply is the initial size of a connection's receive buffer, in bytes.
 const firstReply = 4 << 10
 
-// receive dials connections whose receive buffer grows with the replies. go-zookeeper allocates the
-// longest reply that it accepts.
+// receive dials connections whose receive buffer grows with the replies. go-zookeeper itself would
+// allocate a buffer for the longest reply that it accepts.
 type receive struct {
 	dial zk.Dialer
 	conn *zk.Conn
-	max  int // bytes; the longest reply
+	max  int // length of the longest reply, in bytes
 }
 
 func (r *receive) option(c *zk.Conn) { r.conn = c }
@@ -36,11 +36,11 @@ type received struct {
 	net.Conn
 	r     *receive
 	first int
-	large bool // it accepts the longest reply
+	large bool // whether the longest reply is accepted
 }
 
 // Read is called first for the handshake, with a shorter buffer, and then by the receive loop with
-// its buffer. From then on the limit applies to the larger ones that it allocates. Nothing else
+// its buffer. From then on the limit applies to the larger buffers that it allocates. Nothing else
 // reads the limit.
 func (c *received) Read(b []byte) (int, error) {
 	if !c.large && cap(b) >= c.first {

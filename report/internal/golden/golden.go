@@ -1,4 +1,4 @@
-// Package golden has the files of tests: reviewed outputs, and recorded histories.
+// Package golden provides the data of tests: golden files with reviewed outputs, and recorded histories.
 package golden
 
 import (
@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; review the changes before you commit them")
 
-// Compare fails the test unless got equals testdata/name. With -update it writes the file first.
+// Compare fails the test unless got equals the file testdata/name. With -update it first writes the file.
 func Compare(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -30,7 +30,7 @@ func Compare(t *testing.T, name string, got []byte) {
 	}
 }
 
-// Corpus unpacks the recorded histories, in the archive with that path, and returns their folder.
+// Corpus unpacks the recorded histories from a zip archive into a temporary folder, and returns it.
 func Corpus(t testing.TB, archive string) (dir string) {
 	t.Helper()
 	z, err := zip.OpenReader(archive)

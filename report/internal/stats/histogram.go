@@ -12,10 +12,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The range and resolution of every histogram, in nanoseconds. Values outside are counted at the
-// edge; the exact minimum and maximum are kept separately. The lowest value sets the finest step:
-// with 1 µs it is 512 ns, less than three digits below half a millisecond. With 1 ns a histogram
-// takes 264 KiB.
+// The range and resolution of every histogram, in nanoseconds. Values outside the range are counted at
+// its edge; the exact minimum and maximum are kept separately. The lowest value determines the finest
+// step: for 1 µs it would be 512 ns, less than three digits below half a millisecond. With 1 ns a
+// histogram takes 264 KiB.
 const (
 	lowest             = int64(1)
 	highest            = int64(time.Hour)
@@ -25,7 +25,7 @@ const (
 // Histogram is a distribution of durations. It is not safe for concurrent use.
 type Histogram struct {
 	hdr      *hdrhistogram.Histogram
-	min, max time.Duration // exact: a bucket knows only its top
+	min, max time.Duration // exact, unlike the buckets
 	sum      float64
 }
 
@@ -34,7 +34,7 @@ func NewHistogram() *Histogram {
 	return &Histogram{hdr: hdrhistogram.New(lowest, highest, significantFigures), min: math.MaxInt64}
 }
 
-// Record adds one value. A negative one counts as 0.
+// Record adds one value. A negative value counts as 0.
 func (h *Histogram) Record(d time.Duration) {
 	d = max(d, 0)
 	h.min, h.max = min(h.min, d), max(h.max, d)
@@ -45,23 +45,23 @@ func (h *Histogram) Record(d time.Duration) {
 
 func (h *Histogram) Count() int64 { return h.hdr.TotalCount() }
 
-// Min, Mean and Max are exact, in nanoseconds; of an empty histogram they are undefined.
+// Min returns the smallest value, in nanoseconds. Min, Mean and Max are exact; if empty, undefined.
 func (h *Histogram) Min() float64 { return float64(h.min) }
 
-// Mean is the average of all values.
+// Mean returns the average of all values, in nanoseconds.
 func (h *Histogram) Mean() float64 { return h.sum / float64(h.Count()) }
 
-// Max is the largest value.
+// Max returns the largest value, in nanoseconds.
 func (h *Histogram) Max() float64 { return float64(h.max) }
 
-// Percentile returns the lowest value that at least that many percent do not exceed, in
-// nanoseconds, with three significant digits.
+// Percentile returns the lowest value that at least the given percentage of all values do not exceed,
+// in nanoseconds, with three significant digits.
 func (h *Histogram) Percentile(percent float64) float64 {
 	// The library rounds to the nearest rank, which may be lower.
 	if n := float64(h.hdr.TotalCount()); n > 0 {
 		percent = 100 * math.Ceil(percent/100*n-1e-9) / n
 	}
-	// A bucket's top may exceed the highest value that was recorded.
+	// The upper bound of a bucket may exceed the largest recorded value.
 	return min(max(float64(h.hdr.ValueAtQuantile(percent)), float64(h.min)), float64(h.max))
 }
 
@@ -85,8 +85,8 @@ func WriteHistograms(out io.Writer, histograms map[string]*Histogram, length tim
 	return nil
 }
 
-// ReadHistograms reads the output of WriteHistograms. Minimum and maximum are then only as exact as
-// the buckets.
+// ReadHistograms reads the output of [WriteHistograms]. The minimum and maximum of the histograms are
+// only as exact as the buckets.
 func ReadHistograms(in io.Reader) (map[string]*Histogram, error) {
 	r := hdrhistogram.NewHistogramLogReader(in)
 	out := map[string]*Histogram{}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Look returns the confidence level of the n-th evaluation of data that grow until they decide. The
-// error 1-[Confidence] is spent over all evaluations, 6/(pi n)^2 of it on the n-th (alpha spending;
-// Lan and DeMets, Biometrika 70, 1983; the weights sum to 1, so Bonferroni's inequality bounds the
-// total). For n = 0, a single evaluation, it is Confidence.
+// Look returns the confidence level of the n-th evaluation of data that grow until they allow a
+// decision. The error 1-[Confidence] is distributed over all evaluations, with the weight 6/(pi n)^2
+// for the n-th (alpha spending; Lan and DeMets, Biometrika 70, 1983; the weights sum to 1, so
+// Bonferroni's inequality bounds the total). For n = 0, a single evaluation, it returns Confidence.
 func Look(n int) float64 {
 	if n == 0 {
 		return Confidence
@@ -16,16 +16,16 @@ func Look(n int) float64 {
 	return 1 - (1-Confidence)*6/(math.Pi*math.Pi*float64(n)*float64(n))
 }
 
-// Ratios returns the center of ratios of pairs, with its confidence interval: Hodges and Lehmann's
-// estimator for pairs, by the distribution of Wilcoxon's signed-rank statistic. It assumes that the
-// logarithms are distributed symmetrically about their center. It needs a third fewer pairs than
-// [Median].
+// Ratios returns the center of the ratios of pairs (Hodges and Lehmann's estimator for pairs), with its
+// confidence interval from the distribution of Wilcoxon's signed-rank statistic. It assumes that the
+// logarithms of the ratios are distributed symmetrically about their center. It needs a third fewer
+// pairs than [Median].
 func Ratios(ratios []float64, confidence float64) Interval {
 	logs := make([]float64, len(ratios))
 	for i, r := range ratios {
 		logs[i] = math.Log(r)
 	}
-	var means []float64 // of each pair of values, and of each with itself
+	var means []float64 // of each pair of logarithms, including each with itself
 	for i, a := range logs {
 		for _, b := range logs[:i+1] {
 			means = append(means, (a+b)/2)
@@ -40,8 +40,8 @@ func Ratios(ratios []float64, confidence float64) Interval {
 	return out
 }
 
-// countedOut is the number of pairs up to which the exact distribution of the signed-rank statistic
-// is computed.
+// countedOut is the maximum number of pairs for which the exact distribution of the signed-rank
+// statistic is computed.
 const countedOut = 60
 
 func signedRank(n int, confidence float64) int {
@@ -50,7 +50,7 @@ func signedRank(n int, confidence float64) int {
 		f := float64(n)
 		return int(math.Floor(f*(f+1)/4 - normalQuantile(1-half)*math.Sqrt(f*(f+1)*(2*f+1)/24)))
 	}
-	// chances[s] is the probability that the ranks with a plus sum to s.
+	// chances[s] is the probability that the ranks with a positive sign sum to s.
 	chances := make([]float64, n*(n+1)/2+1)
 	chances[0] = 1
 	for r := 1; r <= n; r++ {
@@ -70,5 +70,5 @@ func signedRank(n int, confidence float64) int {
 	return k
 }
 
-// normalQuantile is the inverse of the standard normal distribution function.
+// normalQuantile returns the p-quantile of the standard normal distribution.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// PValue returns the probability that two samples as different as these are of one distribution, by
-// the Mann-Whitney U test.
+// PValue returns the p-value of the Mann-Whitney U test: the probability that two samples of the same
+// distribution differ at least as much as old and new.
 func PValue(old, new []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(old), sample(new)).P
 }
 
-// Shift returns the factor between old and new: the median of all quotients of a new and an old
-// value, with its confidence interval by the distribution of the U statistic (Hodges and Lehmann's
-// estimator, on logarithms). It agrees with [PValue]: the interval contains 1 if that shows no
-// difference. It is nil if a value is not positive.
+// Shift returns the factor between old and new: the median of all quotients of a new and an old value
+// (Hodges and Lehmann's estimator, on logarithms), with its confidence interval from the distribution
+// of the U statistic. It agrees with [PValue]: the interval contains 1 if PValue shows no difference.
+// It returns nil if a value is not positive.
 func Shift(old, new []float64) *Interval {
 	var quotients []float64
 	for _, a := range old {
@@ -41,9 +41,9 @@ func Shift(old, new []float64) *Interval {
 // segment is the smallest number of values between two change points.
 const segment = 3
 
-// ChangePoints returns the indexes at which a series changes its level, by binary segmentation (Scott and
-// Knott 1974): the split with the smallest p-value of the U test, if that is at most alpha after
-// Bonferroni's correction for the number of splits, then the same for both parts.
+// ChangePoints returns the sorted indexes at which the level of a series changes, by binary segmentation
+// (Scott and Knott 1974): it splits at the smallest p-value of the U test, if that is at most alpha
+// after Bonferroni's correction for the number of splits, and then repeats this for both parts.
 func ChangePoints(values []float64, alpha float64) (at []int) {
 	best, p, splits := 0, 1.0, len(values)-2*segment+1
 	for k := segment; k <= len(values)-segment; k++ {
@@ -61,12 +61,12 @@ func ChangePoints(values []float64, alpha float64) (at []int) {
 	return at
 }
 
-// exactUpTo is the size of a sample up to which the exact distribution of the U statistic is
+// exactUpTo is the maximum size of a sample for which the exact distribution of the U statistic is
 // computed.
 const exactUpTo = 20
 
-// uRank returns the rank of the quotient that is the lower bound of the confidence interval, from
-// 1; 0 if the samples are too small for one.
+// uRank returns the rank, from 1, of the quotient that is the lower bound of the confidence interval; 0
+// if the samples are too small for an interval.
 func uRank(m, n int) int {
 	half := (1 - Confidence) / 2
 	if m > exactUpTo || n > exactUpTo {
@@ -77,8 +77,8 @@ func uRank(m, n int) int {
 	return sort.Search(m*n+1, func(k int) bool { return u.CDF(float64(k)) > half })
 }
 
-// Fewest returns how many values of each sample the U test needs for that level: with n of each,
-// its smallest result is 2 in (2n choose n).
+// Fewest returns the size that both samples need so that the U test can return a p-value of at most p:
+// with n values in each sample, the smallest p-value is 2/(2n choose n).
 func Fewest(p float64) int {
 	n, ways := 1, 2.0
 	for 2/ways > p {

@@ -10,15 +10,15 @@ import (
 // Confidence is the level of every interval.
 const Confidence = 0.95
 
-// Interval is a median, or the center of ratios, with its confidence interval. Low and High are
-// absent for fewer than 6 values.
+// Interval is a median, or the center of ratios, with its confidence interval. Low and High are nil
+// if there are too few values for an interval, at 95 % fewer than 6.
 type Interval struct {
 	Center float64  `json:"center"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 }
 
-// Inverse returns the interval of 1/x. All of it must be positive.
+// Inverse returns the interval of 1/x. All values of i must be positive.
 func (i Interval) Inverse() Interval {
 	out := Interval{Center: 1 / i.Center}
 	if i.Low != nil {
@@ -41,8 +41,8 @@ func sample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// Middle returns the lower of the two middle values, which was measured. It is false without a
-// value.
+// Middle returns the middle value, or the lower of the two middle values, so that the result is a
+// measured value. It returns false if there are no values.
 func Middle(values []float64) (float64, bool) {
 	if len(values) == 0 {
 		return 0, false
@@ -52,8 +52,8 @@ func Middle(values []float64) (float64, bool) {
 	return values[(len(values)-1)/2], true
 }
 
-// Halves returns the median of the odd values over the median of the even ones: how much two halves of
-// the same measurement differ. It is false for fewer than four values.
+// Halves returns the median of the odd values divided by the median of the even values: the difference
+// between two halves of the same measurement. It returns false for fewer than four values.
 func Halves(values []float64) (float64, bool) {
 	var odd, even []float64
 	for i, v := range values {
@@ -70,11 +70,11 @@ func Halves(values []float64) (float64, bool) {
 	return a / b, b > 0
 }
 
-// minPairs is the number of values a confidence interval of 95 % needs.
+// minPairs is the number of values that a confidence interval of 95 % needs.
 const minPairs = 6
 
-// More estimates how many further values, after n, are needed until an interval around the same
-// center no longer contains the limit: its width shrinks with the root of their number.
+// More estimates the number of values that are needed in addition to n until an interval around the
+// same center no longer contains the limit. The width shrinks with the root of the number of values.
 func More(n int, i Interval, limit float64) int {
 	if i.Low == nil {
 		return max(1, minPairs-n)

@@ -1,5 +1,5 @@
-// Package lines has the lines of the subject protocol (docs/PROTOCOL.md): JSON objects, requests in
-// one direction, replies and events in the other.
+// Package lines defines the lines of the subject protocol (docs/PROTOCOL.md): JSON objects, requests to
+// the driver and replies and events from it.
 package lines
 
 import (
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Protocol is the version of the protocol.
+// Protocol is the version of the protocol that this package implements.
 const Protocol = 1
 
 // Limits of the protocol, in bytes.
 const (
-	MaxLine = 64 << 10 // of a line, without its end
+	MaxLine = 64 << 10 // of a line, without the newline
 	MaxItem = 1 << 10  // of a queue's item
 )
 
-// The kinds of error.
+// Values of Error.Kind.
 const (
 	Failed      = "failed"
 	Unknown     = "unknown"
@@ -30,6 +30,7 @@ const (
 	Unsupported = "unsupported"
 )
 
+// Request is a line to a driver. Its operation determines which fields are set.
 type Request struct {
 	ID        int64  `json:"id"`
 	Op        string `json:"op"`
@@ -40,7 +41,7 @@ type Request struct {
 	Path      string `json:"path,omitempty"`
 	Resource  string `json:"resource,omitempty"`
 	Auth      []Auth `json:"auth,omitempty"`    // credentials of every connection of the client
-	ACL       []ACL  `json:"acl,omitempty"`     // of every node that it creates; none: open access
+	ACL       []ACL  `json:"acl,omitempty"`     // of every node that the client creates; empty: open access
 	Permits   int    `json:"permits,omitempty"` // of a semaphore; the same for all clients of a trial
 	Parties   int    `json:"parties,omitempty"` // of a barrier; the same
 	LimitMS   *int64 `json:"limit_ms,omitempty"`
@@ -51,7 +52,7 @@ type Request struct {
 
 const OpAuth = "auth"
 
-// Ops returns the two operations of a recipe's clients.
+// Ops returns the names of the two operations of a recipe's clients, such as acquire and release.
 func Ops(recipe string) (begin, end string) {
 	switch recipe {
 	case "queue":
@@ -81,7 +82,7 @@ type ACL struct {
 	Perms  int32  `json:"perms"` // ZooKeeper's bits; 31 is all
 }
 
-// Reply is a line of a driver: a reply, which has an id and either OK or Error, or an event.
+// Reply is a line from a driver: either a reply, with an ID and either OK or Error, or an event.
 type Reply struct {
 	ID     *Int64 `json:"id,omitempty"`
 	OK     *OK    `json:"ok,omitempty"`
@@ -103,8 +104,8 @@ type OK struct {
 	*Hello
 }
 
-// Times are when the recipe's own call was made and when it returned, in ns on the driver's clock:
-// both or neither.
+// Times are the instants at which the recipe's own call was made and returned, in ns on the driver's
+// clock. Either both or neither are set.
 type Times struct {
 	Called *Int64 `json:"called,omitempty"`
 	At     *Int64 `json:"at,omitempty"`
@@ -124,7 +125,7 @@ type Hello struct {
 	MaxClients int      `json:"max_clients,omitempty"`
 }
 
-// Promises are a recipe's promises; absent ones are not made.
+// Promises are a recipe's promises. The recipe does not make a promise that is absent.
 type Promises struct {
 	Exclusive bool   `json:"exclusive,omitempty"`
 	FIFO      bool   `json:"fifo,omitempty"`
@@ -132,7 +133,7 @@ type Promises struct {
 	Writers   bool   `json:"writers,omitempty"` // readers do not starve a writer
 }
 
-// Error is why an operation failed.
+// Error is the reply to an operation that failed.
 type Error struct {
 	Times
 	Kind string `json:"kind"`
@@ -141,7 +142,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Kind + ": " + e.Text }
 
-// Parse parses a driver's line. The error is the broken rule.
+// Parse parses a driver's line. The error is the rule of the protocol that the line breaks.
 func Parse(line []byte) (Reply, error) {
 	var r Reply
 	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")) {
@@ -154,18 +155,18 @@ func Parse(line []byte) (Reply, error) {
 	case r.Event != "":
 		return r, nil
 	case r.ID == nil:
-		return r, errors.New("a line is an answer, which has the id of its request, or an event")
+		return r, errors.New("a line must be an event, or an answer that has the id of its request")
 	case (r.OK == nil) == (r.Error == nil):
-		return r, errors.New("an answer has either ok or error")
+		return r, errors.New("an answer must have either ok or error")
 	}
 	return r, nil
 }
 
-// Int64 is an integer as drivers write it: a number, or, if the writer's numbers are doubles, a
-// string in decimal or hexadecimal.
+// Int64 is an integer that drivers write as a JSON number or, if their language's numbers are doubles, as
+// a decimal or hexadecimal string.
 type Int64 int64
 
-// UnmarshalJSON accepts any of those forms.
+// UnmarshalJSON accepts a number, and a decimal or hexadecimal string.
 func (i *Int64) UnmarshalJSON(b []byte) error {
 	text := strings.ToLower(strings.Trim(string(b), `"`))
 	positive, negative := strings.CutPrefix(text, "-")
@@ -178,7 +179,7 @@ func (i *Int64) UnmarshalJSON(b []byte) error {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if f, floatErr := strconv.ParseFloat(text, 64); err != nil && floatErr == nil && f == float64(int64(f)) && f < 1<<53 && f > -1<<53 {
-		n, err = int64(f), nil // such as 3.0 or 8.1e10
+		n, err = int64(f), nil // such as 3.0 and 8.1e10
 	}
 	*i = Int64(n)
 	return err

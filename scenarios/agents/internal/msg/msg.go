@@ -135,7 +135,7 @@ const (
 	Kill   = "kill"
 )
 
-// GroupReply is the processes of a program's group.
+// GroupReply lists the processes of a program's group.
 type GroupReply struct{ All, Stopped []int }
 
 // ExitReply is the exit state of a program.
