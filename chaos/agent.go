@@ -218,7 +218,7 @@ func (a *containerAgent) ask(ctx context.Context, o order) (answer, error) {
 		_, err = a.conn.Conn.Write(append(line, '\n'))
 	}
 	if err != nil {
-		a.broken = fmt.Errorf("%s: its network agent accepts no orders: %w", a.member, err)
+		a.broken = fmt.Errorf("%s: its network agent does not accept orders: %w", a.member, err)
 		return answer{}, a.broken
 	}
 	return a.next(ctx)
@@ -275,7 +275,7 @@ func (a *containerAgent) gone(ctx context.Context) error {
 		case errdefs.IsNotFound(err):
 			return nil
 		case err == nil:
-			err = errors.New("Docker can still inspect it")
+			err = errors.New("docker inspect still finds it")
 		}
 		return err
 	})
@@ -339,7 +339,7 @@ func inspect(ctx context.Context, docker *client.Client, m *ensembles.Member) (n
 	}
 	c := info.Container
 	if c.State == nil || !c.State.Running || c.NetworkSettings == nil {
-		return "", "", fmt.Errorf("%s: its container is not running, so there is no network to cut", m.Name)
+		return "", "", fmt.Errorf("%s: its container is not running, so its network cannot be cut", m.Name)
 	}
 	// Docker makes a new namespace at each start.
 	return c.NetworkSettings.SandboxKey + " " + c.State.StartedAt, c.Image, nil
@@ -404,7 +404,7 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 	switch o.Do {
 	case "cut":
 		if o.Rule.Loss > 0 || o.Rule.Rate > 0 {
-			return answer{}, fmt.Errorf("%w: the owner's commands can isolate %s, but not drop a share of its packets", ErrSkipped, c.member.Name)
+			return answer{}, fmt.Errorf("%w: the ensemble's commands can isolate %s, but they cannot drop a share of its packets", ErrSkipped, c.member.Name)
 		}
 		cut := ensembles.Cut{Direction: string(o.Rule.Direction), Peers: o.Rule.Peers, Except: o.Rule.Except}
 		if cut.Direction == "" {

@@ -67,7 +67,7 @@ func TestRunAgent_carriesOutOrders(t *testing.T) {
 	if len(got) != 7 || got[1].Cut != 1 || len(got[2].Owners) != 1 || got[2].Owners[0] != "agent" || got[3].Dropped == 0 {
 		t.Fatalf("answers %+v", got)
 	}
-	for i, want := range []string{"cut 7 is healed or was never made", `unknown order "dance"`, `"sideways" is unknown`} {
+	for i, want := range []string{"cut 7 does not exist: it was healed or never made", `unknown order "dance"`, `"sideways" is unknown`} {
 		if !strings.Contains(got[4+i].Err, want) {
 			t.Errorf("no %q in %q", want, got[4+i].Err)
 		}
@@ -233,7 +233,7 @@ func TestNewNetwork_saysWhatItCannotCut(t *testing.T) {
 		name, want string
 		member     ensembles.Member
 	}{
-		{"a member without a network of its own", "no separate network", ensembles.Member{Name: "zk1"}},
+		{"a member without a network of its own", "not have a separate network", ensembles.Member{Name: "zk1"}},
 		{"a namespace that is gone", "no longer exists", ensembles.Member{Name: "zk1", NetNS: "/run/netns/zkbench-nobody"}},
 		{"a container that is gone", "inspect its container", ensembles.Member{Name: "zk1", ContainerID: "nobody"}},
 	} {

@@ -14,7 +14,7 @@ import (
 )
 
 // needsDriver is the need of faults that act on a client's process.
-var needsDriver = need{about: "a client with its own process: a driver (zkbench help drivers), on Linux", missing: func(Abilities) error {
+var needsDriver = need{about: "a client that runs in its own process, as a driver does (zkbench help drivers), on Linux", missing: func(Abilities) error {
 	if runtime.GOOS != "linux" {
 		return errors.New("faults that act on a client's process need Linux")
 	}
@@ -28,7 +28,7 @@ func TouchesProcesses(name string) bool {
 	return err == nil && slices.ContainsFunc(k.needs, func(n need) bool { return n.process })
 }
 
-var errNoProcess = fmt.Errorf("%w: the clients run inside zkbench, which a signal would stop: run the subject as a driver (zkbench help drivers)", ErrSkipped)
+var errNoProcess = fmt.Errorf("%w: the clients run inside zkbench, so a signal would stop zkbench itself: run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
 // onProcess returns an injector that hits the process of the client described by who, with all other
 // clients in the process.
@@ -97,10 +97,10 @@ func killed(ctx context.Context, p Process) (proof string, err error) {
 		}
 		return nil
 	})
-	return fmt.Sprintf("SIGKILL was sent, and process %d was gone (processes in its group: %d)", p.PID(), len(here)), err
+	return fmt.Sprintf("SIGKILL was sent, and process %d ended (processes in its group: %d)", p.PID(), len(here)), err
 }
 
-// client.kill is the crash of a client. The client's session exists until it expires.
+// client.kill crashes a client. Its session exists until it expires.
 var _ = register(Kind{
 	Name:   "client.kill",
 	About:  "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",
@@ -154,7 +154,7 @@ func restartProcess(ctx context.Context, c wire.Client, p Process, as string) (E
 		}
 		return nil
 	})
-	return Effect{Proof: fmt.Sprintf("%s; after %v the client had session %#x", proof, time.Since(begin).Round(time.Millisecond), c.Session().ID)}, err
+	return Effect{Proof: fmt.Sprintf("%s; after %v, the client had the new session %#x", proof, time.Since(begin).Round(time.Millisecond), c.Session().ID)}, err
 }
 
 // client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming
@@ -180,7 +180,7 @@ func stopped(ctx context.Context, p Process) (proof string, err error) {
 		group, halted := p.Group()
 		for _, pid := range group {
 			if !slices.Contains(halted, pid) {
-				return fmt.Errorf("%w: process %d still runs", ErrNoEffect, pid)
+				return fmt.Errorf("%w: process %d is still running", ErrNoEffect, pid)
 			}
 		}
 		if len(group) == 0 {

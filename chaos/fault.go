@@ -187,7 +187,7 @@ func (k Kind) settings(given map[string]string) (settings, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			return s, &UnknownError{fmt.Sprintf("%q is no parameter of it", name), name, known}
+			return s, &UnknownError{fmt.Sprintf("%q is not a parameter of this fault", name), name, known}
 		}
 		s.values[name] = given[name]
 	}
@@ -210,7 +210,7 @@ func (s settings) text(name string) string { return s.values[name] }
 func (s settings) duration(name string) time.Duration {
 	d, err := time.ParseDuration(s.values[name])
 	if err != nil || d < 0 {
-		s.bad(name, "is not a duration: write 200ms or 1.5s")
+		s.bad(name, "is not a duration such as 200ms or 1.5s")
 	}
 	return d
 }
@@ -226,7 +226,7 @@ func (s settings) number(name string, least, most int) int {
 func (s settings) positive(name string, most float64) float64 {
 	x, err := strconv.ParseFloat(s.values[name], 64)
 	if err != nil || !(x > 0 && x <= most) {
-		s.bad(name, "is not a number above 0 and at most %g", most)
+		s.bad(name, "is not a number greater than 0 and at most %g", most)
 	}
 	return x
 }

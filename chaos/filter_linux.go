@@ -57,7 +57,7 @@ func openFilter(fd int, owner string) (*filter, error) {
 	keep := func(c *netlink.Conn) error { f.raw = c; return nil }
 	conn, err := nftables.New(nftables.WithNetNSFd(fd), nftables.AsLasting(), nftables.WithSockOptions(keep))
 	if err != nil {
-		return nil, fmt.Errorf("open the packet filter: %w (needs CAP_NET_ADMIN, and CAP_SYS_ADMIN for another namespace)", err)
+		return nil, fmt.Errorf("open the packet filter: %w (requires CAP_NET_ADMIN and, for another network namespace, CAP_SYS_ADMIN)", err)
 	}
 	f.conn = conn
 	if fd == 0 {
@@ -118,7 +118,7 @@ func (f *filter) dropped(id int) (uint64, error) {
 	defer f.mu.Unlock()
 	t := f.cuts[id]
 	if t == nil {
-		return 0, fmt.Errorf("read counters: cut %d is healed or was never made", id)
+		return 0, fmt.Errorf("read counters: cut %d does not exist: it was healed or never made", id)
 	}
 	var sum uint64
 	for _, s := range []side{inbound, outbound} {
@@ -331,7 +331,7 @@ func (f *filter) delay(delay, jitter time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.delayed {
-		return errors.New("the member's packets are delayed already")
+		return errors.New("the member's packets are already delayed")
 	}
 	links, err := f.links()
 	if err != nil {
@@ -443,7 +443,7 @@ func probeFilter(f *filter) error {
 	for _, r := range []packetRule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
 		id, err := f.cut(r)
 		if err != nil {
-			return fmt.Errorf("%w (modprobe nf_tables)", err)
+			return fmt.Errorf("%w (load the kernel module: modprobe nf_tables)", err)
 		}
 		if err := f.heal(id); err != nil {
 			return err

@@ -198,20 +198,20 @@ func (k Kind) checkTarget(target string) error {
 	case target == "" || slices.Contains(k.Targets, target):
 		return nil
 	case k.Targets == nil:
-		return fmt.Errorf("target %q: the fault takes no target", target)
+		return fmt.Errorf("target %q: the fault does not accept a target", target)
 	case slices.Equal(k.Targets, clientTargets):
 		if _, err := clientNumber(target); err == nil {
 			return nil
 		}
-		return &UnknownError{fmt.Sprintf("target %q is not a client, but the fault affects a client: use its number or a name", target), target, k.Targets}
+		return &UnknownError{fmt.Sprintf("target %q is not a client, but the fault affects a client: use a client's number or a name", target), target, k.Targets}
 	case ofClient && !slices.Contains(clientTargets, client):
 		if _, err := clientNumber(client); err != nil {
 			return fmt.Errorf("target %q: %w", target, err)
 		}
 	case slices.Contains(severalTargets, target):
-		return fmt.Errorf("target %q names several members, but the fault affects one: use %s, or its name", target, strings.Join(k.Targets, ", "))
+		return fmt.Errorf("target %q names several members, but the fault affects one: use %s, or a member's name", target, strings.Join(k.Targets, ", "))
 	case slices.Contains(clientTargets, target):
-		return fmt.Errorf("target %q is a client, but the fault affects a member: use %s, or its name", target, strings.Join(k.Targets, ", "))
+		return fmt.Errorf("target %q is a client, but the fault affects a member: use %s, or the member's name", target, strings.Join(k.Targets, ", "))
 	}
 	return nil // may be a member's name, which Inject checks
 }

@@ -54,9 +54,9 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 		{"a name with a slip", "session.clsoe", "", nil, `"session.clsoe" is not a fault; known: client.kill, client.pause, client.restart, link.delay, `},
 		{"a name from nowhere", "x", "", nil, ", wire.delay"},
 		{"a client where a member belongs", "partition.isolate", "holder", nil, "the fault affects a member: use leader, follower, any"},
-		{"a member where a client belongs", "session.close", "leader", nil, `target "leader" is not a client, but the fault affects a client: use its number or a name; known: holder, next, waiter, random`},
+		{"a member where a client belongs", "session.close", "leader", nil, `target "leader" is not a client, but the fault affects a client: use a client's number or a name; known: holder, next, waiter, random`},
 		{"a target with a slip", "session.close", "hodler", nil, `"hodler" is not a client, but the fault affects a client`},
-		{"a parameter of nothing", "session.close", "", map[string]string{"now": "yes"}, `"now" is no parameter of it; there are none`},
+		{"a parameter of nothing", "session.close", "", map[string]string{"now": "yes"}, `"now" is not a parameter of this fault; there are none`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if _, err := Parse(row.fault, row.target, row.params); err == nil || !strings.Contains(err.Error(), row.want) {

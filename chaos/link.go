@@ -26,7 +26,7 @@ var _ = register(Kind{
 	},
 })
 
-// link.rate does not queue: TCP slows down because packets are lost.
+// link.rate drops excess packets instead of queueing them: TCP slows down because of the loss.
 var _ = register(Kind{
 	Name:   "link.rate",
 	About:  "drops the traffic to or from a member above a rate, as a provider's policer does",
@@ -65,7 +65,7 @@ var _ = register(Kind{
 	Proof:  "connecting to it takes longer, by about the delay",
 	Target: Follower, Targets: membersTargets,
 	Params: []Param{
-		{"delay", "100ms", "how long, at least 1ms"},
+		{"delay", "100ms", "length of the delay; at least 1ms"},
 		{"jitter", "0s", "largest deviation from the delay, either way"},
 	},
 	needs: []need{needsPackets, needsNetem},
@@ -100,7 +100,7 @@ func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Durat
 		},
 		func() error {
 			after, err := roundTrip(ctx, v.Member)
-			e.Proof = fmt.Sprintf("connecting to %s took %v before and %v after", v.Name, before, after)
+			e.Proof = fmt.Sprintf("connecting to %s took %v before the fault and %v during it", v.Name, before, after)
 			if err == nil && after < before+(delay-jitter)*9/10 {
 				err = fmt.Errorf("%w: %s", ErrNoEffect, e.Proof)
 			}

@@ -85,7 +85,7 @@ func takesDown(who, how string, end func(ensembles.Machine, context.Context) err
 		begin := time.Now()
 		err := takeDown(ctx, v, func(ctx context.Context) error { return end(v.Machine, ctx) })
 		return Effect{
-			Proof: fmt.Sprintf("%s, its process had ended after %v, and srvr gets no answer", how, time.Since(begin).Round(time.Millisecond)),
+			Proof: fmt.Sprintf("%s, its process had ended after %v, and it does not answer srvr", how, time.Since(begin).Round(time.Millisecond)),
 			Undo:  func(ctx context.Context) error { return startAgain(ctx, v) },
 			Back:  func(ctx context.Context) error { return back(ctx, t, v) },
 		}, err
@@ -116,7 +116,7 @@ var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}
 var _ = register(Kind{
 	Name:   "member.kill",
 	About:  "kills a member's process (SIGKILL), and starts it again to heal",
-	Proof:  "the process has ended, and srvr gets no answer",
+	Proof:  "the process has ended, and the member does not answer srvr",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsKill},
 	build: func(target string, _ settings) injector { return takesDown(target, "killed", ensembles.Machine.Kill) },
@@ -127,7 +127,7 @@ var _ = register(Kind{
 var _ = register(Kind{
 	Name:   "member.stop",
 	About:  "stops a member's process (SIGTERM), and starts it again to heal",
-	Proof:  "the process has ended, and srvr gets no answer",
+	Proof:  "the process has ended, and the member does not answer srvr",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsProcess},
 	build: func(target string, _ settings) injector { return takesDown(target, "stopped", ensembles.Machine.Stop) },
@@ -172,7 +172,7 @@ func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
 		return nil
 	}
 	return Effect{
-		Proof: fmt.Sprintf("%s answered srvr before, and did not answer for %v after it was frozen", v.Name, silenceOf(v.Member)),
+		Proof: fmt.Sprintf("%s answered srvr before the fault, and did not answer for %v after it was frozen", v.Name, silenceOf(v.Member)),
 		Undo:  resume,
 		Back:  func(ctx context.Context) error { return serves(ctx, v.Member) },
 	}, act(ctx, v.Machine.Pause, func() error { return silent(ctx, v.Member) }, resume)
@@ -213,7 +213,7 @@ func rolling(ctx context.Context, t Target, leader victim, how string) (Effect, 
 }
 
 func allServe(ctx context.Context, e *ensembles.Ensemble) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, returnLimit, fmt.Errorf("not within %v", returnLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, returnLimit, fmt.Errorf("timed out after %v", returnLimit))
 	defer cancel()
 	if err := ensembles.WaitServing(ctx, e); err != nil {
 		return errors.Join(ErrNoEffect, err)

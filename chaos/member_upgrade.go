@@ -25,7 +25,7 @@ var _ = register(Kind{
 	About: "restarts members with another version of ZooKeeper, one after the other, the leader last",
 	Proof: "each process ended, the member serves again with the other version and the same transaction logs, and all members served before the next one stopped",
 	Params: []Param{
-		{"to", versionNew, "the version: new (the last that --image or --zookeeper-home names), old (the first), or its name"},
+		{"to", versionNew, "version to upgrade to: new (the last one in --image or --zookeeper-home), old (the first one), or its name"},
 		{"leave", "0", "number of members that are not upgraded; the leader is one of them"},
 	},
 	needs: []need{ofMembers(), needsVersions},
@@ -39,7 +39,7 @@ var needsVersions = need{about: "two versions of ZooKeeper (--image OLD,NEW or -
 
 func oneVersion(_ context.Context, t Target) error {
 	if len(t.Ensemble.Versions) < 2 {
-		return fmt.Errorf("%w: the ensemble was started with one version of ZooKeeper: name two (--image OLD,NEW or --zookeeper-home OLD,NEW)", ErrSkipped)
+		return fmt.Errorf("%w: the ensemble was started with only one version of ZooKeeper: name two (--image OLD,NEW or --zookeeper-home OLD,NEW)", ErrSkipped)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 		targets, proof = append(targets, next.Name), append(proof, said)
 	}
 	if targets == nil {
-		return Effect{}, untouched{fmt.Errorf("%w: at most %d members run a version other than %s", ErrNoEffect, leave, version.Name)}
+		return Effect{}, untouched{fmt.Errorf("%w: no member was upgraded, because at most %d members run a version other than %s", ErrNoEffect, leave, version.Name)}
 	}
 	return Effect{Target: strings.Join(targets, ", "), Client: -1,
 		Proof: fmt.Sprintf("each was down and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil

@@ -26,7 +26,7 @@ type need struct {
 
 var (
 	needsTap     = need{about: "the client's tap"}
-	needsRequest = need{about: "a request that matches"}
+	needsRequest = need{about: "a matching request from the client"}
 	needsProcess = ofMembers("stop", "start")
 	needsKill    = ofMembers("kill", "start")
 	needsPause   = ofMembers("pause", "resume")
@@ -43,7 +43,7 @@ func ofMembers(words ...string) need {
 }
 
 func ofNetworks(words ...string) need {
-	return need{about: "members in containers, or in network namespaces of their own (root, or a kernel that lets users make them)", members: true, words: words,
+	return need{about: "members in containers, or in network namespaces of their own (requires root, or a kernel that lets users create them)", members: true, words: words,
 		missing: Abilities.noCuts, lacking: noNetwork}
 }
 
@@ -168,7 +168,7 @@ func Probe(ctx context.Context) Abilities {
 
 func (a Abilities) noEnsemble() error {
 	if a.Docker != nil && a.Java != nil {
-		return errors.New("zkbench cannot start an ensemble here")
+		return errors.New("zkbench cannot start an ensemble on this machine")
 	}
 	return nil
 }

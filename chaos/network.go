@@ -104,7 +104,7 @@ func (n *Network) vanished(ctx context.Context, m *ensembles.Member, a *access) 
 	if err == nil && now == a.namespace && a.alive() {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("%w: %s has a new network since the fault was injected, or its network agent ended", errVanished, m.Name), err)
+	return errors.Join(fmt.Errorf("%w: %s got a new network after the fault was injected, or its network agent ended", errVanished, m.Name), err)
 }
 
 // cut is an active rule on one member.
@@ -218,7 +218,7 @@ func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image
 		}
 		return id, "", err
 	}
-	return "", "", fmt.Errorf("%w: %s has no separate network that zkbench could cut: use --ensemble container, or run as root; for an external ensemble, set commands to isolate and heal it", ErrSkipped, m.Name)
+	return "", "", fmt.Errorf("%w: %s does not have a separate network that zkbench can cut: use --ensemble container, or run as root; for an external ensemble, set commands to isolate and heal it", ErrSkipped, m.Name)
 }
 
 // open opens the member's namespace, and removes leftovers of crashed runs from it.

@@ -30,15 +30,15 @@ type packetRule struct {
 // lossSteps is the resolution of the packet filter: 0.01 percent.
 const lossSteps = 10_000
 
-// String describes the rule: "both ways, everyone but 10.0.0.2".
+// String describes the rule: "both ways, all addresses except 10.0.0.2".
 func (r packetRule) String() string {
 	way := map[direction]string{bothWays: "both ways", "": "both ways", inOnly: "inbound", outOnly: "outbound"}[r.Direction]
-	who := "everyone"
+	who := "all addresses"
 	if len(r.Peers) > 0 {
 		who = addrs(r.Peers)
 	}
 	if len(r.Except) > 0 {
-		who += " but " + addrs(r.Except)
+		who += " except " + addrs(r.Except)
 	}
 	if r.Loss > 0 {
 		who += fmt.Sprintf(", %g%% of the packets", r.Loss)
@@ -61,7 +61,7 @@ func (r packetRule) check() error {
 		return fmt.Errorf("cut: a loss of %g%% of the packets is out of range: use %g%% to 100%%", r.Loss, 100.0/lossSteps)
 	}
 	if r.Loss > 0 && r.Rate > 0 {
-		return fmt.Errorf("cut: a loss of %g%% and a rate of %d bytes/s in one rule; make two cuts", r.Loss, r.Rate)
+		return fmt.Errorf("cut: one rule cannot have both a loss of %g%% and a rate of %d bytes/s; make two cuts", r.Loss, r.Rate)
 	}
 	for _, a := range slices.Concat(r.Peers, r.Except) {
 		if !a.IsValid() || a.IsUnspecified() {

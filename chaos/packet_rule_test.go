@@ -11,11 +11,11 @@ func TestPacketRule_saysWhatItDrops(t *testing.T) {
 		rule packetRule
 		want string
 	}{
-		{packetRule{}, "both ways, everyone"},
+		{packetRule{}, "both ways, all addresses"},
 		{packetRule{Direction: inOnly, Peers: []netip.Addr{a, b}}, "inbound, 10.0.0.1 fd00::2"},
-		{packetRule{Direction: outOnly, Except: []netip.Addr{a}}, "outbound, everyone but 10.0.0.1"},
-		{packetRule{Loss: 2.5}, "both ways, everyone, 2.5% of the packets"},
-		{packetRule{Rate: 1000}, "both ways, everyone, traffic that exceeds 1000 bytes/s"},
+		{packetRule{Direction: outOnly, Except: []netip.Addr{a}}, "outbound, all addresses except 10.0.0.1"},
+		{packetRule{Loss: 2.5}, "both ways, all addresses, 2.5% of the packets"},
+		{packetRule{Rate: 1000}, "both ways, all addresses, traffic that exceeds 1000 bytes/s"},
 	} {
 		if got := row.rule.String(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)

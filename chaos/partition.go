@@ -210,7 +210,7 @@ func cutsFromPeers(who string, r packetRule) injector {
 			return Effect{}, err
 		}
 		if len(peers) == 0 {
-			return Effect{}, fmt.Errorf("%w: %s has no peers", ErrSkipped, v.Name)
+			return Effect{}, fmt.Errorf("%w: %s is the only member, so it does not have any peers", ErrSkipped, v.Name)
 		}
 		r := r
 		r.Peers = peers
@@ -299,14 +299,14 @@ var _ = register(Kind{
 var _ = register(Kind{
 	Name:  "partition.leader",
 	About: "isolates the leader, until the other members have elected a new one",
-	Proof: "its packets are dropped, and another member leads",
+	Proof: "its packets are dropped, and another member is the leader",
 	needs: []need{needsNetwork, {about: "3 members"}},
 	build: func(string, settings) injector { return partitionLeader },
 })
 
 func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 	if n := len(t.Ensemble.Voting()); n < 3 {
-		return Effect{}, fmt.Errorf("%w: with %d voting members the others have no majority to elect a leader: use 3", ErrSkipped, n)
+		return Effect{}, fmt.Errorf("%w: with %d voting members, the others are not a majority and cannot elect a leader: use 3", ErrSkipped, n)
 	}
 	return onMember(Leader, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		e, err := cutOff(ctx, t, v, packetRule{})
@@ -316,7 +316,7 @@ func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 		err = act(ctx, nil, func() error {
 			next, err := another(ctx, t.Ensemble, v.Member)
 			if err == nil {
-				e.Proof += fmt.Sprintf("; %s leads now", next.Name)
+				e.Proof += fmt.Sprintf("; %s is the leader now", next.Name)
 			}
 			return err
 		}, e.Undo)
@@ -332,7 +332,7 @@ func another(ctx context.Context, e *ensembles.Ensemble, old *ensembles.Member) 
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: no other member became the leader", ErrNoEffect), err)
+		return nil, errors.Join(fmt.Errorf("%w: no other member became leader", ErrNoEffect), err)
 	}
 	return next, nil
 }

@@ -96,7 +96,7 @@ func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error)
 	voting := e.Voting()
 	n := len(voting)
 	if n < 4 {
-		return nil, fmt.Errorf("%w: in a ring of %d members all are neighbours: use --members 5", ErrSkipped, n)
+		return nil, fmt.Errorf("%w: in a ring of %d members, all members are neighbours of each other: use --members 5", ErrSkipped, n)
 	}
 	all, err := ips(voting)
 	if err != nil {

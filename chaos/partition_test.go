@@ -181,7 +181,7 @@ func TestPartitionLeader_lastsUntilAnotherLeads(t *testing.T) {
 	before, err := ensembles.Leader(t.Context(), target.Ensemble)
 	must(t, err)
 	e := inject(t, parse(t, "partition.leader", ""), target)
-	if hit(t, target, e) != before || !strings.Contains(e.Proof, " leads now") {
+	if hit(t, target, e) != before || !strings.Contains(e.Proof, " is the leader now") {
 		t.Errorf("the leader was %s; effect %+v", before.Name, e)
 	}
 	if now, err := ensembles.Leader(t.Context(), target.Ensemble); err != nil || now == before {

@@ -137,11 +137,11 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 	case who == Next && t.Next == nil:
 		return -1, "", fmt.Errorf("%w: the next client in line is known only for clients of drivers; use %q", ErrSkipped, Waiter)
 	case who == Next:
-		return whoStands(t, t.Next(), Next, "no client waits behind a holder")
+		return whoStands(t, t.Next(), Next, "no client is waiting behind a holder")
 	case fixed(who):
 		n, err := clientNumber(who)
 		if err == nil && !lives(t, n) {
-			err = fmt.Errorf("client %d of %d has no session", n, len(t.Clients))
+			err = fmt.Errorf("client %d (of %d clients) does not have a session", n, len(t.Clients))
 		}
 		return n, fmt.Sprintf("client %d", n), err
 	}
@@ -232,7 +232,7 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err
 		}
 	}
 	if len(leaders) != 1 {
-		return nil, fmt.Errorf("%d voting members report that they lead, instead of 1", len(leaders))
+		return nil, fmt.Errorf("%d voting members report that they are the leader, instead of 1", len(leaders))
 	}
 	n := spare(t.Ensemble)
 	if who == Majority {
@@ -260,7 +260,7 @@ func NoTarget(e *ensembles.Ensemble, who string) error {
 	case who == Observer && voting == len(e.Members):
 		return fmt.Errorf("%w: none of the %d members is an observer; use --observers 1", ErrSkipped, voting)
 	case who == Minority && spare(e) == 0:
-		return fmt.Errorf("%w: none of %d voting members may be lost: use --members 3", ErrSkipped, voting)
+		return fmt.Errorf("%w: the loss of any of the %d voting members would break the quorum: use --members 3", ErrSkipped, voting)
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func clientsMember(ctx context.Context, t Target, client string) (v victim, err 
 		}
 		server := t.Clients[n].Session().Server
 		if server == "" {
-			return fmt.Errorf("%s is connected to no member", name)
+			return fmt.Errorf("%s is not connected to any member", name)
 		}
 		if v.Member, err = t.Ensemble.Member(server); err != nil {
 			return err

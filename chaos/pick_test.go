@@ -115,7 +115,7 @@ func TestNoTarget_saysWhatIsMissing(t *testing.T) {
 	}{
 		{Observer, 3, 0, "use --observers 1"},
 		{Observer, 3, 1, ""},
-		{Minority, 2, 1, "none of 2 voting members may be lost"},
+		{Minority, 2, 1, "the loss of any of the 2 voting members would break the quorum"},
 		{Minority, 3, 0, ""},
 		{Majority, 1, 0, ""},
 		{Leader, 1, 0, ""},

@@ -78,7 +78,7 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 }
 
 func pollAt(ctx context.Context, every, limit time.Duration, try func(context.Context) error) error {
-	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
+	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("timed out after %v", limit))
 	defer cancel()
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -20,7 +20,7 @@ func TestPoll_returnsTheLastErrorThatCounts(t *testing.T) {
 		t.Errorf("tried %d times", n)
 	}
 	err := poll(t.Context(), 10*time.Millisecond, func(context.Context) error { return not })
-	if !errors.Is(err, not) || err.Error() != "not within 10ms: not yet" {
+	if !errors.Is(err, not) || err.Error() != "timed out after 10ms: not yet" {
 		t.Errorf("at the limit: %v", err)
 	}
 	err = poll(t.Context(), 10*time.Millisecond, func(ctx context.Context) error {

@@ -15,7 +15,7 @@ func requestParams(more ...Param) []Param {
 	return append([]Param{
 		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change or read: any request that changes or reads nodes"},
 		{"path", "", "pattern for the path of the request; /** at the end matches all descendants; empty: every path"},
-		{"nth", "1", "which of the matching requests, counted from the injection"},
+		{"nth", "1", "number of the matching request to act on, counted from the injection"},
 		{"within", "10s", "how long to wait for a matching request"},
 	}, more...)
 }
@@ -124,13 +124,13 @@ var _ = register(Kind{
 	Proof:  "the request, and how long it was delayed",
 	Target: Holder, Targets: clientTargets,
 	Params: requestParams(
-		Param{"delay", "500ms", "how long"},
+		Param{"delay", "500ms", "length of the delay"},
 		Param{"jitter", "0s", "largest deviation from the delay, either way; the seed decides"}),
 	needs: []need{needsTap, needsRequest},
 	build: func(target string, s settings) injector {
 		r := wire.Rule{Act: wire.Delay, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
 		if r.Delay == 0 {
-			s.bad("delay", "is not above 0")
+			s.bad("delay", "is not greater than 0")
 		}
 		if r.Jitter > r.Delay {
 			s.bad("jitter", "is more than the delay")

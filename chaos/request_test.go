@@ -38,7 +38,7 @@ func TestParse_readsWhichRequest(t *testing.T) {
 		{"a duration without a unit", "within", "5", "is not a duration"},
 		{"a broken pattern", "path", "/[", "is not a valid pattern"},
 		{"neither true nor false", "keep", "perhaps", "neither true nor false"},
-		{"a parameter with a slip", "opp", "create", `"opp" is no parameter of it; known: op, path, nth, within, keep`},
+		{"a parameter with a slip", "opp", "create", `"opp" is not a parameter of this fault; known: op, path, nth, within, keep`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := Parse("reply.drop", "", map[string]string{row.param: row.value})
@@ -104,7 +104,7 @@ func TestReplyDrop_hidesARequestThatWasCarriedOut(t *testing.T) {
 	l := connect(t, shared(t), 1, 10*time.Second)
 	unanswered := l.createUntilError(0, "/reply-drop")
 	e := inject(t, parse(t, "reply.drop", "0", "op", "create", "path", "/reply-drop-*", "nth", "3"), l.Target)
-	if !strings.Contains(e.Proof, "swallowed its success") || e.Client != 0 {
+	if !strings.Contains(e.Proof, "dropped its reply: success") || e.Client != 0 {
 		t.Errorf("effect %+v", e)
 	}
 	path := <-unanswered

@@ -18,7 +18,7 @@ import (
 // when it reconnects. No other fault ends a session as fast.
 var _ = register(Kind{
 	Name:   "session.close",
-	About:  "closes a client's session from another connection: the server forgets it at once",
+	About:  "closes a client's session from another connection: the server removes it at once",
 	Proof:  "closeSession was acknowledged, and a member refuses the session's id",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap},
@@ -57,7 +57,7 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 		return Effect{}, err
 	}
 	if asked, err = unknown(ctx, t, s, asked); err != nil {
-		return Effect{}, fmt.Errorf("session %#x was closed: %w", s.ID, err)
+		return Effect{}, fmt.Errorf("closeSession of session %#x was acknowledged, but the session's end is not proven: %w", s.ID, err)
 	}
 	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
 }
@@ -201,7 +201,7 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 			return fmt.Errorf("%w: %s still lists session %#x", ErrNoEffect, leader.Name, s.ID)
 		}
 		if lacked++; lacked < 2 {
-			return fmt.Errorf("%w: only one list of %s has lacked session %#x, and two are needed", ErrNoEffect, leader.Name, s.ID)
+			return fmt.Errorf("%w: only one list of sessions from %s was without session %#x, and two are needed", ErrNoEffect, leader.Name, s.ID)
 		}
 		return nil
 	})
@@ -240,7 +240,7 @@ var _ = register(Kind{
 			begin := time.Now()
 			b := disconnect(ctx, []wire.Client{c}, down)[0]
 			err := b.back(ctx)
-			return Effect{Proof: fmt.Sprintf("%d connection cut; session %#x had a new one after %v",
+			return Effect{Proof: fmt.Sprintf("%d connection was cut; session %#x had a new connection after %v",
 				b.cut, b.session.ID, time.Since(begin).Round(time.Millisecond))}, err
 		})
 	},
@@ -329,7 +329,7 @@ func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect
 	}
 	return Effect{
 		Target: fmt.Sprintf("%d clients", len(clients)), Client: -1,
-		Proof: fmt.Sprintf("%d connections cut at once; all sessions had new ones after %v", cut, time.Since(begin).Round(time.Millisecond)),
+		Proof: fmt.Sprintf("%d connections were cut at once; all sessions had new connections after %v", cut, time.Since(begin).Round(time.Millisecond)),
 	}, nil
 }
 
@@ -451,7 +451,7 @@ func serves(ctx context.Context, m *ensembles.Member) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s does not serve again: %w", m.Name, err)
+		return fmt.Errorf("%s has not resumed serving requests: %w", m.Name, err)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 	}{
 		{"a holder where nobody holds", nobody, Holder, "no client holds a grant"},
 		{"a waiter where all hold", l.Target, Waiter, "none of 1 clients"},
-		{"a client that is not there", l.Target, "7", "client 7 of 1 has no session"},
+		{"a client that is not there", l.Target, "7", "client 7 (of 1 clients) does not have a session"},
 		{"a word that is no client", l.Target, "hodler", `use "holder"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -111,7 +111,7 @@ type Member struct {
 
 	// Machine controls the server process; nil for external members without commands.
 	Machine Machine
-	// Cutter cuts the member's network by its owner's commands; nil without such commands.
+	// Cutter cuts the member's network with the commands of [ExternalConfig]; nil without such commands.
 	Cutter Cutter
 }
 

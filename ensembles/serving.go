@@ -75,7 +75,7 @@ func stopped(ctx context.Context, e *Ensemble) error {
 // noQuorum returns the error of an ensemble that does not serve. It omits details if ctx was canceled.
 func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return fmt.Errorf("waiting for the ensemble to serve: %w", why)
+		return fmt.Errorf("waiting for the ensemble to serve requests: %w", why)
 	}
 	var text strings.Builder
 	for _, s := range status {
@@ -86,7 +86,7 @@ func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 		}
 		text.WriteString(lastLines(ctx, s.Member))
 	}
-	return fmt.Errorf("the ensemble does not serve: %w%s", why, text.String())
+	return fmt.Errorf("the ensemble does not serve requests: %w%s", why, text.String())
 }
 
 // lastLines returns the end of a member's log, for an error message. It also works if the context has

@@ -27,7 +27,7 @@ const tryTimeout = time.Second
 const maxReply = 64 << 20
 
 // ErrNotWhitelisted means that a member is up but does not allow the four-letter word.
-var ErrNotWhitelisted = errors.New("add it to 4lw.commands.whitelist in its zoo.cfg")
+var ErrNotWhitelisted = errors.New("add the word to 4lw.commands.whitelist in the member's zoo.cfg")
 
 // ErrMute means that a member accepts a query and closes the connection without a reply, as other
 // implementations of the protocol do.
@@ -98,10 +98,10 @@ func parseServer(reply string) (Server, error) {
 		}
 	}
 	if strings.TrimSpace(reply) == "" {
-		return Server{}, fmt.Errorf("it does not serve: %w", ErrMute)
+		return Server{}, fmt.Errorf("it does not serve requests: %w", ErrMute)
 	}
 	if s.Mode == "" {
-		return Server{}, fmt.Errorf("it does not serve: %s", excerpt(reply))
+		return Server{}, fmt.Errorf("it does not serve requests: %s", excerpt(reply))
 	}
 	return s, nil
 }

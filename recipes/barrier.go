@@ -13,12 +13,12 @@ import (
 
 func init() {
 	for v, who := range map[Variant]string{
-		Parent:      "every member watches the parent: each arrival and each departure notifies all (the herd)",
-		Predecessor: "one write admits all members; to leave, all wait for the first member, and the first for all others: each change notifies the members that can continue",
+		Parent:      "every member watches the parent: each arrival and each departure notifies all members (the herd)",
+		Predecessor: "one write admits all members; to leave, the first member waits until all others have deleted their nodes, and they wait until the first has deleted its node: each change notifies only the members that can continue",
 	} {
 		Register(Subject{
 			Name: "barrier/" + string(v), Recipe: RecipeBarrier, Variant: v,
-			About:    "built-in double barrier; " + who + ". No client passes before all have entered, or leaves before all leave",
+			About:    "built-in double barrier; " + who + ". No client passes before all have entered, or leaves before all are leaving",
 			Promises: Promises{Exclusive: true, Deadline: true, Events: true}, ReportsHeld: true, Formulas: barrierFormulas[v],
 			Open: func(ctx context.Context, env Env) (Client, error) {
 				s, err := env.open(ctx)
@@ -276,7 +276,7 @@ var barrierFormulas = map[Variant]Formulas{
 			}
 			return c
 		},
-		Text: map[string]string{"hand-off": "3+N/2 on average: the last member's node and the write that opens the barrier notify every waiter, and each departure every client that leaves; (N-1)(N+6)/2 in all"},
+		Text: map[string]string{"hand-off": "3+N/2 on average: the last member's node and the write that opens the barrier notify every waiter, and each departure notifies every client that is leaving; (N-1)(N+6)/2 in all"},
 	},
 	Predecessor: {
 		Drain: func(n, _ int) Cost {
@@ -287,6 +287,6 @@ var barrierFormulas = map[Variant]Formulas{
 			}
 			return c
 		},
-		Text: map[string]string{"hand-off": "2: one when the barrier opens, one when the generation has left; 2N-1 in all"},
+		Text: map[string]string{"hand-off": "2: one when the barrier opens, and one when all members have left; 2N-1 in all"},
 	},
 }

@@ -34,7 +34,7 @@ type contest struct {
 
 // errVanished means that our node was deleted, by an operator or with its parent, although our session is
 // alive. The contender must join the line again.
-var errVanished = errors.New("our node was deleted, but our session is alive")
+var errVanished = errors.New("the client's node was deleted, but its session is alive")
 
 // win joins the line, waits, and returns the grant. On an error, including cancellation, it leaves
 // no node in a live session.

@@ -38,8 +38,8 @@ var contestFormulas = map[Variant]Formulas{
 		Drain: drainParent,
 		Flap:  flapParent,
 		Text: map[string]string{
-			"hand-off": "(N+2)/2 on average while N contenders drain: at the i-th release N-i wait, and every holder but the first has a watch of its own; (N-1)(N+2)/2 in all",
-			"flap":     "2N-3: the N-2 other waiters when the node is deleted and again when it is created, and the waiter's own watch",
+			"hand-off": "(N+2)/2 on average while N contenders drain: at the i-th release N-i contenders wait and are notified, and every holder except the first is notified by its own watch; (N-1)(N+2)/2 in all",
+			"flap":     "2N-3: the N-2 other waiters are notified when the node is deleted and again when it is created, and the flapping waiter by its own watch",
 		},
 	},
 	Predecessor: {
@@ -120,14 +120,14 @@ var queueFormulas = map[Variant]Formulas{
 		Flap: func(int, int) (leave, back int64) { return 0, 0 },
 		Text: map[string]string{
 			"item": "N: each of the N idle consumers watches the items",
-			"flap": "0: consumers have no nodes, and the items stay as they are",
+			"flap": "0: consumers have no nodes, and the items do not change",
 		},
 	},
 	Predecessor: {
 		Deliver: deliverPredecessor,
 		Flap:    flapPredecessor, // the line of tickets is like a lock's, with a head that waits as well
 		Text: map[string]string{
-			"item": "2: the head of the line by the item, and the next by the head's leaving; 1 with a single consumer",
+			"item": "2: the item notifies the first consumer in line, and the first consumer's departure notifies the next; 1 with a single consumer",
 			"flap": "1: the consumer right behind; 0 when the last in line flaps",
 		},
 	},

@@ -16,7 +16,7 @@ import (
 func init() {
 	Register(Subject{
 		Name: "lock/go-zookeeper", Recipe: RecipeLock, Variant: Predecessor,
-		About:    "go-zookeeper's own zk.Lock, as it is: waits on the node before its own. No context; an error after its create leaves the node behind",
+		About:    "go-zookeeper's own zk.Lock, unmodified: waits for the node before its own. Calls cannot be cancelled; an error after the create leaves the node behind",
 		Promises: Promises{Exclusive: true, FIFO: true, Events: true},
 		NoCancel: true, Writes: true,
 		Formulas: Formulas{
@@ -101,7 +101,7 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 		err = errors.New("the node of the lock that was just granted does not exist")
 	}
 	if err != nil {
-		return Claim{}, errors.Join(fmt.Errorf("token of %s: %w", claim.Path, err), c.unlock())
+		return Claim{}, errors.Join(fmt.Errorf("read the token from %s: %w", claim.Path, err), c.unlock())
 	}
 	claim.Token = stat.Czxid
 	c.mu.Lock()

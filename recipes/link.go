@@ -128,7 +128,7 @@ func (l *link) nextFrame() error {
 	length := int(binary.BigEndian.Uint32(b))
 	if limit := l.s.options.MaxPacket; length > limit {
 		// go-zookeeper would drop the connection and receive the same reply again, forever.
-		l.s.end(fmt.Errorf("a reply of %d bytes exceeds MaxPacket (%d): raise it", length, limit))
+		l.s.end(fmt.Errorf("a reply of %d bytes exceeds MaxPacket (%d): raise MaxPacket", length, limit))
 		return l.s.Err()
 	}
 	want := replyHead

@@ -229,7 +229,7 @@ func TestSession_endsAtAnOversizedReply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.List(ctx, path); !errors.Is(err, ErrSessionEnded) || !strings.Contains(err.Error(), "exceeds MaxPacket (4096): raise it") {
+	if _, err := s.List(ctx, path); !errors.Is(err, ErrSessionEnded) || !strings.Contains(err.Error(), "exceeds MaxPacket (4096): raise MaxPacket") {
 		t.Errorf("a list that is too long for the session returned %v", err)
 	}
 }

@@ -105,14 +105,14 @@ var ErrSessionEnded = errors.New("the session has ended")
 
 // ErrStuck is wrapped by the error of an operation that had not returned long after its client was
 // notified of the loss of its session, while the client had sent no request since.
-var ErrStuck = errors.New("the operation does not return after the loss of the session, and the client sends no request")
+var ErrStuck = errors.New("the operation has not returned since the session was lost, and the client is not sending any requests")
 
 // Reasons for the end of a session.
 var (
-	errExpired   = errors.New("the servers expired it")
-	errDeadline  = errors.New("no request was acknowledged for a whole session timeout, so the servers may have expired it")
-	errClosed    = errors.New("it was closed")
-	errAbandoned = errors.New("it was abandoned without a close, like a crash")
+	errExpired   = errors.New("the servers expired the session")
+	errDeadline  = errors.New("no request was acknowledged for a whole session timeout, so the servers may have expired the session")
+	errClosed    = errors.New("the session was closed")
+	errAbandoned = errors.New("the session was abandoned without a close, as in a crash")
 )
 
 // ErrConnectionLost means that the connection broke before the reply came: the outcome of the

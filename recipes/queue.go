@@ -86,7 +86,7 @@ func NewQueue(s *Session, parent string, v Variant) *Queue {
 // of the queue require "qn-" and ten digits.
 func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if len(item) > q.room {
-		return fmt.Errorf("put into %s: %w: %d bytes, at most %d (split it, or put a reference)", q.parent, ErrItemTooLarge, len(item), q.room)
+		return fmt.Errorf("put into %s: %w: %d bytes, but at most %d are allowed (split the item, or put a reference to it)", q.parent, ErrItemTooLarge, len(item), q.room)
 	}
 	create := func() error {
 		_, err := q.s.Create(ctx, q.parent+"/"+itemPrefix, item, zk.FlagSequence)

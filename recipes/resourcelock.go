@@ -12,7 +12,7 @@ import (
 func init() {
 	Register(Subject{
 		Name: "lock/resource", Recipe: RecipeLock, Variant: Predecessor,
-		About:    "built-in, after a tutorial's ResourceLock: a GUID in the name; lists at every notification; waits on its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
+		About:    "built-in, after a tutorial's ResourceLock: a GUID in the name; lists the children at every notification; waits for its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, ReportsHeld: true,
 		Formulas: relisting,
 		Open: func(ctx context.Context, env Env) (Client, error) {
@@ -147,7 +147,7 @@ func (c *resourceClient) Close(context.Context) error { return c.lock.Destroy() 
 func init() {
 	for v, about := range map[Variant]string{
 		Parent:      "built-in; every waiter watches the parent: each release notifies all (the herd). Exclusive while sessions are alive; fenced by czxid; fifo",
-		Predecessor: "built-in; each waiter watches its predecessor: each release notifies one client, which need not list. Exclusive while sessions are alive; fenced by czxid; fifo",
+		Predecessor: "built-in; each waiter watches its predecessor: each release notifies one client, which does not have to list the children. Exclusive while sessions are alive; fenced by czxid; fifo",
 	} {
 		Register(Subject{
 			Name: "lock/" + string(v), About: about, Recipe: RecipeLock, Variant: v,
@@ -157,7 +157,7 @@ func init() {
 	}
 	Register(Subject{
 		Name: "lock/predecessor-plain", Recipe: RecipeLock, Variant: Predecessor,
-		About:    "built-in, without the marker of the last holder: a notified client lists the whole line, the textbook algorithm",
+		About:    "built-in, without the marker of the last holder: a notified client lists all waiters, as in the textbook algorithm",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: relisting,
 		Open: openContender(func(s *Session, parent string) acquirer {
 			l := NewLock(s, parent, Predecessor)
@@ -180,8 +180,8 @@ func NewLock(s *Session, parent string, v Variant) *Lock {
 	return &Lock{contest{s: s, parent: parent, prefix: lockPrefix, variant: v}}
 }
 
-// Acquire waits until the lock is held. If it fails, for any reason, it leaves no node in a
-// live session. Errors: ctx's own; ErrSessionEnded.
+// Acquire waits until the lock is held. If it fails, it leaves no node in a live session. It returns ctx's
+// error if ctx is done, and ErrSessionEnded if the session has ended.
 func (l *Lock) Acquire(ctx context.Context) (*Grant, error) { return l.contest.win(ctx) }
 
 // TryAcquire takes the lock if no client is ahead, and otherwise returns ErrNotAcquired.

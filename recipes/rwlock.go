@@ -5,11 +5,11 @@ import "context"
 func init() {
 	for v, who := range map[Variant]string{
 		Parent:      "every waiter watches the parent: each release notifies all (the herd)",
-		Predecessor: "a reader watches the last writer ahead of it, a writer its predecessor: a reader's release notifies at most one client, a writer's the readers directly behind it",
+		Predecessor: "a reader watches the last writer ahead of it, a writer watches its predecessor: a reader's release notifies at most one client, a writer's release notifies the readers directly behind it",
 	} {
 		Register(Subject{
 			Name: "rwlock/" + string(v), Recipe: RecipeRWLock, Variant: v,
-			About:    "built-in; " + who + ". Readers together, a writer alone, while sessions are alive; writers fenced by czxid; no client overtakes a conflicting waiter",
+			About:    "built-in; " + who + ". Several readers or one writer while sessions are alive; writers fenced by czxid; no client overtakes a conflicting waiter",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: rwLockFormulas[v], Writes: true, ReportsHeld: true,
 			Open: func(ctx context.Context, env Env) (Client, error) {
 				s, err := env.open(ctx)
@@ -48,8 +48,8 @@ func NewRWLock(s *Session, parent string, v Variant) *RWLock {
 	return l
 }
 
-// Acquire waits until the lock is held for writing. After an error it leaves no node in a live
-// session. Errors: ctx's own; ErrSessionEnded.
+// Acquire waits until the lock is held for writing. If it fails, it leaves no node in a live session. It
+// returns ctx's error if ctx is done, and ErrSessionEnded if the session has ended.
 func (l *RWLock) Acquire(ctx context.Context) (*Grant, error) { return l.write.win(ctx) }
 
 // AcquireShared waits until the lock is held for reading. Errors as for Acquire.

@@ -12,7 +12,7 @@ import (
 func init() {
 	for v, who := range map[Variant]string{
 		Parent:      "every waiter watches the parent: each release notifies all (the herd)",
-		Predecessor: "the first waiter watches the parent, every other its predecessor: each release notifies at most two clients",
+		Predecessor: "the first waiter watches the parent, every other waiter watches its predecessor: each release notifies at most two clients",
 	} {
 		Register(Subject{
 			Name: "semaphore/" + string(v), Recipe: RecipeSemaphore, Variant: v,
@@ -52,8 +52,8 @@ func NewSemaphore(s *Session, parent string, permits int, v Variant) *Semaphore 
 	return &Semaphore{c}
 }
 
-// Acquire waits until a permit is held. After an error it leaves no node in a live session. Errors:
-// ctx's own; ErrSessionEnded.
+// Acquire waits until it holds a permit. If it fails, it leaves no node in a live session. It returns ctx's
+// error if ctx is done, and ErrSessionEnded if the session has ended.
 func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.contest.win(ctx) }
 
 // granted is the data of the node of a client that has waited for its permit.
@@ -159,8 +159,8 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 			// As for a lock: the other waiters, and the waiter's own watch.
 			Flap: func(n, _ int) (leave, back int64) { return waiting(n, 1), max(waiting(n, 1)-1, 0) },
 			Text: map[string]string{
-				"hand-off": "with P permits, N-P-(i-1) clients wait at the i-th release, and each is notified; from the second release on, so is the client that was granted last",
-				"flap":     "2(N-P)-1: the other waiters when the node is deleted and again when it is created, and the waiter's own watch",
+				"hand-off": "with P permits, N-P-(i-1) clients wait at the i-th release, and each is notified; from the second release on, the client that was granted last is also notified",
+				"flap":     "2(N-P)-1: the other waiters are notified when the node is deleted and again when it is created, and the flapping waiter by its own watch",
 			},
 		}
 	}
@@ -190,7 +190,7 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 		},
 		Text: map[string]string{
 			"hand-off": "2: the first waiter and the next one; 1 if one client waits; 0 if no client waits",
-			"flap":     "3: the first waiter when the node is deleted and again when it is created, and the waiter right behind",
+			"flap":     "3: the first waiter is notified when the node is deleted and again when it is created, and the waiter right behind once",
 		},
 	}
 }

@@ -204,9 +204,9 @@ func (s *Session) AwaitGone(ctx context.Context, path string) error {
 	}
 }
 
-// WatchChildren calls see with the names of the children of path, now and after every change of which it
-// is notified, until ctx is done or the session has ended, and returns the reason. It is for observers,
-// because every change notifies it.
+// WatchChildren calls see with the names of the children of path, at once and after each notification of a
+// change, until ctx is done or the session has ended, and returns the reason. Only observers should use it,
+// because every change causes a notification.
 func (s *Session) WatchChildren(ctx context.Context, path string, see func(names []string)) error {
 	for {
 		got, err := s.list(ctx, path, true)
@@ -230,10 +230,9 @@ func (s *Session) remove(ctx context.Context, path string) error {
 	return err
 }
 
-// barrier returns when the session's member has executed everything that this session has sent
-// before. After a reconnect it may not have: an earlier request may still be in transit through the old
-// member while the new member answers reads, and a lookup would miss a node that is created later.
-// Writes of a session are ordered, so the reply to a write that changes nothing, the delete of a node
-// that never existed, proves it. A sync would not: it involves only the leader, which may have been
-// deposed.
+// barrier returns when the session's member has executed all earlier requests of this session. After a
+// reconnect an earlier request may still be in transit through the old member while the new member answers
+// reads, so that a lookup would miss a node that is created later. Writes of a session are ordered:
+// barrier deletes the node unused, which never existed, and the reply proves that the earlier requests were
+// executed. A sync is not sufficient: it involves only the leader, which may have been deposed.
 func (s *Session) barrier(ctx context.Context, unused string) error { return s.remove(ctx, unused) }

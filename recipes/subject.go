@@ -266,7 +266,7 @@ func Subjects() []Subject {
 func Find(name string) (Subject, error) {
 	s, found := subjects[name]
 	if !found {
-		return Subject{}, fmt.Errorf("there is no subject %q", name)
+		return Subject{}, fmt.Errorf("subject %q does not exist", name)
 	}
 	return s, nil
 }

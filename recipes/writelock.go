@@ -15,7 +15,7 @@ import (
 func init() {
 	Register(Subject{
 		Name: "lock/writelock", Recipe: RecipeLock, Variant: Predecessor,
-		About:    "built-in, after ZooKeeper's WriteLock: the session id in the name; ten tries with growing delay; waits on its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
+		About:    "built-in, after ZooKeeper's WriteLock: the session id in the name; ten attempts with increasing delays; waits for its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, ReportsHeld: true,
 		Formulas: relisting,
 		Open:     openContender(func(s *Session, parent string) acquirer { return NewWriteLock(s, parent, nil, LockListener{}).Lock }),

@@ -189,7 +189,7 @@ func (c Condition) evaluateBase(t Trial, all []Comparison) Threshold {
 	m := t.Metrics[c.Metric]
 	switch {
 	case t.Base == "":
-		why = "the scenario names no base"
+		why = "the scenario does not name a base"
 	case m.Field(c.Field) != nil && m.TooFew(c.Field):
 		why = c.tooFew(m)
 	}

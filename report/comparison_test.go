@@ -168,7 +168,7 @@ func TestResult_compareWithBase_withoutABase(t *testing.T) {
 	for _, x := range res.Trials {
 		for _, h := range x.Thresholds {
 			judged++
-			if h.Result != Unknown || !strings.Contains(h.Measured, "names no base") {
+			if h.Result != Unknown || !strings.Contains(h.Measured, "does not name a base") {
 				t.Errorf("%s: %s, want unknown: there is no base", h.Result, h.Measured)
 			}
 		}

@@ -120,7 +120,7 @@ func (a *auditing) cellsOf(subject string) ([]spec.Cell, error) {
 	return a.scenario.StepCells(s, w)
 }
 
-var errNoSteps = errors.New("no fault-free episode was completed: no steps were observed")
+var errNoSteps = errors.New("no fault-free episode was completed, so no steps were observed")
 
 func split(cells []spec.Cell, is func(spec.Cell) bool) (others, those []spec.Cell) {
 	return slices.DeleteFunc(slices.Clone(cells), is), slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool { return !is(c) })

@@ -259,7 +259,7 @@ phases:
 `) {
 		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Faults })
 		v := trial.Verdicts[i]
-		if said := strings.Join(v.Reasons, "; "); v.Result != report.Unknown || !strings.Contains(said, "the step did not occur: the client's last request of each type: ") || !strings.Contains(said, "create #1") {
+		if said := strings.Join(v.Reasons, "; "); v.Result != report.Unknown || !strings.Contains(said, "the step did not occur; the last request of each type that the client sent: ") || !strings.Contains(said, "create #1") {
 			t.Errorf("%s: %s", v.Result, said)
 		}
 	}

@@ -24,7 +24,7 @@ func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) 
 
 func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	if len(r.driver) == 0 {
-		return s, fmt.Errorf("%s must run in separate processes (apart): set Config.Driver to the command that starts them, for example zkbench driver", s.Name)
+		return s, fmt.Errorf("%s must run in separate processes (apart: true): set Config.Driver to the command that starts them, for example zkbench driver", s.Name)
 	}
 	args := append(slices.Clone(r.driver), s.Name)
 	if r.fleet != nil {

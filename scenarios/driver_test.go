@@ -533,7 +533,7 @@ func TestDriver_whoseClientsLeaveTheirListeners(t *testing.T) {
 
 func TestDriver_thatSaysItIsSomethingElse(t *testing.T) {
 	why, _ := unplayed(t, "name: drivers\nsubjects: ["+asDriver("election/mine", "lock/parent")+"]"+aChurn)
-	if len(why) != 1 || !strings.Contains(why[0], `election/mine has the name of a recipe election, but its hello has recipe "lock"`) {
+	if len(why) != 1 || !strings.Contains(why[0], `the name election/mine requires recipe election, but the hello has recipe "lock"`) {
 		t.Errorf("the trial was not played because %q", why)
 	}
 }
@@ -645,9 +645,9 @@ func TestCheckDriver_saysWhatWasAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for step, want := range map[string]string{
-		"not open":     "no such client is open, but acquire of client 1000000 was answered ok instead of with an error of kind failed",
-		"nothing held": "nothing is held, but release of client 1 was answered ok instead of with an error of kind failed",
-		"unknown op":   "there is no op frobnicate, but it was answered ok instead of with an error of kind unsupported",
+		"not open":     "the client is not open, but acquire of client 1000000 was answered ok instead of with an error of kind failed",
+		"nothing held": "the client holds nothing, but release of client 1 was answered ok instead of with an error of kind failed",
+		"unknown op":   "the op frobnicate does not exist, but it was answered ok instead of with an error of kind unsupported",
 	} {
 		if why[step] != want {
 			t.Errorf("%s: got %q, want %q", step, why[step], want)
@@ -724,7 +724,7 @@ phases:
 			killed[s.Client] = true
 		}
 	}
-	proofs := map[string]string{"client.pause": "state T", "client.kill": "was gone", "client.restart": "the client had session"}
+	proofs := map[string]string{"client.pause": "state T", "client.kill": " ended (", "client.restart": "the client had the new session"}
 	for _, w := range of[*history.Window](records) {
 		if w.Err != "" || !strings.Contains(w.Proof, proofs[w.Fault]) {
 			t.Errorf("%s: proof %q, error %q", w.Fault, w.Proof, w.Err)
@@ -961,7 +961,7 @@ func TestConfig_externalNeedsTheCommandsOfItsFaults(t *testing.T) {
 	}{
 		"a crash by its command":                      {"member.kill", ensembles.Commands{Kill: a, Start: a}, ""},
 		"a crash by the command to stop":              {"member.kill", ensembles.Commands{Stop: a, Start: a}, ""},
-		"a crash without a command":                   {"member.kill", ensembles.Commands{Pause: a, Resume: a}, "member.kill needs kill and start for every member, but zk1:2181 in theirs.yaml has none"},
+		"a crash without a command":                   {"member.kill", ensembles.Commands{Pause: a, Resume: a}, "member.kill needs kill and start for every member, but the entry of zk1:2181 in theirs.yaml is incomplete"},
 		"a cut from all":                              {"partition.isolate", ensembles.Commands{Isolate: a, Heal: a}, ""},
 		"a cut from peers that has no place for them": {"partition.peers", ensembles.Commands{Isolate: a, Heal: a}, "needs {peers}"},
 		"a cut from peers":                            {"partition.peers", ensembles.Commands{Isolate: []string{"cut", "{peers}"}, Heal: a}, ""},

@@ -68,7 +68,7 @@ func TestConfig_leaveOut(t *testing.T) {
 			left, err := c.leaveOut(t.Context(), uncut(), cells)
 			must(t, err)
 			leftNames(t, left, row.left)
-			if all := strings.Join(said, "\n"); row.said != "" && !regexp.MustCompile(regexp.QuoteMeta(row.said)+" (is not available|has no target) here, and the run cannot pass without it").MatchString(all) ||
+			if all := strings.Join(said, "\n"); row.said != "" && !regexp.MustCompile(regexp.QuoteMeta(row.said)+" (is not available here|has no target in this ensemble), so the run cannot pass").MatchString(all) ||
 				row.said == "" && row.left == "" && all != "" {
 				t.Errorf("said %q", all)
 			}
@@ -140,7 +140,7 @@ func TestRefuseExternal_sparesWhatNobodyAskedFor(t *testing.T) {
 	}
 	must(t, load().CheckExternal(external))
 	err := load("phases.server-kill.rounds=1", "phases.leader-kill.rounds=1").CheckExternal(external)
-	if err == nil || !strings.Contains(err.Error(), "phases.5 (server-kill): member.kill would touch a member") || !strings.Contains(err.Error(), "phases.6 (leader-kill)") {
+	if err == nil || !strings.Contains(err.Error(), "phases.5 (server-kill): member.kill would affect a member") || !strings.Contains(err.Error(), "phases.6 (leader-kill)") {
 		t.Errorf("asked for: %v", err)
 	}
 	less := load().Without([]report.LeftOut{{Phase: "server-kill", Fault: "member.kill"}})

@@ -245,7 +245,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	}
 	if c.Agents != nil && !relayed(c.Relay, e) {
 		if err := c.Agents.Reaches(e.Servers()); err != nil {
-			return fmt.Errorf("%w; to connect them through this machine, use --agents-relay", err)
+			return fmt.Errorf("%w; to connect the agents through this machine, use --agents-relay", err)
 		}
 	}
 	return trials(&runner{
@@ -275,9 +275,9 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	l, err := state.Acquire(id, c.Scenario.Name, exclusive)
 	switch {
 	case errors.Is(err, state.ErrLocked) && exclusive:
-		return nil, fmt.Errorf("%w, and the faults of %s affect its members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err, c.Scenario.Name)
+		return nil, fmt.Errorf("%w; %s requires exclusive use, because its faults affect the members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err, c.Scenario.Name)
 	case errors.Is(err, state.ErrLocked):
-		return nil, fmt.Errorf("%w, whose faults affect its members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err)
+		return nil, fmt.Errorf("%w; the faults of that run affect the members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err)
 	case err != nil:
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func down(e *ensembles.Ensemble, logs string) error {
 	})
 }
 
-// limited runs a clean-up with a context of its own, which a cancelled run does not end.
+// limited runs the clean-up f for at most 30 s, with a separate context, so that f also works after a cancelled run.
 func limited(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

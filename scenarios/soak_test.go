@@ -195,7 +195,7 @@ var excuses = []struct {
 	{"fault-proof", regexp.MustCompile(`no proven effect|context (deadline exceeded|canceled)`), "the phase ended before the fault was proven"},
 	{"harness-health", regexp.MustCompile(`.`), "the machine was busy, and times say little"},
 	{"fan-out", regexp.MustCompile(`none had a hand-off without a fault nearby$`), "a fault was too near for counting"},
-	{"progress", regexp.MustCompile(`faults and recovery included.*; without them, the time did not exceed the limit`), "a fault was too near for waiting any longer after it"},
+	{"progress", regexp.MustCompile(`had no session\. Without the faults and the recovery from them, that time does not exceed the limit`), "a fault was too near for waiting any longer after it"},
 	{"no-loss", regexp.MustCompile(`takes had no reply and may have taken them$`), "a take without a reply may have taken what is missing"},
 }
 
@@ -223,7 +223,7 @@ func TestExplained_byExcusesAlone(t *testing.T) {
 		{"a fault that did not heal as well", report.Verdict{Guarantee: "fault-proof", Reasons: []string{"x: no proven effect: y; not healed: z"}}, false},
 		{"one that the phase's end overtook", report.Verdict{Guarantee: "fault-proof", Reasons: []string{"x: no proven effect: y", "z: context deadline exceeded"}}, true},
 		{"one that is not available here", report.Verdict{Guarantee: "fault-proof", Reasons: []string{"skipped: no root"}}, false},
-		{"a fault in the last seconds of a phase", report.Verdict{Guarantee: "progress", Reasons: []string{`nothing was granted for the last 3.742s in phase "blows", faults and recovery included, while a client waited or had no session; without them, the time did not exceed the limit of 3.5s`}}, true},
+		{"a fault in the last seconds of a phase", report.Verdict{Guarantee: "progress", Reasons: []string{`nothing was granted for the last 3.742s in phase "blows", while a client waited or had no session. Without the faults and the recovery from them, that time does not exceed the limit of 3.5s`}}, true},
 		{"nothing granted, and no fault near", report.Verdict{Guarantee: "progress", Reasons: []string{`nothing was granted for the last 9s in phase "blows", without a fault, while a client waited: the phase ended too early to decide (the limit is 3.5s)`}}, false},
 		{"a reason of another guarantee", report.Verdict{Guarantee: "fifo", Reasons: []string{"no proven effect"}}, false},
 		{"no reason at all", report.Verdict{Guarantee: "harness-health"}, false},

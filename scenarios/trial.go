@@ -234,7 +234,7 @@ func (t *trial) playable(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[stage.PanicError](err); ok {
 		why, _, _ := strings.Cut(err.Error(), "\n") // without the stack
 		st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: why})
-		t.runner.logf("trial %s ended: %v", t.name, err)
+		t.runner.logf("trial %s ended early: %v", t.name, err)
 		return nil
 	}
 	switch {

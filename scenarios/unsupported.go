@@ -42,7 +42,7 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell)
 func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
 	p := &c.Scenario.Phases[phase]
 	cannot := func(what string, err error) {
-		c.Logf("phases.%d%s, and the run cannot pass without it (exit %d): %s", phase, what, exitUnknown, reasonWithout(err))
+		c.Logf("phases.%d%s, so the run cannot pass (exit code %d): %s", phase, what, exitUnknown, reasonWithout(err))
 	}
 	for _, name := range p.FaultNames() {
 		err := chaos.Lacking(ctx, name, t)
@@ -50,7 +50,7 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 		case err == nil:
 		case p.CanOmit(name):
 			out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
-			c.Logf("omitted %s from phase %s, because it is not available here: %s", name, p.Name, reasonWithout(err))
+			c.Logf("omitted %s from phase %s, because the fault is not available here: %s", name, p.Name, reasonWithout(err))
 		default:
 			cannot(fmt.Sprintf(" (%s): %s is not available here", p.Name, name), err)
 		}
@@ -62,7 +62,7 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 	}
 	for i, f := range p.Faults {
 		if err := chaos.NoTarget(t.Ensemble, f.Target); err != nil {
-			cannot(fmt.Sprintf(".faults.%d (%s of %s) has no target here", i, f.Fault, f.Target), err)
+			cannot(fmt.Sprintf(".faults.%d (%s of %s) has no target in this ensemble", i, f.Fault, f.Target), err)
 		}
 	}
 	return out

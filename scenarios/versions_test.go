@@ -98,9 +98,9 @@ func TestVersions_refused(t *testing.T) {
 		sets  []string
 		want  string
 	}{
-		{"containers and local JVMs", []string{"images=[a]", "homes=[b]"}, "homes: an ensemble consists of containers or of local JVMs"},
-		{"an empty entry", []string{"images=[a, '']"}, "images: names no image or folder"},
-		{"a name without an image", []string{"images=[a=]"}, "images: names no image or folder"},
+		{"containers and local JVMs", []string{"images=[a]", "homes=[b]"}, "homes: homes and images cannot be combined"},
+		{"an empty entry", []string{"images=[a, '']"}, "images: does not name an image or a folder"},
+		{"a name without an image", []string{"images=[a=]"}, "images: does not name an image or a folder"},
 		{"a name that is no word", []string{"homes=['/opt/my zk']"}, `homes: "my zk" cannot be the name of a version`},
 		{"the same twice", []string{"images=[a, a]"}, "images: another version is already named a; rename one: NAME=IMAGE"},
 		{"two folders with the same last part", []string{"homes=[/a/zk, /b/zk]"}, "homes: another version is already named zk"},
@@ -138,7 +138,7 @@ func TestConfig_checkVersions(t *testing.T) {
 		{"an upgrade with one version", upgradeTrial, []string{"images=[a]"}, ensembles.Options{}, "--zookeeper-home old=FOLDER,new=FOLDER"},
 		{"an upgrade of two images", upgradeTrial, []string{"images=[a, b]"}, ensembles.Options{}, ""},
 		{"an upgrade between two names of one build", upgradeTrial, []string{"homes=[old=" + home + ", new=" + home + "]"}, ensembles.Options{}, ""},
-		{"a version that nobody goes to", upgradeTrial, []string{"images=[a, b, c]"}, ensembles.Options{}, "change upgrades no member to b"},
+		{"a version that nobody goes to", upgradeTrial, []string{"images=[a, b, c]"}, ensembles.Options{}, "change does not upgrade any member to b"},
 		{"one that somebody goes to", upgradeTrial, []string{"images=[a, b, c]", "phases.back.faults=[{at: 1s, fault: member.upgrade, params: {to: b}}]"}, ensembles.Options{}, ""},
 		{"one that is not named", upgradeTrial, []string{"images=[a, newer]", "phases.back.faults=[{at: 1s, fault: member.upgrade, params: {to: newest}}]"}, ensembles.Options{},
 			`phases.1.faults.0: to: "newest" is not one of the versions a, newer; did you mean "newer"?`},

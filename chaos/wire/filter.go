@@ -92,7 +92,7 @@ const (
 )
 
 // ErrHeld means that the client is already held.
-var ErrHeld = errors.New("the client is held already")
+var ErrHeld = errors.New("the client is already held")
 
 type hold struct {
 	mode HoldMode

@@ -85,9 +85,9 @@ func (r Rule) check() error {
 	case r.Keep && r.Act != DropReply:
 		return fmt.Errorf("rule %v: only drop-reply can keep the connection", r)
 	case r.Act != Delay && (r.Delay != 0 || r.Jitter != 0):
-		return fmt.Errorf("rule %v: a delay of %v and a jitter of %v need the act Delay", r, r.Delay, r.Jitter)
+		return fmt.Errorf("rule %v: a delay of %v and a jitter of %v require the action Delay", r, r.Delay, r.Jitter)
 	case r.Act == Delay && (r.Delay <= 0 || r.Jitter < 0 || r.Jitter > r.Delay):
-		return fmt.Errorf("rule %v: the delay %v must be over 0, and the jitter %v from 0 to the delay", r, r.Delay, r.Jitter)
+		return fmt.Errorf("rule %v: the delay %v must be greater than 0, and the jitter %v must be from 0 to the delay", r, r.Delay, r.Jitter)
 	case r.Jitter > 0 && r.Random == nil:
 		return fmt.Errorf("rule %v: a jitter needs Random, so that the seed decides", r)
 	}

@@ -120,11 +120,11 @@ func (p Proof) String() string {
 	case p.Err != nil:
 		return s + fmt.Sprintf(", without effect: %v", p.Err)
 	case p.Rule.Act == Delay:
-		return s + fmt.Sprintf(", held it for %v", p.Done-p.Matched)
+		return s + fmt.Sprintf(", held the request for %v", p.Done-p.Matched)
 	case p.Replied && p.Code == 0:
-		return s + fmt.Sprintf(", swallowed its success at zxid %#x", p.Zxid)
+		return s + fmt.Sprintf(", dropped its reply: success at zxid %#x", p.Zxid)
 	case p.Replied:
-		return s + fmt.Sprintf(", swallowed its error %d at zxid %#x", p.Code, p.Zxid)
+		return s + fmt.Sprintf(", dropped its reply: error %d at zxid %#x", p.Code, p.Zxid)
 	}
 	return s
 }

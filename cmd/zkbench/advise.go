@@ -24,9 +24,9 @@ func adviseCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise --promise TIME",
 		Short: "Compute the session timeout for a promised failover time",
-		Long: `Compute the longest session timeout with which a lock or leadership is granted to the next client
-within the promised time after its holder has crashed, and its consequences. The failover
-scenario compares the same formulas with measurements (zkbench help metrics).
+		Long: `Compute the longest session timeout with which the next client gets the lock or leadership within
+the promised time after a crash of the holder. Also show the consequences of that timeout. The
+failover scenario compares the same formulas with measurements (zkbench help metrics).
 
 --pause states how often a client's process stops, for example in a garbage collection: 3s:4 is a
 pause of 3 s four times per hour. A longer session timeout loses fewer sessions to pauses.
@@ -44,7 +44,7 @@ arguments; 3: --check is inconclusive.`,
 			case o.Tick <= 0 || o.Slack < 0:
 				return usageError("--tick must be above 0, and --slack 0 or more")
 			case members < 1 || members%2 == 0:
-				return usageError("--members %d: want an odd number", members)
+				return usageError("--members %d: must be an odd number", members)
 			}
 			for _, text := range pauses {
 				p, err := parsePause(text)
@@ -71,9 +71,9 @@ arguments; 3: --check is inconclusive.`,
 	fl := cmd.Flags()
 	fl.DurationVar(&o.Promise, "promise", 0, "longest time from a crash of the holder to the next grant (required)")
 	fl.DurationVar(&o.Tick, "tick", 2*time.Second, "tickTime of the servers")
-	fl.DurationVar(&o.Slack, "slack", 0, "time for a commit, a notification and a list together (default 500ms)")
-	fl.BoolVar(&o.Election, "election", false, "the promise includes a failure of the ensemble's leader at the same time")
-	fl.StringArrayVar(&pauses, "pause", nil, "how often a client's process stops: DURATION:PER_HOUR, for example 3s:4; may be repeated")
+	fl.DurationVar(&o.Slack, "slack", 0, "total time of a commit, a notification and a list request (default 500ms)")
+	fl.BoolVar(&o.Election, "election", false, "the promise must also hold if the ensemble's leader fails at the same time")
+	fl.StringArrayVar(&pauses, "pause", nil, "expected pauses of a client's process: DURATION:PER_HOUR, for example 3s:4; may be repeated")
 	fl.IntVar(&members, "members", 3, "number of voting members")
 	fl.BoolVar(&check, "check", false, "run the failover scenario with these values, on a new ensemble")
 	fl.BoolVar(&asJSON, "json", false, "print the advice as JSON")
@@ -95,7 +95,7 @@ func printAdvice(w io.Writer, o phases.AdviceOptions, a phases.Advice, members i
 	fmt.Fprintf(w, "Session timeout: %v, the longest that keeps the promise of %v with a tick of %v.\n\n", a.Timeout, o.Promise, o.Tick)
 	fmt.Fprintf(w, "Clients   request a session timeout of %d ms, and check that the server granted it\n", ms(a.Timeout))
 	fmt.Fprintf(w, "Servers   tickTime=%d, minSessionTimeout <= %d <= maxSessionTimeout (default: 2 to 20 ticks)\n\n", ms(a.Tick), ms(a.Timeout))
-	fmt.Fprintf(w, "After a crash of the holder, the next client is granted in %v to %v, %v on average.\n", a.Least.Round(time.Millisecond), a.Most, a.Mean.Round(time.Millisecond))
+	fmt.Fprintf(w, "After a crash of the holder, the next client gets the lock or leadership after %v to %v, %v on average.\n", a.Least.Round(time.Millisecond), a.Most, a.Mean.Round(time.Millisecond))
 	fmt.Fprintf(w, "If the ensemble's leader fails as well: at most %v.\n", a.WithElection)
 	if a.WithElection > o.Promise {
 		fmt.Fprintf(w, "That is longer than promised; --election computes a timeout that includes this failure.\n")
@@ -106,13 +106,13 @@ func printAdvice(w io.Writer, o phases.AdviceOptions, a phases.Advice, members i
 	}
 	fmt.Fprintf(w, `
 Assumptions
-  timeout + 1.5 ticks + slack: the servers count from the client's last message, a follower reports
-    it to the leader half a tick later, and the leader rounds the end up to the next tick
+  timeout + 1.5 ticks + slack: the servers measure from the client's last message, a follower reports
+    it to the leader half a tick later, and the leader rounds the expiry time up to the next tick
   a third of the timeout: the interval at which idle clients ping (go-zookeeper, and the Java client)
-  slack: a commit, a notification and, in some recipes, a list; measure it under your load
+  slack: a commit, a notification and, in some recipes, a list request; measure it under your load
   3 s for an election: 0.4 to 0.9 s were measured on an idle machine
   a majority of the %d members serves: at most %d may fail
-  the holder crashes or is cut off; if it closes its session, the next client is granted at once
+  the holder crashes or is cut off; if it closes its session, the next client gets the grant at once
 Measure it: %s
 `, members, (members-1)/2, "zkbench "+strings.Join(failoverArgs(o, a, members), " "))
 }

@@ -45,7 +45,7 @@ func agentsKubernetesCmd() *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if replicas < 1 {
-				return usageError("--replicas %d: want 1 agent or more", replicas)
+				return usageError("--replicas %d: must be 1 or more", replicas)
 			}
 			spec := []string{fmt.Sprint(replicas)}
 			for _, o := range agents.KubernetesOptions() {
@@ -163,7 +163,8 @@ func agentCmd() *cobra.Command {
 		Short: "Run clients on this machine for a zkbench on another machine",
 		Long: `Run clients on this machine for a zkbench on another machine.
 
-zkbench run --agents writes the join file, or copies it to the agent itself (zkbench help agents).
+zkbench run --agents wait:N writes the join file, which you copy to this machine. The other engines
+deliver it to the agents that they start (zkbench help agents).
 The agent ends when the run is over, when it loses its connection to the coordinator, or on
 Ctrl-C, and stops everything that it started.`,
 		Args: noArgs,
@@ -194,7 +195,7 @@ Ctrl-C, and stops everything that it started.`,
 	fl.StringVar(&join, "join", "", "join file: the coordinator's address and the agent's credentials")
 	fl.StringVar(&name, "name", "", "name of this agent (default: the machine's name)")
 	fl.IntVar(&index, "index", -1, "index of this agent, from 0 (default: order of arrival)")
-	fl.BoolVar(&attached, "attached", false, "end when stdin is closed")
+	fl.BoolVar(&attached, "attached", false, "exit when stdin is closed")
 	return cmd
 }
 
@@ -239,7 +240,7 @@ func (f *agentFlags) register(fl *pflag.FlagSet) {
 	f.given = fl.Changed
 	fl.StringVar(&f.engine, "agents", "", "run the clients elsewhere: local:N, kubernetes:N or wait:N (default: in this process; zkbench help agents)")
 	fl.StringVar(&f.listen, "agents-listen", "", "host:port at which agents reach this process (default: determined by the engine)")
-	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process")
+	fl.BoolVar(&f.relay, "agents-relay", false, "connect agents to the ensemble's members through this process")
 }
 
 func (f *agentFlags) words() (args []string) {

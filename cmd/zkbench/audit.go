@@ -77,9 +77,9 @@ const pairBudget = time.Minute
 func (a *auditFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&a.cells, "cell", nil, "run only this cell, for example 'next exists #1/reply.drop' (repeatable)")
-	fl.StringSliceVar(&a.also, "also", nil, "faults to add, which a full audit omits by default: "+strings.Join(spec.NamedFaults(), ", "))
+	fl.StringSliceVar(&a.also, "also", nil, "add faults that a full audit omits by default: "+strings.Join(spec.NamedFaults(), ", "))
 	fl.IntVar(&a.depth, "depth", 1, "number of faults in one episode; 2 selects pairs at random, by the seed")
-	fl.DurationVar(&a.budget, "budget", 0, "time for pairs of faults at --depth 2 (default 1m)")
+	fl.DurationVar(&a.budget, "budget", 0, "time to spend on pairs of faults with --depth 2 (default 1m)")
 }
 
 func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
@@ -94,7 +94,7 @@ func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
 		set = append(set, "phases.0.cells=["+strings.Join(quoted, ", ")+"]")
 	}
 	if len(a.also) > 0 && len(a.cells) > 0 {
-		return nil, usageError("--also adds faults to a full audit, and --cell selects the cells; remove one of them")
+		return nil, usageError("--also adds faults to a full audit, but --cell selects single cells: remove one of them")
 	}
 	if len(a.also) > 0 {
 		set = append(set, "phases.0.also=["+strings.Join(a.also, ", ")+"]")
@@ -103,9 +103,9 @@ func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
 	case a.depth < 1 || a.depth > 2:
 		return nil, usageError("--depth %d: must be 1 or 2", a.depth)
 	case a.depth == 1 && a.budget != 0:
-		return nil, usageError("--budget requires --depth 2; every single fault is run in any case")
+		return nil, usageError("--budget requires --depth 2: it does not limit single faults, which are always all run")
 	case a.depth == 2 && len(a.cells) > 0:
-		return nil, usageError("--cell selects the cells; remove --depth")
+		return nil, usageError("--cell cannot be combined with --depth 2: remove one of them")
 	case a.depth == 2:
 		if a.budget == 0 {
 			a.budget = pairBudget

@@ -21,8 +21,8 @@ func baselineCmd() *cobra.Command {
 		Use:   "baseline",
 		Short: "Store results and compare new runs with them",
 		Long: `Store results of runs in a folder, and compare a new run with the last stored run of the same
-scenario, subjects, kind of ensemble, members, tick and kind of machine. The machine may differ if every
-subject ran interleaved with a base.
+scenario, subjects, kind of ensemble, members, tick and kind of machine. Runs on different kinds
+of machines are compared only if every subject ran interleaved with a base.
 
 The folder can be on a branch of a git repository, checked out next to the sources:
 
@@ -108,7 +108,7 @@ func (f *baselineFlags) all(cmd *cobra.Command, args []string) ([]baseline.Entry
 
 func atMostOneScenario(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usageError("%s takes one scenario, or none for all, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
+		return usageError("%s takes at most one scenario, not %s (default: all scenarios)", cmd.CommandPath(), units.Plural(len(args), "argument"))
 	}
 	return nil
 }

@@ -48,14 +48,14 @@ Exit code 0: no regression; 1: regression; 2: wrong arguments, or the runs are n
 		},
 	}
 	f.registerJudging(cmd)
-	cmd.Flags().BoolVar(&f.force, "force", false, "compare runs although their conditions differ")
+	cmd.Flags().BoolVar(&f.force, "force", false, "compare the runs even if their conditions differ")
 	return cmd
 }
 
 func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.regression, "max-regression", "5%", "maximum tolerated slowdown")
-	fl.StringSliceVar(&f.metrics, "metrics", nil, "metrics that decide, in addition to counts and guarantees, for example handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
+	fl.StringSliceVar(&f.metrics, "metrics", nil, "metrics to compare, in addition to counts and guarantees, for example handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
 	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
 	fl.StringVar(&f.out, "out", "", "folder for the page, its plots and compare.md (default zkbench-out/compare-TIME)")
 }
@@ -149,7 +149,7 @@ func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o com
 	return report.WriteFile(f.out, "trend.csv", []byte(compare.TrendCSV(runs, o.Measures)))
 }
 
-var errNothingToDraw = errors.New("no plot can be drawn: no run measured a latency, a count or a throughput")
+var errNothingToDraw = errors.New("no plot can be drawn: the runs do not contain any latency, count or throughput")
 
 // showWhole is like show, but does not truncate lines if w is not a terminal.
 func showWhole(w io.Writer, v *view.View) error {

@@ -53,7 +53,7 @@ func TestDocs_commandsWork(t *testing.T) {
 				command = verb + fmt.Sprintf("--out new-%d ", ran) + strings.TrimPrefix(command, verb) // the default is one a second
 			}
 			code, said := sh(command)
-			for _, absent := range []string{host.ErrExited.Error(), "is that its client port?", "is that their client port?"} {
+			for _, absent := range []string{host.ErrExited.Error(), "is this its client port?", "that this is their client port"} {
 				if code == exitUsage && strings.Contains(said, absent) {
 					code = exitUnknown // the driver or the servers of the example are not there
 				}

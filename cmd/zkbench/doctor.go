@@ -32,9 +32,9 @@ func doctorCmd() *cobra.Command {
 			case cmd.Context().Err() != nil:
 				return nil
 			case !d.runs():
-				return errors.New("no ensemble can be started here; an existing one can be used with --servers")
+				return errors.New("no ensemble can be started here; use --servers to connect to an existing ensemble")
 			case d.uncured():
-				return errors.New("nothing can be run until the items marked no are fixed")
+				return errors.New("nothing can be run until the items marked \"no\" are fixed")
 			}
 			return nil
 		},
@@ -79,7 +79,7 @@ func examine(ctx context.Context) diagnosis {
 	d.works("Docker", d.able.Docker, "an image is available: members can run in containers", either)
 	d.works("Java and ZooKeeper", d.able.Java, "members can run as local JVMs"+versionsText(process.Versions()), either)
 	d.findings = append(d.findings, rights(d.able))
-	d.works("network namespaces", d.able.Namespaces, "each local JVM gets its own", findingWeak)
+	d.works("network namespaces", d.able.Namespaces, "each local JVM gets its own network namespace", findingWeak)
 	d.works("nftables", d.able.Filter, "packets can be dropped", findingWeak)
 	d.works("netem", d.able.Delay, "packets can be delayed", findingWeak)
 	for _, l := range foreign.Libraries() {
@@ -157,9 +157,9 @@ func rights(a chaos.Abilities) finding {
 	case a.Rootless:
 		return finding{what: "rights", result: findingOK, seen: user + ", and zkbench restarts itself in new namespaces for this user"}
 	case errors.As(a.Namespaces, &refused):
-		return finding{"rights", findingWeak, user + ", which may not create namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
+		return finding{"rights", findingWeak, user + ", which does not have permission to create namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
 	case a.Namespaces != nil:
-		return finding{"rights", findingWeak, user + ", which may not create network namespaces", "run as root, or use containers, to cut members' networks"}
+		return finding{"rights", findingWeak, user + ", which does not have permission to create network namespaces", "run as root, or use containers, to cut members' networks"}
 	}
 	return finding{what: "rights", result: findingOK, seen: user}
 }
@@ -183,13 +183,13 @@ func clockResolution() finding {
 		least = min(least, d)
 	}
 	return finding{"clock", weakIf(least > clockCoarse), fmt.Sprintf("steps of %v", least),
-		"set a finer clock source in the kernel (tsc): short latencies are rounded"}
+		"switch the kernel to a finer clock source (tsc): short latencies are rounded"}
 }
 
 func cores() finding {
 	n := runtime.NumCPU()
 	return finding{"cores", weakIf(n < coresFew), fmt.Sprint(n),
-		fmt.Sprintf("use a machine with %d or more: members and clients wait for each other", coresFew)}
+		fmt.Sprintf("use a machine with %d or more: members and clients compete for the cores", coresFew)}
 }
 
 func memory() finding {

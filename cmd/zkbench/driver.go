@@ -182,7 +182,7 @@ func absolute(path string) string {
 func subjectCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "subject",
-		Short: "Validate a driver, a program around a recipe that is not built in",
+		Short: "Validate a driver: a program that runs a recipe which is not built in",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -251,9 +251,9 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	}
 	switch {
 	case count[check.Wrong] > 0:
-		return errors.Join(coded{fmt.Errorf("the driver breaks %s of the protocol (zkbench help drivers)", units.Plural(count[check.Wrong], "rule")), exitBroken}, err)
+		return errors.Join(coded{fmt.Errorf("the driver violates %s of the protocol (zkbench help drivers)", units.Plural(count[check.Wrong], "rule")), exitBroken}, err)
 	case err != nil || count[check.Unknown] > 0:
-		return errors.Join(fmt.Errorf("not every rule could be checked"), err)
+		return errors.Join(fmt.Errorf("some rules could not be checked"), err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "the driver keeps %s; not offered: %d\n", units.Plural(count[check.OK], "rule"), count[check.NotOffered])
 	return nil

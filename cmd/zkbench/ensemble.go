@@ -47,7 +47,7 @@ func ensembleUpCmd() *cobra.Command {
 	cmd.Flags().IntVar(&o.Members, "members", 3, "number of voting members")
 	cmd.Flags().IntVar(&o.Observers, "observers", 0, "number of additional members that only serve clients (observers)")
 	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else a locally built image)")
-	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")
+	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are limited to the range from 2 to 20 ticks")
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	}
 	for _, r := range records {
 		if r.Keep && serves(ctx, r) {
-			return usageError("ensemble %s is up already (zkbench ensemble status shows it, zkbench ensemble down removes it)", r.ID)
+			return usageError("ensemble %s is already up (zkbench ensemble status shows it, zkbench ensemble down removes it)", r.ID)
 		}
 	}
 	if err := auto.Enter(ctx, o, os.Args); err != nil {
@@ -158,7 +158,7 @@ func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 	fmt.Fprintln(table, "  MEMBER\tADDRESS\tMODE\tVERSION\tZXID\tCONNECTIONS")
 	for _, s := range ensembles.Status(ctx, r.Ensemble()) {
 		if !s.Serves() {
-			fmt.Fprintf(table, "  %s\t%s\tdoes not serve: %v\n", s.Member.Name, s.Member.Addr, s.Err)
+			fmt.Fprintf(table, "  %s\t%s\tnot serving: %v\n", s.Member.Name, s.Member.Addr, s.Err)
 			continue
 		}
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%#x\t%d\n", s.Member.Name, s.Member.Addr,
@@ -170,7 +170,7 @@ func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 func whose(r state.Record) string {
 	switch {
 	case r.Keep:
-		return "kept"
+		return "persistent"
 	case r.Owner.Alive():
 		return fmt.Sprintf("owned by process %d", r.Owner.PID)
 	}
@@ -199,11 +199,11 @@ func ensembleDown(ctx context.Context, w io.Writer) error {
 	}
 	left, listErr := auto.List(ctx)
 	for _, r := range left {
-		why := "a run uses it"
+		why := "a run is using it"
 		if r.Owner.Alive() {
 			why = fmt.Sprintf("process %d owns it and is still running", r.Owner.PID)
 		}
-		fmt.Fprintf(w, "left alone: ensemble %s: %s\n", r.ID, why)
+		fmt.Fprintf(w, "not removed: ensemble %s: %s\n", r.ID, why)
 	}
 	if len(removed) == 0 && err == nil {
 		fmt.Fprintln(w, "nothing to remove")
@@ -259,7 +259,7 @@ func dryRun(w io.Writer, configs []scenarios.Config) error {
 			fmt.Fprintf(w, "%s: no command would be executed\n", c.Scenario.Name)
 			continue
 		}
-		fmt.Fprintf(w, "%s: these commands may be executed\n", c.Scenario.Name)
+		fmt.Fprintf(w, "%s: the run may execute these commands\n", c.Scenario.Name)
 		for _, line := range commands {
 			fmt.Fprintf(w, "  %s\n", line)
 		}

@@ -62,10 +62,10 @@ func TestEnsemble(t *testing.T) {
 	matches("the observer's line", out, `\n  zk3 +[0-9.]+:\d+ +observer +3\.\S+ +0x\w+ +\d+\n`)
 
 	_, said = zkbench(exitUsage, "ensemble", "up")
-	matches("a second up", said, `is up already .*zkbench ensemble down`)
+	matches("a second up", said, `is already up .*zkbench ensemble down`)
 
 	out, _ = zkbench(exitOK, "ensemble", "down")
-	matches("down", out, `^removed process ensemble [0-9a-f]{8} .*3 of 3 members ran`)
+	matches("down", out, `^removed process ensemble [0-9a-f]{8} .*3 of 3 members were running`)
 	out, _ = zkbench(exitOK, "ensemble", "status")
 	matches("status after down", out, `^no ensemble is up`)
 }
@@ -80,7 +80,7 @@ func TestEnsemble_wrongCalls(t *testing.T) {
 		{"an ensemble without members", []string{"up", "--members", "0"}, "--members 0: must be between 1 and 9"},
 		{"fewer observers than none", []string{"up", "--observers", "-1"}, "--observers -1"},
 		{"an image for local JVMs", []string{"up", "--ensemble", "process", "--image", "x"}, "--image is for --ensemble container"},
-		{"an argument too many", []string{"down", "now"}, "takes no arguments: leave now out"},
+		{"an argument too many", []string{"down", "now"}, "takes no arguments: remove now"},
 		{"a flag that is none", []string{"up", "--member", "3"}, "unknown flag --member"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -353,7 +353,7 @@ func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
 	switch {
 	case result == report.Unknown:
-		return coded{fmt.Errorf("%s: whether it was reproduced is unknown", s.Name), exitUnknown}
+		return coded{fmt.Errorf("%s: cannot determine whether the incident was reproduced", s.Name), exitUnknown}
 	case result == report.Pass && broken != "":
 		_, err := fmt.Fprintf(w, "%s reproduced: %s broken, as described in %s\n", s.Name, broken, i.Thread)
 		return err
@@ -361,7 +361,7 @@ func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 		_, err := fmt.Fprintf(w, "%s was not reproduced, as expected: %s\n", s.Name, i.Tried)
 		return err
 	case broken != "":
-		return coded{fmt.Errorf("%s was NOT reproduced: %s passed, but failed with %s", s.Name, broken, i.Version), exitBroken}
+		return coded{fmt.Errorf("%s was NOT reproduced: %s passed in this run, but failed with %s", s.Name, broken, i.Version), exitBroken}
 	}
-	return coded{fmt.Errorf("%s was reproduced: a guarantee was broken, but was kept with %s", s.Name, i.Version), exitBroken}
+	return coded{fmt.Errorf("%s was reproduced unexpectedly: a guarantee was broken in this run, but was kept with %s", s.Name, i.Version), exitBroken}
 }

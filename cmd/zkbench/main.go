@@ -62,7 +62,7 @@ func main() {
 	isDriver := os.Getenv(host.Mark) != "" // the parent zkbench ends this driver's children
 	if !isDriver {
 		if err := state.Adopt(); err != nil {
-			fmt.Fprintf(os.Stderr, "zkbench: background processes of drivers will not be found: %v\n", err)
+			fmt.Fprintf(os.Stderr, "zkbench: background processes that drivers leave running will not be found: %v\n", err)
 		}
 	}
 	ctx, interrupt, stop := interruptible(os.Stderr)

@@ -31,20 +31,20 @@ func observeCmd() *cobra.Command {
 		Short: "Report the holders of the locks of a live system, from its transaction logs or its nodes",
 		Long: `Report who held the locks and led the elections of a live system.
 
-LOGS are copies of the members' files log.ZXID and snapshot.ZXID: such files, a folder with them, a
-member's data folder, or a folder of members' folders. Copy the files of all members if you can: one
-member's logs can lack changes that it received as a snapshot. Nothing is started, and nothing is
-written to the ensemble. ZooKeeper 3.5 to 3.9.
+LOGS are copies of the members' files log.ZXID and snapshot.ZXID. Name the files, a folder with such
+files, a member's data folder, or a folder of members' folders. Copy the files of all members if you
+can: one member's logs can lack changes that it received as a snapshot. Nothing is started, and
+nothing is written to the ensemble. ZooKeeper 3.5 to 3.9 is supported.
 
 With --servers zkbench reads the nodes instead, on one session and without watches, for the
 duration of --for. A node that is created and deleted between two reads is not seen.
 
 Of the sequential ephemeral nodes below a parent, the one with the lowest number is first in line:
-in the documented recipes (also Curator's and kazoo's) its client holds the lock or leads. The
-report has, for each parent, the holds with session and node, hand-offs, waits, times without any
-node, expiries, and the notifications that watching the parent or the predecessor would cost.
-Anomalies come first: a session that expired while first in line, a node deleted by another session,
-a holder that blocks others, a line that grew.
+in the documented recipes (also Curator's and kazoo's) its client holds the lock or leads. For each
+parent, the report lists the holds (with session and node), hand-offs, waits, times without any node,
+and expiries. It also counts the notifications that watching the parent or the predecessor would
+cause. Anomalies come first: a session that expired while first in line, a node deleted by another
+session, a holder that blocks others, a line that grew.
 
 Exit code 0: complete, and within the limits; 1: a limit was exceeded; 2: wrong arguments; 3: the
 observation is incomplete, or no sequential ephemeral node was seen.`,
@@ -57,14 +57,14 @@ observation is incomplete, or no sequential ephemeral node was seen.`,
 	fl.StringVar(&f.live.Path, "path", "", "observe the parents at and below this node, such as /locks (required)")
 	fl.StringSliceVar(&f.live.Servers, "servers", nil, "read from these servers (host:port,...) instead of logs")
 	fl.StringVar(&f.ensemble, "ensemble", "", "read from the servers in a FILE.yaml, with its TLS and authentication (zkbench help ensembles)")
-	fl.StringVar(&f.live.Chroot, "chroot", "", "with --servers: a prefix of --path")
-	fl.DurationVar(&f.live.For, "for", time.Minute, "with --servers: how long to observe; an interrupt ends it earlier")
+	fl.StringVar(&f.live.Chroot, "chroot", "", "with --servers: prefix to add to --path")
+	fl.DurationVar(&f.live.For, "for", time.Minute, "with --servers: how long to observe; press Ctrl-C to stop earlier")
 	fl.DurationVar(&f.live.Interval, "interval", time.Second, "with --servers: time between two reads of a parent, at least 100ms; at most 100 requests are sent per second")
-	fl.DurationVar(&f.limits.MaxHold, "max-hold", 0, "limit: the longest time for which a node may be first in line (0: none)")
-	fl.DurationVar(&f.limits.MaxWait, "max-wait", 0, "limit: the longest time until a node is first in line (0: none)")
-	fl.DurationVar(&f.limits.MaxVacant, "max-vacant", 0, "limit: the longest time without any node, between two holds (0: none)")
-	fl.IntVar(&f.limits.MaxContenders, "max-contenders", 0, "limit: the largest number of nodes below a parent (0: none)")
-	fl.IntVar(&f.limits.MaxExpired, "max-expired", -1, "limit: how many sessions may expire while first in line below a parent (-1: any number)")
+	fl.DurationVar(&f.limits.MaxHold, "max-hold", 0, "limit: the longest time for which a node may be first in line (0: no limit)")
+	fl.DurationVar(&f.limits.MaxWait, "max-wait", 0, "limit: the longest time that a node may wait until it is first in line (0: no limit)")
+	fl.DurationVar(&f.limits.MaxVacant, "max-vacant", 0, "limit: the longest time between two holds during which there is no node (0: no limit)")
+	fl.IntVar(&f.limits.MaxContenders, "max-contenders", 0, "limit: the largest number of nodes below a parent (0: no limit)")
+	fl.IntVar(&f.limits.MaxExpired, "max-expired", -1, "limit: the largest number of sessions that may expire while first in line below a parent (-1: no limit)")
 	fl.BoolVar(&f.json, "json", false, "print the observation as JSON on stdout instead of tables")
 	fl.StringVar(&f.out, "out", "", "folder for the page and "+observe.ResultFile+" (default zkbench-out/observe-TIME)")
 	return cmd
@@ -121,7 +121,7 @@ func (f *observeFlags) check(cmd *cobra.Command, logs []string, live bool) error
 	o := ensembles.Options{Servers: f.live.Servers, Chroot: f.live.Chroot}
 	if f.ensemble != "" {
 		if len(f.live.Servers) > 0 {
-			return errors.New("--ensemble FILE.yaml names the servers: leave --servers out")
+			return errors.New("--ensemble FILE.yaml names the servers: remove --servers")
 		}
 		var err error
 		if o, err = external.Load(f.ensemble); err != nil {

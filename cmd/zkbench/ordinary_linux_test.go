@@ -77,11 +77,11 @@ func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
 	out, _ := zkbench(exitOK, "ensemble", "status")
 	matches("status", out, `\n  zk1 +198\.1[89]\.[0-9.]+:2181 +leader +3\.`)
 	_, said = zkbench(exitUsage, "ensemble", "up")
-	matches("a second up", said, `is up already`)
+	matches("a second up", said, `is already up`)
 
 	_, said = zkbench(exitBroken, "subject", "check", "--verbose", "--", "sh", "-c", "id -u >user; pwd >folder")
-	matches("check", said, `kept ensemble [0-9a-f]{8} has its networks there\n(.*\n)*kept ensemble [0-9a-f]{8}: local JVMs`)
-	matches("check", said, `the driver breaks 1 rule of the protocol`)
+	matches("check", said, `kept ensemble [0-9a-f]{8} has its networks there\n(.*\n)*using kept ensemble [0-9a-f]{8}: local JVMs`)
+	matches("check", said, `the driver violates 1 rule of the protocol`)
 	if left, _ := filepath.Glob(filepath.Join(dir, "zkbench-driver-*")); len(left) > 0 {
 		t.Errorf("of a driver that printed nothing %v is left", left)
 	}
@@ -98,7 +98,7 @@ func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
 		t.Errorf("the driver is user %s, want %s", got, want)
 	}
 	out, _ = zkbench(exitOK, "ensemble", "down")
-	matches("down", out, `^removed process ensemble [0-9a-f]{8} .*1 of 1 members ran, 3 network namespaces`)
+	matches("down", out, `^removed process ensemble [0-9a-f]{8} .*1 of 1 members were running, 3 network namespaces`)
 	if left, err := os.ReadDir(filepath.Join(dir, ".cache", "zkbench")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -34,8 +34,8 @@ and the same faults at the same times. At the end the differences are printed.
 With --failed only the failed trials run, or the failed cells of an audit. If a subject is compared
 with a base, all trials of both run.
 
-Exit code: that of the new run. If --failed is given and nothing failed, nothing runs, and the exit
-code is that of the recorded run.
+The exit code is that of the new run. If --failed is given and the recorded run has no failures,
+nothing runs, and the exit code is that of the recorded run.
 
 Programs named in the run's scenario (drivers) are started only with --allow-exec; without it the
 command fails and lists them.`,
@@ -66,7 +66,7 @@ command fails and lists them.`,
 	return cmd
 }
 
-// otherRun lists the flags of run that would change the run.
+// otherRun lists the flags of zkbench run that rerun rejects, because they would change the run.
 var otherRun = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
 
 // rerun evaluates and renders the run in dir, and repeats it.
@@ -85,7 +85,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	}
 	old, err := redraw(cmd, dir, out)
 	if errors.Is(err, report.ErrDamaged) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "not rendered again: %v\n", err)
+		fmt.Fprintf(cmd.ErrOrStderr(), "the recorded run was not rendered again: %v\n", err)
 		var c report.Conclusion
 		c, err = report.Judge(dir)
 		old, err = c.Result, usage(err)
@@ -94,7 +94,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		return err
 	}
 	if was, is := said.Outcome(), old.Outcome(); said.Schema != "" && was != is {
-		fmt.Fprintf(cmd.ErrOrStderr(), "verdict of this version: %s; recorded verdict: %s\n", is, was)
+		fmt.Fprintf(cmd.ErrOrStderr(), "the verdict of this version of zkbench is %s; the recorded verdict is %s\n", is, was)
 	}
 	again := old.Trials
 	if failed {
@@ -130,7 +130,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 func refuseOthers(cmd *cobra.Command) error {
 	for _, name := range otherRun {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			return usageError("--%s would change the run: use zkbench run with a changed scenario", name)
+			return usageError("--%s would change the run: remove it, or use zkbench run with a changed scenario", name)
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.IntVar(&f.ensemble.Members, "members", 3, "number of voting members")
 	fl.IntVar(&f.ensemble.Observers, "observers", 0, "container, process: number of additional members that only serve clients (observers)")
 	fl.DurationVar(&f.ensemble.Tick, "tick", defaultTick, "ZooKeeper's tickTime")
-	fl.StringSlice("image", nil, "container: image (default zookeeper:3.9, else the local one), or several versions, like zookeeper:3.8,zookeeper:3.9")
+	fl.StringSlice("image", nil, "container: image (default zookeeper:3.9, else a locally built image), or several versions, like zookeeper:3.8,zookeeper:3.9")
 	fl.StringSlice("zookeeper-home", nil, "process: folder of a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's), or of several versions")
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 	f.scenario.register(fl)
@@ -210,7 +210,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 		return o, err
 	}
 	if o.Observers > 0 && o.Kind == ensembles.External {
-		return o, usageError("--observers requires --ensemble container or process; the observers of an external ensemble are found by the members' replies to srvr")
+		return o, usageError("--observers requires --ensemble container or process; zkbench finds the observers of an external ensemble by the command srvr")
 	}
 	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
 		o.Members = 0 // one for each server
@@ -301,7 +301,7 @@ func (f *runFlags) empty(dir string) error {
 	case err != nil:
 		return usageError("--out %s: %v", dir, err)
 	case len(entries) > 0 && !f.force:
-		return usageError("--out %s is not empty: name another folder, or replace it with --force", dir)
+		return usageError("--out %s is not empty: name another folder, or overwrite it with --force", dir)
 	case len(entries) > 0:
 		return usage(report.Clear(dir))
 	}
@@ -322,11 +322,11 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.StringSlice("subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
 	fl.IntSlice("clients", nil, "client counts, like 10,50,100")
 	fl.Duration("session-timeout", 0, "session timeout to request")
-	fl.Duration("duration", 0, "duration of every phase with a duration; fault times scale with it")
+	fl.Duration("duration", 0, "new duration of every phase that has a duration; fault times scale with it")
 	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
-	fl.IntVar(&f.trials, "trials", 0, "number of trials of each cell, subjects interleaved")
+	fl.IntVar(&f.trials, "trials", 0, "number of trials of each cell; trials of different subjects are interleaved")
 	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials is given)")
-	fl.BoolVar(&f.once, "once", false, "smoke test: the least work of each phase with the fewest clients; numbers are not meaningful")
+	fl.BoolVar(&f.once, "once", false, "smoke test: run each phase with the least work and the fewest clients; the measured numbers are not meaningful")
 	fl.StringArrayVar(&f.exec, "exec", nil, "command of a driver: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
 	fl.StringArrayVar(&f.set, "set", nil, "set a field of the scenario: path=value, for example phases.0.rounds=10 (repeatable)")
 }
@@ -363,14 +363,14 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 		}
 	}
 	if f.once && (f.trials > 1 || f.flags.Changed("ab")) {
-		return nil, fmt.Errorf("--once runs one trial of each subject: leave --trials and --ab out")
+		return nil, fmt.Errorf("--once runs one trial of each subject: remove --trials and --ab")
 	}
 	var out []string
 	programs := map[string]bool{}
 	for _, program := range f.exec {
 		name, _, _ := strings.Cut(program, "=")
 		if programs[name] {
-			return nil, fmt.Errorf("--exec: %s has two programs: give one of them another name", name)
+			return nil, fmt.Errorf("--exec: the name %s is used for two programs: rename one of them", name)
 		}
 		programs[name] = true
 		out = append(out, "exec="+program)
@@ -430,13 +430,13 @@ func (f *scenarioFlags) repeated() ([]string, error) {
 	}
 	switch {
 	case f.flags.Changed("subject"):
-		return nil, fmt.Errorf("--ab names the subjects: leave --subject out")
+		return nil, fmt.Errorf("--ab names the subjects: remove --subject")
 	case len(f.ab) != 2 || f.ab[0] == f.ab[1]:
 		return nil, fmt.Errorf("--ab %s: want two different subjects, like lock/predecessor,lock/parent", strings.Join(f.ab, ","))
 	case kindOf(f.ab[0]) != kindOf(f.ab[1]):
 		return nil, fmt.Errorf("--ab %s: want two subjects of one kind of recipe", strings.Join(f.ab, ","))
 	case trials == 1:
-		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each cannot show a difference; remove --trials, or use 10 or more")
+		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each subject cannot show a difference; remove --trials, or set it to 10 or more")
 	case trials == 0:
 		trials = abTrials
 	}
@@ -502,7 +502,7 @@ func verdictError(result string) error {
 	case report.Fail:
 		return coded{errors.New("a guarantee was broken or a threshold failed"), exitBroken}
 	}
-	return coded{errors.New("result: inconclusive; some guarantees or thresholds are unknown, which is not a pass"), exitUnknown}
+	return coded{errors.New("result: inconclusive; some guarantees or thresholds could not be evaluated, which is not a pass"), exitUnknown}
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
@@ -512,7 +512,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case cmd.HasSubCommands():
 		return unknownCommand(cmd, args[0])
 	}
-	return usageError("%s takes no arguments: leave %s out", cmd.CommandPath(), args[0])
+	return usageError("%s takes no arguments: remove %s", cmd.CommandPath(), args[0])
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {

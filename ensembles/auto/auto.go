@@ -138,7 +138,7 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 			o.Logf("kept ensemble %s is not used: %v (zkbench ensemble down removes it)", r.ID, err)
 			continue
 		}
-		o.Logf("kept ensemble %s: %s", e.ID, e.About)
+		o.Logf("using kept ensemble %s: %s", e.ID, e.About)
 		return e
 	}
 	return nil
@@ -161,13 +161,13 @@ func misfit(r state.Record, o ensembles.Options) string {
 		return fmt.Sprintf("its number of observers is %d, not %d", observers, o.Observers)
 	}
 	if len(o.Secure) > 0 {
-		return "its members require no TLS and no authentication"
+		return "its members do not require TLS or authentication"
 	}
 	if o.Tick != 0 && o.Tick != r.Tick {
 		return fmt.Sprintf("its tick is %v, not %v", r.Tick, o.Tick)
 	}
 	if o.FirstZxid != r.FirstZxid {
-		return fmt.Sprintf("its epochs begin after transaction %d, not %d", r.FirstZxid, o.FirstZxid)
+		return fmt.Sprintf("its first_zxid is %d, not %d", r.FirstZxid, o.FirstZxid)
 	}
 	return ""
 }

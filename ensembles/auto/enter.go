@@ -39,7 +39,7 @@ func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 	if err := shareRecords(); err != nil {
 		return err
 	}
-	o.Logf("running in namespaces of this user: %s", why)
+	o.Logf("running in namespaces created by this user: %s", why)
 	if join != nil {
 		return rootless.Join(*join, args)
 	}
@@ -55,7 +55,7 @@ func shareRecords() error { return os.Setenv("ZKBENCH_STATE", state.Dir()) }
 func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join *rootless.Place, why string) {
 	switch kind {
 	case ensembles.Process:
-		return nil, "members get their networks there"
+		return nil, "the members' networks are created there"
 	case ensembles.Auto:
 	default:
 		return nil, ""
@@ -74,7 +74,7 @@ func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join 
 		return nil, ""
 	}
 	if err := container.Available(ctx); err != nil {
-		return nil, fmt.Sprintf("members get their networks there; local JVMs instead of containers: %v", err)
+		return nil, fmt.Sprintf("the members' networks are created there; using local JVMs instead of containers: %v", err)
 	}
 	return nil, ""
 }

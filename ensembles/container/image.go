@@ -46,7 +46,7 @@ func Available(ctx context.Context) error {
 }
 
 func noImage(pull, build error) error {
-	return fmt.Errorf("there is no ZooKeeper image: %s cannot be pulled (%w), and there is no %s (%w); "+
+	return fmt.Errorf("no ZooKeeper image is available: %s cannot be pulled (%w), and %s cannot be built (%w); "+
 		"name an image with --image, or use --ensemble process", defaultImage, pull, localImage, build)
 }
 

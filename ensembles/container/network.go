@@ -38,7 +38,7 @@ func (p *ensemble) makeNetwork(ctx context.Context) error {
 		}
 		return p.giveAddresses(subnet)
 	}
-	return fmt.Errorf("creating the network %s: the subnets that Docker offered were taken %d times; "+
+	return fmt.Errorf("creating the network %s: the subnets that Docker offered were already in use, in each of %d attempts; "+
 		"remove unused networks (zkbench ensemble down, docker network prune)", p.network, networkTries)
 }
 
@@ -85,7 +85,7 @@ func taken(err error) bool {
 
 func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.Members) {
-		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; configure larger default-address-pools for the daemon", subnet, len(p.Members))
+		return fmt.Errorf("the subnet %v that Docker offers is too small for %d members; configure larger default-address-pools for the daemon", subnet, len(p.Members))
 	}
 	ip := subnet.Masked().Addr()
 	for range firstHost {

@@ -102,7 +102,7 @@ func List(ctx context.Context) ([]state.Record, error) {
 // members. Its Down only detaches.
 func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
-		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
+		return nil, fmt.Errorf("ensemble %s belongs to process %d and is removed when that process ends", r.ID, r.Owner.PID)
 	}
 	docker, err := connect(ctx)
 	if err != nil {

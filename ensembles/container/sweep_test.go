@@ -70,7 +70,7 @@ func TestSweep_removesWhatACrashedRunLeft(t *testing.T) {
 
 func TestAttach_refusesWhatIsItsOwnersAlone(t *testing.T) {
 	r := state.Record{ID: "theirs", Owner: state.Self()}
-	if _, err := Attach(t.Context(), r); err == nil || !strings.Contains(err.Error(), "ends with it") {
+	if _, err := Attach(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is removed when that process ends") {
 		t.Errorf("got %v", err)
 	}
 }

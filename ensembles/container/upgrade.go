@@ -45,7 +45,7 @@ func (p *ensemble) letUpgrade(e *ensembles.Ensemble) {
 // and name. It does not start the container.
 func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	if m.request == nil {
-		return m.failed("upgrading", errors.New("the ensemble was not started with several versions"))
+		return m.failed("upgrading", errors.New("the ensemble was started with only one version"))
 	}
 	old, err := m.inspect(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (m *machine) Runs(ctx context.Context) (string, error) {
 func (m *machine) inspect(ctx context.Context) (dockercontainer.InspectResponse, error) {
 	reply, err := m.docker.ContainerInspect(ctx, m.id, client.ContainerInspectOptions{})
 	if err == nil && (reply.Container.Config == nil || reply.Container.State == nil) {
-		err = errors.New("no state in the daemon's reply")
+		err = errors.New("the daemon's reply does not contain its state")
 	}
 	return reply.Container, m.failed("inspecting", err)
 }
@@ -126,7 +126,7 @@ func replaceable(c dockercontainer.InspectResponse) error {
 	}
 	for _, dir := range []string{dataDir, logDir} {
 		if !slices.ContainsFunc(c.Mounts, func(p dockercontainer.MountPoint) bool { return p.Destination == dir }) {
-			return fmt.Errorf("its image %s has no volume for %s, so that the data would be lost; the official image has one", c.Config.Image, dir)
+			return fmt.Errorf("its image %s has no volume for %s, so the data would be lost; the official image has one", c.Config.Image, dir)
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (m *commanded) await(ctx context.Context, there bool) error {
 	case err == nil:
 		return nil
 	case there:
-		return fmt.Errorf("%s was started but accepts no connections at %s: %w", m.member.Name, m.member.Addr, err)
+		return fmt.Errorf("%s was started but does not accept connections at %s: %w", m.member.Name, m.member.Addr, err)
 	}
 	return fmt.Errorf("%s was stopped but still accepts connections at %s: %w", m.member.Name, m.member.Addr, err)
 }
@@ -218,7 +218,7 @@ func (m *commanded) Isolate(ctx context.Context, c ensembles.Cut) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isolated {
-		return fmt.Errorf("%s is already isolated, and its commands cannot heal one of two cuts", m.member.Name)
+		return fmt.Errorf("%s is already isolated, and its commands cannot heal two cuts separately", m.member.Name)
 	}
 	args, err := m.fill(c)
 	if err != nil {
@@ -255,7 +255,7 @@ func (m *commanded) fill(c ensembles.Cut) ([]string, error) {
 	}
 	for name, missing := range needed {
 		if missing {
-			return nil, fmt.Errorf("isolate of %s is %s: without %s it cannot make this cut (%s)", m.member.Name, Line(m.commands.Isolate), name, values[name])
+			return nil, fmt.Errorf("the isolate command of %s is %s: without %s, it cannot make this cut (%s)", m.member.Name, Line(m.commands.Isolate), name, values[name])
 		}
 	}
 	return args, nil

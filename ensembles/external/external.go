@@ -44,7 +44,7 @@ func read(o ensembles.Options) (members []*ensembles.Member, chroot string, err 
 		return nil, "", err
 	}
 	if o.Members != 0 && o.Members != len(members) {
-		return nil, "", fmt.Errorf("--members %d and %d --servers: name one server for each member, or leave --members out", o.Members, len(members))
+		return nil, "", fmt.Errorf("--members is %d, but --servers lists %d: list one server for each member, or omit --members", o.Members, len(members))
 	}
 	return members, chroot, nil
 }
@@ -101,10 +101,10 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 	for i, server := range servers {
 		host, port, err := net.SplitHostPort(server)
 		if err != nil {
-			return nil, fmt.Errorf("--servers %q: %w (write host:port, for example 192.0.2.1:2181; chroots go into --chroot)", server, err)
+			return nil, fmt.Errorf("--servers %q: %w (write host:port, for example 192.0.2.1:2181; set a chroot with --chroot)", server, err)
 		}
 		if i := strings.IndexByte(port, '/'); i >= 0 {
-			return nil, fmt.Errorf("--servers %q: the path goes into --chroot: --servers %s --chroot %s", server, net.JoinHostPort(host, port[:i]), port[i:])
+			return nil, fmt.Errorf("--servers %q: set the path with --chroot: --servers %s --chroot %s", server, net.JoinHostPort(host, port[:i]), port[i:])
 		}
 		n, err := strconv.Atoi(port)
 		if err != nil || n < 1 || n > 65535 {
@@ -174,7 +174,7 @@ func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {
 		return ensembles.Server{}, nil
 	}
 	if err != nil {
-		return ensembles.Server{}, fmt.Errorf("a member cannot be used: %w (is it up, reachable from here, and is that its client port?)", err)
+		return ensembles.Server{}, fmt.Errorf("a member cannot be used: %w (is the member up and reachable from here, and is this its client port?)", err)
 	}
 	return server, nil
 }

@@ -142,7 +142,7 @@ func TestStart_refusesWrongOptions(t *testing.T) {
 		{"the root of their tree", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/"}, "below the root"},
 		{"a relative chroot", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "zkbench"}, "absolute path"},
 		{"a chroot with a slash at its end", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/a/"}, "absolute path"},
-		{"another number of members", ensembles.Options{Servers: []string{"zk1:2181"}, Members: 3}, "--members 3"},
+		{"another number of members", ensembles.Options{Servers: []string{"zk1:2181"}, Members: 3}, "--members is 3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Start(t.Context(), test.options)

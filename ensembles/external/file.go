@@ -167,7 +167,7 @@ func validate(c ensembles.Commands) []error {
 	words := c.ByWord()
 	for _, pair := range pairs {
 		if words[pair[0]] != nil && words[pair[1]] == nil {
-			out = append(out, fmt.Errorf("it has a command to %s but none to %s, so that the fault could not be undone", pair[0], pair[1]))
+			out = append(out, fmt.Errorf("it has a %s command but no %s command, so the fault could not be undone", pair[0], pair[1]))
 		}
 	}
 	for _, word := range slices.Sorted(maps.Keys(words)) {
@@ -188,7 +188,7 @@ func command(word string, args []string) []error {
 	}
 	for _, p := range placeholder.FindAllString(strings.Join(args, " "), -1) {
 		if word != "isolate" || !slices.Contains([]string{"{peers}", "{except}", "{direction}"}, p) {
-			out = append(out, fmt.Errorf("%s: there is no value for %s; only isolate may use {peers}, {except} and {direction}", word, p))
+			out = append(out, fmt.Errorf("%s: there is no value for %s; only isolate can use {peers}, {except} and {direction}", word, p))
 		}
 	}
 	return out
@@ -234,7 +234,7 @@ func (f file) digest(dir string) (string, error) {
 	}
 	user, password, ok := strings.Cut(digest, ":")
 	if (f.Digest != "" || f.From != "") && (!ok || user == "" || password == "") {
-		return "", errors.New("digest: want user:password")
+		return "", errors.New("digest: must have the form user:password")
 	}
 	return digest, nil
 }
@@ -247,7 +247,7 @@ func (t tlsFile) config(dir string) (*tls.Config, error) {
 			return nil, fmt.Errorf("ca: %w", err)
 		}
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("ca: %s has no certificate in PEM", t.CA)
+			return nil, fmt.Errorf("ca: %s does not contain a PEM certificate", t.CA)
 		}
 	}
 	if (t.Cert == "") != (t.Key == "") {

@@ -33,7 +33,7 @@ func greet(ctx context.Context, m *ensembles.Member) error {
 	case <-connected:
 		return nil
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s did not open a session", m.Addr), context.Cause(ctx))
+		return errors.Join(fmt.Errorf("%s did not accept a session", m.Addr), context.Cause(ctx))
 	}
 }
 

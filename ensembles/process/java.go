@@ -150,7 +150,7 @@ func named(home string) (string, error) {
 	case home == debianVersion():
 		return filepath.Dir(debianJar), nil
 	case len(all) == 0:
-		return "", fmt.Errorf("ZooKeeper %s is not installed: make versions installs several versions in %s", home, versionsDir())
+		return "", fmt.Errorf("ZooKeeper %s is not installed: run \"make versions\" to install several versions in %s", home, versionsDir())
 	}
 	return "", fmt.Errorf("ZooKeeper %s is not installed; installed in %s: %s", home, versionsDir(), strings.Join(all, ", "))
 }

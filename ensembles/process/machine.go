@@ -173,7 +173,7 @@ func (m *machine) awaitEnd(ctx context.Context) (err error) {
 		err = m.await(ctx, func() bool { return false })
 	}
 	if err != nil {
-		return fmt.Errorf("process %d still runs: %w", m.process.PID, err)
+		return fmt.Errorf("process %d is still running: %w", m.process.PID, err)
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func inNetNS(path string, do func() error) error {
 	defer runtime.UnlockOSThread()
 	home, err := netns.Get()
 	if err != nil {
-		return fmt.Errorf("finding our network namespace: %w", err)
+		return fmt.Errorf("finding zkbench's network namespace: %w", err)
 	}
 	defer home.Close()
 	there, err := netns.GetFromPath(path)
@@ -344,7 +344,7 @@ const subnetBits = 27
 func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
 	address := netlinkAddr(nth(subnet, 1))
 	if err := netlink.AddrAdd(link, address); err != nil {
-		return netip.Prefix{}, fmt.Errorf("giving link %s address %v: %w", link.Attrs().Name, address, err)
+		return netip.Prefix{}, fmt.Errorf("assigning link %s the address %v: %w", link.Attrs().Name, address, err)
 	}
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
 	if err != nil {

@@ -157,7 +157,7 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 		return netip.Prefix{}, fmt.Errorf("finding link %s: %w", name, err)
 	}
 	if err := netlink.LinkSetUp(link); err != nil {
-		return netip.Prefix{}, fmt.Errorf("setting link %s up: %w", name, err)
+		return netip.Prefix{}, fmt.Errorf("bringing up link %s: %w", name, err)
 	}
 	const tries = 20
 	for range tries {
@@ -185,7 +185,7 @@ func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, en
 		return fmt.Errorf("finding the uplink: %w", err)
 	}
 	if err := errors.Join(net.LinkSetMaster(uplink, bridge), net.LinkSetUp(uplink), net.LinkSetUp(bridge)); err != nil {
-		return fmt.Errorf("setting the bridge up: %w", err)
+		return fmt.Errorf("bringing up the bridge: %w", err)
 	}
 	for i := range r.Members {
 		m := &r.Members[i]
@@ -200,7 +200,7 @@ func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, en
 			return fmt.Errorf("making the link of %s: %w", m.Name, err)
 		}
 		if err := net.LinkSetUp(veth); err != nil {
-			return fmt.Errorf("setting the link of %s up: %w", m.Name, err)
+			return fmt.Errorf("bringing up the link of %s: %w", m.Name, err)
 		}
 		if err := setUpEnd(ends[i], address); err != nil {
 			return fmt.Errorf("setting up the network of %s: %w", m.Name, err)
@@ -222,11 +222,11 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 		}
 		if name == "eth0" {
 			if err := net.AddrAdd(link, netlinkAddr(address)); err != nil {
-				return fmt.Errorf("giving it address %v: %w", address, err)
+				return fmt.Errorf("assigning the address %v: %w", address, err)
 			}
 		}
 		if err := net.LinkSetUp(link); err != nil {
-			return fmt.Errorf("setting %s up: %w", name, err)
+			return fmt.Errorf("bringing up %s: %w", name, err)
 		}
 	}
 	return nil

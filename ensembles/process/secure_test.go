@@ -51,7 +51,7 @@ func TestStart_refusesWhatCannotBeSecured(t *testing.T) {
 		options ensembles.Options
 		want    string
 	}{
-		"a word that is none":    {ensembles.Options{Secure: []string{"tsl"}}, `"tsl": choose tls, digest`},
+		"a word that is none":    {ensembles.Options{Secure: []string{"tsl"}}, `unknown security "tsl" of an ensemble: choose tls, digest`},
 		"an ensemble to be kept": {ensembles.Options{Secure: []string{"tls"}, Keep: true}, "a kept ensemble"},
 	} {
 		t.Run(name, func(t *testing.T) {

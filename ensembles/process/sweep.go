@@ -22,7 +22,7 @@ import (
 // members. Its Down only detaches.
 func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
-		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
+		return nil, fmt.Errorf("ensemble %s belongs to process %d and is removed when that process ends", r.ID, r.Owner.PID)
 	}
 	if !r.Here() {
 		return nil, fmt.Errorf("ensemble %s is in a different network from this process", r.ID)
@@ -55,7 +55,7 @@ func Place(r state.Record) (rootless.Place, error) {
 	}
 	running := state.FindAll(mark(r.ID))
 	if len(running) == 0 {
-		return rootless.Place{}, fmt.Errorf("no member of ensemble %s runs, and no process uses its networks (zkbench ensemble down removes it)", r.ID)
+		return rootless.Place{}, fmt.Errorf("no member of ensemble %s is running, and no process uses its networks (zkbench ensemble down removes it)", r.ID)
 	}
 	return rootless.Place{PID: running[0].PID, Network: network}, nil
 }
@@ -95,7 +95,7 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	if err := remove(ctx, r, claimed != nil); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("process ensemble %s of %s: %d of %d members ran, %d network namespaces, %s",
+	return fmt.Sprintf("process ensemble %s of %s: %d of %d members were running, %d network namespaces, %s",
 		r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir), nil
 }
 
@@ -123,7 +123,7 @@ func kill(ctx context.Context, id string) error {
 	}
 	for _, p := range left {
 		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
-			return errors.Join(append(errs, fmt.Errorf("process %d still runs: %w", p.PID, err))...)
+			return errors.Join(append(errs, fmt.Errorf("process %d is still running: %w", p.PID, err))...)
 		}
 	}
 	return nil

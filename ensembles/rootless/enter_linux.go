@@ -36,7 +36,7 @@ const (
 	folder = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which is lost when a mount namespace is entered
 )
 
-// SetUp enables loopback inside. main must call it first. A test process of [Possible] exits in SetUp.
+// SetUp enables loopback if [Inside] is true. main must call it first. On success it ends a process of [Possible].
 func SetUp() error {
 	if !Inside() {
 		return nil
@@ -62,7 +62,7 @@ func setUp() error {
 		err = netlink.LinkSetUp(lo)
 	}
 	if err != nil {
-		return fmt.Errorf("setting up loopback in a network namespace of our own: %w", err)
+		return fmt.Errorf("setting up loopback in zkbench's network namespace: %w", err)
 	}
 	return nil
 }
@@ -145,5 +145,5 @@ func Possible(ctx context.Context) error {
 }
 
 func errNoProgram(name string, err error) error {
-	return fmt.Errorf("cannot create namespaces without root: %w (install util-linux, which has %s)", err, name)
+	return fmt.Errorf("cannot create namespaces without root: %w (install util-linux, which contains %s)", err, name)
 }

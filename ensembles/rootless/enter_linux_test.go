@@ -37,8 +37,8 @@ func TestPossible_asFarAsTheKernelLetsUs(t *testing.T) {
 		name, script  string
 		rights, going string // what is in the answer
 	}{
-		{"a user without rights", withoutRights, "no CAP_SYS_ADMIN", "possible: <nil>"},
-		{"a user who may make no user namespaces", forbid + withoutRights, "no CAP_SYS_ADMIN", "user.max_user_namespaces is 0"},
+		{"a user without rights", withoutRights, "not have CAP_SYS_ADMIN", "possible: <nil>"},
+		{"a user who may make no user namespaces", forbid + withoutRights, "not have CAP_SYS_ADMIN", "user.max_user_namespaces is 0"},
 		{"root of a user namespace, in the network of another", "exec ", "its net namespace belongs to another", "possible: <nil>"},
 		{"and one that may make no more of them", forbid + "exec ", "its net namespace belongs to another", "user.max_user_namespaces is 0"},
 		{"root of a user namespace and of its network", "exec unshare --net --mount ", "rights: <nil>", "possible: <nil>"},

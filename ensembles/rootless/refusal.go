@@ -46,7 +46,7 @@ func refusal(proc fs.FS, said string) error {
 		return err
 	}
 	if status, err := fs.ReadFile(proc, "self/status"); err == nil && strings.Contains(string(status), "\nSeccomp:\t2\n") {
-		return &Refused{Why: "a seccomp filter forbids it: " + said,
+		return &Refused{Why: "a seccomp filter forbids this: " + said,
 			Cure: "start the container of zkbench with --security-opt seccomp=unconfined"}
 	}
 	return &Refused{Why: said, Cure: "ask the administrator of this machine why unshare --user --map-root-user --net --mount is refused"}

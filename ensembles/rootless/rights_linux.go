@@ -18,11 +18,11 @@ func Rights() error {
 	}
 	const wanted = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN
 	if data[0].Effective&wanted != wanted {
-		return errors.New("this process has no CAP_SYS_ADMIN and CAP_NET_ADMIN")
+		return errors.New("this process does not have CAP_SYS_ADMIN and CAP_NET_ADMIN")
 	}
 	for _, kind := range []string{"net", "mnt"} {
 		if !oursToGovern(kind) {
-			return fmt.Errorf("this process has rights only in its user namespace, and its %s namespace belongs to another one", kind)
+			return fmt.Errorf("this process has rights only in its user namespace, and its %s namespace belongs to another user namespace", kind)
 		}
 	}
 	return nil

@@ -112,7 +112,7 @@ func (p Process) Kill() error {
 	ctx, stop := context.WithTimeout(context.Background(), killLimit)
 	defer stop()
 	if wait.Until(ctx, 5*time.Millisecond, func() bool { return !p.Alive() }) != nil {
-		return fmt.Errorf("process %d still runs %v after SIGKILL", p.PID, killLimit)
+		return fmt.Errorf("process %d is still running %v after SIGKILL", p.PID, killLimit)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (p Process) Stopped() bool {
 	})
 }
 
-// observe returns the state of a process, a letter of proc(5), and its start time.
+// observe returns the state of a process, as the letter in proc(5), and its start: boot ID/clock ticks since the boot.
 func observe(pid int) (state, start string, err error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

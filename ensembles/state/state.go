@@ -100,7 +100,7 @@ func (r Record) Ensemble() *ensembles.Ensemble {
 }
 
 // ErrForeign means that a folder does not belong to this user.
-var ErrForeign = errors.New("not a folder of this user")
+var ErrForeign = errors.New("not a folder that belongs to this user")
 
 // Dir returns the folder of the records: $ZKBENCH_STATE, zkbench in the user's cache folder, or,
 // without a home, a folder in the temporary folder.
@@ -221,7 +221,7 @@ func read(name string) (Record, error) {
 		return Record{}, fmt.Errorf("%s is not a record of an ensemble: %w (delete the file)", name, err)
 	}
 	if r.ID != strings.TrimSuffix(filepath.Base(name), ".json") {
-		return Record{}, fmt.Errorf("%s is the record of ensemble %q (delete the file)", name, r.ID)
+		return Record{}, fmt.Errorf("%s contains the record of a different ensemble, %q (delete the file)", name, r.ID)
 	}
 	if strange := r.strange(); strange != "" {
 		return Record{}, fmt.Errorf("%s names %s, which cannot belong to ensemble %s (delete the file)", name, strange, r.ID)

@@ -61,7 +61,7 @@ func TestList_leavesOutWhatIsNotOurs(t *testing.T) {
 	}{
 		{"a record of another host is not ours", "b2.json", `{"id": "b2", "host": "elsewhere/pid:[1]"}`, ""},
 		{"half a record is named", "b2.json", `{"id": "b2", `, "is not a record"},
-		{"a record under another's name is named", "b2.json", `{"id": "c3"}`, "record of ensemble \"c3\""},
+		{"a record under another's name is named", "b2.json", `{"id": "c3"}`, "record of a different ensemble, \"c3\""},
 		{"a record may not name somebody's folder", "b2.json", `{"id": "b2", "dir": "/home/somebody"}`, `the folder "/home/somebody"`},
 		{"nor reach one by the way of its own", "b2.json", `{"id": "b2", "dir": "/tmp/zkbench-b2-x/.."}`, "the folder"},
 		{"nor a relative one", "b2.json", `{"id": "b2", "dir": "zkbench-b2-x"}`, "the folder"},
@@ -145,7 +145,7 @@ func TestList_believesNobodyElse(t *testing.T) {
 		{"a folder that everybody may write to", func(t *testing.T, dir string) {
 			check.OK(t, os.Mkdir(dir, 0o700))
 			check.OK(t, os.Chmod(dir, 0o777))
-		}, "can be written by others"},
+		}, "is writable by other users"},
 		{"a link to a folder", func(t *testing.T, dir string) {
 			check.OK(t, os.Symlink(t.TempDir(), dir))
 		}, "is not a folder"},

@@ -23,7 +23,7 @@ func ours(dir string, info fs.FileInfo) error {
 		outside, mapped := rootless.Outside()
 		return foreign(dir, owner, os.Geteuid(), outside, mapped)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s can be written by others (%v)", dir, info.Mode().Perm())
+		return fmt.Errorf("%s is writable by other users (%v)", dir, info.Mode().Perm())
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (f *fields) bytes() []byte {
 
 func (f *fields) string() string { return string(f.bytes()) }
 
-// each calls do for every element of a vector, at most until the record ends.
+// each reads the length of a vector and calls do for each element, but stops at the end of the record.
 func (f *fields) each(do func()) {
 	for n := f.int32(); n > 0 && !f.short; n-- {
 		do()

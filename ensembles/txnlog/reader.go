@@ -113,7 +113,7 @@ func (r *Reader) open() error {
 		return r.failed(fmt.Errorf("not a transaction log: it begins with %q", head[:4]))
 	}
 	if version := binary.BigEndian.Uint32(head[4:]); version != 2 {
-		return r.failed(fmt.Errorf("version %d of the transaction log is not supported, only version 2", version))
+		return r.failed(fmt.Errorf("version %d of the transaction log is not supported: only version 2 is", version))
 	}
 	r.src, r.offset = src, int64(len(head))
 	return nil

@@ -28,7 +28,7 @@ const (
 func Ephemerals(snapshot io.Reader, each func(Node)) error {
 	s := stream{r: bufio.NewReaderSize(snapshot, 1<<16)}
 	if magic, version := s.int32(), s.int32(); s.err == nil && (magic != snapshotMagic || version != 2) {
-		return errors.New("not a snapshot of ZooKeeper")
+		return errors.New("not a ZooKeeper snapshot")
 	}
 	s.skip(8)                                        // the ID of the database
 	for n := s.int32(); n > 0 && s.err == nil; n-- { // sessions: ID, timeout
@@ -96,7 +96,7 @@ func (s *stream) skip(n int64) {
 func (s *stream) string() string {
 	n := s.int32()
 	if s.err == nil && n > longestString {
-		s.err = fmt.Errorf("a path of %d bytes", n)
+		s.err = fmt.Errorf("a path of %d bytes is too long", n)
 	}
 	if s.err != nil || n <= 0 {
 		return ""

@@ -45,7 +45,7 @@ func Untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The last byte of an entry is not zero; the last byte of the file's header can be.
+		// An entry never ends with a zero byte, but the file's header may, and must be kept.
 		end := max(len(bytes.TrimRight(content, "\x00")), min(len(content), headerSize))
 		files[name] = bytes.Clone(content[:end])
 	}

@@ -70,7 +70,7 @@ func stateDir() (string, error) {
 	}
 	home, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for the drivers: %w (set ZKBENCH_STATE to choose one)", err)
+		return "", fmt.Errorf("the folder for the drivers cannot be determined: %w (set ZKBENCH_STATE to choose one)", err)
 	}
 	return filepath.Join(home, "zkbench"), nil
 }
@@ -83,7 +83,7 @@ func private(dir string) error {
 		return err
 	}
 	if !info.IsDir() || info.Mode()&0o022 != 0 {
-		return fmt.Errorf("%s: other users can write to this folder, whose programs are run (remove it, or set ZKBENCH_STATE)", dir)
+		return fmt.Errorf("%s: other users can write to this folder, from which programs are run (remove it, or set ZKBENCH_STATE)", dir)
 	}
 	return nil
 }

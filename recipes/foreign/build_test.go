@@ -61,7 +61,7 @@ func TestBuilt_refusesAFolderWhereOthersCanWrite(t *testing.T) {
 	if err := os.Chmod(dir, 0o770); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := built("", nil, "python"); err == nil || !strings.Contains(err.Error(), "other users can write to this folder, whose programs are run (remove it, or set ZKBENCH_STATE)") {
+	if _, err := built("", nil, "python"); err == nil || !strings.Contains(err.Error(), "other users can write to this folder, from which programs are run (remove it, or set ZKBENCH_STATE)") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -109,7 +109,7 @@ func Drivers() []Driver {
 		}, "CuratorLock", curator},
 		{recipes.Subject{
 			Name: "election/curator-latch", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
-			About: "Curator's LeaderLatch: a latch a term, closed to resign. One leader, fifo",
+			About: "Curator's LeaderLatch: a new latch for each term; closing it resigns. One leader, fifo",
 		}, "CuratorLatch", curator},
 		{recipes.Subject{
 			Name: "election/curator-selector", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: standsAgain,
@@ -117,11 +117,11 @@ func Drivers() []Driver {
 		}, "CuratorSelector", curator},
 		{recipes.Subject{
 			Name: "rwlock/curator", Recipe: recipes.RecipeRWLock, Variant: recipes.Predecessor, Promises: oneHolder,
-			About: "Curator's InterProcessReadWriteLock. Readers together, a writer alone, fifo",
+			About: "Curator's InterProcessReadWriteLock. Several readers or one writer, fifo",
 		}, "CuratorRWLock", curator},
 		{recipes.Subject{
 			Name: "semaphore/curator", Recipe: recipes.RecipeSemaphore, Promises: oneHolder,
-			About: "Curator's InterProcessSemaphoreV2: a lock and a node for each lease. As many holders as permits, fifo",
+			About: "Curator's InterProcessSemaphoreV2: each lease takes a lock and creates a node. At most as many holders as permits, fifo",
 		}, "CuratorSemaphore", curator},
 		{recipes.Subject{
 			Name: "barrier/curator", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},
@@ -130,7 +130,7 @@ func Drivers() []Driver {
 		{recipes.Subject{
 			Name: "queue/curator-simple", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
 			Promises: recipes.Promises{FIFO: true, Delivery: recipes.AtMostOnce, Events: true},
-			About:    "Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and finds nothing. At most once, fifo",
+			About:    "Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and then does not find the item. At most once, fifo",
 		}, "CuratorQueue", curator},
 		{recipes.Subject{
 			Name: "lock/kazoo", Recipe: recipes.RecipeLock, Variant: recipes.Predecessor, Promises: oneHolder,
@@ -142,11 +142,11 @@ func Drivers() []Driver {
 		}, "kazoo_election.py", kazoo},
 		{recipes.Subject{
 			Name: "rwlock/kazoo", Recipe: recipes.RecipeRWLock, Variant: recipes.Predecessor, Promises: oneHolder,
-			About: "kazoo's ReadLock and WriteLock, a new one for each acquire. Readers together, a writer alone, fifo",
+			About: "kazoo's ReadLock and WriteLock, a new one for each acquire. Several readers or one writer, fifo",
 		}, "kazoo_rwlock.py", kazoo},
 		{recipes.Subject{
 			Name: "semaphore/kazoo", Recipe: recipes.RecipeSemaphore, Promises: recipes.Promises{Exclusive: true, Events: true},
-			About: "kazoo's Semaphore, a new one for each acquire. As many holders as permits",
+			About: "kazoo's Semaphore, a new one for each acquire. At most as many holders as permits",
 		}, "kazoo_semaphore.py", kazoo},
 		{recipes.Subject{
 			Name: "barrier/kazoo", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},

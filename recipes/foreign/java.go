@@ -143,7 +143,7 @@ func find(program string) (string, error) {
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return "", fmt.Errorf("no %s on PATH or in JAVA_HOME", program)
+		return "", fmt.Errorf("%s was not found on PATH or in JAVA_HOME", program)
 	}
 	return path, nil
 }

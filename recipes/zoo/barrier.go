@@ -67,7 +67,7 @@ func awaitOthers(ctx context.Context, l *line, path string) error {
 // member finds too few members, because the others have begun to leave, and waits for them to enter,
 // while they wait for it to leave.
 func init() {
-	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, some of which may have left", false, steps{
+	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, although some of them may have left", false, steps{
 		order: neverFirst,
 		wait: func(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
 			w, err := l.c.watchChildren(ctx, l.env.Parent)

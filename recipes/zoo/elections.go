@@ -12,7 +12,7 @@ import (
 // the children of the parent change. After a short loss of the connection its node is still first
 // in line, all others wait behind it, and there is no leader.
 func init() {
-	contestant("zkleader-no-reentry", "steps down when the connection drops for a moment, and never leads again", steps{
+	contestant("zkleader-no-reentry", "steps down when the connection drops briefly, and never leads again", steps{
 		wait: awaitParent,
 		state: func(l *line, s zk.State) {
 			if s != zk.StateDisconnected && s != zk.StateExpired {

@@ -97,7 +97,7 @@ func init() {
 // treats the first name of getChildren as the lowest and never sorts. The servers keep children in a hash
 // set, whose order is arbitrary and changes when a node is added.
 func init() {
-	contestant("worker-unsorted", "trusts the order of getChildren", steps{
+	contestant("worker-unsorted", "assumes that getChildren returns the waiters in order", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return len(names) > 0 && names[0] == ours, names[max(slices.Index(names, ours)-1, 0)]
 		},
@@ -279,7 +279,7 @@ func init() {
 // checks again at once (the resource lock, and step five of the recipe read literally) is in a busy loop;
 // a client that watches the missing node (the leader election) waits forever.
 func init() {
-	contestant("predecessor-minus-one", "takes the node with its own number minus one for its predecessor, and polls if that node does not exist", steps{
+	contestant("predecessor-minus-one", "treats the node with its own number minus one as its predecessor, and polls if that node does not exist", steps{
 		name:  plainName,
 		order: lessOne,
 	})
@@ -303,7 +303,7 @@ func init() {
 	// With a GUID in the names (the original resource lock) a name cannot be computed: the tutorial
 	// looks up its number minus one in a map of the listed names, and checks the existence of the
 	// node with the map's zero value as its name.
-	contestant("predecessor-minus-one-guid", "looks for its own number minus one in its list, and polls the node null if that does not exist", steps{
+	contestant("predecessor-minus-one-guid", "looks for its own number minus one in its list, and polls the node \"null\" if that number is not in the list", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, _ = byNumber(names, ours)
 			ahead = "null"
@@ -330,7 +330,7 @@ func lessOne(names []string, ours string) (first bool, ahead string) {
 // another client. DEL without a comparison is the same mistake in locks on Redis, against which
 // redis.io/docs (Distributed Locks) warns.
 func init() {
-	s := lock("unlock-by-name", "deletes the lock's node by its name, even if it belongs to another client by then", steps{
+	s := lock("unlock-by-name", "deletes the lock's node by its name, even if the node belongs to another client by then", steps{
 		create: createTheOne,
 		list:   func(context.Context, *line) ([]string, error) { return nil, nil },
 		order:  func([]string, string) (first bool, ahead string) { return true, "" },

@@ -21,7 +21,7 @@ func init() {
 // Reading an item and deleting it are two requests. A consumer that returns the data before the delete is
 // confirmed may return an item that another consumer takes as well.
 func init() {
-	queue("queue-get-before-delete", "hands an item on before its delete is confirmed", queueSteps{
+	queue("queue-get-before-delete", "returns an item before its delete is confirmed", queueSteps{
 		take: func(_ context.Context, q *items, path string, _ []byte) (bool, error) {
 			go func() { _ = q.c.Delete(path, -1) }() // does not wait for its reply
 			return true, nil

@@ -34,10 +34,10 @@ func init() {
 	})
 }
 
-// A reader that is granted whenever readers hold overtakes the waiting writers: as long as new readers
-// come, no writer is granted.
+// A reader waits only for a writer that holds. While readers hold, new readers therefore overtake the waiting
+// writers: as long as new readers arrive, no writer is granted.
 func init() {
-	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds", true, steps{
+	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds the lock", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, ahead = byMode(names, ours)
 			if writes(ours) || first {

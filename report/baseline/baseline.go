@@ -57,7 +57,7 @@ func (f Folder) write(name string, data []byte) error {
 }
 
 // ErrNone means that no baseline can be compared with the run.
-var ErrNone = errors.New("there is no baseline with which the run can be compared")
+var ErrNone = errors.New("there is no baseline to compare the run with")
 
 const suffix = ".json"
 

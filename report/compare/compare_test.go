@@ -229,7 +229,7 @@ func TestRuns_measuresThatWereAskedFor(t *testing.T) {
 		return Runs(before, after, Options{MaxRegression: 0.05, Measures: []report.Measure{m}})
 	}
 	for _, m := range []report.Measure{{Metric: metrics.HandoffLatency, Field: "p99"}, {Metric: metrics.FailoverLatency, Field: "p50"}} {
-		if c := compared(m, 1); c.Result != report.Unknown || !strings.Contains(c.Sentence(), m.String()+" of both runs (requested, but measured in no cell") {
+		if c := compared(m, 1); c.Result != report.Unknown || !strings.Contains(c.Sentence(), m.String()+" of both runs (requested, but not measured in any cell") {
 			t.Errorf("%v, which nobody measured: %s %s", m, c.Result, c.Sentence())
 		}
 	}

@@ -95,7 +95,7 @@ func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 func (r *Row) decide(limit float64, tests int) {
 	cost, ok := r.costRatio()
 	if !ok {
-		r.Result, r.Why = Unknown, "a value is 0, so there is no ratio"
+		r.Result, r.Why = Unknown, "a value is 0, so a ratio cannot be computed"
 		return
 	}
 	need := stats.Fewest(r.alpha / float64(tests))

@@ -40,8 +40,8 @@ func values(trials []report.Trial, m report.Measure) []float64 {
 	return out
 }
 
-// ratios returns, for each trial, the measure divided by the measure of the base's adjacent trial,
-// which eliminates the speed of the machine.
+// ratios returns the ratio of each trial's value to the value of the base's trial in the same repetition.
+// These ratios do not depend on the speed of the machine.
 func (c cell) ratios(m report.Measure) []float64 {
 	var out []float64
 	for _, t := range c.trials {
@@ -75,7 +75,7 @@ func missingRows(rows []Row, asked []report.Measure) []Row {
 			return r.Decides && (r.What == m.String() || strings.HasPrefix(r.What, m.String()+" over "))
 		}
 		if !slices.ContainsFunc(rows, has) {
-			why := fmt.Sprintf("requested, but measured in no cell; a p90 needs %d samples per trial, a p99 %d, a p999 %d",
+			why := fmt.Sprintf("requested, but not measured in any cell; a p90 needs %d samples per trial, a p99 %d, a p999 %d",
 				metrics.Fewest("p90"), metrics.Fewest("p99"), metrics.Fewest("p999"))
 			out = append(out, Row{Cell: "both runs", What: m.String(), Decides: true, Result: Unknown, Why: why})
 		}

@@ -20,7 +20,7 @@ import (
 
 // Trend returns a view of several runs by start time: a plot per measure, with a line per cell and a
 // point per run, and the numbers as tables. asked contains the measures; if it is nil, the plots show
-// the measures of a comparison, and the tables only the deciding ones. The view has no result.
+// the measures of a comparison, and the tables only its deciding measures. The view has no result.
 func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	runs = byStart(runs)
 	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "A trend has no verdict: zkbench compare reports whether one run is worse than another.",
@@ -35,7 +35,7 @@ func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	return v
 }
 
-// changeAlpha is the accepted share of unchanged series in which a change is found.
+// changeAlpha is the accepted probability of finding a change in a series that has none.
 const changeAlpha = 0.01
 
 // changesShown is the largest number of changes that are listed.
@@ -75,8 +75,8 @@ func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) 
 	return out
 }
 
-// TrendCSV returns the medians as CSV that Apache Otava can read, with a row for each run: the column
-// time has the start of the run, run has its ID, and each further column is a measure of a cell.
+// TrendCSV returns the medians as CSV for Apache Otava, with a row for each run. The columns are time (the
+// start of the run), run (its ID), and one column for each measure of each cell.
 func TrendCSV(runs []report.Result, asked []report.Measure) string {
 	if asked == nil {
 		asked = decidingMeasures()
@@ -129,8 +129,8 @@ func byStart(runs []report.Result) []report.Result {
 	return runs
 }
 
-// changedConditions lists the runs whose conditions differ from the previous run. A change of the
-// numbers there may not be due to the subject.
+// changedConditions lists the runs whose conditions differ from the conditions of the previous run. At
+// such a run, a change of the numbers may not be due to the subject.
 func changedConditions(runs []report.Result) (out []string) {
 	for i := range runs[1:] {
 		for _, why := range Unlike(runs[i], runs[i+1]) {

@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// Unlike returns the differing conditions because of which two runs cannot be compared. It is empty if
-// they can be compared.
+// Unlike returns the conditions that differ between two runs and make them incomparable. The result is
+// empty if the runs can be compared.
 //
 // Different hosts are accepted if every subject was measured together with a base: then the comparison
 // uses ratios, which eliminate the host's speed.

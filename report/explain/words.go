@@ -90,7 +90,7 @@ func describeWindow(w *history.Window) string {
 	if w.Proof != "" {
 		return s + ": " + w.Proof
 	}
-	return s + ", without proof: " + w.Err
+	return s + "; its effect is not proven: " + w.Err
 }
 
 func describeSession(r *history.Session) string {
@@ -115,7 +115,7 @@ func describeSession(r *history.Session) string {
 // client that was notified of the loss of its grant has no token to restore.
 func describeRestored(r *history.Session) string {
 	if r.Token == 0 {
-		return "reports that it reconnected with the same session; it holds nothing"
+		return "reports that it reconnected with the same session; it does not hold a grant"
 	}
 	return fmt.Sprintf("reports that it reconnected with the same session, and that token %s is restored", units.Zxid(r.Token))
 }
@@ -124,9 +124,9 @@ func describeObservation(r history.Record) string {
 	switch r := r.(type) {
 	case *history.ClaimCheck:
 		if r.Token == 0 {
-			return fmt.Sprintf("claims to hold with node %s; the observer found no such node", lastElement(r.Path))
+			return fmt.Sprintf("claims the grant with node %s; the observer did not find that node", lastElement(r.Path))
 		}
-		return fmt.Sprintf("claims to hold with node %s; the observer found that its session is %#x, its czxid %s, and that %d older nodes are before it", lastElement(r.Path), uint64(r.Session), units.Zxid(r.Token), r.Ahead)
+		return fmt.Sprintf("claims the grant with node %s; the observer found that the node's session is %#x, its czxid is %s, and %d older nodes are ahead of it", lastElement(r.Path), uint64(r.Session), units.Zxid(r.Token), r.Ahead)
 	case *history.Snapshot:
 		return describeSnapshot(r)
 	case *history.Effort:
@@ -134,14 +134,14 @@ func describeObservation(r history.Record) string {
 	case *history.Paused:
 		notification := "was notified by " + r.By + " at " + units.Moment(r.Told)
 		if r.By == "" {
-			notification = "was never notified that it no longer holds"
+			notification = "was never notified that it no longer holds the grant"
 		}
 		return fmt.Sprintf("the holder's process was paused from %s to %s; client %d was granted at %s; the holder %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
 	case *history.Holds:
 		if r.Holds {
-			return "the queried client replies that it holds"
+			return "the queried client replies that it holds the grant"
 		}
-		return "the queried client replies that it does not hold"
+		return "the queried client replies that it does not hold the grant"
 	case *history.Emptied:
 		return "found the queue empty"
 	case *history.Joined:
@@ -167,7 +167,7 @@ func describeSnapshot(s *history.Snapshot) string {
 			parts = append(parts, fmt.Sprintf("%d more", len(s.Nodes)-i))
 			break
 		}
-		whose := "a session of no client"
+		whose := "a session that does not belong to any client"
 		if n.Client >= 0 {
 			whose = fmt.Sprintf("client %d, whose session %#x is alive", n.Client, uint64(n.Session))
 		}

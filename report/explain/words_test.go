@@ -22,7 +22,7 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 		{"a grant restored, by the client", &history.Session{Event: history.Restored, Client: 1, Session: 0x65, Token: 5},
 			"reports that it reconnected with the same session, and that token 5 is restored", verdict.Lock},
 		{"the same after the loss, when nothing is left to restore", &history.Session{Event: history.Restored, Client: 1, Session: 0x66},
-			"reports that it reconnected with the same session; it holds nothing", verdict.Lock},
+			"reports that it reconnected with the same session; it does not hold a grant", verdict.Lock},
 		{"a grant without a token", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
 			"is granted without a token or a node, and the wire shows no node of session 0x65; acquire was called at 0.120 s", verdict.Lock},
 		{"a grant with one", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},

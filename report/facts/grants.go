@@ -182,5 +182,5 @@ func (g *Granted) Claims() string {
 	case g.path != "":
 		return "no token with node " + g.path
 	}
-	return "no token and no node (the client named none, and its traffic does not identify one)"
+	return "no token and no node (the client reported neither, and its traffic does not identify a node)"
 }

@@ -119,7 +119,7 @@ func decode(raw []byte) (Record, *end, error) {
 		return nil, nil, err
 	}
 	if len(fields) != 1 {
-		return nil, nil, fmt.Errorf("a line must have one record, under its kind, but this line has %d", len(fields))
+		return nil, nil, fmt.Errorf("a line must have exactly one record, with its kind as the key, but this line has %d", len(fields))
 	}
 	for kind, body := range fields {
 		if kind == "end" {

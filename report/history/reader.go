@@ -136,7 +136,7 @@ func (r *Reader) inTime(rec Record) error {
 		return nil
 	}
 	if at < r.phase {
-		return fmt.Errorf("a phase begins or ends at %v, but the record before is at %v: phases must be in order", at, r.phase)
+		return fmt.Errorf("a phase begins or ends at %v, but the previous phase record is at %v: phases must be in order", at, r.phase)
 	}
 	r.phase = at
 	return nil

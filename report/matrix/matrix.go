@@ -43,7 +43,7 @@ func (s Scenario) Noun() string {
 	return "contender"
 }
 
-// Count is a number of clients with their noun.
+// Count is a number of clients, and the noun for them.
 type Count struct {
 	N    int
 	Noun string
@@ -68,8 +68,8 @@ type Series struct {
 // is part of every label, even if there is only one trial, as in an upgrade.
 const paramVersion = "version"
 
-// paramProvocation is the name of the provocation in labels. It always distinguishes cells, like
-// a parameter that varies.
+// paramProvocation is the name in labels of a trial's provocation. A provocation is always part of the
+// label, like a parameter that varies.
 const paramProvocation = "provocation"
 
 // paramCell is the name of an audit's cell in labels.

@@ -44,7 +44,7 @@ func init() {
 				Help: "Time during which the previous holder still believed that it held the lock although the next client held it: exposure, not a violation; usually 0"},
 			{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "Longest failover predicted by ZooKeeper's timing rules for the causes and timeouts of the trial"},
 			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "Rounds whose failover took less or more time than predicted"},
-			stage(FailoverDetect, "Stages of a failover in which the session had to expire. First, the rest of the session timeout at the fault"),
+			stage(FailoverDetect, "First stage of a failover in which the session had to expire: the rest of the session timeout at the fault"),
 			stage(FailoverExpire, "Then until the leader expired the session: rounding to a tick, and the lag of a follower"),
 			stage(FailoverCommit, "Then until the first member had removed the node"),
 			stage(FailoverNotify, "Then until the notification reached the next client"),

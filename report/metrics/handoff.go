@@ -62,7 +62,7 @@ func init() {
 		Definitions: []Definition{
 			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
-				Help: "Time from the call to release until the next client's acquire returns, with no fault active; for a barrier, from the last party's call to enter until each party has passed. Measured under contention if the scenario has a contention phase"},
+				Help: "Time from the call to release until the next client's acquire returns, with no fault active. For a barrier, from the last party's call to enter until each party has passed. Measured under contention if the scenario has a contention phase"},
 			{Name: HandoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "Like handoff.latency, but during a drain, where the line is half as long on average"},
 		},

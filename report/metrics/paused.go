@@ -27,7 +27,7 @@ func init() {
 			{Name: PausedBlind, Unit: "1", Better: Lower,
 				Help: "Rounds in which the holder wrote again before it was notified of the loss; count is the number of rounds"},
 			{Name: PausedThrough, Unit: "1", Better: Lower,
-				Help: "Late writes to an unfenced node that succeeded. Late are the write that was pending at the pause, and further writes until the notification; count is the number of late writes. Absent if the driver does not offer write"},
+				Help: "Late writes to an unfenced node that succeeded. A write is late if it was pending at the pause, or was made after the pause and before the notification; count is the number of late writes. Absent if the driver does not offer write"},
 			{Name: PausedStopped, Unit: "1", Better: Neither,
 				Help: "Late writes to the fenced resource that were rejected because of their token; count is the number of late writes to it"},
 		},

@@ -241,7 +241,7 @@ func init() {
 			{Name: outageTime, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "Time during a fault in which no client held the lock although a client waited"},
 			{Name: RecoveryTime, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Time from the start of healing until all members serve, one leads, and each has seen a write"},
+				Help: "Time from the start of healing until all members serve requests, one of them leads, and each has seen a write"},
 			{Name: ConnectionsPeak, Unit: "1/s", Better: Lower,
 				Help: "Highest rate of new connections to the members, over about one second"},
 		},

@@ -338,7 +338,7 @@ func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
 	switch how {
 	case Expired:
 		t.report(l, at, "expired", t.limits.MaxExpired >= 0 && l.Ends[Expired] > t.limits.MaxExpired,
-			"session %s expired while its node %s was first in line, after %v, while %d others waited", hex(n.session), n.name, held, len(l.present))
+			"session %s expired after its node %s had been first in line for %v, while %d others waited", hex(n.session), n.name, held, len(l.present))
 	case Foreign:
 		t.report(l, at, "foreign", false, "session %s deleted %s, which belongs to session %s and was first in line", hex(by), n.name, hex(n.session))
 	}
@@ -421,13 +421,13 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 			t.checkHold(l, n, to)
 			usual := l.held.quantile(99)
 			if waiters := len(l.present) - 1; waiters > 0 && held > max(standsLong, 10*usual) {
-				t.report(l, n.first, "stands", false, "%s (session %s) became first in line and still was after %v, with %d waiting", n.name, hex(n.session), held, waiters)
+				t.report(l, n.first, "stands", false, "%s (session %s) was still first in line at the end of the observation, after %v, with %d waiting", n.name, hex(n.session), held, waiters)
 			}
 			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: Standing, Waiters: len(l.present) - 1})
 			l.Ends[Standing]++
 		}
 		if n := len(l.present); n >= 10 && float64(n) > 2*l.area/max(1e-9, to.Sub(l.begun).Seconds()) {
-			t.report(l, to, "grew", false, "%d nodes at the end, more than twice the average", n)
+			t.report(l, to, "grew", false, "%d nodes were in line at the end, more than twice the average", n)
 		}
 		t.o.Lines = append(t.o.Lines, l.done(to))
 	}

@@ -48,7 +48,7 @@ func (o *Observation) Sentence() string {
 	}
 	switch {
 	case over > 0:
-		return fmt.Sprintf("A limit was exceeded %s.", units.Plural(over, "time"))
+		return fmt.Sprintf("Limits were exceeded %s.", units.Plural(over, "time"))
 	case len(o.Lines) == 0:
 		return fmt.Sprintf("Unknown: no sequential ephemeral node was seen below %s.", o.Path)
 	case len(o.Unknown) > 0:
@@ -98,10 +98,10 @@ func (o *Observation) View() *view.View {
 	if len(v.Figures) > 0 {
 		v.Sections = append(v.Sections, view.Section{ID: "contenders", Title: "Contenders", Blocks: []view.Block{{Figures: v.Figures}}})
 	}
-	v.Sections = append(v.Sections, view.Section{ID: "holds", Title: "Holds", Blocks: blocks, Intro: "All holds are in " + ResultFile + "."},
+	v.Sections = append(v.Sections, view.Section{ID: "holds", Title: "Holds", Blocks: blocks, Intro: "The list of holds is in " + ResultFile + "."},
 		view.Section{ID: "method", Title: "Method", Intro: o.Source, Note: "A hold is the time for which a node had the lowest number among the sequential ephemeral nodes below its parent: by the documented recipes, " +
-			"its client holds the lock or leads. A client may believe so for less time, or for longer. The numbers of notifications are upper limits: " +
-			"one if all contenders watch the parent's children, one if each watches the node before its own."})
+			"its client holds the lock or is the leader. The client itself may believe this for a shorter or a longer time. The notification counts are upper limits: " +
+			"the first applies if all contenders watch the parent's children, the second if each contender watches the node before its own."})
 	return v
 }
 
@@ -155,7 +155,7 @@ func (l *Line) lastHolds() view.Table {
 		t.Rows = append(t.Rows, view.Row{Cells: []string{clock(h.From), units.Duration(float64(h.To.Sub(h.From))), h.Node, h.Session, string(h.End), itoa(h.Waiters)}})
 	}
 	if n := len(l.Holds) + l.Dropped - len(chosen); n > 0 {
-		t.Note = fmt.Sprintf("The longest and the last %d; %s omitted.", holdsShown, units.Plural(n, "hold"))
+		t.Note = fmt.Sprintf("Only the longest and the last %d are shown; %s omitted.", holdsShown, units.Plural(n, "hold"))
 	}
 	return t
 }

@@ -16,7 +16,7 @@ import (
 // if there is no ramp of that phase with the given number of clients.
 func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial string) []metrics.Ramp, glyphs Glyphs) *Figure {
 	f := newFigure(fmt.Sprintf("capacity-%s-%d", phase, clients), fmt.Sprintf("Latency by arrival rate, %s", units.Plural(clients, "contender")),
-		"Operations are due at a rising rate, whether or not the subject keeps up. Each point is the median of the operations that were due at about the same rate; "+
+		"Operations are due at a rising rate, whether or not the subject keeps up. Each point is the median latency of the operations that were due at about the same rate; "+
 			"the whisker ends at the slowest. The dashed line is the capacity: the highest rate at which the backlog does not grow.")
 	f.Clients = clients
 	c := newCurves(f, 0, "latency p50, ns")

@@ -22,7 +22,7 @@ type Change struct {
 	High   float64
 	Alarm  bool // worse
 	Faint  bool // not decisive, or unknown
-	// Noise compares the base with itself; 0 if it was not measured.
+	// Noise is the factor of the base compared with itself; 0 if it was not measured.
 	Noise float64
 }
 
@@ -37,7 +37,7 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	axis := "change"
 	if len(rows) > changeRows {
 		axis += fmt.Sprintf(" (the first %d of %d rows)", changeRows, len(rows))
-		about += " Worse rows are first; rows without a change are omitted first."
+		about += " Rows that became worse come first; rows without a change are the first to be omitted."
 		rows = worstFirst(rows)[:changeRows]
 	}
 	f := newFigure("changes", title, about)

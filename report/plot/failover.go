@@ -25,7 +25,7 @@ func Failovers(d Timeline) *Figure {
 		return nil
 	}
 	f := d.figure("failover", "From the injection to the next grant: "+d.Label,
-		"Each point is a failover. The bars are the range that ZooKeeper's session expiry allows: from the remainder of the session timeout to the whole timeout, "+
+		"Each point is a failover. The bars show the range that ZooKeeper's session expiry allows: from the remainder of the session timeout to the whole timeout, "+
 			"rounded up to ticks, plus the delay of a follower and a margin for a busy machine.")
 	end := seconds(d.Promise)
 	for _, r := range rows {

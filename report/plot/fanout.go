@@ -31,7 +31,7 @@ func QueueDepth(t Timeline) *Figure {
 		queued, due = append(queued, xy{seconds(p.At), float64(p.Queued)}), append(due, xy{seconds(p.At), float64(p.Due)})
 		most = max(most, p.Queued, p.Due)
 	}
-	f := t.overTime("depth", "Waiting items", "The number of items that are due and not taken, and the number of these that are in the queue; the producers have not put the others yet.",
+	f := t.overTime("depth", "Waiting items", "The number of items that are due but have not been taken, and how many of these are in the queue. The producers have not put the others yet.",
 		due[0].x, due[len(due)-1].x)
 	axisFromZero(&f.body.Y, float64(most), 1)
 	f.yTitle = "items"
@@ -55,7 +55,7 @@ func HoldersAtOnce(t Timeline) *Figure {
 		kinds[false] = "write"
 	}
 	from, to := extent(t)
-	f := t.overTime("holders", "Holders at once", "The number of clients that believe at the same time that they hold.", from, to)
+	f := t.overTime("holders", "Holders at once", "The number of clients that believe at the same time that they hold the grant.", from, to)
 	most := 1.0
 	for i, reading := range []bool{false, true} {
 		line := holdersAtOnce(t.Holds, reading)
@@ -128,8 +128,8 @@ func holdersAtOnce(holds []report.Hold, reading bool) (out []xy) {
 // formula as a dashed line. It returns nil if no trial counted them.
 func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("fanout", "Notifications per hand-off",
-		"The number of notifications that one hand-off (of a queue: one item) causes, counted on the wire. Points are measured, "+
-			"dashed lines are the formula of the recipe. A rising line shows a herd effect; with a flat line, only the next in line is notified.")
+		"The number of notifications that one hand-off (of a queue: one item) causes, counted on the wire. Points are measurements; "+
+			"dashed lines show the formula of the recipe. A rising line shows a herd effect; a flat line means that only the next in line is notified.")
 	f.yTitle = "notifications per hand-off (log scale)"
 	return f.notifications(s, metrics.FanoutNotifications, glyphs)
 }
@@ -139,7 +139,7 @@ func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("flap", "Notifications when a waiter rejoins",
 		"One waiter in the middle of the line loses its session and rejoins, while all other clients only wait: the number of "+
-			"notifications that this causes, counted on the wire. Points are measured, dashed lines are the formula of the recipe. "+
+			"notifications that this causes, counted on the wire. Points are measurements; dashed lines show the formula of the recipe. "+
 			"A rising line means that all others are notified when one client is disconnected briefly.")
 	f.yTitle = "notifications per flap (log scale)"
 	return f.notifications(s, metrics.FlapNotifications, glyphs)
@@ -193,7 +193,7 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 // nil if no trial has the metric, or all trials have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	f := newFigure(firstPart(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by "+s.Noun()+"s",
-		"The median of each trial; the whisker ends at the 99th percentile.")
+		"Each point is the median of a trial; the whisker ends at the 99th percentile.")
 	c := newCurves(f, len(s.Series), quantity(metric, title)+" p50, ns")
 	var slopes []string
 	for _, series := range s.Series {
@@ -211,7 +211,7 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	}
 	c.scales(s, units.Tick)
 	if len(slopes) > 0 {
-		f.About += " Slope of the logarithms (0: constant; 1: twice the " + s.Noun() + "s take twice the time), with its 95 % confidence interval: " +
+		f.About += " Slope of the logarithms (0: constant; 1: twice the " + s.Noun() + "s need twice the time), with its 95 % confidence interval: " +
 			units.Clean(strings.Join(slopes, "; ")) + "."
 	}
 	f.About += mergedNote(s)

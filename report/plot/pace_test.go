@@ -151,7 +151,7 @@ func TestOverTime_ofAQueueSpeaksOfItems(t *testing.T) {
 	if got := legendText(f); got != "item (500); fault active" {
 		t.Errorf("the legend says %q", got)
 	}
-	if !strings.Contains(f.About, "from when it was due") {
+	if !strings.Contains(f.About, "from the time at which it was due") {
 		t.Errorf("about: %s", f.About)
 	}
 }

@@ -29,7 +29,7 @@ const pauseRows = 40
 // expiry of the session, and the next grant. It returns nil if there are no rounds.
 func Paused(all []Pauses) *Figure {
 	f := pauseFigure("paused", "While the holder's process is paused", all,
-		"Each row is a round, from SIGSTOP. The session expires during the pause, and the next client is granted. Soon after that the process resumes, and it believes that it holds until it is notified.")
+		"Each row is a round, from SIGSTOP. The session expires during the pause, and the grant passes to the next client. Soon after that the process resumes. It believes that it still holds the grant until it is notified of the loss.")
 	if f == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func Paused(all []Pauses) *Figure {
 // it still holds, and the outcomes of its writes. It returns nil if there are no rounds.
 func Resumed(all []Pauses) *Figure {
 	f := pauseFigure("resumed", "After the process resumes", all,
-		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Writes that it made before it was notified, or that were in progress when it was paused, are late: a resource that checks tokens rejects them.")
+		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Late writes are writes that it made before it was notified, or that were in progress when it was paused. A resource that checks tokens rejects them.")
 	if f == nil {
 		return nil
 	}

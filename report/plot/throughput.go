@@ -17,7 +17,7 @@ import (
 // clients, or all are open loops, whose throughput is the given rate; see [ThroughputOverTime].
 func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("throughput", "Throughput by "+s.Noun()+"s",
-		"The number of grants, or of items taken, per second, in the phases in which the clients set the pace, including faults. "+
+		"The number of grants, or of items taken, per second, in the phases in which the clients set the pace. Times with active faults are included. "+
 			"A falling line means that the total throughput decreases with more "+s.Noun()+"s.")
 	c := newCurves(f, len(s.Series), "throughput, 1/s")
 	repeated := false
@@ -79,10 +79,10 @@ const overTimePoints = 900
 // OverTime plots the latency of each hand-off (of a queue: each delivery) at the time it ended,
 // with shaded fault windows. It returns nil if the trial has no hand-offs.
 func OverTime(t Timeline, glyphs Glyphs) *Figure {
-	noun, latency, each := "hand-off", "hand-off latency", "Each point is a hand-off, at the time at which it ended."
+	noun, latency, each := "hand-off", "hand-off latency", "Each point is a hand-off, shown at the time at which it ended."
 	if t.Queue {
 		noun, latency = "item", "delivery latency"
-		each = "Each point is an item, at the time at which it was taken; its latency counts from when it was due."
+		each = "Each point is an item, shown at the time at which it was taken. Its latency is measured from the time at which it was due."
 	}
 	var plain, failover []xy
 	var values []float64

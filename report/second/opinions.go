@@ -87,7 +87,7 @@ func (o *Opinions) collect(b late) {
 func (o *Opinions) search(window []late) {
 	o.searched++
 	if check(o.known.holds(window), sampleLimit, o.known.permits).Result == verdict.Fail {
-		o.against = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs lets only one client hold at a time",
+		o.against = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs allows only one client at a time to hold the grant",
 			window[0].Start, window[len(window)-1].End)
 	}
 }

@@ -64,7 +64,7 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, _ any) string {
 		a := input.(act)
 		if a.take {
-			return fmt.Sprintf("client %d takes token %d", a.hold.client, a.hold.token)
+			return fmt.Sprintf("client %d took token %d", a.hold.client, a.hold.token)
 		}
 		return fmt.Sprintf("client %d released token %d", a.hold.client, a.hold.token)
 	},

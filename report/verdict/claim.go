@@ -125,7 +125,7 @@ func (c *claims) committed(g *facts.Granted) {
 
 func handed(token int64) string {
 	if token == 0 {
-		return "no token (the client named none, and its traffic does not identify its node)"
+		return "no token (the client did not report a token, and its traffic does not identify its node)"
 	}
 	return fmt.Sprintf("token %d", token)
 }
@@ -203,7 +203,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 		c.unchecked++
 	}
 	if s.Session != 0 && (k == nil || k.opened == 0) {
-		c.guests.add([]int{record}, "client %d was granted %s under session %#x (record %d), but opened no session on its own connections: "+
+		c.guests.add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
 			"it shares another client's session", s.Client, handed(s.Token), uint64(s.Session), record)
 	}
 	if s.Session == 0 || k == nil || k.opened == 0 {
@@ -247,9 +247,9 @@ func (c *claims) finish(ending) Verdict {
 	case c.unchecked > 0:
 		return unknown(fmt.Sprintf("%d of %d grants lack a node, a session or a token, or their client's session was not recorded", c.unchecked, c.judged))
 	case c.checked > 0:
-		return pass(fmt.Sprintf("%d of %d grants were checked in the tree", c.checked, c.judged))
+		return pass(fmt.Sprintf("%d of %d grants were checked against the nodes in ZooKeeper", c.checked, c.judged))
 	}
-	return unknown("no grant was checked in the tree, and there are no transaction logs: evaluated only by the clients' events")
+	return unknown("no grant was checked against the nodes in ZooKeeper, and there are no transaction logs: only the clients' session events were evaluated")
 }
 
 const OwnershipQuery = "ownership-query"
@@ -257,9 +257,9 @@ const OwnershipQuery = "ownership-query"
 func init() {
 	register(Guarantee{
 		Name: OwnershipQuery, Rule: 2, Concerns: anyGrant,
-		Promise: "A client that was notified that its session is lost answers that it does not hold (isOwner, isAcquired, hasLeadership).",
+		Promise: "A client that was notified that its session is lost answers that it does not hold the grant (isOwner, isAcquired, hasLeadership).",
 		Harm:    "Code that checks before it acts runs at the same time as the next holder.",
-		Help:    "a client answered that it holds after it was notified that its session was lost",
+		Help:    "a client answered that it held the grant after it was notified that its session was lost",
 		check:   newOwnershipQuery,
 	})
 }
@@ -285,7 +285,7 @@ func (o *ownership) record(n history.Numbered) {
 	case *history.Holds:
 		o.answers++
 		if l := o.lost[r.Client]; r.Holds && l.record > 0 && l.session == r.Session {
-			o.rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds (record %d), %v after it was notified that its session %#x was lost (record %d), and had acquired nothing since",
+			o.rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds the grant (record %d), %v after it was notified that its session %#x was lost (record %d), and it had not acquired another grant since",
 				r.Client, r.At, n.N, r.At-l.at, uint64(l.session), l.record)
 		}
 	}
@@ -296,7 +296,7 @@ func (o *ownership) finish(ending) Verdict {
 	case o.rejected.count > 0:
 		return o.rejected.fail("answers")
 	case o.answers == 0:
-		return notJudged("no client that reports its ownership lost a grant")
+		return notJudged("no grant was lost by a client that can report its ownership")
 	}
-	return pass(fmt.Sprintf("%s after a loss: none claimed to hold", units.Plural(o.answers, "answer")))
+	return pass(fmt.Sprintf("%s after a loss; no client claimed that it still held the grant", units.Plural(o.answers, "answer")))
 }

@@ -28,7 +28,7 @@ func TestClaimValidity(t *testing.T) {
 		{"a token that nobody named, and that the wire did not show, is no token 0", `
 			opened 1 101
 			session lost 1 5
-			acquire 1 0 6 10`, Fail, "client 1 was granted no token (the client named none, and its traffic does not identify its node) at 10ms"},
+			acquire 1 0 6 10`, Fail, "client 1 was granted no token (the client did not report a token, and its traffic does not identify its node) at 10ms"},
 		{"a grant that returned while the loss was being delivered is no proof", `
 			opened 1 101
 			session lost 1 5
@@ -88,7 +88,7 @@ func TestClaimValidity_ofAClientThatSharesAnothersConnection(t *testing.T) {
 	}
 	vs := Judge(h)
 	i := slices.IndexFunc(vs, func(v Verdict) bool { return v.Guarantee == ClaimValidity })
-	if v := vs[i]; v.Result != Fail || !strings.Contains(fmt.Sprint(v), "opened no session on its own connections: it shares another client's") {
+	if v := vs[i]; v.Result != Fail || !strings.Contains(fmt.Sprint(v), "did not open a session on any of its own connections: it shares another client's") {
 		t.Errorf("got %+v", v)
 	}
 }
@@ -126,8 +126,8 @@ func TestOwnershipQuery(t *testing.T) {
 	answers := func(session int64, holds bool) []history.Record {
 		return []history.Record{opened(1, 101), lost, &history.Holds{Asked: 2 * second, At: 2 * second, Client: 1, Session: session, Holds: holds}}
 	}
-	judgeOne(t, OwnershipQuery, answers(101, true), Fail, "client 1 answered at 2s that it holds (record 3), 1s after it was notified that its session 0x65 was lost (record 2)")
+	judgeOne(t, OwnershipQuery, answers(101, true), Fail, "client 1 answered at 2s that it holds the grant (record 3), 1s after it was notified that its session 0x65 was lost (record 2)")
 	judgeOne(t, OwnershipQuery, answers(101, false), Pass, "1 answer")
 	judgeOne(t, OwnershipQuery, answers(102, true), Pass, "") // of a later session
-	judgeOne(t, OwnershipQuery, []history.Record{opened(1, 101), lost}, NotJudged, "no client that reports its ownership lost a grant")
+	judgeOne(t, OwnershipQuery, []history.Record{opened(1, 101), lost}, NotJudged, "no grant was lost by a client that can report its ownership")
 }

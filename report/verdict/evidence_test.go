@@ -7,7 +7,7 @@ import "testing"
 func TestNoOrphan(t *testing.T) {
 	judgeStories(t, NoOrphan, []row{
 		{"a line in which nothing stands has no orphans", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 31\nsnapshot 40 60", Pass, "1 times"},
-		{"without a snapshot there is nothing to judge", "opened 0 9\nacquire 0 5 10 20", NotJudged, "no snapshot of the line"},
+		{"without a snapshot there is nothing to judge", "opened 0 9\nacquire 0 5 10 20", NotJudged, "neither commits nor snapshots of the line"},
 		{"the node of a holder is its own", "opened 0 9\nacquire 0 5 10 20\nsnapshot 40 60 node=0:5\nrelease 0 5 70 71", Pass, ""},
 		{"the node of a holder that never lets go is its own", "opened 0 9\nacquire 0 5 10 20\nsnapshot 40 60 node=0:5", Pass, ""},
 		{"the node of a waiter is its own", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 0 10 90 failed", Pass, ""},
@@ -21,9 +21,9 @@ func TestNoOrphan(t *testing.T) {
 		{"of two nodes of a waiter one is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5 node=0:6\nacquire 0 0 10 90 failed", Fail, "had 2 nodes in line"},
 		{"one node in two snapshots is one node", "opened 0 9\nsnapshot 40 60 node=0:5\nsnapshot 70 90 node=0:5\nacquire 0 0 10 95 failed", Pass, "2 times"},
 		{"nodes of two waiters are one each", "opened 0 9\nopened 1 8\nsnapshot 40 60 node=0:5 node=1:6\nacquire 0 0 10 90 failed\nacquire 1 0 10 90 failed", Pass, ""},
-		{"what an acquire has left is gone with a session that is closed before anybody looks", "opened 0 9\nacquire 0 0 10 39 failed\nsession closed 0 9000\nopened 0 8\nsnapshot 9060 9090", Unknown, "grant before 1 session closed"},
-		{"a look that began before it ended is none", "opened 0 9\nacquire 0 0 10 39 failed\nsnapshot 30 45\nsession closed 0 9000\nsnapshot 9060 9090", Unknown, "grant before 1 session closed"},
-		{"nor is one while it was away", "opened 0 9\nacquire 0 0 10 39 failed\nsession suspended 0 40\nsnapshot 45 60\nsession restored 0 70\nsession closed 0 9000\nsnapshot 9060 9090", Unknown, "grant before 1 session closed"},
+		{"what an acquire has left is gone with a session that is closed before anybody looks", "opened 0 9\nacquire 0 0 10 39 failed\nsession closed 0 9000\nopened 0 8\nsnapshot 9060 9090", Unknown, "before 1 session closed"},
+		{"a look that began before it ended is none", "opened 0 9\nacquire 0 0 10 39 failed\nsnapshot 30 45\nsession closed 0 9000\nsnapshot 9060 9090", Unknown, "before 1 session closed"},
+		{"nor is one while it was away", "opened 0 9\nacquire 0 0 10 39 failed\nsession suspended 0 40\nsnapshot 45 60\nsession restored 0 70\nsession closed 0 9000\nsnapshot 9060 9090", Unknown, "before 1 session closed"},
 		{"a look in between is enough", "opened 0 9\nacquire 0 0 10 39 failed\nsnapshot 40 45\nsession closed 0 9000\nsnapshot 9060 9090", Pass, "2 times"},
 		{"a session that is closed at once leaves no time to clean up", "opened 0 9\nacquire 0 0 10 39 failed\nsession closed 0 50\nsnapshot 60 90", Pass, "1 times"},
 		{"so is a grant after it", "opened 0 9\nacquire 0 0 10 39 failed\nacquire 0 5 40 41\nsession closed 0 9000\nsnapshot 9060 9090", Pass, "1 times"},
@@ -54,7 +54,7 @@ func TestClaimValidity_bySnapshots(t *testing.T) {
 	const held = "opened 0 9\nacquire 0 5 10 20\n"
 	judgeStories(t, ClaimValidity, []row{
 		{"a claim that the tree confirms is valid", held + "checked 0 5 9 0 21 25", Pass, "1 of 1"},
-		{"a claim that nobody checked is unknown", held, Unknown, "no grant was checked in the tree"},
+		{"a claim that nobody checked is unknown", held, Unknown, "no grant was checked against the nodes in ZooKeeper"},
 		{"another session's node gives no claim", held + "checked 0 5 7 0 21 25", Fail, "the node belonged to session 0x7"},
 		{"another node of the same name gives no claim", held + "checked 0 6 9 0 21 25", Fail, "the node's czxid was 6"},
 		{"a node that is not there gives no claim", held + "checked 0 0 0 0 21 25", Fail, "the node did not exist"},
@@ -85,7 +85,7 @@ func TestMutualExclusion_afterTheServersWord(t *testing.T) {
 func TestBusyLoop(t *testing.T) {
 	judgeStories(t, BusyLoop, []row{
 		{"requests that calls explain are no loop", "effort 0 10 200 0 0 0", Pass, ""},
-		{"one request more than calls explain is a loop", "effort 0 10 201 0 0 0", Fail, "client 0 sent 201 requests for 10 calls, with"},
+		{"one request more than calls explain is a loop", "effort 0 10 201 0 0 0", Fail, "client 0 sent 201 requests for 10 calls, and only"},
 		{"notifications explain requests", "effort 0 10 212 1 1 0", Pass, ""},
 		{"one more than they explain is a loop", "effort 0 10 213 1 1 0", Fail, "1 notifications and 1 connections as"},
 		{"refusals explain nothing to a lock", "effort 0 10 201 0 0 50", Fail, ""},

@@ -88,7 +88,7 @@ func (f *fan) byVariant(p *wakeUps) bool {
 		return false
 	}
 	if p.were > allowed {
-		f.broken.add([]int{p.record}, "%d notifications of %d clients in %s, for %d calls and %d connections (record %d): a line whose waiters watch their %s causes %d at most",
+		f.broken.add([]int{p.record}, "%d notifications to %d clients in phase %s, for %d calls and %d connections (record %d): waiters that watch their %s cause at most %d",
 			p.were, p.clients, p.phase, p.calls, p.connections, p.record, f.history.Header.Variant, allowed)
 	}
 	return true
@@ -149,7 +149,7 @@ func (f *fan) finish(end ending) Verdict {
 	}
 	switch {
 	case f.broken.count > 0:
-		return f.broken.fail("rounds or counts above the formula")
+		return f.broken.fail("rounds or counts that exceed the formula's value")
 	case f.judged == 0 && f.disturbed > 0:
 		return unknown(fmt.Sprintf("%s counted, but none had a hand-off without a fault nearby", units.Plural(f.rounds, "round")))
 	case byVariant > 0:
@@ -237,7 +237,7 @@ func (x *notifications) over(client int, at time.Duration) {
 	l, waits := x.pending[client]
 	delete(x.pending, client)
 	if waits && x.limit > 0 && at-l.at > x.limit {
-		x.broken.add([]int{l.record}, "client %d held a grant of session %#x, and the servers notified it of the session's end at %v (record %d), but its user was not notified within %v",
+		x.broken.add([]int{l.record}, "client %d held a grant of session %#x, and the servers notified it of the session's end at %v (record %d), but the client library did not notify the application within %v",
 			client, uint64(l.session), l.at, l.record, x.limit)
 	}
 }

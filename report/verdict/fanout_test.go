@@ -33,12 +33,12 @@ func TestFanOut_byTheVariant(t *testing.T) {
 		result, reason string
 	}{
 		{"a wake-up or two a call", Predecessor, churn(22), Pass, "no round was counted; the notifications of each phase are within the variant's limit"},
-		{"more of them are a herd", Predecessor, churn(23), Fail, "69 notifications of 3 clients in churn, for 30 calls and 1 connections (record 3)"},
+		{"more of them are a herd", Predecessor, churn(23), Fail, "69 notifications to 3 clients in phase churn, for 30 calls and 1 connections (record 3)"},
 		{"everybody at every change", Parent, churn(60), Pass, ""},
-		{"more than everybody", Parent, churn(69), Fail, "causes 204 at most"},
+		{"more than everybody", Parent, churn(69), Fail, "cause at most 204"},
 		{"nobody says whom its waiters watch", "", churn(1000), NotJudged, "no round was counted, and the subject declares no variant that limits the number of notified clients"},
 		{"a faulty phase is judged, too", Predecessor, append(churn(23), &history.Window{Fault: "session.flap", Client: 1, End: second, Proof: "seen"}), Fail, "69 notifications"},
-		{"phases are judged one by one", Predecessor, []history.Record{effort(1, 100, 0, 0), &history.Effort{Phase: "storm", Notifications: 9}}, Fail, "in storm"},
+		{"phases are judged one by one", Predecessor, []history.Record{effort(1, 100, 0, 0), &history.Effort{Phase: "storm", Notifications: 9}}, Fail, "in phase storm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			judgeHeader(t, history.Header{Recipe: Lock, Variant: c.variant}, FanOut, c.records, c.result, c.reason)

@@ -34,7 +34,7 @@ func newFaults(in *inputs) checker {
 					of = &not
 				}
 				of.add([]int{w.N}, "%s at %v (record %d): %s",
-					history.Struck(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "nothing proves its effect"))
+					history.Struck(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "there is no proof that the fault had an effect"))
 			}
 			switch {
 			case len(h.Faults) == 0:

@@ -195,7 +195,7 @@ func (f *fences) refusals(b facts.Belief) {
 			continue
 		}
 		f.broken.add([]int{b.Record, r.record},
-			"client %d held alone, with a valid token %d, from %v (record %d), but its write at %v was refused (record %d): %s",
+			"client %d was the only holder, with the valid token %d, from %v (record %d), but its write at %v was refused (record %d): %s",
 			b.Client, b.Token, b.Start, b.Record, r.call, r.record, cmp.Or(r.why, "a higher token had been used before"))
 	}
 }
@@ -221,11 +221,11 @@ func (f *fences) finish(end ending) Verdict {
 	case !f.has:
 		return unknown("nothing was granted: there is no token to check")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:
-		return notJudged("no order of tokens is promised, and no client wrote to the fenced resource; " + about)
+		return notJudged("the subject does not promise an order of tokens, and no client wrote to the fenced resource; " + about)
 	case f.judged == 0 && !f.inOrder:
-		return pass("no order of grants is promised, so the tokens need not increase; " + about)
+		return pass("the subject does not promise an order of grants, so the tokens need not increase; " + about)
 	case f.judged < 2:
-		return notJudged(fmt.Sprintf("%d grants with a token were certain, but a comparison needs two; %s", f.judged, about))
+		return notJudged(fmt.Sprintf("only %d grants with a token were certain, but a comparison needs two; %s", f.judged, about))
 	}
 	return pass(fmt.Sprintf("the tokens of %d grants increase from grant to grant; %s", f.judged, about))
 }

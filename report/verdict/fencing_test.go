@@ -51,7 +51,7 @@ func TestFencing(t *testing.T) {
 		{"a holder without a doubt that is refused", two + `
 			acquire 1 5 0 1
 			write 1 5 0 2 failed
-			release 1 5 3 4`, Fail, "client 1 held alone, with a valid token 5, from 1ms (record 3), but its write at 2ms was refused (record 4): a higher token had been used before"},
+			release 1 5 3 4`, Fail, "client 1 was the only holder, with the valid token 5, from 1ms (record 3), but its write at 2ms was refused (record 4): a higher token had been used before"},
 		{"a stale write that is refused is what fencing is for", two + `
 			acquire 1 5 0 1
 			session lost 1 3
@@ -93,7 +93,7 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 		{"a number that goes down is no token", fair, join(held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
 		{"a fault does not excuse it", fair, join([]history.Record{flap}, held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
 		{"nodes that are granted in another order than they came", unfair,
-			join([]history.Record{created(102, 9)}, held(1, 10, 10, 11, 12), held(2, 9, 9, 13, 14)[1:]), NotJudged, "no order of tokens is promised, and no client wrote to the fenced resource"},
+			join([]history.Record{created(102, 9)}, held(1, 10, 10, 11, 12), held(2, 9, 9, 13, 14)[1:]), NotJudged, "the subject does not promise an order of tokens, and no client wrote to the fenced resource"},
 		{"a token of the subject's own has an order all the same", unfair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
 		{"whose node went with its session was let in all the same", fair,
 			join(held(1, 10, 10, 11, 12), []history.Record{created(102, 13), operation(history.Acquire, 2, 13, 13, seconds(13)), sessionGone(102, 14, 13),

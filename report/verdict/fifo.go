@@ -53,7 +53,7 @@ func newFIFO(in *inputs) checker {
 	o := &order{line: in.line, grants: in.grants, several: facts.Permits(in.history.Header) > 1, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
 	if o.several && o.grants != nil {
 		o.grants.Passed = func(g *facts.Granted, ahead []*facts.Node) {
-			o.broken.add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although that conflicts with %s that existed all the time, the oldest of them %s",
+			o.broken.add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
 		}
 	}
@@ -144,7 +144,7 @@ func (o *order) finish(ending) Verdict {
 	}
 	switch {
 	case o.several && o.line == nil:
-		return unknown("there are no transaction logs, which would show the nodes that were ahead of a grant")
+		return unknown("without transaction logs, it is unknown which nodes were ahead of a grant")
 	case why != "" && o.broken.count > 0:
 		return unknown("either a grant overtook another, or the commit of a session's end is missing: " + why)
 	case why != "" && o.unseen > 0:
@@ -152,14 +152,14 @@ func (o *order) finish(ending) Verdict {
 	case o.broken.count > 0 && o.exclusive:
 		return o.broken.fail("overtakings")
 	case !o.exclusive:
-		return unknown("the subject does not promise exclusion: several clients may hold at once, so it is unknown which of them may be granted before an older one")
+		return unknown("the subject does not promise exclusion: several clients may hold a grant at once, so it is unknown which grants overtook an older waiter")
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
 		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",
 			o.contended-o.waited, o.contended))
 	case o.judged < 2:
-		return unknown(fmt.Sprintf("%d grants with a token, but a comparison needs two", o.judged))
+		return unknown(fmt.Sprintf("only %d grants had a token, but a comparison needs two", o.judged))
 	case o.skipped > 0:
-		return pass(fmt.Sprintf("%d late grants of ending sessions do not count", o.skipped))
+		return pass(fmt.Sprintf("%d late grants of ending sessions were not counted", o.skipped))
 	}
 	return pass()
 }

@@ -197,7 +197,7 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"a token that is not its node's", []history.Record{created(101, 10), claims(acquired(1, 10, 10), nodeOf(10), 11), whole()}, Fail, "the node's czxid is 0xa"},
 		{"a claim that names no node is by the session's newest", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Pass, "all 1 grants"},
 		{"a claim that names no node, of a session that has none", []history.Record{created(102, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Fail,
-			"client 1 was granted no token and no node (the client named none, and its traffic does not identify one) of session 0x65, having seen no commit after 0xa (record 3), but that session had no node"},
+			"client 1 was granted no token and no node (the client reported neither, and its traffic does not identify a node) of session 0x65, having seen no commit after 0xa (record 3), but that session had no node"},
 		{"a claim of a node that is not there, and has no token", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "/l/none", 0), whole()}, Fail,
 			"client 1 was granted no token with node /l/none of session 0x65"},
 		{"a claim that names no node, of a session that has two of one transaction",

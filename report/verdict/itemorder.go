@@ -107,7 +107,7 @@ func (o *itemOrder) add(n int, first overtaking) {
 func (o *itemOrder) removed() bool { return o.judged+o.handed > 0 }
 
 func (o *itemOrder) unordered() string {
-	return fmt.Sprintf("%d items were handed over before they were removed: the commits do not show in which order", o.handed)
+	return fmt.Sprintf("%d items were delivered before their nodes were removed: the commits do not show the order of the deliveries", o.handed)
 }
 
 func (o *itemOrder) verdict(incomplete string) Verdict {
@@ -124,7 +124,7 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 	case o.judged < 2 && o.count == 0:
 		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", o.judged))
 	case o.count == 0:
-		notes := []string{fmt.Sprintf("%d items left in the order in which they came, by the servers' commits", o.judged)}
+		notes := []string{fmt.Sprintf("%d items left the queue in the order in which they were put, by the servers' commits", o.judged)}
 		if o.handed > 0 {
 			notes = append(notes, o.unordered())
 		}
@@ -313,7 +313,7 @@ const QueueFIFO = "queue-fifo"
 func init() {
 	register(Guarantee{
 		Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
-		Promise: "Items leave in the order in which they were put.",
+		Promise: "Items leave the queue in the order in which they were put.",
 		Harm:    "Newer items overtake older ones, which may never be taken.",
 		Help:    "an item was taken although an older one was available",
 		check:   newQueueFIFO,
@@ -376,7 +376,7 @@ func newQueueFIFO(in *inputs) checker {
 			case c.linked && (c.order.removed() || c.incomplete() != ""):
 				return c.order.verdict(c.incomplete())
 			case c.linked && q.judged >= 2 && q.broken.count == 0:
-				return pass("no item's node was removed: evaluated by the calls alone")
+				return pass("no item's node was removed: only the clients' calls were evaluated")
 			}
 			return q.finish(end)
 		},

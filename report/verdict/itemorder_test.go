@@ -84,7 +84,7 @@ func TestNoDuplicate_byTheCommits(t *testing.T) {
 func TestQueueFIFO_byTheCommits(t *testing.T) {
 	const two = clients + "create 5 101 a\nput a 1 zxid=5\ncreate 6 101 b\nput b 1 zxid=6\n"
 	judgeStories(t, QueueFIFO, []row{
-		{"items that leave as they came", two + "delete 7 102 5\ndelete 8 103 6\ntake b 2 client=3 zxid=8\ntake a 2 client=2 zxid=8", Pass, "2 items left in the order"},
+		{"items that leave as they came", two + "delete 7 102 5\ndelete 8 103 6\ntake b 2 client=3 zxid=8\ntake a 2 client=2 zxid=8", Pass, "2 items left the queue in the order"},
 		{"an item that is removed while an older one stands, however near the takes", two + "delete 7 102 6\ndelete 8 103 5\ntake b 2 client=2 zxid=8\ntake a 2 client=3 zxid=8", Fail, "older item \"a\""},
 		{"an older item that never leaves", two + "delete 7 102 6\ntake b 2 client=2 zxid=7\ncreate 8 101 c\nput c 3 zxid=8\ndelete 9 102 8\ntake c 3 client=2 zxid=9", Fail, `item "c"`},
 		{"an older item that another consumer has claimed", two + "claim 7 103 5\ndelete 8 102 6\ndelete 9 103 5\ntake b 2 client=2 zxid=9\ntake a 2 client=3 zxid=9", Pass, ""},
@@ -103,7 +103,7 @@ func TestQueueFIFO_byTheCommits(t *testing.T) {
 func TestQueueFIFO_ofAQueueThatKeepsItsItems(t *testing.T) {
 	const two = clients + "create 5 101 a\nput a 1 zxid=5\ncreate 6 101 b\nput b 3 zxid=6 called=2\n"
 	judgeStories(t, QueueFIFO, []row{
-		{"in order", two + "take a 4 client=2 zxid=6\ntake b 6 client=2 zxid=6 called=5", Pass, "no item's node was removed: evaluated by the calls alone"},
+		{"in order", two + "take a 4 client=2 zxid=6\ntake b 6 client=2 zxid=6 called=5", Pass, "no item's node was removed: only the clients' calls were evaluated"},
 		{"the newer one first", two + "take b 4 client=2 zxid=6\ntake a 6 client=2 zxid=6 called=5", Fail, `item "a" was put`},
 		{"one item", two + "take a 4 client=2 zxid=6", Unknown, "a comparison needs two"},
 	})
@@ -117,7 +117,7 @@ put b 1 zxid=6
 take b 2 client=2 zxid=6
 delete 7 102 6
 take a 3 client=2 zxid=7
-delete 8 102 5`, NotJudged, "2 items were handed over before they were removed"}})
+delete 8 102 5`, NotJudged, "2 items were delivered before their nodes were removed"}})
 }
 
 // Without commits an item may be put and taken again and again.

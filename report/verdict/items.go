@@ -13,10 +13,10 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// items tracks the items of a queue, for the guarantees of rule 9: no item is taken that was not
-// put, delivered twice, or lost. It uses the commits, if there are any: which nodes held an item,
-// and which request removed them. Otherwise it uses the results of operations, and whether the queue
-// was seen empty.
+// items tracks the items of a queue, for the guarantees of rule 9: every item that is taken was put, and
+// no item is delivered twice or lost. It uses the commits, if there are any: they show which nodes held an
+// item, and which requests removed them. Otherwise it uses the results of operations, and whether the
+// queue was seen empty.
 //
 // It keeps 24 bytes for each item until the end: a duplicate may come at any time.
 type items struct {
@@ -233,7 +233,7 @@ func (q *items) byCalls() []string {
 	if q.commits == nil || q.commits.linked {
 		return nil
 	}
-	return []string{"no item has a node: evaluated by the calls alone"}
+	return []string{"no item has a node: only the clients' calls were evaluated"}
 }
 
 // verdict returns a failure if there is evidence; what names the findings, in the plural.
@@ -272,7 +272,7 @@ func (q *items) noDuplicate(end ending) Verdict {
 		case i.before > 0:
 			broken.add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.id, i.before, i.taken)
 		case i.nodes.again > 0 && i.put > 0:
-			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer created two nodes for it, at zxid %#x and %#x",
+			broken.add([]int{i.put}, "item %q was put once (record %d), but its producer created two nodes for it, at zxid %#x and %#x",
 				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
 		case i.recreated:
 			broken.add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
@@ -431,7 +431,7 @@ func (q *items) lossByCommits() Verdict {
 		notes = append(notes, fmt.Sprintf("%s still in the queue at the end", units.Plural(standing, "item")))
 	}
 	if excused > 0 {
-		notes = append(notes, fmt.Sprintf("%s removed by a client that was killed, or never received the reply to the removal", units.Plural(excused, "item")))
+		notes = append(notes, fmt.Sprintf("%s removed by a client that was killed, or that never received the reply to the removal", units.Plural(excused, "item")))
 	}
 	switch {
 	case broken.count > 0:
@@ -439,7 +439,7 @@ func (q *items) lossByCommits() Verdict {
 	case q.puts == 0:
 		return unknown("no item was ever put")
 	case astray > 0:
-		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end, and not delivered; whether a delivery would follow is unknown", units.Plural(astray, "item")))...)
+		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end and not delivered: it is unknown whether a delivery would have followed", units.Plural(astray, "item")))...)
 	}
 	return pass(notes...)
 }
@@ -497,7 +497,7 @@ func (q *items) notTaken(missing []*item) Verdict {
 	}
 	v := broken.fail("items")
 	if unnamed > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d missing items", unnamed, len(missing)))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply can explain at most as many of the %d missing items", unnamed, len(missing)))
 	}
 	return v
 }

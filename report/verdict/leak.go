@@ -13,7 +13,7 @@ const NoLeak = "no-leak"
 func init() {
 	register(Guarantee{
 		Name: NoLeak, Rule: 7, Concerns: anyRecipe,
-		Promise: "Repeated operations leave no growing number of nodes behind.",
+		Promise: "Repeated operations do not leave a growing number of nodes behind.",
 		Harm:    "The servers' memory and every list of the nodes grow until the client's session ends, or forever.",
 		Help:    "each operation left a node behind",
 		check:   newNoLeak,
@@ -119,7 +119,7 @@ func (x *leaks) leave(path string) {
 func (x *leaks) finish(end ending) Verdict {
 	switch {
 	case x.line == nil:
-		return notJudged("there are no transaction logs, which would show the nodes that were left behind")
+		return notJudged("without transaction logs, it is unknown which nodes were left behind")
 	case x.line.Incomplete() != "":
 		return unknown(x.line.Incomplete())
 	case end.cut:
@@ -136,7 +136,7 @@ func (x *leaks) finish(end ending) Verdict {
 		client := x.clients[session]
 		if o.left > keptNodes+2*len(x.faults[client]) && o.left*leakRate >= o.count {
 			broken.add([]int{o.record},
-				"client %d left %d nodes behind in %d operations of session %#x (the last in record %d); the last of them is %s (czxid %#x), which existed when the session or the trial ended",
+				"client %d left %d nodes behind in %d operations of session %#x (the last in record %d); the last of these nodes, %s (czxid %#x), still existed when the session or the trial ended",
 				client, o.left, o.count, uint64(session), o.record, o.last.path, uint64(o.last.czxid))
 		}
 	}
@@ -144,7 +144,7 @@ func (x *leaks) finish(end ending) Verdict {
 	case broken.count > 0:
 		return broken.fail("sessions")
 	case repeated == 0:
-		return notJudged("no session repeated an operation often enough")
+		return notJudged("no session repeated an operation often enough to show a leak")
 	}
 	return pass()
 }

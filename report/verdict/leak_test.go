@@ -43,7 +43,7 @@ func TestNoLeak(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) { judgeOne(t, NoLeak, row.records, row.want, "") })
 	}
-	judgeOne(t, NoLeak, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second)}, NotJudged, "there are no transaction logs, which")
+	judgeOne(t, NoLeak, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second)}, NotJudged, "without transaction logs, it is unknown which nodes")
 }
 
 // What a queue stores for good is data, its consumers' ephemeral nodes are not.

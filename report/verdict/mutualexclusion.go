@@ -19,7 +19,7 @@ const MutualExclusion = "mutual-exclusion"
 func init() {
 	register(Guarantee{
 		Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
-		Promise: "At most one client holds the lock or leads (a semaphore: as many as it has permits; readers together), and a client stops when it is notified that its session ended.",
+		Promise: "At most one client holds the lock or leads (a semaphore allows one holder per permit, and readers may share a lock), and a client stops when it is notified that its session ended.",
 		Harm:    "Two clients use the protected resource at once.",
 		Help:    "two clients believed at the same time that they held the grant",
 		check:   newMutualExclusion,
@@ -145,7 +145,7 @@ func (x *exclusion) overlaps(b claimed) {
 	for i := 0; i < excess && i < len(found); i++ { // the longest exposures first: each client has one permit
 		o := found[i]
 		if o.excused < o.until && o.why != "" {
-			o.why = fmt.Sprintf("%d clients held at once, with only %d permits (the earlier clients: %s); %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
+			o.why = fmt.Sprintf("%d clients held a grant at once, with only %d permits (the earlier clients: %s); %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
 		}
 		x.conclude(o)
 	}
@@ -413,15 +413,15 @@ func (x *exclusion) finish(ending) Verdict {
 	}
 	switch {
 	case why != "" && x.missing > 0 && x.missing == x.broken.count:
-		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits do not show why, possibly because %s", x.missing, why))
+		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, and the commits do not show why, possibly because %s", x.missing, why))
 	case x.broken.count > 0:
 		return x.broken.fail("violations")
 	case x.beliefs == 0:
-		return unknown("no client ever believed that it held: there is nothing to check")
+		return unknown("no client ever believed that it held a grant: there is nothing to check")
 	case x.unsure > 0:
-		return unknown(fmt.Sprintf("beliefs overlap %d times, but the commits do not show which nodes the clients claimed", x.unsure))
+		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, but the commits do not show which nodes the clients claimed", x.unsure))
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%s, %v in all: a holder had not yet detected that its session had ended, or its node was deleted, when the next client was granted, which leases cannot prevent",
+		return pass(fmt.Sprintf("%s, %v in all: the next client was granted before the holder had detected that its session had ended or that its node was deleted, which leases cannot prevent",
 			units.Plural(x.exposure, "exposure"), x.exposed))
 	}
 	return pass()
@@ -456,7 +456,7 @@ type judge struct {
 
 // notPromised is the checker of a guarantee that the subject does not promise.
 var notPromised = checker{finish: func(ending) Verdict {
-	return Verdict{Result: NotPromised, Reasons: []string{"the subject does not promise it"}}
+	return Verdict{Result: NotPromised, Reasons: []string{"the subject does not promise this guarantee"}}
 }}
 
 // NewSweep returns a sweep over the history, before the first record. It checks the guarantees that

@@ -305,7 +305,7 @@ func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
 	}
 	judgeFor(t, unfair, MutualExclusion, records(20), Pass, "1 exposure")
 	judgeFor(t, unfair, MutualExclusion, records(19), Fail, "the node of client 1, /l/n-0000000010, existed when client 2 was granted")
-	judgeFor(t, history.Promises{}, MutualExclusion, records(19), NotPromised, "does not promise it")
+	judgeFor(t, history.Promises{}, MutualExclusion, records(19), NotPromised, "does not promise this guarantee")
 
 	// Before version 3.9 a notification of changed children names no transaction, and the reply to the
 	// next getChildren can have the zxid before it.

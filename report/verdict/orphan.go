@@ -17,7 +17,7 @@ const NoOrphan = "no-orphan"
 func init() {
 	register(Guarantee{
 		Name: NoOrphan, Rule: 7, Concerns: anyGrant,
-		Promise: "A node in line whose session is alive belongs to a client that holds, or waits, with it.",
+		Promise: "Each node in line whose session is alive belongs to a client that uses it to hold or to wait.",
 		Harm:    "Clients queued behind the node wait until its session expires.",
 		Help:    "a node that no client claims was left behind",
 		check:   newNoOrphan,
@@ -168,7 +168,7 @@ func (o *orphans) finish(end ending) Verdict {
 		if !end.cut {
 			o.leftovers.finish(end.at)
 		}
-		// After an unread removal a node seems to exist.
+		// If commits are missing, a removed node may seem to exist.
 		if o.leftovers.broken.count > 0 && o.leftovers.line.Incomplete() == "" {
 			return o.leftovers.broken.fail("orphans")
 		}
@@ -218,11 +218,11 @@ func (o *orphans) sound() Verdict {
 	case l != nil && l.requeues:
 		return pass("no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
 	case l != nil && o.snapshots == 0:
-		return unknown("no client released, and there is no snapshot of the line")
+		return unknown("no client released its grant, and there is no snapshot of the line")
 	case o.snapshots == 0:
-		return notJudged("there are no commits, and no snapshot of the line")
+		return notJudged("there are neither commits nor snapshots of the line")
 	case l == nil && o.unseen.count > 0:
-		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked for nodes left by an acquire without a grant before %s closed", units.Plural(o.unseen.count, "session")))
+		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked before %s closed: an acquire without a grant may have left a node behind", units.Plural(o.unseen.count, "session")))
 	}
 	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }

@@ -15,7 +15,7 @@ const NoEarlyPassage = "no-early-passage"
 func init() {
 	register(Guarantee{
 		Name: NoEarlyPassage, Rule: 4, Concerns: []string{facts.Barrier}, promised: exclusive,
-		Promise: "A client passes the barrier after all parties have entered, and leaves it after all of them leave.",
+		Promise: "A client passes the barrier only after all parties have entered, and leaves it only after all parties are leaving.",
 		Harm:    "A client starts before the others are ready, or uses results that are not complete.",
 		Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
 		check:   newPassages,
@@ -162,7 +162,7 @@ func (p *passages) passed(s *history.Sample, record int) {
 	case s.Notified:
 		p.doubtful = append(p.doubtful, doubtful{s, m, record})
 	default:
-		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), having seen no transaction after %#x, until which fewer than %d members of its generation had nodes at once",
+		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), having seen no transaction after %#x: until then, fewer than %d members of its generation had nodes at once",
 			s.Client, s.Return, record, uint64(s.Zxid), p.parties)
 	}
 }
@@ -254,7 +254,7 @@ func (p *passages) finish(end ending) Verdict {
 	if p.line == nil {
 		p.checkCalls()
 		if p.broken.count > 0 && p.ended {
-			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but sessions ended, and there are no transaction logs that would show how long their nodes existed", p.broken.count, p.parties))
+			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.count, p.parties))
 		}
 	}
 	p.settle()
@@ -282,9 +282,9 @@ func (p *passages) finish(end ending) Verdict {
 	case p.unclear > 0:
 		return unknown(fmt.Sprintf("%d of %d passages belong to sessions without an ephemeral node: it is unknown which clients were members", p.unclear, p.checked))
 	case p.line == nil:
-		return pass(fmt.Sprintf("%d passages, by the clients' calls", p.checked))
+		return pass(fmt.Sprintf("%d passages were checked by the clients' calls", p.checked))
 	}
-	return pass(fmt.Sprintf("%d passages, by the servers' commits", p.checked))
+	return pass(fmt.Sprintf("%d passages were checked by the servers' commits", p.checked))
 }
 
 func isReady(path string) bool { return len(path) >= 6 && path[len(path)-6:] == "/ready" }

@@ -29,7 +29,7 @@ func TestBarrier(t *testing.T) {
 	}
 	all := func() *sharing { return entered().at(3, "grant", 0, "").at(3, "grant", 1, "").at(3, "grant", 2, "") }
 	sound := all().leave(4, 6, 0).leave(5, 6, 1).leave(6, 6, 2)
-	sound.judge(t, NoEarlyPassage, Pass, "3 passages, by the servers' commits")
+	sound.judge(t, NoEarlyPassage, Pass, "3 passages were checked by the servers' commits")
 	sound.judge(t, ClaimValidity, Pass, "")
 	sound.judge(t, Progress, Pass, "")
 	for _, of := range []string{MutualExclusion, FIFO, Fencing, Succession, WriterProgress} {
@@ -71,7 +71,7 @@ func TestBarrier_withoutCommits(t *testing.T) {
 		sample(history.Release, 0, 3, 4), sample(history.Release, 1, 4, 4)), Pass, "by the clients' calls")
 	early := story(sample(history.Acquire, 0, 1, 2), sample(history.Acquire, 1, 3, 3))
 	judgeHeader(t, header, NoEarlyPassage, early, Fail, "when at most 1 of 2 clients had called enter")
-	judgeHeader(t, header, NoEarlyPassage, append(early, &history.Session{Event: history.Killed, Client: 1, Session: 101}), Unknown, "sessions ended")
+	judgeHeader(t, header, NoEarlyPassage, append(early, &history.Session{Event: history.Killed, Client: 1, Session: 101}), Unknown, "sessions had ended")
 }
 
 // All wait in enter, or one in leave although nobody is inside.

@@ -15,7 +15,7 @@ func init() {
 	register(Guarantee{
 		Name: Fit, Rule: 12, Concerns: anyRecipe,
 		Promise: "The machine and the harness were fast enough for reliable measurements.",
-		Harm:    "The numbers may say more about the machine than about the recipe.",
+		Harm:    "The measurements may reflect the machine rather than the recipe.",
 		Help:    "the machine was too slow or too busy to measure on; the result is unknown",
 		check:   newFit,
 	})
@@ -91,7 +91,7 @@ const Counters = "notification-count"
 func init() {
 	register(Guarantee{
 		Name: Counters, Rule: 11, Concerns: anyRecipe,
-		Promise: "The wire and the members' own counters agree on how many notifications there were.",
+		Promise: "The wire and the members' own counters agree on the number of notifications.",
 		Harm:    "Fan-out figures cannot be trusted.",
 		Help:    "more notifications on the wire than the members fired (fail), or fewer (unknown)",
 		check:   newCounts,
@@ -153,7 +153,7 @@ func (c *tally) finish(ending) Verdict {
 	case c.judged == 0 && c.empty > 0 && c.empty == c.rounds:
 		return notJudged("no client was notified: there was nothing to count")
 	case c.judged == 0:
-		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))
+		return notJudged(fmt.Sprintf("the members counted %d rounds, but faults affected all of them", c.rounds))
 	}
 	return pass(fmt.Sprintf("the wire and the members' counters agree in all of %d rounds", c.judged))
 }
@@ -215,7 +215,7 @@ func (b *busy) record(n history.Numbered) {
 		return
 	}
 	b.broken.add([]int{n.N},
-		"client %d sent %d requests for %d calls, with %d notifications and %d connections as reasons (record %d): more than %d requests indicate polling",
+		"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
 		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 }
 

@@ -165,7 +165,7 @@ func (p *progress) returned(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
-		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d), sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken it",
+		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
 			s.Client, s.Op, s.Call, record, s.Return)
 	case s.Limit > 0 && took > s.Limit+late:
 		p.endless.add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
@@ -375,7 +375,7 @@ func (p *progress) finish(end ending) Verdict {
 		p.stuck.judge(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {
-		p.slow.add([]int{w.record}, "client %d waited to read from %v to %v (record %d), and from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
+		p.slow.add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
 			w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
 	}
 	p.meeting.check(p.faults, &p.slow)
@@ -552,7 +552,7 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		done, calm = done+ph.done, calm || ph.calm
 		switch in := ph.in(); {
 		case ph.open > 0:
-			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, faults and recovery included, while a client waited or had no session; without them, the time did not exceed the limit of %v",
+			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, while a client waited or had no session. Without the faults and the recovery from them, that time does not exceed the limit of %v",
 				what, ph.open.Round(time.Millisecond), in, limit))
 		case ph.short > 0:
 			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, without a fault, while a client waited: the phase ended too early to decide (the limit is %v)",
@@ -567,7 +567,7 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 	case len(doubts) > 0:
 		return unknown(slices.Compact(doubts)...)
 	case !calm:
-		return pass(fmt.Sprintf("faults were active throughout; no client exceeded the wait limit, and %s of the line without faults showed no stuck client", units.Plural(snapshots, "snapshot")))
+		return pass(fmt.Sprintf("faults were active throughout; no client exceeded the wait limit, and no stuck client was found in %s of the line without faults", units.Plural(snapshots, "snapshot")))
 	}
 	return pass()
 }

@@ -106,7 +106,7 @@ func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 		return // unknown since when the item existed
 	}
 	if free, long := d.free(max(from, i.putAt), s.Return); long {
-		d.slow.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault nearby, for %v, more than the limit of %v, while client %d waited (record %d)",
+		d.slow.add([]int{i.put, record}, "item %q was put (record %d), but from %v to %v, without a fault nearby, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
 			s.Item, i.put, free.From, free.To, free.To-free.From, d.limit, s.Client, record)
 	}
 }
@@ -153,7 +153,7 @@ func (d *deliveries) remained(l lateItem) bool {
 func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
-		d.slow.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, and nothing was taken from %v to %v without a fault, for %v, more than the limit of %v, while client %d waited (record %d)",
+		d.slow.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, but from %v to %v, without a fault, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
 			l.id, l.put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)
@@ -204,7 +204,7 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 			units.Plural(len(items), "item"), l.Asked, l.At, items[0].Path, units.Plural(len(l.Waiters), "consumer"), record)
 	case d.limit > 0 && l.At-since > d.limit:
 		slow.add([]int{record},
-			"%s in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %s waited (record %d)",
+			"%s in the queue at %v, the first %s, and without a fault nothing was put or taken for %v, more than the limit of %v, while %s waited (record %d)",
 			units.Plural(len(items), "item"), l.At, items[0].Path, l.At-since, d.limit, units.Plural(len(l.Waiters), "consumer"), record)
 	}
 }

@@ -32,7 +32,7 @@ func TestProgress_ofAQueue(t *testing.T) {
 		{"nothing taken is nothing shown", "put a 10", Unknown, "nothing was ever taken"},
 		{"a failed take takes nothing", "put a 10\ntake - 20 failed", Unknown, "nothing was ever taken"},
 		{"faults all the time, and the items are taken all the same", before + "fault session.flap 1 0 1000\ntake b 40", Pass, "faults were active throughout; no client exceeded the wait limit, and"},
-		{"an item that a waiting consumer takes at last, after the limit", before + "take b 9000 called=35", Fail, `item "b" was put (record 5), and nothing was taken from 35ms to 9s`},
+		{"an item that a waiting consumer takes at last, after the limit", before + "take b 9000 called=35", Fail, `item "b" was put (record 5), but from 35ms to 9s, without a fault nearby, nothing was taken for`},
 		{"an item that was put a moment ago", "opened 0 9\nput a 8990\ntake a 9000 called=35", Pass, ""},
 		{"an item that nobody had asked for", before + "take b 9000 called=8990", Pass, ""},
 		{"takes that end with nothing, again and again", before + "take - 3000 failed called=35\ntake - 6000 failed called=3001\ntake b 9000 called=6001", Fail, "from 35ms to 9s"},
@@ -49,7 +49,7 @@ func TestProgress_ofAQueue(t *testing.T) {
 	})
 	const standing = "opened 0 9\nopened 1 8\ncreate 3 9 a\nput a 10 zxid=3 in=one\ndelete 4 8 3\ntake a 20 zxid=4 in=one\ncreate 5 9 b\nput b 30 zxid=5 in=one\n"
 	judgeStories(t, Progress, []row{
-		{"an item that stands when a phase is over, for which a consumer has waited too long", standing + "waiting 1 take 35 9000", Fail, `item "b" was put (record 5) and was available, and nothing was taken from 35ms to 9s`},
+		{"an item that stands when a phase is over, for which a consumer has waited too long", standing + "waiting 1 take 35 9000", Fail, `item "b" was put (record 5) and was available, but from 35ms to 9s, without a fault, nothing was taken for`},
 		{"one that was taken later", standing + "waiting 1 take 35 9000\ndelete 6 8 5\ntake b 9001 zxid=6", Pass, ""},
 		{"an outage that lasts until the phase is over", standing + "fault member.kill -1 3000 3100\nphase one 0 9000\nwaiting 1 take 35 9000", Unknown, "nothing was taken for the last 8.965s"},
 		{"a phase in which nothing is taken, whatever others show", standing + "phase one 0 40\nphase two 40 900\nput c 50 in=two\ntake - 800 failed called=60 in=two", Unknown, `nothing was ever taken in phase "two"`},

@@ -80,7 +80,7 @@ func TestSemaphore(t *testing.T) {
 	sound.judge(t, Fencing, "", "")
 
 	third := two().at(4, "grant", 2, "").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "release", 2, "")
-	third.judge(t, MutualExclusion, Fail, "3 clients held at once, with only 2 permits (the earlier clients: 0, 1)")
+	third.judge(t, MutualExclusion, Fail, "3 clients held a grant at once, with only 2 permits (the earlier clients: 0, 1)")
 	third.judge(t, FIFO, Fail, "client 2 was granted")
 
 	expired := two().at(4, "expire", 0, "").at(4, "grant", 2, "").at(5, "release", 1, "").at(5, "release", 2, "")

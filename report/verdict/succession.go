@@ -98,7 +98,7 @@ func (d *drill) joined(n *history.Joined, record int) {
 
 // leaving records which client must lead now, before the client leaves.
 func (d *drill) leaving(n *history.Leaving, record int) {
-	c := check{at: n.At, first: -1, record: record, after: "after all had joined"}
+	c := check{at: n.At, first: -1, record: record, after: "after all candidates had joined"}
 	var last time.Duration
 	for i, k := range d.line {
 		if k.left == 0 && c.first < 0 {
@@ -146,7 +146,7 @@ func (s *succession) finish(end ending) Verdict {
 	}
 	switch {
 	case len(s.drills) == 0:
-		return notJudged("no leader was removed in a known order")
+		return notJudged("no phase removed leaders in a known order")
 	case broken.count > 0:
 		return broken.fail("wrong leaders")
 	case len(doubts) > 0:
@@ -194,11 +194,11 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token || !d.inLine(b.Token)):
 			leads = leads || b.End >= c.at
 			if b.End < c.at && (b.Ended == string(history.Suspended) || b.Ended == string(history.Deadline)) {
-				doubt = fmt.Sprintf("client %d led, and was %s at %v", b.Client, b.Ended, b.End)
+				doubt = fmt.Sprintf("client %d led, but its leadership ended (%s) at %v", b.Client, b.Ended, b.End)
 			}
 		case d.stands(b.Client, c.at):
 			who = fmt.Sprintf("client %d did not lead", due.client)
-			broken.add([]int{b.Record, c.record}, "%s, round %d: %s client %d led from %v (record %d), although %s",
+			broken.add([]int{b.Record, c.record}, "%s, round %d: %s, client %d led from %v (record %d), although %s",
 				d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
 		}
 	}
@@ -211,7 +211,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
 		return "?"
 	}
-	broken.add([]int{due.record, c.record}, "%s, round %d: %s %s until %v (record %d), although %s",
+	broken.add([]int{due.record, c.record}, "%s, round %d: %s, %s until %v (record %d), although %s",
 		d.phase, d.round, c.after, who, c.at, c.record, due.first())
 	return "nobody"
 }

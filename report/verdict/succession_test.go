@@ -50,7 +50,7 @@ func TestSuccession(t *testing.T) {
 			leaving 0 10
 			release 0 1 10 11
 			acquire 2 3 0 12
-			leaving -1 20`, Fail, "after client 0 had left at 10ms client 2 led from 12ms (record 7), although client 1 was the first in line"},
+			leaving -1 20`, Fail, "after client 0 had left at 10ms, client 2 led from 12ms (record 7), although client 1 was the first in line"},
 		{"who jumps the line for a moment leads wrongly all the same", all + `
 			acquire 0 1 0 1
 			leaving 0 10
@@ -86,7 +86,7 @@ func TestSuccession(t *testing.T) {
 			opened 0 100
 			acquire 0 1 0 1
 			session suspended 0 5
-			leaving -1 20`, Unknown, "client 0 led, and was suspended"},
+			leaving -1 20`, Unknown, "client 0 led, but its leadership ended (suspended)"},
 		{"a drill that was broken off proves nothing", all + `
 			acquire 0 1 0 1
 			leaving 0 10
@@ -96,6 +96,6 @@ func TestSuccession(t *testing.T) {
 			leaving 0 10
 			release 0 1 10 11
 			leaving -1 20`, Pass, "leaders 0, nobody"},
-		{"without a drill nothing is judged", "acquire 0 1 0 1", NotJudged, "no leader was removed"},
+		{"without a drill nothing is judged", "acquire 0 1 0 1", NotJudged, "no phase removed leaders"},
 	})
 }

@@ -182,7 +182,7 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 		more = append(more, "More violations are explained in "+b.page()+".")
 	}
 	if len(onPurpose) > 0 {
-		more = append(more, fmt.Sprintf("To see how each defect was detected: %s, or zkbench check %s --trial %s", b.page(), b.Dir, onPurpose[0].Trial.Name))
+		more = append(more, fmt.Sprintf("To see how each defect was detected, see %s or run zkbench check %s --trial %s", b.page(), b.Dir, onPurpose[0].Trial.Name))
 	}
 	return append(all, onPurpose...), shown, more
 }
@@ -192,7 +192,7 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 func (v *View) OneScreen() {
 	v.Screen, v.Shown, v.More = true, 0, nil
 	if n := len(v.Stories); n > 0 {
-		v.More = []string{fmt.Sprintf("Evidence: see %s, or zkbench check %s", report.PageFile, v.dir)}
+		v.More = []string{fmt.Sprintf("Evidence: see %s, or run zkbench check %s", report.PageFile, v.dir)}
 	}
 }
 
@@ -213,7 +213,7 @@ func (b builder) story(s explain.Story) Story {
 		out.More = "and " + units.Plural(s.LeftOut, "more event")
 	}
 	if s.Second != "" {
-		out.SecondSays = "An independent check agrees: it found no order of the operations in which only one client held at a time."
+		out.SecondSays = "An independent check agrees: it did not find any order of the operations in which only one client held at a time."
 	}
 	return out
 }

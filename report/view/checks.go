@@ -234,7 +234,7 @@ func IncidentTable(runs ...report.Result) Table {
 				breaks = "nothing"
 			}
 			i := r.Run.Incident
-			t.Rows = append(t.Rows, Row{Result: row.Result, Cells: []string{i.About, cmp.Or(i.Introduced, "not known"), cmp.Or(i.Fixed, "no version tried"), runWith(row.Cells[0], r.Run),
+			t.Rows = append(t.Rows, Row{Result: row.Result, Cells: []string{i.About, cmp.Or(i.Introduced, "not known"), cmp.Or(i.Fixed, "not fixed in any version tried"), runWith(row.Cells[0], r.Run),
 				row.Cells[0] + ": " + row.Cells[1], breaks, here, fmt.Sprintf("%.8s", r.Run.Versions["zkbench"])}})
 		}
 	}

@@ -97,7 +97,7 @@ func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 	out := append(failovers, plot.OverTime(line, glyphs), plot.ThroughputOverTime(line, glyphs), plot.QueueDepth(line), plot.HoldersAtOnce(line))
 	for _, f := range out {
 		if f != nil && t.Merged > 0 {
-			f.About += fmt.Sprintf(" The cell has %d trials; this is the worst, or the first if all are equal.", t.Merged)
+			f.About += fmt.Sprintf(" The cell has %d trials. The plot shows the worst of them, or the first if all are equal.", t.Merged)
 		}
 	}
 	return out
@@ -120,22 +120,22 @@ func pausedHolders(x matrix.Series) (out []string) {
 
 func pausedHolder(label string, t report.Trial) string {
 	blind, belief := t.Metrics[metrics.PausedBlind], t.Metrics[metrics.PausedBelief]
-	s := fmt.Sprintf("A holder of %s whose session expired during a pause still believed for %s (p50) after the next grant that it held",
+	s := fmt.Sprintf("In %s, a paused holder whose session had expired still believed that it held for %s (p50) after the next grant",
 		label, units.Duration(*belief.P50))
 	switch notice := t.Metrics[metrics.PausedNotice]; {
 	case notice.P50 == nil:
-		s += ", and was never notified"
+		s += ", and was never notified of the loss"
 	default:
-		s += fmt.Sprintf(", and was notified %s (p50) after it resumed", units.Duration(*notice.P50))
+		s += fmt.Sprintf(", and was notified of the loss %s (p50) after it resumed", units.Duration(*notice.P50))
 		if belief.Note != "" {
 			s += " (" + belief.Note + ")"
 		}
 		s += fmt.Sprintf(". It wrote again before the notification in %s of %s", units.Number(*blind.Value), units.Plural(int(*blind.Count), "round"))
 	}
 	if through := t.Metrics[metrics.PausedThrough]; through.Value == nil {
-		s += ". Its driver does not implement write, so unfenced writes were not tested"
+		s += ". Its driver does not implement \"write\", so unfenced writes were not tested"
 	} else if *through.Count > 0 {
-		s += fmt.Sprintf(". Of %s without a fence, %s succeeded", units.Plural(int(*through.Count), "late write"), units.Number(*through.Value))
+		s += fmt.Sprintf(". Of %s without a fencing token, %s succeeded", units.Plural(int(*through.Count), "late write"), units.Number(*through.Value))
 	}
 	if stopped := t.Metrics[metrics.PausedStopped]; *stopped.Count > 0 {
 		s += fmt.Sprintf("; the token rejected %s of %s", units.Number(*stopped.Value), units.Plural(int(*stopped.Count), "fenced write"))
@@ -147,10 +147,10 @@ func capacities(x matrix.Series) (out []string) {
 	for _, t := range x.Trials {
 		label := trialLabel(x.Label, t)
 		if m := t.Metrics[metrics.Capacity]; m.Value != nil {
-			out = append(out, fmt.Sprintf("With a rising arrival rate, %s kept up with %s; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note))
+			out = append(out, fmt.Sprintf("With a rising arrival rate, %s kept up to a rate of %s; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note))
 		}
 		if m := t.Metrics[metrics.Unserved]; m.Value != nil && *m.Value > 0 {
-			out = append(out, fmt.Sprintf("Of %s that were due, %s did not grant %s by the end.", units.Plural(int(*m.Count), "acquire"), label, units.Number(*m.Value)))
+			out = append(out, fmt.Sprintf("Of %s that were due, %s did not grant %s by the end of the phase.", units.Plural(int(*m.Count), "acquire"), label, units.Number(*m.Value)))
 		}
 	}
 	return out
@@ -180,7 +180,7 @@ func (b builder) capacityFigures(s matrix.Scenario, glyphs plot.Glyphs) (out []*
 // overlapText returns a sentence with the longest time for which two clients believed that they held; "" if none.
 func overlapText(x matrix.Series) string {
 	if longest := longestOverlap(x); longest > 0 {
-		return fmt.Sprintf("In %s, two clients believed at the same time, for up to %s, that they held; the verdicts show whether this is a violation.", x.Label, units.Duration(longest))
+		return fmt.Sprintf("In %s, two clients believed at the same time that they held, for up to %s. The verdicts show whether this is a violation.", x.Label, units.Duration(longest))
 	}
 	return ""
 }
@@ -208,18 +208,18 @@ func promiseTexts(x matrix.Series) []string {
 		if err != nil || m.Max == nil {
 			continue
 		}
-		answer := "The promise of %s was kept for %s, and the predicted range is within it: %s."
+		answer := "The promised failover time of %s was kept by %s, and the predicted range is within it: %s."
 		if p := t.Metrics[metrics.FailoverPredicted].Value; p == nil {
-			answer = "The promise of %s was kept for %s in every failover measured: %s."
+			answer = "The promised failover time of %s was kept by %s in every measured failover: %s."
 		} else if *p > float64(promise) {
-			answer = "The promise of %s was kept for %s in every failover measured, but is not guaranteed: up to " + units.Duration(*p) + " is predicted; %s."
+			answer = "The promised failover time of %s was kept by %s in every measured failover, but is not guaranteed: up to " + units.Duration(*p) + " is predicted; %s."
 		}
 		why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
 		switch {
 		case *m.Max > float64(promise):
-			answer = "The promise of %s was broken for %s: %s."
+			answer = "The promised failover time of %s was exceeded by %s: %s."
 		case m.Never > 0:
-			answer = "It is unknown whether the promise of %s holds for %s: %s."
+			answer = "It is unknown whether the promised failover time of %s was kept by %s: %s."
 			why = units.Plural(int(m.Never), "failover") + " ended without a grant"
 		}
 		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), trialLabel(x.Label, t), strings.TrimSuffix(why, ".")))
@@ -240,7 +240,7 @@ func goroutinesNote(_ builder, t report.Trial) string {
 	if goroutines == nil || stacks == nil {
 		return ""
 	}
-	return units.Number(*goroutines) + " goroutines, with " + units.Quantity(*stacks, "B") + " of stacks"
+	return units.Number(*goroutines) + " goroutines, with stacks of " + units.Quantity(*stacks, "B")
 }
 
 // queueNote returns a note with the member that had the queue, and the members that did not report theirs.
@@ -253,7 +253,7 @@ func queueNote(_ builder, t report.Trial) string {
 	if note != "" {
 		note += "; "
 	}
-	return note + "no answer: " + noAnswer
+	return note + "no answer from " + noAnswer
 }
 
 // stagesText returns a sentence about the longest stage of a hand-off, with the most contenders; "" if
@@ -278,7 +278,7 @@ func stagesText(x matrix.Series) string {
 	if sum == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("In a hand-off of %s in the drain, the longest stage is %s: %s, %.0f %% of the stages' sum of %s (medians)",
+	text := fmt.Sprintf("In the drain phase of %s, the longest stage of a hand-off is %s: %s, which is %.0f %% of the sum of all stages, %s (medians)",
 		trialLabel(x.Label, last), metrics.HandoffStages[longest].Label, units.Duration(float64(parts[longest])),
 		100*float64(parts[longest])/float64(sum), units.Duration(float64(sum)))
 	if whole := cmp.Or(last.Metrics[metrics.HandoffLatencyDrain].P50, last.Metrics[metrics.HandoffLatency].P50); whole != nil {

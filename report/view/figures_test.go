@@ -59,11 +59,11 @@ func TestView_saysWhatAPausedHolderDid(t *testing.T) {
 		metrics.PausedBelief: long(2e9, "in 3 rounds it was never told"), metrics.PausedBlind: of(3, 3), metrics.PausedStopped: of(9, 9),
 	}))
 	for _, want := range []string{
-		"A holder of lock/a at 2 contenders whose session expired during a pause still believed for 120 ms (p50) after the next grant that it held, " +
-			"and was notified 100 ms (p50) after it resumed. It wrote again before the notification in 2 of 3 rounds. " +
-			"Of 5 late writes without a fence, 4 succeeded; the token rejected 6 of 6 fenced writes.",
-		"A holder of lock/b at 2 contenders whose session expired during a pause still believed for 2.00 s (p50) after the next grant that it held, " +
-			"and was never notified. Its driver does not implement write, so unfenced writes were not tested; the token rejected 9 of 9 fenced writes.",
+		"In lock/a at 2 contenders, a paused holder whose session had expired still believed that it held for 120 ms (p50) after the next grant, " +
+			"and was notified of the loss 100 ms (p50) after it resumed. It wrote again before the notification in 2 of 3 rounds. " +
+			"Of 5 late writes without a fencing token, 4 succeeded; the token rejected 6 of 6 fenced writes.",
+		"In lock/b at 2 contenders, a paused holder whose session had expired still believed that it held for 2.00 s (p50) after the next grant, " +
+			"and was never notified of the loss. Its driver does not implement \"write\", so unfenced writes were not tested; the token rejected 9 of 9 fenced writes.",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("it does not say\n%q, but\n%q", want, got)
@@ -87,10 +87,10 @@ func TestView_saysWhatIsKeptUpWith(t *testing.T) {
 		openLoop("lock/c", new(15.0), "when it fell behind, 15 a second were done", 7)
 	got := found(a, b, c)
 	for _, want := range []string{
-		"With a rising arrival rate, lock/a at 20 contenders kept up with 412/s; when it fell behind, 430 a second were done.",
-		"With a rising arrival rate, lock/b at 20 contenders kept up with 1020/s; it kept up to the end: this is the least that it can.",
-		"With a rising arrival rate, lock/c at 20 contenders kept up with 15/s; when it fell behind, 15 a second were done.",
-		"Of 1000 acquires that were due, lock/c at 20 contenders did not grant 7 by the end.",
+		"With a rising arrival rate, lock/a at 20 contenders kept up to a rate of 412/s; when it fell behind, 430 a second were done.",
+		"With a rising arrival rate, lock/b at 20 contenders kept up to a rate of 1020/s; it kept up to the end: this is the least that it can.",
+		"With a rising arrival rate, lock/c at 20 contenders kept up to a rate of 15/s; when it fell behind, 15 a second were done.",
+		"Of 1000 acquires that were due, lock/c at 20 contenders did not grant 7 by the end of the phase.",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("it does not say\n%q, but\n%q", want, got)
@@ -122,8 +122,8 @@ func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
 	}
 	got := found([]report.Trial{trial(1, 9e9), trial(2, 13e9)}...)
 	for _, want := range []string{
-		"The promise of 12.0 s was kept for lock/a at 3 contenders, trial 1 in every failover measured: the longest failover took 9.00 s.",
-		"The promise of 12.0 s was broken for lock/a at 3 contenders, trial 2: the longest failover took 13.0 s.",
+		"The promised failover time of 12.0 s was kept by lock/a at 3 contenders, trial 1 in every measured failover: the longest failover took 9.00 s.",
+		"The promised failover time of 12.0 s was exceeded by lock/a at 3 contenders, trial 2: the longest failover took 13.0 s.",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("it does not say %q, but %q", want, got)
@@ -157,10 +157,10 @@ func TestPromises(t *testing.T) {
 		never          int64
 		want           string
 	}{
-		{1e9, 2e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders, and the predicted range is within it"},
-		{1e9, 3e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders in every failover measured, but is not guaranteed: up to 3.00 s is predicted"},
-		{3e9, 3e9, 1, "The promise of 2.00 s was broken for lock/a"},
-		{1e9, 2e9, 1, "It is unknown whether the promise of 2.00 s holds for "},
+		{1e9, 2e9, 0, "The promised failover time of 2.00 s was kept by lock/a at 0 contenders, and the predicted range is within it"},
+		{1e9, 3e9, 0, "The promised failover time of 2.00 s was kept by lock/a at 0 contenders in every measured failover, but is not guaranteed: up to 3.00 s is predicted"},
+		{3e9, 3e9, 1, "The promised failover time of 2.00 s was exceeded by lock/a"},
+		{1e9, 2e9, 1, "It is unknown whether the promised failover time of 2.00 s was kept by "},
 	} {
 		trial := report.Trial{Cell: history.Cell{Subject: "lock/a", Params: map[string]string{"promise": "2s"}},
 			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}, metrics.FailoverPredicted: {Unit: "ns", Value: &row.predicted}}}
@@ -194,9 +194,9 @@ func TestView_saysWhatManySessionsTake(t *testing.T) {
 	said := headlines(manySessions(100), manySessions(1000))
 	for _, want := range []string{
 		"Time until all were connected, 1000 sessions: 4.70 s (p99 290 ms).",
-		"Heap per session, 1000 sessions: 16.4 kB/session (3 goroutines, with 8192 B of stacks).",
+		"Heap per session, 1000 sessions: 16.4 kB/session (3 goroutines, with stacks of 8192 B).",
 		"Time until all were reconnected, 1000 sessions: 2.70 s.",
-		"Longest request queue of a member, 1000 sessions: 15 (zk1, while sessions were being opened; no answer: zk2 4 times).",
+		"Longest request queue of a member, 1000 sessions: 15 (zk1, while sessions were being opened; no answer from zk2 4 times).",
 		"Hand-off (p50), 1000 sessions: 2.00 ms (p99 8.00 ms).",
 	} {
 		if !slices.Contains(said, want) {

@@ -145,7 +145,7 @@ func selectValues(all []measuredValue) (out []Value, more string) {
 	case len(sound) == 0:
 		sound = all
 	case left > 0:
-		parts = append(parts, fmt.Sprintf("%d that broke a guarantee", left))
+		parts = append(parts, fmt.Sprintf("%d with a broken guarantee", left))
 	}
 	switch n := len(sound) - valueLimit; {
 	case n <= 0:
@@ -153,7 +153,7 @@ func selectValues(all []measuredValue) (out []Value, more string) {
 		same := Value{Text: sound[0].Text, Note: fmt.Sprintf("all %d", len(sound)), Broken: sound[0].Broken}
 		sound = []measuredValue{{same, sound[0].number}}
 	default:
-		parts = append(parts, fmt.Sprintf("%d between these", n))
+		parts = append(parts, fmt.Sprintf("%d with values between these", n))
 		sound = slices.Delete(slices.Clone(sound), valueLimit/2, valueLimit/2+n)
 	}
 	if len(parts) > 0 {

@@ -82,7 +82,7 @@ func TestView_saysWhatWasLeftOut(t *testing.T) {
 	if v.Result != report.Pass || !strings.HasPrefix(v.Verdict, "Passed, without partition.isolate: ") {
 		t.Errorf("%s: %s", v.Result, v.Verdict)
 	}
-	if want := "Skipped, because not available here: partition.isolate in churn (no root)."; !strings.Contains(v.Asked, want) {
+	if want := "Skipped faults (not available here): partition.isolate in churn (no root)."; !strings.Contains(v.Asked, want) {
 		t.Errorf("%q is not in %q", want, v.Asked)
 	}
 	last := v.Suites[len(v.Suites)-1]

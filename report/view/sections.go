@@ -50,8 +50,8 @@ func (b builder) sections(v *View) []Section {
 		{ID: "faults", Title: "Faults", Blocks: b.faults()},
 		{ID: "metrics", Title: "All metrics", Blocks: b.metrics()},
 		{ID: "conditions", Title: "Conditions", Blocks: []Block{{Facts: facts(b.Result)}},
-			Note: "All times are from one monotonic clock in the process that ran the clients. The latency of an operation counts from the time at which it was due. " +
-				"Notifications, requests and bytes were counted on the wire. A quantile is shown only if there are enough samples for it. Unknown never counts as pass."},
+			Note: "All times are from one monotonic clock in the process that ran the clients. The latency of an operation is measured from the time at which it was due. " +
+				"Notifications, requests and bytes were counted on the wire. A quantile is shown only if there are enough samples for it. An unknown result never counts as a pass."},
 		b.repeat(),
 	}
 	if len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) }) {
@@ -63,7 +63,7 @@ func (b builder) sections(v *View) []Section {
 func (b builder) repeat() Section {
 	run := b.Result.Run
 	s := Section{ID: "repeat", Title: "How to repeat the run", Blocks: []Block{{Code: run.Command}},
-		Note: "The run folder contains the histories of all trials. zkbench check evaluates them again, zkbench report renders them again."}
+		Note: "The run folder contains the histories of all trials. To evaluate them again, use zkbench check; to create the page again, use zkbench report."}
 	if b.Alone {
 		s.Note = "The histories of the trials are not published here; repeating the run records them again."
 	}
@@ -97,7 +97,7 @@ func passedFolded(t Table) []Block {
 	}
 	rest := t
 	t.Rows, rest.Rows = t.Rows[:at], t.Rows[at:]
-	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed or are not counted", len(rest.Rows))}}
+	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed or do not affect the result", len(rest.Rows))}}
 }
 
 func blockOf(t *Table) []Block {
@@ -168,5 +168,5 @@ func LeftOut(plots int) string {
 	if plots == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s more in the folder %s next to this page, omitted here to limit its size.", units.Plural(plots, "plot"), report.PlotDir)
+	return fmt.Sprintf("%s more in the folder %s next to this page, omitted here to limit the size of the page.", units.Plural(plots, "plot"), report.PlotDir)
 }

@@ -35,7 +35,7 @@ type Gap struct{ From, To time.Duration }
 const barLimit = 10_000
 
 func marksOf(lines []Timeline) []Mark {
-	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two clients hold at once, or none leads"}, {"warned", "exposure"},
+	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two clients hold at once, or no client leads"}, {"warned", "exposure"},
 		{"proven", "fault active"}, {"unclear", "fault without proof"}}
 	if slices.ContainsFunc(lines, func(t Timeline) bool { return len(t.Rounds) > 0 }) {
 		marks = append(marks, Mark{"stands", "waits in line"}, Mark{"left", "has to leave"})
@@ -110,7 +110,7 @@ func (t Timeline) summary(all *report.Trace) string {
 		s += " Omitted to keep the page small: " + strings.Join(missing, "; ") + "."
 	}
 	if left > 0 {
-		s += " A short gap may be an omitted grant."
+		s += " A short gap between bars may be an omitted grant."
 	}
 	if all.Partial != "" {
 		s += " The history is incomplete: " + units.Clean(all.Partial)
@@ -180,9 +180,9 @@ func most[T any](all []T, limit int, start func(T) time.Duration, order func(a, 
 	return chosen
 }
 
-// grants returns at most limit grants by start: the grants in the overlaps, of which there must be at
-// most limit/4. Half of the remaining room is for grants that are long, or next to a long time without a
-// holder; the other half is for grants evenly spread over the trial.
+// grants returns at most limit grants, sorted by start. There must be at most limit/4 overlaps. It keeps the
+// grants in which they begin. Half of the remaining room is for grants that are long, or next to a long time
+// without a holder; the other half is for grants evenly spread over the trial.
 func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
 	all = byStart(all)
 	if len(all) <= limit {

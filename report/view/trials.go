@@ -291,7 +291,7 @@ func extremes(s matrix.Scenario, clients int) string {
 			if *i.Low <= 1 && *i.High >= 1 {
 				text = "No difference was found. " + text
 			}
-			return fmt.Sprintf("%s (ratio %s, 95 %% interval %s to %s, %d and %d trials).", text,
+			return fmt.Sprintf("%s (ratio %s, 95 %% confidence interval %s to %s, %d and %d trials).", text,
 				units.Number(i.Center), units.Number(*i.Low), units.Number(*i.High), len(low.p50s), len(high.p50s))
 		}
 		return fmt.Sprintf("%s. Too few trials to compare them (%d and %d): use --ab, or --trials 10.", text, len(low.p50s), len(high.p50s))
@@ -322,7 +322,7 @@ func unequalConditions(s matrix.Scenario) string {
 		return ""
 	}
 	inside, separate = slices.Compact(inside), slices.Compact(separate)
-	return fmt.Sprintf("The conditions are unequal: %s ran as separate processes, %s in the process of zkbench, which is faster. --set apart=true runs all subjects as separate processes.", units.List(separate), units.List(inside))
+	return fmt.Sprintf("The conditions are unequal: %s ran as separate processes, but %s ran in the zkbench process, which is faster. Use --set apart=true to run all subjects as separate processes.", units.List(separate), units.List(inside))
 }
 
 func changes(scenario string, all []report.Comparison) *plot.Figure {
@@ -351,7 +351,7 @@ func changes(scenario string, all []report.Comparison) *plot.Figure {
 	}
 	return plot.Changes(title,
 		"Each row is a metric of a subject divided by the same metric of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
-			"if the interval includes 0 %, the difference may be due to chance. For throughput, the right is better; for all other metrics, the left.", rows, 0)
+			"if the interval includes 0 %, the difference may be due to chance. For throughput, values to the right are better; for all other metrics, values to the left.", rows, 0)
 }
 
 // rowLabels returns a function that labels the rows: the cell, then the metric. The cell comes

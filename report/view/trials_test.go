@@ -88,8 +88,8 @@ func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	for want, trials := range map[string][]report.Trial{
-		"Hand-off (p50), 10 contenders: lock/sound 4.00 ms; lock/slow 12.0 ms; not shown: 1 that broke a guarantee.": {broken, sound, slow},
-		"Hand-off (p50), 10 contenders: 1.00 ms [broken].":                                                           {broken},
+		"Hand-off (p50), 10 contenders: lock/sound 4.00 ms; lock/slow 12.0 ms; not shown: 1 with a broken guarantee.": {broken, sound, slow},
+		"Hand-off (p50), 10 contenders: 1.00 ms [broken].":                                                            {broken},
 	} {
 		if got := headlines(trials...); !slices.Contains(got, want) {
 			t.Errorf("it says %q, want %q", got, want)
@@ -123,7 +123,7 @@ func TestView_saysWhoWasSparedAProcess(t *testing.T) {
 		}
 		return x
 	}
-	const handoff, says = "handoff.latency", "The conditions are unequal: lock/mine ran as separate processes, lock/ours in the process of zkbench"
+	const handoff, says = "handoff.latency", "The conditions are unequal: lock/mine ran as separate processes, but lock/ours ran in the zkbench process"
 	for about, row := range map[string]struct {
 		trials []report.Trial
 		want   bool
@@ -151,7 +151,7 @@ func TestHeadlines_sayOnceWhatIsTheSame(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	trials[5].Metrics["handoff.latency"] = metrics.Metric{Unit: "ns", Count: new(int64(60)), P50: new(3e6)}
-	if got := headlines(trials...); !strings.Contains(fmt.Sprint(got), "lock/5 3.00 ms; not shown: 2 between these") {
+	if got := headlines(trials...); !strings.Contains(fmt.Sprint(got), "lock/5 3.00 ms; not shown: 2 with values between these") {
 		t.Errorf("%q", got)
 	}
 }
@@ -202,7 +202,7 @@ func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
 		return all
 	}
 	for want, given := range map[string][]report.Trial{
-		"(ratio 0.50, 95 % interval ":              trials(8, 0.01),
+		"(ratio 0.50, 95 % confidence interval ":   trials(8, 0.01),
 		"Too few trials to compare them (2 and 2)": trials(2, 0.01),
 	} {
 		if got := found(given...); len(got) != 1 || !strings.Contains(got[0], want) || strings.Contains(got[0], "faster") {
@@ -210,7 +210,7 @@ func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
 		}
 	}
 	for _, f := range found(trials(8, 1)...) { // values that overlap: the interval includes 1
-		if !strings.HasPrefix(f, "No difference was found. ") || !strings.Contains(f, "95 % interval") || strings.Contains(f, "faster") || strings.Contains(f, "slower") {
+		if !strings.HasPrefix(f, "No difference was found. ") || !strings.Contains(f, "95 % confidence interval") || strings.Contains(f, "faster") || strings.Contains(f, "slower") {
 			t.Errorf("a claim without support: %s", f)
 		}
 	}
@@ -218,7 +218,7 @@ func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
 
 // Whatever was measured, a finding that claims a difference has an interval without 1.
 func TestFindings_claimADifferenceOnlyWithAnIntervalThatExcludesOne(t *testing.T) {
-	interval := regexp.MustCompile(`\(([0-9.]+) to ([0-9.]+) in |95 % interval ([0-9.]+) to ([0-9.]+),`)
+	interval := regexp.MustCompile(`\(([0-9.]+) to ([0-9.]+) in |95 % confidence interval ([0-9.]+) to ([0-9.]+),`)
 	rapid.Check(t, func(t *rapid.T) {
 		var r report.Result
 		factor := rapid.Float64Range(0.3, 3)

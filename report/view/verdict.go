@@ -121,8 +121,8 @@ func mostSevereFirst[T any](all []T, of func(T) (subject, guarantee string)) []T
 	return all
 }
 
-// repeats reports whether the check is a threshold on verdicts that a verdict of the trial
-// already reports.
+// repeats reports whether the check is a threshold on verdicts and is redundant, because a verdict of
+// the trial has the same result.
 func (c Check) repeats(t report.Trial) bool {
 	return c.threshold && strings.HasPrefix(c.What, "verdicts ") &&
 		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return normalizeResult(v.Result) == c.Result })
@@ -171,7 +171,7 @@ func (b builder) runDoubts() []string {
 
 const namedFaults = 3
 
-// otherDoubts returns further limitations of the result.
+// otherDoubts returns sentences about unfit trials and, if a check failed, about unknown results.
 func otherDoubts(open []Finding, failed bool) (out []string) {
 	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.Fit })
 	if n := len(unfit); n > 0 {

@@ -257,7 +257,7 @@ func skippedFaults(all []report.LeftOut) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " Skipped, because not available here: " + strings.Join(parts, "; ") + "."
+	return " Skipped faults (not available here): " + strings.Join(parts, "; ") + "."
 }
 
 func describeScenario(s matrix.Scenario) string {

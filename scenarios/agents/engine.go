@@ -53,7 +53,7 @@ var engines = map[string]struct {
 	about string
 	parse func(rest string, p Place) (Engine, error)
 }{
-	"local":      {"local:N, N processes on this machine, to try it out", parseLocal},
+	"local":      {"local:N, N processes on this machine, for trying out agents", parseLocal},
 	"kubernetes": {"kubernetes:N, an Indexed Job of N pods", parseKubernetes},
 	"wait":       {"wait:N, N agents that you start yourself with the join file that zkbench writes", parseWait},
 }

@@ -89,7 +89,7 @@ func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 		}
 		u, err := url.Parse(strings.TrimSpace(text.String()))
 		if err != nil {
-			return "", fmt.Errorf("kubectl's server: %w", err)
+			return "", fmt.Errorf("invalid server URL in kubectl's configuration: %w", err)
 		}
 		server = net.JoinHostPort(u.Hostname(), portOf(u))
 	}
@@ -135,7 +135,7 @@ func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop
 	if err := k.apply(ctx, manifests); err != nil {
 		return stop, err
 	}
-	k.Logf("Job %s of %d pods is applied", k.id, k.n)
+	k.Logf("Job %s with %d pods is applied", k.id, k.n)
 	followers.Go(func() { k.followPods(following) })
 	followers.Go(func() { k.followJob(following, ended) })
 	return stop, nil
@@ -191,11 +191,11 @@ func (k *Kubernetes) remove() error {
 	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
 	err := k.kubectl(ctx, nil, nil, args...)
 	if err != nil && k.leaving() {
-		k.Logf("%s: pods on nodes that do not respond remain; Kubernetes removes them when the nodes return or are deleted", k.id)
+		k.Logf("%s: some pods remain because their nodes do not respond; Kubernetes removes these pods when the nodes return or are deleted", k.id)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w; delete possible leftovers: kubectl %s", err, strings.Join(append(k.cluster(), append([]string{"delete"}, all...)...), " "))
+		return fmt.Errorf("%w; to delete anything left over, run: kubectl %s", err, strings.Join(append(k.cluster(), append([]string{"delete"}, all...)...), " "))
 	}
 	return nil
 }
@@ -313,7 +313,7 @@ func KubernetesOptions() []Option {
 		{"image", "image whose entry point is this version of zkbench", defaultImage(), word},
 		{"pull", "imagePullPolicy: IfNotPresent, Always or Never", "IfNotPresent", regexp.MustCompile(`^(IfNotPresent|Always|Never)$`)},
 		{"namespace", "namespace (default: the namespace of kubectl's context)", "", label},
-		{"context", "context of kubectl (default: the current one)", "", word},
+		{"context", "kubectl context to use (default: the current context)", "", word},
 		{"host", "address at which pods reach the coordinator (default: this machine's address on the route to the cluster)", "", word},
 		{"service", "yes: put a headless Service in front of the coordinator (needs the cluster's DNS)", "no", regexp.MustCompile(`^(yes|no)$`)},
 		{"network", "pod, or host for a cluster without a pod network", "pod", regexp.MustCompile(`^(pod|host)$`)},
@@ -547,7 +547,7 @@ func (k *Kubernetes) followPods(ctx context.Context) {
 // trouble returns why the pod's agent does not run or will soon end.
 func (p podObject) trouble() string {
 	if p.Metadata.DeletionTimestamp != "" {
-		return "is being deleted: another pod takes its index"
+		return "is being deleted: another pod will take its index"
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {

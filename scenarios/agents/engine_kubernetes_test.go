@@ -154,7 +154,7 @@ func TestKubernetes_saysWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "gone away; delete possible leftovers: kubectl --namespace=here delete job/" + k.id + " secret/" + k.id + " service/" + k.id + " endpointslice/" + k.id
+	want := "gone away; to delete anything left over, run: kubectl --namespace=here delete job/" + k.id + " secret/" + k.id + " service/" + k.id + " endpointslice/" + k.id
 	if err := stop(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -235,7 +235,7 @@ esac`)
 			t.Fatalf("nobody was told: %s", want)
 		}
 	}
-	for _, want := range []string{"is applied", "pod a-0 waits: ErrImagePull: no such image", "pod a-1 is being deleted: another pod takes its index"} {
+	for _, want := range []string{"is applied", "pod a-0 waits: ErrImagePull: no such image", "pod a-1 is being deleted: another pod will take its index"} {
 		select {
 		case line := <-lines:
 			if !strings.Contains(line, want) {

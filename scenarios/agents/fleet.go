@@ -120,7 +120,7 @@ func (f *Fleet) admit(conn net.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), greetLimit)
 	defer cancel()
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return fmt.Errorf("it has no certificate of this run: %w", err)
+		return fmt.Errorf("its certificate is missing or not from this run: %w", err)
 	}
 	link, err := yamux.Client(secure, linkConfig())
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *Fleet) lost(p *peer) {
 	closed := f.closed
 	f.mu.Unlock()
 	if !closed {
-		f.logf("lost agent %s: %v; its clients count as killed since then", p.name, p.why())
+		f.logf("lost agent %s: %v; its clients count as killed since that message", p.name, p.why())
 	}
 }
 

@@ -172,7 +172,7 @@ func (p *peer) isLost() bool {
 }
 
 func (p *peer) why() string {
-	return fmt.Sprintf("the link ended or was silent; the last message arrived %v ago", time.Since(p.since).Round(time.Millisecond))
+	return fmt.Sprintf("the connection ended or was silent for too long; the last message arrived %v ago", time.Since(p.since).Round(time.Millisecond))
 }
 
 func (p *peer) clockError() time.Duration {

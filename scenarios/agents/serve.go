@@ -38,10 +38,10 @@ type Agent struct {
 const dialLimit = 60 * time.Second
 
 // ErrRefused means that the coordinator refuses the agent.
-var ErrRefused = errors.New("the coordinator refuses this agent")
+var ErrRefused = errors.New("the coordinator rejected this agent")
 
-// Serve joins a run and serves the coordinator until the run is over, which is not an error, ctx is
-// done, or the link is lost. All its goroutines have ended when it returns.
+// Serve joins a run and serves the coordinator until the run is over, ctx is done, or the link is lost.
+// It returns nil if the run is over. All its goroutines have ended when it returns.
 func (a Agent) Serve(ctx context.Context, j Join) error {
 	if err := sameVersion(j.Version, a.Version); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("the link to the coordinator %s is lost: %w", j.Address, err)
+	return fmt.Errorf("lost the connection to the coordinator %s: %w", j.Address, err)
 }
 
 func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
@@ -206,8 +206,8 @@ func (v *service) Clock(_ msg.Nothing, now *int64) error {
 	return nil
 }
 
-// inside serves a subject that is compiled in within the agent's own process, as zkbench run does
-// without agents: a separate process would cost each request the way through a listener.
+// inside serves a compiled-in subject within the agent's own process, as zkbench run does without agents.
+// In a separate process each request would have to pass through a listener.
 func (s *server) inside(name string) (site.Process, error) {
 	subject, err := recipes.Find(name)
 	if err != nil {
@@ -277,8 +277,8 @@ func (s *server) start(a msg.StartArgs) (site.Process, error) {
 	return site.Here{}.Start(site.Program{Args: args, Env: append(a.Env, clock.Skew+"="+s.agent.Skew), Dir: a.Dir, Mark: a.MarkKey + "=" + s.agent.Owner})
 }
 
-// attach copies one of the program's pipes until it ends. If the link ended first, the program is
-// not notified: it would close its sessions, which a lost client cannot.
+// attach copies one of the program's pipes until it ends. If the link ends first, the program is not
+// notified, because it would close its sessions, which a lost client cannot do.
 func (p *servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 	switch kind {
 	case msg.StreamStdin:

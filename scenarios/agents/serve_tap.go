@@ -39,7 +39,7 @@ func (v *service) trial(name string) (*servedTrial, error) {
 	if t := v.s.trial(name); t != nil {
 		return t, nil
 	}
-	return nil, fmt.Errorf("trial %s does not run on this agent", name)
+	return nil, fmt.Errorf("trial %s is not running on this agent", name)
 }
 
 func (v *service) client(a msg.ClientArgs) (wire.Client, error) {

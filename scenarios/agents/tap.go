@@ -20,7 +20,7 @@ type tapped struct {
 	mu    sync.Mutex
 	peer  *peer                  // the client's agent; nil before its first opening
 	last  msg.ClientState        // last known state, on the trial's clock
-	lived map[*peer]*wire.Counts // last known counts on each agent of the client, past ones included
+	lived map[*peer]*wire.Counts // last known counts, by each present or past agent of the client
 	asked int64                  // number of requests for the tap's state
 	shown int64                  // the newest of their replies in last and lived
 }
@@ -148,7 +148,7 @@ func (c *tapped) Node(path string) (wire.Node, bool) {
 // errElsewhere is returned by operations that need the client in this process.
 var errElsewhere = errors.New("not available for a client that runs on an agent")
 
-// Dial implements wire.Client. The agent dials for the client, so it fails.
+// Dial implements wire.Client. It fails, because the agent dials for the client.
 func (c *tapped) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errElsewhere }
 
 // Listen implements wire.Client. between must be nil.

@@ -24,8 +24,8 @@ type Options struct {
 	Parent string                        // the contested node
 	At     func(time.Time) time.Duration // converts to the trial's clock
 	Way    wire.Way                      // dials the servers
-	// Relay makes agents reach the servers through the coordinator, which dials with Way: if they
-	// cannot reach them directly, or would need certificates.
+	// Relay makes agents reach the servers through the coordinator, which dials with Way. It is for agents
+	// that cannot reach the servers directly, or would need certificates.
 	Relay bool
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Event is called with the session events of the clients, in order for each agent. Lost is

@@ -25,12 +25,12 @@ func init() {
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
 			spec.Between(bad, "depth", p.Depth, 0, 2)
 			if (p.Depth == 2) != (p.Duration > 0) {
-				bad("duration", "limits the time for pairs of faults: it requires depth: 2, and depth: 2 requires it")
+				bad("duration", "must be set if and only if depth is 2: it limits the time for pairs of faults")
 			}
 			for i, name := range p.Also {
 				if f := spec.FindStepFault(name); f == nil || !f.Named {
 					names := spec.NamedFaults()
-					bad(fmt.Sprintf("also.%d", i), "%q is none of %s%s", name, strings.Join(names, ", "), units.Nearest(name, names))
+					bad(fmt.Sprintf("also.%d", i), "%q is not one of %s%s", name, strings.Join(names, ", "), units.Nearest(name, names))
 				}
 			}
 			for i, name := range p.Cells {
@@ -58,7 +58,7 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the cell took longer than %v", limit))
 	defer cancel()
 	if what.Fits != nil && !what.Fits(st.Cell.Subject) {
-		return fmt.Errorf("%w: %s declares no variant", ErrInapplicable, st.Cell.Subject.Name)
+		return fmt.Errorf("%w: %s does not declare a variant", ErrInapplicable, st.Cell.Subject.Name)
 	}
 	p := newProvoked(ctx, st)
 	defer p.callOff()

@@ -142,11 +142,11 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 	gone := func() bool { return x.c.Wire.Session().Server != server }
 	err := stage.Poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.Number) > x.moves || gone(), nil })
 	if err == nil && x.p.moves(x.c.Number) == x.moves { // earlier than its session timeout requires
-		return fmt.Errorf("%w: the client's library disconnected after %v, before another client acquired or released", ErrInapplicable, time.Since(start).Round(time.Millisecond))
+		return fmt.Errorf("%w: the client's library disconnected after %v, before another client acquired or released the lock", ErrInapplicable, time.Since(start).Round(time.Millisecond))
 	}
 	switch {
 	case errors.Is(err, stage.ErrPollLimit) && x.passable:
-		return errors.New("no client acquired or released in time")
+		return errors.New("no client acquired or released the lock in time")
 	case errors.Is(err, stage.ErrPollLimit):
 		return nil // no client could: the fault was the delay
 	case err == nil:
@@ -156,7 +156,7 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 		return fmt.Errorf("%w: the client's library disconnected in less than %v, half its session timeout", ErrInapplicable, limit)
 	}
 	if err == nil && gone() {
-		err = fmt.Errorf("the client had disconnected before member %s had applied the grant or release", server)
+		err = fmt.Errorf("the client disconnected before member %s had applied the grant or release", server)
 	}
 	return err
 }
@@ -189,9 +189,9 @@ func runOut(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.Number)
 	switch {
 	case a != nil && a.Ended() && a.Err == nil:
-		return fmt.Errorf("%w: the client already had its grant before that step", ErrInapplicable)
+		return fmt.Errorf("%w: the client had already been granted the lock before that step", ErrInapplicable)
 	case a == nil || a.Ended() && !errors.Is(a.Err, recipes.ErrNotAcquired):
-		return errors.New("no timed try was pending")
+		return errors.New("no acquire with a time limit was pending")
 	}
 	limit := x.tryFor()
 	if x.at.Kind() != spec.AtWait {

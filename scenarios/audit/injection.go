@@ -76,7 +76,7 @@ func (p *episodeRun) newStrike(s spec.Step, f *spec.StepFault) (*stepInjection, 
 	x := &stepInjection{p: p, c: p.st.Clients[s.Client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
 	if f.Timed {
 		if subject := p.st.Cell.Subject; !subject.Tries {
-			return nil, fmt.Errorf("%w: %s has no timed try of its own: its driver does not offer limit", chaos.ErrSkipped, subject.Name)
+			return nil, fmt.Errorf("%w: %s does not support an acquire with a time limit: its driver does not offer \"limit\"", chaos.ErrSkipped, subject.Name)
 		}
 		x.c.Limit.Store(int64(x.tryFor()))
 	}
@@ -112,7 +112,7 @@ func (x *stepInjection) noStep() error {
 	if len(made) == 0 {
 		return fmt.Errorf("%w: the client sent no request", errNoStep)
 	}
-	return fmt.Errorf("%w: the client's last request of each type: %s", errNoStep, strings.Join(made, ", "))
+	return fmt.Errorf("%w; the last request of each type that the client sent: %s", errNoStep, strings.Join(made, ", "))
 }
 
 // run waits for the step and injects the fault. It returns when the fault is over, or was cancelled

@@ -152,7 +152,7 @@ func (p *episodeRun) inLine(n int) {
 		nodes, look := p.st.Observer.InLine(p.ctx, p.st.Parent)
 		free := p.st.NotInLine()
 		if waiting := p.st.Acquiring(); look == nil && nodes <= free && waiting >= n-free {
-			err = fmt.Errorf("%w: %d clients wait and the line has %s: the recipe has no queue of waiters", ErrInapplicable, waiting, units.Plural(nodes, "node"))
+			err = fmt.Errorf("%w: %d clients wait, but the line has %s: the recipe does not queue its waiters", ErrInapplicable, waiting, units.Plural(nodes, "node"))
 		}
 	}
 	p.must(err)
@@ -207,7 +207,7 @@ func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, er
 		return !a.InDoubt() || a.Client.Lost(a.Claim.Token), nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("client %d remained in doubt about its grant: %w", a.Client.Number, err)
+		return false, fmt.Errorf("the grant of client %d was suspended, and then neither restored nor lost: %w", a.Client.Number, err)
 	}
 	return !a.InDoubt(), nil
 }

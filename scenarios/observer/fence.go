@@ -32,8 +32,8 @@ func (f *Fence) Open(ctx context.Context) error {
 // Errors of writes that the fence rejects.
 var (
 	ErrFenced = errors.New("refused by the fence")
-	ErrHigher = fmt.Errorf("%w: a grant with a higher token has written", ErrFenced)
-	ErrTwice  = fmt.Errorf("%w: another grant has written with this token", ErrFenced)
+	ErrHigher = fmt.Errorf("%w: a grant with a higher token has already written to the resource", ErrFenced)
+	ErrTwice  = fmt.Errorf("%w: another grant has already written to the resource with this token", ErrFenced)
 )
 
 // Write writes with the token of a grant, which also has a number. version is the resource's
@@ -49,7 +49,7 @@ func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, e
 		return err
 	})
 	if errors.Is(err, ErrFenced) && unsure {
-		err = errors.New("a reply was lost, and a grant with a higher token has written since")
+		err = errors.New("a reply was lost, and another grant has since written to the resource")
 	}
 	return version, err
 }

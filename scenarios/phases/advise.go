@@ -48,7 +48,7 @@ func Advise(o AdviceOptions) (Advice, error) {
 	}
 	timeout := (o.Promise - bound.predict(0, o.Tick, 0, o.Slack, false).most).Truncate(100 * time.Millisecond)
 	if timeout < 2*o.Tick {
-		return Advice{}, fmt.Errorf("with a tick of %v, the shortest session timeout that servers grant is %v: the next grant can then take up to %v, more than the promise of %v; use a shorter tick",
+		return Advice{}, fmt.Errorf("with a tick of %v, servers grant session timeouts of at least %v. The next grant can then take up to %v, which is more than the promise of %v; use a shorter tick",
 			o.Tick, 2*o.Tick, bound.predict(2*o.Tick, o.Tick, 0, o.Slack, false).most, o.Promise)
 	}
 	a := Advice{Tick: o.Tick, Timeout: min(timeout, 20*o.Tick)}

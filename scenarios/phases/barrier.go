@@ -43,7 +43,7 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	for _, a := range members {
 		if !a.Returned(ctx, st.Patience()) {
 			_ = st.SnapshotStuck(ctx)
-			return fmt.Errorf("client %d did not pass the barrier within %v, although all clients had entered", a.Client.Number, st.Patience())
+			return fmt.Errorf("client %d did not pass the barrier within %v, although all clients had entered it", a.Client.Number, st.Patience())
 		}
 		if a.Err != nil {
 			return fmt.Errorf("client %d: %w", a.Client.Number, a.Err)
@@ -54,7 +54,7 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	}
 	left := make(chan error, n)
 	for i, a := range members {
-		st.Report("round %d of %d, %d of %d", st.Round, st.Phase.Rounds, i+1, n)
+		st.Report("round %d of %d, client %d of %d", st.Round, st.Phase.Rounds, i+1, n)
 		if _, err := d.Still(ctx); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:   "churn",
-		About:  "a closed loop: clients re-enter immediately, while faults are active",
+		About:  "a closed loop: each client re-enters as soon as it has left, while faults are active",
 		Pace:   history.ByClients,
 		Meets:  true,
 		Fields: []string{"duration", "faults", "size", "contenders"},
@@ -23,7 +23,7 @@ func init() {
 		},
 		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < p.Contenders {
-				return fmt.Sprintf("%d clients are fewer than contenders (%d)", clients, p.Contenders)
+				return fmt.Sprintf("%d clients are fewer than the contenders of the phase (%d)", clients, p.Contenders)
 			}
 			return ""
 		},

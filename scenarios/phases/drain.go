@@ -16,7 +16,7 @@ import (
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:     history.DrainPhase,
-		About:    "all clients join, then the line drains; hand-offs are counted",
+		About:    "all clients join the line, which then drains; the cost of the hand-offs is counted",
 		Pace:     history.ByHarness,
 		Meets:    true,
 		Fields:   []string{"rounds", "size"},

@@ -25,7 +25,7 @@ const WriteEvery = 100 * time.Millisecond
 func init() {
 	stage.AddKind(spec.Kind{
 		Name:   history.FailoverPhase,
-		About:  "a cause hits the holder in each round; the time until the next grant is measured",
+		About:  "in each round, a cause ends the grant of the holder; the time until the next grant is measured",
 		Pace:   history.ByHarness,
 		Needs:  spec.NeedsGrants,
 		Single: true,
@@ -39,7 +39,7 @@ func init() {
 		},
 		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < 2 && p.Rounds > 0 {
-				return fmt.Sprintf("%d client leaves no successor of the holder", clients)
+				return fmt.Sprintf("%d client is not enough: the holder requires a successor", clients)
 			}
 			return ""
 		},
@@ -188,7 +188,7 @@ func init() {
 func (c *Cause) Lacking(e *ensembles.Ensemble) error {
 	n := len(e.Voting())
 	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {
-		return fmt.Errorf("%w: %s leaves no majority of %s, so that no client can be granted; use 3 or more members", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
+		return fmt.Errorf("%w: %s leaves no majority of %s, so no client can receive a grant; use 3 or more members", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
 	}
 	return nil
 }

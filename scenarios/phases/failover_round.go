@@ -53,7 +53,7 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	}
 	answered := func(context.Context) (bool, error) { return f.st.Tap.Totals().InFlight == 0, nil }
 	if err := stage.Poll(ctx, stage.JoinLimit, answered); err != nil {
-		return fmt.Errorf("wait until all waiters have their replies: %w", err)
+		return fmt.Errorf("waiting until the servers have replied to all waiters: %w", err)
 	}
 	if err := f.hold(ctx, wait); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	case <-until:
 		return nil
 	case a := <-f.line.Granted:
-		return fmt.Errorf("the acquire of client %d returned while client %d held, before the fault: %v", a.Client.Number, f.victim.Number, a.Err)
+		return fmt.Errorf("the acquire of client %d returned too early, while client %d was still the holder and before the fault: %v", a.Client.Number, f.victim.Number, a.Err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -247,7 +247,7 @@ func (f *failoverRound) comeBack(ctx context.Context) error {
 		_ = f.held.Release(ctx) // usually fails because the grant is lost; the record shows it
 	}
 	if err := f.victim.Reopen(ctx); err != nil {
-		return fmt.Errorf("client %d rejoins: %w", f.victim.Number, err)
+		return fmt.Errorf("client %d failed to rejoin: %w", f.victim.Number, err)
 	}
 	return nil
 }

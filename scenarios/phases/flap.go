@@ -19,15 +19,15 @@ func init() {
 		Validate: (*spec.Phase).CheckRounds,
 		TooFew: func(p *spec.Phase, clients int) string {
 			if clients < 2 {
-				return fmt.Sprintf("%d client leaves no other waiter during a flap", clients)
+				return fmt.Sprintf("%d client is not enough: a flap requires other clients that wait", clients)
 			}
 			return ""
 		},
 	}, flap)
 }
 
-// flap makes a waiter in the middle of the line lose its session and rejoin, repeatedly, while the
-// others only wait: the traffic is the cost that the flaps cause for them.
+// flap repeatedly makes a waiter in the middle of the line lose its session and rejoin. The other clients
+// only wait, so that their traffic is the cost of the flaps.
 func flap(ctx context.Context, st *stage.Stage) error {
 	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Flap != nil)
 	if err != nil {
@@ -58,7 +58,7 @@ type flaps struct {
 func (f *flaps) run(ctx context.Context) error {
 	n := f.Stage.Holders()
 	if n == len(f.Stage.Clients) {
-		return fmt.Errorf("%d clients and as many permits leave no waiter that could flap: use more clients or fewer permits", n)
+		return fmt.Errorf("all %d clients hold a permit, so no client waits and could flap: use more clients or fewer permits", n)
 	}
 	return f.hold(ctx, f.Stage.Clients[:n], func() error {
 		return f.wave(ctx, f.Stage.Clients[n:], func(context.Context) error { return nil })
@@ -140,7 +140,7 @@ func (f *flaps) stand(ctx context.Context) error {
 	return nil
 }
 
-var errGranted = errors.New("a waiter was granted although no client had released")
+var errGranted = errors.New("a waiter received a grant although no holder had released its own")
 
 // once runs the k-th flap: the waiter in the middle leaves and rejoins at the end of the line.
 func (f *flaps) once(ctx context.Context, k int) error {

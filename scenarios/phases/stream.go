@@ -33,7 +33,7 @@ func init() {
 			case queue:
 				spec.Between(bad, "producers", p.Producers, 1, maxProducers)
 			case p.Producers != 0:
-				bad("producers", "%s is not a queue and takes no items: its clients acquire at the scheduled times", s.Name)
+				bad("producers", "%s is not a queue, so it does not have producers: its clients acquire at the scheduled times", s.Name)
 			}
 		},
 	}, func(ctx context.Context, st *stage.Stage) error {
@@ -61,13 +61,13 @@ func validateStream(p *spec.Phase, bad spec.ProblemFunc) {
 	case ramp:
 		most = (p.Rate + p.RateTo) / 2
 		if len(p.Faults) > 0 {
-			bad("faults", "a ramp has no faults: it finds the rate that the subject sustains without them")
+			bad("faults", "a ramp cannot have faults: it finds the rate that the subject sustains without them")
 		}
 		if p.Steps != 0 {
 			spec.Between(bad, "steps", p.Steps, 2, maxSteps)
 		}
 	case p.Steps != 0:
-		bad("steps", "requires rate_to: without it the rate does not rise")
+		bad("steps", "requires rate_to: without it, the rate is constant")
 	}
 	if n := most * p.Duration.Seconds(); n > maxArrivals {
 		bad("rate", "about %.0f operations would be due in %v; the limit is %d", n, p.Duration, maxArrivals)

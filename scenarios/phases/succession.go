@@ -34,7 +34,7 @@ func init() {
 		Validate: validateSuccession,
 		TooFew: func(p *spec.Phase, clients int) string {
 			if last := slices.Max(append(p.Order, -1)); clients <= last {
-				return fmt.Sprintf("%d candidates do not include client %d, which order names", clients, last)
+				return fmt.Sprintf("%d candidates are too few: order lists client %d", clients, last)
 			}
 			if p.Warn > clients {
 				return fmt.Sprintf("%d candidates are fewer than warn (%d)", clients, p.Warn)
@@ -55,7 +55,7 @@ func validateSuccession(p *spec.Phase, bad spec.ProblemFunc) {
 	spec.Between(bad, "warn", p.Warn, 0, spec.MaxClients)
 	for i, n := range p.Order {
 		if n < 0 || n >= spec.MaxClients || slices.Contains(p.Order[:i], n) {
-			bad(fmt.Sprintf("order.%d", i), "%d is not a client's number, or occurs twice", n)
+			bad(fmt.Sprintf("order.%d", i), "%d is not a valid client number, or occurs twice", n)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (s *successions) run(ctx context.Context) error {
 	}()
 	for _, c := range s.st.Clients {
 		if err := s.join(ctx, c); err != nil {
-			return fmt.Errorf("client %d joins: %w", c.Number, err)
+			return fmt.Errorf("client %d failed to join: %w", c.Number, err)
 		}
 	}
 	warning, err := s.st.WarnBelow(ctx)
@@ -114,9 +114,9 @@ func (s *successions) run(ctx context.Context) error {
 	}
 	p := s.st.Phase
 	for k, n := range p.Order {
-		s.st.Report("round %d of %d, %d of %d leave", s.st.Round, p.Rounds, k+1, len(p.Order))
+		s.st.Report("round %d of %d, candidate %d of %d leaves", s.st.Round, p.Rounds, k+1, len(p.Order))
 		if err := s.leave(ctx, s.line[n]); err != nil {
-			return fmt.Errorf("client %d leaves: %w", n, err)
+			return fmt.Errorf("client %d failed to leave: %w", n, err)
 		}
 		if err := warning.Await(ctx, len(s.line)-k-1); err != nil {
 			return err
@@ -144,7 +144,7 @@ func (s *successions) join(ctx context.Context, c *stage.Client) error {
 		return found, err
 	})
 	if err != nil {
-		return fmt.Errorf("wait for its node at %s: %w", st.Parent, err)
+		return fmt.Errorf("waiting for its node at %s: %w", st.Parent, err)
 	}
 	st.Record.Record(&history.Joined{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round,
 		Client: c.Number, Token: k.node.Czxid, Session: k.session, Path: k.node.Path})

@@ -60,10 +60,10 @@ func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observati
 		}
 		t.Incomplete("reading ended at %s: %v", time.Now().UTC().Format(time.TimeOnly), err)
 	}
-	source := fmt.Sprintf("%s, read every %v with %s on one session without watches. Creation times are from the servers; removals were seen up to %v later, on this machine's clock.",
+	source := fmt.Sprintf("%s, read every %v with %s on one session without watches. Creation times are from the servers. Removal times are from this machine's clock, and may be up to %v late.",
 		strings.Join(c.Servers, ","), c.Interval, units.Plural(l.requests, "request"), c.Interval)
 	if l.missed > 0 {
-		source += fmt.Sprintf(" %s between two reads were not seen.", units.Plural(l.missed, "change"))
+		source += fmt.Sprintf(" Missed because they fell between two reads: %s.", units.Plural(l.missed, "change"))
 	}
 	return t.Done(time.Now(), source), nil
 }
@@ -80,7 +80,7 @@ type live struct {
 	bounded  bool // there are more parents than are read
 }
 
-// parent is a folder of sequential nodes, as of the last read.
+// parent is a folder of sequential nodes and its state at the last read.
 type parent struct {
 	seen    bool
 	version int32 // cversion: it counts creations and deletions of children
@@ -97,7 +97,7 @@ func (l *live) open(ctx context.Context) error {
 	if d := l.config.Security.Digest; d != "" {
 		options.Auth = []recipes.Auth{{Scheme: "digest", Auth: d}}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no session within %v: are the servers up and reachable, and is that their client port?", openTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no session was opened within %v: check that the servers are up and reachable, and that this is their client port", openTimeout))
 	defer cancel()
 	s, err := recipes.Open(ctx, l.config.Servers, options)
 	if err != nil {
@@ -175,7 +175,7 @@ func (l *live) discover(ctx context.Context) error {
 			if at != l.config.Path && errors.Is(err, zk.ErrNoAuth) {
 				if !l.refused[at] {
 					l.refused[at] = true
-					l.tracker.Incomplete("%s may not be read with these credentials", at)
+					l.tracker.Incomplete("%s cannot be read with these credentials", at)
 				}
 				continue
 			}
@@ -192,7 +192,7 @@ func (l *live) discover(ctx context.Context) error {
 	}
 	if len(queue) > 0 && !l.bounded {
 		l.bounded = true
-		l.tracker.Incomplete("only %d parents are read: choose a longer --path", parentsLooked)
+		l.tracker.Incomplete("only the first %d parent nodes are read: choose a more specific --path", parentsLooked)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 			return nil, fmt.Errorf("%s: %w", begun, err)
 		}
 	case after >= firstOfAll:
-		t.Incomplete("the logs begin with transaction %#x, and there is no snapshot from before it: nodes that existed then are unknown", after+1)
+		t.Incomplete("the logs begin with transaction %#x, and there is no earlier snapshot: nodes that were created before it are unknown", after+1)
 	}
 	var logs [][]io.Reader
 	for _, m := range members {

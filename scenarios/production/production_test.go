@@ -221,7 +221,7 @@ func restarted(t *testing.T, e *ensembles.Ensemble) {
 			t.Fatal(err)
 		}
 	}
-	if o := observed(t, none, dir); o.Result() != "unknown" || !strings.Contains(strings.Join(o.Unknown, " "), "there is no snapshot from before it") {
+	if o := observed(t, none, dir); o.Result() != "unknown" || !strings.Contains(strings.Join(o.Unknown, " "), "there is no earlier snapshot") {
 		t.Errorf("without a snapshot: %s, %q", o.Result(), o.Unknown)
 	}
 }
@@ -287,7 +287,7 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(o.Unknown, []string{"/locks/secret may not be read with these credentials"}) || len(o.Lines) != 1 {
+	if !slices.Equal(o.Unknown, []string{"/locks/secret cannot be read with these credentials"}) || len(o.Lines) != 1 {
 		t.Fatalf("%d lines, %q", len(o.Lines), o.Unknown)
 	}
 	compare(t, o.Lines[0], want, false, 2*interval)

@@ -128,7 +128,7 @@ func (s *Scenario) validateTrials(bad ProblemFunc) {
 	}
 	Between(bad, "extra_time", s.ExtraTime, 0, MaxDuration)
 	if s.ExtraTime > 0 && (s.Budget == 0 || s.Base == "") {
-		bad("extra_time", "requires budget and base: the extra time follows the budget, to decide the thresholds on the base")
+		bad("extra_time", "requires budget and base: when the budget is used up, extra trials run until the thresholds on the base are decided")
 	}
 	if s.Base == "" {
 		return

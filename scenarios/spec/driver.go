@@ -201,7 +201,7 @@ func (s *Scenario) processFaults() (names []string) {
 	return names
 }
 
-// Successors returns the subjects with which the scenario's faults replace clients (restart as).
+// Successors returns the subjects that clients run after a client.restart fault with [chaos.RestartAs].
 func (s *Scenario) Successors() (names []string) {
 	for _, p := range s.Phases {
 		for _, f := range p.Faults {
@@ -231,7 +231,7 @@ func (s *Scenario) validateSuccessors(bad ProblemFunc) {
 				switch old, err := s.Find(name); {
 				case err != nil:
 				case next.Recipe != old.Recipe:
-					bad(at, "%s cannot replace %s: one is a %s, the other a %s", as, name, next.Recipe, old.Recipe)
+					bad(at, "%s cannot replace %s: the first is a %s, the second a %s", as, name, next.Recipe, old.Recipe)
 				case next.Start == nil && !s.Apart:
 					bad(at, "%s runs inside zkbench and has no process that could replace a process of %s: name a driver", as, name)
 				}

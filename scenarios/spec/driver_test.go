@@ -23,7 +23,7 @@ phases: [{name: churn, kind: churn, duration: 1s, faults: [{at: 0s, fault: clien
 		{"name: x\nsubjects: [lock/parent]\napart: true" + churn, ""},
 		{"name: x\nsubjects: [" + `{name: lock/mine, exec: "` + os.Args[0] + `"}` + "]" + churn, ""},
 		{restarted("lock/predecessor"), "lock/predecessor runs inside zkbench and has no process that could replace a process of lock/mine: name a driver"},
-		{restarted("queue/kazoo"), "queue/kazoo cannot replace lock/mine: one is a queue, the other a lock"},
+		{restarted("queue/kazoo"), "queue/kazoo cannot replace lock/mine: the first is a queue, the second a lock"},
 		{restarted("lock/curater"), `unknown subject "lock/curater"; did you mean "lock/curator"?`},
 		{restarted("lock/kazoo"), ""},
 		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: p, kind: failover, cause: pause, rounds: 1}]", "client.pause: stops or kills"},

@@ -14,7 +14,7 @@ func TestFailover_refusesWhatMakesNoSense(t *testing.T) {
 		{"no rounds leave it out", "cause: leader.kill, rounds: 0", ""},
 		{"the cause must be one", "cause: crush, rounds: 3", `did you mean "crash"`},
 		{"the cause is the fault", "cause: crash, rounds: 1, faults: [{at: 0s, fault: session.close}]", "a failover phase cannot have faults"},
-		{"rounds end it, not a time", "cause: crash, rounds: 1, duration: 3s", "give rounds"},
+		{"rounds end it, not a time", "cause: crash, rounds: 1, duration: 3s", "set rounds"},
 		{"rounds are not negative", "cause: crash, rounds: -1", "-1 is not between 0"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -68,10 +68,10 @@ func (f Fault) validate(bad ProblemFunc, phase time.Duration) {
 		longest = f.Every
 	}
 	if longest = max(longest, 0); f.Jitter < 0 || f.Jitter > longest {
-		bad("jitter", "%v is not between 0 and %v, the time that jitter varies", f.Jitter, longest)
+		bad("jitter", "%v is not between 0 and %v, the delay that jitter varies", f.Jitter, longest)
 	}
 	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
-		bad("jitter", "%v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
+		bad("jitter", "an injection up to %v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
 	}
 }
 

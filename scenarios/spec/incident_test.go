@@ -14,7 +14,7 @@ func TestIncident_refusesWhatIsNone(t *testing.T) {
 		{"as it is", "about=x", ""},
 		{"without a thread", "incident.thread=''", "incident.thread: is required"},
 		{"without a cause", "incident.cause=''", "incident.cause: is required"},
-		{"one that shows and does not", "incident.tried=much", "incident.tried: is for bugs that do not reproduce"},
+		{"one that shows and does not", "incident.tried=much", "incident.tried: applies only to bugs that cannot be reproduced"},
 		{"one that does not show, without a word", "specimens.0.caught=[]", "incident.tried: is required"},
 	} {
 		t.Run(row.about, func(t *testing.T) {

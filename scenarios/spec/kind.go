@@ -83,9 +83,9 @@ func (k *Kind) refusal(field string) string {
 	with := strings.Join(kindsWith(field), " or ")
 	switch {
 	case field == "duration" && slices.Contains(k.Fields, "rounds"):
-		return fmt.Sprintf("a %s phase ends after its rounds; give rounds instead", k.Name)
+		return fmt.Sprintf("a %s phase ends after a number of rounds: set rounds instead", k.Name)
 	case field == "rounds" && slices.Contains(k.Fields, "duration"):
-		return fmt.Sprintf("a %s phase runs for a fixed time; give duration instead", k.Name)
+		return fmt.Sprintf("a %s phase runs for a fixed time: set duration instead", k.Name)
 	case field == "faults":
 		return fmt.Sprintf("a %s phase cannot have faults: put them into a phase of kind %s", k.Name, with)
 	}
@@ -104,7 +104,7 @@ func (k *Kind) Suits(s recipes.Subject) error {
 		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meetingKinds()), k.Name)
 	}
 	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {
-		return fmt.Errorf("%s is a queue and grants nothing; a %s phase needs %s", s.Name, k.Name, k.Needs)
+		return fmt.Errorf("%s is a queue, which does not grant anything; a %s phase requires %s", s.Name, k.Name, k.Needs)
 	}
 	return nil
 }

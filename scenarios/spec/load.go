@@ -66,7 +66,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		return nil, notYAML(text, err).in(name)
 	}
 	if empty || resolve(&root) == nil {
-		return nil, Problems{{File: name, Text: "is empty; zkbench list scenarios herd prints an example"}}
+		return nil, Problems{{File: name, Text: "is empty; to print an example, run zkbench list scenarios herd"}}
 	}
 	liftDrivers(&root)
 	var ps Problems

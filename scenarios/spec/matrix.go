@@ -115,7 +115,7 @@ var listed = map[string]string{
 	"subjects": "list the values in subjects itself", "clients": "list the values in clients itself", "images": "list the values in images itself",
 	"homes": "list the values in homes itself", "trials": "it sets how often each cell runs",
 	"base": "all trials have the same base", "drivers": "all trials have the same drivers", "name": "the scenario has one name", "about": "it describes the scenario",
-	"matrix": "a matrix cannot contain a matrix", "thresholds": "they apply to all trials; compare with a parameter and vary the parameter: params.NAME",
+	"matrix": "a matrix cannot contain a matrix", "thresholds": "they apply to all trials; use a parameter in the threshold, and vary params.NAME",
 	"warmup": "the warm-up precedes all trials", "only": "it selects the trials to run",
 }
 

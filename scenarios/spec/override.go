@@ -24,7 +24,7 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 		return overrideExec(root, value)
 	}
 	if all := forAllPhases(path); all != path && child(child(root, "matrix"), all) != nil {
-		return fmt.Errorf("--set %s: the matrix varies the %s of all phases; set it for all phases, or vary phases.NAME.%s instead", o, all, all)
+		return fmt.Errorf("--set %s: the matrix varies the %s of all phases: set one value for all phases, or vary phases.NAME.%s instead", o, all, all)
 	}
 	if path == allHold || path == allDuration {
 		decide(root, path)
@@ -235,7 +235,7 @@ func (s *Scenario) validateOnly(bad ProblemFunc) {
 		return
 	}
 	if p := s.AuditPhase(); p != nil && len(p.Cells) == 0 {
-		bad("only", "an audit finds its trials only during the run: select cells instead (phases.0.cells)")
+		bad("only", "the trials of an audit are not known before it runs: select cells instead (phases.0.cells)")
 		return
 	}
 	cells, err := s.everyCell()

@@ -180,11 +180,11 @@ func ParsePlan(name string, text []byte, s *Scenario, clients int) (Plan, error)
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(p.Phases) != len(s.Phases) {
-		return Plan{}, fmt.Errorf("%s: the plan has %d phases, and the scenario %d", name, len(p.Phases), len(s.Phases))
+		return Plan{}, fmt.Errorf("%s: the plan has %d phases, but the scenario has %d", name, len(p.Phases), len(s.Phases))
 	}
 	for i, phase := range p.Phases {
 		if phase.Name != s.Phases[i].Name {
-			return Plan{}, fmt.Errorf("%s: phases.%d is %q in the plan, and in the scenario %q", name, i, phase.Name, s.Phases[i].Name)
+			return Plan{}, fmt.Errorf("%s: phases.%d is %q in the plan, but %q in the scenario", name, i, phase.Name, s.Phases[i].Name)
 		}
 		if _, err := phase.Entries(); err != nil {
 			return Plan{}, fmt.Errorf("%s: phases.%d: %w", name, i, err)

@@ -146,8 +146,8 @@ func TestParsePlan_refuses(t *testing.T) {
 	for _, row := range []struct{ name, from, to, want string }{
 		{"a field that nobody knows", "trial:", "tryal:", "tryal"},
 		{"a fault that nobody knows", "session.close", "session.cloze", `did you mean "session.close"`},
-		{"a phase of another name", "name: crash", "name: crush", `"crush" in the plan, and in the scenario "crash"`},
-		{"a phase too few", good[strings.Index(good, "- name: crash"):], "", "1 phases, and the scenario 2"},
+		{"a phase of another name", "name: crash", "name: crush", `"crush" in the plan, but "crash" in the scenario`},
+		{"a phase too few", good[strings.Index(good, "- name: crash"):], "", "1 phases, but the scenario has 2"},
 		{"a holder that is no client", "holder: 0", "holder: 5", "holder 5 of 5 clients"},
 		{"a time that has passed", "wait: ", "wait: -", "wait -"},
 	} {

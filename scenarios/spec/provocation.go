@@ -16,13 +16,13 @@ var provocations = []Provocation{
 	{Name: "crowd", clients: 8, Fits: forLocks,
 		about: "eight clients contend for at least 40 grants; finds bugs that occur by chance or with many clients"},
 	{Name: "wrapped-numbers", clients: 6, Fits: forLocks,
-		about: "six clients contend, with sequence numbers as after the wrap of the parent's counter; not limited to one step"},
+		about: "six clients contend, with sequence numbers as after an overflow of the parent's counter; not limited to one step"},
 	{Name: "newcomers", clients: 8, Fits: forNewcomers,
-		about: "seven clients join behind a holder and give up, eight times, because servers list a newcomer at a random position"},
+		about: "seven clients join behind a holder and give up; repeated eight times, because servers list new nodes in random order"},
 	{Name: "line", clients: 10, Fits: forFormula,
 		about: "a line of ten clients drains once; the cost of a hand-off is counted as the line grows"},
 	{Name: "backlog", clients: 2, Fits: forQueues,
-		about: "five items are queued before any consumer takes; in an episode, each item is taken as soon as it is put"},
+		about: "five items are queued before any consumer takes one; in an episode, each item is taken as soon as it is put"},
 }
 
 func forQueues(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }

@@ -36,7 +36,7 @@ func (s *Scenario) CheckTimeouts(tick time.Duration) error {
 // sets the tick or first_zxid, or has faults of members for which o has no commands.
 func (s *Scenario) CheckExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
-		return fmt.Errorf("%s sets the tick, but an external ensemble has its own: remove it with --set tick=0s", s.Name)
+		return fmt.Errorf("%s sets the tick, but an external ensemble has its own tick: remove the field with --set tick=0s", s.Name)
 	}
 	if s.FirstZxid > 0 {
 		return fmt.Errorf("%s sets first_zxid, but it cannot be set for the members of an external ensemble: remove it with --set first_zxid=0", s.Name)
@@ -53,7 +53,7 @@ func (s *Scenario) CheckExternal(o ensembles.Options) error {
 		if o.Terms.Commands == nil {
 			faults = slices.DeleteFunc(faults, p.CanOmit) // they are omitted when the run begins
 			if len(faults) > 0 {
-				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would touch a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
+				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would affect a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
 					i, p.Name, strings.Join(faults, ", "), leave))
 			}
 			continue
@@ -80,7 +80,7 @@ func lacks(fault string, o ensembles.Options) string {
 		case !possible:
 			return "cannot be injected by commands"
 		case len(words) > 0:
-			return fmt.Sprintf("needs %s for every member, but %s in %s has none", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
+			return fmt.Sprintf("needs %s for every member, but the entry of %s in %s is incomplete", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
 		}
 	}
 	return ""

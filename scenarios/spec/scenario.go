@@ -51,7 +51,7 @@ type Scenario struct {
 	Incident   Incident            `yaml:"incident,omitempty"`   // only of an incident: the report and the cause
 }
 
-// Mix is the ratio of a read-write lock's acquires for reading to acquires for writing.
+// Mix gives the shares of read and write acquires of a read-write lock, as a ratio Read:Write.
 type Mix struct {
 	Read  int `yaml:"read"`  // acquires for reading, of read + write acquires
 	Write int `yaml:"write"` // acquires for writing, of read + write acquires
@@ -163,7 +163,7 @@ func (s *Scenario) validatePhases(bad ProblemFunc) {
 		}
 		names[p.Name] = true
 		if p.Kind == EpisodeKind && len(s.Phases) > 1 {
-			bad(at+".kind", "an %s is a whole trial: remove the other phases", EpisodeKind)
+			bad(at+".kind", "an %s must be the only phase of a scenario: remove the other phases", EpisodeKind)
 		}
 	}
 }
@@ -331,8 +331,8 @@ func (s *Scenario) validateIncident(bad ProblemFunc) {
 	case len(s.Specimens) == 0:
 		bad("incident", "requires specimens, which name the fault to inject")
 	case shows && i.Tried != "":
-		bad("incident.tried", "is for bugs that do not reproduce, but a specimen is detected")
+		bad("incident.tried", "applies only to bugs that cannot be reproduced, but this scenario detects the bug of a specimen: remove tried")
 	case !shows && i.Tried == "":
-		bad("incident.tried", "is required: no specimen is detected, so describe what was tried")
+		bad("incident.tried", "is required: the scenario does not detect the bug of any specimen, so describe the attempts to reproduce it")
 	}
 }

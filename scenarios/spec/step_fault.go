@@ -29,7 +29,7 @@ type StepFault struct {
 	Alone *MemberFault
 	// Timed means that the call is the recipe's own timed try, which must time out.
 	Timed bool
-	// Named means that a full audit omits the fault unless it is named in also.
+	// Named means that a full audit includes the fault only if the phase's field also lists it.
 	Named bool
 	// process means that the fault stops the client's process, which only a driver has.
 	process bool
@@ -57,9 +57,9 @@ var StepFaults = []*StepFault{
 	{Name: "reply.drop.away", fits: AtRequest, Act: wire.DropReply, Away: true,
 		About: "like reply.drop, and the client cannot connect for most of its session timeout"},
 	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, Told: wire.CutBefore, Away: true,
-		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session lives"},
+		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session survives"},
 	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, Told: wire.CutReplied, Away: true,
-		About: "the connection breaks once the reply, or the notification, has come; the session lives"},
+		About: "the connection breaks after the reply or the notification has arrived; the session survives"},
 	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Away: true,
 		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
 	{Name: "reply.close", fits: AtRequest, Act: wire.DropReply, Away: true,
@@ -71,11 +71,11 @@ var StepFaults = []*StepFault{
 	{Name: "client.pause", fits: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, Told: wire.HoldReply, process: true,
 		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
 	{Name: "client.restart", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, Told: wire.HoldReply, process: true, Named: true,
-		About: "the process is killed, and started again at once as the same client, while its old session lives; drivers only; not part of a full audit without --also client.restart"},
+		About: "the process is killed, and started again at once as the same client, while its old session still exists; drivers only; not part of a full audit without --also client.restart"},
 	{Name: "request.hold", fits: AtRequest, Act: wire.HoldRequest, Late: true,
-		About: "the request reaches the server late: after another client has been granted or has released"},
+		About: "the request reaches the server late: after another client has received or released a grant"},
 	{Name: "reply.hold", fits: AtRequest | AtNotification, Act: wire.HoldReply, Told: wire.HoldReply, Late: true,
-		About: "the reply, or the notification, arrives late: after another client has been granted or has released"},
+		About: "the reply, or the notification, arrives late: after another client has received or released a grant"},
 	{Name: "member.kill", fits: AtRequest, Act: wire.HoldRequest,
 		Alone: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return DownFor }},
 		About: "the member that serves the client is killed, and started again"},
@@ -87,9 +87,9 @@ var StepFaults = []*StepFault{
 	{Name: "parent.delete", fits: AtRequest, Act: wire.HoldRequest, Named: true, only: firstCreate,
 		About: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
 	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, under: []string{CallAcquire, CallTake},
-		About: "the caller gives up"},
+		About: "the caller cancels the acquire or take"},
 	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Timed: true, under: []string{CallAcquire},
-		About: "the recipe's own timed try runs out of time; only drivers that offer limit"},
+		About: "the time limit of the recipe's own timed try ends; only drivers that offer limit"},
 }
 
 // FindStepFault returns the fault of that name, or nil.

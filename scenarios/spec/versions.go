@@ -86,7 +86,7 @@ func (s *Scenario) validateVersions(bad ProblemFunc) {
 	if len(s.Homes) > 0 {
 		field, word = "homes", "NAME=FOLDER"
 		if len(s.Images) > 0 {
-			bad("homes", "an ensemble consists of containers or of local JVMs: remove homes or images")
+			bad("homes", "homes and images cannot be combined, because an ensemble runs either as containers or as local JVMs: remove one")
 			return
 		}
 	}
@@ -97,7 +97,7 @@ func (s *Scenario) validateVersions(bad ProblemFunc) {
 		file := invalidNameChars.ReplaceAllString(v.Name, "_")
 		switch {
 		case v.From == "":
-			bad(at, "names no image or folder: want an entry like %s", word)
+			bad(at, "does not name an image or a folder: want an entry like %s", word)
 		case !versionName.MatchString(v.Name):
 			bad(at, "%q cannot be the name of a version, which consists of letters, digits and . _ : / @ + -; give it a name: %s", v.Name, word)
 		case slices.Contains(files, file):
@@ -138,7 +138,7 @@ func (s *Scenario) CheckUpgrades(all []ensembles.Version) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(used, name) {
-			return fmt.Errorf("%s upgrades no member to %s: name only two versions, old and new, or add a fault that upgrades to it (params: {to: %s})", s.Name, name, name)
+			return fmt.Errorf("%s does not upgrade any member to %s: name only two versions, old and new, or add a fault that upgrades to it (params: {to: %s})", s.Name, name, name)
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 
 func (s *Scenario) validateZoo(bad ProblemFunc) {
 	if len(s.Clients) > 0 {
-		bad("clients", "each provocation has a fixed number of clients: remove clients from a zoo")
+		bad("clients", "each provocation has a fixed number of clients: remove the field clients")
 	}
 	for i, x := range s.Specimens {
 		at := bad.in(fmt.Sprintf("specimens.%d", i))
@@ -94,7 +94,7 @@ func (s *Scenario) validateZoo(bad ProblemFunc) {
 			bad(at+".kind", "a zoo has one phase, of kind %s", EpisodeKind)
 		}
 		if len(p.Cells) > 0 || len(p.Also) > 0 || p.Depth > 0 {
-			bad(at, "a zoo runs its specimens: remove cells, also, depth and duration")
+			bad(at, "a zoo runs only its specimens: remove cells, also, depth and duration")
 		}
 	}
 }

@@ -23,8 +23,7 @@ type arrivals struct {
 	until time.Duration
 }
 
-// newArrivals returns the arrivals of a phase that begins at start. The seed decides random
-// intervals.
+// newArrivals returns the arrivals of a phase that begins at start. Random intervals depend on seed.
 func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	a := &arrivals{until: p.Duration, Arrivals: history.Arrivals{
 		At: start, Phase: p.Name, For: p.Duration, Rate: p.Rate, RateTo: p.RateTo, Steps: p.Steps}}
@@ -80,8 +79,8 @@ func inSeconds(s float64) time.Duration {
 	return time.Duration(min(s, spec.MaxDuration.Seconds()) * float64(time.Second))
 }
 
-// behind is a fraction of a ramp's duration. If a due operation waits longer than that for a free client, the
-// subject no longer keeps up and the ramp ends.
+// behind is the longest time, as a fraction of a ramp's duration, for which a due operation may wait for a
+// free client. After a longer wait the ramp ends, because the subject does not keep up.
 const behind = 0.2
 
 type openLoop struct {
@@ -92,7 +91,7 @@ type openLoop struct {
 	do      func(c *Client, due time.Duration) error
 }
 
-// OpenArrivals starts the arrivals of a phase. [Client.Attend] calls do for each. stop must be called.
+// OpenArrivals starts the arrivals of a phase. [Client.Attend] calls do for each operation. stop must be called.
 func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do func(context.Context, *Client, time.Duration) error) (l *openLoop, stop func()) {
 	serving, stop := context.WithTimeout(ctx, 2*st.Phase.Duration)
 	l = &openLoop{newArrivals(&st.Phase, st.Clock.Now(), st.Planned.Seed), op, serving, over,
@@ -101,9 +100,9 @@ func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do fu
 	return l, stop
 }
 
-// Attend performs due operations one after the other while the client is free. When the phase is
-// over, the remaining operations may take as long again; operations that could not be called by then are recorded
-// as failed. A ramp ends early when the subject clearly does not keep up.
+// Attend performs due operations one after the other. Operations may be called until twice the phase's
+// duration is over; operations that are not called by then are recorded as failed. A ramp ends early if the
+// subject clearly does not keep up.
 func (c *Client) Attend(ctx context.Context, l *openLoop) {
 	for {
 		due, ok := l.next()
@@ -130,7 +129,7 @@ func (c *Client) Attend(ctx context.Context, l *openLoop) {
 // unserved records an operation that was due but was not called because no client was free.
 func (c *Client) unserved(op string, due, now time.Duration) {
 	s := history.Sample{Client: c.Number, Phase: c.Stage.Phase.Name, Op: op, Due: due, Call: now, Return: now, Outcome: history.Failed,
-		Err: fmt.Sprintf("not called: no client was free for %v", (now - due).Round(time.Millisecond))}
+		Err: fmt.Sprintf("not called: all clients were busy for %v", (now - due).Round(time.Millisecond))}
 	if op == history.Put {
 		s.Item = c.Stage.ItemID(c.Number)
 	}

@@ -33,7 +33,7 @@ type PanicError struct {
 
 func (e PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
 
-// Is makes the outcome of an operation that panicked unknown.
+// Is reports whether target is recipes.ErrUnfinished: the outcome of an operation that panicked is unknown.
 func (e PanicError) Is(target error) bool { return target == recipes.ErrUnfinished }
 
 // OpenTree creates the contested node and the fenced resource.
@@ -113,7 +113,7 @@ func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
 	}
 }
 
-// Returned waits up to limit for the attempt to return, and reports whether it has.
+// Returned waits up to limit for the attempt to return, and reports whether it did.
 func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
 	select {
 	case <-a.Done:
@@ -250,7 +250,7 @@ func (st *Stage) LostAgent(agent string, clients []int, since time.Duration) {
 	st.Holder.free()
 	now := st.Clock.Now()
 	st.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
-		Start: since, End: now, Proof: fmt.Sprintf("the link to the agent ended or was silent; the last message arrived %v earlier", (now - since).Round(time.Millisecond))})
+		Start: since, End: now, Proof: fmt.Sprintf("the connection to the agent ended or was silent for too long; the last message arrived %v earlier", (now - since).Round(time.Millisecond))})
 }
 
 // Reason returns the cause of ctx's cancellation if it was canceled, otherwise err.

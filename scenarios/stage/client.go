@@ -138,7 +138,7 @@ func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	return c.AcquireDue(ctx, now, now)
 }
 
-// AcquireDue is Acquire for an operation that was due earlier: its latency counts from due.
+// AcquireDue is like Acquire, but for an operation that was due earlier: the latency counts from due.
 func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.Learned.Store(nil)
 	limit, mode := time.Duration(c.Limit.Swap(0)), c.mode()
@@ -238,9 +238,9 @@ func (c *Client) sample(op string, due time.Duration, err error) history.Sample 
 	return s
 }
 
-// timed uses the times of the recipe's own call if the client reports them. The belief is shortened
-// by their possible error: it begins with the return of an acquire and ends with the call of a
-// release. The times are bounded by the harness's own observations.
+// timed replaces the times of a sample by the times of the recipe's own call, if the client reports them
+// and they are within the harness's times. A belief begins with the return of an acquire and ends with the
+// call of a release; the possible error of the reported times shortens it.
 func (c *Client) timed(s *history.Sample) {
 	subject := c.Subject.Load()
 	if subject == nil {
@@ -323,8 +323,8 @@ func (c *Client) before(tap wire.Dialer) wire.Dialer {
 	return tap
 }
 
-// listeners returns the addresses of the members for a client in another process: listeners with
-// the tap behind them, in the order in which the client should try them.
+// listeners opens a listener for each member, which a client in another process uses to connect through
+// the tap. It returns their addresses in the order in which the client should try them.
 func (c *Client) listeners() (addrs []string, err error) {
 	between := c.before
 	if c.Stage.Dial == nil && c.Stage.Shared == nil {
@@ -415,9 +415,9 @@ const connectionsEvery = time.Second
 
 const connectionsCounter = "connection_request_count"
 
-// connections counts new connections by the members' own counters. After a fault is healed it shows
-// the load of reconnecting clients. It sends no requests before the first fault, so that they do
-// not affect the measurement.
+// connections counts new connections with the members' own counters, to show the load of reconnecting
+// clients after a fault. Between its first count and the first fault it sends no requests, so that they
+// do not affect the measurement.
 type connections struct {
 	st   *Stage
 	last []float64     // by member; -1 before the first reply
@@ -429,8 +429,7 @@ type connections struct {
 	end   context.CancelFunc
 }
 
-// countConnections reads the counters and starts a goroutine that waits for begin. It returns at
-// once.
+// countConnections starts a goroutine that reads the counters, then waits for begin. It returns at once.
 func (st *Stage) countConnections(ctx context.Context) *connections {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connections{st: st, last: make([]float64, len(st.Members.Ensemble.Members)), at: -1,
@@ -455,8 +454,8 @@ func (c *connections) stop() {
 	}
 }
 
-// run counts every second after the first fault. Earlier connections are counted separately, so
-// that they do not dilute the first rate.
+// run counts at once, when the first fault is injected, and then every connectionsEvery. The connections
+// before the first fault are thus counted separately, and do not dilute the first rate.
 func (c *connections) run(ctx context.Context) {
 	defer close(c.done)
 	c.count(ctx)
@@ -513,12 +512,12 @@ func (c *connections) count(ctx context.Context) {
 	c.at = now
 }
 
-// settleAfterLoss is how long after it reported a loss a recipe may still answer that it holds.
+// settleAfterLoss is the time for which a recipe may still answer that it holds, after it reported a loss.
 const settleAfterLoss = 50 * time.Millisecond
 
-// askAfterLoss handles the loss of a grant: it queries the client's recipe whether it still holds, and records
-// the answer, unless the client has begun another operation by then. If the answer is yes, the recipe is
-// queried again a moment later. askAfterLoss returns at once; closing the client waits for the answer.
+// askAfterLoss queries the client's recipe, after the loss of a grant, whether it still holds. It records the
+// answer, unless the client has begun another operation by then, and repeats the query a moment later if the
+// answer is yes. askAfterLoss returns at once; closing the client waits for the answer.
 func (c *Client) askAfterLoss(e recipes.Event) {
 	d := c.driver()
 	if e.Kind != recipes.EventLost || e.Token == 0 || d == nil || !d.Offers("holds") {
@@ -552,8 +551,8 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 }
 
 // BeginEffect writes to an unfenced node on the client's own session, as a holder does its work.
-// finish waits for the reply and records it. It returns nil if the driver has no such operation or
-// has ended.
+// finish waits for the reply and records it. BeginEffect returns nil if the driver has no such operation
+// or has ended.
 func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context)) {
 	d := c.driver()
 	if d == nil || !d.Offers("write") {

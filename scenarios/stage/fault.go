@@ -28,7 +28,7 @@ type Faults struct {
 	settled chan struct{}  // closed when slow is empty
 }
 
-// NewFaults prepares faults. When ctx ends, so does the wait for the ensemble's recovery after them.
+// NewFaults prepares the faults of entries. ctx limits the wait for the ensemble's recovery after them.
 func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *Faults {
 	f := &Faults{
 		st: st, entries: entries, seed: seed, moments: &moments{}, recovery: newRecovery(ctx, st),
@@ -163,10 +163,10 @@ const unavailableCheck = time.Second
 // a leader election interrupts are connected again within that time.
 func (st *Stage) unavailableLimit() time.Duration { return 15*time.Second + st.Scenario.SessionTimeout }
 
-// WatchEnsemble calls fail, with an error that names the members that are down, when the ensemble
-// has been unable to serve for the limit while no fault that touches members was active. Members
-// are queried only while no reply reaches the clients, so that a healthy ensemble has no extra load.
-// It returns when ctx ends.
+// WatchEnsemble calls fail, with an error that names the members that are down, if the ensemble cannot serve
+// for unavailableLimit while no fault that touches members is active. It returns after that, or when ctx
+// ends. It queries members only while no reply reaches the clients, so that a healthy ensemble has no extra
+// load.
 func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 	served, replies := time.Now(), int64(-1)
 	for Pause(ctx, unavailableCheck) == nil {
@@ -184,7 +184,7 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 	}
 }
 
-// unavailable describes the members that are down when too few are left for a quorum; else it
+// unavailable describes the members that are down if too few are left for a quorum; otherwise it
 // returns "". A member that accepts connections but gives no status counts as serving.
 func unavailable(ctx context.Context, e *ensembles.Ensemble) string {
 	var down []string

@@ -40,8 +40,8 @@ func (c *Client) Loop(ctx context.Context) {
 	}
 }
 
-// watchesGrant is the shortest hold time with which a holder that is notified of suspension waits for the
-// outcome. With a shorter hold time it releases.
+// watchesGrant is the minimum hold time for waiting, at the end of a hold, until a suspended grant is restored
+// or lost. With a shorter hold time the holder releases at once.
 const watchesGrant = 100 * time.Millisecond
 
 // Hold keeps the claim for the phase's hold time and writes to the resource.

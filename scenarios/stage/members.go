@@ -108,7 +108,7 @@ func (m Members) ExpiredAgo(ctx context.Context, session int64) (ago time.Durati
 
 var stamp = regexp.MustCompile(`\b\d\d:(\d\d):(\d\d)[.,](\d\d\d)\b`)
 
-// zones is the smallest difference between time zones: the time zone of a member's log is unknown.
+// zones is the smallest difference between time zones. A log's time zone is unknown, so ages are modulo zones.
 const zones = 15 * time.Minute
 
 // logAge returns the age of a log line that is younger than zones.
@@ -184,7 +184,7 @@ func (l *loads) watch(ctx context.Context, m *ensembles.Member, own bool) {
 	}
 }
 
-// ask queries a member once. own means that its latency counters concern this phase only.
+// ask queries a member once. own means that the member's latency counters cover only this phase.
 func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
 	ctx, cancel := context.WithTimeout(ctx, loadLimit)
 	defer cancel()
@@ -196,7 +196,7 @@ func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history
 	case err != nil:
 		r.Err = err.Error()
 	case !known:
-		r.Err = fmt.Sprintf("the mntr reply of %s has no outstanding_requests", m.Name)
+		r.Err = fmt.Sprintf("the mntr reply of %s does not contain outstanding_requests", m.Name)
 	default:
 		r.Outstanding, r.Connections = new(int64(outstanding)), new(int64(mntr["num_alive_connections"]))
 		if own {

@@ -33,8 +33,8 @@ func (st *Stage) NotInLine() int {
 	return n
 }
 
-// mode returns the mode of the client's next acquire of a read-write lock. In an episode readers and writers
-// alternate, over the clients and over the acquires of each.
+// mode returns the mode of the client's next acquire of a read-write lock. In an episode the modes alternate
+// from client to client, and from each acquire of a client to its next.
 func (c *Client) mode() recipes.Mode {
 	st := c.Stage
 	if st.Cell.Subject.Recipe != recipes.RecipeRWLock {
@@ -65,8 +65,8 @@ func (c *Client) mode() recipes.Mode {
 	return recipes.Write
 }
 
-// shares reports whether other clients may hold at the same time as the client's last acquire: then it has no fencing
-// token.
+// shares reports whether other clients may hold at the same time as this client after an acquire in this mode.
+// Such a grant has no fencing token.
 func (c *Client) shares(mode recipes.Mode) bool {
 	return mode == recipes.Read || c.Stage.Cell.Subject.Recipe == recipes.RecipeSemaphore || c.Stage.IsBarrier()
 }

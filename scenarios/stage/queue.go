@@ -109,10 +109,10 @@ func (c *Client) ConsumeSlowly(ctx context.Context) {
 }
 
 // WaitQueueEmpty waits until no member has an item and no request is in flight, while consumers continue
-// to take, and records that. If nothing was taken for the length of patience, it records a snapshot
-// of the queue instead: the verdicts then decide whether a consumer should have received an item.
-// It fails if more items are taken than were put and the queue does not become empty. No other put
-// may begin after it was called.
+// to take, and records that the queue is empty. If nothing is taken for longer than patience, it records a
+// snapshot of the queue instead: the verdicts then decide whether a consumer should have received an item.
+// It fails if more items are taken than were put and the queue does not become empty. No put may begin
+// after the call.
 func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) error {
 	last, since := st.Grants.Load(), time.Now()
 	before, enough := last, 2*(st.items.Load()+int64(len(st.Clients)))

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// recoveryLimit bounds the time that an ensemble needs to recover before the trial ends: later
+// recoveryLimit is the time within which an ensemble must recover. Otherwise the trial ends, because later
 // measurements would be meaningless.
 const recoveryLimit = 90 * time.Second
 
@@ -106,7 +106,7 @@ func (r *recovery) wait() error {
 	return errors.Join(r.errs...)
 }
 
-// AwaitWhole waits until every member serves, there is a leader, and a write through one member was read from
+// AwaitWhole waits until every member serves, a leader exists, and a write through one member was read from
 // all members. It opens new sessions, because the reconnect delay of existing sessions would add to the time.
 func AwaitWhole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("timed out after %v", recoveryLimit))

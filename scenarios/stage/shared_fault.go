@@ -39,11 +39,11 @@ type Dial struct {
 	addr string
 }
 
-// jointFor is the time for which the first trial waits for the others: a client disconnects when no
-// reply has come for two thirds of its session timeout. The member is down for DownFor.
+// jointFor is the time for which the first trial waits for the others. It is short, because a client
+// disconnects after two thirds of its session timeout without a reply. The member is down for DownFor.
 const jointFor = 700 * time.Millisecond
 
-var errLate = errors.New("the step came after the member had been killed")
+var errLate = errors.New("the step occurred after the member had been killed")
 
 // Lead makes a client open its session with the fault's member: its first dial of each other member fails.
 // Many libraries choose the order of members themselves.
@@ -68,7 +68,7 @@ func (j *SharedFault) first(c wire.Client, addr string) bool {
 	return !was
 }
 
-// served returns when the ensemble became available again after an outage, now if it is down; see [recipes.Env].
+// served returns when the ensemble recovered from an outage, now if it is down, or the zero time; see [recipes.Env].
 func (st *Stage) served() time.Time {
 	j := st.Shared
 	if j == nil || j.Fault.Target == "" {
@@ -116,7 +116,7 @@ func (j *SharedFault) fire() {
 func (j *SharedFault) Strike(ctx context.Context, server string, release func()) error {
 	if j.Server != "" && server != j.Server {
 		j.Come(false)
-		return fmt.Errorf("the client was connected to %s, but %s was killed", cmp.Or(server, "no member"), j.Server)
+		return fmt.Errorf("the client's member (%s) is not the killed member (%s)", cmp.Or(server, "none"), j.Server)
 	}
 	if !j.Come(true) {
 		return errLate

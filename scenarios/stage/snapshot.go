@@ -152,7 +152,7 @@ func (st *Stage) awaitEmpty(ctx context.Context) {
 	})
 }
 
-// owner returns the client that had the session at both times; -1 if no client had.
+// owner returns the number of the client that was connected with the session at both times; -1 if there is none.
 func owner(session int64, before, after []clientState) int {
 	for i := range before {
 		b, a := before[i], after[i]
@@ -163,8 +163,8 @@ func owner(session int64, before, after []clientState) int {
 	return -1
 }
 
-// waiter describes a client that was in the same acquire or take, with the same session and
-// connected, at both times.
+// waiter describes client i if, at both times, it was connected with the same session and in the same
+// acquire or take.
 func waiter(i int, before, after clientState) (history.Waiter, bool) {
 	o := after.under
 	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take {
@@ -193,8 +193,8 @@ func (st *Stage) countWatches(w *history.Waiter, paths []string, there []observe
 	}
 }
 
-// checkEvery is the interval of checks of a claim against the tree during a churn: short enough to
-// detect lasting errors, and long enough to cost little.
+// checkEvery is the interval at which claims are checked against the tree during a churn. It is short enough
+// to detect lasting errors, and long enough to cost little.
 const checkEvery = 250 * time.Millisecond
 
 // Check records the state of a claim's node, unless the commits will show it. Only the client itself may call
@@ -250,7 +250,7 @@ type rest struct {
 // stillFor is the time for which the wire must be still.
 const stillFor = time.Second
 
-// passedBy is the required number of grants to others, in multiples of the number of clients.
+// passedBy is the number of grants per client above which the others pass over a waiting client.
 const passedBy = 2
 
 // look checks the wire, and takes a snapshot if the line is still or a waiting client is passed over.
@@ -271,8 +271,8 @@ func (w *lineWatch) look(ctx context.Context) {
 	w.since = time.Now()
 }
 
-// sleeps reports, at intervals, whether a client has rested for two session timeouts while others
-// were granted passedBy times.
+// sleeps reports whether a client has rested for two session timeouts while the others received more than
+// passedBy grants per client. It checks at intervals of stillFor, and returns false in between.
 func (w *lineWatch) sleeps() (found bool) {
 	if time.Since(w.looked) < stillFor {
 		return false

@@ -489,8 +489,8 @@ func (st *Stage) insideBarrier(but *Client) bool {
 // runs maps the name of each kind of phase to its behaviour.
 var runs = map[string]func(ctx context.Context, st *Stage) error{}
 
-// AddKind registers a kind of phase with its behaviour. After run every client has a session, and none
-// is in the queue.
+// AddKind registers a kind of phase with its behaviour. run must leave every client with a session, and no
+// client in the queue.
 func AddKind(k spec.Kind, run func(ctx context.Context, st *Stage) error) {
 	spec.RegisterKind(k)
 	runs[k.Name] = run

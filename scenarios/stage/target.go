@@ -49,7 +49,7 @@ func (c *Client) driver() *host.Client {
 func (st *Stage) process(n int) (chaos.Process, error) {
 	d := st.Clients[n].driver()
 	if d == nil {
-		return nil, fmt.Errorf("client %d is not open in any process", n)
+		return nil, fmt.Errorf("client %d is not running in any driver process", n)
 	}
 	p := &clientProcess{Process: d.Process(), st: st}
 	for _, c := range slices.Concat(st.Clients, st.Producers) {

@@ -59,7 +59,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 // StillPolls is the number of successive polls that must show the same counts for a line to be still.
 const StillPolls = 25
 
-// onlyAsked is how long clients must have sent only reads, without a notification, to count as polling.
+// onlyAsked is the time for which clients must send only reads, without a notification, to count as polling.
 const onlyAsked = 2 * time.Second
 
 // Stillness detects from repeated counts of a tap that nothing changes.
@@ -103,8 +103,8 @@ func (st *Stage) Still(ctx context.Context, limit time.Duration) error {
 	return Poll(ctx, limit, func(context.Context) (bool, error) { return s.See(st.Tap.Totals()), nil })
 }
 
-// lineless is how long the wire must be still while all other clients acquire, until the recipe is assumed to
-// have waiters without nodes.
+// lineless is the time for which the wire must be still, while all other clients acquire, before the recipe is
+// assumed to have waiters without nodes.
 const lineless = 3 * time.Second
 
 // InLine waits until every member shows the nodes of n clients, including holders, or until the recipe is
@@ -202,7 +202,7 @@ func (s *QuietWait) Still(ctx context.Context) (now Counts, err error) {
 		return still.See(now.Wire) || still.polling(), err
 	})
 	if err != nil {
-		return now, fmt.Errorf("wait until no requests are pending (%d are): %w", now.Wire.InFlight, err)
+		return now, fmt.Errorf("wait until no requests are pending (%d still are): %w", now.Wire.InFlight, err)
 	}
 	return now, nil
 }

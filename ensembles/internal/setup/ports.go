@@ -32,7 +32,7 @@ func FreePorts(n int) ([]int, error) {
 		ports = append(ports, port)
 	}
 	if len(ports) < n {
-		return nil, fmt.Errorf("no free port on 127.0.0.1 in %d to %d after %d tries", lowestPort, highestPort, tries*n)
+		return nil, fmt.Errorf("no free port on 127.0.0.1 from %d to %d, after %d tries", lowestPort, highestPort, tries*n)
 	}
 	return ports, nil
 }

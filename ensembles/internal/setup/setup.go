@@ -33,13 +33,13 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 		o.Members = 3
 	}
 	if o.Members < 0 || o.Observers < 0 || o.Members+o.Observers > MaxMembers {
-		return nil, fmt.Errorf("an ensemble of %d members and %d observers: between 1 and %d are possible, observers included", o.Members, o.Observers, MaxMembers)
+		return nil, fmt.Errorf("an ensemble cannot have %d members and %d observers: the total must be between 1 and %d", o.Members, o.Observers, MaxMembers)
 	}
 	if o.Tick == 0 {
 		o.Tick = 2 * time.Second
 	}
 	if o.Tick < time.Millisecond {
-		return nil, fmt.Errorf("a tick of %v: ZooKeeper counts ticks in whole milliseconds", o.Tick)
+		return nil, fmt.Errorf("a tick of %v is not possible: ZooKeeper requires whole milliseconds", o.Tick)
 	}
 	for _, word := range o.Secure {
 		if !slices.Contains(ensembles.Secures, word) {
@@ -47,7 +47,7 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 		}
 	}
 	if o.Keep && len(o.Secure) > 0 {
-		return nil, errors.New("a kept ensemble cannot be secured: only this process has the certificate and the password of its clients")
+		return nil, errors.New("a kept ensemble cannot be secured: the certificate and password for its clients exist only in this process")
 	}
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails: crypto/rand crashes the program instead

@@ -32,9 +32,9 @@ func (k *checker) client() (*host.Client, chan recipes.Event) {
 	k.open = append(k.open, c)
 	if env.Seen().Session == 0 {
 		later := k.until(2*time.Second, func() bool { return env.Seen().Session != 0 })
-		k.be(!later, "open must be answered once the client is connected, but was answered before the client had a session")
+		k.be(!later, "open must be answered once the client is connected, but it was answered before the client had a session")
 	}
-	k.be(env.Seen().Session != 0, "each client must open its own session through the servers in connect, but none was seen there: the client shares another client's connection, or connects elsewhere")
+	k.be(env.Seen().Session != 0, "each client must open its own session through the servers in \"connect\", but no session was seen there: the client shares another client's connection, or connects to other servers")
 	return c, events
 }
 
@@ -56,7 +56,7 @@ func (k *checker) acquireAs(c *host.Client, mode recipes.Mode) recipes.Claim {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
 	claim, err := c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
-	k.be(err == nil, "nothing blocks the acquire, but within %v it was not granted: %v", grantLimit, err)
+	k.be(err == nil, "nothing blocks the acquire, but it was not granted within %v: %v", grantLimit, err)
 	return claim
 }
 
@@ -125,7 +125,7 @@ func (a *attempt) returns(limit time.Duration) bool {
 func (k *checker) waits(a *attempt, what string) {
 	returned := a.returns(300 * time.Millisecond)
 	if returned && k.ended.Load() {
-		panic(failed{fmt.Errorf("%s returned, but a grant had ended by itself, so the lock may have been free", what)})
+		panic(failed{fmt.Errorf("%s returned, but a grant had ended without a release, so the lock may have been free", what)})
 	}
 	k.be(!returned, "%s returned, but it must wait: %v", what, a.err)
 }

@@ -15,29 +15,29 @@ import (
 )
 
 var steps = []step{
-	{"hello", "hello describes the driver; promises that are absent are not tested", "", "", checkHello},
-	{"protocol number", "another protocol number is answered unsupported", "", "", checkNumber},
+	{"hello", "hello describes the driver; promises that it does not make are not tested", "", "", checkHello},
+	{"protocol number", "a hello with an unknown protocol number is answered with the error unsupported", "", "", checkNumber},
 	{"clock", "clock is answered at once with the driver's monotonic clock, in ns", "", "", checkClock},
-	{"open", "open makes a session through connect, and answers when connected", "", "", checkOpen},
-	{"not open", "an operation of a client that is not open answers failed", "", "", checkNotOpen},
-	{"nothing held", "a release while nothing is held answers failed", "grant", "", checkNothingHeld},
-	{"unknown op", "an unknown op answers unsupported", "", "", checkUnknownOp},
+	{"open", "open creates a session with the servers in connect, and answers once connected", "", "", checkOpen},
+	{"not open", "an operation of a client that is not open is answered with the error failed", "", "", checkNotOpen},
+	{"nothing held", "a release while the client holds nothing is answered with the error failed", "grant", "", checkNothingHeld},
+	{"unknown op", "an unknown op is answered with the error unsupported", "", "", checkUnknownOp},
 	{"acquire", "acquire returns when the client holds the lock, with the correct node, token and session", "grant", "", checkAcquire},
 	{"contention", "a waiting client blocks neither other clients' operations nor clock", "line", "", checkContention},
-	{"modes", "either several readers or one writer can hold; a mode other than read and write answers failed", "rwlock", "", checkModes},
-	{"permits", "exactly as many clients as there are permits can hold at the same time", "semaphore", "", checkPermits},
+	{"modes", "either several readers or one writer can hold the lock; a mode other than read and write is answered with the error failed", "rwlock", "", checkModes},
+	{"permits", "exactly as many clients as there are permits can hold one at the same time", "semaphore", "", checkPermits},
 	{"parties", "enter and leave return when all parties have called them", "barrier", "", checkParties},
 	{"cancelled enter", "cancel aborts a waiting enter and withdraws the client", "barrier", "cancel", checkCancelledEnter},
 	{"holds", "holds reports the current result of the recipe's own isOwner", "grant", "holds", checkHolds},
 	{"write", "write writes the value to the resource with a plain setData", "", "write", checkWrite},
 	{"cancel", "cancel aborts the pending operation, which then answers; its node is deleted", "line", "cancel", checkCancel},
 	{"cancel nothing", "cancel without a pending operation answers ok and does not affect the next operation", "grant", "cancel", checkCancelNothing},
-	{"limit", "acquire with limit_ms is the recipe's own timed try; 0 means at once or not at all", "line", "limit", checkLimit},
+	{"limit", "acquire with limit_ms uses the recipe's own timed acquire; with 0 it does not wait", "line", "limit", checkLimit},
 	{"put and take", "once put has answered ok, the item is in the queue and a take returns it", "queue", "", checkPutTake},
 	{"waiting take", "a take from an empty queue waits, and blocks neither another client's put nor clock", "queue", "", checkWaitingTake},
 	{"cancelled take", "cancel aborts a waiting take", "queue", "cancel", checkCancelledTake},
 	{"close under an operation", "close ends the session, after the pending operation has answered", "", "", checkCloseUnder},
-	{"events", "suspended when the connection is lost, restored with the same session, lost when the session has ended", "grant", "events", checkEvents},
+	{"events", "the driver reports suspended when the connection is lost, restored when the same session is connected again, and lost when the session has ended", "grant", "events", checkEvents},
 	{"lost session", "after the session has ended, restored is never reported, close answers ok, and the client number can be opened again", "", "", checkLostSession},
 	{"end of stdin", "when stdin ends the driver ends its sessions and exits with 0, within 10 s", "", "", checkEnd},
 }
@@ -55,7 +55,7 @@ func checkHello(k *checker) {
 		}
 	}
 	if h.MaxClients < 0 {
-		panic(wrong{fmt.Sprintf("max_clients is %d", h.MaxClients)})
+		panic(wrong{fmt.Sprintf("max_clients must not be negative, but is %d", h.MaxClients)})
 	}
 }
 
@@ -64,7 +64,7 @@ func checkNumber(k *checker) {
 	k.must(err)
 	defer p.Stop()
 	a, err := p.Await(p.Send(lines.Request{Op: "hello", Protocol: 99}, nil), 30*time.Second)
-	k.be(err == nil, "hello with protocol 99: %v", err)
+	k.be(err == nil, "hello with protocol 99 was not answered: %v", err)
 	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "hello with protocol 99 must be answered with an error of kind unsupported, but the answer is %s", p.Exchange()[len(p.Exchange())-1])
 }
 
@@ -72,9 +72,9 @@ func checkClock(k *checker) {
 	last := int64(0)
 	for range 200 {
 		a := k.ask("clock", 0)
-		k.be(a.OK != nil && a.OK.Now != nil, "the answer to clock must have now")
+		k.be(a.OK != nil && a.OK.Now != nil, "the answer to clock must have the field \"now\"")
 		now := int64(*a.OK.Now)
-		k.be(now >= last, "the clock went back, from %d to %d", last, now)
+		k.be(now >= last, "the driver's clock went backwards, from %d to %d", last, now)
 		last = now
 	}
 	k.must(k.p.MeasureClock(200))
@@ -86,7 +86,7 @@ func checkOpen(k *checker) {
 	c, _ := k.client()
 	seen := c.Seen()
 	if said := c.Session(); said != seen.Session {
-		panic(wrong{fmt.Sprintf("open answered session %#x, but the session on the connection is %#x", uint64(said), uint64(seen.Session))})
+		panic(wrong{fmt.Sprintf("open was answered with session %#x, but the session on the connection is %#x", uint64(said), uint64(seen.Session))})
 	}
 }
 
@@ -95,7 +95,7 @@ func checkNotOpen(k *checker) {
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
 		op = take
 	}
-	k.failed(op, 1_000_000, "no such client is open")
+	k.failed(op, 1_000_000, "the client is not open")
 }
 
 // failed ends the step unless the request is answered with failed. why is the reason for that answer.
@@ -114,20 +114,20 @@ func answered(a lines.Reply) string {
 func checkNothingHeld(k *checker) {
 	c, _ := k.client()
 	_, release := lines.Ops(k.p.Hello.Recipe)
-	k.failed(release, c.Number(), "nothing is held")
+	k.failed(release, c.Number(), "the client holds nothing")
 }
 
 func checkUnknownOp(k *checker) {
 	c, _ := k.client()
 	a := k.ask("frobnicate", c.Number())
-	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "there is no op frobnicate, but it was answered %s instead of with an error of kind unsupported", answered(a))
+	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "the op frobnicate does not exist, but it was answered %s instead of with an error of kind unsupported", answered(a))
 }
 
 func checkAcquire(k *checker) {
 	c, _ := k.client()
 	claim := k.acquire(c)
 	seen := c.Seen()
-	k.be(claim.Session == seen.Session, "acquire answered session %#x, but the session on the connection is %#x", uint64(claim.Session), uint64(seen.Session))
+	k.be(claim.Session == seen.Session, "acquire was answered with session %#x, but the session on the connection is %#x", uint64(claim.Session), uint64(seen.Session))
 	var czxid int64
 	if claim.Path == "" {
 		k.note("the grant's node is unknown: neither the answer nor the connection shows it")
@@ -148,7 +148,7 @@ func checkAcquire(k *checker) {
 		_, now, _, err := k.Ground.Look(k.ctx, claim.Path)
 		k.must(err)
 		if now != 0 && now == czxid {
-			k.note("after release was answered ok the node still exists; it should have been deleted")
+			k.note("the node still exists after release was answered ok; it should have been deleted")
 		}
 	}
 	k.acquire(c)
@@ -161,12 +161,12 @@ func checkContention(k *checker) {
 	k.acquire(a)
 	waiting := k.beginAcquire(b)
 	defer waiting.giveUp()
-	k.waits(waiting, "a second client's acquire, while the first holds,")
+	k.waits(waiting, "a second client's acquire while the first client holds the lock")
 	k.must(k.p.MeasureClock(1))
 	c, _ := k.client()
 	k.be(c != nil, "")
 	k.release(a)
-	k.granted(waiting, "the holder has released, but the waiting client")
+	k.granted(waiting, "the holder has released the lock, but the waiting client")
 	k.release(b)
 }
 
@@ -178,21 +178,21 @@ func checkModes(k *checker) {
 	k.acquireAs(b, recipes.Read)
 	waiting := k.beginAcquireAs(w, recipes.Write)
 	defer waiting.giveUp()
-	k.waits(waiting, "a writer's acquire, while two readers hold,")
+	k.waits(waiting, "a writer's acquire while two readers hold the lock")
 	k.release(a)
-	k.waits(waiting, "a writer's acquire, while a reader holds,")
+	k.waits(waiting, "a writer's acquire while a reader holds the lock")
 	k.release(b)
-	k.granted(waiting, "the readers have released, but the waiting writer")
+	k.granted(waiting, "the readers have released the lock, but the waiting writer")
 	reading := k.beginAcquireAs(a, recipes.Read)
 	defer reading.giveUp()
-	k.waits(reading, "a reader's acquire, while a writer holds,")
+	k.waits(reading, "a reader's acquire while a writer holds the lock")
 	k.release(w)
-	k.granted(reading, "the writer has released, but the waiting reader")
+	k.granted(reading, "the writer has released the lock, but the waiting reader")
 	k.release(a)
 	r := lines.Request{Op: "acquire", Client: new(a.Number()), Mode: "both"}
 	reply, err := k.p.Await(k.p.Send(r, nil), 10*time.Second)
 	k.must(err)
-	k.be(reply.Error != nil && reply.Error.Kind == lines.Failed, "acquire with mode both was answered %s instead of with an error of kind failed", answered(reply))
+	k.be(reply.Error != nil && reply.Error.Kind == lines.Failed, "acquire with mode \"both\" was answered %s instead of with an error of kind failed", answered(reply))
 }
 
 func checkPermits(k *checker) {
@@ -204,7 +204,7 @@ func checkPermits(k *checker) {
 	k.acquire(b)
 	waiting := k.beginAcquire(c)
 	defer waiting.giveUp()
-	k.waits(waiting, "a third client's acquire of two permits")
+	k.waits(waiting, "a third client's acquire while both permits are held")
 	k.release(b)
 	k.granted(waiting, "a permit was returned, but the waiting client")
 	k.release(a)
@@ -218,12 +218,12 @@ func checkParties(k *checker) {
 	for range 2 { // the second generation must not be affected by nodes of the first
 		entering := k.beginAcquire(a)
 		defer entering.giveUp()
-		k.waits(entering, "the enter of the first of two parties")
+		k.waits(entering, "enter by the first of two parties")
 		k.must(k.p.MeasureClock(1))
 		k.acquire(b)
-		k.granted(entering, "both parties have entered, but the first of them")
+		k.granted(entering, "both parties have called enter, but enter by the first party")
 		leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
-		k.waits(leaving, "the leave of one client, while the other is inside,")
+		k.waits(leaving, "leave by one client while the other is inside")
 		k.release(b)
 		k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but the first of them did not return ok within %v: %v", grantLimit, leaving.err)
 	}
@@ -234,16 +234,16 @@ func checkCancelledEnter(k *checker) {
 	a, _ := k.client()
 	b, _ := k.client()
 	entering := k.beginAcquire(a)
-	k.waits(entering, "the enter of the first of two parties")
+	k.waits(entering, "enter by the first of two parties")
 	entering.giveUp()
 	k.be(entering.returns(2*timeout) && entering.err != nil, "the cancelled enter did not answer with an error within %v: %v", 2*timeout, entering.err)
 	session := a.Seen().Session
 	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	alone := k.beginAcquire(b)
 	defer alone.giveUp()
-	k.waits(alone, "the enter of a client, after the other one was cancelled,")
+	k.waits(alone, "enter by a client after the other client's enter was cancelled")
 	k.acquire(a)
-	k.granted(alone, "both parties have entered, but the first of them")
+	k.granted(alone, "both parties have called enter, but enter by the first party")
 	leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
 	k.release(b)
 	k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
@@ -290,7 +290,7 @@ func checkCancel(k *checker) {
 	k.waits(waiting, "a second client's acquire")
 	waiting.giveUp()
 	k.be(waiting.returns(2*timeout), "the cancelled acquire did not answer within %v", 2*timeout)
-	k.be(waiting.err != nil, "a cancelled acquire was granted although another client holds")
+	k.be(waiting.err != nil, "a cancelled acquire was granted although another client holds the lock")
 	session := b.Seen().Session
 	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	k.release(a)
@@ -305,7 +305,7 @@ func checkCancel(k *checker) {
 func checkCancelNothing(k *checker) {
 	c, _ := k.client()
 	a := k.ask("cancel", c.Number())
-	k.be(a.OK != nil, "cancel without an operation was not answered ok")
+	k.be(a.OK != nil, "cancel without a pending operation was not answered ok")
 	k.acquire(c)
 	k.release(c)
 }
@@ -318,16 +318,16 @@ func checkLimit(k *checker) {
 		defer cancel()
 		_, err := a.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		if limit == 0 && errors.Is(err, recipes.ErrNotAcquired) {
-			k.note("no client holds, but acquire with limit_ms 0 answered timeout: the recipe's own try ends before it knows that the lock is free")
+			k.note("no client holds the lock, but acquire with limit_ms 0 was answered with timeout: the recipe's own attempt ends before it knows that the lock is free")
 			k.acquire(a)
 			err = nil
 		}
-		k.be(err == nil, "no client holds, but acquire with limit_ms %d failed: %v", limit.Milliseconds(), err)
+		k.be(err == nil, "no client holds the lock, but acquire with limit_ms %d failed: %v", limit.Milliseconds(), err)
 		start := time.Now()
 		_, err = b.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		took := time.Since(start)
-		k.be(errors.Is(err, recipes.ErrNotAcquired), "another client holds, but acquire with limit_ms %d was not answered timeout: %v", limit.Milliseconds(), err)
-		k.be(took >= limit*9/10 && took < limit+5*time.Second, "acquire with limit_ms %d took %v", limit.Milliseconds(), took)
+		k.be(errors.Is(err, recipes.ErrNotAcquired), "another client holds the lock, but acquire with limit_ms %d was not answered with timeout: %v", limit.Milliseconds(), err)
+		k.be(took >= limit*9/10 && took < limit+5*time.Second, "acquire with limit_ms %d must wait for about that time, but took %v", limit.Milliseconds(), took)
 		k.release(a)
 	}
 }

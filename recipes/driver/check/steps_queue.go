@@ -20,13 +20,13 @@ func checkPutTake(k *checker) {
 	for range items {
 		t := k.beginTake(b)
 		defer t.giveUp()
-		k.be(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, but a take returned none within %v: %v", len(items)-len(got), grantLimit, t.err)
+		k.be(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, but a take did not return any within %v: %v", len(items)-len(got), grantLimit, t.err)
 		got = append(got, string(t.item))
 	}
 	sorted := slices.Sorted(slices.Values(got))
-	k.be(slices.Equal(sorted, items), "put %.60q, but took %.60q", items, got)
+	k.be(slices.Equal(sorted, items), "the items put are %.60q, but the items taken are %.60q", items, got)
 	if k.p.Hello.Promises.FIFO {
-		k.be(slices.Equal(got, items), "fifo is promised: put %.60q, but took %.60q", items, got)
+		k.be(slices.Equal(got, items), "fifo is promised: items were put in the order %.60q, but taken in the order %.60q", items, got)
 	}
 }
 

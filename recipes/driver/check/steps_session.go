@@ -19,7 +19,7 @@ func checkCloseUnder(k *checker) {
 		k.together = 2
 		b, _ = k.client() // opened with two parties
 		under = k.beginAcquire(b)
-		k.waits(under, "the enter of the first of two parties")
+		k.waits(under, "enter by the first of two parties")
 	} else {
 		k.acquire(a)
 		under = k.beginAcquire(b)
@@ -41,7 +41,7 @@ func checkEvents(k *checker) {
 	k.be(got == recipes.EventSuspended, "the connection was lost, but within %v the driver reported %s, not suspended", timeout, said(got))
 	got = k.ofSession(events, 2*timeout)
 	if got == recipes.EventLost {
-		k.note("the session ended during a short cut of the connection, so the event restored could not be checked")
+		k.note("the session ended while the connection was cut briefly, so the event restored could not be checked")
 		return
 	}
 	k.be(got == recipes.EventRestored, "the same session is connected again, but the driver reported %s, not restored", said(got))
@@ -88,7 +88,7 @@ func checkLostSession(k *checker) {
 		k.neverRestored(c, events, gone)
 	}
 	err = c.Close(k.ctx)
-	k.be(err == nil, "close must answer ok even if the session has ended: %v", err)
+	k.be(err == nil, "close must be answered ok even if the session has ended: %v", err)
 	k.numbers-- // open a client with the same number
 	k.client()
 }

@@ -153,7 +153,7 @@ func (m *Map) Last() time.Time {
 // About returns a description of the mapping, for people.
 func (m *Map) About() string {
 	if _, wrong := m.At(m.Latest()); wrong > 0 {
-		return "its clock differs from this machine's, and is mapped to within " + wrong.String()
+		return "its clock differs from this machine's, and is converted with a maximum error of " + wrong.String()
 	}
 	return "its clock is the machine's monotonic clock"
 }

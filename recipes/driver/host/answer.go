@@ -258,7 +258,7 @@ func (c *Client) takeTimes(k *Call, t lines.Times) error {
 		at, _ := c.p.clock.At(int64(*t.At))
 		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
 			return c.p.breach(c.p.lastSaid(), fmt.Sprintf("called and at must be times on the clock that the op clock reads: "+
-				"by them, the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))
+				"according to these times, the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))
 		}
 		times.Called, times.Returned = within(called, k.wrote, k.read), within(at, k.wrote, k.read)
 		times.Error = wrong

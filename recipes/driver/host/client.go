@@ -53,7 +53,7 @@ func (c *Client) request(op string) lines.Request {
 }
 
 // errNoAuth is returned for a driver that does not support the ensemble's authentication.
-var errNoAuth = errors.New("the ensemble requires authentication, which this driver does not support: it must apply auth and acl of open, and name auth in the ops of its hello (zkbench help drivers)")
+var errNoAuth = errors.New("the ensemble requires authentication, which this driver does not support: the driver must apply auth and acl of open, and list auth in the ops of its hello (see zkbench help drivers)")
 
 func (c *Client) openNow() error {
 	if len(c.env.Auth) > 0 && !slices.Contains(c.p.Hello.Ops, lines.OpAuth) {
@@ -232,7 +232,7 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if a.OK.Item == nil {
-		err := c.p.breach(c.p.lastSaid(), "the answer to take must have an item")
+		err := c.p.breach(c.p.lastSaid(), "the answer to take must have the field \"item\"")
 		c.p.fail(err)
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 		case a.Error != nil:
 			return false, a.Error
 		case a.OK.Holds == nil:
-			err := c.p.breach(c.p.lastSaid(), "the answer to holds must have holds, true or false")
+			err := c.p.breach(c.p.lastSaid(), "the answer to holds must have the field \"holds\", true or false")
 			c.p.fail(err)
 			return false, err
 		}
@@ -369,7 +369,7 @@ func (p *Process) askClock() error {
 		return err
 	}
 	if a.OK == nil || a.OK.Now == nil {
-		err := p.breach("", "the answer to clock must have now, the driver's monotonic clock in ns")
+		err := p.breach("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
 		p.fail(err)
 		return err
 	}

@@ -70,8 +70,8 @@ func start(t *testing.T, mode string) (*played, *Client) {
 func TestHello_whatIsWrongIsShown(t *testing.T) {
 	for mode, want := range map[string]string{
 		"wrong protocol": `the answer to hello must have the protocol's number, 1: {"id":1,"ok":{"protocol":2`,
-		"wrong recipe":   `its hello has recipe "semaphore"`,
-		"an election":    `lock/toy has the name of a recipe lock, but its hello has recipe "election"`,
+		"wrong recipe":   `but the hello has recipe "semaphore"`,
+		"an election":    `the name lock/toy requires recipe lock, but the hello has recipe "election"`,
 		"no ops":         `the ops of a lock must include acquire and release`,
 		"wrong variant":  `variant is "fair", but must be one of parent, predecessor, polling`,
 	} {
@@ -308,7 +308,7 @@ func TestEvents_ofAnEarlierClientAreDropped(t *testing.T) {
 	if e := <-p.events; e.Kind != recipes.EventSuspended || e.Session != 31 {
 		t.Errorf("the first event is %+v", e)
 	}
-	if late := client.p.Late(); len(late) != 2 || !strings.Contains(late[0], "client 0, which was not open then, was lost") {
+	if late := client.p.Late(); len(late) != 2 || !strings.Contains(late[0], "client 0, which was not open, was reported as lost") {
 		t.Errorf("late are %q", late)
 	}
 }
@@ -435,7 +435,7 @@ func TestStop_tellsOfAnExitWithAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), `must exit with 0, but: exit status 3; it printed last "no cheese"`) {
+	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), `must exit with status 0, but ended with: exit status 3; it printed last "no cheese"`) {
 		t.Errorf("got %v", err)
 	}
 }

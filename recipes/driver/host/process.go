@@ -160,7 +160,7 @@ func (p *Process) Stop() error {
 		select {
 		case <-p.ended:
 			if _, code := p.run.State(); code != 0 && sound {
-				p.stopped = p.breach("", "when stdin ends, the driver must exit with 0, but: "+p.state+p.said())
+				p.stopped = p.breach("", "when stdin ends, the driver must exit with status 0, but ended with: "+p.state+p.said())
 			}
 			return
 		case <-late.C:
@@ -248,7 +248,7 @@ type Command struct {
 func Split(line string) ([]string, error) {
 	words, err := shellquote.Split(line)
 	if err == nil && len(words) == 0 {
-		err = fmt.Errorf("no program is named")
+		err = fmt.Errorf("the command line does not contain a program")
 	}
 	return words, err
 }

@@ -24,7 +24,7 @@ func TestProbe_saysWhyAProgramDoesNotStart(t *testing.T) {
 			*hello*) echo '{"id":'$id',"ok":{"protocol":1,"recipe":"barrier","ops":["enter","leave"],"max_clients":9}}' ;;
 			*) echo '{"id":'$id',"ok":{"now":'$(date +%s%N)'}}' ;;
 			esac
-		done`, false, `lock/x has the name of a recipe lock, but its hello has recipe "barrier"`},
+		done`, false, `the name lock/x requires recipe lock, but the hello has recipe "barrier"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := Probe(Command{Name: "lock/x", Args: []string{"sh", "-c", row.script}}, "none")

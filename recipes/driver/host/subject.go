@@ -96,7 +96,7 @@ func (d *driver) start() (recipes.Subject, error) {
 func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s, h := Subject(c), p.Hello
 	if s.Recipe != "" && h.Recipe != string(s.Recipe) {
-		return s, p.breach(p.greeting, fmt.Sprintf("%s has the name of a recipe %s, but its hello has recipe %q", s.Name, s.Recipe, h.Recipe))
+		return s, p.breach(p.greeting, fmt.Sprintf("the name %s requires recipe %s, but the hello has recipe %q", s.Name, s.Recipe, h.Recipe))
 	}
 	if h.About != "" {
 		s.About = h.About

@@ -76,8 +76,8 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	return c
 }
 
-// write writes a line. It returns false if the process has not read it within endLimit. After any other
-// error the process has exited, which is detected at the end of its output.
+// write writes a line to the driver's stdin. It returns false if the driver does not read the line within
+// endLimit. Any other error means that the driver has exited, which is detected at the end of its output.
 func (p *Process) write(line []byte) bool {
 	for watch := p.halts.stopwatch(); ; {
 		_ = p.run.Stdin().SetWriteDeadline(time.Now().Add(max(watch.left(endLimit), tryAgain)))
@@ -199,7 +199,7 @@ func (p *Process) answered(r lines.Reply, now time.Time) error {
 	return nil
 }
 
-// closed records, as breaches, the operations of a client that were pending when its close was answered.
+// closed records a breach for each operation of a client that is still pending when its close is answered.
 func (p *Process) closed(client int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,7 +235,7 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.late) < mostLate {
-		p.late = append(p.late, fmt.Sprintf("no event of a client may follow its close, but client %d, which was not open then, was %s", *r.Client, r.Event))
+		p.late = append(p.late, fmt.Sprintf("no event of a client may follow its close, but client %d, which was not open, was reported as %s", *r.Client, r.Event))
 	}
 	return nil
 }
@@ -328,7 +328,7 @@ func shortened(line string) string {
 	const most = 300
 	line = strings.TrimRight(line, "\r\n")
 	if len(line) > most {
-		return fmt.Sprintf("%s... (%d bytes and more)", strings.ToValidUTF8(line[:most], ""), len(line))
+		return fmt.Sprintf("%s... (at least %d bytes)", strings.ToValidUTF8(line[:most], ""), len(line))
 	}
 	return line
 }

@@ -11,7 +11,7 @@ func detach(*exec.Cmd) {}
 
 func killAll(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
-var errNoPause = errors.New("a process can be paused on Linux only")
+var errNoPause = errors.New("processes can be paused only on Linux")
 
 func pauseAll(*exec.Cmd) error { return errNoPause }
 

@@ -55,7 +55,7 @@ func (p *inside) State() (text string, code int) {
 	if p.err != nil {
 		return p.err.Error(), 1
 	}
-	return "it has ended", 0
+	return "it returned without an error", 0
 }
 
 // Lost implements Process: the caller is in this process too.

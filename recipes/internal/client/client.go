@@ -75,7 +75,7 @@ func ACL(acl []zk.ACL) []zk.ACL {
 	return acl
 }
 
-var ErrExpired = errors.New("the servers expired it")
+var ErrExpired = errors.New("the servers expired the session")
 
 // Conn is a connection whose state can be awaited. The library replaces an expired session of it by a
 // new session.

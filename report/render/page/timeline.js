@@ -150,7 +150,7 @@
 
   function next() {
     const marks = trial.overlaps.map((o) => [o[2], o[3]]).concat(trial.gaps, trial.windows.map((w) => [w.from, w.to]));
-    if (!marks.length) return void (say.textContent = "No overlap, no gap and no fault in this trial.");
+    if (!marks.length) return void (say.textContent = "This trial has no overlaps, gaps or faults.");
     marks.sort((a, b) => a[0] - b[0]);
     jump = (jump + 1) % marks.length;
     const [from, to] = marks[jump], pad = Math.max(to - from, 50000);
