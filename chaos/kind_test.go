@@ -43,7 +43,7 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f := parse(t, "session.close", "client 17")
-	if _, err := f.Inject(ctx, Target{}); f.String() != "session.close" || !strings.Contains(err.Error(), "client 17 of 0") {
+	if _, err := f.Inject(ctx, Target{}); f.String() != "session.close" || !strings.Contains(err.Error(), "client 17 (of 0 clients)") {
 		t.Errorf("got %v, %v", f, err)
 	}
 	for _, row := range []struct {

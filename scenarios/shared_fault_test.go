@@ -18,7 +18,7 @@ func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	j := newJoint(&spec.MemberFault{Fault: "member.kill"}, spec.DownFor, "one:1", 2)
-	if err := j.Strike(ctx, "other:1", func() {}); err == nil || !strings.Contains(err.Error(), "its client was on other:1, and one:1 was killed") {
+	if err := j.Strike(ctx, "other:1", func() {}); err == nil || !strings.Contains(err.Error(), "the client's member (other:1) is not the killed member (one:1)") {
 		t.Errorf("got %v", err)
 	}
 	hit := make(chan error, 1)

@@ -74,7 +74,7 @@ func TestMoveDrivers_startsHereWhatWasElsewhere(t *testing.T) {
 			t.Errorf("%s is started in %s, want %s", d.Name, d.Cwd, here)
 		}
 	}
-	if said := stderr.String(); strings.Count(said, "is not on this machine") != 2 || !strings.Contains(said, "lock/b: its folder /not/there") {
+	if said := stderr.String(); strings.Count(said, "does not exist on this machine") != 2 || !strings.Contains(said, "lock/b: the working directory /not/there") {
 		t.Errorf("it says:\n%s", said)
 	}
 }

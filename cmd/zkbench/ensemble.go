@@ -170,7 +170,7 @@ func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 func whose(r state.Record) string {
 	switch {
 	case r.Keep:
-		return "persistent"
+		return "kept"
 	case r.Owner.Alive():
 		return fmt.Sprintf("owned by process %d", r.Owner.PID)
 	}

@@ -28,7 +28,7 @@ func TestGiveAddresses_leavesRoomForTheGateway(t *testing.T) {
 			p.direct = true
 			err := p.giveAddresses(netip.MustParsePrefix(test.subnet))
 			if test.last == "" {
-				if err == nil || !strings.Contains(err.Error(), "no room") {
+				if err == nil || !strings.Contains(err.Error(), "too small for") {
 					t.Errorf("got %v", err)
 				}
 				return
