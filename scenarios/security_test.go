@@ -57,7 +57,7 @@ phases: [{name: drain, kind: drain, rounds: 2, hold: 1ms}]`,
 	}
 	t.Run("a driver that cannot authenticate is told so", func(t *testing.T) {
 		for _, f := range playOn(t, e, nil, "name: drivers\nsubjects: ["+asDriver("lock/mute", "minimal")+"]"+aChurn) {
-			if why := only[*history.Unplayed](t, recordsOf(t, f)).Why; !strings.Contains(why, "name auth in the ops") {
+			if why := only[*history.Unplayed](t, recordsOf(t, f)).Why; !strings.Contains(why, "list auth in the ops") {
 				t.Errorf("got %s", why)
 			}
 		}
