@@ -335,7 +335,7 @@ func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image 
 func inspect(ctx context.Context, docker *client.Client, m *ensembles.Member) (namespace, image string, err error) {
 	info, err := docker.ContainerInspect(ctx, m.ContainerID, client.ContainerInspectOptions{})
 	if err != nil {
-		return "", "", fmt.Errorf("%s: inspect its container: %w", m.Name, err)
+		return "", "", fmt.Errorf("%s: cannot inspect its container: %w", m.Name, err)
 	}
 	c := info.Container
 	if c.State == nil || !c.State.Running || c.NetworkSettings == nil {

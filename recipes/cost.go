@@ -128,7 +128,7 @@ var queueFormulas = map[Variant]Formulas{
 		Flap:    flapPredecessor, // the line of tickets is like a lock's, with a head that waits as well
 		Text: map[string]string{
 			"item": "2: the item notifies the first consumer in line, and the first consumer's departure notifies the next; 1 with a single consumer",
-			"flap": "1: the consumer right behind; 0 when the last in line flaps",
+			"flap": "1: the consumer directly behind; 0 when the last one in line leaves and joins again",
 		},
 	},
 }

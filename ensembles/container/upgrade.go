@@ -114,7 +114,7 @@ func (m *machine) Runs(ctx context.Context) (string, error) {
 func (m *machine) inspect(ctx context.Context) (dockercontainer.InspectResponse, error) {
 	reply, err := m.docker.ContainerInspect(ctx, m.id, client.ContainerInspectOptions{})
 	if err == nil && (reply.Container.Config == nil || reply.Container.State == nil) {
-		err = errors.New("the daemon's reply does not contain its state")
+		err = errors.New("the Docker daemon's reply does not contain the container's state")
 	}
 	return reply.Container, m.failed("inspecting", err)
 }

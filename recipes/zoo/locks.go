@@ -53,7 +53,7 @@ func init() {
 // that the grant belongs to it monitors the wrong session: it is never notified of the end of the session
 // that owns the node.
 func init() {
-	contestant("next-session-grant", "claims a grant for the session in which it called, although the next session created the node", steps{
+	contestant("next-session-grant", "claims its grant for the session in which it called acquire, although the next session created the node", steps{
 		session: func(l *line) int64 { return l.began },
 		spans:   true,
 	})

@@ -47,7 +47,7 @@ func describeSample(s *history.Sample) string {
 	how, why := outcomeOf(s)
 	switch {
 	case s.Op == history.Acquire && s.Outcome == history.OK && s.Token == 0 && s.Path == "":
-		return fmt.Sprintf("is granted without a token or a node, and the wire shows no node of session %#x; acquire was called at %s", uint64(s.Session), units.Moment(s.Call))
+		return fmt.Sprintf("receives a grant without a token or a node, and the network traffic shows no node of session %#x; acquire was called at %s", uint64(s.Session), units.Moment(s.Call))
 	case s.Op == history.Acquire && s.Outcome == history.OK:
 		return fmt.Sprintf("is granted token %s by node %s of session %#x; acquire was called at %s", units.Zxid(s.Token), lastElement(s.Path), uint64(s.Session), units.Moment(s.Call))
 	case s.Op == history.Acquire:
@@ -136,7 +136,7 @@ func describeObservation(r history.Record) string {
 		if r.By == "" {
 			notification = "was never notified that it no longer holds the grant"
 		}
-		return fmt.Sprintf("the holder's process was paused from %s to %s; client %d was granted at %s; the holder %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
+		return fmt.Sprintf("the holder's process was paused from %s to %s; client %d received its grant at %s; the holder %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
 	case *history.Holds:
 		if r.Holds {
 			return "the queried client replies that it holds the grant"

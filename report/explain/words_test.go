@@ -24,7 +24,7 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 		{"the same after the loss, when nothing is left to restore", &history.Session{Event: history.Restored, Client: 1, Session: 0x66},
 			"reports that it reconnected with the same session; it does not hold a grant", verdict.Lock},
 		{"a grant without a token", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
-			"is granted without a token or a node, and the wire shows no node of session 0x65; acquire was called at 0.120 s", verdict.Lock},
+			"receives a grant without a token or a node, and the network traffic shows no node of session 0x65; acquire was called at 0.120 s", verdict.Lock},
 		{"a grant with one", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
 			"is granted token 5 by node n-1 of session 0x65; acquire was called at 0.120 s", verdict.Lock},
 		{"a passage", &history.Sample{Op: history.Acquire, Client: 1, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},

@@ -110,7 +110,7 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 		return nil, false, fmt.Errorf("the end line counts %d records, but %d were read: some are missing", end.Records, r.n)
 	}
 	if _, err := r.line(); !errors.Is(err, errEmpty) {
-		return nil, false, fmt.Errorf("history continues after its end, at record %d", r.n+1)
+		return nil, false, fmt.Errorf("the history has more data after its end line, at record %d", r.n+1)
 	}
 	return nil, true, nil
 }

@@ -57,7 +57,7 @@ func TestReader_refusesWhatIsNotWhole(t *testing.T) {
 		{"a phase ends before the next", head + `{"phase.start":{"at":5,"phase":"p","index":0,"kind":"churn","pace":"clients"}}` + "\n" + `{"phase.start":{"at":6,"phase":"q","index":1,"kind":"churn","pace":"clients"}}` + "\n", 1, `phase "q" begins before the end of phase "p"`},
 		{"so is one before its start", head + `{"sample":{"op":"acquire","outcome":"ok","call":-9,"return":-8}}` + "\n", 0, "record 1: time -8ns"},
 		{"phases follow each other", head + `{"phase.start":{"at":5,"phase":"p","index":0,"kind":"churn","pace":"clients"}}` + "\n" + `{"phase.end":{"at":4,"phase":"p","index":0}}` + "\n", 1, "phases must be in order"},
-		{"nothing may follow the end", head + `{"end":{"records":0}}` + "\n" + one, 0, "history continues after its end, at record"},
+		{"nothing may follow the end", head + `{"end":{"records":0}}` + "\n" + one, 0, "the history has more data after its end line, at record"},
 		{"broken JSON is named by its record", head + one + "{nope}\n" + one, 1, "record 2: invalid character"},
 		{"a field that nobody knows is refused", head + `{"session":{"at":1,"event":"opened","client":0,"sesion":5}}` + "\n", 0, `record 1: session: json: unknown field "sesion"`},
 		{"two records on one line are refused", head + `{"session":{"at":1},"fault":{"fault":"f"}}` + "\n", 0, "record 1: a line must have exactly one record, with its kind as the key, but this line has 2"},

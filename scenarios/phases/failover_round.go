@@ -78,7 +78,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	case <-until:
 		return nil
 	case a := <-f.line.Granted:
-		return fmt.Errorf("the acquire of client %d returned too early, while client %d was still the holder and before the fault: %v", a.Client.Number, f.victim.Number, a.Err)
+		return fmt.Errorf("the acquire of client %d returned too early, before the fault and while client %d was still the holder; its error: %v", a.Client.Number, f.victim.Number, a.Err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

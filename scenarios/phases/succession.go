@@ -37,7 +37,7 @@ func init() {
 				return fmt.Sprintf("%d candidates are too few: order lists client %d", clients, last)
 			}
 			if p.Warn > clients {
-				return fmt.Sprintf("%d candidates are fewer than warn (%d)", clients, p.Warn)
+				return fmt.Sprintf("%d candidates are too few: the field warn requires at least %d", clients, p.Warn)
 			}
 			return ""
 		},

@@ -127,7 +127,7 @@ func (k *checker) waits(a *attempt, what string) {
 	if returned && k.ended.Load() {
 		panic(failed{fmt.Errorf("%s returned, but a grant had ended without a release, so the lock may have been free", what)})
 	}
-	k.be(!returned, "%s returned, but it must wait: %v", what, a.err)
+	k.be(!returned, "%s returned, but it should have waited; its error: %v", what, a.err)
 }
 
 // nodes counts the session's nodes in line.
