@@ -62,7 +62,7 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
 }
 
-// unknown returns the address of a member that does not know the session. It queries the address first
+// unknown returns the address of a member that does not know the session. It tries the address in first
 // before all others. It returns an error if the member that answers knows the session.
 func unknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
 	known := false

@@ -145,7 +145,7 @@ func (b *Barrier) watchMembers(ctx context.Context) (reply, error) {
 	return got, err
 }
 
-// open opens the barrier for all members up to the number own, unless the parent's version has changed.
+// open opens the barrier for all members numbered up to own, unless the parent's version has changed.
 func (b *Barrier) open(ctx context.Context, own, version int32) (passed, error) {
 	_, err := b.s.Set(ctx, b.parent, strconv.AppendInt(nil, int64(own), 10), version)
 	if errors.Is(err, zk.ErrNoNode) {

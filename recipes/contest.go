@@ -519,7 +519,7 @@ func (c contest) allGone(ctx context.Context, n int, last string, listed *zk.Sta
 	return now.Czxid == listed.Czxid && deleted == int32(2*n), nil
 }
 
-// marked returns the second request of a release, which writes the mark of the node at path.
+// marked returns the request that writes the mark of a release, the name of the node at path, to the parent.
 func marked(parent, path string) *zk.SetDataRequest {
 	return &zk.SetDataRequest{Path: parent, Data: []byte(client.Base(path)), Version: -1}
 }

@@ -261,9 +261,8 @@ type scalar struct {
 	n    *int64
 }
 
-// scalars lists every count that is not by opcode; a test checks that the list is complete. It returns an
-// array, not a slice, because the counts of thousands of clients are added up often, and must not
-// allocate.
+// scalars lists every count that is not kept per opcode; a test checks that the list is complete. It
+// returns an array, not a slice, so that adding up the counts of thousands of clients does not allocate.
 func (c *Counts) scalars() [19]scalar {
 	n := &c.Notifications
 	return [...]scalar{

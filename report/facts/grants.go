@@ -20,7 +20,7 @@ type Grants struct {
 	Judged  func(*Granted) // receives each once its commits have come
 }
 
-// Granted is a grant as a client reported it, with its node by the commits.
+// Granted is a grant as a client reported it, with its node according to the commits.
 type Granted struct {
 	Client               int
 	path, removed        string // removed: as Sample.Removed

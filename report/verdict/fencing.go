@@ -124,8 +124,8 @@ func (f *fences) judge(next time.Duration) {
 	}
 }
 
-// alone reports whether all other holders when a belief began were past holders, whose nodes were
-// deleted by then.
+// alone reports whether every earlier belief that had not ended when b began was already stale: its node
+// had been deleted by the time of the grant of b.
 func (f *fences) alone(b facts.Belief) bool {
 	return !slices.ContainsFunc(f.before, func(e facts.Belief) bool {
 		return e.Granted == nil || b.Granted == nil || e.Granted.Node == nil || e.Granted.Node.Gone == 0 || e.Granted.Node.Gone > b.Granted.Zxid

@@ -52,8 +52,8 @@ const (
 	// keptNodes is the number of nodes of a session that are not a leak: the nodes of the last
 	// operation, which its end interrupted.
 	keptNodes = 3
-	// leakRate is the number of operations per leftover node from which on they do not count as a
-	// leak: they cannot be distinguished from the nodes of interrupted operations.
+	// leakRate is the largest number of operations per leftover node that counts as a leak. Rarer
+	// leftovers cannot be distinguished from the nodes of interrupted operations.
 	leakRate = 20
 )
 

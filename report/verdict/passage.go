@@ -171,7 +171,7 @@ func (p *passages) session(s *history.Sample) int64 {
 	return cmp.Or(s.Session, p.grants.Current[s.Client])
 }
 
-// settle checks passages by the time at which the last member called enter.
+// settle checks that no doubtful passage ended before the last member of its generation had called enter.
 func (p *passages) settle() {
 	for _, d := range p.doubtful {
 		last := p.members.completer[d.member.generation]

@@ -405,7 +405,7 @@ func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, 
 	return slow.fail(what), slow.count > 0
 }
 
-// stuck is the structural half of progress: the evidence of a snapshot of the line.
+// stuck checks progress from snapshots of the line. Two states of a line are violations:
 //
 //   - No progress: clients wait without requests, no client holds, and every node in
 //     line belongs to a connected client. No event that could change this is pending: no

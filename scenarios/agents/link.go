@@ -123,8 +123,8 @@ func join(a, b net.Conn) {
 // reachLimit bounds an agent's attempt to connect to a server.
 const reachLimit = 3 * time.Second
 
-// Reaches returns an error that names the agents that cannot connect to some of the servers,
-// host:port.
+// Reaches checks that every live agent can connect to all servers, given as host:port. Its error names the
+// agents that cannot.
 func (f *Fleet) Reaches(servers []string) error {
 	there := f.alive()
 	errs := make([]error, len(there))

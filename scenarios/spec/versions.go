@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// VersionKey is the name of the parameter of a trial that has its version of ZooKeeper.
+// VersionKey is the name of the trial parameter that contains the version of ZooKeeper.
 const VersionKey = "version"
 
 var versionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`)

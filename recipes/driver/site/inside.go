@@ -58,5 +58,5 @@ func (p *inside) State() (text string, code int) {
 	return "it returned without an error", 0
 }
 
-// Lost implements Process: the caller is in this process too.
+// Lost implements Process. It returns false because the function runs on the machine of its caller.
 func (p *inside) Lost() bool { return false }
