@@ -825,6 +825,22 @@ phases:
 	}
 }
 
+// The other program really runs: it breaks the protocol as soon as it serves client 2.
+func TestFaults_restartRunsTheOtherProgram(t *testing.T) {
+	for _, f := range playOn(t, ensemble, nil, `
+name: other
+subjects: [`+asDriver("lock/old", "lock/predecessor")+`]
+drivers: [`+asDriver("lock/new", "prints")+`]
+clients: [3]
+session_timeout: 1s
+phases: [{name: churn, kind: churn, duration: 8s, hold: 20ms, faults: [{at: 300ms, fault: client.restart, target: "2", params: {as: lock/new}}]}]
+`) {
+		if why := only[*history.Unplayed](t, recordsOf(t, f)).Why; !strings.Contains(why, "DEBUG: still here") {
+			t.Errorf("got %s", why)
+		}
+	}
+}
+
 // A holder that is stopped past its session and goes on has lost it to another, and is
 // stopped by the token: that cannot depend on luck. When it is told does.
 func TestPausedHolder_goesOn(t *testing.T) {
