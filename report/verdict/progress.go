@@ -75,10 +75,12 @@ type wait struct {
 	client   int
 	from, to time.Duration
 	record   int
-	without  bool // a session
-	gone     bool // the session certainly has ended
-	failed   int  // number of acquires that failed in succession, without timed and canceled ones
-	cited    bool // they have already broken the promise
+	without  bool          // a session
+	gone     bool          // the session certainly has ended
+	closed   bool          // zkbench closed the session itself
+	failed   int           // number of acquires that failed in succession, without timed and canceled ones
+	failing  time.Duration // call of the first of them
+	cited    bool          // they have already broken the promise
 }
 
 type idle struct {
@@ -184,6 +186,7 @@ func (p *progress) session(e *history.Session, record int) {
 			w = wait{client: e.Client, from: e.At, record: record, without: true}
 		}
 		w.gone = w.gone || e.Event != history.Deadline
+		w.closed = w.closed || e.Event == history.Closed
 		p.without[e.Client] = w
 	case history.Opened, history.Restored:
 		if w, ok := p.without[e.Client]; ok {
@@ -211,9 +214,15 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	case tried && last.from != w.from:
 		p.waited(last)
 	case tried:
-		w.failed, w.cited = last.failed, last.cited
+		w.failed, w.failing, w.cited = last.failed, last.failing, last.cited
 	}
-	if s.Limit == 0 && !s.Canceled {
+	switch {
+	case p.without[s.Client].closed: // zkbench ended this acquire
+		w.failed = 0
+	case s.Limit == 0 && !s.Canceled:
+		if w.failed == 0 {
+			w.failing = s.Call
+		}
 		w.failed++
 	}
 	w.cited = w.cited || p.fails(w, s.Err)
@@ -229,7 +238,7 @@ func (p *progress) fails(w wait, err string) bool {
 	if p.limit == 0 || w.cited || w.failed < failsOften {
 		return false
 	}
-	for _, free := range p.faults.Outside(w.from, w.to) {
+	for _, free := range p.faults.Outside(max(w.from, w.failing), w.to) {
 		if free.To-free.From > p.limit {
 			p.slow.add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
 				w.client, w.failed, free.From, free.To, p.limit, w.record, err)

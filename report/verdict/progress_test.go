@@ -72,6 +72,17 @@ func TestProgress(t *testing.T) {
 			acquire 2 0 5000 8100 failed
 			acquire 1 7 8200 9000
 			release 1 7 9100 9101`, Fail, "client 2's acquires failed 3 times in succession, from 30ms to 8.1s without a fault, more than the limit of 8s"},
+		{"a client whose session zkbench closed three times, while it waited, was not refused", two + `
+			acquire 1 5 0 10
+			session closed 2 1000
+			acquire 2 0 30 1001 failed
+			session opened 2 1100
+			session closed 2 4000
+			acquire 2 0 2000 4001 failed
+			session opened 2 4100
+			session closed 2 9100
+			acquire 2 0 5000 9101 failed
+			release 1 5 9300 9301`, Pass, ""},
 		{"an episode in which not every client was granted again", two + `
 			acquire 1 5 0 10
 			release 1 5 20 21
