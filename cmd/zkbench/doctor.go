@@ -148,20 +148,22 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // rights returns the finding about the permission to create networks for local JVMs.
 func rights(a chaos.Abilities) finding {
-	user := fmt.Sprintf("user %d", os.Geteuid())
+	f := finding{what: "rights", result: weakIf(a.Namespaces != nil && !a.Rootless), seen: fmt.Sprintf("user %d", os.Geteuid())}
 	if os.Geteuid() == 0 {
-		user = "root"
+		f.seen = "root"
 	}
+	const cure = "run as root, or use containers, to cut members' networks"
 	var refused *rootless.Refused
 	switch {
 	case a.Rootless:
-		return finding{what: "rights", result: findingOK, seen: user + ", and zkbench restarts itself in new namespaces for this user"}
+		f.seen += ", and zkbench restarts itself in new namespaces for this user"
 	case errors.As(a.Namespaces, &refused):
-		return finding{"rights", findingWeak, user + ", which does not have permission to create namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
+		f.seen += ", which does not have permission to create namespaces: " + refused.Why
+		f.cure = refused.Cure + ", or " + cure
 	case a.Namespaces != nil:
-		return finding{"rights", findingWeak, user + ", which does not have permission to create network namespaces", "run as root, or use containers, to cut members' networks"}
+		f.seen, f.cure = f.seen+", which does not have permission to create network namespaces", cure
 	}
-	return finding{what: "rights", result: findingOK, seen: user}
+	return f
 }
 
 const (
@@ -226,10 +228,10 @@ func syncLatency(dir string, n int) (time.Duration, error) {
 	took := make([]time.Duration, n)
 	for i := range took {
 		begin := time.Now()
-		if _, err := file.Write(make([]byte, 512)); err != nil {
-			return 0, err
+		if _, err = file.Write(make([]byte, 512)); err == nil {
+			err = file.Sync()
 		}
-		if err := file.Sync(); err != nil {
+		if err != nil {
 			return 0, err
 		}
 		took[i] = time.Since(begin)
