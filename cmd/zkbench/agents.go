@@ -168,7 +168,13 @@ func agentCmd() *cobra.Command {
 					cancel(errDetached)
 				}()
 			}
-			err = thisAgent(cmd, name, index).Serve(ctx, j)
+			host, _ := os.Hostname()
+			self, _ := os.Executable()
+			err = agents.Agent{
+				Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self},
+				Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
+				Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
+			}.Serve(ctx, j)
 			if errors.Is(err, errDetached) {
 				return nil
 			}
@@ -181,15 +187,6 @@ func agentCmd() *cobra.Command {
 	fl.IntVar(&index, "index", -1, "index of this agent, from 0 (default: order of arrival)")
 	fl.BoolVar(&attached, "attached", false, "exit when stdin is closed")
 	return cmd
-}
-
-func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
-	host, _ := os.Hostname()
-	self, _ := os.Executable()
-	return agents.Agent{
-		Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self}, Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
-		Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
-	}
 }
 
 // errDetached is the cause of cancellation when stdin has ended.

@@ -105,9 +105,16 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	d.findings = append(d.findings, f)
 }
 
-// skipped returns the faults that are not available on this machine, by reason.
-func (d diagnosis) skipped() (whys []string, names map[string][]string) {
-	names = map[string][]string{}
+func (d diagnosis) print(w io.Writer) {
+	for _, f := range d.findings {
+		fmt.Fprintf(w, "%-5s %-19s %s\n", f.result, f.what, oneLine(f.seen))
+		if f.cure != "" && f.result != findingOK {
+			fmt.Fprintf(w, "%-5s %-19s cure: %s\n", "", "", f.cure)
+		}
+	}
+	fmt.Fprintln(w)
+	var whys []string              // why faults are not available
+	names := map[string][]string{} // the faults, by reason
 	for _, k := range chaos.Catalogue() {
 		if err := k.Missing(d.able); err != nil {
 			why := oneLine(strings.TrimPrefix(err.Error(), "skipped: "))
@@ -117,18 +124,6 @@ func (d diagnosis) skipped() (whys []string, names map[string][]string) {
 			names[why] = append(names[why], k.Name)
 		}
 	}
-	return whys, names
-}
-
-func (d diagnosis) print(w io.Writer) {
-	for _, f := range d.findings {
-		fmt.Fprintf(w, "%-5s %-19s %s\n", f.result, f.what, oneLine(f.seen))
-		if f.cure != "" && f.result != findingOK {
-			fmt.Fprintf(w, "%-5s %-19s cure: %s\n", "", "", f.cure)
-		}
-	}
-	fmt.Fprintln(w)
-	whys, names := d.skipped()
 	if len(whys) == 0 {
 		fmt.Fprintf(w, "all %d faults are available\n", len(chaos.Catalogue()))
 	}

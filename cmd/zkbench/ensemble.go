@@ -47,9 +47,7 @@ func ensembleUpCmd() *cobra.Command {
 }
 
 func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
-	switch o.Kind {
-	case ensembles.Auto, ensembles.Container, ensembles.Process:
-	default:
+	if !slices.Contains([]ensembles.Kind{ensembles.Auto, ensembles.Container, ensembles.Process}, o.Kind) {
 		return usageError("--ensemble %q: choose auto, container or process", o.Kind)
 	}
 	if err := checkSize(o); err != nil {
@@ -177,9 +175,7 @@ func ensembleDownCmd() *cobra.Command {
 		Use:   "down",
 		Short: "Remove the persistent ensemble and everything that crashed runs left behind",
 		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ensembleDown(cmd.Context(), cmd.OutOrStdout())
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return ensembleDown(cmd.Context(), cmd.OutOrStdout()) },
 	}
 }
 

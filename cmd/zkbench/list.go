@@ -30,9 +30,7 @@ func listCmd() *cobra.Command {
 		Short:             "List scenarios, incidents, subjects, faults, guarantees or metrics; print a scenario or the JSON schema",
 		ValidArgsFunction: completeListings,
 		Args:              argCount(0, 2, "%s takes a kind and at most one name, got %s"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return list(cmd.OutOrStdout(), args)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return list(cmd.OutOrStdout(), args) },
 	}
 }
 

@@ -215,16 +215,16 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	if err := checkSize(o); err != nil {
 		return o, err
 	}
-	if o.Observers > 0 && o.Kind == ensembles.External {
+	if o.Kind != ensembles.External {
+		return o, nil
+	}
+	if o.Observers > 0 {
 		return o, usageError("--observers requires --ensemble container or process; zkbench finds the observers of an external ensemble by the command srvr")
 	}
-	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
+	if !f.scenario.flags.Changed("members") {
 		o.Members = 0 // one for each server
 	}
-	if o.Kind == ensembles.External {
-		return o, usage(external.Check(o))
-	}
-	return o, nil
+	return o, usage(external.Check(o))
 }
 
 func checkSize(o ensembles.Options) error {
