@@ -22,7 +22,8 @@ import (
 )
 
 func agentsCmd() *cobra.Command {
-	return group("agents", "Start and stop agents for a run that waits for them", page("agents"), agentsKubernetesCmd())
+	return group("agents", "Start and stop agents for a run that waits for them", page("agents"),
+		agentsKubernetesCmd())
 }
 
 func agentsKubernetesCmd() *cobra.Command {

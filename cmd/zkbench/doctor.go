@@ -143,7 +143,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // rights returns the finding about the permission to create networks for local JVMs.
 func rights(a chaos.Abilities) finding {
-	f := finding{what: "rights", result: weakIf(a.Namespaces != nil && !a.Rootless), seen: fmt.Sprintf("user %d", os.Geteuid())}
+	f := finding{what: "rights", result: weakIf(a.Namespaces != nil && !a.Rootless)}
+	f.seen = fmt.Sprintf("user %d", os.Geteuid())
 	if os.Geteuid() == 0 {
 		f.seen = "root"
 	}

@@ -172,7 +172,8 @@ func absolute(path string) string {
 }
 
 func subjectCmd() *cobra.Command {
-	return group("subject", "Validate a driver: a program that runs a recipe which is not built in", "", subjectCheckCmd())
+	return group("subject", "Validate a driver: a program that runs a recipe which is not built in", "",
+		subjectCheckCmd())
 }
 
 func subjectCheckCmd() *cobra.Command {

@@ -310,7 +310,8 @@ func listIncidents(w io.Writer) error {
 		for _, x := range s.Specimens {
 			told = append(told, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, becomes(x)))
 		}
-		for _, x := range [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}} {
+		more := [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}}
+		for _, x := range more {
 			if x[1] != "" {
 				told = append(told, x[0]+": "+x[1])
 			}

@@ -543,7 +543,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, names(cmd, (*cobra.Command).Runnable)))
 }
 
-// names returns the names of the commands and help topics of cmd that are not hidden, as far as they are wanted.
+// names returns the names of the wanted commands and help topics of cmd that are not hidden.
 func names(cmd *cobra.Command, wanted func(*cobra.Command) bool) (out []string) {
 	for _, c := range cmd.Commands() {
 		if !c.Hidden && wanted(c) {
@@ -569,12 +569,12 @@ func refuseUnknown(root *cobra.Command) {
 
 // unknownTopic returns an error if args name neither a command nor a help topic.
 func unknownTopic(root *cobra.Command, args []string) error {
-	at, any := root, func(*cobra.Command) bool { return true }
+	at, every := root, func(*cobra.Command) bool { return true }
 	for _, name := range args {
 		all := at.Commands()
 		i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == name })
 		if i < 0 {
-			return usageError("%s: no help on %q%s", at.CommandPath(), name, units.Nearest(name, names(at, any)))
+			return usageError("%s: no help on %q%s", at.CommandPath(), name, units.Nearest(name, names(at, every)))
 		}
 		at = all[i]
 	}

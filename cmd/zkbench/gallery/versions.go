@@ -123,8 +123,13 @@ func writeAudit(b *strings.Builder, base string, all []report.Result) {
 	})
 	if len(alike) > 0 {
 		count := func(r report.Result) string {
-			broke := slices.DeleteFunc(slices.Clone(alike), func(cell string) bool { return outcome(r, cell) != onlyOwnershipQuery })
-			return units.Plural(len(broke), "cell")
+			n := 0
+			for _, cell := range alike {
+				if outcome(r, cell) == onlyOwnershipQuery {
+					n++
+				}
+			}
+			return units.Plural(n, "cell")
 		}
 		row(verdict.OwnershipQuery+": the holder's session ends", count, " "+causeOf(base, "", []string{onlyOwnershipQuery})+" ")
 	}
