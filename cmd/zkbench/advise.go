@@ -24,15 +24,7 @@ func adviseCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise --promise TIME",
 		Short: "Compute the session timeout for a promised failover time",
-		Long: `Compute the longest session timeout with which the next client gets the lock or leadership within
-the promised time after a crash of the holder. Also show the consequences of that timeout. The
-failover scenario compares the same formulas with measurements (zkbench help metrics).
-
---pause states how often a client's process stops, for example in a garbage collection: 3s:4 is a
-pause of 3 s four times per hour. A longer session timeout loses fewer sessions to pauses.
-
-Exit code 0: the promise can be kept; 1: it cannot, or --check measured that it was broken; 2: wrong
-arguments; 3: --check is inconclusive.`,
+		Long:  page("advise"),
 		Example: `  zkbench advise --promise 15s
   zkbench advise --promise 15s --tick 1s --pause 3s:4 --pause 8s:0.1
   zkbench advise --promise 10s --tick 500ms --election --check`,

@@ -16,20 +16,14 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/report/safefile"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
 func agentsCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "agents",
-		Short: "Start and stop agents for a run that waits for them",
-		Long:  page("agents"),
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(agentsKubernetesCmd())
-	return cmd
+	return group("agents", "Start and stop agents for a run that waits for them", page("agents"),
+		agentsKubernetesCmd())
 }
 
 func agentsKubernetesCmd() *cobra.Command {
@@ -61,7 +55,7 @@ func agentsKubernetesCmd() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.IntVar(&replicas, "replicas", 0, "number of agents")
-	joinFlag(cmd, &join)
+	fl.StringVar(&join, "join", "", "join file written by zkbench run --agents wait:N")
 	fl.BoolVar(&print, "print", false, "print the manifests and exit")
 	fl.StringVar(&logs, "logs", "", "folder for the pods' output")
 	for _, o := range agents.KubernetesOptions() {
@@ -70,13 +64,10 @@ func agentsKubernetesCmd() *cobra.Command {
 	return cmd
 }
 
-func joinFlag(cmd *cobra.Command, join *string) {
-	cmd.Flags().StringVar(join, "join", "", "join file written by zkbench run --agents wait:N")
-}
-
-func readJoin(file string) (agents.Join, error) {
+// readJoin reads the file of --join, which the command writer has written.
+func readJoin(file, writer string) (agents.Join, error) {
 	if file == "" {
-		return agents.Join{}, usageError("--join is required: the join file that zkbench run --agents wait:N has written")
+		return agents.Join{}, usageError("--join is required: the join file that %s has written", writer)
 	}
 	text, err := safefile.Read(file, safefile.Config)
 	if err != nil {
@@ -89,6 +80,8 @@ func readJoin(file string) (agents.Join, error) {
 	return j, nil
 }
 
+const waitingRun = "zkbench run --agents wait:N"
+
 func printManifests(cmd *cobra.Command, spec, join string) error {
 	e, err := agents.ParseEngine(spec, agents.Place{})
 	if err != nil {
@@ -96,7 +89,7 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	}
 	var j *agents.Join
 	if join != "" {
-		read, err := readJoin(join)
+		read, err := readJoin(join, waitingRun)
 		if err != nil {
 			return err
 		}
@@ -130,7 +123,7 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	j, err := readJoin(join)
+	j, err := readJoin(join, waitingRun)
 	if err != nil {
 		return err
 	}
@@ -161,30 +154,28 @@ func agentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent --join FILE",
 		Short: "Run clients on this machine for a zkbench on another machine",
-		Long: `Run clients on this machine for a zkbench on another machine.
-
-zkbench run --agents wait:N writes the join file, which you copy to this machine. The other engines
-deliver it to the agents that they start (zkbench help agents).
-The agent ends when the run is over, when it loses its connection to the coordinator, or on
-Ctrl-C, and stops everything that it started.`,
-		Args: noArgs,
+		Long:  page("agent"),
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if join == "" {
-				return usageError("--join is required: the join file that zkbench run --agents has written")
-			}
-			text, err := safefile.Read(join, safefile.Config)
+			j, err := readJoin(join, "zkbench run --agents")
 			if err != nil {
-				return usageError("--join: %v", err)
+				return err
 			}
-			j, err := agents.ParseJoin(text)
-			if err != nil {
-				return usageError("--join %s: %v", join, err)
-			}
-			ctx := cmd.Context()
+			ctx, cancel := context.WithCancelCause(cmd.Context())
+			defer cancel(nil)
 			if attached {
-				ctx = whileOpen(ctx, cmd.InOrStdin())
+				go func() {
+					_, _ = io.Copy(io.Discard, cmd.InOrStdin())
+					cancel(errDetached)
+				}()
 			}
-			err = thisAgent(cmd, name, index).Serve(ctx, j)
+			host, _ := os.Hostname()
+			self, _ := os.Executable()
+			err = agents.Agent{
+				Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self},
+				Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
+				Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
+			}.Serve(ctx, j)
 			if errors.Is(err, errDetached) {
 				return nil
 			}
@@ -199,35 +190,12 @@ Ctrl-C, and stops everything that it started.`,
 	return cmd
 }
 
-func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
-	host, _ := os.Hostname()
-	self, _ := os.Executable()
-	return agents.Agent{
-		Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self}, Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
-		Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
-	}
-}
-
 // errDetached is the cause of cancellation when stdin has ended.
 var errDetached = errors.New("stdin has ended")
 
-// whileOpen returns a context that is canceled, with the cause errDetached, at the end of in.
-func whileOpen(ctx context.Context, in io.Reader) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel(errDetached)
-	}()
-	return ctx
-}
-
 // ownVersion returns the version that a coordinator and its agents must share.
 func ownVersion() string {
-	var all []string
-	for _, v := range versions() {
-		all = append(all, v[0]+" "+v[1])
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(units.Names(versions(), func(v [2]string) string { return v[0] + " " + v[1] }), ", ")
 }
 
 type agentFlags struct {
@@ -279,25 +247,24 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 
 // muster starts the agents of --agents; fleet is nil without agents. dismiss stops them.
 func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
-	nothing := func() error { return nil }
 	if f.engine == "" {
-		return nil, nothing, nil
+		return nil, func() error { return nil }, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, nothing, err
+		return nil, nil, err
 	}
 	dir, err := agentsFolder()
 	if err != nil {
-		return nil, nothing, err
+		return nil, nil, err
 	}
+	var crew *agents.Crew
 	engine, err := agents.ParseEngine(f.engine, agents.Place{Self: []string{self}, Owner: state.Self().String(), Dir: dir, Logf: logf, Listen: f.listen})
-	if err != nil {
-		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
+	if err == nil {
+		crew, err = agents.StartAgents(ctx, engine, ownVersion(), logf)
 	}
-	crew, err := agents.StartAgents(ctx, engine, ownVersion(), logf)
 	if err != nil {
-		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
 }

@@ -1,15 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
-
-const auditScenario = "audit"
 
 func auditCmd() *cobra.Command {
 	var f runFlags
@@ -34,7 +34,7 @@ func auditCmd() *cobra.Command {
 				return err
 			}
 			f.scenario.set = append(set, f.scenario.set...)
-			return f.runAll(cmd, []string{auditScenario})
+			return f.runAll(cmd, []string{"audit"})
 		},
 	}
 	f.register(cmd)
@@ -72,8 +72,6 @@ type auditFlags struct {
 	budget time.Duration
 }
 
-const pairBudget = time.Minute
-
 func (a *auditFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&a.cells, "cell", nil, "run only this cell, for example 'next exists #1/reply.drop' (repeatable)")
@@ -83,23 +81,16 @@ func (a *auditFlags) register(cmd *cobra.Command) {
 }
 
 func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
-	if len(subjects) > 0 {
-		set = append(set, "subjects=["+strings.Join(subjects, ", ")+"]")
-	}
+	set = append(set, "subjects="+yamlList(subjects))
 	if len(a.cells) > 0 {
-		quoted := make([]string, len(a.cells))
-		for i, c := range a.cells {
-			quoted[i] = strconv.Quote(c)
-		}
-		set = append(set, "phases.0.cells=["+strings.Join(quoted, ", ")+"]")
-	}
-	if len(a.also) > 0 && len(a.cells) > 0 {
-		return nil, usageError("--also adds faults to a full audit, but --cell selects single cells: remove one of them")
+		set = append(set, "phases.0.cells="+yamlList(units.Names(a.cells, strconv.Quote)))
 	}
 	if len(a.also) > 0 {
-		set = append(set, "phases.0.also=["+strings.Join(a.also, ", ")+"]")
+		set = append(set, "phases.0.also="+yamlList(a.also))
 	}
 	switch {
+	case len(a.also) > 0 && len(a.cells) > 0:
+		return nil, usageError("--also adds faults to a full audit, but --cell selects single cells: remove one of them")
 	case a.depth < 1 || a.depth > 2:
 		return nil, usageError("--depth %d: must be 1 or 2", a.depth)
 	case a.depth == 1 && a.budget != 0:
@@ -107,10 +98,7 @@ func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
 	case a.depth == 2 && len(a.cells) > 0:
 		return nil, usageError("--cell cannot be combined with --depth 2: remove one of them")
 	case a.depth == 2:
-		if a.budget == 0 {
-			a.budget = pairBudget
-		}
-		set = append(set, "phases.0.depth=2", "phases.0.duration="+a.budget.String())
+		set = append(set, "phases.0.depth=2", "phases.0.duration="+cmp.Or(a.budget, time.Minute).String())
 	}
 	return set, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -17,24 +18,9 @@ type baselineFlags struct{ dir string }
 
 func baselineCmd() *cobra.Command {
 	var f baselineFlags
-	cmd := &cobra.Command{
-		Use:   "baseline",
-		Short: "Store results and compare new runs with them",
-		Long: `Store results of runs in a folder, and compare a new run with the last stored run of the same
-scenario, subjects, kind of ensemble, members, tick and kind of machine. Runs on different kinds
-of machines are compared only if every subject ran interleaved with a base.
-
-The folder can be on a branch of a git repository, checked out next to the sources:
-
-  git worktree add ../baselines zkbench-baselines
-  zkbench baseline compare zkbench-out/ci --dir ../baselines
-  zkbench baseline save    zkbench-out/ci --dir ../baselines
-  cd ../baselines && git add . && git commit -m baseline && git push`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := group("baseline", "Store results and compare new runs with them", page("baseline"),
+		baselineSaveCmd(&f), baselineListCmd(&f), baselineCompareCmd(&f), baselineTrendCmd(&f))
 	cmd.PersistentFlags().StringVar(&f.dir, "dir", "zkbench-baselines", "folder of the stored results")
-	cmd.AddCommand(baselineSaveCmd(&f), baselineListCmd(&f), baselineCompareCmd(&f), baselineTrendCmd(&f))
 	return cmd
 }
 
@@ -70,7 +56,7 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [SCENARIO]",
 		Short: "List stored results, oldest run first",
-		Args:  atMostOneScenario,
+		Args:  argCount(0, 1, "%s takes at most one scenario, not %s (default: all scenarios)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := f.all(cmd, args)
 			if err != nil {
@@ -98,19 +84,8 @@ func (f *baselineFlags) all(cmd *cobra.Command, args []string) ([]baseline.Entry
 	if err != nil {
 		return nil, err
 	}
-	scenario := ""
-	if len(args) == 1 {
-		scenario = args[0]
-	}
-	all, err := baseline.All(s, scenario)
+	all, err := baseline.All(s, strings.Join(args, "")) // at most one scenario
 	return all, usage(err)
-}
-
-func atMostOneScenario(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usageError("%s takes at most one scenario, not %s (default: all scenarios)", cmd.CommandPath(), units.Plural(len(args), "argument"))
-	}
-	return nil
 }
 
 func baselineCompareCmd(f *baselineFlags) *cobra.Command {
@@ -151,12 +126,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trend SCENARIO",
 		Short: "Plot all baselines of a scenario over time",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError("%s wants one scenario, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
-			}
-			return nil
-		},
+		Args:  argCount(1, 1, "%s wants one scenario, not %s"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := f.all(cmd, args)
 			if err != nil {

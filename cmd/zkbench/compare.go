@@ -10,13 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/compare"
 	"github.com/zkbench/zkbench/report/render"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
 
@@ -34,17 +32,17 @@ func compareCmd() *cobra.Command {
 		Use:               "compare OLD NEW",
 		ValidArgsFunction: completeFolders,
 		Short:             "Report whether NEW regressed against OLD (no ensemble needed)",
-		Long: `Report whether the run NEW regressed against the run OLD.
-
-Notifications and requests per hand-off must be equal. Latencies and throughput are compared
-with one value per trial: run both with --trials 10 or more.
-Exit code 0: no regression; 1: regression; 2: wrong arguments, or the runs are not comparable;
-3: inconclusive, for example because there are too few trials.`,
+		Long:              page("compare"),
 		Example: `  zkbench compare main/ branch/
   zkbench compare main/result.json branch/result.json --max-regression 10%
   zkbench compare main/ branch/ --metrics failover.latency.p50`,
+		Args: argCount(2, 2, "%s wants two runs, OLD and NEW, not %s"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args)
+			runs, o, err := f.inputs(args)
+			if err != nil {
+				return usage(err)
+			}
+			return f.judge(cmd, runs[0], runs[1], o)
 		},
 	}
 	f.registerJudging(cmd)
@@ -58,17 +56,6 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.metrics, "metrics", nil, "metrics to compare, in addition to counts and guarantees, for example handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
 	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
 	fl.StringVar(&f.out, "out", "", "folder for the page, its plots and compare.md (default zkbench-out/compare-TIME)")
-}
-
-func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
-	if len(args) != 2 {
-		return usageError("%s wants two runs, OLD and NEW, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
-	}
-	runs, o, err := f.inputs(args)
-	if err != nil {
-		return usage(err)
-	}
-	return f.judge(cmd, runs[0], runs[1], o)
 }
 
 // judge compares the runs and writes the result to stdout, to a page and to compare.md.
@@ -85,29 +72,22 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 	} else {
 		err = showWhole(cmd.OutOrStdout(), v)
 	}
-	return errors.Join(err, f.keep(cmd.ErrOrStderr(), v), answer(c.Result)) // an output error does not hide the result
+	answer := resultError(c.Result, "the new run is worse",
+		"result: inconclusive: cannot determine whether the new run is slower; this is not a pass")
+	return errors.Join(err, f.keep(cmd.ErrOrStderr(), v), answer) // an output error does not hide the result
 }
 
 // keep writes the page and compare.md, and appends to the summary of a GitHub workflow's step.
 func (f *compareFlags) keep(stderr io.Writer, v *view.View) error {
-	if err := f.write(stderr, v); err != nil {
+	dir, err := writePage(stderr, f.out, v)
+	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
 	if err := render.Markdown(&text, v); err != nil {
 		return err
 	}
-	return errors.Join(report.WriteFile(f.out, "compare.md", text.Bytes()), stepSummary(text.Bytes()))
-}
-
-func answer(result string) error {
-	switch result {
-	case report.Pass:
-		return nil
-	case report.Fail:
-		return coded{errors.New("the new run is worse"), exitBroken}
-	}
-	return coded{errors.New("result: inconclusive: cannot determine whether the new run is slower; this is not a pass"), exitUnknown}
+	return errors.Join(report.WriteFile(dir, "compare.md", text.Bytes()), stepSummary(text.Bytes()))
 }
 
 func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.Options, err error) {
@@ -138,38 +118,30 @@ func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.O
 func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o compare.Options) error {
 	v := compare.Trend(runs, o.Measures)
 	if len(v.Figures) == 0 {
-		return coded{errNothingToDraw, exitUnknown}
+		return coded{errors.New("no plot can be drawn: the runs do not contain any latency, count or throughput"), exitUnknown}
 	}
 	if err := showWhole(cmd.OutOrStdout(), v); err != nil {
 		return err
 	}
-	if err := f.write(cmd.ErrOrStderr(), v); err != nil {
+	dir, err := writePage(cmd.ErrOrStderr(), f.out, v)
+	if err != nil {
 		return err
 	}
-	return report.WriteFile(f.out, "trend.csv", []byte(compare.TrendCSV(runs, o.Measures)))
+	return report.WriteFile(dir, "trend.csv", []byte(compare.TrendCSV(runs, o.Measures)))
 }
-
-var errNothingToDraw = errors.New("no plot can be drawn: the runs do not contain any latency, count or throughput")
 
 // showWhole is like show, but does not truncate lines if w is not a terminal.
 func showWhole(w io.Writer, v *view.View) error {
 	t := terminal(w)
-	t.Width = cmp.Or(t.Width, unlimited)
+	t.Width = cmp.Or(t.Width, 1000)
 	return render.Terminal(w, v, t)
-}
-
-// write writes the page and its plots to the folder of --out, and prints the path.
-func (f *compareFlags) write(stderr io.Writer, v *view.View) (err error) {
-	f.out, err = writePage(stderr, f.out, v)
-	return err
 }
 
 // writePage writes the page of a view and its plots to dir, or to a new folder if dir is "", and returns
 // the folder. It prints the path to stderr. It returns an error if dir is a run folder.
-func writePage(stderr io.Writer, dir string, v *view.View) (string, error) {
+func writePage(stderr io.Writer, dir string, v *view.View) (_ string, err error) {
 	if dir == "" {
-		var err error
-		if dir, err = newFolder(filepath.Join("zkbench-out", v.Name+"-"+time.Now().Format("20060102-150405"))); err != nil {
+		if dir, err = newFolder(v.Name); err != nil {
 			return "", err
 		}
 	}
@@ -182,15 +154,13 @@ func writePage(stderr io.Writer, dir string, v *view.View) (string, error) {
 		return "", usageError("--out %s: %v", dir, err)
 	}
 	var page bytes.Buffer
-	err := render.Page(&page, v)
-	if err := errors.Join(err, render.Figures(dir, report.PlotDir, v.Figures), report.WriteFile(dir, v.Page, page.Bytes())); err != nil {
+	err = errors.Join(render.Page(&page, v), render.Figures(dir, report.PlotDir, v.Figures))
+	if err = errors.Join(err, report.WriteFile(dir, v.Page, page.Bytes())); err != nil {
 		return "", err
 	}
 	fmt.Fprintf(stderr, "report: %s\n", filepath.Join(dir, v.Page))
 	return dir, nil
 }
-
-const unlimited = 1000
 
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 

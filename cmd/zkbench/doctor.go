@@ -105,9 +105,16 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	d.findings = append(d.findings, f)
 }
 
-// skipped returns the faults that are not available on this machine, by reason.
-func (d diagnosis) skipped() (whys []string, names map[string][]string) {
-	names = map[string][]string{}
+func (d diagnosis) print(w io.Writer) {
+	for _, f := range d.findings {
+		fmt.Fprintf(w, "%-5s %-19s %s\n", f.result, f.what, oneLine(f.seen))
+		if f.cure != "" && f.result != findingOK {
+			fmt.Fprintf(w, "%-5s %-19s cure: %s\n", "", "", f.cure)
+		}
+	}
+	fmt.Fprintln(w)
+	var whys []string              // why faults are not available
+	names := map[string][]string{} // the faults, by reason
 	for _, k := range chaos.Catalogue() {
 		if err := k.Missing(d.able); err != nil {
 			why := oneLine(strings.TrimPrefix(err.Error(), "skipped: "))
@@ -117,18 +124,6 @@ func (d diagnosis) skipped() (whys []string, names map[string][]string) {
 			names[why] = append(names[why], k.Name)
 		}
 	}
-	return whys, names
-}
-
-func (d diagnosis) print(w io.Writer) {
-	for _, f := range d.findings {
-		fmt.Fprintf(w, "%-5s %-19s %s\n", f.result, f.what, oneLine(f.seen))
-		if f.cure != "" && f.result != findingOK {
-			fmt.Fprintf(w, "%-5s %-19s cure: %s\n", "", "", f.cure)
-		}
-	}
-	fmt.Fprintln(w)
-	whys, names := d.skipped()
 	if len(whys) == 0 {
 		fmt.Fprintf(w, "all %d faults are available\n", len(chaos.Catalogue()))
 	}
@@ -148,20 +143,23 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // rights returns the finding about the permission to create networks for local JVMs.
 func rights(a chaos.Abilities) finding {
-	user := fmt.Sprintf("user %d", os.Geteuid())
+	f := finding{what: "rights", result: weakIf(a.Namespaces != nil && !a.Rootless)}
+	f.seen = fmt.Sprintf("user %d", os.Geteuid())
 	if os.Geteuid() == 0 {
-		user = "root"
+		f.seen = "root"
 	}
+	const cure = "run as root, or use containers, to cut members' networks"
 	var refused *rootless.Refused
 	switch {
 	case a.Rootless:
-		return finding{what: "rights", result: findingOK, seen: user + ", and zkbench restarts itself in new namespaces for this user"}
+		f.seen += ", and zkbench restarts itself in new namespaces for this user"
 	case errors.As(a.Namespaces, &refused):
-		return finding{"rights", findingWeak, user + ", which does not have permission to create namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
+		f.seen += ", which does not have permission to create namespaces: " + refused.Why
+		f.cure = refused.Cure + ", or " + cure
 	case a.Namespaces != nil:
-		return finding{"rights", findingWeak, user + ", which does not have permission to create network namespaces", "run as root, or use containers, to cut members' networks"}
+		f.seen, f.cure = f.seen+", which does not have permission to create network namespaces", cure
 	}
-	return finding{what: "rights", result: findingOK, seen: user}
+	return f
 }
 
 const (
@@ -226,10 +224,10 @@ func syncLatency(dir string, n int) (time.Duration, error) {
 	took := make([]time.Duration, n)
 	for i := range took {
 		begin := time.Now()
-		if _, err := file.Write(make([]byte, 512)); err != nil {
-			return 0, err
+		if _, err = file.Write(make([]byte, 512)); err == nil {
+			err = file.Sync()
 		}
-		if err := file.Sync(); err != nil {
+		if err != nil {
 			return 0, err
 		}
 		took[i] = time.Since(begin)

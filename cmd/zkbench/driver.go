@@ -37,19 +37,14 @@ func driverCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "driver SUBJECT",
 		Short: "Run a built-in subject as a driver: the subject protocol on stdin and stdout",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError("%s wants one subject, not %s (zkbench list subjects)", cmd.CommandPath(), units.Plural(len(args), "argument"))
-			}
-			return nil
-		},
+		Args:  argCount(1, 1, "%s wants one subject, not %s (zkbench list subjects)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := recipes.Find(args[0])
 			if err != nil {
 				names, _ := completeSubjects(cmd, nil, "")
 				return usageError("%v%s", err, units.Nearest(args[0], names))
 			}
-			if err = errors.Join(err, clock.CheckSkew()); err != nil {
+			if err := clock.CheckSkew(); err != nil {
 				return usage(err)
 			}
 			if s.Open == nil {
@@ -73,25 +68,22 @@ func leaveRoom() {
 // sweepDrivers kills driver processes of crashed runs, and processes of this run that have left their
 // process group. It returns a line for each killed process.
 func sweepDrivers() (removed []string, err error) {
-	for p, owner := range state.Marked(host.Mark) {
-		if o := state.ParseProcess(owner); o == (state.Process{}) || o.Alive() && o.PID != os.Getpid() {
-			continue
-		}
+	kill := func(p state.Process, format string) {
 		if killErr := p.Kill(); killErr != nil {
 			err = errors.Join(err, killErr)
-			continue
+			return
 		}
-		removed = append(removed, fmt.Sprintf("leftover driver process %d", p.PID))
+		removed = append(removed, fmt.Sprintf(format, p.PID))
+	}
+	for p, owner := range state.Marked(host.Mark) {
+		if o := state.ParseProcess(owner); o != (state.Process{}) && (!o.Alive() || o.PID == os.Getpid()) {
+			kill(p, "leftover driver process %d")
+		}
 	}
 	for _, p := range state.Descendants() { // daemons of drivers that have cleared their environment
-		if keepsRunning(p) {
-			continue
+		if !keepsRunning(p) {
+			kill(p, "process %d, which a driver left running")
 		}
-		if killErr := p.Kill(); killErr != nil {
-			err = errors.Join(err, killErr)
-			continue
-		}
-		removed = append(removed, fmt.Sprintf("process %d, which a driver left running", p.PID))
 	}
 	return removed, err
 }
@@ -180,18 +172,12 @@ func absolute(path string) string {
 }
 
 func subjectCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "subject",
-		Short: "Validate a driver: a program that runs a recipe which is not built in",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(subjectCheckCmd())
-	return cmd
+	return group("subject", "Validate a driver: a program that runs a recipe which is not built in", "",
+		subjectCheckCmd())
 }
 
 func subjectCheckCmd() *cobra.Command {
-	f := runFlags{ensemble: ensembles.Options{}}
+	var f runFlags
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:     "check -- PROGRAM ARGS",
@@ -219,12 +205,8 @@ func subjectCheckCmd() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	f.scenario.flags = fl
-	fl.StringVar(&f.kind, "ensemble", "auto", "kind of ensemble: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
-	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
-	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: root of zkbench's own znodes (default /zkbench)")
+	f.registerEnsemble(fl, 500*time.Millisecond)
 	fl.IntVar(&f.ensemble.Members, "members", 1, "number of members")
-	fl.DurationVar(&f.ensemble.Tick, "tick", 500*time.Millisecond, "ZooKeeper's tickTime")
-	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 	fl.BoolVarP(&verbose, "verbose", "v", false, "log the actions of the ensemble")
 	return cmd
 }

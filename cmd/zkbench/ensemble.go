@@ -22,14 +22,8 @@ import (
 )
 
 func ensembleCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "ensemble",
-		Short: "Start, stop or inspect a persistent ensemble",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(ensembleUpCmd(), ensembleStatusCmd(), statusHereCmd(), ensembleDownCmd())
-	return cmd
+	return group("ensemble", "Start, stop or inspect a persistent ensemble", "",
+		ensembleUpCmd(), ensembleStatusCmd(), statusHereCmd(), ensembleDownCmd())
 }
 
 func ensembleUpCmd() *cobra.Command {
@@ -43,18 +37,17 @@ func ensembleUpCmd() *cobra.Command {
 			return ensembleUp(cmd.Context(), cmd.OutOrStdout(), o)
 		},
 	}
-	cmd.Flags().StringVar((*string)(&o.Kind), "ensemble", "auto", "kind of ensemble: auto, container or process")
-	cmd.Flags().IntVar(&o.Members, "members", 3, "number of voting members")
-	cmd.Flags().IntVar(&o.Observers, "observers", 0, "number of additional members that only serve clients (observers)")
-	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else a locally built image)")
-	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are limited to the range from 2 to 20 ticks")
+	fl := cmd.Flags()
+	fl.StringVar((*string)(&o.Kind), "ensemble", "auto", "kind of ensemble: auto, container or process")
+	fl.IntVar(&o.Members, "members", 3, "number of voting members")
+	fl.IntVar(&o.Observers, "observers", 0, "number of additional members that only serve clients (observers)")
+	fl.StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else a locally built image)")
+	fl.DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are limited to the range from 2 to 20 ticks")
 	return cmd
 }
 
 func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
-	switch o.Kind {
-	case ensembles.Auto, ensembles.Container, ensembles.Process:
-	default:
+	if !slices.Contains([]ensembles.Kind{ensembles.Auto, ensembles.Container, ensembles.Process}, o.Kind) {
 		return usageError("--ensemble %q: choose auto, container or process", o.Kind)
 	}
 	if err := checkSize(o); err != nil {
@@ -182,9 +175,7 @@ func ensembleDownCmd() *cobra.Command {
 		Use:   "down",
 		Short: "Remove the persistent ensemble and everything that crashed runs left behind",
 		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ensembleDown(cmd.Context(), cmd.OutOrStdout())
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return ensembleDown(cmd.Context(), cmd.OutOrStdout()) },
 	}
 }
 
@@ -252,7 +243,7 @@ func checkSecurity(o ensembles.Options, watches bool) error {
 	return nil
 }
 
-func dryRun(w io.Writer, configs []scenarios.Config) error {
+func dryRun(w io.Writer, configs []scenarios.Config) {
 	for _, c := range configs {
 		commands := c.Commands()
 		if len(commands) == 0 {
@@ -264,5 +255,4 @@ func dryRun(w io.Writer, configs []scenarios.Config) error {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
-	return nil
 }

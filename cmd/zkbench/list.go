@@ -29,15 +29,8 @@ func listCmd() *cobra.Command {
 		Use:               "list [scenarios [NAME] | incidents [NAME] | subjects | faults | guarantees | metrics | schema]",
 		Short:             "List scenarios, incidents, subjects, faults, guarantees or metrics; print a scenario or the JSON schema",
 		ValidArgsFunction: completeListings,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 2 {
-				return usageError("%s takes a kind and at most one name, got %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return list(cmd.OutOrStdout(), args)
-		},
+		Args:              argCount(0, 2, "%s takes a kind and at most one name, got %s"),
+		RunE:              func(cmd *cobra.Command, args []string) error { return list(cmd.OutOrStdout(), args) },
 	}
 }
 
@@ -156,59 +149,60 @@ func listMetrics(w io.Writer) error {
 	return nil
 }
 
-const (
-	guaranteesMark = "{{guarantees}}\n"
-	metricsMark    = "{{metrics}}\n"
-	phasesMark     = "{{phases}}\n"
-	pythonMark     = "{{python}}\n"
-	javaMark       = "{{java}}\n"
-	stepFaultsMark = "{{stepfaults}}\n"
-	wholeLineMark  = "{{wholeline}}\n"
-	zooMark        = "{{zoo}}\n"
-)
+// lists are the lists that the marks in help pages stand for.
+var lists = map[string]func() string{
+	"{{guarantees}}\n": func() string {
+		return entries(verdict.All(), func(g verdict.Guarantee) (string, string) { return g.Name, g.Help })
+	},
+	"{{stepfaults}}\n": func() string {
+		return entries(spec.StepFaults, func(f *spec.StepFault) (string, string) { return f.Name, f.About })
+	},
+	"{{wholeline}}\n": func() string { return entries(spec.WholeLine(), pair) },
+	"{{zoo}}\n":       func() string { return entries(spec.Caught(), pair) },
+	"{{metrics}}\n":   measured,
+	"{{phases}}\n":    spec.KindsHelp,
+	"{{python}}\n":    func() string { return indented(templates.Python) },
+	"{{java}}\n":      func() string { return indented(templates.Java) },
+}
+
+func pair(e [2]string) (string, string) { return e[0], e[1] }
 
 func withRegistered(page string) string {
-	var guarantees, measured, faults strings.Builder
-	caught := ""
-	if strings.Contains(page, zooMark) { // only if needed, since it reads a scenario
-		caught = entries(spec.Caught())
+	for mark, list := range lists {
+		if strings.Contains(page, mark) { // only if needed: a list may read a scenario
+			page = strings.ReplaceAll(page, mark, list())
+		}
 	}
-	for _, f := range spec.StepFaults {
-		faults.WriteString(entry(f.Name, f.About))
-	}
-	for _, g := range verdict.All() {
-		guarantees.WriteString(entry(g.Name, g.Help))
-	}
+	return page
+}
+
+func measured() string {
+	var b strings.Builder
 	for i, f := range metrics.Families() {
 		if f.About != "" && i > 0 {
-			measured.WriteString("\n")
+			b.WriteString("\n")
 		}
 		if f.About != "" {
-			measured.WriteString(f.About + "\n\n")
+			b.WriteString(f.About + "\n\n")
 		}
 		for _, d := range f.Definitions {
 			name := d.Name
 			if d.PerPhase {
 				name += "[.PHASE]"
 			}
-			measured.WriteString(entry(name, d.Help))
+			b.WriteString(entry(name, d.Help))
 		}
 	}
-	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, spec.KindsHelp(),
-		stepFaultsMark, faults.String(), wholeLineMark, entries(spec.WholeLine()), zooMark, caught,
-		pythonMark, indented(templates.Python), javaMark, indented(templates.Java)).Replace(page)
+	return b.String()
 }
 
 func indented(program string) string {
 	return strings.ReplaceAll("  "+strings.TrimRight(strings.ReplaceAll(program, "\n", "\n  "), " "), "\n  \n", "\n\n")
 }
 
-func entries(all [][2]string) string {
-	var b strings.Builder
-	for _, e := range all {
-		b.WriteString(entry(e[0], e[1]))
-	}
-	return b.String()
+// entries returns an entry for each of all, with the name and the description that of returns.
+func entries[T any](all []T, of func(T) (name, about string)) string {
+	return strings.Join(units.Names(all, func(x T) string { return entry(of(x)) }), "")
 }
 
 // entry returns a name with its description in a column next to it.
@@ -316,14 +310,11 @@ func listIncidents(w io.Writer) error {
 		for _, x := range s.Specimens {
 			told = append(told, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, becomes(x)))
 		}
-		if i.Introduced != "" {
-			told = append(told, "introduced in: "+i.Introduced)
-		}
-		if i.Fixed != "" {
-			told = append(told, "fixed in: "+i.Fixed)
-		}
-		if i.Tried != "" {
-			told = append(told, "does not show: "+i.Tried)
+		more := [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}}
+		for _, x := range more {
+			if x[1] != "" {
+				told = append(told, x[0]+": "+x[1])
+			}
 		}
 		fmt.Fprintf(w, "  %s\n", filled(name+" ("+i.Version+")", 4, 80))
 		for _, line := range told {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
@@ -219,30 +221,21 @@ func page(name string) string {
 
 // Shell completion of arguments and flags; cobra's command completion prints the shell's part.
 
-func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return spec.Builtin(), cobra.ShellCompDirectiveDefault
-}
+var (
+	completeScenarios = cobra.FixedCompletions(spec.Builtin(), cobra.ShellCompDirectiveDefault)
+	completeFolders   = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+)
 
 func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, s := range recipes.Subjects() {
-		names = append(names, s.Name)
-	}
+	names := units.Names(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 func completeListings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	switch {
 	case len(args) == 0:
-		for name := range listings {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names = slices.Sorted(maps.Keys(listings))
 	case len(args) == 1 && args[0] == "scenarios":
 		names = spec.Builtin()
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,25 +28,7 @@ func observeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "observe LOGS... --path PATH",
 		Short: "Report the holders of the locks of a live system, from its transaction logs or its nodes",
-		Long: `Report who held the locks and led the elections of a live system.
-
-LOGS are copies of the members' files log.ZXID and snapshot.ZXID. Name the files, a folder with such
-files, a member's data folder, or a folder of members' folders. Copy the files of all members if you
-can: one member's logs can lack changes that it received as a snapshot. Nothing is started, and
-nothing is written to the ensemble. ZooKeeper 3.5 to 3.9 is supported.
-
-With --servers zkbench reads the nodes instead, on one session and without watches, for the
-duration of --for. A node that is created and deleted between two reads is not seen.
-
-Of the sequential ephemeral nodes below a parent, the one with the lowest number is first in line:
-in the documented recipes (also Curator's and kazoo's) its client holds the lock or leads. For each
-parent, the report lists the holds (with session and node), hand-offs, waits, times without any node,
-and expiries. It also counts the notifications that watching the parent or the predecessor would
-cause. Anomalies come first: a session that expired while first in line, a node deleted by another
-session, a holder that blocks others, a line that grew.
-
-Exit code 0: complete, and within the limits; 1: a limit was exceeded; 2: wrong arguments; 3: the
-observation is incomplete, or no sequential ephemeral node was seen.`,
+		Long:  page("observe"),
 		Example: `  zkbench observe /var/lib/zookeeper --path /locks
   zkbench observe zk1/ zk2/ zk3/ --path /services/scheduler/leader --max-hold 10m --max-expired 0
   zkbench observe --servers zk1:2181,zk2:2181 --path /locks --for 10m --interval 500ms`,
@@ -80,19 +61,12 @@ func (f *observeFlags) run(cmd *cobra.Command, logs []string) error {
 	var o *observe.Observation
 	var err error
 	if live {
-		ctx := cmd.Context()
-		o, err = production.Live(ctx, f.live, t)
-		if err != nil && ctx.Err() == nil {
-			return usage(err)
-		}
+		o, err = production.Live(cmd.Context(), f.live, t)
 	} else {
 		o, err = production.Logs(cmd.Context(), logs, t)
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return usage(err)
-		}
 	}
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	return f.show(cmd, o)
 }
@@ -148,12 +122,5 @@ func (f *observeFlags) show(cmd *cobra.Command, o *observe.Observation) error {
 	if err = printJSON(&text, o); err == nil {
 		err = report.WriteFile(dir, observe.ResultFile, text.Bytes())
 	}
-	var result error
-	switch v.Result {
-	case report.Fail:
-		result = coded{errors.New("a limit was exceeded"), exitBroken}
-	case report.Unknown:
-		result = coded{errors.New(o.Sentence()), exitUnknown}
-	}
-	return errors.Join(err, result)
+	return errors.Join(err, resultError(v.Result, "a limit was exceeded", o.Sentence()))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
 	"github.com/zkbench/zkbench/report/explain"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
 
@@ -80,9 +79,4 @@ func checkCmd() *cobra.Command {
 	return cmd
 }
 
-func oneFolder(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usageError("%s wants one run folder, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
-	}
-	return nil
-}
+var oneFolder = argCount(1, 1, "%s wants one run folder, not %s")

@@ -10,12 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
@@ -25,32 +23,12 @@ func rerunCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rerun DIR",
 		Short: "Re-run a recorded run, or only its failed parts",
-		Long: `Re-run the recorded run in a run folder.
-
-The recorded run is first evaluated by this version of zkbench, and its page is rendered. Then its
-scenario runs again on the same kind of ensemble (--ensemble selects another), with the same seed
-and the same faults at the same times. At the end the differences are printed.
-
-With --failed only the failed trials run, or the failed cells of an audit. If a subject is compared
-with a base, all trials of both run.
-
-The exit code is that of the new run. If --failed is given and the recorded run has no failures,
-nothing runs, and the exit code is that of the recorded run.
-
-Programs named in the run's scenario (drivers) are started only with --allow-exec; without it the
-command fails and lists them.`,
+		Long:  page("rerun"),
 		Example: `  zkbench rerun zkbench-out/ci
   zkbench rerun zkbench-out/ci --failed --ensemble process
   zkbench rerun zkbench-out/ci --out zkbench-out/ci-again`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault
-		},
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError("%s wants one run folder, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
-			}
-			return nil
-		},
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
 				return usageError("%s is not a folder: unpack it, and rerun the run folder that it contains", args[0])
@@ -114,7 +92,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		return usage(err)
 	}
 	if f.out == "" {
-		if f.out, err = newFolder(filepath.Join("zkbench-out", old.Run.Scenario+"-rerun-"+time.Now().Format("20060102-150405"))); err != nil {
+		if f.out, err = newFolder(old.Run.Scenario + "-rerun"); err != nil {
 			return usage(err)
 		}
 	}
@@ -129,7 +107,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 // refuseOthers returns an error if a flag of otherRun is set.
 func refuseOthers(cmd *cobra.Command) error {
 	for _, name := range otherRun {
-		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+		if cmd.Flags().Changed(name) {
 			return usageError("--%s would change the run: remove it, or use zkbench run with a changed scenario", name)
 		}
 	}
@@ -170,16 +148,16 @@ func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, 
 		}
 		names, cells, subjects = append(names, name), append(cells, strconv.Quote(t.Provocation)), append(subjects, t.Subject)
 	}
-	f.scenario.set = append(f.scenario.set, "only="+yamlList(names))
+	f.scenario.set = append(f.scenario.set, "only="+yamlSet(names))
 	if audited {
-		f.scenario.set = append(f.scenario.set, "subjects="+yamlList(subjects), "phases.0.cells="+yamlList(cells))
+		f.scenario.set = append(f.scenario.set, "subjects="+yamlSet(subjects), "phases.0.cells="+yamlSet(cells))
 	}
 	return nil
 }
 
-func yamlList(words []string) string {
+func yamlSet(words []string) string {
 	slices.Sort(words)
-	return "[" + strings.Join(slices.Compact(words), ", ") + "]"
+	return yamlList(slices.Compact(words))
 }
 
 func printOutcomes(w io.Writer, old, now []report.Trial) {

@@ -73,17 +73,13 @@ func runCmd() *cobra.Command {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.kind, "ensemble", "auto", "kind of ensemble: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
-	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
-	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: root of zkbench's own znodes (default /zkbench)")
+	f.registerEnsemble(fl, defaultTick)
 	fl.BoolVar(&f.watches, "wchp", false, "external: allow zkbench to list all watches of the members, which is slow on members with many watches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "external: print the commands that would be executed, and exit")
 	fl.IntVar(&f.ensemble.Members, "members", 3, "number of voting members")
 	fl.IntVar(&f.ensemble.Observers, "observers", 0, "container, process: number of additional members that only serve clients (observers)")
-	fl.DurationVar(&f.ensemble.Tick, "tick", defaultTick, "ZooKeeper's tickTime")
 	fl.StringSlice("image", nil, "container: image (default zookeeper:3.9, else a locally built image), or several versions, like zookeeper:3.8,zookeeper:3.9")
 	fl.StringSlice("zookeeper-home", nil, "process: folder of a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's), or of several versions")
-	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 	f.scenario.register(fl)
 	f.agents.register(fl)
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of every random choice (default: a new seed, printed and stored)")
@@ -94,6 +90,15 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
 	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
 	completeFlags(cmd)
+}
+
+// registerEnsemble registers the flags that run and subject check share.
+func (f *runFlags) registerEnsemble(fl *pflag.FlagSet, tick time.Duration) {
+	fl.StringVar(&f.kind, "ensemble", "auto", "kind of ensemble: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
+	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
+	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: root of zkbench's own znodes (default /zkbench)")
+	fl.DurationVar(&f.ensemble.Tick, "tick", tick, "ZooKeeper's tickTime")
+	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 }
 
 // runAll runs the named scenarios one after the other and returns their joined errors.
@@ -107,7 +112,8 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 		return usage(err)
 	}
 	if f.dryRun {
-		return dryRun(cmd.OutOrStdout(), configs)
+		dryRun(cmd.OutOrStdout(), configs)
+		return nil
 	}
 	options := configs[0].First()
 	options.Logf = p.log
@@ -209,16 +215,16 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	if err := checkSize(o); err != nil {
 		return o, err
 	}
-	if o.Observers > 0 && o.Kind == ensembles.External {
+	if o.Kind != ensembles.External {
+		return o, nil
+	}
+	if o.Observers > 0 {
 		return o, usageError("--observers requires --ensemble container or process; zkbench finds the observers of an external ensemble by the command srvr")
 	}
-	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
+	if !f.scenario.flags.Changed("members") {
 		o.Members = 0 // one for each server
 	}
-	if o.Kind == ensembles.External {
-		return o, usage(external.Check(o))
-	}
-	return o, nil
+	return o, usage(external.Check(o))
 }
 
 func checkSize(o ensembles.Options) error {
@@ -234,14 +240,12 @@ func checkSize(o ensembles.Options) error {
 }
 
 func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (err error) {
-	dir, release, err := f.makeFolder(c.Scenario, time.Now())
+	dir, release, err := f.makeFolder(c.Scenario)
 	if err != nil {
 		return err
 	}
 	defer release()
-	c.Dir = dir
-	c.Logf = p.log
-	c.Progress = p.status
+	c.Dir, c.Logf, c.Progress = dir, p.log, p.status
 	c.Command = func(r report.Run) string { return f.command(absolute(c.Dir), c.Scenario, r) }
 	many := slices.ContainsFunc(c.Scenario.Clients, func(n int) bool { return n >= manyClients })
 	if many && os.Getenv("GOGC") == "" {
@@ -262,9 +266,9 @@ const manyClients = 1000
 
 // makeFolder creates the run folder and locks it until release is called. It returns an error if another
 // process has locked the folder, or if it is not empty and --force is not set.
-func (f *runFlags) makeFolder(s *spec.Scenario, start time.Time) (dir string, release func(), err error) {
+func (f *runFlags) makeFolder(s *spec.Scenario) (dir string, release func(), err error) {
 	if dir = f.out; dir == "" {
-		if dir, err = newFolder(filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))); err != nil {
+		if dir, err = newFolder(s.Name); err != nil {
 			return "", nil, usage(err)
 		}
 	}
@@ -281,9 +285,10 @@ func (f *runFlags) makeFolder(s *spec.Scenario, start time.Time) (dir string, re
 	return dir, release, nil
 }
 
-// newFolder creates the folder name, or name-2, name-3 and so on if the folder exists, and returns its
-// path.
+// newFolder creates the folder zkbench-out/NAME-TIME, or NAME-TIME-2, NAME-TIME-3 and so on if the
+// folder exists, and returns its path.
 func newFolder(name string) (string, error) {
+	name = filepath.Join("zkbench-out", name+"-"+time.Now().Format("20060102-150405"))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return "", err
 	}
@@ -388,7 +393,7 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 			if len(f.list(set.flag)) == 0 {
 				return nil, fmt.Errorf("--%s is empty: remove it for the default", set.flag)
 			}
-			out = append(out, set.field+"=["+strings.Join(quoted(f.list(set.flag)), ", ")+"]")
+			out = append(out, set.field+"="+yamlList(units.Names(f.list(set.flag), strconv.Quote)))
 		}
 	}
 	repeated, err := f.repeated()
@@ -405,12 +410,7 @@ func (f *scenarioFlags) list(flag string) []string {
 	return values
 }
 
-func quoted(texts []string) (out []string) {
-	for _, t := range texts {
-		out = append(out, strconv.Quote(t))
-	}
-	return out
-}
+func yamlList(words []string) string { return "[" + strings.Join(words, ", ") + "]" }
 
 func kindOf(subject string) string {
 	kind, _, _ := strings.Cut(subject, "/")
@@ -440,16 +440,13 @@ func (f *scenarioFlags) repeated() ([]string, error) {
 	case trials == 0:
 		trials = abTrials
 	}
-	return []string{"subjects=[" + strings.Join(f.ab, ", ") + "]", "base=" + f.ab[0], "trials=" + strconv.Itoa(trials)}, nil
+	return []string{"subjects=" + yamlList(f.ab), "base=" + f.ab[0], "trials=" + strconv.Itoa(trials)}, nil
 }
 
 func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *spec.Scenario, c report.Conclusion) error {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(page); err == nil {
-		if whole, err := filepath.Abs(page); err == nil {
-			page = whole
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
+		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", absolute(page))
 	}
 	v := view.Of(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
 	v.OneScreen()
@@ -496,13 +493,40 @@ func printJSON(w io.Writer, v any) error {
 }
 
 func verdictError(result string) error {
+	return resultError(result, "a guarantee was broken or a threshold failed",
+		"result: inconclusive; some guarantees or thresholds could not be evaluated, which is not a pass")
+}
+
+// resultError returns nil for a pass, otherwise an error with the exit code and the message for the result.
+func resultError(result, failed, unknown string) error {
 	switch result {
 	case report.Pass:
 		return nil
 	case report.Fail:
-		return coded{errors.New("a guarantee was broken or a threshold failed"), exitBroken}
+		return coded{errors.New(failed), exitBroken}
 	}
-	return coded{errors.New("result: inconclusive; some guarantees or thresholds could not be evaluated, which is not a pass"), exitUnknown}
+	return coded{errors.New(unknown), exitUnknown}
+}
+
+// argCount returns a check of the number of arguments. format is the format of its message, with the
+// command and the number of arguments.
+func argCount(least, most int, format string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usageError(format, cmd.CommandPath(), units.Plural(len(args), "argument"))
+		}
+		return nil
+	}
+}
+
+// group returns a command that only has commands of its own, and otherwise prints its help.
+func group(name, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short, Long: long, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
@@ -516,16 +540,17 @@ func noArgs(cmd *cobra.Command, args []string) error {
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
-	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, verbs(cmd)))
+	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, names(cmd, (*cobra.Command).Runnable)))
 }
 
-func verbs(cmd *cobra.Command) (names []string) {
+// names returns the names of the wanted commands and help topics of cmd that are not hidden.
+func names(cmd *cobra.Command, wanted func(*cobra.Command) bool) (out []string) {
 	for _, c := range cmd.Commands() {
-		if !c.Hidden && c.Runnable() {
-			names = append(names, c.Name())
+		if !c.Hidden && wanted(c) {
+			out = append(out, c.Name())
 		}
 	}
-	return names
+	return out
 }
 
 // refuseUnknown makes cobra's commands help and completion reject unknown names instead of ignoring them.
@@ -544,25 +569,16 @@ func refuseUnknown(root *cobra.Command) {
 
 // unknownTopic returns an error if args name neither a command nor a help topic.
 func unknownTopic(root *cobra.Command, args []string) error {
-	at := root
+	at, every := root, func(*cobra.Command) bool { return true }
 	for _, name := range args {
 		all := at.Commands()
 		i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == name })
 		if i < 0 {
-			return usageError("%s: no help on %q%s", at.CommandPath(), name, units.Nearest(name, helpNames(at)))
+			return usageError("%s: no help on %q%s", at.CommandPath(), name, units.Nearest(name, names(at, every)))
 		}
 		at = all[i]
 	}
 	return nil
-}
-
-func helpNames(cmd *cobra.Command) (names []string) {
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
-		}
-	}
-	return names
 }
 
 func flagNames(cmd *cobra.Command) []string {

@@ -11,10 +11,17 @@
 package compare
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // The results of a row. The result of a whole comparison is report.Pass (not worse), report.Fail
@@ -157,4 +164,151 @@ func notes(old, new report.Run) []string {
 		}
 	}
 	return append(out, difference("host", old.Host["name"], new.Host["name"])...)
+}
+
+type cell struct {
+	name   string
+	trials []report.Trial
+	bases  map[int]report.Trial // by repetition; nil without a base
+	base   string
+}
+
+// cells groups trials by cell. The keys omit parameters that do not vary within a run, so that cells
+// of two runs match although such a parameter differs.
+func cells(trials []report.Trial) map[string]cell {
+	out := map[string]cell{}
+	for _, s := range matrix.Of(trials) {
+		for _, x := range s.Series {
+			for _, n := range s.Counts {
+				at := x.At(n)
+				if len(at) == 0 {
+					continue
+				}
+				c := cell{trials: at, base: at[0].Base}
+				c.name = fmt.Sprintf("%s, %s, %s", s.Name, x.Label, units.Plural(n, "client"))
+				if c.base != "" && c.base != at[0].Subject {
+					c.bases = report.Repetitions(trials, c.base, at[0].Cell)
+				}
+				out[fmt.Sprintf("%s\x00%06d\x00%s", s.Name, n, x.Label)] = c
+			}
+		}
+	}
+	return out
+}
+
+func onlyIn(has, lacks map[string]cell) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(has)) {
+		if _, both := lacks[key]; !both {
+			out = append(out, has[key].name)
+		}
+	}
+	return out
+}
+
+func (c *Comparison) cell(old, new cell, o Options) []Row {
+	var rows []Row
+	add := func(r Row, ok bool) {
+		if ok {
+			r.Cell = new.name
+			rows = append(rows, r)
+		}
+	}
+	for _, g := range guaranteeRows(old.trials, new.trials) {
+		add(g, true)
+	}
+	for _, d := range metrics.All() {
+		if d.Exact {
+			add(count(old.trials, new.trials, d.Name, d.Slack, c.Limit))
+		}
+	}
+	relative := old.base != "" && old.base == new.base
+	for _, m := range slices.Concat(shownMeasures(), o.Measures) {
+		decides := slices.Contains(o.Measures, m)
+		if slices.ContainsFunc(rows, func(r Row) bool { return r.What == m.String() }) {
+			continue
+		}
+		if relative && len(old.bases) > 0 && len(new.bases) > 0 {
+			r, ok := compareSamples(m, old.ratios(m), new.ratios(m))
+			r.What, r.Unit, r.Decides = m.String()+" over "+new.base, "1", decides
+			add(r, ok)
+			decides = decides && !ok
+		}
+		decides = decides && !(relative && old.trials[0].Subject == old.base)
+		r, ok := incomparable(old.trials, new.trials, m)
+		if !ok {
+			r, ok = compareSamples(m, values(old.trials, m), values(new.trials, m))
+			r.Unit = unit(new.trials, m)
+		}
+		r.Decides = decides
+		add(r, ok)
+	}
+	return rows
+}
+
+// Unlike returns the conditions that differ between two runs and make them incomparable. The result is
+// empty if the runs can be compared.
+//
+// Different hosts are accepted if every subject was measured together with a base: then the comparison
+// uses ratios, which eliminate the host's speed.
+func Unlike(old, new report.Result) []string {
+	a, b := old.Run.Ensemble, new.Run.Ensemble
+	out := slices.Concat(difference("ensemble", a.Kind, b.Kind),
+		difference("members", strconv.Itoa(a.Members), strconv.Itoa(b.Members)),
+		difference("observers", strconv.Itoa(len(a.Observers)), strconv.Itoa(len(b.Observers))), difference("tick", a.Tick.String(), b.Tick.String()))
+	if !(allHaveBase(old.Trials) && allHaveBase(new.Trials)) {
+		for _, fact := range []string{"os", "arch", "cpus", "cpu"} {
+			out = append(out, difference("host's "+fact, old.Run.Host[fact], new.Run.Host[fact])...)
+		}
+	}
+	return append(out, unlikeCells(old.Trials, new.Trials)...)
+}
+
+func allHaveBase(trials []report.Trial) bool {
+	return len(trials) > 0 && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Base == "" })
+}
+
+func unlikeCells(old, new []report.Trial) []string {
+	var out []string
+	olds, news := cells(old), cells(new)
+	if only := onlyIn(olds, news); len(only) > 0 {
+		out = append(out, "only the old run has "+strings.Join(only, "; "))
+	}
+	if only := onlyIn(news, olds); len(only) > 0 {
+		out = append(out, "only the new run has "+strings.Join(only, "; "))
+	}
+	for _, k := range slices.Sorted(maps.Keys(olds)) {
+		if n, both := news[k]; both {
+			for _, d := range unlikeParams(olds[k].trials[0], n.trials[0]) {
+				if !slices.Contains(out, d) {
+					out = append(out, d)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func unlikeParams(old, new report.Trial) []string {
+	a, b, either := map[string]string{}, map[string]string{}, map[string]string{}
+	maps.Copy(a, old.Params)
+	maps.Copy(b, new.Params)
+	a["base"], b["base"] = old.Base, new.Base
+	maps.Copy(either, a)
+	maps.Copy(either, b)
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(either)) {
+		out = append(out, difference(k, a[k], b[k])...)
+	}
+	if len(out) == 0 && old.Phases != "" && new.Phases != "" && old.Phases != new.Phases {
+		out = append(out, "the phases differ, for example in rounds, faults or sizes: see scenario.yaml of both runs")
+	}
+	return out
+}
+
+func difference(fact, before, now string) []string {
+	if before == now {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s before, %s now", fact, cmp.Or(before, "none"), cmp.Or(now, "none"))}
 }

@@ -1,14 +1,19 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // alpha is the accepted probability that a whole comparison reports a difference by chance.
@@ -82,8 +87,7 @@ func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 		r.Noise = &noise
 	}
 	p := stats.PValue(old, new)
-	r.P = &p
-	r.Ratio = stats.Shift(old, new)
+	r.P, r.Ratio = &p, stats.Shift(old, new)
 	return r, true
 }
 
@@ -113,8 +117,7 @@ func (r *Row) decide(limit float64, tests int) {
 	case *cost.High <= 1+limit:
 		r.Result = Same
 	default:
-		r.Result = Unknown
-		r.More = stats.More(min(r.Old.N, r.New.N), cost, 1+limit)
+		r.Result, r.More = Unknown, stats.More(min(r.Old.N, r.New.N), cost, 1+limit)
 		r.Why = fmt.Sprintf("too noisy to rule out a regression of %s: run %s", percent(limit), more(r.More))
 	}
 }
@@ -134,3 +137,177 @@ func more(n int) string { return units.Plural(n, "more trial") + " of each" }
 
 // percent formats a fraction: "5 %".
 func percent(f float64) string { return strconv.FormatFloat(math.Round(f*1e4)/1e2, 'f', -1, 64) + " %" }
+
+func shownMeasures() []report.Measure {
+	var out []report.Measure
+	for _, d := range metrics.All() {
+		for _, field := range d.Shown {
+			out = append(out, report.Measure{Metric: d.Name, Field: field})
+		}
+	}
+	return out
+}
+
+func decidingMeasures() []report.Measure {
+	var out []report.Measure
+	for _, d := range metrics.All() {
+		if d.Decides {
+			out = append(out, report.Measure{Metric: d.Name, Field: d.Main})
+		}
+	}
+	return out
+}
+
+func values(trials []report.Trial, m report.Measure) []float64 {
+	var out []float64
+	for _, t := range trials {
+		if v := m.Of(t); v != nil {
+			out = append(out, *v)
+		}
+	}
+	return out
+}
+
+// ratios returns the ratio of each trial's value to the value of the base's trial in the same repetition.
+// These ratios do not depend on the speed of the machine.
+func (c cell) ratios(m report.Measure) []float64 {
+	var out []float64
+	for _, t := range c.trials {
+		a, b := m.Of(c.bases[t.Repetition]), m.Of(t)
+		if a != nil && b != nil && *a > 0 {
+			out = append(out, *b / *a)
+		}
+	}
+	return out
+}
+
+// incomparable returns a row for a measure that has different units in the two runs, or that only the
+// old run has.
+func incomparable(old, new []report.Trial, m report.Measure) (Row, bool) {
+	a, b := values(old, m), values(new, m)
+	r := Row{What: m.String(), Result: Unknown, Old: Side{N: len(a)}, New: Side{N: len(b)}}
+	switch was, is := unitsOf(old, m), unitsOf(new, m); {
+	case len(a) > 0 && len(b) == 0:
+		r.Why = "measured before, but not now"
+	case len(a) > 0 && !(len(was) == 1 && slices.Equal(was, is)):
+		r.Why = fmt.Sprintf("unit %s before, %s now", strings.Join(was, " and "), strings.Join(is, " and "))
+	}
+	return r, r.Why != ""
+}
+
+// missingRows returns an unknown row for each requested measure without a deciding row in any cell.
+func missingRows(rows []Row, asked []report.Measure) []Row {
+	var out []Row
+	for _, m := range asked {
+		has := func(r Row) bool {
+			return r.Decides && (r.What == m.String() || strings.HasPrefix(r.What, m.String()+" over "))
+		}
+		if !slices.ContainsFunc(rows, has) {
+			why := fmt.Sprintf("requested, but not measured in any cell; a p90 needs %d samples per trial, a p99 %d, a p999 %d",
+				metrics.Fewest("p90"), metrics.Fewest("p99"), metrics.Fewest("p999"))
+			out = append(out, Row{Cell: "both runs", What: m.String(), Decides: true, Result: Unknown, Why: why})
+		}
+	}
+	return out
+}
+
+func unitsOf(trials []report.Trial, m report.Measure) []string {
+	var out []string
+	for _, t := range trials {
+		if x, ok := t.Metrics[m.Metric]; ok {
+			out = append(out, strconv.Quote(x.Unit))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func unit(trials []report.Trial, m report.Measure) string {
+	for _, t := range trials {
+		if x, ok := t.Metrics[m.Metric]; ok {
+			return x.Unit
+		}
+	}
+	return "1"
+}
+
+// guaranteeRows returns a row for each guarantee or threshold whose worst result changed, and for
+// each check that did not pass and on which the other rows depend.
+func guaranteeRows(old, new []report.Trial) []Row {
+	verdictsBefore, thresholdsBefore := worst(old)
+	verdictsNow, thresholdsNow := worst(new)
+	rows := slices.Concat(changedRows("verdict", verdictsBefore, verdictsNow), changedRows("threshold", thresholdsBefore, thresholdsNow))
+	for i := range rows {
+		rows[i].Decides, rows[i].Old, rows[i].New = true, Side{N: len(old)}, Side{N: len(new)}
+	}
+	return rows
+}
+
+func changedRows(kind string, before, after map[string]string) []Row {
+	for name := range before {
+		if after[name] == "" {
+			after[name] = report.NotJudged
+		}
+	}
+	var out []Row
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		was, known := before[name]
+		known = known && was != report.NotPromised
+		now := after[name]
+		r := Row{What: kind + " " + name, Result: Unknown}
+		switch {
+		case kind == "verdict" && name == report.Fit && (now != report.Pass || known && was != report.Pass):
+			r.Why = fmt.Sprintf("%s before, %s now: times are not valid if the machine was too slow", cmp.Or(was, "none"), now)
+		case name == verdict.Readable && now == Unknown:
+			r.Why = cmp.Or(was, "complete") + " before, unknown now: the missing part may be worse"
+		case !known && now == report.Fail:
+			r.Result, r.Why = Worse, "not checked before, fail now"
+		case !known && now == Unknown:
+			r.Why = "not checked before, unknown now"
+		case !known || was == now:
+			continue
+		case now == report.Fail:
+			r.Result = Worse
+		case now == report.Pass:
+			r.Result = Better
+		}
+		if r.Why == "" {
+			r.Why = was + " before, " + now + " now"
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// brokenInBoth lists the guarantees that are broken in both runs, which is not a regression. It returns
+// nil for a deliberately broken subject.
+func brokenInBoth(cell string, old, new []report.Trial) []string {
+	before, _ := worst(old)
+	after, _ := worst(new)
+	if slices.ContainsFunc(new, func(t report.Trial) bool { return len(t.Expect) > 0 }) {
+		return nil
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if after[name] == report.Fail && before[name] == report.Fail {
+			out = append(out, fmt.Sprintf("broken in both runs: %s of %s", name, cell))
+		}
+	}
+	return out
+}
+
+func worst(trials []report.Trial) (verdicts, thresholds map[string]string) {
+	verdicts, thresholds = map[string]string{}, map[string]string{}
+	for _, t := range trials {
+		for _, v := range t.Verdicts {
+			was := verdicts[v.Guarantee]
+			if v.Result != report.NotJudged && (was == "" || verdict.Severity(v.Result) > verdict.Severity(was)) {
+				verdicts[v.Guarantee] = v.Result
+			}
+		}
+		for _, x := range t.Thresholds {
+			thresholds[x.Expr] = verdict.Worst(cmp.Or(thresholds[x.Expr], report.Pass), x.Result)
+		}
+	}
+	return verdicts, thresholds
+}

@@ -28,8 +28,12 @@ func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	for _, why := range changedConditions(runs) {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: why})
 	}
+	v.Figures = trends(runs, asked)
+	if asked == nil {
+		asked = decidingMeasures()
+	}
 	v.Findings = append(v.Findings, changes(runs, asked)...)
-	v.Figures, v.Tables = trends(runs, asked), numbers(runs, asked)
+	v.Tables = numbers(runs, asked)
 	v.Brief = v.Tables
 	v.Sections = sections(v, "Trend")
 	return v
@@ -41,12 +45,8 @@ const changeAlpha = 0.01
 // changesShown is the largest number of changes that are listed.
 const changesShown = 20
 
-// changes lists the runs at which the level of a measure of a cell changed. If asked is nil, it checks
-// the deciding measures.
+// changes lists the runs at which the level of a measure of a cell changed.
 func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) {
-	if asked == nil {
-		asked = decidingMeasures()
-	}
 	for _, m := range asked {
 		all, unit := lines(runs, m)
 		for _, l := range all {
@@ -87,17 +87,12 @@ func TrendCSV(runs []report.Result, asked []report.Measure) string {
 	for i, r := range runs {
 		rows[i+1] = []string{r.Run.Start.UTC().Format(time.RFC3339), r.Run.ID}
 	}
+	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, m := range asked {
 		all, _ := lines(runs, m)
 		for _, l := range all {
 			rows[0] = append(rows[0], m.String()+" of "+l.Label)
-			at := 0
-			for i, r := range runs {
-				text := ""
-				if at < len(l.Points) && l.Points[at].At.Equal(r.Run.Start) {
-					text = strconv.FormatFloat(l.Points[at].Median, 'g', -1, 64)
-					at++
-				}
+			for i, text := range valuesByRun(runs, l, exact) {
 				rows[i+1] = append(rows[i+1], text)
 			}
 		}
@@ -114,7 +109,8 @@ func trends(runs []report.Result, asked []report.Measure) []*plot.Figure {
 	var out []*plot.Figure
 	for _, m := range asked {
 		lines, unit := lines(runs, m)
-		if f := plot.Trend(m.String(), m.String(), unit, lines, glyphs(lines)); f != nil {
+		labels := units.Names(lines, func(l plot.Line) string { return l.Label })
+		if f := plot.Trend(m.String(), m.String(), unit, lines, plot.NewGlyphs(labels)); f != nil {
 			out = append(out, f)
 		}
 	}
@@ -140,14 +136,6 @@ func changedConditions(runs []report.Result) (out []string) {
 	return out
 }
 
-func glyphs(lines []plot.Line) plot.Glyphs {
-	var labels []string
-	for _, l := range lines {
-		labels = append(labels, l.Label)
-	}
-	return plot.NewGlyphs(labels)
-}
-
 func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName string) {
 	at := map[string]*plot.Line{}
 	for _, r := range runs {
@@ -160,9 +148,9 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 			if at[k] == nil {
 				at[k] = &plot.Line{Label: c.name}
 			}
-			p := plot.Point{At: r.Run.Start}
 			i := stats.Median(v)
-			if p.Median = i.Center; i.Low != nil {
+			p := plot.Point{At: r.Run.Start, Median: i.Center}
+			if i.Low != nil {
 				p.Low, p.High = *i.Low, *i.High
 			}
 			at[k].Points = append(at[k].Points, p)
@@ -177,9 +165,6 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 // numbers returns a table per measure, with a row per cell and a column per run. If the output is too
 // narrow, the oldest runs are omitted.
 func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
-	if asked == nil {
-		asked = decidingMeasures()
-	}
 	for _, m := range asked {
 		lines, unit := lines(runs, m)
 		if len(lines) == 0 {
@@ -190,7 +175,8 @@ func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 			t.Columns = append(t.Columns, view.Column{Head: r.Run.Start.UTC().Format("01-02 15:04"), Kind: view.Number, Spare: len(runs) - i})
 		}
 		for _, l := range lines {
-			t.Rows = append(t.Rows, view.Row{Cells: append([]string{l.Label}, valuesByRun(runs, l, unit)...)})
+			values := valuesByRun(runs, l, func(v float64) string { return units.Quantity(v, unit) })
+			t.Rows = append(t.Rows, view.Row{Cells: append([]string{l.Label}, values...)})
 		}
 		out = append(out, t)
 	}
@@ -198,13 +184,13 @@ func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 }
 
 // valuesByRun returns the line's formatted value in each run; "" for runs without a value.
-func valuesByRun(runs []report.Result, l plot.Line, unit string) (out []string) {
-	for _, r := range runs {
-		text := ""
-		if i := slices.IndexFunc(l.Points, func(p plot.Point) bool { return p.At.Equal(r.Run.Start) }); i >= 0 {
-			text = units.Quantity(l.Points[i].Median, unit)
+func valuesByRun(runs []report.Result, l plot.Line, format func(float64) string) []string {
+	out := make([]string, len(runs))
+	left := l.Points // in the order of the runs
+	for i, r := range runs {
+		if len(left) > 0 && left[0].At.Equal(r.Run.Start) {
+			out[i], left = format(left[0].Median), left[1:]
 		}
-		out = append(out, text)
 	}
 	return out
 }
@@ -239,6 +225,5 @@ func betterOnTheRight() string {
 			names = append(names, d.Name)
 		}
 	}
-	last := len(names) - 1
-	return strings.ToUpper(names[0][:1]) + strings.Join(names[:last], ", ")[1:] + " and " + names[last]
+	return units.Capital(units.List(names))
 }

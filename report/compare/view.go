@@ -21,12 +21,7 @@ func (c Comparison) Sentence() string {
 	case report.Fail:
 		return "Worse: " + c.listRows(Worse) + "."
 	}
-	s := "Unknown"
-	if name := c.listRows(Unknown); name != "" {
-		s += ": " + name
-	} else {
-		s += ": the runs have no deciding metric in common"
-	}
+	s := "Unknown: " + cmp.Or(c.listRows(Unknown), "the runs have no deciding metric in common")
 	if n := c.More(); n > 0 {
 		s += fmt.Sprintf(". Run both again with --trials %d", n+c.trials())
 	}
@@ -34,14 +29,11 @@ func (c Comparison) Sentence() string {
 }
 
 func (c Comparison) trials() int {
-	n := math.MaxInt
+	n := 0
 	for _, r := range c.Rows {
 		if r.Decides && r.P != nil {
-			n = min(n, r.Old.N, r.New.N)
+			n = min(cmp.Or(n, r.Old.N), r.Old.N, r.New.N)
 		}
-	}
-	if n == math.MaxInt {
-		return 0
 	}
 	return n
 }
@@ -76,9 +68,9 @@ func (c Comparison) listRows(result string) string {
 
 // View returns a view of the comparison, with a table per cell.
 func (c Comparison) View() *view.View {
-	v := &view.View{Name: "compare", Page: "compare.html", Asked: fmt.Sprintf("%s against %s.", runLabel(c.New), runLabel(c.Old)), Result: c.Result, Verdict: c.Sentence(), Figures: []*plot.Figure{c.figure()}}
-	if v.Figures[0] == nil {
-		v.Figures = nil
+	v := &view.View{Name: "compare", Page: "compare.html", Asked: fmt.Sprintf("%s against %s.", runLabel(c.New), runLabel(c.Old)), Result: c.Result, Verdict: c.Sentence()}
+	if f := c.figure(); f != nil {
+		v.Figures = []*plot.Figure{f}
 	}
 	for _, u := range c.Unlike {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: "DIFFERENT CONDITIONS (--force): " + u})
@@ -114,11 +106,9 @@ func sections(v *view.View, title string) (out []view.Section) {
 }
 
 func (c Comparison) facts() (out []view.Fact) {
-	for _, r := range []struct {
-		name string
-		run  report.Run
-	}{{"old", c.Old}, {"new", c.New}} {
-		out = append(out, view.Fact{Name: r.name, Value: runLabel(r.run)}, view.Fact{Name: r.name + ", repeat with", Value: cmp.Or(r.run.Command, "unknown")})
+	for i, r := range []report.Run{c.Old, c.New} {
+		name := []string{"old", "new"}[i]
+		out = append(out, view.Fact{Name: name, Value: runLabel(r)}, view.Fact{Name: name + ", repeat with", Value: cmp.Or(r.Command, "unknown")})
 	}
 	return append(out, view.Fact{Name: "accepted regression", Value: percent(c.Limit)})
 }
@@ -131,25 +121,25 @@ func columns(cell string) []view.Column {
 }
 
 func (r Row) row() view.Row {
-	status := r.Result
+	status, result, noise := r.Result, "", ""
 	switch {
-	case r.Result == Worse && r.Decides:
-		status = "WORSE"
 	case !r.Decides:
 		status = "(" + status + ", shown only)"
+	case r.Result == Worse:
+		status, result = "WORSE", report.Fail
+	case r.Result == Unknown:
+		result = report.Unknown
 	}
 	if r.Why != "" && r.Decides {
 		status += ": " + r.Why
 	}
-	out := view.Row{Cells: []string{r.What, side(r.Old, r.Unit), side(r.New, r.Unit), r.delta(), r.span(), r.p(), r.noise(), status}}
-	switch {
-	case !r.Decides:
-	case r.Result == Worse:
-		out.Result = report.Fail
-	case r.Result == Unknown:
-		out.Result = report.Unknown
+	if r.Noise != nil {
+		noise = change(*r.Noise)
 	}
-	return out
+	return view.Row{
+		Cells:  []string{r.What, side(r.Old, r.Unit), side(r.New, r.Unit), r.delta(), r.span(), r.p(), noise, status},
+		Result: result,
+	}
 }
 
 func side(s Side, unit string) string {
@@ -188,24 +178,13 @@ func (r Row) p() string {
 	return p + " n=" + n
 }
 
-func (r Row) noise() string {
-	if r.Noise == nil {
-		return ""
-	}
-	return change(*r.Noise)
-}
-
 // change formats a factor as a change: "+9.8 %".
 func change(factor float64) string {
 	p := math.Round((factor-1)*1000) / 10
 	if p == 0 {
 		return "0 %"
 	}
-	s := strconv.FormatFloat(p, 'f', 1, 64) + " %"
-	if p > 0 {
-		s = "+" + s
-	}
-	return s
+	return fmt.Sprintf("%+.1f %%", p)
 }
 
 func runLabel(r report.Run) string {

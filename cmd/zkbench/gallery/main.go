@@ -14,17 +14,19 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	_ "github.com/zkbench/zkbench/recipes/foreign" // subjects of scenarios
+	_ "github.com/zkbench/zkbench/scenarios"       // kinds of phase
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	_ "github.com/zkbench/zkbench/recipes/foreign" // subjects of scenarios
 	_ "github.com/zkbench/zkbench/recipes/zoo"
-	_ "github.com/zkbench/zkbench/scenarios" // kinds of phase
+	"github.com/zkbench/zkbench/scenarios/spec"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -55,13 +57,12 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case *audit:
-		if err := playAudits(ctx, *program, *runs); err != nil {
-			return err
-		}
+		err = playAudits(ctx, *program, *runs)
 	case !*draw:
-		if err := playAll(ctx, chosen, *program, *runs); err != nil {
-			return err
-		}
+		err = playAll(ctx, chosen, *program, *runs)
+	}
+	if err != nil {
+		return err
 	}
 	return drawAll(*runs, *out)
 }
@@ -70,22 +71,14 @@ func run(ctx context.Context, args []string) error {
 const sideBySide = 3
 
 func playAll(ctx context.Context, all []exhibit, program, runs string) error {
-	order := func(e exhibit) int {
-		return slices.Index(patient, e.name) + map[bool]int{true: len(patient)}[strings.Contains(e.name, "/")]
-	}
-	all = slices.SortedStableFunc(slices.Values(all), func(a, b exhibit) int { return order(a) - order(b) })
+	slices.SortStableFunc(all, func(a, b exhibit) int { return a.rank() - b.rank() })
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(sideBySide)
 	for _, e := range all {
-		if e.timed() {
-			if err := e.play(ctx, program, runs); err != nil {
-				return err
-			}
-		}
-	}
-	for _, e := range all {
-		if !e.timed() {
+		if e.rank() >= 0 {
 			g.Go(func() error { return e.play(ctx, program, runs) })
+		} else if err := e.play(ctx, program, runs); err != nil {
+			return err
 		}
 	}
 	return g.Wait()
@@ -124,4 +117,79 @@ func play(ctx context.Context, program, name string, args []string) error {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	fmt.Printf("%-34s %5.0fs  exit code %d  %s\n", name, time.Since(start).Seconds(), code, lines[len(lines)-1])
 	return nil
+}
+
+type exhibit struct {
+	name string   // of the scenario
+	set  []string // its overrides: path=value
+}
+
+// small has the overrides, by scenario, that make a run small enough for the gallery.
+var small = map[string][]string{
+	"herd":          {"phases.1.duration=8s"},
+	"herd-election": {"clients=[25]", "phases.2.duration=5s"},
+	"herd-queue":    {"clients=[25]", "phases.2.duration=5s"},
+	"queue":         {"clients=[4]"},
+	"failover":      {"phases.0.rounds=5", "phases.1.rounds=3", "phases.2.rounds=3", "phases.3.rounds=5", "phases.4.rounds=3", "phases.5.rounds=2", "phases.6.rounds=2"},
+	"flap":          {"clients=[5, 25]", "phases.0.rounds=5"},
+	"churn":         {"clients=[10]", "subjects=[lock/predecessor]"},
+	"partition":     {"subjects=[lock/predecessor]"},
+	"rolling":       {"subjects=[lock/predecessor]"},
+	"succession":    {"subjects=[election/predecessor]"},
+	"audit":         {"subjects=[lock/predecessor, lock/go-zookeeper]"},
+	"ci":            {"trials=20", "budget=40s"},
+	"paused-holder": {"subjects=[lock/predecessor, election/predecessor, lock/go-zookeeper, lock/curator, lock/kazoo]"},
+}
+
+// patient are the scenarios that mostly wait for sessions to expire, so that a few may run in parallel,
+// the longest first. They test safety, not speed.
+var patient = []string{"audit", "zoo", "partition", "rolling", "succession", "flap"}
+
+// rank returns the place of the exhibit among those that run in parallel: the patient ones, then the
+// incidents. It is -1 if times are measured, so that the exhibit runs alone, before these.
+func (e exhibit) rank() int {
+	if strings.HasPrefix(e.name, "incident/") {
+		return len(patient)
+	}
+	return slices.Index(patient, e.name)
+}
+
+// exhibits returns all runs of the gallery in order: every built-in scenario and incident, except
+// upgrade, which needs two versions of ZooKeeper.
+func exhibits() (out []exhibit) {
+	for _, name := range append(spec.Builtin(), spec.Incidents()...) {
+		if name != "upgrade" {
+			out = append(out, exhibit{name, small[name]})
+		}
+	}
+	return out
+}
+
+func (e exhibit) folder() string { return strings.ReplaceAll(e.name, "/", "-") }
+
+func (e exhibit) args() []string {
+	out := []string{"run", e.name}
+	for _, s := range e.set {
+		out = append(out, "--set", s)
+	}
+	return append(out, "--seed", strconv.Itoa(seed))
+}
+
+func (e exhibit) command() string {
+	command := "zkbench"
+	for _, w := range e.args() {
+		if strings.ContainsAny(w, "[ ") {
+			w = "'" + w + "'"
+		}
+		command += " " + w
+	}
+	return command
+}
+
+func (e exhibit) load() (*spec.Scenario, error) {
+	name, text, err := spec.Source(e.name)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Load(name, text, e.set...)
 }

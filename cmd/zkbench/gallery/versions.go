@@ -96,9 +96,13 @@ func subject(r report.Result) string { return r.Trials[0].Subject }
 
 // writeAudit writes the section of a subject: a column for each version.
 func writeAudit(b *strings.Builder, base string, all []report.Result) {
-	fmt.Fprintf(b, "\n## %s\n\n| | %s | cause |\n|---|%s---|\n", base, strings.Join(each(all, func(r report.Result) string { return version(subject(r)) }), " | "), strings.Repeat("---|", len(all)))
-	fmt.Fprintf(b, "| ZooKeeper | %s | |\n", strings.Join(each(all, func(r report.Result) string { return r.Run.Versions["zookeeper"] }), " | "))
-	fmt.Fprintf(b, "| cells that kept every guarantee | %s | |\n", strings.Join(each(all, kept), " | "))
+	row := func(head string, of func(report.Result) string, cause string) {
+		fmt.Fprintf(b, "| %s | %s |%s|\n", head, strings.Join(units.Names(all, of), " | "), cause)
+	}
+	names := units.Names(all, func(r report.Result) string { return version(subject(r)) })
+	fmt.Fprintf(b, "\n## %s\n\n| | %s | cause |\n|---|%s---|\n", base, strings.Join(names, " | "), strings.Repeat("---|", len(all)))
+	row("ZooKeeper", func(r report.Result) string { return r.Run.Versions["zookeeper"] }, " ")
+	row("cells that kept every guarantee", kept, " ")
 	var cells []string
 	for _, r := range all {
 		for _, t := range r.Trials {
@@ -107,40 +111,35 @@ func writeAudit(b *strings.Builder, base string, all []report.Result) {
 			}
 		}
 	}
-	onlyQuery := make([]int, len(all)) // cells that broke no other guarantee share one row
+	var alike []string // cells that broke no other guarantee than ownership-query share one row
 	cells = slices.DeleteFunc(cells, func(cell string) bool {
-		broken := each(all, func(r report.Result) string { return outcome(r, cell) })
-		if slices.ContainsFunc(broken, func(s string) bool { return s != "kept" && s != onlyOwnershipQuery }) {
-			return false
-		}
-		for i, s := range broken {
-			if s == onlyOwnershipQuery {
-				onlyQuery[i]++
+		for _, r := range all {
+			if o := outcome(r, cell); o != "kept" && o != onlyOwnershipQuery {
+				return false
 			}
 		}
+		alike = append(alike, cell)
 		return true
 	})
-	if slices.Max(onlyQuery) > 0 {
-		var counts []string
-		for _, n := range onlyQuery {
-			counts = append(counts, units.Plural(n, "cell"))
+	if len(alike) > 0 {
+		count := func(r report.Result) string {
+			n := 0
+			for _, cell := range alike {
+				if outcome(r, cell) == onlyOwnershipQuery {
+					n++
+				}
+			}
+			return units.Plural(n, "cell")
 		}
-		fmt.Fprintf(b, "| %s: the holder's session ends | %s | %s |\n", verdict.OwnershipQuery, strings.Join(counts, " | "), causeOf(base, "", []string{onlyOwnershipQuery}))
+		row(verdict.OwnershipQuery+": the holder's session ends", count, " "+causeOf(base, "", []string{onlyOwnershipQuery})+" ")
 	}
 	for _, cell := range cells {
-		broken := each(all, func(r report.Result) string { return outcome(r, cell) })
-		fmt.Fprintf(b, "| %s | %s | %s |\n", units.Markdown(cell), strings.Join(broken, " | "), units.Markdown(causeOf(base, cell, broken)))
+		of := func(r report.Result) string { return outcome(r, cell) }
+		row(units.Markdown(cell), of, " "+units.Markdown(causeOf(base, cell, units.Names(all, of)))+" ")
 	}
 }
 
 const onlyOwnershipQuery = "**" + verdict.OwnershipQuery + "**"
-
-func each(all []report.Result, of func(report.Result) string) (out []string) {
-	for _, r := range all {
-		out = append(out, of(r))
-	}
-	return out
-}
 
 func kept(r report.Result) string {
 	var n report.Tally
