@@ -6,14 +6,10 @@
 // reads the servers' transaction logs.
 //
 //	e, err := auto.Start(ctx, ensembles.Options{Members: 3})
-//	if err != nil {
-//		return err
-//	}
+//	...
 //	defer e.Down(context.WithoutCancel(ctx))
 //	leader, err := ensembles.Leader(ctx, e)
-//	if err != nil {
-//		return err
-//	}
+//	...
 //	err = leader.Machine.Kill(ctx)
 package ensembles
 
@@ -29,6 +25,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles/txnlog"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Kind is the kind of an ensemble, which determines where it runs.
@@ -188,11 +185,7 @@ type Machine interface {
 var ErrNotOurs = errors.New("not allowed on a member of an external ensemble")
 
 func (e *Ensemble) Servers() []string {
-	out := make([]string, len(e.Members))
-	for i, m := range e.Members {
-		out[i] = m.Addr
-	}
-	return out
+	return units.Names(e.Members, func(m *Member) string { return m.Addr })
 }
 
 // Voting returns the voting members, in member order: all members except the observers. A majority of
@@ -204,14 +197,11 @@ func (e *Ensemble) Voting() []*Member {
 // Size returns the numbers of members and observers as text, such as "5 members, 2 observers".
 func (e *Ensemble) Size() string {
 	voting := len(e.Voting())
-	switch n := len(e.Members) - voting; n {
-	case 0:
-		return fmt.Sprintf("%d members", voting)
-	case 1:
-		return fmt.Sprintf("%d members, 1 observer", voting)
-	default:
-		return fmt.Sprintf("%d members, %d observers", voting, n)
+	text := fmt.Sprintf("%d members", voting)
+	if n := len(e.Members) - voting; n > 0 {
+		text += ", " + units.Plural(n, "observer")
 	}
+	return text
 }
 
 // Member returns the member with that client address or name.
@@ -241,13 +231,10 @@ type Upgrader interface {
 
 // VersionNamed returns the ensemble's version with the given name.
 func (e *Ensemble) VersionNamed(name string) (Version, error) {
-	var names []string
-	for _, v := range e.Versions {
-		if v.Name == name {
-			return v, nil
-		}
-		names = append(names, v.Name)
+	if i := slices.IndexFunc(e.Versions, func(v Version) bool { return v.Name == name }); i >= 0 {
+		return e.Versions[i], nil
 	}
+	names := units.Names(e.Versions, func(v Version) string { return v.Name })
 	return Version{}, fmt.Errorf("no version %q of ZooKeeper in the ensemble; its versions are %q", name, names)
 }
 
@@ -321,7 +308,7 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 		}
 		logs = append(logs, log)
 	}
-	return txnlog.MergeFrom(e.FirstZxid, after, applied(status), each, logs...)
+	return txnlog.Merge(e.FirstZxid, after, applied(status), each, logs...)
 }
 
 // applied returns the highest zxid that any member has applied: a majority has logged it, but perhaps

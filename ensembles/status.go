@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // The modes that a serving member reports.
@@ -211,12 +213,10 @@ func leadersOf(all []MemberStatus) (leaders []MemberStatus) {
 // describe returns the members' status as one line: "zk1 follower, zk2 leader, zk3 not serving
 // (...)".
 func describe(all []MemberStatus) string {
-	parts := make([]string, len(all))
-	for i, s := range all {
-		parts[i] = s.Member.Name + " " + s.Server.Mode
+	return strings.Join(units.Names(all, func(s MemberStatus) string {
 		if !s.Serves() {
-			parts[i] = fmt.Sprintf("%s not serving (%v)", s.Member.Name, s.Err)
+			return fmt.Sprintf("%s not serving (%v)", s.Member.Name, s.Err)
 		}
-	}
-	return strings.Join(parts, ", ")
+		return s.Member.Name + " " + s.Server.Mode
+	}), ", ")
 }

@@ -34,7 +34,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if err != nil {
 		return nil, err
 	}
-	docker, err := connect(ctx)
+	docker, err := Docker(ctx)
 	if err != nil {
 		return nil, err
 	}

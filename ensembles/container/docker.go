@@ -29,9 +29,9 @@ var prepare = sync.OnceFunc(func() {
 	tclog.SetDefault(tclog.NewNoopLogger())
 })
 
-// connect returns a client of the Docker daemon that testcontainers uses, after the daemon has
-// answered a ping.
-func connect(ctx context.Context) (*client.Client, error) {
+// Docker returns a client of the daemon that runs the members, after the daemon has answered a ping, or
+// an error with the reason if no daemon is available. The caller must close the client.
+func Docker(ctx context.Context) (*client.Client, error) {
 	prepare()
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -50,10 +50,6 @@ func connect(ctx context.Context) (*client.Client, error) {
 	}
 	return tc.Client, nil
 }
-
-// Docker returns a client of the daemon that runs the members, or an error with the reason if no daemon
-// is available. The caller must close the client.
-func Docker(ctx context.Context) (*client.Client, error) { return connect(ctx) }
 
 // newClient returns an error if a busy daemon does not answer in time; testcontainers panics then.
 func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error) {

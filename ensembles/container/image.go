@@ -24,7 +24,7 @@ const (
 // an image exists or can be obtained. Otherwise the error has the reason and the remedy. Available
 // takes a few seconds at most and creates nothing.
 func Available(ctx context.Context) error {
-	docker, err := connect(ctx)
+	docker, err := Docker(ctx)
 	if err != nil {
 		return err
 	}

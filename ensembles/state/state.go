@@ -4,11 +4,6 @@
 // Each ensemble of local JVMs has one JSON file in [Dir]. It is written before the ensemble is created
 // and removed after the ensemble. For ensembles of containers, Docker stores the records as
 // labels.
-//
-//	r := state.Record{ID: id, Kind: ensembles.Process, Owner: state.Self(), Dir: dir}
-//	err := state.Save(r)
-//	...
-//	records, err := state.List()
 package state
 
 import (

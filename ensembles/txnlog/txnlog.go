@@ -5,16 +5,8 @@
 // number of the request in the session (cxid), the position in the order of the whole ensemble (zxid),
 // and the change.
 //
-//	r := txnlog.NewReader(0, file)
-//	for entry, err := range r.All() {
-//		if err != nil {
-//			return err
-//		}
-//		fmt.Printf("%#x: session %#x, request %d: %v %s\n", entry.Zxid, entry.Session, entry.Cxid, entry.Type, entry.Path)
-//	}
-//
-// One member's log may lack transactions that the member received as a snapshot. [Merge] merges the logs
-// of several members.
+// A [Reader] reads one member's log, which may lack transactions that the member received as a snapshot.
+// [Merge] merges the logs of several members.
 //
 // The package reads the format of ZooKeeper 3.5 to 3.9 (FileTxnLog.java, zookeeper.jute).
 package txnlog
