@@ -94,9 +94,6 @@ type episodeLog struct {
 func (c *episodeLog) begins(n int, granted time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.acting == nil {
-		c.acting = map[int]time.Duration{}
-	}
 	c.acting[n] = granted
 }
 
@@ -121,9 +118,6 @@ func (c *episodeLog) before(granted time.Duration) (clients []int) {
 func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.made == nil {
-		c.made = map[int][]spec.SeenStep{}
-	}
 	c.made[n] = append(c.made[n], spec.SeenStep{Step: spec.Step{Op: call}, At: at})
 	for _, s := range c.made[n] {
 		if s.Op == call {
@@ -227,10 +221,7 @@ func (p *episodeRun) waits(clients []*stage.Client) {
 		if x == nil {
 			continue
 		}
-		select {
-		case <-x.over:
-		case <-p.ctx.Done():
-		}
+		_ = stage.Await(p.ctx, x.over)
 		p.allRestless()
 	}
 }
@@ -242,12 +233,8 @@ func (p *episodeRun) outlast() {
 		return !p.awaited(), nil
 	})
 	for _, x := range p.strikes {
-		if x.begun.Load() {
-			select {
-			case <-x.over:
-			case <-p.ctx.Done():
-				p.must(context.Cause(p.ctx))
-			}
+		if x.begun.Load() && stage.Await(p.ctx, x.over) != nil {
+			p.must(context.Cause(p.ctx))
 		}
 	}
 }
@@ -419,9 +406,7 @@ func (p *episodeRun) takeOn(ctx context.Context, i int) {
 	for ctx.Err() == nil && p.ready(ctx, i) {
 		p.calling(i, spec.CallTake)
 		a := p.begin(i)
-		select {
-		case <-a.Done:
-		case <-ctx.Done():
+		if stage.Await(ctx, a.Done) != nil {
 			a.GiveUp()
 			<-a.Done
 		}

@@ -41,6 +41,7 @@ const (
 
 func newProvoked(ctx context.Context, st *stage.Stage) *episodeRun {
 	p := &episodeRun{st: st, ctx: ctx}
+	p.course.made, p.course.acting = map[int][]spec.SeenStep{}, map[int]time.Duration{}
 	p.calls, p.stop = context.WithCancel(ctx)
 	return p
 }
@@ -69,13 +70,9 @@ func (p *episodeRun) play(script func(*episodeRun)) (err error) {
 }
 
 func (p *episodeRun) callOff() {
-	p.st.Waiting()
-	p.stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, a := range p.begun {
-		<-a.Done
-	}
+	p.st.CallOff(p.stop, p.begun)
 }
 
 func (p *episodeRun) begin(i int) *stage.Attempt {
@@ -186,10 +183,8 @@ func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, er
 	session := a.Client.Wire.Session().ID
 	if x := p.calling(a.Client.Number, spec.CallHold); x != nil {
 		p.course.begins(a.Client.Number, a.At)
-		select {
-		case <-x.over:
-		case <-ctx.Done():
-			return false, ctx.Err()
+		if err := stage.Await(ctx, x.over); err != nil {
+			return false, err
 		}
 		if x.killed {
 			return false, nil
@@ -342,9 +337,7 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 		if a == nil {
 			return false
 		}
-		select {
-		case <-a.Done:
-		case <-ctx.Done():
+		if stage.Await(ctx, a.Done) != nil {
 			return false
 		}
 		if a.Err != nil {

@@ -87,21 +87,9 @@ type Attempt struct {
 
 // Begin begins an attempt, which continues in another goroutine.
 func (c *Client) Begin(ctx context.Context) *Attempt {
-	a, run := c.attempt(ctx)
-	go run()
-	return a
-}
-
-func (c *Client) try(ctx context.Context) *Attempt {
-	a, run := c.attempt(ctx)
-	run()
-	return a
-}
-
-func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
-	a = &Attempt{Client: c, Done: make(chan struct{})}
+	a := &Attempt{Client: c, Done: make(chan struct{})}
 	ctx, a.GiveUp = context.WithCancel(ctx)
-	return a, func() {
+	go func() {
 		defer close(a.Done)
 		defer a.GiveUp()
 		if c.Stage.IsQueue() {
@@ -110,6 +98,16 @@ func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
 			a.Claim, a.Err = c.Acquire(ctx)
 		}
 		a.At = c.Stage.Instant(a.Claim.At)
+	}()
+	return a
+}
+
+// CallOff cancels the attempts, and waits until they have returned.
+func (st *Stage) CallOff(cancel context.CancelFunc, attempts []*Attempt) {
+	st.Waiting()
+	cancel()
+	for _, a := range attempts {
+		<-a.Done
 	}
 }
 
@@ -125,14 +123,7 @@ func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
 }
 
 // Ended reports whether the attempt has returned.
-func (a *Attempt) Ended() bool {
-	select {
-	case <-a.Done:
-		return true
-	default:
-		return false
-	}
-}
+func (a *Attempt) Ended() bool { return Closed(a.Done) }
 
 // InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
@@ -207,9 +198,11 @@ func (l *Line) Join(first *Client, comeBack bool) {
 			continue
 		}
 		l.waiting.Go(func() {
-			a := c.try(l.calls)
+			a := c.Begin(l.calls)
+			<-a.Done
 			for comeBack && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.calls) == nil {
-				a = c.try(l.calls)
+				a = c.Begin(l.calls)
+				<-a.Done
 			}
 			l.Granted <- a
 		})

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -48,6 +51,10 @@ func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint
 // settle records that a fault is active or failed. A phase waits for faults of open duration that
 // are injected once: a rolling restart, an upgrade, a session expiry.
 func (f *Faults) settle(p chaos.Window) {
+	select {
+	case f.inForce <- struct{}{}:
+	default:
+	}
 	n, slow := f.slow[p.Fault]
 	if !slow {
 		return
@@ -91,9 +98,10 @@ func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 	}
 }
 
-// Inject injects the named fault, which must need no healing. An error is also recorded with the fault.
-func (st *Stage) Inject(ctx context.Context, name, target string, params map[string]string) error {
-	fault, err := chaos.Parse(name, target, params)
+// Inject injects the named fault, which must need no healing, into a client. An error is also recorded with
+// the fault.
+func (st *Stage) Inject(ctx context.Context, name string, client int) error {
+	fault, err := chaos.Parse(name, strconv.Itoa(client), nil)
 	if err != nil {
 		return err
 	}
@@ -105,7 +113,6 @@ func (f *Faults) injected(p chaos.Window) {
 	f.st.Status.fault.Store(&p)
 	f.st.Holder.free()
 	f.recovery.injected(p)
-	f.counted()
 	f.settle(p)
 }
 
@@ -115,7 +122,6 @@ func (f *Faults) played(p chaos.Window) {
 	f.st.Status.fault.Store(nil)
 	f.recovery.healed(p)
 	if p.Err != nil {
-		f.counted()
 		f.settle(p)
 	}
 }
@@ -127,14 +133,6 @@ func (st *Stage) recordFault(p chaos.Window) {
 		w.Err = p.Err.Error()
 	}
 	st.Record.Record(w)
-}
-
-// counted signals that a fault is active or failed.
-func (f *Faults) counted() {
-	select {
-	case f.inForce <- struct{}{}:
-	default:
-	}
 }
 
 // Proven waits until every fault is active, failed or over.
@@ -159,15 +157,13 @@ func (f *Faults) Close() error {
 // unavailableCheck is the interval at which a trial checks that its ensemble can serve.
 const unavailableCheck = time.Second
 
-// unavailableLimit returns how long the ensemble may be unable to serve before the trial ends. Sessions that
-// a leader election interrupts are connected again within that time.
-func (st *Stage) unavailableLimit() time.Duration { return 15*time.Second + st.Scenario.SessionTimeout }
-
 // WatchEnsemble calls fail, with an error that names the members that are down, if the ensemble cannot serve
-// for unavailableLimit while no fault that touches members is active. It returns after that, or when ctx
+// while no fault that touches members is active. Within the limit, sessions that a leader election interrupts
+// are connected again. WatchEnsemble returns after that, or when ctx
 // ends. It queries members only while no reply reaches the clients, so that a healthy ensemble has no extra
 // load.
 func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
+	limit := 15*time.Second + st.Scenario.SessionTimeout
 	served, replies := time.Now(), int64(-1)
 	for Pause(ctx, unavailableCheck) == nil {
 		if now := st.Tap.Totals().Replies; now != replies || st.memberFaults.Load() > 0 {
@@ -177,7 +173,7 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 		down := unavailable(ctx, st.Members.Ensemble)
 		if down == "" {
 			served = time.Now()
-		} else if silent := time.Since(served); silent > st.unavailableLimit() && ctx.Err() == nil {
+		} else if silent := time.Since(served); silent > limit && ctx.Err() == nil {
 			fail(fmt.Errorf("%w: it could not serve for %v although no injected fault was active: %s", ErrNotWhole, silent.Round(time.Second), down))
 			return
 		}
@@ -207,4 +203,104 @@ func innermost(err error) error {
 		err = inner
 	}
 	return err
+}
+
+// Target returns the target of faults. holder returns the holder, or nil.
+func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
+	t := chaos.Target{Ensemble: st.Members.Ensemble, Network: st.Members.Network, Holder: holder}
+	for _, c := range st.Clients {
+		t.Clients = append(t.Clients, c.Wire)
+	}
+	if st.IsBarrier() {
+		t.Losses = len(st.Clients)
+	}
+	if st.Driven {
+		t.Process = st.process
+	}
+	if st.Driven && !st.IsQueue() { // for other clients the tap does not record nodes
+		t.Next = st.nextInLine
+	}
+	return t
+}
+
+// nextInLine returns the client with the oldest node behind the holder's, or -1.
+func (st *Stage) nextInLine() int {
+	holder, next, oldest := st.Holder.aimedAt(false), -1, int64(0)
+	for _, c := range st.Clients {
+		n, _ := c.Wire.Node(st.Parent)
+		if n.Czxid > 0 && c.Number != holder && (next < 0 || n.Czxid < oldest) {
+			next, oldest = c.Number, n.Czxid
+		}
+	}
+	return next
+}
+
+// driver returns the client's driver; nil if it has none or is not open.
+func (c *Client) driver() *host.Client {
+	subject := c.Subject.Load()
+	if subject == nil {
+		return nil
+	}
+	d, _ := (*subject).(*host.Client)
+	return d
+}
+
+func (st *Stage) process(n int) (chaos.Process, error) {
+	d := st.Clients[n].driver()
+	if d == nil {
+		return nil, fmt.Errorf("client %d is not running in any driver process", n)
+	}
+	p := &clientProcess{Process: d.Process(), st: st}
+	for _, c := range slices.Concat(st.Clients, st.Producers) {
+		if o := c.driver(); o != nil && o.Process() == p.Process {
+			p.clients = append(p.clients, c)
+		}
+	}
+	return p, nil
+}
+
+type clientProcess struct {
+	*host.Process
+	st      *Stage
+	clients []*Client
+}
+
+func (p *clientProcess) Clients() []int {
+	var out []int
+	for _, c := range p.clients {
+		out = append(out, c.Number)
+	}
+	return out
+}
+
+func (p *clientProcess) Group() (all, stopped []int) {
+	if elsewhere, ok := p.Running().(interface{ Group() (all, stopped []int) }); ok {
+		return elsewhere.Group()
+	}
+	return chaos.GroupHere(p.PID())
+}
+
+// Replace implements chaos.Process.
+func (p *clientProcess) Replace(as string) error {
+	if as != "" {
+		next, ok := p.st.Successors[as]
+		if !ok {
+			return fmt.Errorf("subject %s was not started with the trial", as)
+		}
+		for _, c := range p.clients {
+			c.successor.Store(&next)
+		}
+	}
+	p.Process.Replace()
+	return nil
+}
+
+// Kill implements chaos.Process. It records that the clients were killed: their beliefs end.
+func (p *clientProcess) Kill() error {
+	now := p.st.Clock.Now()
+	for _, c := range p.clients {
+		p.st.Record.Record(&history.Session{At: now, Event: history.Killed, Client: c.Number, Session: c.Wire.Session().ID})
+	}
+	p.st.Holder.free() // the holder has ended
+	return p.Process.Kill()
 }

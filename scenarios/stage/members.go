@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
-	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -74,14 +73,6 @@ func (m Members) Leader(ctx context.Context) (leader *ensembles.Member, err erro
 		return nil, fmt.Errorf("%w: %w", limit, err)
 	}
 	return leader, nil
-}
-
-func (m Members) target(clients []*Client, holder func(stay bool) int) chaos.Target {
-	taps := make([]wire.Client, len(clients))
-	for i, c := range clients {
-		taps[i] = c.Wire
-	}
-	return chaos.Target{Ensemble: m.Ensemble, Network: m.Network, Clients: taps, Holder: holder}
 }
 
 // ExpiredAgo returns how long ago the leader expired a session, by the members' logs, to the
@@ -151,7 +142,13 @@ func (st *Stage) WatchLoads(ctx context.Context) *loads {
 	l.Opening.Store(true)
 	for _, m := range st.Members.Ensemble.Members {
 		own := st.Members.Ours() && !st.Members.SharedMembers && reset(ctx, m) == nil
-		l.asking.Go(func() { l.watch(ctx, m, own) })
+		l.asking.Go(func() {
+			every(ctx, loadsEvery, func() {
+				if r := l.ask(ctx, m, own); ctx.Err() == nil {
+					st.Record.Record(r)
+				}
+			})
+		})
 	}
 	return l
 }
@@ -167,21 +164,6 @@ func reset(ctx context.Context, m *ensembles.Member) error {
 func (l *loads) Stop() {
 	l.end()
 	l.asking.Wait()
-}
-
-func (l *loads) watch(ctx context.Context, m *ensembles.Member, own bool) {
-	ticker := time.NewTicker(loadsEvery)
-	defer ticker.Stop()
-	for {
-		if r := l.ask(ctx, m, own); ctx.Err() == nil {
-			l.st.Record.Record(r)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // ask queries a member once. own means that the member's latency counters cover only this phase.

@@ -74,17 +74,13 @@ func (st *Stage) served() time.Time {
 	if j == nil || j.Fault.Target == "" {
 		return time.Time{}
 	}
-	select {
-	case <-j.Back:
+	switch {
+	case Closed(j.Back):
 		return j.backAt
-	default:
-	}
-	select {
-	case <-j.Down:
+	case Closed(j.Down):
 		return time.Now()
-	default:
-		return time.Time{}
 	}
+	return time.Time{}
 }
 
 // Come signals that a trial has reached its step, or with here false that it never will.
@@ -122,9 +118,7 @@ func (j *SharedFault) Strike(ctx context.Context, server string, release func())
 		return errLate
 	}
 	for _, next := range []chan struct{}{j.Down, j.Back} {
-		select {
-		case <-next:
-		case <-ctx.Done():
+		if Await(ctx, next) != nil {
 			return context.Cause(ctx)
 		}
 		release()
@@ -138,9 +132,7 @@ func (j *SharedFault) Play(ctx context.Context, e *ensembles.Ensemble, member st
 	var downed sync.Once
 	isDown := func() { downed.Do(func() { close(j.Down) }) }
 	defer isDown()
-	select {
-	case <-j.Ready:
-	case <-ctx.Done():
+	if Await(ctx, j.Ready) != nil {
 		return context.Cause(ctx)
 	}
 	fault, err := chaos.Parse(j.Fault.Fault, cmp.Or(j.Fault.Target, member), nil)

@@ -214,19 +214,18 @@ func (st *Stage) Timed(ctx context.Context) (phase context.Context, over, end fu
 // over.
 func (st *Stage) PlayFaults(phase context.Context) {
 	start := time.Now()
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
+	var reports sync.WaitGroup
+	reports.Go(func() {
 		watch := &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.Clients))}
 		for phase.Err() == nil {
 			st.Report("%v of %v%s", time.Since(start).Truncate(time.Second), st.Phase.Duration, st.backingOff())
 			watch.look(phase)
 			Pause(phase, 200*time.Millisecond)
 		}
-	}()
+	})
 	st.Faults.Play(phase, st.Holder.aimedAt)
 	<-phase.Done()
-	<-reported
+	reports.Wait()
 }
 
 // maxPacket bounds the largest reply, in bytes: the names of some 350,000 items.
@@ -344,25 +343,11 @@ func (p *Holder) holds(n int) {
 	p.now = n
 }
 
-func (p *Holder) holding() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
-
 // aimedAt returns the number of the holder, or -1. With stay, the holder cannot release until free is called.
 func (p *Holder) aimedAt(stay bool) int {
-	if stay {
-		return p.aim()
-	}
-	return p.holding()
-}
-
-// aim returns the number of the holder, or -1, and prevents it from releasing until free is called.
-func (p *Holder) aim() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.now >= 0 && p.pinned != p.now {
+	if stay && p.now >= 0 && p.pinned != p.now {
 		p.unpin()
 		p.pinned, p.freed = p.now, make(chan struct{})
 	}
@@ -472,18 +457,10 @@ func (st *Stage) IsBarrier() bool { return st.Cell.Subject.Recipe == recipes.Rec
 // awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the
 // documentation's recipe the node of a client that enters again keeps the others from leaving.
 func (c *Client) awaitOthersOut(ctx context.Context) {
-	_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) { return !c.Stage.insideBarrier(c), nil })
-}
-
-// insideBarrier reports whether a client, other than this one, has passed the barrier and has not
-// left it.
-func (st *Stage) insideBarrier(but *Client) bool {
-	for _, c := range st.Clients {
-		if c != but && c.Inside.Load() {
-			return true
-		}
-	}
-	return false
+	inside := func(other *Client) bool { return other != c && other.Inside.Load() }
+	_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) {
+		return !slices.ContainsFunc(c.Stage.Clients, inside), nil
+	})
 }
 
 // runs maps the name of each kind of phase to its behaviour.
