@@ -28,7 +28,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Kind is the kind of an ensemble, which determines where it runs.
 type Kind string
 
 // The kinds of ensemble. Auto selects another kind; a running ensemble never has the kind Auto.
@@ -85,7 +84,6 @@ type Ensemble struct {
 	Down func(ctx context.Context) error
 }
 
-// Member is a server of an ensemble.
 type Member struct {
 	Name string // such as "zk1", as in the server list
 	ID   int    // myid, from 1
@@ -229,7 +227,6 @@ type Upgrader interface {
 	Runs(ctx context.Context) (string, error)
 }
 
-// VersionNamed returns the ensemble's version with the given name.
 func (e *Ensemble) VersionNamed(name string) (Version, error) {
 	if i := slices.IndexFunc(e.Versions, func(v Version) bool { return v.Name == name }); i >= 0 {
 		return e.Versions[i], nil
@@ -271,7 +268,6 @@ func (e *Ensemble) Secure(s Security) {
 	}
 }
 
-// Connect connects to the member as the member requires.
 func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
 	if m.Dial != nil {
 		return m.Dial(ctx, "tcp", m.Addr)

@@ -132,7 +132,6 @@ func parseMonitor(reply string) (map[string]float64, error) {
 	return counters, nil
 }
 
-// Monitor returns the member's counters.
 func Monitor(ctx context.Context, m *Member) (map[string]float64, error) {
 	return ask(ctx, m, "mntr", parseMonitor)
 }

@@ -134,9 +134,7 @@ func (m *machine) config(ctx context.Context) ([]byte, error) {
 	if _, err := archive.Next(); err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	_, err = io.Copy(&text, archive)
-	return text.Bytes(), err
+	return io.ReadAll(archive)
 }
 
 // TxnLogs reads the member's transaction logs into memory, whether it runs or not.
@@ -153,7 +151,6 @@ func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, er
 	return logs, m.failed("reading the transaction logs of", err)
 }
 
-// RecentLog returns the last 5000 lines of the server's output.
 func (m *machine) RecentLog(ctx context.Context) ([]byte, error) {
 	var log bytes.Buffer
 	err := m.log(ctx, &log, "5000")

@@ -191,7 +191,8 @@ func oneVersion(versions []string) string {
 // greet checks a member that does not report its status, by opening and closing a session.
 func greet(ctx context.Context, m *ensembles.Member) error {
 	connected := make(chan struct{}, 1)
-	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false),
+	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout,
+		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false),
 		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) { return m.Connect(ctx) }),
 		zk.WithEventCallback(func(e zk.Event) {
 			if e.State == zk.StateHasSession {

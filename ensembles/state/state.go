@@ -50,7 +50,6 @@ type Record struct {
 	Command []string `json:"command,omitempty"` // java and the arguments that all members share
 }
 
-// Member is the part of a record about one server.
 type Member struct {
 	Name      string `json:"name"`
 	ID        int    `json:"id"`                 // myid, from 1

@@ -28,8 +28,9 @@ func (g Gap) String() string {
 }
 
 // Merge calls each, in order, for the committed entries of an ensemble with zxids above after and up to
-// upTo. Epochs begin after transaction number first, normally 0. logs are the logs of the voting members, each a list of files; the leader's log is first. upTo
-// is the last zxid that any member has applied, which is committed; 0 for all entries.
+// upTo. Epochs begin after transaction number first, normally 0. logs are the logs of the voting members,
+// each a list of files; the leader's log is first. upTo is the last zxid that any member has applied, which
+// is committed; 0 for all entries.
 //
 // Entries that the leader's log lacks are taken from the other logs. Zxids of an epoch are consecutive,
 // so missing zxids are a [Gap], except at the end of an earlier epoch, whose last zxid is known only
@@ -232,11 +233,7 @@ func newEphemerals() ephemerals {
 
 // pass processes an entry. It adds the removed nodes to a CloseSession that does not list them.
 func (s ephemerals) pass(e *Entry) {
-	ops := []Op{e.Op}
-	if e.Type == Multi {
-		ops = e.Parts
-	}
-	for _, o := range ops {
+	for _, o := range e.Ops() {
 		switch o.Type {
 		case Create:
 			if o.Ephemeral {

@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// Type is the type of a transaction.
 type Type int8
 
 // The types of transactions. Requests with the same effect (create, create2, createContainer,
@@ -61,7 +60,6 @@ type Op struct {
 	Err       int32  // ZooKeeper's error code, such as -101 for "no node"
 }
 
-// Entry is a transaction.
 type Entry struct {
 	Zxid    int64     // epoch of the leader << 32 + count from 1
 	Session int64     // the requesting session
@@ -79,6 +77,14 @@ type Entry struct {
 	// Parts are a multi's operations, in order. If the multi failed, all are of type Error, and the
 	// operations that were only rolled back have Err 0.
 	Parts []Op
+}
+
+// Ops returns the changes: the parts of a multi, or the only change.
+func (e Entry) Ops() []Op {
+	if e.Type == Multi {
+		return e.Parts
+	}
+	return []Op{e.Op}
 }
 
 // epoch returns the epoch of a zxid, which increases with each new leader.

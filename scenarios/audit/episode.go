@@ -1,3 +1,5 @@
+// Package audit runs one cell of an audit: an episode of three clients in which a fault is injected at a
+// step of the protocol, or a script that concerns the whole line.
 package audit
 
 import (
@@ -6,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -60,7 +63,9 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 	if what.Fits != nil && !what.Fits(st.Cell.Subject) {
 		return fmt.Errorf("%w: %s does not declare a variant", ErrInapplicable, st.Cell.Subject.Name)
 	}
-	p := newProvoked(ctx, st)
+	p := &episodeRun{st: st, ctx: ctx}
+	p.course.made, p.course.acting = map[int][]spec.SeenStep{}, map[int]time.Duration{}
+	p.calls, p.stop = context.WithCancel(ctx)
 	defer p.callOff()
 	st.Report("%s", what.Name)
 	script := scripts[strings.TrimPrefix(what.Name, spec.AllSteps+"/")]
@@ -85,7 +90,7 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 type episodeLog struct {
 	mu       sync.Mutex
 	made     map[int][]spec.SeenStep
-	released int64
+	released atomic.Int64
 	acting   map[int]time.Duration // by client: start of the grant that it is releasing or that a fault hit
 }
 
@@ -127,18 +132,11 @@ func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
 	return nth
 }
 
-func (c *episodeLog) letGo() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.released++
-}
-
 // passable reports whether the first holder can release after x was injected: it is another client,
 // and no other fault is injected.
 func (p *episodeRun) passable(x *stepInjection) bool {
-	p.course.mu.Lock()
-	defer p.course.mu.Unlock()
-	return !p.st.IsQueue() && !p.st.IsBarrier() && x.c.Number > 0 && p.course.released == 0 && len(p.strikes) == 1
+	first := p.course.released.Load() == 0 && x.c.Number > 0
+	return first && !p.st.IsQueue() && !p.st.IsBarrier() && len(p.strikes) == 1
 }
 
 // late reports whether an active fault delays client i.

@@ -65,7 +65,7 @@ type stepInjection struct {
 	operator int64       // the session that deleted the client's nodes; 0 if none did
 	begun    atomic.Bool // the step has occurred
 	killed   bool        // the client's process was killed; valid once the fault is over
-	forced   sync.Once
+	inForce  func()      // closes force, once
 }
 
 // ErrInapplicable means that the recipe does not allow the case of a cell.
@@ -77,6 +77,7 @@ var errNoStep = errors.New("the step did not occur")
 // newStrike prepares the injection of a fault at a step. The caller must call run.
 func (p *episodeRun) newStrike(s spec.Step, f *spec.StepFault) (*stepInjection, error) {
 	x := &stepInjection{p: p, c: p.st.Clients[s.Client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
+	x.inForce = sync.OnceFunc(func() { close(x.force) })
 	if f.Timed {
 		if subject := p.st.Cell.Subject; !subject.Tries {
 			return nil, fmt.Errorf("%w: %s does not support an acquire with a time limit: its driver does not offer \"limit\"", chaos.ErrSkipped, subject.Name)
@@ -186,11 +187,7 @@ func (x *stepInjection) cutOff() error {
 	return nil
 }
 
-// lasts reports whether the fault has begun and is not over.
 func (x *stepInjection) lasts() bool { return !stage.Closed(x.over) && x.begun.Load() }
-
-// inForce signals that the fault is active.
-func (x *stepInjection) inForce() { x.forced.Do(func() { close(x.force) }) }
 
 func (x *stepInjection) release() {
 	if x.shot != nil {

@@ -39,13 +39,6 @@ const (
 	stillLimit   = time.Second      // for a line without activity
 )
 
-func newProvoked(ctx context.Context, st *stage.Stage) *episodeRun {
-	p := &episodeRun{st: st, ctx: ctx}
-	p.course.made, p.course.acting = map[int][]spec.SeenStep{}, map[int]time.Duration{}
-	p.calls, p.stop = context.WithCancel(ctx)
-	return p
-}
-
 type scriptError struct{ error }
 
 // must ends the script if err is not nil. It must be called by the script's own goroutine.
@@ -126,7 +119,7 @@ const releaseTries = 6
 func (p *episodeRun) letGo(a *stage.Attempt) {
 	p.course.begins(a.Client.Number, a.At)
 	defer p.course.ends(a.Client.Number)
-	defer p.course.letGo()
+	defer p.course.released.Add(1)
 	defer a.Client.Moves.Add(1)
 	tries := releaseTries
 	if p.st.IsBarrier() { // its release waits for the others
@@ -360,7 +353,6 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	return false
 }
 
-// scripts maps the names of provocations to their behaviours.
 var scripts = map[string]func(*episodeRun){
 	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -120,7 +119,6 @@ func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
 	return err
 }
 
-// recordStages records the stages of a hand-off.
 func (d *drained) recordStages(from, to *stage.Client) {
 	was, is := from.Wire.Moments(), to.Wire.Moments()
 	released, granted := time.Duration(from.ReleasedAt.Load()), time.Duration(to.GrantedAt.Load())
@@ -217,19 +215,15 @@ type delivery struct {
 
 func (d *delivery) run(ctx context.Context) error {
 	ctx, stop := d.Stage.ConsumerContext(ctx)
-	var consumers sync.WaitGroup
-	defer consumers.Wait()
-	defer stop()
-	for _, c := range d.Stage.Clients {
-		consumers.Go(func() {
-			c.Consume(ctx, func(id string) {
-				select {
-				case d.taken <- id:
-				case <-ctx.Done():
-				}
-			})
+	defer stage.Start(d.Stage.Clients, func(c *stage.Client) {
+		c.Consume(ctx, func(id string) {
+			select {
+			case d.taken <- id:
+			case <-ctx.Done():
+			}
 		})
-	}
+	})()
+	defer stop()
 	base, err := d.Wait(ctx, d.Quiet.Wire, 0, int64(len(d.Stage.Clients)))
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func (st *Stage) RecordSession(e wire.Event) {
 	}
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
-		st.sessions.add(e.Session)
+		st.sessions.Store(e.Session, true)
 		st.Record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
 	case e.Kind == wire.Connected && e.Lost > 0:
 		st.Record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
@@ -122,16 +122,13 @@ func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
 	return false
 }
 
-// Ended reports whether the attempt has returned.
 func (a *Attempt) Ended() bool { return Closed(a.Done) }
 
 // InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
 
-// Write writes to the fenced resource.
 func (a *Attempt) Write(ctx context.Context) { a.Client.write(ctx, a.Claim) }
 
-// Release releases the grant.
 func (a *Attempt) Release(ctx context.Context) error {
 	a.Over = true
 	if err := a.Client.Release(ctx, a.Claim); err != nil {
@@ -148,8 +145,7 @@ var ErrNoGrant = errors.New("no grant")
 func (c *Client) First(ctx context.Context) (*Attempt, error) {
 	limit := c.Stage.Patience()
 	a := c.Begin(ctx)
-	late := !a.Returned(context.WithoutCancel(ctx), limit)
-	if late {
+	if !a.Returned(context.WithoutCancel(ctx), limit) {
 		_ = c.Stage.SnapshotStuck(ctx)
 		c.Stage.Waiting()
 		a.GiveUp()

@@ -284,7 +284,6 @@ func outcome(err error) history.Outcome {
 	return history.Failed
 }
 
-// Open opens the client, with a new session.
 func (c *Client) Open(ctx context.Context) error {
 	st := c.Stage
 	var subject recipes.Client
@@ -358,7 +357,6 @@ func (c *Client) requests() int64 {
 // Opened reports whether the client is open and its session may exist.
 func (c *Client) Opened() bool { return c.Subject.Load() != nil }
 
-// Close closes the client and its session.
 func (c *Client) Close() {
 	id := c.Wire.Session().ID
 	if closed, err := c.closeSubject(); closed && err == nil {

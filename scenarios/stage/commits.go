@@ -3,28 +3,12 @@ package stage
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
-	"sync"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 	"github.com/zkbench/zkbench/report/history"
 )
-
-type sessions struct {
-	mu  sync.Mutex
-	ids map[int64]bool
-}
-
-func (s *sessions) add(id int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ids == nil {
-		s.ids = map[int64]bool{}
-	}
-	s.ids[id] = true
-}
 
 // RecordRollover records whether a new epoch began because the transaction counter overflowed. It does nothing
 // if the scenario does not set the first zxid.
@@ -62,11 +46,10 @@ type CommitFilter struct {
 	queue    bool
 }
 
-// CommitFilter returns the filter of the trial's transactions.
 func (st *Stage) CommitFilter() CommitFilter {
-	st.sessions.mu.Lock()
-	defer st.sessions.mu.Unlock()
-	return CommitFilter{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: maps.Clone(st.sessions.ids), queue: st.IsQueue()}
+	ids := map[int64]bool{}
+	st.sessions.Range(func(id, _ any) bool { ids[id.(int64)] = true; return true })
+	return CommitFilter{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: ids, queue: st.IsQueue()}
 }
 
 // Concerns reports whether the transaction belongs to the trial's subtree or its sessions.
@@ -74,7 +57,7 @@ func (c CommitFilter) Concerns(e txnlog.Entry) bool {
 	if c.sessions[e.Session] {
 		return true
 	}
-	for _, o := range ops(e) {
+	for _, o := range e.Ops() {
 		if strings.HasPrefix(o.Path, c.root) {
 			return true
 		}
@@ -89,19 +72,12 @@ func (st *Stage) Stray(cut CommitFilter, e txnlog.Entry) string {
 	if !st.Driven || e.Session == 0 || cut.sessions[e.Session] || st.Observer.Owns(e.Session) {
 		return ""
 	}
-	for _, o := range ops(e) {
+	for _, o := range e.Ops() {
 		if o.Type != txnlog.Error && (o.Path == st.Parent || strings.HasPrefix(o.Path, st.Parent+"/")) {
 			return o.Path
 		}
 	}
 	return ""
-}
-
-func ops(e txnlog.Entry) []txnlog.Op {
-	if e.Type == txnlog.Multi {
-		return e.Parts
-	}
-	return []txnlog.Op{e.Op}
 }
 
 var commitOps = map[txnlog.Type]string{
@@ -111,7 +87,7 @@ var commitOps = map[txnlog.Type]string{
 
 // Commits converts a transaction to records of the history.
 func (c CommitFilter) Commits(e txnlog.Entry) (out []*history.Commit) {
-	for _, o := range ops(e) {
+	for _, o := range e.Ops() {
 		op, ok := commitOps[o.Type]
 		if !ok {
 			continue // a check or a reconfiguration: not needed by verdicts

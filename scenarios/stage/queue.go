@@ -16,7 +16,6 @@ import (
 
 func (c *Client) queue() recipes.QueueClient { return (*c.Subject.Load()).(recipes.QueueClient) }
 
-// ItemID returns the ID of the next item.
 func (st *Stage) ItemID(producer int) string {
 	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
 }
@@ -50,7 +49,6 @@ func (c *Client) Put(ctx context.Context, id string, due time.Duration) error {
 	return err
 }
 
-// PutNext puts the next item and returns its ID.
 func (c *Client) PutNext(ctx context.Context) (id string, err error) {
 	id = c.Stage.ItemID(c.Number)
 	return id, c.Put(ctx, id, c.Stage.Clock.Now())

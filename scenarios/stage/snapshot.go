@@ -242,7 +242,6 @@ type rest struct {
 	grants int64 // grants of all clients at its start
 }
 
-// stillFor is the time for which the wire must be still.
 const stillFor = time.Second
 
 // passedBy is the number of grants per client above which the others pass over a waiting client.
@@ -369,7 +368,6 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 // Memory is the use of memory by this process, in bytes, and its goroutines.
 type Memory struct{ heap, stacks, goroutines int64 }
 
-// MemoryNow returns the memory of this process.
 func MemoryNow() Memory {
 	runtime.GC()
 	runtime.GC() // the first may have met a collection in progress

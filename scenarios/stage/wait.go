@@ -66,7 +66,6 @@ func Await(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// Closed reports whether done is closed.
 func Closed(done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -2,6 +2,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,14 +31,9 @@ const (
 // New validates the options and returns the record of an ensemble that this process owns. It sets the
 // fields that do not depend on the kind.
 func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
-	if o.Members == 0 {
-		o.Members = 3
-	}
+	o.Members, o.Tick = cmp.Or(o.Members, 3), cmp.Or(o.Tick, 2*time.Second)
 	if o.Members < 0 || o.Observers < 0 || o.Members+o.Observers > MaxMembers {
 		return nil, fmt.Errorf("an ensemble cannot have %d members and %d observers: the total must be between 1 and %d", o.Members, o.Observers, MaxMembers)
-	}
-	if o.Tick == 0 {
-		o.Tick = 2 * time.Second
 	}
 	if o.Tick < time.Millisecond {
 		return nil, fmt.Errorf("a tick of %v is not possible: ZooKeeper requires whole milliseconds", o.Tick)
@@ -70,7 +66,6 @@ func Logf(o ensembles.Options) func(format string, args ...any) {
 	return func(string, ...any) {}
 }
 
-// WaitServing waits until the ensemble serves, within the timeout.
 func WaitServing(ctx context.Context, e *ensembles.Ensemble, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timed out after %v", timeout))
 	defer cancel()
