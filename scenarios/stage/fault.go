@@ -39,8 +39,9 @@ type Faults struct {
 // NewFaults prepares the faults of entries. ctx limits the wait for the ensemble's recovery after them.
 func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *Faults {
 	f := &Faults{
-		st: st, entries: entries, seed: seed, moments: &moments{}, recovery: newRecovery(ctx, st),
-		inForce: make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
+		st: st, entries: entries, seed: seed, moments: &moments{},
+		recovery: &recovery{st: st, ctx: ctx, force: map[string]bool{}},
+		inForce:  make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
 	}
 	for _, e := range entries {
 		if e.For == 0 && e.Every == 0 && len(e.Gaps) == 0 && e.On == "" && chaos.TakesItsTime(e.Fault.String()) {
@@ -319,7 +320,6 @@ type SharedFault struct {
 	Missing int           // trials that have not reached their step
 	timer   *time.Timer   // started when the first trial has reached its step
 	Ready   chan struct{} // closed when the member is to be killed
-	closed  bool          // Ready is closed
 	Down    chan struct{} // closed when the member is down, or could not be killed
 	Back    chan struct{} // closed when it serves again, or was not killed
 	window  chaos.Window  // valid after Back is closed
@@ -375,7 +375,7 @@ func (st *Stage) served() time.Time {
 func (j *SharedFault) Come(here bool) (inTime bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	inTime = !j.closed
+	inTime = !Closed(j.Ready)
 	j.Missing--
 	if here && j.timer == nil {
 		j.timer = time.AfterFunc(jointFor, j.fire)
@@ -389,8 +389,7 @@ func (j *SharedFault) Come(here bool) (inTime bool) {
 func (j *SharedFault) fire() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.closed {
-		j.closed = true
+	if !Closed(j.Ready) {
 		close(j.Ready)
 	}
 }

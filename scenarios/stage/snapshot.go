@@ -162,10 +162,8 @@ func owner(session int64, before, after []clientState) int {
 // acquire or take.
 func waiter(i int, before, after clientState) (history.Waiter, bool) {
 	o := after.under
-	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take {
-		return history.Waiter{}, false
-	}
-	if before.session != after.session || before.server == "" || after.server == "" {
+	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take ||
+		before.session != after.session || before.server == "" || after.server == "" {
 		return history.Waiter{}, false
 	}
 	moved := after.counts.Sub(before.counts)
