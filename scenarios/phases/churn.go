@@ -50,9 +50,7 @@ func churn(ctx context.Context, st *stage.Stage) error {
 func exchange(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()
-	taking, stop := st.ConsumerContext(ctx)
-	defer stage.Start(st.Clients, func(c *stage.Client) { c.Exchange(phase, taking) })()
-	defer stop()
+	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.Exchange(phase, taking) })()
 	st.PlayFaults(phase)
 	return st.WaitQueueEmpty(ctx, st.Patience())
 }

@@ -214,16 +214,14 @@ type delivery struct {
 }
 
 func (d *delivery) run(ctx context.Context) error {
-	ctx, stop := d.Stage.ConsumerContext(ctx)
-	defer stage.Start(d.Stage.Clients, func(c *stage.Client) {
-		c.Consume(ctx, func(id string) {
+	defer d.Stage.StartConsumers(ctx, func(taking context.Context, c *stage.Client) {
+		c.Consume(taking, func(id string) {
 			select {
 			case d.taken <- id:
-			case <-ctx.Done():
+			case <-taking.Done():
 			}
 		})
 	})()
-	defer stop()
 	base, err := d.Wait(ctx, d.Quiet.Wire, 0, int64(len(d.Stage.Clients)))
 	if err != nil {
 		return err

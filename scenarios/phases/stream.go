@@ -122,9 +122,7 @@ func streamItems(ctx context.Context, st *stage.Stage) error {
 func flow(ctx context.Context, st *stage.Stage) error {
 	phase, over, off := st.Timed(ctx)
 	defer off()
-	taking, stop := st.ConsumerContext(ctx)
-	defer stage.Start(st.Clients, func(c *stage.Client) { c.ConsumeSlowly(taking) })()
-	defer stop()
+	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.ConsumeSlowly(taking) })()
 	due, end := st.OpenArrivals(ctx, history.Put, over, putDue)
 	defer end()
 	wait := stage.Start(st.Producers, func(p *stage.Client) { p.Attend(ctx, due) })

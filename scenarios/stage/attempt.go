@@ -113,13 +113,9 @@ func (st *Stage) CallOff(cancel context.CancelFunc, attempts []*Attempt) {
 
 // Returned waits up to limit for the attempt to return, and reports whether it did.
 func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
-	select {
-	case <-a.Done:
-		return true
-	case <-time.After(limit):
-	case <-ctx.Done():
-	}
-	return false
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return Await(ctx, a.Done) == nil
 }
 
 func (a *Attempt) Ended() bool { return Closed(a.Done) }

@@ -95,10 +95,11 @@ func (c *Client) Consume(ctx context.Context, taken func(id string)) {
 	}
 }
 
-// ConsumerContext returns a context for consumers, and a function that ends it.
-func (st *Stage) ConsumerContext(ctx context.Context) (taking context.Context, stop func()) {
+// StartConsumers calls f for each client in a goroutine. end ends these calls and waits for them.
+func (st *Stage) StartConsumers(ctx context.Context, f func(context.Context, *Client)) (end func()) {
 	taking, cancel := context.WithCancel(ctx)
-	return taking, func() { st.Waiting(); cancel() }
+	wait := Start(st.Clients, func(c *Client) { f(taking, c) })
+	return func() { st.Waiting(); cancel(); wait() }
 }
 
 // ConsumeSlowly takes items until ctx is done, and pauses for the phase's hold time after each.

@@ -390,10 +390,7 @@ func (p *Holder) LetGo(ctx context.Context, n int) {
 		}
 		freed := p.freed
 		p.mu.Unlock()
-		select {
-		case <-freed:
-		case <-ctx.Done():
-		}
+		_ = Await(ctx, freed)
 	}
 }
 
