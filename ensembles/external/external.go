@@ -190,16 +190,14 @@ func oneVersion(versions []string) string {
 
 // greet checks a member that does not report its status, by opening and closing a session.
 func greet(ctx context.Context, m *ensembles.Member) error {
-	connected := make(chan struct{}, 1)
+	connected := make(chan struct{})
+	accepted := sync.OnceFunc(func() { close(connected) })
 	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout,
 		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false),
 		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) { return m.Connect(ctx) }),
 		zk.WithEventCallback(func(e zk.Event) {
 			if e.State == zk.StateHasSession {
-				select {
-				case connected <- struct{}{}:
-				default:
-				}
+				accepted()
 			}
 		}))
 	if err != nil {
