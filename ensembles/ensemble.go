@@ -6,14 +6,10 @@
 // reads the servers' transaction logs.
 //
 //	e, err := auto.Start(ctx, ensembles.Options{Members: 3})
-//	if err != nil {
-//		return err
-//	}
+//	...
 //	defer e.Down(context.WithoutCancel(ctx))
 //	leader, err := ensembles.Leader(ctx, e)
-//	if err != nil {
-//		return err
-//	}
+//	...
 //	err = leader.Machine.Kill(ctx)
 package ensembles
 
@@ -29,9 +25,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles/txnlog"
+	"github.com/zkbench/zkbench/report/units"
 )
 
-// Kind is the kind of an ensemble, which determines where it runs.
 type Kind string
 
 // The kinds of ensemble. Auto selects another kind; a running ensemble never has the kind Auto.
@@ -88,7 +84,6 @@ type Ensemble struct {
 	Down func(ctx context.Context) error
 }
 
-// Member is a server of an ensemble.
 type Member struct {
 	Name string // such as "zk1", as in the server list
 	ID   int    // myid, from 1
@@ -188,11 +183,7 @@ type Machine interface {
 var ErrNotOurs = errors.New("not allowed on a member of an external ensemble")
 
 func (e *Ensemble) Servers() []string {
-	out := make([]string, len(e.Members))
-	for i, m := range e.Members {
-		out[i] = m.Addr
-	}
-	return out
+	return units.Names(e.Members, func(m *Member) string { return m.Addr })
 }
 
 // Voting returns the voting members, in member order: all members except the observers. A majority of
@@ -204,14 +195,11 @@ func (e *Ensemble) Voting() []*Member {
 // Size returns the numbers of members and observers as text, such as "5 members, 2 observers".
 func (e *Ensemble) Size() string {
 	voting := len(e.Voting())
-	switch n := len(e.Members) - voting; n {
-	case 0:
-		return fmt.Sprintf("%d members", voting)
-	case 1:
-		return fmt.Sprintf("%d members, 1 observer", voting)
-	default:
-		return fmt.Sprintf("%d members, %d observers", voting, n)
+	text := fmt.Sprintf("%d members", voting)
+	if n := len(e.Members) - voting; n > 0 {
+		text += ", " + units.Plural(n, "observer")
 	}
+	return text
 }
 
 // Member returns the member with that client address or name.
@@ -239,15 +227,11 @@ type Upgrader interface {
 	Runs(ctx context.Context) (string, error)
 }
 
-// VersionNamed returns the ensemble's version with the given name.
 func (e *Ensemble) VersionNamed(name string) (Version, error) {
-	var names []string
-	for _, v := range e.Versions {
-		if v.Name == name {
-			return v, nil
-		}
-		names = append(names, v.Name)
+	if i := slices.IndexFunc(e.Versions, func(v Version) bool { return v.Name == name }); i >= 0 {
+		return e.Versions[i], nil
 	}
+	names := units.Names(e.Versions, func(v Version) string { return v.Name })
 	return Version{}, fmt.Errorf("no version %q of ZooKeeper in the ensemble; its versions are %q", name, names)
 }
 
@@ -284,7 +268,6 @@ func (e *Ensemble) Secure(s Security) {
 	}
 }
 
-// Connect connects to the member as the member requires.
 func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
 	if m.Dial != nil {
 		return m.Dial(ctx, "tcp", m.Addr)
@@ -321,7 +304,7 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 		}
 		logs = append(logs, log)
 	}
-	return txnlog.MergeFrom(e.FirstZxid, after, applied(status), each, logs...)
+	return txnlog.Merge(e.FirstZxid, after, applied(status), each, logs...)
 }
 
 // applied returns the highest zxid that any member has applied: a majority has logged it, but perhaps

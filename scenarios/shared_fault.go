@@ -12,8 +12,7 @@ import (
 )
 
 func newJoint(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *stage.SharedFault {
-	return &stage.SharedFault{Fault: fault, Lasts: lasts, Server: server, Missing: trials, Ready: make(chan struct{}), Down: make(chan struct{}), Back: make(chan struct{}),
-		Dialled: map[stage.Dial]bool{}}
+	return &stage.SharedFault{Fault: fault, Lasts: lasts, Server: server, Missing: trials, Ready: make(chan struct{}), Down: make(chan struct{}), Back: make(chan struct{})}
 }
 
 const waves = 5

@@ -46,7 +46,7 @@ func needDocker(t testing.TB) {
 func count(t testing.TB, id string) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	docker, err := connect(ctx)
+	docker, err := Docker(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func waitLeader(t testing.TB, e *ensembles.Ensemble, old *ensembles.Member) {
 func docker(t *testing.T) *client.Client {
 	t.Helper()
 	needDocker(t)
-	d, err := connect(t.Context())
+	d, err := Docker(t.Context())
 	check.OK(t, err)
 	return d
 }

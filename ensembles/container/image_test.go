@@ -10,7 +10,7 @@ import (
 
 func TestPickImage_prefersWhatIsHere(t *testing.T) {
 	needDocker(t)
-	docker, err := connect(t.Context())
+	docker, err := Docker(t.Context())
 	check.OK(t, err)
 	defer docker.Close()
 	name, err := pickImage(t.Context(), docker, "", t.Logf)

@@ -1,9 +1,11 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -76,7 +78,7 @@ func tolerate(err error) error {
 // List returns the container ensembles on this machine, running or not, with their members' client
 // addresses.
 func List(ctx context.Context) ([]state.Record, error) {
-	docker, err := connect(ctx)
+	docker, err := Docker(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and is removed when that process ends", r.ID, r.Owner.PID)
 	}
-	docker, err := connect(ctx)
+	docker, err := Docker(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 // kept, unless all is set. It never touches an ensemble with a living owner or with an agent of a
 // living process. It returns one line for each removed ensemble.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
-	docker, err := connect(ctx)
+	docker, err := Docker(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,4 +150,78 @@ func sweep(ctx context.Context, docker *client.Client, ours []*found, all bool) 
 			f.id, f.labels[labelCreated], len(f.containers)+len(f.agents), len(f.networks)))
 	}
 	return removed, errors.Join(errs...)
+}
+
+type found struct {
+	id         string
+	labels     map[string]string
+	containers []container.Summary
+	agents     []container.Summary // helpers of package chaos in members' networks
+	networks   []string
+}
+
+// find returns zkbench's containers and networks, grouped by ensemble; if id is set, of that ensemble only.
+func find(ctx context.Context, docker *client.Client, id string) ([]*found, error) {
+	filters := make(client.Filters).Add("label", labelOurs+"=1")
+	if id != "" {
+		filters.Add("label", labelEnsemble+"="+id)
+	}
+	containers, err := docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
+	if err != nil {
+		return nil, fmt.Errorf("listing zkbench's containers: %w", err)
+	}
+	networks, err := docker.NetworkList(ctx, client.NetworkListOptions{Filters: filters})
+	if err != nil {
+		return nil, fmt.Errorf("listing zkbench's networks: %w", err)
+	}
+	byID := map[string]*found{}
+	at := func(labels map[string]string) *found {
+		id := labels[labelEnsemble]
+		if byID[id] == nil {
+			byID[id] = &found{id: id, labels: labels}
+		}
+		return byID[id]
+	}
+	// Networks first: their labels describe the ensemble's owner.
+	for _, n := range networks.Items {
+		f := at(n.Labels)
+		f.networks = append(f.networks, n.ID)
+	}
+	slices.SortFunc(containers.Items, func(a, b container.Summary) int { // members before agents
+		return cmp.Compare(b.Labels[labelMember], a.Labels[labelMember])
+	})
+	for _, c := range containers.Items {
+		f := at(c.Labels)
+		if c.Labels[labelMember] != "" {
+			f.containers = append(f.containers, c)
+		} else {
+			f.agents = append(f.agents, c)
+		}
+	}
+	return slices.SortedFunc(maps.Values(byID), func(a, b *found) int { return cmp.Compare(a.id, b.id) }), nil
+}
+
+// record returns the ensemble that the labels describe. If labels are missing, it returns an error
+// together with the partial record.
+func (f *found) record() (state.Record, error) {
+	r, err := parseRecord(f.labels)
+	errs := []error{err}
+	for _, c := range f.containers {
+		m, err := parseMember(c.Labels, c.ID)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("ensemble %s: %w", f.id, err))
+		}
+		r.About = c.Image
+		r.Members = append(r.Members, m)
+	}
+	slices.SortFunc(r.Members, func(a, b state.Member) int { return cmp.Compare(a.ID, b.ID) })
+	return r, errors.Join(errs...)
+}
+
+func (f *found) used() bool {
+	alive := func(labels map[string]string) bool {
+		r, _ := parseRecord(labels) // an invalid tick does not matter
+		return r.OwnerAlive()
+	}
+	return alive(f.labels) || slices.ContainsFunc(f.agents, func(c container.Summary) bool { return alive(c.Labels) })
 }

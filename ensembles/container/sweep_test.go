@@ -46,7 +46,7 @@ func TestAttach_controlsAKeptEnsemble(t *testing.T) {
 // sweepOne is Sweep for one ensemble: another test on this machine may keep its own.
 func sweepOne(t *testing.T, id string, all bool) (removed string) {
 	t.Helper()
-	docker, err := connect(t.Context())
+	docker, err := Docker(t.Context())
 	check.OK(t, err)
 	defer docker.Close()
 	ours, err := find(t.Context(), docker, id)

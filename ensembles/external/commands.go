@@ -2,6 +2,7 @@ package external
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/logtail"
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 	"github.com/zkbench/zkbench/ensembles/txnlog"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 const (
@@ -262,12 +264,5 @@ func (m *commanded) fill(c ensembles.Cut) ([]string, error) {
 }
 
 func list(all []netip.Addr, none string) string {
-	if len(all) == 0 {
-		return none
-	}
-	var out []string
-	for _, a := range all {
-		out = append(out, a.String())
-	}
-	return strings.Join(out, ",")
+	return cmp.Or(strings.Join(units.Names(all, netip.Addr.String), ","), none)
 }

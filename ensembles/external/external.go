@@ -1,12 +1,8 @@
 // Package external uses an ensemble that zkbench did not start. Its members are controlled only by
 // commands, which a file lists for each member.
 //
-//	e, err := external.Start(ctx, ensembles.Options{Servers: []string{"zk1.example.org:2181"}})
-//
-//	o, err := external.Load("theirs.yaml")
-//	if err != nil {
-//		return err
-//	}
+//	o, err := external.Load("theirs.yaml") // or ensembles.Options{Servers: ...}
+//	...
 //	e, err := external.Start(ctx, o)
 package external
 
@@ -15,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"path"
 	"slices"
@@ -23,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -69,17 +68,17 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	}
 	version := oneVersion(versions)
 	e := &ensembles.Ensemble{
-		ID:      "external",
-		Kind:    ensembles.External,
-		About:   about(version, o.Servers),
-		Version: version,
-		Tick:    o.Tick,
-		Chroot:  chroot,
-		Members: members,
-		Watches: o.Terms.Watches,
-		Down:    func(context.Context) error { return nil },
+		ID:       "external",
+		Kind:     ensembles.External,
+		About:    about(version, o.Servers),
+		Version:  version,
+		Tick:     o.Tick,
+		Chroot:   chroot,
+		Members:  members,
+		Watches:  o.Terms.Watches,
+		Security: o.Terms.Security,
+		Down:     func(context.Context) error { return nil },
 	}
-	e.Security = o.Terms.Security
 	if o.Logf != nil {
 		o.Logf("%s; zkbench's znodes are below %s", e.About, chroot)
 	}
@@ -187,4 +186,28 @@ func oneVersion(versions []string) string {
 		}
 	}
 	return strings.Join(different, ", ")
+}
+
+// greet checks a member that does not report its status, by opening and closing a session.
+func greet(ctx context.Context, m *ensembles.Member) error {
+	connected := make(chan struct{})
+	accepted := sync.OnceFunc(func() { close(connected) })
+	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout,
+		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false),
+		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) { return m.Connect(ctx) }),
+		zk.WithEventCallback(func(e zk.Event) {
+			if e.State == zk.StateHasSession {
+				accepted()
+			}
+		}))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	select {
+	case <-connected:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%s did not accept a session", m.Addr), context.Cause(ctx))
+	}
 }

@@ -178,7 +178,6 @@ const versionWord = "-Dzkbench.version="
 
 func versionMark(v ensembles.Version) string { return versionWord + v.Name }
 
-// Upgrade sets the version of the member's next start.
 func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
 	command, _, err := javaCommand(v.From)
 	if err != nil {

@@ -132,7 +132,6 @@ func (m *machine) Pause(ctx context.Context) error {
 	return m.freeze(ctx, "pausing", syscall.SIGSTOP, true)
 }
 
-// Resume continues a paused member.
 func (m *machine) Resume(ctx context.Context) error {
 	return m.freeze(ctx, "resuming", syscall.SIGCONT, false)
 }
@@ -196,7 +195,6 @@ func (m *machine) portsFree() error {
 
 const recentLog = 1 << 20 // bytes
 
-// RecentLog returns the end of the server's log, up to 1 MiB.
 func (m *machine) RecentLog(context.Context) ([]byte, error) {
 	log, err := os.Open(filepath.Join(memberDir(m.record, m.member), logFile))
 	if err != nil {

@@ -3,12 +3,6 @@
 // Package process runs ensembles as local JVMs, from Debian's libzookeeper-java or from an unpacked
 // ZooKeeper distribution.
 //
-//	e, err := process.Start(ctx, ensembles.Options{})
-//	if err != nil {
-//		return err
-//	}
-//	defer e.Down(context.WithoutCancel(ctx))
-//
 // With sufficient permissions (root, CAP_NET_ADMIN and CAP_SYS_ADMIN, or inside namespaces of package
 // rootless) each member gets a network namespace, so that its network can be cut. Otherwise members
 // share 127.0.0.1, and faults can affect only their processes.
@@ -36,6 +30,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/ensembles/txnlog"
+	"github.com/zkbench/zkbench/report/units"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -258,12 +253,8 @@ func (m *machine) TxnLogs(_ context.Context, after int64) ([]io.ReadCloser, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading the transaction logs of %s: %w", m.member.Name, err)
 	}
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name())
-	}
 	var logs []io.ReadCloser
-	for _, name := range txnlog.Select(names, after) {
+	for _, name := range txnlog.Select(units.Names(files, fs.DirEntry.Name), after) {
 		f, err := os.Open(filepath.Join(dir, name))
 		if err != nil {
 			for _, l := range logs {

@@ -15,21 +15,16 @@ type Place struct {
 	Network string
 }
 
-// ID returns "".
 func ID() string { return "" }
 
 func SetUp() error { return nil }
 
-// Rights returns an error: namespaces need Linux.
 func Rights() error { return errNotLinux }
 
-// Possible returns an error: namespaces need Linux.
 func Possible(context.Context) error { return errNotLinux }
 
-// Enter returns an error: namespaces need Linux.
 func Enter([]string) error { return errNotLinux }
 
-// Join returns an error: namespaces need Linux.
 func Join(Place, []string) error { return errNotLinux }
 
 // Command returns a command that fails.

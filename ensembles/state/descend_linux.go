@@ -43,7 +43,6 @@ func descendants(pid int) (all []int) {
 	return all
 }
 
-// Descendants returns the living descendants of this process.
 func Descendants() (all []Process) {
 	for _, pid := range descendants(os.Getpid()) {
 		if p, err := Find(pid); err == nil && p.Alive() {
@@ -59,7 +58,6 @@ var peers struct {
 	all []Process
 }
 
-// peersKept is the largest number of peers.
 const peersKept = 64
 
 // FromHere reports whether the other end of a loopback connection belongs to this process or a

@@ -4,10 +4,8 @@ package state
 
 import "net"
 
-// Adopt does nothing on this system.
 func Adopt() error { return nil }
 
-// Descendants returns nothing on this system.
 func Descendants() []Process { return nil }
 
 // FromHere always returns known false on this system.

@@ -57,11 +57,17 @@ func Find(pid int) (Process, error) {
 // FindAll returns the processes of this user that were started with this argument. Records contain no
 // process IDs, since a record could miss a process whose parent died early.
 func FindAll(argument string) []Process {
-	all, _ := procfs.AllProcs()
-	var found []Process
-	for _, candidate := range all {
+	return living(func(candidate procfs.Proc) bool {
 		arguments, err := candidate.CmdLine()
-		if err != nil || !slices.Contains(arguments, argument) || !ownProcess(candidate.PID) {
+		return err == nil && slices.Contains(arguments, argument) && ownProcess(candidate.PID)
+	})
+}
+
+// living returns the living processes for which wanted returns true.
+func living(wanted func(procfs.Proc) bool) (found []Process) {
+	all, _ := procfs.AllProcs()
+	for _, candidate := range all {
+		if !wanted(candidate) {
 			continue
 		}
 		if p, err := Find(candidate.PID); err == nil && p.Alive() {
@@ -174,19 +180,11 @@ var boot = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
-// Group returns the processes of a process group.
 func Group(id int) []Process {
-	all, _ := procfs.AllProcs()
-	var found []Process
-	for _, candidate := range all {
-		if stat, err := candidate.Stat(); err != nil || stat.PGRP != id {
-			continue
-		}
-		if p, err := Find(candidate.PID); err == nil && p.Alive() {
-			found = append(found, p)
-		}
-	}
-	return found
+	return living(func(candidate procfs.Proc) bool {
+		stat, err := candidate.Stat()
+		return err == nil && stat.PGRP == id
+	})
 }
 
 // Marked returns the processes of this user with a readable environment that contains a variable, with

@@ -4,11 +4,6 @@
 // Each ensemble of local JVMs has one JSON file in [Dir]. It is written before the ensemble is created
 // and removed after the ensemble. For ensembles of containers, Docker stores the records as
 // labels.
-//
-//	r := state.Record{ID: id, Kind: ensembles.Process, Owner: state.Self(), Dir: dir}
-//	err := state.Save(r)
-//	...
-//	records, err := state.List()
 package state
 
 import (
@@ -55,7 +50,6 @@ type Record struct {
 	Command []string `json:"command,omitempty"` // java and the arguments that all members share
 }
 
-// Member is the part of a record about one server.
 type Member struct {
 	Name      string `json:"name"`
 	ID        int    `json:"id"`                 // myid, from 1

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/adler32"
 	"io"
+	"iter"
 )
 
 // logFile is a file as a server writes it: the header, then the entries.
@@ -72,4 +73,16 @@ func zxids(all []Entry) []int64 {
 		out = append(out, e.Zxid)
 	}
 	return out
+}
+
+// All returns the remaining entries in the order of their zxids. It ends after the first error.
+func (r *Reader) All() iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for {
+			e, err := r.Next()
+			if err == io.EOF || !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
 }

@@ -25,7 +25,7 @@ func TestMerge_fillsInWhatWentWithASession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var last Entry
-			_, err := Merge(0, 0, func(e Entry) error {
+			_, err := Merge(0, 0, 0, func(e Entry) error {
 				last = e
 				return nil
 			}, []io.Reader{bytes.NewReader(logFile(test.entries...))})

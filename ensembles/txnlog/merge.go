@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 )
 
@@ -27,19 +28,15 @@ func (g Gap) String() string {
 }
 
 // Merge calls each, in order, for the committed entries of an ensemble with zxids above after and up to
-// upTo. logs are the logs of the voting members, each a list of files; the leader's log is first. upTo
-// is the last zxid that any member has applied, which is committed; 0 for all entries.
+// upTo. Epochs begin after transaction number first, normally 0. logs are the logs of the voting members,
+// each a list of files; the leader's log is first. upTo is the last zxid that any member has applied, which
+// is committed; 0 for all entries.
 //
 // Entries that the leader's log lacks are taken from the other logs. Zxids of an epoch are consecutive,
 // so missing zxids are a [Gap], except at the end of an earlier epoch, whose last zxid is known only
 // from a log that contains it. Merge returns an error if logs disagree, or if a log is damaged before
 // its end.
-func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
-	return MergeFrom(0, after, upTo, each, logs...)
-}
-
-// MergeFrom is like Merge for an ensemble whose epochs begin after transaction number first.
-func MergeFrom(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
+func Merge(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
 	if upTo > 0 && upTo <= after {
 		return Summary{Last: after}, nil
 	}
@@ -220,4 +217,57 @@ func same(a, b *Entry) bool {
 func sameOp(a, b Op) bool {
 	return a.Type == b.Type && a.Path == b.Path && a.Ephemeral == b.Ephemeral && bytes.Equal(a.Data, b.Data) &&
 		a.Size == b.Size && a.Version == b.Version && a.Err == b.Err
+}
+
+// ephemerals are the ephemeral nodes that exist after the entries so far. Servers before 3.6, and later
+// servers with zookeeper.closeSessionTxn.enabled=false, do not log which nodes the end of a session
+// removed: its ephemeral nodes.
+type ephemerals struct {
+	owner map[string]int64
+	of    map[int64]map[string]bool
+}
+
+func newEphemerals() ephemerals {
+	return ephemerals{owner: map[string]int64{}, of: map[int64]map[string]bool{}}
+}
+
+// pass processes an entry. It adds the removed nodes to a CloseSession that does not list them.
+func (s ephemerals) pass(e *Entry) {
+	for _, o := range e.Ops() {
+		switch o.Type {
+		case Create:
+			if o.Ephemeral {
+				s.add(o.Path, e.Session)
+			}
+		case Delete:
+			s.remove(o.Path)
+		case CloseSession:
+			if !e.Listed {
+				e.Removed = slices.Sorted(maps.Keys(s.of[e.Session]))
+			}
+			for _, path := range e.Removed {
+				s.remove(path)
+			}
+		}
+	}
+}
+
+func (s ephemerals) add(path string, session int64) {
+	s.owner[path] = session
+	if s.of[session] == nil {
+		s.of[session] = map[string]bool{}
+	}
+	s.of[session][path] = true
+}
+
+func (s ephemerals) remove(path string) {
+	session, ok := s.owner[path]
+	if !ok {
+		return
+	}
+	delete(s.owner, path)
+	delete(s.of[session], path)
+	if len(s.of[session]) == 0 {
+		delete(s.of, session)
+	}
 }

@@ -27,7 +27,7 @@ func merge(after, upTo int64, logs ...[]byte) (got []int64, s Summary, err error
 	for _, log := range logs {
 		members = append(members, []io.Reader{bytes.NewReader(log)})
 	}
-	s, err = Merge(after, upTo, func(e Entry) error {
+	s, err = Merge(0, after, upTo, func(e Entry) error {
 		got = append(got, e.Zxid)
 		return nil
 	}, members...)
@@ -93,7 +93,7 @@ func TestMerge_joinsWhatTheMembersHave(t *testing.T) {
 }
 
 // Where epochs begin at a later number, none before it is missing; those after it are.
-func TestMergeFrom(t *testing.T) {
+func TestMerge_firstZxid(t *testing.T) {
 	for name, test := range map[string]struct {
 		after int64
 		log   []byte
@@ -103,7 +103,7 @@ func TestMergeFrom(t *testing.T) {
 		"the first one is missing":          {z(1, 102), having(z(2, 102)), []Gap{{z(2, 101), z(2, 101)}}},
 		"one in between is missing":         {z(1, 0), having(z(1, 101), z(1, 103)), []Gap{{z(1, 102), z(1, 102)}}},
 	} {
-		s, err := MergeFrom(100, test.after, 0, func(Entry) error { return nil }, []io.Reader{bytes.NewReader(test.log)})
+		s, err := Merge(100, test.after, 0, func(Entry) error { return nil }, []io.Reader{bytes.NewReader(test.log)})
 		if err != nil || !slices.Equal(s.Gaps, test.gaps) {
 			t.Errorf("%s: gaps %v, want %v (%v)", name, s.Gaps, test.gaps, err)
 		}
@@ -129,7 +129,7 @@ func TestMerge_failsWhereLogsCannotBeTrusted(t *testing.T) {
 			for _, log := range test.logs {
 				members = append(members, []io.Reader{bytes.NewReader(log)})
 			}
-			_, err := Merge(0, 0, func(Entry) error { return test.each }, members...)
+			_, err := Merge(0, 0, 0, func(Entry) error { return test.each }, members...)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q in it", err, test.want)
 			}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/adler32"
 	"io"
-	"iter"
 	"slices"
 )
 
@@ -35,18 +34,6 @@ type Reader struct {
 // zxid after.
 func NewReader(after int64, files ...io.Reader) *Reader {
 	return &Reader{after: after, last: after, files: files}
-}
-
-// All returns the remaining entries in the order of their zxids. It ends after the first error.
-func (r *Reader) All() iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for {
-			e, err := r.Next()
-			if err == io.EOF || !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
 }
 
 // Next returns the next entry, or io.EOF after the last entry. If an entry is damaged and is not the

@@ -5,16 +5,8 @@
 // number of the request in the session (cxid), the position in the order of the whole ensemble (zxid),
 // and the change.
 //
-//	r := txnlog.NewReader(0, file)
-//	for entry, err := range r.All() {
-//		if err != nil {
-//			return err
-//		}
-//		fmt.Printf("%#x: session %#x, request %d: %v %s\n", entry.Zxid, entry.Session, entry.Cxid, entry.Type, entry.Path)
-//	}
-//
-// One member's log may lack transactions that the member received as a snapshot. [Merge] merges the logs
-// of several members.
+// A [Reader] reads one member's log, which may lack transactions that the member received as a snapshot.
+// [Merge] merges the logs of several members.
 //
 // The package reads the format of ZooKeeper 3.5 to 3.9 (FileTxnLog.java, zookeeper.jute).
 package txnlog
@@ -24,7 +16,6 @@ import (
 	"time"
 )
 
-// Type is the type of a transaction.
 type Type int8
 
 // The types of transactions. Requests with the same effect (create, create2, createContainer,
@@ -69,7 +60,6 @@ type Op struct {
 	Err       int32  // ZooKeeper's error code, such as -101 for "no node"
 }
 
-// Entry is a transaction.
 type Entry struct {
 	Zxid    int64     // epoch of the leader << 32 + count from 1
 	Session int64     // the requesting session
@@ -87,6 +77,14 @@ type Entry struct {
 	// Parts are a multi's operations, in order. If the multi failed, all are of type Error, and the
 	// operations that were only rolled back have Err 0.
 	Parts []Op
+}
+
+// Ops returns the changes: the parts of a multi, or the only change.
+func (e Entry) Ops() []Op {
+	if e.Type == Multi {
+		return e.Parts
+	}
+	return []Op{e.Op}
 }
 
 // epoch returns the epoch of a zxid, which increases with each new leader.

@@ -3,10 +3,13 @@ package txnlog
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"io"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // headerSize is the length of a log file's header: magic, version, database ID.
@@ -54,4 +57,29 @@ func Untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
 		logs = append(logs, untarred{bytes.NewReader(files[name]), name})
 	}
 	return logs, nil
+}
+
+// Select returns the names of the logs that can contain entries after a zxid, oldest first. The name of
+// a log contains the zxid of its first entry.
+func Select(names []string, after int64) []string {
+	type log struct {
+		name  string
+		first int64
+	}
+	var logs []log
+	for _, name := range names {
+		digits, isLog := strings.CutPrefix(name, "log.")
+		if first, err := strconv.ParseInt(digits, 16, 64); isLog && err == nil {
+			logs = append(logs, log{name, first})
+		}
+	}
+	slices.SortFunc(logs, func(a, b log) int { return cmp.Compare(a.first, b.first) })
+	var selected []string
+	for i, l := range logs {
+		if i+1 < len(logs) && logs[i+1].first <= after+1 {
+			continue // all requested entries are in later files
+		}
+		selected = append(selected, l.name)
+	}
+	return selected
 }

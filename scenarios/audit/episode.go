@@ -1,3 +1,5 @@
+// Package audit runs one cell of an audit: an episode of three clients in which a fault is injected at a
+// step of the protocol, or a script that concerns the whole line.
 package audit
 
 import (
@@ -6,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -60,7 +63,9 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 	if what.Fits != nil && !what.Fits(st.Cell.Subject) {
 		return fmt.Errorf("%w: %s does not declare a variant", ErrInapplicable, st.Cell.Subject.Name)
 	}
-	p := newProvoked(ctx, st)
+	p := &episodeRun{st: st, ctx: ctx}
+	p.course.made, p.course.acting = map[int][]spec.SeenStep{}, map[int]time.Duration{}
+	p.calls, p.stop = context.WithCancel(ctx)
 	defer p.callOff()
 	st.Report("%s", what.Name)
 	script := scripts[strings.TrimPrefix(what.Name, spec.AllSteps+"/")]
@@ -85,7 +90,7 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 type episodeLog struct {
 	mu       sync.Mutex
 	made     map[int][]spec.SeenStep
-	released int64
+	released atomic.Int64
 	acting   map[int]time.Duration // by client: start of the grant that it is releasing or that a fault hit
 }
 
@@ -94,9 +99,6 @@ type episodeLog struct {
 func (c *episodeLog) begins(n int, granted time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.acting == nil {
-		c.acting = map[int]time.Duration{}
-	}
 	c.acting[n] = granted
 }
 
@@ -121,9 +123,6 @@ func (c *episodeLog) before(granted time.Duration) (clients []int) {
 func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.made == nil {
-		c.made = map[int][]spec.SeenStep{}
-	}
 	c.made[n] = append(c.made[n], spec.SeenStep{Step: spec.Step{Op: call}, At: at})
 	for _, s := range c.made[n] {
 		if s.Op == call {
@@ -133,18 +132,11 @@ func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
 	return nth
 }
 
-func (c *episodeLog) letGo() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.released++
-}
-
 // passable reports whether the first holder can release after x was injected: it is another client,
 // and no other fault is injected.
 func (p *episodeRun) passable(x *stepInjection) bool {
-	p.course.mu.Lock()
-	defer p.course.mu.Unlock()
-	return !p.st.IsQueue() && !p.st.IsBarrier() && x.c.Number > 0 && p.course.released == 0 && len(p.strikes) == 1
+	first := p.course.released.Load() == 0 && x.c.Number > 0
+	return first && !p.st.IsQueue() && !p.st.IsBarrier() && len(p.strikes) == 1
 }
 
 // late reports whether an active fault delays client i.
@@ -227,10 +219,7 @@ func (p *episodeRun) waits(clients []*stage.Client) {
 		if x == nil {
 			continue
 		}
-		select {
-		case <-x.over:
-		case <-p.ctx.Done():
-		}
+		_ = stage.Await(p.ctx, x.over)
 		p.allRestless()
 	}
 }
@@ -242,12 +231,8 @@ func (p *episodeRun) outlast() {
 		return !p.awaited(), nil
 	})
 	for _, x := range p.strikes {
-		if x.begun.Load() {
-			select {
-			case <-x.over:
-			case <-p.ctx.Done():
-				p.must(context.Cause(p.ctx))
-			}
+		if x.begun.Load() && stage.Await(p.ctx, x.over) != nil {
+			p.must(context.Cause(p.ctx))
 		}
 	}
 }
@@ -419,9 +404,7 @@ func (p *episodeRun) takeOn(ctx context.Context, i int) {
 	for ctx.Err() == nil && p.ready(ctx, i) {
 		p.calling(i, spec.CallTake)
 		a := p.begin(i)
-		select {
-		case <-a.Done:
-		case <-ctx.Done():
+		if stage.Await(ctx, a.Done) != nil {
 			a.GiveUp()
 			<-a.Done
 		}

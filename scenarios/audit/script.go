@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -39,12 +40,6 @@ const (
 	stillLimit   = time.Second      // for a line without activity
 )
 
-func newProvoked(ctx context.Context, st *stage.Stage) *episodeRun {
-	p := &episodeRun{st: st, ctx: ctx}
-	p.calls, p.stop = context.WithCancel(ctx)
-	return p
-}
-
 type scriptError struct{ error }
 
 // must ends the script if err is not nil. It must be called by the script's own goroutine.
@@ -69,13 +64,9 @@ func (p *episodeRun) play(script func(*episodeRun)) (err error) {
 }
 
 func (p *episodeRun) callOff() {
-	p.st.Waiting()
-	p.stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, a := range p.begun {
-		<-a.Done
-	}
+	p.st.CallOff(p.stop, p.begun)
 }
 
 func (p *episodeRun) begin(i int) *stage.Attempt {
@@ -129,7 +120,7 @@ const releaseTries = 6
 func (p *episodeRun) letGo(a *stage.Attempt) {
 	p.course.begins(a.Client.Number, a.At)
 	defer p.course.ends(a.Client.Number)
-	defer p.course.letGo()
+	defer p.course.released.Add(1)
 	defer a.Client.Moves.Add(1)
 	tries := releaseTries
 	if p.st.IsBarrier() { // its release waits for the others
@@ -186,10 +177,8 @@ func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, er
 	session := a.Client.Wire.Session().ID
 	if x := p.calling(a.Client.Number, spec.CallHold); x != nil {
 		p.course.begins(a.Client.Number, a.At)
-		select {
-		case <-x.over:
-		case <-ctx.Done():
-			return false, ctx.Err()
+		if err := stage.Await(ctx, x.over); err != nil {
+			return false, err
 		}
 		if x.killed {
 			return false, nil
@@ -342,9 +331,7 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 		if a == nil {
 			return false
 		}
-		select {
-		case <-a.Done:
-		case <-ctx.Done():
+		if stage.Await(ctx, a.Done) != nil {
 			return false
 		}
 		if a.Err != nil {
@@ -367,7 +354,6 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	return false
 }
 
-// scripts maps the names of provocations to their behaviours.
 var scripts = map[string]func(*episodeRun){
 	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
 }
@@ -455,4 +441,126 @@ func putThenTake(p *episodeRun) {
 	}()
 	defer func() { stop(); <-taken }()
 	p.must(p.st.WaitQueueEmpty(p.ctx, grantLimit))
+}
+
+// generationTries bounds the generations in which every client must pass once more after a fault.
+const generationTries = 5
+
+// passTogether runs generations until all clients have passed in one of them. It returns true if no client made
+// progress, or after generationTries.
+func (p *episodeRun) passTogether() (stuck bool) {
+	for range generationTries {
+		all, stuck := p.generation()
+		if all || stuck {
+			return stuck
+		}
+	}
+	return true
+}
+
+// generation lets every client pass and leave. all reports whether every client did, stuck whether none progressed.
+func (p *episodeRun) generation() (all, stuck bool) {
+	ctx, cancel := context.WithCancel(p.ctx)
+	n := len(p.st.Clients)
+	g := &passing{leaving: make([]atomic.Bool, n), over: make(chan struct{}), ended: make(chan bool, n)}
+	var members sync.WaitGroup
+	for i := range p.st.Clients {
+		members.Go(func() { g.ended <- p.member(ctx, g, i) })
+	}
+	defer members.Wait()
+	defer cancel()
+	all = true
+	for ended := 0; ended < n; {
+		patience := p.turnLimit()
+		if p.st.Driven { // a client whose outcome is unknown is closed after a while, and the others wait for it
+			patience += lostLimit
+		}
+		if waiting := int(g.entering.Load()); ended > 0 && ended+waiting == n {
+			patience = believeFor // the others were too late for this generation
+		}
+		select {
+		case left := <-g.ended:
+			all = all && left
+			ended++
+		case <-time.After(patience):
+			if patience != believeFor {
+				return false, true
+			}
+			if ended+int(g.entering.Load()) == n {
+				g.end.Do(func() { close(g.over) })
+			}
+		case <-ctx.Done():
+			return false, true
+		}
+	}
+	return all, false
+}
+
+// member makes client i pass and leave in a generation. It reports whether the client did; false
+// means that it waits for the next generation, or lost its session.
+func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
+	for ctx.Err() == nil {
+		a := p.pending(ctx, i)
+		if a == nil {
+			return false
+		}
+		g.entering.Add(1)
+		select {
+		case <-a.Done:
+		case <-g.over:
+		case <-ctx.Done():
+		}
+		g.entering.Add(-1)
+		if !a.Ended() {
+			return false
+		}
+		if a.Err != nil {
+			a.Client.RecoverAfter(ctx, a.Err)
+			if g.passed.Load() {
+				return false
+			}
+			continue
+		}
+		g.passed.Store(true)
+		sure, err := p.holds(ctx, a)
+		if err == nil && sure {
+			p.awaitDeparture(ctx, g, i)
+			g.leaving[i].Store(true)
+			p.letGo(a)
+			return true
+		}
+		a.Over, a.Err = true, recipes.ErrSessionEnded
+		a.Client.Inside.Store(false)
+		a.Client.RecoverAfter(ctx, a.Err)
+		return false
+	}
+	return false
+}
+
+// departures is the order in which three members leave: the second first, so that the first one waits
+// for the last.
+var departures = []int{1, 0, 2}
+
+// awaitDeparture waits, within a limit, until the client that leaves before client i waits for the
+// others: the steps of calm episodes are then the same.
+func (p *episodeRun) awaitDeparture(ctx context.Context, g *passing, i int) {
+	k := slices.Index(departures, i)
+	if k < 1 {
+		return
+	}
+	before := departures[k-1]
+	still := stage.Stillness{Polls: stage.StillPolls - quietFor}
+	_ = stage.Poll(ctx, restLimit, func(context.Context) (bool, error) {
+		return g.leaving[before].Load() && still.See(p.st.Clients[before].Wire.Counts()), nil
+	})
+}
+
+// passing is a generation in progress.
+type passing struct {
+	leaving  []atomic.Bool // by client: it has called leave
+	entering atomic.Int64  // clients that wait for the others
+	passed   atomic.Bool   // a client has passed
+	over     chan struct{} // closed when the clients that still wait belong to the next generation
+	end      sync.Once
+	ended    chan bool // whether a client passed and left
 }

@@ -3,7 +3,6 @@ package phases
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/spec"
@@ -40,12 +39,9 @@ func init() {
 func churn(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()
-	var clients sync.WaitGroup
-	for _, c := range st.Clients {
-		clients.Go(func() { c.Loop(phase) })
-	}
+	wait := stage.Start(st.Clients, func(c *stage.Client) { c.Loop(phase) })
 	st.PlayFaults(phase)
-	clients.Wait()
+	wait()
 	return st.SnapshotAfterLoad(ctx)
 }
 
@@ -54,13 +50,7 @@ func churn(ctx context.Context, st *stage.Stage) error {
 func exchange(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()
-	taking, stop := st.ConsumerContext(ctx)
-	var clients sync.WaitGroup
-	defer clients.Wait()
-	defer stop()
-	for _, c := range st.Clients {
-		clients.Go(func() { c.Exchange(phase, taking) })
-	}
+	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.Exchange(phase, taking) })()
 	st.PlayFaults(phase)
 	return st.WaitQueueEmpty(ctx, st.Patience())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -113,10 +112,13 @@ func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
 	if err := d.woken(ctx, n); err != nil {
 		return err
 	}
-	return d.account(ctx, n)
+	now, err := d.Stage.Count(ctx)
+	if err == nil {
+		d.record(n, now)
+	}
+	return err
 }
 
-// recordStages records the stages of a hand-off.
 func (d *drained) recordStages(from, to *stage.Client) {
 	was, is := from.Wire.Moments(), to.Wire.Moments()
 	released, granted := time.Duration(from.ReleasedAt.Load()), time.Duration(to.GrantedAt.Load())
@@ -162,17 +164,9 @@ func (d *drained) woken(ctx context.Context, k int) error {
 	return err
 }
 
-// account records the cost of the round, from the wire and from the members' own counters, with the
+// record records the cost of the round, from the wire and from the members' own counters, with the
 // expected value from the formula.
-func (d *drained) account(ctx context.Context, n int) error {
-	now, err := d.Stage.Count(ctx)
-	if err != nil {
-		return err
-	}
-	return d.record(n, now)
-}
-
-func (d *drained) record(n int, now stage.Counts) error {
+func (d *drained) record(n int, now stage.Counts) {
 	handoffs := n - d.Stage.Holders()
 	if d.Stage.IsBarrier() {
 		handoffs = n // passages
@@ -184,7 +178,6 @@ func (d *drained) record(n int, now stage.Counts) error {
 		r.ExpectedRequests = new(want.Requests() + d.confirmations(now.Wire.Sub(d.base.Wire)))
 	}
 	d.Stage.Record.Record(r)
-	return nil
 }
 
 // confirmations returns the number of requests with which waiters confirmed their sessions: a write that
@@ -221,20 +214,14 @@ type delivery struct {
 }
 
 func (d *delivery) run(ctx context.Context) error {
-	ctx, stop := d.Stage.ConsumerContext(ctx)
-	var consumers sync.WaitGroup
-	defer consumers.Wait()
-	defer stop()
-	for _, c := range d.Stage.Clients {
-		consumers.Go(func() {
-			c.Consume(ctx, func(id string) {
-				select {
-				case d.taken <- id:
-				case <-ctx.Done():
-				}
-			})
+	defer d.Stage.StartConsumers(ctx, func(taking context.Context, c *stage.Client) {
+		c.Consume(taking, func(id string) {
+			select {
+			case d.taken <- id:
+			case <-taking.Done():
+			}
 		})
-	}
+	})()
 	base, err := d.Wait(ctx, d.Quiet.Wire, 0, int64(len(d.Stage.Clients)))
 	if err != nil {
 		return err
@@ -296,4 +283,66 @@ func (d *delivery) arrived(ctx context.Context, id string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// gatherOnce is the drain of a barrier: the clients enter and leave one after the other. It counts
+// the traffic from the moment at which all but the last client have entered.
+func gatherOnce(ctx context.Context, st *stage.Stage) error {
+	st.Counting.Store(true)
+	defer st.Counting.Store(false)
+	quiet, err := st.NewQuietWait(ctx, false) // the number of watches does not show that all clients wait: a client may have several
+	if err != nil {
+		return err
+	}
+	d := &drained{QuietWait: quiet, began: st.Clock.Now()}
+	calls, giveUp := context.WithCancel(ctx)
+	var members []*stage.Attempt
+	defer func() { st.CallOff(giveUp, members) }()
+	n := len(st.Clients)
+	for i, c := range st.Clients {
+		if i == n-1 {
+			if d.base, err = d.Still(ctx); err != nil {
+				return err
+			}
+		}
+		members = append(members, c.Begin(calls))
+		if i < n-1 {
+			if err := st.InLine(ctx, i+1, stage.JoinLimit); err != nil {
+				return err
+			}
+		}
+	}
+	for _, a := range members {
+		if !a.Returned(ctx, st.Patience()) {
+			_ = st.SnapshotStuck(ctx)
+			return fmt.Errorf("client %d did not pass the barrier within %v, although all clients had entered it", a.Client.Number, st.Patience())
+		}
+		if a.Err != nil {
+			return fmt.Errorf("client %d: %w", a.Client.Number, a.Err)
+		}
+	}
+	if err := stage.Pause(ctx, st.Phase.Hold); err != nil {
+		return err
+	}
+	left := make(chan error, n)
+	for i, a := range members {
+		st.Report("round %d of %d, client %d of %d", st.Round, st.Phase.Rounds, i+1, n)
+		if _, err := d.Still(ctx); err != nil {
+			return err
+		}
+		go func() { left <- a.Release(ctx) }()
+	}
+	for range n {
+		if failed := <-left; failed != nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		return err
+	}
+	now, err := d.Still(ctx)
+	if err == nil {
+		d.record(n, now)
+	}
+	return err
 }

@@ -162,7 +162,6 @@ type Cause struct {
 
 type causeFault struct{ fault, target string }
 
-// Causes are the causes of a failover, by name.
 var Causes = map[string]*Cause{}
 
 func init() {

@@ -99,13 +99,7 @@ func (f *flaps) runQueue(ctx context.Context) error {
 // wave makes the clients wait, runs the flaps, and calls last before the clients give up.
 func (f *flaps) wave(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer func() {
-		f.Stage.Waiting()
-		cancel()
-		for _, a := range f.line {
-			<-a.Done
-		}
-	}()
+	defer func() { f.Stage.CallOff(cancel, f.line) }()
 	for _, c := range waiters {
 		if err := f.join(ctx, c); err != nil {
 			return err
@@ -156,10 +150,8 @@ func (f *flaps) once(ctx context.Context, k int) error {
 		return err
 	}
 	a.Client.Close()
-	select {
-	case <-a.Done:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := stage.Await(ctx, a.Done); err != nil {
+		return err
 	}
 	f.line = append(f.line[:i:i], f.line[i+1:]...)
 	if a.Err == nil {

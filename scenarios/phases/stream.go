@@ -2,7 +2,6 @@ package phases
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
@@ -82,13 +81,10 @@ func stream(ctx context.Context, st *stage.Stage) error {
 	defer end()
 	due, stop := st.OpenArrivals(ctx, history.Acquire, over, holdDue)
 	defer stop()
-	var clients sync.WaitGroup
-	for _, c := range st.Clients {
-		clients.Go(func() { c.Attend(ctx, due) })
-	}
+	wait := stage.Start(st.Clients, func(c *stage.Client) { c.Attend(ctx, due) })
 	st.PlayFaults(phase)
 	st.Report("serving the scheduled operations")
-	clients.Wait()
+	wait()
 	return st.SnapshotAfterLoad(ctx)
 }
 
@@ -126,20 +122,12 @@ func streamItems(ctx context.Context, st *stage.Stage) error {
 func flow(ctx context.Context, st *stage.Stage) error {
 	phase, over, off := st.Timed(ctx)
 	defer off()
-	taking, stop := st.ConsumerContext(ctx)
-	var producers, consumers sync.WaitGroup
-	defer consumers.Wait()
-	defer stop()
-	for _, c := range st.Clients {
-		consumers.Go(func() { c.ConsumeSlowly(taking) })
-	}
+	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.ConsumeSlowly(taking) })()
 	due, end := st.OpenArrivals(ctx, history.Put, over, putDue)
 	defer end()
-	for _, p := range st.Producers {
-		producers.Go(func() { p.Attend(ctx, due) })
-	}
+	wait := stage.Start(st.Producers, func(p *stage.Client) { p.Attend(ctx, due) })
 	st.PlayFaults(phase)
-	producers.Wait()
+	wait()
 	return st.WaitQueueEmpty(ctx, st.Patience())
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
@@ -189,9 +188,9 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		_ = k.Client.Leave()
 		lost = func() bool { return true }
 	case leaveLose:
-		_ = st.Inject(ctx, "session.close", strconv.Itoa(k.Client.Number), nil)
+		_ = st.Inject(ctx, "session.close", k.Client.Number)
 	case leaveExpire:
-		_ = st.Inject(ctx, "session.expire", strconv.Itoa(k.Client.Number), nil)
+		_ = st.Inject(ctx, "session.expire", k.Client.Number)
 	}
 	if leads {
 		st.Holder.LetGo(ctx, k.Client.Number)

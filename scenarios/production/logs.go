@@ -65,7 +65,7 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 			logs = append(logs, files)
 		}
 	}
-	s, err := txnlog.Merge(after, 0, func(e txnlog.Entry) error { r.apply(&e); return ctx.Err() }, logs...)
+	s, err := txnlog.Merge(0, after, 0, func(e txnlog.Entry) error { r.apply(&e); return ctx.Err() }, logs...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

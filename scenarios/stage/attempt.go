@@ -60,7 +60,7 @@ func (st *Stage) RecordSession(e wire.Event) {
 	}
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
-		st.sessions.add(e.Session)
+		st.sessions.Store(e.Session, true)
 		st.Record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
 	case e.Kind == wire.Connected && e.Lost > 0:
 		st.Record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
@@ -87,21 +87,9 @@ type Attempt struct {
 
 // Begin begins an attempt, which continues in another goroutine.
 func (c *Client) Begin(ctx context.Context) *Attempt {
-	a, run := c.attempt(ctx)
-	go run()
-	return a
-}
-
-func (c *Client) try(ctx context.Context) *Attempt {
-	a, run := c.attempt(ctx)
-	run()
-	return a
-}
-
-func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
-	a = &Attempt{Client: c, Done: make(chan struct{})}
+	a := &Attempt{Client: c, Done: make(chan struct{})}
 	ctx, a.GiveUp = context.WithCancel(ctx)
-	return a, func() {
+	go func() {
 		defer close(a.Done)
 		defer a.GiveUp()
 		if c.Stage.IsQueue() {
@@ -110,37 +98,33 @@ func (c *Client) attempt(ctx context.Context) (a *Attempt, run func()) {
 			a.Claim, a.Err = c.Acquire(ctx)
 		}
 		a.At = c.Stage.Instant(a.Claim.At)
+	}()
+	return a
+}
+
+// CallOff cancels the attempts, and waits until they have returned.
+func (st *Stage) CallOff(cancel context.CancelFunc, attempts []*Attempt) {
+	st.Waiting()
+	cancel()
+	for _, a := range attempts {
+		<-a.Done
 	}
 }
 
 // Returned waits up to limit for the attempt to return, and reports whether it did.
 func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
-	select {
-	case <-a.Done:
-		return true
-	case <-time.After(limit):
-	case <-ctx.Done():
-	}
-	return false
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return Await(ctx, a.Done) == nil
 }
 
-// Ended reports whether the attempt has returned.
-func (a *Attempt) Ended() bool {
-	select {
-	case <-a.Done:
-		return true
-	default:
-		return false
-	}
-}
+func (a *Attempt) Ended() bool { return Closed(a.Done) }
 
 // InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
 
-// Write writes to the fenced resource.
 func (a *Attempt) Write(ctx context.Context) { a.Client.write(ctx, a.Claim) }
 
-// Release releases the grant.
 func (a *Attempt) Release(ctx context.Context) error {
 	a.Over = true
 	if err := a.Client.Release(ctx, a.Claim); err != nil {
@@ -157,8 +141,7 @@ var ErrNoGrant = errors.New("no grant")
 func (c *Client) First(ctx context.Context) (*Attempt, error) {
 	limit := c.Stage.Patience()
 	a := c.Begin(ctx)
-	late := !a.Returned(context.WithoutCancel(ctx), limit)
-	if late {
+	if !a.Returned(context.WithoutCancel(ctx), limit) {
 		_ = c.Stage.SnapshotStuck(ctx)
 		c.Stage.Waiting()
 		a.GiveUp()
@@ -207,9 +190,11 @@ func (l *Line) Join(first *Client, comeBack bool) {
 			continue
 		}
 		l.waiting.Go(func() {
-			a := c.try(l.calls)
+			a := c.Begin(l.calls)
+			<-a.Done
 			for comeBack && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.calls) == nil {
-				a = c.try(l.calls)
+				a = c.Begin(l.calls)
+				<-a.Done
 			}
 			l.Granted <- a
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/observer"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // Client is a contender of a trial: the subject's client, the tap on its connections, and the
@@ -283,7 +284,6 @@ func outcome(err error) history.Outcome {
 	return history.Failed
 }
 
-// Open opens the client, with a new session.
 func (c *Client) Open(ctx context.Context) error {
 	st := c.Stage
 	var subject recipes.Client
@@ -357,7 +357,6 @@ func (c *Client) requests() int64 {
 // Opened reports whether the client is open and its session may exist.
 func (c *Client) Opened() bool { return c.Subject.Load() != nil }
 
-// Close closes the client and its session.
 func (c *Client) Close() {
 	id := c.Wire.Session().ID
 	if closed, err := c.closeSubject(); closed && err == nil {
@@ -459,19 +458,8 @@ func (c *connections) stop() {
 func (c *connections) run(ctx context.Context) {
 	defer close(c.done)
 	c.count(ctx)
-	select {
-	case <-c.begun:
-	case <-ctx.Done():
-		return
-	}
-	ticker := time.NewTicker(connectionsEvery)
-	defer ticker.Stop()
-	for c.count(ctx); ; c.count(ctx) {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	if Await(ctx, c.begun) == nil {
+		every(ctx, connectionsEvery, func() { c.count(ctx) })
 	}
 }
 
@@ -566,4 +554,67 @@ func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context))
 		c.timed(&s)
 		c.Stage.Record.Sample(s)
 	}
+}
+
+var defaultMix = spec.Mix{Read: 80, Write: 20}
+
+// Holders returns the number of clients that may hold at the same time, not counting readers.
+func (st *Stage) Holders() int {
+	if st.Cell.Subject.Recipe == recipes.RecipeSemaphore {
+		return min(st.Scenario.PermitCount(), len(st.Clients))
+	}
+	return 1
+}
+
+// NotInLine returns the number of clients that need not wait in line: [Stage.Holders], or for a read-write lock
+// the clients that hold now.
+func (st *Stage) NotInLine() int {
+	if st.Cell.Subject.Recipe != recipes.RecipeRWLock {
+		return st.Holders()
+	}
+	n := 0
+	for _, c := range st.Clients {
+		if c.Inside.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// mode returns the mode of the client's next acquire of a read-write lock. In an episode the modes alternate
+// from client to client, and from each acquire of a client to its next.
+func (c *Client) mode() recipes.Mode {
+	st := c.Stage
+	if st.Cell.Subject.Recipe != recipes.RecipeRWLock {
+		return ""
+	}
+	mix := st.Scenario.Mix
+	if mix == (spec.Mix{}) {
+		switch {
+		case st.Phase.Kind == spec.EpisodeKind && !st.Counting.Load():
+			if (int64(c.Number)+c.calls.Load())%2 == 1 {
+				return recipes.Read
+			}
+			return recipes.Write
+		case spec.KindNamed(st.Phase.Kind).Pace == history.ByHarness:
+			return recipes.Write
+		}
+		mix = defaultMix
+	}
+	if st.Phase.Single() {
+		return recipes.Write
+	}
+	if c.modes == nil {
+		c.modes = rand.New(rand.NewPCG(st.Planned.Seed, uint64(c.Number)<<1|1))
+	}
+	if c.modes.IntN(mix.Read+mix.Write) < mix.Read {
+		return recipes.Read
+	}
+	return recipes.Write
+}
+
+// shares reports whether other clients may hold at the same time as this client after an acquire in this mode.
+// Such a grant has no fencing token.
+func (c *Client) shares(mode recipes.Mode) bool {
+	return mode == recipes.Read || c.Stage.Cell.Subject.Recipe == recipes.RecipeSemaphore || c.Stage.IsBarrier()
 }

@@ -1,15 +1,23 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // Faults injects faults into clients and members, observes the ensemble's recovery, and records
@@ -31,8 +39,9 @@ type Faults struct {
 // NewFaults prepares the faults of entries. ctx limits the wait for the ensemble's recovery after them.
 func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *Faults {
 	f := &Faults{
-		st: st, entries: entries, seed: seed, moments: &moments{}, recovery: newRecovery(ctx, st),
-		inForce: make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
+		st: st, entries: entries, seed: seed, moments: &moments{},
+		recovery: &recovery{st: st, ctx: ctx, force: map[string]bool{}},
+		inForce:  make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
 	}
 	for _, e := range entries {
 		if e.For == 0 && e.Every == 0 && len(e.Gaps) == 0 && e.On == "" && chaos.TakesItsTime(e.Fault.String()) {
@@ -48,6 +57,10 @@ func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint
 // settle records that a fault is active or failed. A phase waits for faults of open duration that
 // are injected once: a rolling restart, an upgrade, a session expiry.
 func (f *Faults) settle(p chaos.Window) {
+	select {
+	case f.inForce <- struct{}{}:
+	default:
+	}
 	n, slow := f.slow[p.Fault]
 	if !slow {
 		return
@@ -91,9 +104,10 @@ func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 	}
 }
 
-// Inject injects the named fault, which must need no healing. An error is also recorded with the fault.
-func (st *Stage) Inject(ctx context.Context, name, target string, params map[string]string) error {
-	fault, err := chaos.Parse(name, target, params)
+// Inject injects the named fault, which must need no healing, into a client. An error is also recorded with
+// the fault.
+func (st *Stage) Inject(ctx context.Context, name string, client int) error {
+	fault, err := chaos.Parse(name, strconv.Itoa(client), nil)
 	if err != nil {
 		return err
 	}
@@ -105,7 +119,6 @@ func (f *Faults) injected(p chaos.Window) {
 	f.st.Status.fault.Store(&p)
 	f.st.Holder.free()
 	f.recovery.injected(p)
-	f.counted()
 	f.settle(p)
 }
 
@@ -115,7 +128,6 @@ func (f *Faults) played(p chaos.Window) {
 	f.st.Status.fault.Store(nil)
 	f.recovery.healed(p)
 	if p.Err != nil {
-		f.counted()
 		f.settle(p)
 	}
 }
@@ -127,14 +139,6 @@ func (st *Stage) recordFault(p chaos.Window) {
 		w.Err = p.Err.Error()
 	}
 	st.Record.Record(w)
-}
-
-// counted signals that a fault is active or failed.
-func (f *Faults) counted() {
-	select {
-	case f.inForce <- struct{}{}:
-	default:
-	}
 }
 
 // Proven waits until every fault is active, failed or over.
@@ -159,15 +163,13 @@ func (f *Faults) Close() error {
 // unavailableCheck is the interval at which a trial checks that its ensemble can serve.
 const unavailableCheck = time.Second
 
-// unavailableLimit returns how long the ensemble may be unable to serve before the trial ends. Sessions that
-// a leader election interrupts are connected again within that time.
-func (st *Stage) unavailableLimit() time.Duration { return 15*time.Second + st.Scenario.SessionTimeout }
-
 // WatchEnsemble calls fail, with an error that names the members that are down, if the ensemble cannot serve
-// for unavailableLimit while no fault that touches members is active. It returns after that, or when ctx
+// while no fault that touches members is active. Within the limit, sessions that a leader election interrupts
+// are connected again. WatchEnsemble returns after that, or when ctx
 // ends. It queries members only while no reply reaches the clients, so that a healthy ensemble has no extra
 // load.
 func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
+	limit := 15*time.Second + st.Scenario.SessionTimeout
 	served, replies := time.Now(), int64(-1)
 	for Pause(ctx, unavailableCheck) == nil {
 		if now := st.Tap.Totals().Replies; now != replies || st.memberFaults.Load() > 0 {
@@ -177,7 +179,7 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 		down := unavailable(ctx, st.Members.Ensemble)
 		if down == "" {
 			served = time.Now()
-		} else if silent := time.Since(served); silent > st.unavailableLimit() && ctx.Err() == nil {
+		} else if silent := time.Since(served); silent > limit && ctx.Err() == nil {
 			fail(fmt.Errorf("%w: it could not serve for %v although no injected fault was active: %s", ErrNotWhole, silent.Round(time.Second), down))
 			return
 		}
@@ -207,4 +209,225 @@ func innermost(err error) error {
 		err = inner
 	}
 	return err
+}
+
+// Target returns the target of faults. holder returns the holder, or nil.
+func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
+	t := chaos.Target{Ensemble: st.Members.Ensemble, Network: st.Members.Network, Holder: holder}
+	for _, c := range st.Clients {
+		t.Clients = append(t.Clients, c.Wire)
+	}
+	if st.IsBarrier() {
+		t.Losses = len(st.Clients)
+	}
+	if st.Driven {
+		t.Process = st.process
+	}
+	if st.Driven && !st.IsQueue() { // for other clients the tap does not record nodes
+		t.Next = st.nextInLine
+	}
+	return t
+}
+
+// nextInLine returns the client with the oldest node behind the holder's, or -1.
+func (st *Stage) nextInLine() int {
+	holder, next, oldest := st.Holder.aimedAt(false), -1, int64(0)
+	for _, c := range st.Clients {
+		n, _ := c.Wire.Node(st.Parent)
+		if n.Czxid > 0 && c.Number != holder && (next < 0 || n.Czxid < oldest) {
+			next, oldest = c.Number, n.Czxid
+		}
+	}
+	return next
+}
+
+// driver returns the client's driver; nil if it has none or is not open.
+func (c *Client) driver() *host.Client {
+	subject := c.Subject.Load()
+	if subject == nil {
+		return nil
+	}
+	d, _ := (*subject).(*host.Client)
+	return d
+}
+
+func (st *Stage) process(n int) (chaos.Process, error) {
+	d := st.Clients[n].driver()
+	if d == nil {
+		return nil, fmt.Errorf("client %d is not running in any driver process", n)
+	}
+	p := &clientProcess{Process: d.Process(), st: st}
+	for _, c := range slices.Concat(st.Clients, st.Producers) {
+		if o := c.driver(); o != nil && o.Process() == p.Process {
+			p.clients = append(p.clients, c)
+		}
+	}
+	return p, nil
+}
+
+type clientProcess struct {
+	*host.Process
+	st      *Stage
+	clients []*Client
+}
+
+func (p *clientProcess) Clients() []int {
+	var out []int
+	for _, c := range p.clients {
+		out = append(out, c.Number)
+	}
+	return out
+}
+
+func (p *clientProcess) Group() (all, stopped []int) {
+	if elsewhere, ok := p.Running().(interface{ Group() (all, stopped []int) }); ok {
+		return elsewhere.Group()
+	}
+	return chaos.GroupHere(p.PID())
+}
+
+func (p *clientProcess) Replace(as string) error {
+	if as != "" {
+		next, ok := p.st.Successors[as]
+		if !ok {
+			return fmt.Errorf("subject %s was not started with the trial", as)
+		}
+		for _, c := range p.clients {
+			c.successor.Store(&next)
+		}
+	}
+	p.Process.Replace()
+	return nil
+}
+
+// Kill implements chaos.Process. It records that the clients were killed: their beliefs end.
+func (p *clientProcess) Kill() error {
+	now := p.st.Clock.Now()
+	for _, c := range p.clients {
+		p.st.Record.Record(&history.Session{At: now, Event: history.Killed, Client: c.Number, Session: c.Wire.Session().ID})
+	}
+	p.st.Holder.free() // the holder has ended
+	return p.Process.Kill()
+}
+
+// SharedFault is a fault of a member that hits several trials at once: each reports when it has reached
+// its step, and continues when the member is down.
+type SharedFault struct {
+	Fault   *spec.MemberFault
+	Lasts   time.Duration
+	Server  string // client address of the member; "" if the fault hits several
+	mu      sync.Mutex
+	Missing int           // trials that have not reached their step
+	timer   *time.Timer   // started when the first trial has reached its step
+	Ready   chan struct{} // closed when the member is to be killed
+	Down    chan struct{} // closed when the member is down, or could not be killed
+	Back    chan struct{} // closed when it serves again, or was not killed
+	window  chaos.Window  // valid after Back is closed
+	backAt  time.Time     // valid after Back is closed
+	dialled sync.Map      // attempts so far, each a dial
+}
+
+// dial is a client's attempt to connect to an address.
+type dial struct {
+	c    wire.Client
+	addr string
+}
+
+// jointFor is the time for which the first trial waits for the others. It is short, because a client
+// disconnects after two thirds of its session timeout without a reply. The member is down for DownFor.
+const jointFor = 700 * time.Millisecond
+
+var errLate = errors.New("the step occurred after the member had been killed")
+
+// Lead makes a client open its session with the fault's member: its first dial of each other member fails.
+// Many libraries choose the order of members themselves.
+func (j *SharedFault) Lead(c wire.Client, tap wire.Dialer) wire.Dialer {
+	if j.Server == "" {
+		return tap
+	}
+	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		if addr != j.Server && c.Session().ID == 0 {
+			if _, again := j.dialled.LoadOrStore(dial{c, addr}, true); !again {
+				return nil, fmt.Errorf("dial %s: rejected by zkbench: the client's first session must be with %s",
+					addr, j.Server)
+			}
+		}
+		return tap(network, addr, timeout)
+	}
+}
+
+// served returns when the ensemble recovered from an outage, now if it is down, or the zero time; see [recipes.Env].
+func (st *Stage) served() time.Time {
+	j := st.Shared
+	if j == nil || j.Fault.Target == "" {
+		return time.Time{}
+	}
+	switch {
+	case Closed(j.Back):
+		return j.backAt
+	case Closed(j.Down):
+		return time.Now()
+	}
+	return time.Time{}
+}
+
+// Come signals that a trial has reached its step, or with here false that it never will.
+func (j *SharedFault) Come(here bool) (inTime bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	inTime = !Closed(j.Ready)
+	j.Missing--
+	if here && j.timer == nil {
+		j.timer = time.AfterFunc(jointFor, j.fire)
+	}
+	if j.Missing == 0 {
+		go j.fire()
+	}
+	return inTime
+}
+
+func (j *SharedFault) fire() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !Closed(j.Ready) {
+		close(j.Ready)
+	}
+}
+
+// Strike waits until the fault has hit a trial, whose client is connected to server, and is over. release is
+// called when the member is down.
+func (j *SharedFault) Strike(ctx context.Context, server string, release func()) error {
+	if j.Server != "" && server != j.Server {
+		j.Come(false)
+		return fmt.Errorf("the client's member (%s) is not the killed member (%s)", cmp.Or(server, "none"), j.Server)
+	}
+	if !j.Come(true) {
+		return errLate
+	}
+	for _, next := range []chan struct{}{j.Down, j.Back} {
+		if Await(ctx, next) != nil {
+			return context.Cause(ctx)
+		}
+		release()
+	}
+	return j.window.Err
+}
+
+// Play injects the fault once all trials have reached their step, and heals it.
+func (j *SharedFault) Play(ctx context.Context, e *ensembles.Ensemble, member string) error {
+	defer func() { j.backAt = time.Now(); close(j.Back) }()
+	isDown := sync.OnceFunc(func() { close(j.Down) })
+	defer isDown()
+	if Await(ctx, j.Ready) != nil {
+		return context.Cause(ctx)
+	}
+	fault, err := chaos.Parse(j.Fault.Fault, cmp.Or(j.Fault.Target, member), nil)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	return chaos.Plan{
+		Entries: []chaos.Entry{{Fault: fault, For: j.Lasts}}, Now: func() time.Duration { return time.Since(start) },
+		Injected: func(chaos.Window) { isDown() }, Healed: func(w chaos.Window) { j.window = w },
+	}.Play(ctx, chaos.Target{Ensemble: e})
 }

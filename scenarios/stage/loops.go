@@ -3,12 +3,16 @@ package stage
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // SnapshotAfterLoad takes a snapshot of the queue after all clients have left. It records nothing while a
@@ -128,4 +132,128 @@ func (st *Stage) ConnectedAgain(ctx context.Context) error {
 func (c *Client) returning() bool {
 	s := c.Wire.Session()
 	return s.Server == "" && !s.Expired && c.Stage.Clock.Now() < s.Deadline()
+}
+
+// arrivals are the instants at which operations of a phase are due, in order. Each operation is given to one
+// free client.
+type arrivals struct {
+	history.Arrivals
+	random *rand.Rand // nil for even intervals
+
+	mu    sync.Mutex
+	count float64 // how many operations are expected until the next one
+	until time.Duration
+}
+
+// newArrivals returns the arrivals of a phase that begins at start. Random intervals depend on seed.
+func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
+	a := &arrivals{until: p.Duration, Arrivals: history.Arrivals{
+		At: start, Phase: p.Name, For: p.Duration, Rate: p.Rate, RateTo: p.RateTo, Steps: p.Steps}}
+	if p.Arrivals == spec.Poisson {
+		a.random = rand.New(rand.NewPCG(seed, 0))
+		a.count = a.random.ExpFloat64()
+	}
+	return a
+}
+
+// next returns when the next operation is due; ok is false if no more are due.
+func (a *arrivals) next() (due time.Duration, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	after := a.reach(a.count)
+	if after >= a.until {
+		return 0, false
+	}
+	a.count++
+	if a.random != nil {
+		a.count += a.random.ExpFloat64() - 1
+	}
+	return a.At + after, true
+}
+
+func (a *arrivals) end(now time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until = min(a.until, now-a.At)
+}
+
+func (a *arrivals) reach(count float64) time.Duration {
+	whole := a.For.Seconds()
+	switch {
+	case !a.Ramp():
+		return inSeconds(count / a.Rate)
+	case a.Steps > 1:
+		each := whole / float64(a.Steps)
+		for i := range a.Steps {
+			rate := a.RateAt(time.Duration((float64(i) + 0.5) * each * float64(time.Second)))
+			if count < rate*each {
+				return inSeconds(float64(i)*each + count/rate)
+			}
+			count -= rate * each
+		}
+		return a.For
+	}
+	steep := (a.RateTo - a.Rate) / whole
+	return inSeconds(2 * count / (a.Rate + math.Sqrt(a.Rate*a.Rate+2*count*steep)))
+}
+
+func inSeconds(s float64) time.Duration {
+	return time.Duration(min(s, spec.MaxDuration.Seconds()) * float64(time.Second))
+}
+
+// behind is the longest time, as a fraction of a ramp's duration, for which a due operation may wait for a
+// free client. After a longer wait the ramp ends, because the subject does not keep up.
+const behind = 0.2
+
+type openLoop struct {
+	*arrivals
+	op      string
+	serving context.Context // ends when no more operations are called
+	over    func()          // ends the phase
+	do      func(c *Client, due time.Duration) error
+}
+
+// OpenArrivals starts the arrivals of a phase. [Client.Attend] calls do for each operation. stop must be called.
+func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do func(context.Context, *Client, time.Duration) error) (l *openLoop, stop func()) {
+	serving, stop := context.WithTimeout(ctx, 2*st.Phase.Duration)
+	l = &openLoop{newArrivals(&st.Phase, st.Clock.Now(), st.Planned.Seed), op, serving, over,
+		func(c *Client, due time.Duration) error { return do(serving, c, due) }}
+	st.Record.Record(&l.Arrivals)
+	return l, stop
+}
+
+// Attend performs due operations one after the other. Operations may be called until twice the phase's
+// duration is over; operations that are not called by then are recorded as failed. A ramp ends early if the
+// subject clearly does not keep up.
+func (c *Client) Attend(ctx context.Context, l *openLoop) {
+	for {
+		due, ok := l.next()
+		if !ok || Pause(ctx, due-c.Stage.Clock.Now()) != nil {
+			return
+		}
+		now := c.Stage.Clock.Now()
+		if l.Ramp() && now-due > time.Duration(behind*float64(l.For)) {
+			l.end(now)
+			l.over()
+		}
+		if l.serving.Err() != nil {
+			c.unserved(l.op, due, now)
+			continue
+		}
+		if err := l.do(c, due); err != nil {
+			c.RecoverAfter(l.serving, err)
+			continue
+		}
+		c.back.succeeded()
+	}
+}
+
+// unserved records an operation that was due but was not called because no client was free.
+func (c *Client) unserved(op string, due, now time.Duration) {
+	s := history.Sample{Client: c.Number, Phase: c.Stage.Phase.Name, Op: op, Due: due, Call: now, Return: now, Outcome: history.Failed,
+		Err: fmt.Sprintf("not called: all clients were busy for %v", (now - due).Round(time.Millisecond))}
+	if op == history.Put {
+		s.Item = c.Stage.ItemID(c.Number)
+	}
+	c.Stage.Record.Sample(s)
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
-	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/txnlog"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -74,14 +75,6 @@ func (m Members) Leader(ctx context.Context) (leader *ensembles.Member, err erro
 		return nil, fmt.Errorf("%w: %w", limit, err)
 	}
 	return leader, nil
-}
-
-func (m Members) target(clients []*Client, holder func(stay bool) int) chaos.Target {
-	taps := make([]wire.Client, len(clients))
-	for i, c := range clients {
-		taps[i] = c.Wire
-	}
-	return chaos.Target{Ensemble: m.Ensemble, Network: m.Network, Clients: taps, Holder: holder}
 }
 
 // ExpiredAgo returns how long ago the leader expired a session, by the members' logs, to the
@@ -151,7 +144,13 @@ func (st *Stage) WatchLoads(ctx context.Context) *loads {
 	l.Opening.Store(true)
 	for _, m := range st.Members.Ensemble.Members {
 		own := st.Members.Ours() && !st.Members.SharedMembers && reset(ctx, m) == nil
-		l.asking.Go(func() { l.watch(ctx, m, own) })
+		l.asking.Go(func() {
+			every(ctx, loadsEvery, func() {
+				if r := l.ask(ctx, m, own); ctx.Err() == nil {
+					st.Record.Record(r)
+				}
+			})
+		})
 	}
 	return l
 }
@@ -167,21 +166,6 @@ func reset(ctx context.Context, m *ensembles.Member) error {
 func (l *loads) Stop() {
 	l.end()
 	l.asking.Wait()
-}
-
-func (l *loads) watch(ctx context.Context, m *ensembles.Member, own bool) {
-	ticker := time.NewTicker(loadsEvery)
-	defer ticker.Stop()
-	for {
-		if r := l.ask(ctx, m, own); ctx.Err() == nil {
-			l.st.Record.Record(r)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // ask queries a member once. own means that the member's latency counters cover only this phase.
@@ -207,3 +191,95 @@ func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history
 }
 
 func milliseconds(n float64) *time.Duration { return new(time.Duration(n * float64(time.Millisecond))) }
+
+// RecordRollover records whether a new epoch began because the transaction counter overflowed. It does nothing
+// if the scenario does not set the first zxid.
+func (st *Stage) RecordRollover(first, last int64) {
+	if st.Scenario.FirstZxid == 0 {
+		return
+	}
+	now := st.Clock.Now()
+	w := &history.Window{Fault: "zxid.rollover", Target: "ensemble", Client: -1, Start: now, End: now}
+	if before, after := first>>32, last>>32; after > before {
+		w.Proof = fmt.Sprintf("the trial began in epoch %d and ended in epoch %d", before, after)
+	} else {
+		w.Err = fmt.Sprintf("all transactions were in epoch %d: too few for the transaction counter to overflow", before)
+	}
+	st.Record.Record(w)
+}
+
+// LastZxid returns the leader's last zxid; 0 if no transaction log can be read.
+func (m Members) LastZxid(ctx context.Context) (int64, error) {
+	if !ensembles.Logged(m.Ensemble) {
+		return 0, nil
+	}
+	leader, err := m.Leader(ctx)
+	if err != nil {
+		return 0, err
+	}
+	server, err := ensembles.Ask(ctx, leader)
+	return server.Zxid, err
+}
+
+// CommitFilter selects the transactions of a trial: its subtree and its clients' sessions.
+type CommitFilter struct {
+	root     string
+	sessions map[int64]bool
+	queue    bool
+}
+
+func (st *Stage) CommitFilter() CommitFilter {
+	ids := map[int64]bool{}
+	st.sessions.Range(func(id, _ any) bool { ids[id.(int64)] = true; return true })
+	return CommitFilter{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: ids, queue: st.IsQueue()}
+}
+
+// Concerns reports whether the transaction belongs to the trial's subtree or its sessions.
+func (c CommitFilter) Concerns(e txnlog.Entry) bool {
+	if c.sessions[e.Session] {
+		return true
+	}
+	for _, o := range e.Ops() {
+		if strings.HasPrefix(o.Path, c.root) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stray returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
+// client nor the harness; otherwise "". Only drivers can connect without a listener. Session 0 belongs to the
+// servers, which remove empty containers.
+func (st *Stage) Stray(cut CommitFilter, e txnlog.Entry) string {
+	if !st.Driven || e.Session == 0 || cut.sessions[e.Session] || st.Observer.Owns(e.Session) {
+		return ""
+	}
+	for _, o := range e.Ops() {
+		if o.Type != txnlog.Error && (o.Path == st.Parent || strings.HasPrefix(o.Path, st.Parent+"/")) {
+			return o.Path
+		}
+	}
+	return ""
+}
+
+var commitOps = map[txnlog.Type]string{
+	txnlog.OpenSession: history.CommitOpen, txnlog.CloseSession: history.CommitClose, txnlog.Create: history.CommitCreate,
+	txnlog.Delete: history.CommitDelete, txnlog.SetData: history.CommitSet, txnlog.Error: history.CommitError,
+}
+
+// Commits converts a transaction to records of the history.
+func (c CommitFilter) Commits(e txnlog.Entry) (out []*history.Commit) {
+	for _, o := range e.Ops() {
+		op, ok := commitOps[o.Type]
+		if !ok {
+			continue // a check or a reconfiguration: not needed by verdicts
+		}
+		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
+			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
+		if op == history.CommitCreate && c.queue && strings.HasPrefix(o.Path, c.root+"line/") {
+			k.Item = identity(o.Data)
+		}
+		out = append(out, k)
+	}
+	return out
+}

@@ -31,7 +31,6 @@ type Status struct {
 
 const reportEvery = 100 * time.Millisecond
 
-// Reporter reports the progress of a trial.
 type Reporter struct {
 	Send     func(Status) // nil if not wanted
 	Estimate *Estimate
@@ -42,7 +41,6 @@ type Reporter struct {
 	Status Status
 }
 
-// Report reports the progress of the phase.
 func (st *Stage) Report(format string, args ...any) {
 	r, now := st.Status, time.Now()
 	if r.Send == nil {

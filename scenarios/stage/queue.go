@@ -16,7 +16,6 @@ import (
 
 func (c *Client) queue() recipes.QueueClient { return (*c.Subject.Load()).(recipes.QueueClient) }
 
-// ItemID returns the ID of the next item.
 func (st *Stage) ItemID(producer int) string {
 	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
 }
@@ -50,7 +49,6 @@ func (c *Client) Put(ctx context.Context, id string, due time.Duration) error {
 	return err
 }
 
-// PutNext puts the next item and returns its ID.
 func (c *Client) PutNext(ctx context.Context) (id string, err error) {
 	id = c.Stage.ItemID(c.Number)
 	return id, c.Put(ctx, id, c.Stage.Clock.Now())
@@ -97,10 +95,11 @@ func (c *Client) Consume(ctx context.Context, taken func(id string)) {
 	}
 }
 
-// ConsumerContext returns a context for consumers, and a function that ends it.
-func (st *Stage) ConsumerContext(ctx context.Context) (taking context.Context, stop func()) {
+// StartConsumers calls f for each client in a goroutine. end ends these calls and waits for them.
+func (st *Stage) StartConsumers(ctx context.Context, f func(context.Context, *Client)) (end func()) {
 	taking, cancel := context.WithCancel(ctx)
-	return taking, func() { st.Waiting(); cancel() }
+	wait := Start(st.Clients, func(c *Client) { f(taking, c) })
+	return func() { st.Waiting(); cancel(); wait() }
 }
 
 // ConsumeSlowly takes items until ctx is done, and pauses for the phase's hold time after each.

@@ -32,10 +32,6 @@ type recovery struct {
 	errs    []error
 }
 
-func newRecovery(ctx context.Context, st *Stage) *recovery {
-	return &recovery{st: st, ctx: ctx, force: map[string]bool{}}
-}
-
 // ErrNotWhole means that the ensemble cannot serve the trial.
 var ErrNotWhole = errors.New("the ensemble is not healthy")
 
@@ -97,9 +93,6 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 
 // wait waits for the last recovery. It fails if the ensemble has not recovered.
 func (r *recovery) wait() error {
-	if r == nil {
-		return nil
-	}
 	r.waits.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()

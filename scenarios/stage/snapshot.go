@@ -41,24 +41,19 @@ func (st *Stage) states() []clientState {
 	return out
 }
 
-// Snapshot records the nodes below the contested parent that existed in both of two observations.
-func (st *Stage) Snapshot(ctx context.Context, apart time.Duration) error {
+// snapshot records the nodes below the contested parent that existed in both of two observations. unserved
+// means that not every client was granted in time.
+func (st *Stage) snapshot(ctx context.Context, apart time.Duration, unserved bool) error {
 	r, err := st.observe(ctx, apart)
 	if err == nil {
+		r.Unserved = unserved
 		st.Record.Record(r)
 	}
 	return err
 }
 
 // SnapshotUnserved takes a snapshot of a line in which not every client was granted in time.
-func (st *Stage) SnapshotUnserved(ctx context.Context) error {
-	r, err := st.observe(ctx, StuckFor)
-	if err == nil {
-		r.Unserved = true
-		st.Record.Record(r)
-	}
-	return err
-}
+func (st *Stage) SnapshotUnserved(ctx context.Context) error { return st.snapshot(ctx, StuckFor, true) }
 
 // observe observes the contested parent twice and returns the content that did not change: nodes with
 // their owners, and waiting clients with their watches.
@@ -128,7 +123,7 @@ func (st *Stage) behind(ctx context.Context) map[string]bool {
 // SnapshotStuck takes a snapshot of a line without progress, for the verdicts. If the ensemble does
 // not reply, nothing is recorded.
 func (st *Stage) SnapshotStuck(ctx context.Context) error {
-	_ = st.Snapshot(ctx, StuckFor)
+	_ = st.snapshot(ctx, StuckFor, false)
 	return ctx.Err()
 }
 
@@ -139,7 +134,7 @@ func (st *Stage) SnapshotIdle(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return st.Snapshot(ctx, idleFor)
+	return st.snapshot(ctx, idleFor, false)
 }
 
 // awaitEmpty waits, for a limited time, until no connected client has a node in line.
@@ -167,10 +162,8 @@ func owner(session int64, before, after []clientState) int {
 // acquire or take.
 func waiter(i int, before, after clientState) (history.Waiter, bool) {
 	o := after.under
-	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take {
-		return history.Waiter{}, false
-	}
-	if before.session != after.session || before.server == "" || after.server == "" {
+	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take ||
+		before.session != after.session || before.server == "" || after.server == "" {
 		return history.Waiter{}, false
 	}
 	moved := after.counts.Sub(before.counts)
@@ -247,7 +240,6 @@ type rest struct {
 	grants int64 // grants of all clients at its start
 }
 
-// stillFor is the time for which the wire must be still.
 const stillFor = time.Second
 
 // passedBy is the number of grants per client above which the others pass over a waiting client.
@@ -257,7 +249,7 @@ const passedBy = 2
 func (w *lineWatch) look(ctx context.Context) {
 	switch {
 	case w.sleeps():
-		_ = w.st.Snapshot(ctx, StuckFor)
+		_ = w.st.snapshot(ctx, StuckFor, false)
 		w.looked = time.Now()
 	case w.moved() || !w.st.onlyWait():
 	case time.Since(w.since) < stillFor:
@@ -326,7 +318,7 @@ func (st *Stage) onlyWait() bool {
 			return false
 		}
 	}
-	n := st.Holder.holding()
+	n := st.Holder.aimedAt(false)
 	return waits && !st.asking() && (n < 0 || st.Clients[n].inDoubt(st.Clients[n].token.Load()))
 }
 
@@ -374,7 +366,6 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 // Memory is the use of memory by this process, in bytes, and its goroutines.
 type Memory struct{ heap, stacks, goroutines int64 }
 
-// MemoryNow returns the memory of this process.
 func MemoryNow() Memory {
 	runtime.GC()
 	runtime.GC() // the first may have met a collection in progress

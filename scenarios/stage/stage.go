@@ -1,3 +1,6 @@
+// Package stage provides the environment in which phases run: clients, clock, record, tree, members and faults.
+// Package scenarios creates a [Stage] for each trial and runs the trial's phases on it. Kinds of phases are
+// registered with [AddKind].
 package stage
 
 import (
@@ -43,7 +46,7 @@ type Stage struct {
 	Round   int // current round of the phase, from 1; 0 outside rounds
 	Faults  *Faults
 
-	sessions sessions // sessions that the clients have opened so far
+	sessions sync.Map // IDs of the sessions that the clients have opened so far
 
 	Grants atomic.Int64
 	items  atomic.Int64 // number of item IDs issued so far, for a queue
@@ -82,7 +85,6 @@ type Tap interface {
 // resource returns the path of a node to which a client in another process may write on its own session.
 func (st *Stage) resource() string { return strings.TrimSuffix(st.Parent, "/line") + "/work" }
 
-// IsQueue reports whether the subject is a queue.
 func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
 
 // accept checks that a client opened by the subject has the interface of its recipe.
@@ -107,6 +109,15 @@ func Each(clients []*Client, atOnce int, f func(*Client) error) error {
 		g.Go(func() error { return f(c) })
 	}
 	return g.Wait()
+}
+
+// Start calls f for each client in a goroutine. wait waits until all calls have returned.
+func Start(clients []*Client, f func(*Client)) (wait func()) {
+	var calls sync.WaitGroup
+	for _, c := range clients {
+		calls.Go(func() { f(c) })
+	}
+	return calls.Wait
 }
 
 // OpensAtOnce is the number of clients that open their sessions at the same time.
@@ -161,7 +172,6 @@ func (st *Stage) Withdraw(ctx context.Context) error {
 	return st.Renew(ctx)
 }
 
-// CloseClients closes all clients and producers.
 func (st *Stage) CloseClients() {
 	_ = Each(slices.Concat(st.Clients, st.Producers), 64, func(c *Client) error { c.Close(); return nil })
 }
@@ -175,7 +185,6 @@ func (st *Stage) OpenProducers(ctx context.Context, n int) error {
 	return Each(st.Producers[from:], OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
-// CloseProducers closes the producers.
 func (st *Stage) CloseProducers() {
 	for _, p := range st.Producers {
 		p.Close()
@@ -214,19 +223,18 @@ func (st *Stage) Timed(ctx context.Context) (phase context.Context, over, end fu
 // over.
 func (st *Stage) PlayFaults(phase context.Context) {
 	start := time.Now()
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
+	var reports sync.WaitGroup
+	reports.Go(func() {
 		watch := &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.Clients))}
 		for phase.Err() == nil {
 			st.Report("%v of %v%s", time.Since(start).Truncate(time.Second), st.Phase.Duration, st.backingOff())
 			watch.look(phase)
 			Pause(phase, 200*time.Millisecond)
 		}
-	}()
+	})
 	st.Faults.Play(phase, st.Holder.aimedAt)
 	<-phase.Done()
-	<-reported
+	reports.Wait()
 }
 
 // maxPacket bounds the largest reply, in bytes: the names of some 350,000 items.
@@ -331,38 +339,22 @@ type Holder struct {
 	freed  chan struct{} // closed when the pinned client may release
 }
 
-// NewHolder returns a Holder without a current holder.
 func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 
 // hitLimit is the longest time that a release is delayed for a fault that is aimed at the holder.
 const hitLimit = 5 * time.Second
 
-// holds records that client n has the grant.
 func (p *Holder) holds(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = n
 }
 
-func (p *Holder) holding() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
-
 // aimedAt returns the number of the holder, or -1. With stay, the holder cannot release until free is called.
 func (p *Holder) aimedAt(stay bool) int {
-	if stay {
-		return p.aim()
-	}
-	return p.holding()
-}
-
-// aim returns the number of the holder, or -1, and prevents it from releasing until free is called.
-func (p *Holder) aim() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.now >= 0 && p.pinned != p.now {
+	if stay && p.now >= 0 && p.pinned != p.now {
 		p.unpin()
 		p.pinned, p.freed = p.now, make(chan struct{})
 	}
@@ -377,7 +369,6 @@ func (p *Holder) unpin() {
 	}
 }
 
-// free allows the pinned client to release.
 func (p *Holder) free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -399,10 +390,7 @@ func (p *Holder) LetGo(ctx context.Context, n int) {
 		}
 		freed := p.freed
 		p.mu.Unlock()
-		select {
-		case <-freed:
-		case <-ctx.Done():
-		}
+		_ = Await(ctx, freed)
 	}
 }
 
@@ -433,7 +421,6 @@ func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Tra
 	return r
 }
 
-// Lists returns the number of requests that list children.
 func Lists(c wire.Counts) int64 {
 	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
 }
@@ -472,21 +459,12 @@ func (st *Stage) IsBarrier() bool { return st.Cell.Subject.Recipe == recipes.Rec
 // awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the
 // documentation's recipe the node of a client that enters again keeps the others from leaving.
 func (c *Client) awaitOthersOut(ctx context.Context) {
-	_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) { return !c.Stage.insideBarrier(c), nil })
+	inside := func(other *Client) bool { return other != c && other.Inside.Load() }
+	_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) {
+		return !slices.ContainsFunc(c.Stage.Clients, inside), nil
+	})
 }
 
-// insideBarrier reports whether a client, other than this one, has passed the barrier and has not
-// left it.
-func (st *Stage) insideBarrier(but *Client) bool {
-	for _, c := range st.Clients {
-		if c != but && c.Inside.Load() {
-			return true
-		}
-	}
-	return false
-}
-
-// runs maps the name of each kind of phase to its behaviour.
 var runs = map[string]func(ctx context.Context, st *Stage) error{}
 
 // AddKind registers a kind of phase with its behaviour. run must leave every client with a session, and no
@@ -496,5 +474,4 @@ func AddKind(k spec.Kind, run func(ctx context.Context, st *Stage) error) {
 	runs[k.Name] = run
 }
 
-// Run runs the phase.
 func (st *Stage) Run(ctx context.Context) error { return runs[st.Phase.Kind](ctx, st) }

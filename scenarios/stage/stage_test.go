@@ -38,11 +38,11 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 func TestHolder_staysUntilItIsHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
-		if got := p.aim(); got != -1 {
+		if got := p.aimedAt(true); got != -1 {
 			t.Fatalf("nobody holds, and the fault is aimed at %d", got)
 		}
 		p.holds(3)
-		if got := p.aim(); got != 3 {
+		if got := p.aimedAt(true); got != 3 {
 			t.Fatalf("client 3 holds, and the fault is aimed at %d", got)
 		}
 		start, released := time.Now(), make(chan time.Duration, 1)
@@ -55,7 +55,7 @@ func TestHolder_staysUntilItIsHit(t *testing.T) {
 		if got := <-released; got != time.Second {
 			t.Errorf("the pinned holder let go after %v, it was freed after 1s", got)
 		}
-		if got := p.aim(); got != -1 {
+		if got := p.aimedAt(true); got != -1 {
 			t.Errorf("a client that lets go still counts as the holder: %d", got)
 		}
 	})
@@ -65,7 +65,7 @@ func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
 		p.holds(3)
-		p.aim()
+		p.aimedAt(true)
 		start := time.Now()
 		p.LetGo(t.Context(), 3)
 		if got := time.Since(start); got != hitLimit {
@@ -79,7 +79,7 @@ func TestHolder_aimsAtTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
 		p.holds(3)
-		p.aim()
+		p.aimedAt(true)
 		start, released := time.Now(), make(chan time.Duration, 1)
 		go func() {
 			p.LetGo(t.Context(), 3)
@@ -87,7 +87,7 @@ func TestHolder_aimsAtTheNextOne(t *testing.T) {
 		}()
 		synctest.Wait()
 		p.holds(4)
-		if got := p.aim(); got != 4 {
+		if got := p.aimedAt(true); got != 4 {
 			t.Errorf("client 4 holds, and the fault is aimed at %d", got)
 		}
 		if got := <-released; got != 0 {

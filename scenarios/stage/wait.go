@@ -56,6 +56,39 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Await waits until done is closed. If ctx is done first, it returns its error.
+func Await(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func Closed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// every calls f at once and then at intervals, until ctx is done.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		f()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // StillPolls is the number of successive polls that must show the same counts for a line to be still.
 const StillPolls = 25
 

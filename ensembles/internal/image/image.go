@@ -3,10 +3,6 @@
 //
 // The image has the official image's interface: /conf/zoo.cfg and /data/myid are written only if
 // they do not exist, then zkServer.sh start-foreground runs as the user zookeeper.
-//
-//	if image.CanBuild() == nil {
-//		err = image.Build(ctx, "")
-//	}
 package image
 
 import (

@@ -2,12 +2,14 @@
 package setup
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,14 +31,9 @@ const (
 // New validates the options and returns the record of an ensemble that this process owns. It sets the
 // fields that do not depend on the kind.
 func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
-	if o.Members == 0 {
-		o.Members = 3
-	}
+	o.Members, o.Tick = cmp.Or(o.Members, 3), cmp.Or(o.Tick, 2*time.Second)
 	if o.Members < 0 || o.Observers < 0 || o.Members+o.Observers > MaxMembers {
 		return nil, fmt.Errorf("an ensemble cannot have %d members and %d observers: the total must be between 1 and %d", o.Members, o.Observers, MaxMembers)
-	}
-	if o.Tick == 0 {
-		o.Tick = 2 * time.Second
 	}
 	if o.Tick < time.Millisecond {
 		return nil, fmt.Errorf("a tick of %v is not possible: ZooKeeper requires whole milliseconds", o.Tick)
@@ -49,10 +46,8 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	if o.Keep && len(o.Secure) > 0 {
 		return nil, errors.New("a kept ensemble cannot be secured: the certificate and password for its clients exist only in this process")
 	}
-	id := make([]byte, 4)
-	_, _ = rand.Read(id) // never fails: crypto/rand crashes the program instead
 	r := &state.Record{
-		ID: hex.EncodeToString(id), Kind: kind, Owner: state.Self(), Keep: o.Keep,
+		ID: fmt.Sprintf("%08x", rand.Uint32()), Kind: kind, Owner: state.Self(), Keep: o.Keep,
 		Created: time.Now(), Tick: o.Tick, FirstZxid: o.FirstZxid, Secure: o.Secure,
 	}
 	for i := range o.Members + o.Observers {
@@ -71,7 +66,6 @@ func Logf(o ensembles.Options) func(format string, args ...any) {
 	return func(string, ...any) {}
 }
 
-// WaitServing waits until the ensemble serves, within the timeout.
 func WaitServing(ctx context.Context, e *ensembles.Ensemble, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timed out after %v", timeout))
 	defer cancel()
@@ -110,4 +104,77 @@ func Flags(r *state.Record) (flags []string) {
 		flags = append(flags, fmt.Sprintf("-Dzookeeper.testingonly.initialZxid=%d", r.FirstZxid))
 	}
 	return flags
+}
+
+// Ports are below Linux's range for outgoing connections (32768 and up): a port in that range could be
+// in use when its member restarts.
+const (
+	lowestPort  = 20000
+	highestPort = 32000
+)
+
+// FreePorts returns n different free ports of 127.0.0.1. They are random, so that ensembles that start
+// at the same time rarely choose the same ports.
+func FreePorts(n int) ([]int, error) {
+	const tries = 100
+	var ports []int
+	for range tries * n {
+		if len(ports) == n {
+			break
+		}
+		port := lowestPort + rand.IntN(highestPort-lowestPort)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // open until the end, so that no port is chosen twice
+		ports = append(ports, port)
+	}
+	if len(ports) < n {
+		return nil, fmt.Errorf("no free port on 127.0.0.1 from %d to %d, after %d tries", lowestPort, highestPort, tries*n)
+	}
+	return ports, nil
+}
+
+// ZooCfg returns the content of m's zoo.cfg: the lines that all kinds of ensemble share, the given
+// lines, and the members. everywhere makes the member listen on all addresses; on loopback that would
+// expose it to the network.
+//
+// Peers are listed by address, since a member that starts before its peers' names resolve starts badly.
+//
+// Thousands of clients may reconnect at once. Beyond the port's backlog, by default 50, the kernel
+// drops a client's first packet, and the client waits a second or more.
+func ZooCfg(r *state.Record, m state.Member, everywhere bool, lines ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tickTime=%d\n", r.Tick.Milliseconds())
+	b.WriteString(`initLimit=10
+syncLimit=5
+maxClientCnxns=0
+clientPortListenBacklog=4096
+standaloneEnabled=false
+admin.enableServer=false
+4lw.commands.whitelist=*
+`)
+	fmt.Fprintf(&b, "quorumListenOnAllIPs=%v\n", everywhere)
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
+	if m.Observer {
+		b.WriteString("peerType=observer\n")
+	}
+	for _, m := range r.Members {
+		client := fmt.Sprintf(";%d", m.Ports[0])
+		if !everywhere {
+			client = fmt.Sprintf(";%s:%d", m.IP, m.Ports[0])
+		}
+		if slices.Contains(r.Secure, "tls") {
+			client = "" // no port without TLS
+		}
+		role := ""
+		if m.Observer {
+			role = ":observer"
+		}
+		fmt.Fprintf(&b, "server.%d=%s:%d:%d%s%s\n", m.ID, m.IP, m.Ports[1], m.Ports[2], role, client)
+	}
+	return b.String()
 }

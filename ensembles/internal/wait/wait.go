@@ -1,6 +1,4 @@
 // Package wait polls for processes, sockets and servers.
-//
-//	err := wait.Until(ctx, 5*time.Millisecond, func() bool { return !p.Alive() })
 package wait
 
 import (

@@ -61,3 +61,18 @@ func ownProcess(pid int) bool {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }
+
+var errTaken = syscall.EWOULDBLOCK
+
+func tryLock(f *os.File, exclusive bool) error {
+	how := syscall.LOCK_SH
+	if exclusive {
+		how = syscall.LOCK_EX
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
