@@ -24,7 +24,7 @@ var needsDriver = need{about: "a client that runs in its own process, as a drive
 // TouchesProcesses reports whether the fault with that name acts on the process of a client, which
 // only a driver has.
 func TouchesProcesses(name string) bool {
-	k, err := find(name)
+	k, err := KindOf(name)
 	return err == nil && slices.ContainsFunc(k.needs, func(n need) bool { return n.process })
 }
 

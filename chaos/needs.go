@@ -108,7 +108,7 @@ func (k Kind) Missing(a Abilities) error {
 
 // Lacking returns why a running ensemble does not support the fault with that name, or nil.
 func Lacking(ctx context.Context, name string, t Target) error {
-	k, err := find(name)
+	k, err := KindOf(name)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type listener struct {
 func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.isClosed() {
+	if c.ctx.Err() != nil {
 		return "", ErrClosed
 	}
 	if l := c.listeners[server]; l != nil {

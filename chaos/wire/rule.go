@@ -185,7 +185,7 @@ func (c *client) Arm(r Rule) (ArmedRule, error) {
 	s := &shot{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.isClosed() {
+	if c.ctx.Err() != nil {
 		return nil, fmt.Errorf("rule %v: %w", r, ErrClosed)
 	}
 	c.shots = append(c.shots, s)
@@ -194,14 +194,12 @@ func (c *client) Arm(r Rule) (ArmedRule, error) {
 
 func (s *shot) Fired() <-chan Proof { return s.fired }
 
-// Release implements ArmedRule.
 func (s *shot) Release() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.release()
 }
 
-// Disarm implements ArmedRule.
 func (s *shot) Disarm() bool {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()

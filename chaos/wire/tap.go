@@ -48,9 +48,10 @@ func (t *Tap) client(n int) *client {
 	defer t.mu.Unlock()
 	c := t.clients[n]
 	if c == nil {
-		c = &client{tap: t, number: n, conns: make(map[*conn]struct{}), closed: make(chan struct{})}
+		c = &client{tap: t, number: n, conns: make(map[*conn]struct{})}
+		c.ctx, c.close = context.WithCancel(context.Background())
 		if t.closed {
-			close(c.closed)
+			c.close()
 		}
 		t.clients[n] = c
 	}

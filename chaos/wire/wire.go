@@ -21,7 +21,6 @@ package wire
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"time"
@@ -46,11 +45,7 @@ type Known struct {
 }
 
 // Known returns the client's current knowledge.
-func (c *client) Known() Known {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known
-}
+func (c *client) Known() Known { return snapshot(c, &c.known) }
 
 type Way struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -77,16 +72,8 @@ func (w Way) authRequest() []byte {
 	if w.Digest == "" {
 		return nil
 	}
-	b := make([]byte, 4, 64)
-	for _, n := range []int32{authXid, int32(Auth), 0} { // the last is the type of the packet, always 0
-		b = binary.BigEndian.AppendUint32(b, uint32(n))
-	}
-	for _, s := range []string{"digest", w.Digest} {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
-		b = append(b, s...)
-	}
-	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
-	return b
+	const packetType = int32(0) // always
+	return encode(int32(authXid), Auth, packetType, []byte("digest"), []byte(w.Digest))
 }
 
 type Proof struct {
