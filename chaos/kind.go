@@ -26,7 +26,6 @@ type Kind struct {
 	build func(target string, s settings) injector
 }
 
-// Param is a parameter of a kind of fault.
 type Param struct {
 	Name, Default, About string
 }
@@ -40,7 +39,6 @@ type named struct {
 
 func (f named) String() string { return f.name }
 
-// Inject implements Fault.
 func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 	e, err := f.inject(ctx, t)
 	if err != nil {
@@ -147,7 +145,6 @@ type UnknownError struct {
 	Known   []string
 }
 
-// Error returns the problem and the known names.
 func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
 		return e.Problem + "; there are none"

@@ -108,7 +108,6 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 	return time.Since(begin).Round(time.Millisecond), err
 }
 
-// paramHow selects how a member's process is stopped.
 var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}
 
 // member.kill is a crash. Healing starts the process again with the same data and

@@ -82,7 +82,6 @@ func (k Kind) Words() (words []string) {
 	return words
 }
 
-// Needs describes the needs of the fault.
 func (k Kind) Needs() string {
 	var all []string
 	for _, n := range k.needs {
@@ -91,7 +90,6 @@ func (k Kind) Needs() string {
 	return strings.Join(all, "; ")
 }
 
-// TouchesMembers reports whether the fault acts on members.
 func (k Kind) TouchesMembers() bool {
 	return slices.ContainsFunc(k.needs, func(n need) bool { return n.members })
 }

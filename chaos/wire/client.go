@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// Errors of the tap.
 var (
 	// ErrCut is the error of a connection that Cut or a Rule has cut.
 	ErrCut = errors.New("connection cut by the wire tap")
@@ -96,7 +95,6 @@ func snapshot[T any](c *client, field *T) T {
 	return *field
 }
 
-// Unanswered returns the number of requests in flight, without pings.
 func (c *client) Unanswered() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

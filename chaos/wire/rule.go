@@ -11,7 +11,6 @@ import (
 // Act is the action of a rule on the request that it matches.
 type Act int
 
-// The acts.
 const (
 	// DropReply lets the request reach the server and drops the reply: only the tap knows the
 	// outcome. Then the connection is cut, unless Rule.Keep.

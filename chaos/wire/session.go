@@ -36,7 +36,6 @@ func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
 // EventKind is the type of a session event.
 type EventKind int
 
-// The types of event.
 const (
 	Connected EventKind = iota
 	Lost
@@ -73,7 +72,6 @@ type Request struct {
 	Sent time.Duration // when the client sent the request
 }
 
-// Session returns the client's latest session; before the first, the zero Session.
 func (c *client) Session() Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -78,13 +78,9 @@ func (t *Tap) Totals() Counts {
 // succeeds. All goroutines of the tap have ended once the clients have stopped reading.
 func (t *Tap) Close() {
 	t.mu.Lock()
-	var open []*client
-	if !t.closed {
-		open = slices.Collect(maps.Values(t.clients))
-	}
 	t.closed = true // later clients are created closed
 	t.mu.Unlock()
-	for _, c := range open {
+	for _, c := range t.all() {
 		c.shut()
 	}
 }
@@ -179,7 +175,6 @@ func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net
 	return conn, nil
 }
 
-// ByOp is a count for each opcode.
 type ByOp [len(opcodes)]int64
 
 // Of returns the count for one opcode. Unknown opcodes share the count of Any.
@@ -198,7 +193,6 @@ type Notifications struct {
 	Other                            int64 // removed watches, session events
 }
 
-// Total returns the number of notifications of all types.
 func (n Notifications) Total() int64 {
 	return n.Created + n.Deleted + n.Changed + n.Child + n.Other
 }

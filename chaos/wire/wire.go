@@ -44,7 +44,6 @@ type Known struct {
 	Notified bool
 }
 
-// Known returns the client's current knowledge.
 func (c *client) Known() Known { return snapshot(c, &c.known) }
 
 type Way struct {
@@ -96,7 +95,6 @@ type Proof struct {
 // Committed reports whether the server is known to have executed the request.
 func (p Proof) Committed() bool { return p.Replied && p.Code == 0 }
 
-// String returns the proof as text.
 func (p Proof) String() string {
 	s := fmt.Sprintf("%v hit %v", p.Rule, p.Op)
 	if p.Path != "" {
