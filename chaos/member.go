@@ -13,11 +13,11 @@ import (
 const undoLimit = time.Minute
 
 // act calls do, unless it is nil, and then proof. If either fails or panics, or the context ends,
-// act calls undo.
+// act calls undo, unless it is nil.
 func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
 	proven := false
 	defer func() {
-		if proven {
+		if proven || undo == nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
