@@ -154,9 +154,8 @@ const RestartAs = "as"
 // comeBackLimit bounds the wait for the client, which has to notice and to start its process.
 const comeBackLimit = 60 * time.Second
 
-// client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming
-// data waits in the process's sockets. Fencing protects against a holder that is paused past its
-// session timeout.
+// client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming data waits
+// in the process's sockets. Fencing protects against a holder that is paused past its session timeout.
 var _ = register(Kind{
 	Name:   "client.pause",
 	About:  "stops a client's process (SIGSTOP) and every other client in it until the fault heals (SIGCONT)",

@@ -156,8 +156,7 @@ func inode(path string) (string, error) {
 	return fmt.Sprintf("%d:%d", st.Dev, st.Ino), nil
 }
 
-// side is a hook where packets are dropped, and the position of the other end's address in a
-// packet.
+// side is a hook where packets are dropped, and the position of the other end's address in a packet.
 type side struct {
 	chain  string
 	hook   *nftables.ChainHook
@@ -385,8 +384,7 @@ func (f *filter) links() ([]rtnetlink.Link, error) {
 	return slices.DeleteFunc(all, func(l rtnetlink.Link) bool { return l.Attrs().Name == "lo" }), nil
 }
 
-// probeNetwork tests everything in a private network namespace, which the kernel removes
-// afterwards.
+// probeNetwork tests everything in a private network namespace, which the kernel removes afterwards.
 func probeNetwork() Abilities {
 	found := make(chan Abilities)
 	go func() {

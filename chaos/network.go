@@ -199,8 +199,7 @@ func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, err
 	return fresh, nil
 }
 
-// namespace identifies the member's current network namespace, and its image if it is in a
-// container.
+// namespace identifies the member's current network namespace, and its image if it is in a container.
 func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image string, err error) {
 	switch {
 	case m.Cutter != nil:

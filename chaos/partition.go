@@ -15,8 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// dropLimit bounds the wait for the first dropped packet: members exchange messages at least once
-// per tick.
+// dropLimit bounds the wait for the first dropped packet: members exchange messages at least once per tick.
 const dropLimit = 10 * time.Second
 
 type partition struct {
@@ -107,9 +106,8 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 	return sum, err
 }
 
-// cutPeers cuts connections between members. It proves a cut by dropped packets or, if commands make
-// the cut, by the members' modes. Of several cuts, it proves the cuts that separate a member from the
-// leader.
+// cutPeers cuts connections between members. It proves a cut by dropped packets or, if commands make the
+// cut, by the members' modes. Of several cuts, it proves the cuts that separate a member from the leader.
 func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) {
 	proven, err := fromLeader(ctx, t, list)
 	if err != nil {

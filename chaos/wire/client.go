@@ -21,8 +21,7 @@ var (
 	ErrClosed = errors.New("the wire tap is closed")
 )
 
-// Moments are the times of a client's last messages without pings, on the run's clock; 0 before the
-// first.
+// Moments are the times of a client's last messages without pings, on the run's clock; 0 before the first.
 type Moments struct {
 	Changed, Applied time.Duration // the last write that was answered, and its reply
 	Notified         time.Duration // the last notification
@@ -82,8 +81,7 @@ type client struct {
 
 func (c *client) Number() int { return c.number }
 
-// Counts returns a consistent snapshot of the client's traffic. It is cheap enough for the measured
-// path.
+// Counts returns a consistent snapshot of the client's traffic. It is cheap enough for the measured path.
 func (c *client) Counts() Counts { return snapshot(c, &c.counts) }
 
 func (c *client) Moments() Moments { return snapshot(c, &c.moments) }

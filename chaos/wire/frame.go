@@ -14,8 +14,7 @@ import (
 // connection is a ConnectRequest or its reply. Every later body begins with a header:
 // xid and opcode in a request; xid, zxid (int64) and error code in a reply.
 
-// readLimit bounds the bodies that readFrame accepts: replies to ConnectRequest and closeSession
-// are short.
+// readLimit bounds the bodies that readFrame accepts: replies to ConnectRequest and closeSession are short.
 const readLimit = 1 << 10
 
 // readFrame reads one short frame and returns its body. A body shorter than least is an error.

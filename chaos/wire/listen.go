@@ -124,8 +124,7 @@ func pump(to io.Writer, from io.Reader, size int) error {
 }
 
 const (
-	// reachLimit bounds the time until a server accepts, unless the client closes its connection
-	// earlier.
+	// reachLimit bounds the time until a server accepts, unless the client closes its connection earlier.
 	reachLimit = 15 * time.Second
 	// aheadLimit is the number of bytes a client may send before its connection is open.
 	aheadLimit = 4 << 10

@@ -13,9 +13,8 @@ type Session struct {
 	Password []byte        // with ID it allows any process to take the session over
 	Timeout  time.Duration // as negotiated, not as requested
 	Server   string        // the address of the server to which the session is connected; "" if not connected
-	// LastAckSent is when the client sent the latest request (including pings and the handshake)
-	// whose reply has reached it: the client knows that a server received a request sent at that
-	// time.
+	// LastAckSent is when the client sent the latest request (including pings and the handshake) whose
+	// reply has reached it: the client knows that a server received a request sent at that time.
 	LastAckSent time.Duration
 	Expired     bool // a server's message that the session has expired was delivered
 	Closed      bool // the client closed the session, and received the reply

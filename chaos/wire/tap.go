@@ -29,15 +29,13 @@ func New(now func() time.Duration) *Tap {
 	return &Tap{now: now, clients: make(map[int]*client)}
 }
 
-// OnEvent sets the function for the session events of all clients. Set it before the first Dial.
-// For one client the calls are serialized and in order, on the goroutine that reads from or closes
-// the connection, usually before the client learns of the event: f must not block. It may call the
-// tap.
+// OnEvent sets the function for the session events of all clients. Set it before the first Dial. For one
+// client the calls are serialized and in order, on the goroutine that reads from or closes the connection,
+// usually before the client learns of the event: f must not block. It may call the tap.
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
 
-// Admit sets the function that decides whether a connection to a listener is accepted, so that only
-// the clients' own processes can connect. It is called before anything is read. Set it before the first
-// Listen.
+// Admit sets the function that decides whether a connection to a listener is accepted, so that only the
+// clients' own processes can connect. It is called before anything is read. Set it before the first Listen.
 func (t *Tap) Admit(f func(net.Conn) bool) { t.admit = f }
 
 // Client returns the tap of client n, always the same for the same n.

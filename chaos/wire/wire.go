@@ -1,7 +1,6 @@
 // Package wire taps client connections and parses ZooKeeper's frames.
 //
-// A [Tap] has one [Client] for each client of a trial; its Dial method is the dialer for
-// go-zookeeper:
+// A [Tap] has one [Client] for each client of a trial; its Dial method is the dialer for go-zookeeper:
 //
 //	tap := wire.New(clock)
 //	client := tap.Client(17)
