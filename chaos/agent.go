@@ -50,33 +50,6 @@ type answer struct {
 	Err     string   `json:"err,omitempty"`
 }
 
-func (f *filter) do(o order) (a answer) {
-	var err error
-	switch o.Do {
-	case "cut":
-		a.Cut, err = f.cut(o.Rule)
-	case "heal":
-		err = f.heal(o.Cut)
-	case "dropped":
-		a.Dropped, err = f.dropped(o.Cut)
-	case "delay":
-		err = f.delay(o.Delay, o.Jitter)
-		a.Skipped = errors.Is(err, ErrSkipped)
-	case "undelay":
-		err = f.removeDelay()
-	case "owners":
-		a.Owners, err = f.owners()
-	case "sweep":
-		_, err = f.sweep(o.Owner)
-	default:
-		err = fmt.Errorf("unknown order %q", o.Do)
-	}
-	if err != nil {
-		a.Err = err.Error()
-	}
-	return a
-}
-
 type access struct {
 	// namespace identifies the namespace; a member that was restarted may have a new one.
 	namespace string

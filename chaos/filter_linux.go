@@ -66,6 +66,33 @@ func openFilter(fd int, owner string) (*filter, error) {
 	return f, nil
 }
 
+func (f *filter) do(o order) (a answer) {
+	var err error
+	switch o.Do {
+	case "cut":
+		a.Cut, err = f.cut(o.Rule)
+	case "heal":
+		err = f.heal(o.Cut)
+	case "dropped":
+		a.Dropped, err = f.dropped(o.Cut)
+	case "delay":
+		err = f.delay(o.Delay, o.Jitter)
+		a.Skipped = errors.Is(err, ErrSkipped)
+	case "undelay":
+		err = f.removeDelay()
+	case "owners":
+		a.Owners, err = f.owners()
+	case "sweep":
+		_, err = f.sweep(o.Owner)
+	default:
+		err = fmt.Errorf("unknown order %q", o.Do)
+	}
+	if err != nil {
+		a.Err = err.Error()
+	}
+	return a
+}
+
 // cut drops packets by the rule from now on, and returns the cut's number.
 func (f *filter) cut(r packetRule) (int, error) {
 	if err := r.check(); err != nil {

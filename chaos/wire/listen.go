@@ -107,20 +107,10 @@ func (l *listener) serve(near *net.TCPConn) {
 	up.Wait()
 }
 
-// pump copies bytes until a read or write fails, and returns that error.
+// pump copies bytes until the end or an error. Without the wrappers it would not use its own buffer.
 func pump(to io.Writer, from io.Reader, size int) error {
-	b := make([]byte, size)
-	for {
-		n, err := from.Read(b)
-		if n > 0 {
-			if _, err := to.Write(b[:n]); err != nil {
-				return err
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
+	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, make([]byte, size))
+	return err
 }
 
 const (
