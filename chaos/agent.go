@@ -2,8 +2,8 @@ package chaos
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +30,7 @@ import (
 // socket, not the network that is cut. When the process that started the agent ends, also by SIGKILL,
 // Docker closes the agent's standard input; the agent then heals everything and exits.
 
-// agentEnv is the environment variable that makes this executable an agent of the owner in its
-// value.
+// agentEnv is the environment variable that makes this executable an agent of the owner in its value.
 const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
 type order struct {
@@ -50,33 +50,6 @@ type answer struct {
 	Err     string   `json:"err,omitempty"`
 }
 
-func (f *filter) do(o order) (a answer) {
-	var err error
-	switch o.Do {
-	case "cut":
-		a.Cut, err = f.cut(o.Rule)
-	case "heal":
-		err = f.heal(o.Cut)
-	case "dropped":
-		a.Dropped, err = f.dropped(o.Cut)
-	case "delay":
-		err = f.delay(o.Delay, o.Jitter)
-		a.Skipped = errors.Is(err, ErrSkipped)
-	case "undelay":
-		err = f.removeDelay()
-	case "owners":
-		a.Owners, err = f.owners()
-	case "sweep":
-		_, err = f.sweep(o.Owner)
-	default:
-		err = fmt.Errorf("unknown order %q", o.Do)
-	}
-	if err != nil {
-		a.Err = err.Error()
-	}
-	return a
-}
-
 type access struct {
 	// namespace identifies the namespace; a member that was restarted may have a new one.
 	namespace string
@@ -91,7 +64,7 @@ func (a *access) do(ctx context.Context, o order) (answer, error) {
 	case err != nil || got.Err == "":
 		return got, err
 	case got.Skipped:
-		return got, skipped{got.Err}
+		return got, fmt.Errorf("%w%s", ErrSkipped, strings.TrimPrefix(got.Err, ErrSkipped.Error()))
 	}
 	return got, errors.New(got.Err)
 }
@@ -114,16 +87,9 @@ func openPath(m *ensembles.Member, owner string) (*access, error) {
 	}, nil
 }
 
-// skipped is the text of an agent's error that wrapped ErrSkipped there.
-type skipped struct{ text string }
-
-func (s skipped) Error() string { return s.text }
-func (s skipped) Unwrap() error { return ErrSkipped }
-
 // RunAgentIfAsked runs a network agent, or a probe for [Probe], and never returns, if this process
-// was started for that; otherwise it returns at once. Call it first in main, and in
-// TestMain of packages whose tests cut networks: agents are started from the executable that calls
-// NewNetwork.
+// was started for that. Call it first in main, and in TestMain of packages whose tests cut networks:
+// agents are started from the executable that calls NewNetwork.
 func RunAgentIfAsked() {
 	probeIfAsked()
 	owner := os.Getenv(agentEnv)
@@ -145,17 +111,16 @@ func runAgent(in io.Reader, out io.Writer, owner string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	lines, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
-	for o := (order{Do: "owners"}); ; o = (order{}) {
-		if o.Do == "" {
-			if err := lines.Decode(&o); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return fmt.Errorf("read an order: %w", err)
-			}
-		}
+	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
+	for o := (order{Do: "owners"}); ; {
 		if err := answers.Encode(f.do(o)); err != nil {
 			return fmt.Errorf("write an answer: %w", err)
+		}
+		o = order{}
+		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read an order: %w", err)
 		}
 	}
 }
@@ -168,8 +133,8 @@ type containerAgent struct {
 	mu      sync.Mutex // one order at a time
 	conn    client.HijackedResponse
 	answers chan answer
-	stderr  tail
-	broken  error // an answer was missed, so the stream is unusable
+	stderr  bytes.Buffer // complete when answers is closed
+	broken  error        // an answer was missed, so the stream is unusable
 }
 
 func (a *containerAgent) start(ctx context.Context) error {
@@ -190,17 +155,18 @@ func (a *containerAgent) start(ctx context.Context) error {
 }
 
 func (a *containerAgent) read() {
+	defer close(a.answers)
 	out, in := io.Pipe()
-	go func() {
+	var copying sync.WaitGroup
+	defer copying.Wait()
+	copying.Go(func() {
 		_, err := stdcopy.StdCopy(in, &a.stderr, a.conn.Reader)
 		in.CloseWithError(err)
-	}()
-	lines := json.NewDecoder(bufio.NewReader(out))
-	for {
+	})
+	for lines := json.NewDecoder(out); ; {
 		var next answer
 		if err := lines.Decode(&next); err != nil {
 			out.CloseWithError(err)
-			close(a.answers)
 			return
 		}
 		a.answers <- next
@@ -224,13 +190,18 @@ func (a *containerAgent) ask(ctx context.Context, o order) (answer, error) {
 	return a.next(ctx)
 }
 
+// stderrLimit is the number of bytes of an agent's error output that an error quotes.
+const stderrLimit = 4096
+
 func (a *containerAgent) next(ctx context.Context) (answer, error) {
 	select {
 	case got, ok := <-a.answers:
 		if ok {
 			return got, nil
 		}
-		a.broken = fmt.Errorf("%s: its network agent ended: %s", a.member, a.stderr.String())
+		said := a.stderr.String()
+		said = strings.TrimSpace(said[max(0, len(said)-stderrLimit):])
+		a.broken = fmt.Errorf("%s: its network agent ended: %s", a.member, cmp.Or(said, "no error output"))
 	case <-ctx.Done():
 		a.broken = fmt.Errorf("%s: its network agent did not answer: %w", a.member, context.Cause(ctx))
 	}
@@ -246,14 +217,9 @@ func (a *containerAgent) alive() bool {
 // close ends the agent, which heals its cuts, and removes its container.
 func (a *containerAgent) close(ctx context.Context) error {
 	if a.conn.Conn != nil {
-		a.conn.CloseWrite() // at the end of its input the agent heals and exits
-		for ended := false; !ended; {
-			select {
-			case _, open := <-a.answers:
-				ended = !open
-			case <-ctx.Done():
-				ended = true
-			}
+		defer context.AfterFunc(ctx, a.conn.Close)()
+		a.conn.CloseWrite()   // at the end of its input the agent heals and exits
+		for range a.answers { // until it has exited
 		}
 		a.conn.Close()
 	}
@@ -265,11 +231,7 @@ func (a *containerAgent) close(ctx context.Context) error {
 	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 		return fmt.Errorf("%s: remove its network agent: %w", a.member, err)
 	}
-	return a.gone(ctx)
-}
-
-func (a *containerAgent) gone(ctx context.Context) error {
-	err := poll(ctx, agentLimit, func(ctx context.Context) error {
+	err = poll(ctx, agentLimit, func(ctx context.Context) error {
 		_, err := a.docker.ContainerInspect(ctx, a.id, client.ContainerInspectOptions{})
 		switch {
 		case errdefs.IsNotFound(err):
@@ -285,32 +247,7 @@ func (a *containerAgent) gone(ctx context.Context) error {
 	return nil
 }
 
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-const tailBytes = 4096
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	t.buf = bytes.Clone(t.buf[max(0, len(t.buf)-tailBytes):])
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s := strings.TrimSpace(string(t.buf)); s != "" {
-		return s
-	}
-	return "no error output"
-}
-
-// agentLimit bounds the start of an agent, and the removal of its container. Each takes
-// about 0.3 s on a quiet machine.
+// agentLimit bounds the start of an agent, and the removal of its container: about 0.3 s each.
 const agentLimit = 30 * time.Second
 
 // openContainer starts an agent in the network namespace of a member's container.
@@ -406,10 +343,8 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 		if o.Rule.Loss > 0 || o.Rule.Rate > 0 {
 			return answer{}, fmt.Errorf("%w: the ensemble's commands can isolate %s, but they cannot drop a share of its packets", ErrSkipped, c.member.Name)
 		}
-		cut := ensembles.Cut{Direction: string(o.Rule.Direction), Peers: o.Rule.Peers, Except: o.Rule.Except}
-		if cut.Direction == "" {
-			cut.Direction = string(bothWays)
-		}
+		way := string(cmp.Or(o.Rule.Direction, bothWays))
+		cut := ensembles.Cut{Direction: way, Peers: o.Rule.Peers, Except: o.Rule.Except}
 		return answer{}, c.member.Cutter.Isolate(ctx, cut)
 	case "heal":
 		return answer{}, c.member.Cutter.Heal(ctx)
@@ -418,49 +353,22 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 }
 
 func (p *partition) commanded() bool {
-	for _, c := range p.cuts {
-		if c.member.Cutter != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.cuts, func(c *cut) bool { return c.member.Cutter != nil })
 }
 
-// standing is a connection to a member from before a cut. Commands that only block new connections
-// do not affect it.
-type standing struct {
-	member *ensembles.Member
-	conn   net.Conn // nil if dropped packets are counted
-}
-
-func stand(ctx context.Context, m *ensembles.Member) (s standing, err error) {
-	s.member = m
-	if m.Cutter == nil {
-		return s, nil
-	}
-	s.conn, err = m.Connect(ctx)
-	return s, err
-}
-
-// silent returns nil if the member does not answer on the connection.
-func (s standing) silent(ctx context.Context) error {
-	if err := s.conn.SetDeadline(time.Now().Add(silenceOf(s.member))); err != nil {
+// silentOn returns nil if the member does not answer on a connection from before a cut.
+func silentOn(ctx context.Context, m *ensembles.Member, conn net.Conn) error {
+	if err := conn.SetDeadline(time.Now().Add(silenceOf(m))); err != nil {
 		return err
 	}
-	_, err := io.WriteString(s.conn, "srvr")
+	_, err := io.WriteString(conn, "srvr")
 	if err == nil {
-		_, err = s.conn.Read(make([]byte, 1))
+		_, err = conn.Read(make([]byte, 1))
 	}
 	if err == nil {
-		return fmt.Errorf("%w: %s still answers srvr on a connection opened before the fault", ErrNoEffect, s.member.Name)
+		return fmt.Errorf("%w: %s still answers srvr on a connection opened before the fault", ErrNoEffect, m.Name)
 	}
 	return context.Cause(ctx)
-}
-
-func (s standing) close() {
-	if s.conn != nil {
-		s.conn.Close()
-	}
 }
 
 // changeLimit bounds the wait for members to notice, after some ticks, that commands have isolated them.

@@ -24,7 +24,7 @@ var needsDriver = need{about: "a client that runs in its own process, as a drive
 // TouchesProcesses reports whether the fault with that name acts on the process of a client, which
 // only a driver has.
 func TouchesProcesses(name string) bool {
-	k, err := find(name)
+	k, err := KindOf(name)
 	return err == nil && slices.ContainsFunc(k.needs, func(n need) bool { return n.process })
 }
 
@@ -128,7 +128,22 @@ var _ = register(Kind{
 	build: func(target string, s settings) injector {
 		as := s.text(RestartAs)
 		return onProcess(target, func(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
-			return restartProcess(ctx, c, p, as)
+			old, begin := c.Session().ID, time.Now()
+			proof, err := killed(ctx, p)
+			if err := errors.Join(err, p.Replace(as)); err != nil {
+				return Effect{}, err
+			}
+			if as != "" {
+				proof += "; it was started again as " + as
+			}
+			err = poll(ctx, comeBackLimit, func(context.Context) error {
+				if s := c.Session(); s.ID == 0 || s.ID == old || s.Expired || s.Closed {
+					return fmt.Errorf("%w: the client has not reconnected with a new session", ErrNoEffect)
+				}
+				return nil
+			})
+			took := time.Since(begin).Round(time.Millisecond)
+			return Effect{Proof: fmt.Sprintf("%s; after %v, the client had the new session %#x", proof, took, c.Session().ID)}, err
 		})
 	},
 })
@@ -139,41 +154,23 @@ const RestartAs = "as"
 // comeBackLimit bounds the wait for the client, which has to notice and to start its process.
 const comeBackLimit = 60 * time.Second
 
-func restartProcess(ctx context.Context, c wire.Client, p Process, as string) (Effect, error) {
-	old, begin := c.Session().ID, time.Now()
-	proof, err := killed(ctx, p)
-	if err := errors.Join(err, p.Replace(as)); err != nil {
-		return Effect{}, err
-	}
-	if as != "" {
-		proof += "; it was started again as " + as
-	}
-	err = poll(ctx, comeBackLimit, func(context.Context) error {
-		if s := c.Session(); s.ID == 0 || s.ID == old || s.Expired || s.Closed {
-			return fmt.Errorf("%w: the client has not reconnected with a new session", ErrNoEffect)
-		}
-		return nil
-	})
-	return Effect{Proof: fmt.Sprintf("%s; after %v, the client had the new session %#x", proof, time.Since(begin).Round(time.Millisecond), c.Session().ID)}, err
-}
-
-// client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming
-// data waits in the process's sockets. Fencing protects against a holder that is paused past its
-// session timeout.
+// client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming data waits
+// in the process's sockets. Fencing protects against a holder that is paused past its session timeout.
 var _ = register(Kind{
 	Name:   "client.pause",
 	About:  "stops a client's process (SIGSTOP) and every other client in it until the fault heals (SIGCONT)",
 	Proof:  "the kernel shows all threads of the process as stopped, state T",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, needsDriver},
-	build: func(target string, _ settings) injector { return onProcess(target, pauseProcess) },
+	build: func(target string, _ settings) injector {
+		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
+			e.Undo = func(ctx context.Context) error { return goesOn(ctx, p) }
+			pause := func(context.Context) error { return p.Pause() }
+			err = act(ctx, pause, func() error { e.Proof, err = stopped(ctx, p); return err }, e.Undo)
+			return e, err
+		})
+	},
 })
-
-func pauseProcess(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
-	e.Undo = func(ctx context.Context) error { return goesOn(ctx, p) }
-	err = act(ctx, func(context.Context) error { return p.Pause() }, func() error { e.Proof, err = stopped(ctx, p); return err }, e.Undo)
-	return e, err
-}
 
 func stopped(ctx context.Context, p Process) (proof string, err error) {
 	err = poll(ctx, signalLimit, func(context.Context) error {

@@ -126,49 +126,36 @@ var ErrNotHealed = errors.New("not healed")
 
 // Events are named moments of a trial that a plan can wait for: "steady", "first grant". The zero
 // value is ready for use; a nil *Events never fires.
-type Events struct {
-	mu    sync.Mutex
-	fired map[string]chan struct{}
+type Events struct{ named sync.Map } // to event
+
+type event struct {
+	context.Context // done once the event has fired
+	fire            context.CancelFunc
 }
 
 // Fire fires the event. Later calls for the same event have no effect.
-func (e *Events) Fire(name string) {
-	c := e.channel(name)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	select {
-	case <-c:
-	default:
-		close(c)
-	}
+func (e *Events) Fire(name string) { e.event(name).fire() }
+
+func (e *Events) event(name string) event {
+	ctx, fire := context.WithCancel(context.Background())
+	v, _ := e.named.LoadOrStore(name, event{ctx, fire})
+	return v.(event)
 }
 
 func (e *Events) wait(ctx context.Context, name string) bool {
 	if name == "" {
 		return true
 	}
-	var c chan struct{} // nil: never ready
+	var fired <-chan struct{} // nil: never ready
 	if e != nil {
-		c = e.channel(name)
+		fired = e.event(name).Done()
 	}
 	select {
 	case <-ctx.Done():
 		return false
-	case <-c:
+	case <-fired:
 		return true
 	}
-}
-
-func (e *Events) channel(name string) chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.fired == nil {
-		e.fired = map[string]chan struct{}{}
-	}
-	if e.fired[name] == nil {
-		e.fired[name] = make(chan struct{})
-	}
-	return e.fired[name]
 }
 
 // settings holds a fault's parameters with defaults. It collects parse errors for err, so that a

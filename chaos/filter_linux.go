@@ -21,32 +21,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tablePrefix begins the names of zkbench's packet filter tables, zkbench/OWNER/NUMBER, so that a
-// later run knows the owner.
-const tablePrefix = "zkbench/"
-
-// tableOwned is NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h.
-const tableOwned = 0x2
+const (
+	// tablePrefix begins the names of zkbench's packet filter tables, zkbench/OWNER/NUMBER, so that a
+	// later run knows the owner.
+	tablePrefix = "zkbench/"
+	tableOwned  = 0x2 // NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h
+)
 
 // filter is a netlink socket to the packet filter of one network namespace. Every cut is a table of
-// its own: adding and removing a cut is a transaction that does not affect other cuts, and a packet
-// that any cut drops is dropped.
+// its own: adding and removing a cut is a transaction that does not affect other cuts.
 //
 // The tables belong to the socket (NFT_TABLE_F_OWNER, Linux 5.12): when the process ends, also by
-// SIGKILL, the kernel closes the socket and removes them, so that no partition outlives the process
-// that made it.
+// SIGKILL, the kernel removes them, so that no partition outlives the process that made it.
 type filter struct {
 	owner string
-	plain bool // the kernel cannot tie tables to a socket
-
+	plain bool              // the kernel cannot tie tables to a socket
 	qdisc *rtnetlink.Handle // the namespace's interfaces and queues
 
-	mu   sync.Mutex
-	conn *nftables.Conn
-	raw  *netlink.Conn // the socket under conn
-	last int
-	cuts map[int]*nftables.Table
-
+	mu      sync.Mutex
+	conn    *nftables.Conn
+	raw     *netlink.Conn // the socket under conn
+	last    int
+	cuts    map[int]*nftables.Table
 	delayed bool
 }
 
@@ -60,15 +56,41 @@ func openFilter(fd int, owner string) (*filter, error) {
 		return nil, fmt.Errorf("open the packet filter: %w (requires CAP_NET_ADMIN and, for another network namespace, CAP_SYS_ADMIN)", err)
 	}
 	f.conn = conn
-	if fd == 0 {
-		f.qdisc, err = rtnetlink.NewHandle(unix.NETLINK_ROUTE)
-	} else {
-		f.qdisc, err = rtnetlink.NewHandleAt(netns.NsHandle(fd), unix.NETLINK_ROUTE)
+	ns := netns.None() // the caller's own
+	if fd != 0 {
+		ns = netns.NsHandle(fd)
 	}
-	if err != nil {
+	if f.qdisc, err = rtnetlink.NewHandleAt(ns, unix.NETLINK_ROUTE); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the network's interfaces: %w", err), conn.CloseLasting())
 	}
 	return f, nil
+}
+
+func (f *filter) do(o order) (a answer) {
+	var err error
+	switch o.Do {
+	case "cut":
+		a.Cut, err = f.cut(o.Rule)
+	case "heal":
+		err = f.heal(o.Cut)
+	case "dropped":
+		a.Dropped, err = f.dropped(o.Cut)
+	case "delay":
+		err = f.delay(o.Delay, o.Jitter)
+		a.Skipped = errors.Is(err, ErrSkipped)
+	case "undelay":
+		err = f.removeDelay()
+	case "owners":
+		a.Owners, err = f.owners()
+	case "sweep":
+		_, err = f.sweep(o.Owner)
+	default:
+		err = fmt.Errorf("unknown order %q", o.Do)
+	}
+	if err != nil {
+		a.Err = err.Error()
+	}
+	return a
 }
 
 // cut drops packets by the rule from now on, and returns the cut's number.
@@ -139,10 +161,10 @@ func (f *filter) dropped(id int) (uint64, error) {
 
 func (f *filter) close() error {
 	f.mu.Lock()
-	ids := slices.Collect(maps.Keys(f.cuts))
+	cuts := maps.Clone(f.cuts)
 	f.mu.Unlock()
 	var errs []error
-	for _, id := range ids {
+	for id := range cuts {
 		errs = append(errs, f.heal(id))
 	}
 	if f.delayed {
@@ -161,8 +183,7 @@ func inode(path string) (string, error) {
 	return fmt.Sprintf("%d:%d", st.Dev, st.Ino), nil
 }
 
-// side is a hook where packets are dropped, and the position of the other end's address in a
-// packet.
+// side is a hook where packets are dropped, and the position of the other end's address in a packet.
 type side struct {
 	chain  string
 	hook   *nftables.ChainHook
@@ -182,9 +203,7 @@ func (f *filter) addChain(t *nftables.Table, r packetRule, s side) {
 		Name: s.chain, Table: t, Type: nftables.ChainTypeFilter,
 		Hooknum: s.hook, Priority: nftables.ChainPriorityFilter, Policy: &accept,
 	})
-	add := func(exprs ...expr.Any) {
-		f.conn.AddRule(&nftables.Rule{Table: t, Chain: c, Exprs: exprs})
-	}
+	add := func(exprs ...expr.Any) { f.conn.AddRule(&nftables.Rule{Table: t, Chain: c, Exprs: exprs}) }
 	lo := append([]byte("lo"), make([]byte, 14)...) // interface names are 16 bytes
 	add(&expr.Meta{Key: s.iface, Register: 1},
 		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: lo},
@@ -212,14 +231,13 @@ func (r packetRule) choose() []expr.Any {
 			&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binary.BigEndian.AppendUint32(nil, uint32(r.Loss*lossSteps/100))},
 		}
 	case r.Rate > 0:
-		return []expr.Any{&expr.Limit{Type: expr.LimitTypePktBytes, Rate: r.Rate, Unit: expr.LimitTimeSecond, Burst: r.burst(), Over: true}}
+		// The bytes that may pass at once: of a twentieth of a second, but at least a few packets,
+		// because otherwise none would pass.
+		burst := uint32(min(max(r.Rate/20, 8<<10), 1<<20))
+		return []expr.Any{&expr.Limit{Type: expr.LimitTypePktBytes, Rate: r.Rate, Unit: expr.LimitTimeSecond, Burst: burst, Over: true}}
 	}
 	return nil
 }
-
-// burst returns the number of bytes that may pass at once: the bytes of a twentieth of a second, but at
-// least a few packets, because otherwise none would pass.
-func (r packetRule) burst() uint32 { return uint32(min(max(r.Rate/20, 8<<10), 1<<20)) }
 
 func (s side) match(a netip.Addr) []expr.Any {
 	a = a.Unmap()
@@ -390,17 +408,10 @@ func (f *filter) links() ([]rtnetlink.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the network's interfaces: %w", err)
 	}
-	var out []rtnetlink.Link
-	for _, l := range all {
-		if l.Attrs().Name != "lo" {
-			out = append(out, l)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(all, func(l rtnetlink.Link) bool { return l.Attrs().Name == "lo" }), nil
 }
 
-// probeNetwork tests everything in a private network namespace, which the kernel removes
-// afterwards.
+// probeNetwork tests everything in a private network namespace, which the kernel removes afterwards.
 func probeNetwork() Abilities {
 	found := make(chan Abilities)
 	go func() {
@@ -416,8 +427,7 @@ func probeNetwork() Abilities {
 func probeHere() Abilities {
 	ns, err := netns.New()
 	if err != nil {
-		err = fmt.Errorf("cannot create a network namespace: %w (run as root)", err)
-		return Abilities{Namespaces: err, Filter: err, Delay: err}
+		return noNetworks(fmt.Errorf("cannot create a network namespace: %w (run as root)", err))
 	}
 	defer ns.Close()
 	f, err := openFilter(int(ns), state.Self().String())

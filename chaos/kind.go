@@ -26,7 +26,6 @@ type Kind struct {
 	build func(target string, s settings) injector
 }
 
-// Param is a parameter of a kind of fault.
 type Param struct {
 	Name, Default, About string
 }
@@ -40,7 +39,6 @@ type named struct {
 
 func (f named) String() string { return f.name }
 
-// Inject implements Fault.
 func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 	e, err := f.inject(ctx, t)
 	if err != nil {
@@ -114,23 +112,21 @@ func Catalogue() []Kind {
 	return slices.SortedFunc(slices.Values(registry), func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// KindOf returns the kind of fault with that name.
-func KindOf(name string) (Kind, error) { return find(name) }
-
 // TouchesMembers reports whether the named fault acts on members; it is false for an unknown name.
 func TouchesMembers(name string) bool {
-	k, err := find(name)
+	k, err := KindOf(name)
 	return err == nil && k.TouchesMembers()
 }
 
 // TakesItsTime reports whether the named fault, if no duration is given, lasts until a member has
 // stopped or started, or a session has expired.
 func TakesItsTime(name string) bool {
-	k, err := find(name)
+	k, err := KindOf(name)
 	return err == nil && (k.Lasts || k.TouchesMembers())
 }
 
-func find(name string) (Kind, error) {
+// KindOf returns the kind of fault with that name; otherwise the error is an UnknownError.
+func KindOf(name string) (Kind, error) {
 	i := slices.IndexFunc(registry, func(k Kind) bool { return k.Name == name })
 	if i >= 0 {
 		return registry[i], nil
@@ -149,7 +145,6 @@ type UnknownError struct {
 	Known   []string
 }
 
-// Error returns the problem and the known names.
 func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
 		return e.Problem + "; there are none"
@@ -161,7 +156,7 @@ func (e *UnknownError) Error() string {
 // kind's defaults. Members' names and clients' numbers are checked when the fault is injected. For
 // an unknown name the error wraps an UnknownError.
 func Parse(name, target string, params map[string]string) (Fault, error) {
-	k, err := find(name)
+	k, err := KindOf(name)
 	if err != nil {
 		return nil, err
 	}

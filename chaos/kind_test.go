@@ -99,7 +99,7 @@ func TestKind_isMissingWhereAMachineLacksANeed(t *testing.T) {
 		{"whether the kernel has netem is not known without rights", "link.delay", Abilities{Namespaces: none, Delay: none}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			k, err := find(row.fault)
+			k, err := KindOf(row.fault)
 			must(t, err)
 			if err := k.Missing(row.able); (err != nil) != row.missing {
 				t.Errorf("missing: %v", err)
@@ -115,7 +115,7 @@ func TestKind_hitsItsDefaultFirst(t *testing.T) {
 		"session.close":   "holder, next, waiter, random, a client's number",
 		"partition.ring":  "",
 	} {
-		k, err := find(name)
+		k, err := KindOf(name)
 		must(t, err)
 		if got := k.Hits(); got != want {
 			t.Errorf("%s hits %q, want %q", name, got, want)

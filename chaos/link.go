@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -113,7 +114,7 @@ func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Durat
 
 // roundTrip returns the shortest of five connection times, because load only makes them longer.
 func roundTrip(ctx context.Context, m *ensembles.Member) (time.Duration, error) {
-	least := time.Duration(-1)
+	var took []time.Duration
 	var errs []error
 	for range 5 {
 		begin := time.Now()
@@ -122,13 +123,11 @@ func roundTrip(ctx context.Context, m *ensembles.Member) (time.Duration, error) 
 			errs = append(errs, err)
 			continue
 		}
+		took = append(took, time.Since(begin))
 		c.Close()
-		if d := time.Since(begin); least < 0 || d < least {
-			least = d
-		}
 	}
-	if least < 0 {
+	if took == nil {
 		return 0, fmt.Errorf("%s: %w", m.Name, errors.Join(errs...))
 	}
-	return least.Round(10 * time.Microsecond), nil
+	return slices.Min(took).Round(10 * time.Microsecond), nil
 }

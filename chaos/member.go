@@ -13,11 +13,11 @@ import (
 const undoLimit = time.Minute
 
 // act calls do, unless it is nil, and then proof. If either fails or panics, or the context ends,
-// act calls undo.
+// act calls undo, unless it is nil.
 func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
 	proven := false
 	defer func() {
-		if proven {
+		if proven || undo == nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
@@ -92,8 +92,7 @@ func takesDown(who, how string, end func(ensembles.Machine, context.Context) err
 	})
 }
 
-// restart stops a member's process and starts it again. It returns how long the member did not
-// serve.
+// restart stops a member's process and starts it again. It returns how long the member did not serve.
 func restart(ctx context.Context, t Target, v victim, how string) (time.Duration, error) {
 	end := v.Machine.Stop
 	if how == "kill" {
@@ -108,11 +107,9 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 	return time.Since(begin).Round(time.Millisecond), err
 }
 
-// paramHow selects how a member's process is stopped.
 var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}
 
-// member.kill is a crash. Healing starts the process again with the same data and
-// address.
+// member.kill is a crash. Healing starts the process again with the same data and address.
 var _ = register(Kind{
 	Name:   "member.kill",
 	About:  "kills a member's process (SIGKILL), and starts it again to heal",
@@ -122,8 +119,7 @@ var _ = register(Kind{
 	build: func(target string, _ settings) injector { return takesDown(target, "killed", ensembles.Machine.Kill) },
 })
 
-// member.stop stops a process as for maintenance. Healing starts it again with the same data and
-// address.
+// member.stop stops a process as for maintenance. Healing starts it again with the same data and address.
 var _ = register(Kind{
 	Name:   "member.stop",
 	About:  "stops a member's process (SIGTERM), and starts it again to heal",

@@ -9,14 +9,14 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Values of member.upgrade's parameter to, in addition to the name of a version.
+// MemberUpgrade is the name of the fault that changes members' version of ZooKeeper.
+const MemberUpgrade = "member.upgrade"
+
+// Values of its parameter to, in addition to the name of a version.
 const (
 	versionNew = "new" // the last version of the ensemble
 	versionOld = "old" // the first version of the ensemble
 )
-
-// MemberUpgrade is the name of the fault that changes members' version of ZooKeeper.
-const MemberUpgrade = "member.upgrade"
 
 // member.upgrade changes the version of ZooKeeper in either direction. Each member keeps its data,
 // and serves before the next one stops.
@@ -144,7 +144,15 @@ func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version)
 		if err := back(ctx, t, m); err != nil {
 			return err
 		}
-		said, err = runs(ctx, m, machine, was, v)
+		name, err := machine.Runs(ctx) // from how its process or container was started
+		if err == nil && name != v.Name {
+			err = fmt.Errorf("%w: %s runs %s, not %s", ErrNoEffect, m.Name, name, v.Name)
+		}
+		if err != nil {
+			return err
+		}
+		now, err := statusOf(ctx, m)
+		said = fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version)
 		return err
 	}, start)
 	return said, err
@@ -174,19 +182,6 @@ func logs(ctx context.Context, m victim, zxid int64) (n int, err error) {
 		l.Close()
 	}
 	return len(all), err
-}
-
-// runs proves from how its process or container was started that a member runs the version.
-func runs(ctx context.Context, m victim, machine ensembles.Upgrader, was ensembles.Server, v ensembles.Version) (string, error) {
-	name, err := machine.Runs(ctx)
-	if err == nil && name != v.Name {
-		err = fmt.Errorf("%w: %s runs %s, not %s", ErrNoEffect, m.Name, name, v.Name)
-	}
-	if err != nil {
-		return "", err
-	}
-	now, err := statusOf(ctx, m)
-	return fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version), err
 }
 
 // statusOf returns a member's status; it waits while the member is electing.

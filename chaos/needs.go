@@ -82,7 +82,6 @@ func (k Kind) Words() (words []string) {
 	return words
 }
 
-// Needs describes the needs of the fault.
 func (k Kind) Needs() string {
 	var all []string
 	for _, n := range k.needs {
@@ -91,7 +90,6 @@ func (k Kind) Needs() string {
 	return strings.Join(all, "; ")
 }
 
-// TouchesMembers reports whether the fault acts on members.
 func (k Kind) TouchesMembers() bool {
 	return slices.ContainsFunc(k.needs, func(n need) bool { return n.members })
 }
@@ -108,7 +106,7 @@ func (k Kind) Missing(a Abilities) error {
 
 // Lacking returns why a running ensemble does not support the fault with that name, or nil.
 func Lacking(ctx context.Context, name string, t Target) error {
-	k, err := find(name)
+	k, err := KindOf(name)
 	if err != nil {
 		return err
 	}

@@ -32,10 +32,8 @@ type memberAccess struct {
 	current *access // nil: none yet
 }
 
-// NewNetwork opens the members' networks, so that a later cut takes effect at once: for each
-// member in a container it starts an agent. The error wraps ErrSkipped if some member's network cannot be
-// cut.
-//
+// NewNetwork opens the members' networks, so that a later cut takes effect at once: for each member in
+// a container it starts an agent. The error wraps ErrSkipped if some member's network cannot be cut.
 // Close the Network before the ensemble stops.
 func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	n := &Network{ensemble: e, owner: state.Self().String(), members: map[*ensembles.Member]*memberAccess{}}
@@ -43,11 +41,10 @@ func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 		n.members[m] = &memberAccess{}
 	}
 	if slices.ContainsFunc(e.Members, func(m *ensembles.Member) bool { return m.ContainerID != "" }) {
-		docker, err := container.Docker(ctx)
-		if err != nil {
+		var err error
+		if n.docker, err = container.Docker(ctx); err != nil {
 			return nil, fmt.Errorf("%w: connect to Docker: %w", ErrSkipped, err)
 		}
-		n.docker = docker
 	}
 	var all errgroup.Group
 	for _, m := range e.Members {
@@ -116,8 +113,7 @@ type cut struct {
 	id      int
 }
 
-// cut drops the member's packets by the rule, from before it returns until the cut is removed. A
-// packet that any cut of the member drops is dropped.
+// cut drops the member's packets by the rule, from before it returns until the cut is removed.
 func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*cut, error) {
 	a, err := n.access(ctx, m)
 	if err != nil {
@@ -203,8 +199,7 @@ func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, err
 	return fresh, nil
 }
 
-// namespace identifies the member's current network namespace, and its image if it is in a
-// container.
+// namespace identifies the member's current network namespace, and its image if it is in a container.
 func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image string, err error) {
 	switch {
 	case m.Cutter != nil:

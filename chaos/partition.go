@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -14,8 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// dropLimit bounds the wait for the first dropped packet: members exchange messages at least once
-// per tick.
+// dropLimit bounds the wait for the first dropped packet: members exchange messages at least once per tick.
 const dropLimit = 10 * time.Second
 
 type partition struct {
@@ -106,9 +106,8 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 	return sum, err
 }
 
-// cutPeers cuts connections between members. It proves a cut by dropped packets or, if commands make
-// the cut, by the members' modes. Of several cuts, it proves the cuts that separate a member from the
-// leader.
+// cutPeers cuts connections between members. It proves a cut by dropped packets or, if commands make the
+// cut, by the members' modes. Of several cuts, it proves the cuts that separate a member from the leader.
 func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) {
 	proven, err := fromLeader(ctx, t, list)
 	if err != nil {
@@ -170,17 +169,20 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 	if err := speaks(ctx, v.Member); err != nil {
 		return Effect{}, err
 	}
-	s, err := stand(ctx, v.Member)
-	if err != nil {
-		return Effect{}, err
+	var conn net.Conn // from before the cut: commands that only block new connections do not affect it
+	if v.Cutter != nil {
+		var err error
+		if conn, err = v.Connect(ctx); err != nil {
+			return Effect{}, err
+		}
+		defer conn.Close()
 	}
-	defer s.close()
 	return newPartition(ctx, t, []memberRule{{v, r}}, func(p *partition) (string, error) {
 		if err := silent(ctx, v.Member); err != nil {
 			return "", err
 		}
 		if p.commanded() {
-			return fmt.Sprintf("%s answered srvr before the cut, and did not answer for %v after it, on new and existing connections", v.Name, silenceOf(v.Member)), s.silent(ctx)
+			return fmt.Sprintf("%s answered srvr before the cut, and did not answer for %v after it, on new and existing connections", v.Name, silenceOf(v.Member)), silentOn(ctx, v.Member, conn)
 		}
 		d, err := p.dropped(ctx, nil)
 		return fmt.Sprintf("%s answered srvr before the cut, and did not answer for %v after it; %d packets were dropped", v.Name, silenceOf(v.Member), d), err

@@ -55,9 +55,8 @@ func minority(t Target, v victim, size int) ([]memberRule, error) {
 	return list, err
 }
 
-// partition.ring orders the voting members by ID: each reaches only its two neighbours, so no two
-// members reach the same set. With five members, each still reaches a majority. All members reach
-// the observers.
+// partition.ring orders the voting members by ID: each reaches only its two neighbours, so no two members
+// reach the same set. With five members, each still reaches a majority. All members reach the observers.
 var _ = register(Kind{
 	Name:  "partition.ring",
 	About: "lets each voting member reach only its two neighbours: the majorities overlap and differ",

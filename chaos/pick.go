@@ -310,11 +310,7 @@ func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Con
 	e.Target, e.Proof = strings.Join(targets, ", "), strings.Join(proofs, "; ")
 	e.Undo, e.Back = allOf(undos), allOf(backs)
 	if err := errors.Join(errs...); err != nil {
-		undo := e.Undo
-		if undo == nil {
-			undo = func(context.Context) error { return nil }
-		}
-		return Effect{}, act(ctx, nil, func() error { return err }, undo)
+		return Effect{}, act(ctx, nil, func() error { return err }, e.Undo)
 	}
 	return e, nil
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
-// probeEnv is the environment variable that makes this executable print the possible operations on
-// networks.
+// probeEnv is the environment variable that makes this executable print what networks allow.
 const probeEnv = "ZKBENCH_NETWORK_PROBE"
 
 // probed holds the fields of Abilities that concern networks as text; "" means nil.
@@ -25,7 +24,7 @@ func probeNetworkAnywhere(ctx context.Context) Abilities {
 		return probeNetwork()
 	}
 	if err := rootless.Possible(ctx); err != nil {
-		return Abilities{Namespaces: err, Filter: err, Delay: err}
+		return noNetworks(err)
 	}
 	cmd := rootless.Command(ctx)
 	cmd.Env = append(cmd.Env, probeEnv+"=1")
@@ -35,11 +34,12 @@ func probeNetworkAnywhere(ctx context.Context) Abilities {
 		err = json.Unmarshal(out, &p)
 	}
 	if err != nil {
-		err = fmt.Errorf("check the permissions in this user's namespaces: %w", err)
-		return Abilities{Namespaces: err, Filter: err, Delay: err}
+		return noNetworks(fmt.Errorf("check the permissions in this user's namespaces: %w", err))
 	}
 	return Abilities{Namespaces: asError(p.Namespaces), Filter: asError(p.Filter), Delay: asError(p.Delay), Rootless: true}
 }
+
+func noNetworks(err error) Abilities { return Abilities{Namespaces: err, Filter: err, Delay: err} }
 
 // probeIfAsked runs the probe in the process that probeNetworkAnywhere starts.
 func probeIfAsked() {

@@ -11,13 +11,17 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func requestParams(more ...Param) []Param {
-	return append([]Param{
+// registerRequest registers a kind of fault that acts on one request of a client, by a rule.
+func registerRequest(k Kind, rule func(settings) wire.Rule) Kind {
+	k.Target, k.Targets, k.needs = Holder, clientTargets, []need{needsTap, needsRequest}
+	k.Params = append([]Param{
 		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change or read: any request that changes or reads nodes"},
 		{"path", "", "pattern for the path of the request; /** at the end matches all descendants; empty: every path"},
 		{"nth", "1", "number of the matching request to act on, counted from the injection"},
 		{"within", "10s", "how long to wait for a matching request"},
-	}, more...)
+	}, k.Params...)
+	k.build = func(target string, s settings) injector { return onRequest(target, rule(s), s) }
+	return register(k)
 }
 
 // aim returns the rule, restricted to the request that a fault's parameters select.
@@ -78,63 +82,44 @@ func shotEffect(shot wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
 }
 
 // request.drop leaves nothing to heal. The client believes that the request was sent.
-var _ = register(Kind{
-	Name:   "request.drop",
-	About:  "accepts one request from a client and never delivers it; the connection is cut",
-	Proof:  "the request that was not delivered",
-	Target: Holder, Targets: clientTargets,
-	Params: requestParams(),
-	needs:  []need{needsTap, needsRequest},
-	build: func(target string, s settings) injector {
-		return onRequest(target, wire.Rule{Act: wire.DropRequest}, s)
-	},
-})
+var _ = registerRequest(Kind{
+	Name:  "request.drop",
+	About: "accepts one request from a client and never delivers it; the connection is cut",
+	Proof: "the request that was not delivered",
+}, func(settings) wire.Rule { return wire.Rule{Act: wire.DropRequest} })
 
 // request.hold lets replies and notifications pass.
-var _ = register(Kind{
-	Name:   "request.hold",
-	About:  "holds back one request of a client, and all later ones, until the fault heals",
-	Proof:  "the request that is held back",
-	Target: Holder, Targets: clientTargets,
-	Params: requestParams(),
-	needs:  []need{needsTap, needsRequest},
-	build: func(target string, s settings) injector {
-		return onRequest(target, wire.Rule{Act: wire.HoldRequest}, s)
-	},
-})
+var _ = registerRequest(Kind{
+	Name:  "request.hold",
+	About: "holds back one request of a client, and all later ones, until the fault heals",
+	Proof: "the request that is held back",
+}, func(settings) wire.Rule { return wire.Rule{Act: wire.HoldRequest} })
 
 // reply.drop leaves nothing to heal. The client cannot know whether the request was executed; the
 // proof shows it.
-var _ = register(Kind{
+var _ = registerRequest(Kind{
 	Name:   "reply.drop",
 	About:  "lets one request reach the server, and drops the reply",
 	Proof:  "the dropped reply: its zxid and error code",
-	Target: Holder, Targets: clientTargets,
-	Params: requestParams(Param{"keep", "false", "true: the connection stays open, and the client waits; false: the connection is cut"}),
-	needs:  []need{needsTap, needsRequest},
-	build: func(target string, s settings) injector {
-		return onRequest(target, wire.Rule{Act: wire.DropReply, Keep: s.truth("keep")}, s)
-	},
-})
+	Params: []Param{{"keep", "false", "true: the connection stays open, and the client waits; false: the connection is cut"}},
+}, func(s settings) wire.Rule { return wire.Rule{Act: wire.DropReply, Keep: s.truth("keep")} })
 
 // wire.delay leaves nothing to heal.
-var _ = register(Kind{
-	Name:   "wire.delay",
-	About:  "delays one request of a client, and all later ones",
-	Proof:  "the request, and how long it was delayed",
-	Target: Holder, Targets: clientTargets,
-	Params: requestParams(
-		Param{"delay", "500ms", "length of the delay"},
-		Param{"jitter", "0s", "largest deviation from the delay, either way; the seed decides"}),
-	needs: []need{needsTap, needsRequest},
-	build: func(target string, s settings) injector {
-		r := wire.Rule{Act: wire.Delay, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
-		if r.Delay == 0 {
-			s.bad("delay", "is not greater than 0")
-		}
-		if r.Jitter > r.Delay {
-			s.bad("jitter", "is more than the delay")
-		}
-		return onRequest(target, r, s)
+var _ = registerRequest(Kind{
+	Name:  "wire.delay",
+	About: "delays one request of a client, and all later ones",
+	Proof: "the request, and how long it was delayed",
+	Params: []Param{
+		{"delay", "500ms", "length of the delay"},
+		{"jitter", "0s", "largest deviation from the delay, either way; the seed decides"},
 	},
+}, func(s settings) wire.Rule {
+	r := wire.Rule{Act: wire.Delay, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
+	if r.Delay == 0 {
+		s.bad("delay", "is not greater than 0")
+	}
+	if r.Jitter > r.Delay {
+		s.bad("jitter", "is more than the delay")
+	}
+	return r
 })

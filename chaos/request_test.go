@@ -15,7 +15,7 @@ import (
 // aimed returns the rule with the request that a fault's parameters say.
 func aimed(t *testing.T, name string, params map[string]string) wire.Rule {
 	t.Helper()
-	k, err := find(name)
+	k, err := KindOf(name)
 	must(t, err)
 	s, err := k.settings(params)
 	must(t, err)

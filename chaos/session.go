@@ -39,8 +39,7 @@ var _ = register(Kind{
 	},
 })
 
-// sessionCloseLimit bounds the duration of session.close, which takes a few milliseconds unless the
-// ensemble has no quorum.
+// sessionCloseLimit bounds session.close, which takes milliseconds unless the ensemble has no quorum.
 const sessionCloseLimit = 10 * time.Second
 
 // errGoneBefore means that there was no session to close.
@@ -76,8 +75,8 @@ func unknown(ctx context.Context, t Target, s wire.Session, first string) (strin
 	return asked, nil
 }
 
-// closeAnywhere closes the session over any member, and returns the member's address. It tries
-// the client's own member first, which need not move the session.
+// closeAnywhere closes the session over any member, and returns the member's address. It tries the
+// client's own member first, which need not move the session.
 func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
 	maybe, gone := false, false
 	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
@@ -251,7 +250,7 @@ var paramDown = Param{"down", "200ms", "how long the client's new connections ar
 type disconnection struct {
 	client  wire.Client
 	session wire.Session // before
-	counts  wire.Counts  // before
+	before  int64        // connections that it had made
 	cut     int          // connections
 }
 
@@ -259,7 +258,7 @@ type disconnection struct {
 func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) []*disconnection {
 	all := make([]*disconnection, len(clients))
 	for i, c := range clients {
-		all[i] = &disconnection{client: c, session: c.Session(), counts: c.Counts()}
+		all[i] = &disconnection{client: c, session: c.Session(), before: c.Counts().Connections}
 		defer c.Gate(false)
 		c.Gate(true)
 	}
@@ -281,7 +280,7 @@ func (b *disconnection) back(ctx context.Context) error {
 		case s.ID != b.session.ID || s.Expired:
 			gone = fmt.Errorf("%w: session %#x did not survive", ErrNoEffect, b.session.ID)
 			return nil
-		case s.Server == "" || b.client.Counts().Connections == b.counts.Connections:
+		case s.Server == "" || b.client.Counts().Connections == b.before:
 			return fmt.Errorf("%w: the client has not reconnected", ErrNoEffect) // which is impossible without a quorum
 		}
 		return nil
@@ -307,9 +306,9 @@ var _ = register(Kind{
 
 func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
 	var clients []wire.Client
-	for i := range t.Clients {
+	for i, c := range t.Clients {
 		if lives(t, i) {
-			clients = append(clients, t.Clients[i])
+			clients = append(clients, c)
 		}
 	}
 	if len(clients) == 0 {

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// Errors of the tap.
 var (
 	// ErrCut is the error of a connection that Cut or a Rule has cut.
 	ErrCut = errors.New("connection cut by the wire tap")
@@ -22,8 +21,7 @@ var (
 	ErrClosed = errors.New("the wire tap is closed")
 )
 
-// Moments are the times of a client's last messages without pings, on the run's clock; 0 before the
-// first.
+// Moments are the times of a client's last messages without pings, on the run's clock; 0 before the first.
 type Moments struct {
 	Changed, Applied time.Duration // the last write that was answered, and its reply
 	Notified         time.Duration // the last notification
@@ -57,7 +55,8 @@ type Client interface {
 type client struct {
 	tap    *Tap
 	number int
-	closed chan struct{} // closed with the tap
+	ctx    context.Context // ends with the tap
+	close  context.CancelFunc
 
 	mu         sync.Mutex // not held during I/O
 	hold       *hold
@@ -82,15 +81,18 @@ type client struct {
 
 func (c *client) Number() int { return c.number }
 
-// Counts returns a consistent snapshot of the client's traffic. It is cheap enough for the measured
-// path.
-func (c *client) Counts() Counts {
+// Counts returns a consistent snapshot of the client's traffic. It is cheap enough for the measured path.
+func (c *client) Counts() Counts { return snapshot(c, &c.counts) }
+
+func (c *client) Moments() Moments { return snapshot(c, &c.moments) }
+
+// snapshot returns a copy of a field of the client.
+func snapshot[T any](c *client, field *T) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts
+	return *field
 }
 
-// Unanswered returns the number of requests in flight, without pings.
 func (c *client) Unanswered() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,13 +104,6 @@ func (c *client) Unanswered() (n int64) {
 		}
 	}
 	return n
-}
-
-// Moments implements Client.
-func (c *client) Moments() Moments {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.moments
 }
 
 // Dial connects to a server through the tap. It is a zk.Dialer for zk.WithDialer. During a hold it
@@ -144,7 +139,7 @@ func (c *client) admit(timeout time.Duration) error {
 		c.mu.Unlock()
 		late := patience.C
 		switch {
-		case c.isClosed():
+		case c.ctx.Err() != nil:
 			return ErrClosed
 		case gate:
 			return ErrGate
@@ -155,7 +150,7 @@ func (c *client) admit(timeout time.Duration) error {
 		}
 		select {
 		case <-h.over:
-		case <-c.closed:
+		case <-c.ctx.Done():
 		case <-late:
 			return fmt.Errorf("the network is stalled by the wire tap: %w", os.ErrDeadlineExceeded)
 		}
@@ -167,7 +162,7 @@ func (c *client) admit(timeout time.Duration) error {
 func (c *client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gate || c.isClosed() {
+	if c.gate || c.ctx.Err() != nil {
 		c.counts.Refused++
 		_ = raw.Close() // nothing was sent on it
 		return nil, fmt.Errorf("client %d: dial %s: %w", c.number, addr, ErrGate)
@@ -213,18 +208,9 @@ func (c *client) count(f func(*Counts)) {
 	f(&c.counts)
 }
 
-func (c *client) isClosed() bool {
-	select {
-	case <-c.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 func (c *client) shut() {
 	c.mu.Lock()
-	close(c.closed)
+	c.close()
 	shots := slices.Clone(c.shots)
 	c.mu.Unlock()
 	for _, s := range shots {

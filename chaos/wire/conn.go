@@ -45,7 +45,6 @@ func newConn(c *client, raw net.Conn, addr string) *conn {
 	return k
 }
 
-// Write sends a client's bytes to the server.
 func (k *conn) Write(p []byte) (int, error) {
 	now := k.c.tap.now()
 	k.wmu.Lock()
@@ -109,7 +108,6 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 	return k.pending.last()
 }
 
-// Read delivers bytes from the server.
 func (k *conn) Read(b []byte) (int, error) {
 	k.rmu.Lock()
 	defer k.rmu.Unlock()
@@ -259,20 +257,18 @@ func (n *Notifications) add(head []byte) {
 	*types[t]++
 }
 
-// afterRead runs outside c.mu: it delivers events, and once the client has read
-// everything, closes a connection whose session has expired, which go-zookeeper leaks.
+// afterRead runs outside c.mu: it delivers events, and once the client has read everything, closes a
+// connection whose session has expired, which go-zookeeper leaks.
 func (k *conn) afterRead(delivered bool) {
-	c := k.c
-	c.mu.Lock()
+	k.c.mu.Lock()
 	over := k.over && delivered
-	c.mu.Unlock()
+	k.c.mu.Unlock()
 	if over {
 		k.end(net.ErrClosed, nil)
 	}
-	c.deliverEvents()
+	k.c.deliverEvents()
 }
 
-// Close ends the connection for the client.
 func (k *conn) Close() error {
 	if !k.end(net.ErrClosed, nil) {
 		return net.ErrClosed
@@ -280,7 +276,6 @@ func (k *conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets both deadlines.
 func (k *conn) SetDeadline(t time.Time) error {
 	return errors.Join(k.SetWriteDeadline(t), k.SetReadDeadline(t))
 }
@@ -319,9 +314,8 @@ func (k *conn) end(why error, by *shot) bool {
 	delete(c.conns, k)
 	for i := range k.pending.n {
 		k.replyLost(k.pending.at(i))
-		c.counts.underWay(k.pending.at(i).op, -1)
 	}
-	c.counts.Abandoned += int64(k.pending.clear())
+	k.pending.clear()
 	k.dropQueue()
 	k.dropShots(by)
 	k.lost(why)
@@ -337,8 +331,10 @@ func (k *conn) end(why error, by *shot) bool {
 	return true
 }
 
-// replyLost records a change whose reply will not reach the client. The caller holds c.mu.
+// replyLost records a request whose reply will not reach the client. The caller holds c.mu.
 func (k *conn) replyLost(s *sent) {
+	k.c.counts.underWay(s.op, -1)
+	k.c.counts.Abandoned++
 	k.c.noteLost(s)
 	if s.op.Changes() {
 		k.note(Event{Kind: ReplyLost, Session: k.session, Request: Request{Xid: s.xid, Op: s.op, Sent: s.at}})

@@ -80,7 +80,6 @@ func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, 
 // HoldMode selects how the client perceives a hold.
 type HoldMode int
 
-// The modes of a hold.
 const (
 	// Stall is a network without traffic: the client's read deadlines expire, go-zookeeper's after
 	// two thirds of the session timeout, and dials time out.
@@ -155,7 +154,6 @@ func (k *conn) awaitThaw() error {
 	}
 }
 
-// FrameKind is the type of a frame.
 type FrameKind int
 
 const (

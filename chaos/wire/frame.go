@@ -14,8 +14,7 @@ import (
 // connection is a ConnectRequest or its reply. Every later body begins with a header:
 // xid and opcode in a request; xid, zxid (int64) and error code in a reply.
 
-// readLimit bounds the bodies that readFrame accepts: replies to ConnectRequest and closeSession
-// are short.
+// readLimit bounds the bodies that readFrame accepts: replies to ConnectRequest and closeSession are short.
 const readLimit = 1 << 10
 
 // readFrame reads one short frame and returns its body. A body shorter than least is an error.
@@ -33,30 +32,30 @@ func readFrame(r io.Reader, least int) ([]byte, error) {
 	return body, err
 }
 
-// connectRequest returns the frame that makes a connection part of the session. Its last seen zxid
-// is 0, so that a server that lags behind accepts it too.
-func connectRequest(s Session) []byte {
+// encode returns the frame with these fields in its body: numbers, and bytes after their length.
+func encode(fields ...any) []byte {
 	b := make([]byte, 4, 64)
-	b = binary.BigEndian.AppendUint32(b, 0)                                // protocol version
-	b = binary.BigEndian.AppendUint64(b, 0)                                // last zxid seen
-	b = binary.BigEndian.AppendUint32(b, uint32(s.Timeout.Milliseconds())) // as negotiated, which changes nothing
-	b = binary.BigEndian.AppendUint64(b, uint64(s.ID))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(s.Password)))
-	b = append(b, s.Password...)
-	b = append(b, 0)
+	for _, f := range fields {
+		if p, ok := f.([]byte); ok {
+			b = binary.BigEndian.AppendUint32(b, uint32(len(p)))
+		}
+		b, _ = binary.Append(b, binary.BigEndian, f) // fails only for types without a fixed size
+	}
 	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
 	return b
+}
+
+// connectRequest returns the frame that makes a connection part of the session. The protocol's version
+// and the last seen zxid are 0, so that a server that lags behind accepts it too. The timeout is as
+// negotiated, which changes nothing.
+func connectRequest(s Session) []byte {
+	return encode(int32(0), int64(0), int32(s.Timeout.Milliseconds()), s.ID, s.Password, false)
 }
 
 const closeXid = 1
 
 // closeRequest returns the frame that closes its connection's session.
-func closeRequest() []byte {
-	op := CloseSession
-	b := binary.BigEndian.AppendUint32(nil, 8)
-	b = binary.BigEndian.AppendUint32(b, closeXid)
-	return binary.BigEndian.AppendUint32(b, uint32(op))
-}
+func closeRequest() []byte { return encode(int32(closeXid), CloseSession) }
 
 func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
 func int64At(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }

@@ -29,7 +29,7 @@ type listener struct {
 func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.isClosed() {
+	if c.ctx.Err() != nil {
 		return "", ErrClosed
 	}
 	if l := c.listeners[server]; l != nil {
@@ -107,25 +107,14 @@ func (l *listener) serve(near *net.TCPConn) {
 	up.Wait()
 }
 
-// pump copies bytes until a read or write fails, and returns that error.
+// pump copies bytes until the end or an error. Without the wrappers it would not use its own buffer.
 func pump(to io.Writer, from io.Reader, size int) error {
-	b := make([]byte, size)
-	for {
-		n, err := from.Read(b)
-		if n > 0 {
-			if _, err := to.Write(b[:n]); err != nil {
-				return err
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
+	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, make([]byte, size))
+	return err
 }
 
 const (
-	// reachLimit bounds the time until a server accepts, unless the client closes its connection
-	// earlier.
+	// reachLimit bounds the time until a server accepts, unless the client closes its connection earlier.
 	reachLimit = 15 * time.Second
 	// aheadLimit is the number of bytes a client may send before its connection is open.
 	aheadLimit = 4 << 10

@@ -12,12 +12,11 @@ type Node struct {
 	Sequential bool
 }
 
-// Node returns the newest node below path, at any depth, that the client's session has created and
-// not deleted. It knows only nodes that were created since Listen by a single create whose reply
-// has reached the client. ok is false if there is no such node; if the session has nodes of several kinds
-// (in several folders, or sequential and plain ones), any of which may be the claim's; and if the
-// session may have created or deleted a node since, by a transaction or a request whose reply was
-// lost.
+// Node returns the newest node below path, at any depth, that the client's session has created and not
+// deleted. It knows only nodes that were created since Listen by a single create whose reply has reached
+// the client. ok is false if there is no such node; if the session has nodes of several kinds (in several
+// folders, or sequential and plain ones), any of which may be the claim's; and if the session may have
+// created or deleted a node since, by a transaction or a request whose reply was lost.
 func (c *client) Node(path string) (newest Node, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,8 +42,7 @@ const (
 	flagSequence  = 2
 )
 
-// noteNode records the effect of the request with that head on the session's nodes. The caller holds
-// c.mu.
+// noteNode records the effect of the request with that head on the session's nodes. The caller holds c.mu.
 func (c *client) noteNode(s *sent, head []byte) {
 	if c.listeners == nil {
 		return

@@ -4,7 +4,7 @@ import "strconv"
 
 type Op int32
 
-// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). In a [Rule], Any represents all of them,
+// Opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). In a [Rule], Any represents all of them,
 // AnyChange for requests that change nodes, and AnyRead for requests that read a node or its children.
 const (
 	Any             Op = 0
@@ -15,8 +15,6 @@ const (
 	Exists          Op = 3
 	GetData         Op = 4
 	SetData         Op = 5
-	GetACL          Op = 6
-	SetACL          Op = 7
 	GetChildren     Op = 8
 	Sync            Op = 9
 	Ping            Op = 11
@@ -24,27 +22,21 @@ const (
 	Check           Op = 13
 	Multi           Op = 14
 	Create2         Op = 15
-	Reconfig        Op = 16
-	CheckWatches    Op = 17
-	RemoveWatches   Op = 18
 	CreateContainer Op = 19
 	DeleteContainer Op = 20
 	CreateTTL       Op = 21
-	MultiRead       Op = 22
 	Auth            Op = 100
 	SetWatches      Op = 101
 	SASL            Op = 102
-	GetEphemerals   Op = 103
-	CountChildren   Op = 104
 	SetWatches2     Op = 105
-	AddWatch        Op = 106
 	WhoAmI          Op = 107
 	CloseSession    Op = -11
 	// Notified is not an opcode: in a [Rule] and a [Frame] it represents a notification.
 	Notified Op = -1
 )
 
-// opcodes lists the opcodes that are counted by name. The first entry represents unknown ones.
+// opcodes lists the opcodes that are counted by name, also those without a constant. The first entry
+// represents unknown ones.
 var opcodes = [...]struct {
 	op   Op
 	name string
@@ -52,14 +44,14 @@ var opcodes = [...]struct {
 }{
 	{Any, "other", 0},
 	{Create, "create", 8}, {Delete, "delete", 8}, {Exists, "exists", 8},
-	{GetData, "getData", 8}, {SetData, "setData", 8}, {GetACL, "getACL", 8}, {SetACL, "setACL", 8},
+	{GetData, "getData", 8}, {SetData, "setData", 8}, {6, "getACL", 8}, {7, "setACL", 8},
 	{GetChildren, "getChildren", 8}, {Sync, "sync", 8}, {Ping, "ping", 0}, {GetChildren2, "getChildren2", 8},
-	{Check, "check", 8}, {Multi, "multi", multiPath}, {Create2, "create2", 8}, {Reconfig, "reconfig", 0},
-	{CheckWatches, "checkWatches", 8}, {RemoveWatches, "removeWatches", 8},
+	{Check, "check", 8}, {Multi, "multi", multiPath}, {Create2, "create2", 8}, {16, "reconfig", 0},
+	{17, "checkWatches", 8}, {18, "removeWatches", 8},
 	{CreateContainer, "createContainer", 8}, {DeleteContainer, "deleteContainer", 8}, {CreateTTL, "createTTL", 8},
-	{MultiRead, "multiRead", multiPath}, {Auth, "auth", 0}, {SetWatches, "setWatches", 0}, {SASL, "sasl", 0},
-	{GetEphemerals, "getEphemerals", 8}, {CountChildren, "countChildren", 8}, {SetWatches2, "setWatches2", 0},
-	{AddWatch, "addWatch", 8}, {WhoAmI, "whoAmI", 0}, {CloseSession, "closeSession", 0},
+	{22, "multiRead", multiPath}, {Auth, "auth", 0}, {SetWatches, "setWatches", 0}, {SASL, "sasl", 0},
+	{103, "getEphemerals", 8}, {104, "countChildren", 8}, {SetWatches2, "setWatches2", 0},
+	{106, "addWatch", 8}, {WhoAmI, "whoAmI", 0}, {CloseSession, "closeSession", 0},
 }
 
 // multiPath is the offset of the path of a multi's first operation: after xid, opcode and

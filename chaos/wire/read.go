@@ -129,7 +129,13 @@ func (k *conn) aimed() fate {
 	s.proof.Replied, s.proof.Zxid, s.proof.Code = answers, int64At(head, 4), int32At(head, 12)
 	switch s.rule.Act {
 	case HoldReply:
-		return k.holdReply(s)
+		s.fire(nil)
+		if s.open {
+			s.retire()
+			return pass
+		}
+		k.back.gate = s
+		return keep
 	case CutReplied:
 		k.mute, k.parting = true, s
 		return pass
@@ -141,23 +147,10 @@ func (k *conn) aimed() fate {
 	return drop
 }
 
-// holdReply keeps the frame in the filter until the rule is released. The caller holds c.mu.
-func (k *conn) holdReply(s *shot) fate {
-	s.fire(nil)
-	if s.open {
-		s.retire()
-		return pass
-	}
-	k.back.gate = s
-	return keep
-}
-
 // swallow drops the reply to the i-th pending request. The caller holds c.mu and rmu.
 func (k *conn) swallow(s *shot, i int) {
 	k.replyLost(k.pending.at(i))
-	k.c.counts.underWay(k.pending.at(i).op, -1)
 	k.pending.remove(i)
-	k.c.counts.Abandoned++
 	if s.rule.Keep {
 		s.fire(nil)
 		s.retire()

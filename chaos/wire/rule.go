@@ -11,7 +11,6 @@ import (
 // Act is the action of a rule on the request that it matches.
 type Act int
 
-// The acts.
 const (
 	// DropReply lets the request reach the server and drops the reply: only the tap knows the
 	// outcome. Then the connection is cut, unless Rule.Keep.
@@ -50,10 +49,9 @@ var onNotifications = []Act{CutBefore, HoldReply, CutReplied}
 
 type Rule struct {
 	Op Op // Any: every opcode with pings; AnyChange, AnyRead: several; Notified: notifications
-	// Path is a pattern for the request's path, with the syntax of path.Match; a pattern that ends in
-	// "/**" matches all descendants. Empty matches every request, with or without a path. A multi
-	// has the path of its first operation. Only the first 1024 bytes of a path are matched, 256 for
-	// notifications.
+	// Path is a pattern for the request's path, with the syntax of path.Match; a pattern that ends in "/**"
+	// matches all descendants. Empty matches every request, with or without a path. A multi has the path of
+	// its first operation. Only the first 1024 bytes of a path are matched, 256 for notifications.
 	Path string
 	Nth  int
 	Act  Act
@@ -147,16 +145,14 @@ func (r Rule) after() time.Duration {
 
 // ArmedRule is an armed rule. It matches one request, once, on any connection of its client.
 type ArmedRule interface {
-	// Fired delivers the proof once the act took effect: for HoldRequest and HoldReply when the
-	// request or reply is kept, for Delay when it was sent, for DropReply when the reply was
-	// dropped, and for acts that cut, when the connection was cut. Then, or when the rule is disarmed,
-	// the channel is closed.
+	// Fired delivers the proof once the act took effect: for HoldRequest and HoldReply when the request or
+	// reply is kept, for Delay when it was sent, for DropReply when the reply was dropped, and for acts
+	// that cut, when the connection was cut. Then, or when the rule is disarmed, the channel is closed.
 	Fired() <-chan Proof
 	// Release releases a request that HoldRequest or Delay keeps, or a reply that HoldReply keeps.
 	Release()
 	// Disarm disarms the rule. A kept request is released, a reply that the rule waits for will be
-	// delivered; a cut that a hold delays still happens. It returns false if the rule had fired
-	// already.
+	// delivered; a cut that a hold delays still happens. It returns false if the rule had fired already.
 	Disarm() bool
 }
 
@@ -185,7 +181,7 @@ func (c *client) Arm(r Rule) (ArmedRule, error) {
 	s := &shot{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.isClosed() {
+	if c.ctx.Err() != nil {
 		return nil, fmt.Errorf("rule %v: %w", r, ErrClosed)
 	}
 	c.shots = append(c.shots, s)
@@ -194,14 +190,12 @@ func (c *client) Arm(r Rule) (ArmedRule, error) {
 
 func (s *shot) Fired() <-chan Proof { return s.fired }
 
-// Release implements ArmedRule.
 func (s *shot) Release() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.release()
 }
 
-// Disarm implements ArmedRule.
 func (s *shot) Disarm() bool {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()

@@ -13,9 +13,8 @@ type Session struct {
 	Password []byte        // with ID it allows any process to take the session over
 	Timeout  time.Duration // as negotiated, not as requested
 	Server   string        // the address of the server to which the session is connected; "" if not connected
-	// LastAckSent is when the client sent the latest request (including pings and the handshake)
-	// whose reply has reached it: the client knows that a server received a request sent at that
-	// time.
+	// LastAckSent is when the client sent the latest request (including pings and the handshake) whose
+	// reply has reached it: the client knows that a server received a request sent at that time.
 	LastAckSent time.Duration
 	Expired     bool // a server's message that the session has expired was delivered
 	Closed      bool // the client closed the session, and received the reply
@@ -36,7 +35,6 @@ func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
 // EventKind is the type of a session event.
 type EventKind int
 
-// The types of event.
 const (
 	Connected EventKind = iota
 	Lost
@@ -73,7 +71,6 @@ type Request struct {
 	Sent time.Duration // when the client sent the request
 }
 
-// Session returns the client's latest session; before the first, the zero Session.
 func (c *client) Session() Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()

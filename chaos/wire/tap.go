@@ -29,15 +29,13 @@ func New(now func() time.Duration) *Tap {
 	return &Tap{now: now, clients: make(map[int]*client)}
 }
 
-// OnEvent sets the function for the session events of all clients. Set it before the first Dial.
-// For one client the calls are serialized and in order, on the goroutine that reads from or closes
-// the connection, usually before the client learns of the event: f must not block. It may call the
-// tap.
+// OnEvent sets the function for the session events of all clients. Set it before the first Dial. For one
+// client the calls are serialized and in order, on the goroutine that reads from or closes the connection,
+// usually before the client learns of the event: f must not block. It may call the tap.
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
 
-// Admit sets the function that decides whether a connection to a listener is accepted, so that only
-// the clients' own processes can connect. It is called before anything is read. Set it before the first
-// Listen.
+// Admit sets the function that decides whether a connection to a listener is accepted, so that only the
+// clients' own processes can connect. It is called before anything is read. Set it before the first Listen.
 func (t *Tap) Admit(f func(net.Conn) bool) { t.admit = f }
 
 // Client returns the tap of client n, always the same for the same n.
@@ -48,9 +46,10 @@ func (t *Tap) client(n int) *client {
 	defer t.mu.Unlock()
 	c := t.clients[n]
 	if c == nil {
-		c = &client{tap: t, number: n, conns: make(map[*conn]struct{}), closed: make(chan struct{})}
+		c = &client{tap: t, number: n, conns: make(map[*conn]struct{})}
+		c.ctx, c.close = context.WithCancel(context.Background())
 		if t.closed {
-			close(c.closed)
+			c.close()
 		}
 		t.clients[n] = c
 	}
@@ -77,13 +76,9 @@ func (t *Tap) Totals() Counts {
 // succeeds. All goroutines of the tap have ended once the clients have stopped reading.
 func (t *Tap) Close() {
 	t.mu.Lock()
-	var open []*client
-	if !t.closed {
-		open = slices.Collect(maps.Values(t.clients))
-	}
 	t.closed = true // later clients are created closed
 	t.mu.Unlock()
-	for _, c := range open {
+	for _, c := range t.all() {
 		c.shut()
 	}
 }
@@ -178,7 +173,6 @@ func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net
 	return conn, nil
 }
 
-// ByOp is a count for each opcode.
 type ByOp [len(opcodes)]int64
 
 // Of returns the count for one opcode. Unknown opcodes share the count of Any.
@@ -197,7 +191,6 @@ type Notifications struct {
 	Other                            int64 // removed watches, session events
 }
 
-// Total returns the number of notifications of all types.
 func (n Notifications) Total() int64 {
 	return n.Created + n.Deleted + n.Changed + n.Child + n.Other
 }

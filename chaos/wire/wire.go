@@ -1,7 +1,6 @@
 // Package wire taps client connections and parses ZooKeeper's frames.
 //
-// A [Tap] has one [Client] for each client of a trial; its Dial method is the dialer for
-// go-zookeeper:
+// A [Tap] has one [Client] for each client of a trial; its Dial method is the dialer for go-zookeeper:
 //
 //	tap := wire.New(clock)
 //	client := tap.Client(17)
@@ -21,7 +20,6 @@ package wire
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"time"
@@ -45,12 +43,7 @@ type Known struct {
 	Notified bool
 }
 
-// Known returns the client's current knowledge.
-func (c *client) Known() Known {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known
-}
+func (c *client) Known() Known { return snapshot(c, &c.known) }
 
 type Way struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -77,16 +70,8 @@ func (w Way) authRequest() []byte {
 	if w.Digest == "" {
 		return nil
 	}
-	b := make([]byte, 4, 64)
-	for _, n := range []int32{authXid, int32(Auth), 0} { // the last is the type of the packet, always 0
-		b = binary.BigEndian.AppendUint32(b, uint32(n))
-	}
-	for _, s := range []string{"digest", w.Digest} {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
-		b = append(b, s...)
-	}
-	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
-	return b
+	const packetType = int32(0) // always
+	return encode(int32(authXid), Auth, packetType, []byte("digest"), []byte(w.Digest))
 }
 
 type Proof struct {
@@ -109,7 +94,6 @@ type Proof struct {
 // Committed reports whether the server is known to have executed the request.
 func (p Proof) Committed() bool { return p.Replied && p.Code == 0 }
 
-// String returns the proof as text.
 func (p Proof) String() string {
 	s := fmt.Sprintf("%v hit %v", p.Rule, p.Op)
 	if p.Path != "" {
