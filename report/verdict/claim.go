@@ -9,18 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const ClaimValidity = "claim-validity"
-
-func init() {
-	register(Guarantee{
-		Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
-		Promise: "A granted client owns a live node at the head of the queue.",
-		Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
-		Help:    "a grant whose node did not exist, belonged to another session, or was not first in line",
-		check:   newClaimValidity,
-	})
-}
-
 // claims checks rule 1. By the clients' events: a grant belongs to the client's current session, of
 // whose loss the client was not notified before; and no grant is restored after its holder was notified
 // of the loss.
@@ -250,18 +238,6 @@ func (c *claims) finish(ending) Verdict {
 		return pass(fmt.Sprintf("%d of %d grants were checked against the nodes in ZooKeeper", c.checked, c.judged))
 	}
 	return unknown("no grant was checked against the nodes in ZooKeeper, and there are no transaction logs: only the clients' session events were evaluated")
-}
-
-const OwnershipQuery = "ownership-query"
-
-func init() {
-	register(Guarantee{
-		Name: OwnershipQuery, Rule: 2, Concerns: anyGrant,
-		Promise: "A client that was notified that its session is lost answers that it does not hold the grant (isOwner, isAcquired, hasLeadership).",
-		Harm:    "Code that checks before it acts runs at the same time as the next holder.",
-		Help:    "a client answered that it held the grant after it was notified that its session was lost",
-		check:   newOwnershipQuery,
-	})
 }
 
 // ownership checks the recipes' answers after a loss.

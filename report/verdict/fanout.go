@@ -9,18 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const FanOut = "fan-out"
-
-func init() {
-	register(Guarantee{
-		Name: FanOut, Rule: 11, Concerns: anyRecipe,
-		Promise: "One hand-off notifies no more clients than the variant's formula allows.",
-		Harm:    "The cost of every release, for the servers and all waiters, grows with the number of waiters: a herd.",
-		Help:    "a hand-off notified more clients, or caused more requests, than the formula allows",
-		check:   newFanOut,
-	})
-}
-
 // fan checks rule 11: a hand-off notifies no more clients, and costs no more requests, than the
 // variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not evaluated.
 //
@@ -164,18 +152,6 @@ func (f *fan) finish(end ending) Verdict {
 		return notJudged("no round was counted, and the subject declares no variant that limits the number of notified clients")
 	}
 	return pass()
-}
-
-const LossNotification = "loss-notification"
-
-func init() {
-	register(Guarantee{
-		Name: LossNotification, Rule: 2, Concerns: anyGrant, promised: func(p history.Promises) bool { return p.Events },
-		Promise: "A holder whose session has ended is notified (suspended, lost or ended).",
-		Harm:    "The holder continues until it queries its state, or forever.",
-		Help:    "a holder was not notified that its session had ended",
-		check:   newLossNotification,
-	})
 }
 
 // notifications checks that holders are notified. A holder counts as such from the return of its

@@ -7,18 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Faults = "fault-proof"
-
-func init() {
-	register(Guarantee{
-		Name: Faults, Rule: 12, Concerns: anyRecipe,
-		Promise: "Every fault that was injected has shown its effect, and was healed.",
-		Harm:    "The conditions of the test are unknown.",
-		Help:    "a fault whose effect could not be proven; the result is unknown",
-		check:   newFaults,
-	})
-}
-
 // newFaults checks rule 12: without proof of a fault's effect, the conditions of the test are unknown.
 func newFaults(in *inputs) checker {
 	h := in.history
@@ -47,18 +35,6 @@ func newFaults(in *inputs) checker {
 			return bare.doubt("faults without proof")
 		},
 	}
-}
-
-const Played = "completed"
-
-func init() {
-	register(Guarantee{
-		Name: Played, Rule: 12, Concerns: anyRecipe,
-		Promise: "The trial ran to completion.",
-		Harm:    "Parts of the scenario were not tested.",
-		Help:    "a trial that could not start or complete; its result is unknown",
-		check:   newPlayed,
-	})
 }
 
 // newPlayed checks whether the trial ran to its end. Records before its end are evaluated in any

@@ -11,18 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const Fencing = "fencing"
-
-func init() {
-	register(Guarantee{
-		Name: Fencing, Rule: 5, Concerns: []string{Lock, Election, facts.RWLock}, promised: exclusive,
-		Promise: "Each grant carries a token greater than all earlier ones, so that a resource can reject stale holders.",
-		Harm:    "A stale holder overwrites its successor's data, or the current holder is rejected.",
-		Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
-		check:   newFencing,
-	})
-}
-
 // fences checks rule 5 with certain holders: their node existed until they released it, and no other
 // client believed that it held, except past holders that were not notified yet. The resource, which
 // rejects tokens lower than an earlier token, must reject none of their writes. Tokens must increase from

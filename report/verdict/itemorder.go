@@ -308,18 +308,6 @@ func (c *itemCommits) claimed(i *item, session int64) bool {
 // incomplete returns why the commits are incomplete, or "".
 func (c *itemCommits) incomplete() string { return c.line.Incomplete() }
 
-const QueueFIFO = "queue-fifo"
-
-func init() {
-	register(Guarantee{
-		Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
-		Promise: "Items leave the queue in the order in which they were put.",
-		Harm:    "Newer items overtake older ones, which may never be taken.",
-		Help:    "an item was taken although an older one was available",
-		check:   newQueueFIFO,
-	})
-}
-
 // sequence checks the order in which items leave a queue (rule 9) by the calls, if no commit shows that an
 // item was removed: if one put returned before another was called, its node was created first. If the
 // later item was delivered before the take of the earlier item was called, it has overtaken it.

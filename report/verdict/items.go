@@ -247,18 +247,6 @@ func (q *items) verdict(broken evidence, what string) Verdict {
 	return pass(q.byCalls()...)
 }
 
-const NoDuplicate = "no-duplicate"
-
-func init() {
-	register(Guarantee{
-		Name: NoDuplicate, Rule: 9, Concerns: queues, promised: anyDelivery,
-		Promise: "An item that was put once is delivered at most once with certainty.",
-		Harm:    "The same work is done twice.",
-		Help:    "an item that was put once was delivered twice, or was in the queue twice",
-		check:   func(in *inputs) checker { return checker{finish: in.items.noDuplicate} },
-	})
-}
-
 // noDuplicate checks for items that were delivered twice, or stored twice by one put, so that the
 // second copy would be delivered too. Without commits an item whose put had no reply may be delivered
 // more than once: there may be several copies of it (rule 10).
@@ -287,18 +275,6 @@ func (q *items) noDuplicate(end ending) Verdict {
 		return pass(fmt.Sprintf("%d items were delivered or stored twice, which %s delivery allows", broken.count, q.delivery))
 	}
 	return q.verdict(broken, "duplicates")
-}
-
-const NoPhantom = "no-phantom"
-
-func init() {
-	register(Guarantee{
-		Name: NoPhantom, Rule: 9, Concerns: queues,
-		Promise: "Each item was put before it is taken.",
-		Harm:    "Work is done that was never requested.",
-		Help:    "an item was taken that was never put",
-		check:   func(in *inputs) checker { return checker{finish: in.items.noPhantom} },
-	})
 }
 
 // noPhantom allows a take of an item whose put has not returned, if the commits show its node.
@@ -363,18 +339,6 @@ func (s *takenOnce) each(yield func(d digest, record, before int)) {
 			last[i.digest] = i.record
 		}
 	}
-}
-
-const NoLoss = "no-loss"
-
-func init() {
-	register(Guarantee{
-		Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
-		Promise: "Each item that was put is delivered or still in the queue.",
-		Harm:    "The item is lost, and its work is never done.",
-		Help:    "an item was put and removed from the queue, but no take returned it",
-		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
-	})
 }
 
 // noLoss checks by the commits if they show the items.

@@ -8,18 +8,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const NoLeak = "no-leak"
-
-func init() {
-	register(Guarantee{
-		Name: NoLeak, Rule: 7, Concerns: anyRecipe,
-		Promise: "Repeated operations do not leave a growing number of nodes behind.",
-		Harm:    "The servers' memory and every list of the nodes grow until the client's session ends, or forever.",
-		Help:    "each operation left a node behind",
-		check:   newNoLeak,
-	})
-}
-
 // leaks counts by the commits which nodes each session created and did not delete, anywhere in the
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
 // queues, and the nodes that a queue stores permanently (a journal, a record of a take), are its data.

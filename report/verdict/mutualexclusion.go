@@ -14,18 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const MutualExclusion = "mutual-exclusion"
-
-func init() {
-	register(Guarantee{
-		Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
-		Promise: "At most one client holds the lock or leads (a semaphore allows one holder per permit, and readers may share a lock), and a client stops when it is notified that its session ended.",
-		Harm:    "Two clients use the protected resource at once.",
-		Help:    "two clients believed at the same time that they held the grant",
-		check:   newMutualExclusion,
-	})
-}
-
 // exclusion checks rule 4: no two beliefs overlap that together exceed the permits.
 //
 // With commits, the belief whose node was removed first was wrong. The overlap is exposure,

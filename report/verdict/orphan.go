@@ -12,18 +12,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const NoOrphan = "no-orphan"
-
-func init() {
-	register(Guarantee{
-		Name: NoOrphan, Rule: 7, Concerns: anyGrant,
-		Promise: "Each node in line whose session is alive belongs to a client that uses it to hold or to wait.",
-		Harm:    "Clients queued behind the node wait until its session expires.",
-		Help:    "a node that no client claims was left behind",
-		check:   newNoOrphan,
-	})
-}
-
 // orphans checks rule 7: a node in line whose session is alive belongs to a client that claims it: that
 // holds or waits with it. A client performs one operation at a time, so it can claim one node.
 //

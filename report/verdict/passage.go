@@ -10,18 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const NoEarlyPassage = "no-early-passage"
-
-func init() {
-	register(Guarantee{
-		Name: NoEarlyPassage, Rule: 4, Concerns: []string{facts.Barrier}, promised: exclusive,
-		Promise: "A client passes the barrier only after all parties have entered, and leaves it only after all parties are leaving.",
-		Harm:    "A client starts before the others are ready, or uses results that are not complete.",
-		Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
-		check:   newPassages,
-	})
-}
-
 // passages checks a double barrier. A member counts from when its node is created until it is
 // removed: a client that was killed counts until its session ends. A generation begins with the
 // first member, is complete once it has as many members as parties, and ends when the last is removed.

@@ -9,18 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Fit = "harness-health"
-
-func init() {
-	register(Guarantee{
-		Name: Fit, Rule: 12, Concerns: anyRecipe,
-		Promise: "The machine and the harness were fast enough for reliable measurements.",
-		Harm:    "The measurements may reflect the machine rather than the recipe.",
-		Help:    "the machine was too slow or too busy to measure on; the result is unknown",
-		check:   newFit,
-	})
-}
-
 // fit checks whether the machine was fast enough for measurements; otherwise the trial is unknown,
 // regardless of its numbers. The harness has recorded measurements of itself, with their limits.
 type fit struct {
@@ -86,18 +74,6 @@ func lateness(s *history.Self) (why []string) {
 
 func percent(share float64) string { return fmt.Sprintf("%g %%", math.Floor(share*1000)/10) }
 
-const Counters = "notification-count"
-
-func init() {
-	register(Guarantee{
-		Name: Counters, Rule: 11, Concerns: anyRecipe,
-		Promise: "The wire and the members' own counters agree on the number of notifications.",
-		Harm:    "Fan-out figures cannot be trusted.",
-		Help:    "more notifications on the wire than the members fired (fail), or fewer (unknown)",
-		check:   newCounts,
-	})
-}
-
 // tally compares, round by round, the notifications on the wire with the members' reports.
 // They are equal on members that zkbench started. Rounds with a fault are not evaluated: a restarted member
 // counts again, and notifications on a closed connection are lost.
@@ -156,18 +132,6 @@ func (c *tally) finish(ending) Verdict {
 		return notJudged(fmt.Sprintf("the members counted %d rounds, but faults affected all of them", c.rounds))
 	}
 	return pass(fmt.Sprintf("the wire and the members' counters agree in all of %d rounds", c.judged))
-}
-
-const BusyLoop = "busy-loop"
-
-func init() {
-	register(Guarantee{
-		Name: BusyLoop, Rule: 11, Concerns: anyRecipe,
-		Promise: "A waiting client waits for a notification; it does not repeat its requests.",
-		Harm:    "Waiting clients keep every member busy.",
-		Help:    "a client repeated requests without a notification between them",
-		check:   newBusyLoop,
-	})
 }
 
 // busy checks the second part of rule 11: a waiting client waits for a notification. Requests

@@ -10,18 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const Progress = "progress"
-
-func init() {
-	register(Guarantee{
-		Name: Progress, Rule: 8, Concerns: anyRecipe,
-		Promise: "While the ensemble is available, waiting clients are granted, or given an item, within the limit.",
-		Harm:    "Clients wait although the lock is free or items are available.",
-		Help:    "no client was granted, or given an item, although nothing prevented it",
-		check:   newProgress,
-	})
-}
-
 // progress checks rule 8. Snapshots of the line show whether its clients can make progress (see stuck),
 // unless a fault is active. Otherwise there is a time limit: if no fault is active or recently over, no
 // client may wait longer than a dead session needs to expire while no client holds.

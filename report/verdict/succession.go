@@ -11,18 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Succession = "succession"
-
-func init() {
-	register(Guarantee{
-		Name: Succession, Rule: 6, Concerns: granting, promised: inOrder,
-		Promise: "When a leader leaves, the candidate that joined next is the next leader.",
-		Harm:    "An unexpected candidate leads.",
-		Help:    "leadership did not pass to the next candidate in line",
-		check:   newSuccession,
-	})
-}
-
 // succession checks a drill: clients join a line one after the other, and are made to leave it.
 // Whenever the next client is about to leave, and when the drill ends, the leader must be the first
 // remaining client, and no other remaining client may have led since the last departure. A client that

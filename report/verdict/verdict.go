@@ -5,16 +5,14 @@
 //		fmt.Println(v.Guarantee, v.Result, v.Reasons)
 //	}
 //
-// Every [Guarantee] has a file of its own: its promise, and a checker that processes the records
-// one by one with little memory, so that a history larger than memory is evaluated in one reading.
-// [All] lists them.
+// Every [Guarantee] has a checker that processes the records one by one with little memory, so that a
+// history larger than memory is evaluated in one reading. [All] lists them.
 //
 // Rule numbers in comments refer to the project's safety definitions. No verdict is a false alarm:
 // a violation that cannot be proven is unknown.
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -150,32 +148,6 @@ func (e *evidence) inapplicable() Verdict {
 
 func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }
 
-// Kinds of recipe, as Guarantee.Concerns.
-const (
-	Lock     = "lock"
-	Election = "election"
-	Queue    = "queue"
-)
-
-// The modes of an acquire of a read-write lock, as history.Sample.Mode.
-const writing = "write"
-
-// Guarantee is a promise of a recipe, or a requirement of a trial. Each has a file of its own,
-// which registers it.
-type Guarantee struct {
-	Name     string
-	Rule     int      // the number in the safety definitions
-	Concerns []string // the kinds of recipe to which it applies
-	Promise  string   // the promise, for a reader with knowledge of ZooKeeper
-	Harm     string   // the consequence of breaking it
-	Help     string   // the violation, in one line
-
-	// promised reports whether a subject with promises p gives this one; nil if every subject does.
-	promised func(p history.Promises) bool
-	// check returns a checker of one history, before the first record.
-	check func(in *inputs) checker
-}
-
 // checker checks one guarantee in one history. All fields but finish may be nil.
 type checker struct {
 	record func(n history.Numbered) // every record, in order
@@ -202,55 +174,6 @@ type inputs struct {
 	line     *facts.NodeTable // by the commits; nil without
 	grants   *facts.Grants    // looked up in them; nil without
 }
-
-var registry []Guarantee
-
-// register adds a guarantee to the registry, in the order of the rules.
-func register(g Guarantee) {
-	registry = append(registry, g)
-	slices.SortFunc(registry, func(a, b Guarantee) int {
-		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
-	})
-}
-
-// All returns the guarantees in the order of their rules, which is the order of the verdicts of a
-// history.
-func All() []Guarantee { return slices.Clone(registry) }
-
-// Find returns the guarantee with that name, and whether it exists.
-func Find(name string) (Guarantee, bool) {
-	i := slices.IndexFunc(registry, func(g Guarantee) bool { return g.Name == name })
-	if i < 0 {
-		return Guarantee{}, false
-	}
-	return registry[i], true
-}
-
-// Names returns the names of all guarantees, in the order of [All].
-func Names() []string {
-	var names []string
-	for _, g := range registry {
-		names = append(names, g.Name)
-	}
-	return names
-}
-
-func exclusive(p history.Promises) bool   { return p.Exclusive }
-func inOrder(p history.Promises) bool     { return p.FIFO }
-func anyDelivery(p history.Promises) bool { return p.Delivery != "" }
-
-// Delivery promises of a queue, as history.Promises.Delivery.
-const (
-	AtLeastOnce = "at-least-once"
-	AtMostOnce  = "at-most-once"
-)
-
-var (
-	anyRecipe = []string{Lock, Election, Queue, facts.RWLock, facts.Semaphore, facts.Barrier}
-	granting  = []string{Lock, Election, facts.RWLock, facts.Semaphore}
-	anyGrant  = []string{Lock, Election, facts.RWLock, facts.Semaphore, facts.Barrier}
-	queues    = []string{Queue}
-)
 
 // seen records which kinds of recipe the operations of a history belong to, if its header does not
 // name one.

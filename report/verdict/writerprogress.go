@@ -10,18 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const WriterProgress = "writer-progress"
-
-func init() {
-	register(Guarantee{
-		Name: WriterProgress, Rule: 8, Concerns: []string{facts.RWLock}, promised: func(p history.Promises) bool { return p.Writers },
-		Promise: "A client that waits to write is granted within the limit, even if readers keep coming.",
-		Harm:    "Nothing can be written while readers are busy.",
-		Help:    "a writer waited while only readers were granted",
-		check:   newWriterProgress,
-	})
-}
-
 func newWriterProgress(in *inputs) checker {
 	limit, faults := facts.MaxDetection(in.history), facts.FaultWindows(in.history, facts.MaxDetection(in.history))
 	w := &modeWaits{mode: writing}
