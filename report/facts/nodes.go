@@ -94,18 +94,13 @@ func (l *NodeTable) Record(r history.Record) {
 
 func (l *NodeTable) commit(c *history.Commit) {
 	l.last = c.Zxid
-	switch c.Op {
-	case history.CommitCreate:
-		if !c.Ephemeral && l.Persistent != nil {
-			l.Persistent[c.Path] = c.Zxid
-		}
-		if c.Ephemeral {
-			l.create(&Node{Path: c.Path, Session: c.Session, Czxid: c.Zxid, Before: l.Nodes[c.Path]})
-		}
-	case history.CommitDelete:
-		l.remove(c.Path, c)
-	case history.CommitClose:
-		for _, p := range c.Removed {
+	switch {
+	case c.Op == history.CommitCreate && c.Ephemeral:
+		l.create(&Node{Path: c.Path, Session: c.Session, Czxid: c.Zxid, Before: l.Nodes[c.Path]})
+	case c.Op == history.CommitCreate && l.Persistent != nil:
+		l.Persistent[c.Path] = c.Zxid
+	default:
+		for _, p := range c.RemovedPaths() {
 			l.remove(p, c)
 		}
 	}
@@ -367,9 +362,12 @@ func (m modes) of(n *Node) string {
 	return m.byPath[n.Path]
 }
 
-// Incomplete returns why the commits are incomplete, or "". It is valid after the last commit.
+// Incomplete returns why the commits are incomplete, or "", also for a nil table, without commits. It is
+// valid after the last commit.
 func (l *NodeTable) Incomplete() string {
 	switch {
+	case l == nil:
+		return ""
 	case l.end == nil:
 		return "the end of the commits is missing"
 	case l.end.Err != "":

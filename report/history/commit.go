@@ -34,6 +34,17 @@ type Commit struct {
 	Code      int32    `json:"code,omitempty"`    // error: ZooKeeper's error code
 }
 
+// RemovedPaths returns the paths of the nodes that the commit removed.
+func (c *Commit) RemovedPaths() []string {
+	switch c.Op {
+	case CommitDelete:
+		return []string{c.Path}
+	case CommitClose:
+		return c.Removed
+	}
+	return nil
+}
+
 // Time returns 0: a commit has a position in the servers' order, but no time on the trial's clock.
 func (c *Commit) Time() time.Duration { return 0 }
 

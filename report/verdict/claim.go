@@ -212,10 +212,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 }
 
 func (c *claims) finish(ending) Verdict {
-	why := ""
-	if c.line != nil {
-		why = c.line.Incomplete()
-	}
+	why := c.line.Incomplete()
 	if len(c.sessions) > 0 && c.guests.count > 0 { // otherwise sessions are not recorded
 		return c.guests.fail("grants of clients without a session of their own")
 	}

@@ -161,7 +161,6 @@ type notifications struct {
 	held    map[int]int64 // session of the grant, by client
 	told    map[int]bool
 	pending map[int]loss // holders whose session has ended, and that have not been notified
-	now     time.Duration
 	count   int
 	broken  evidence
 }
@@ -172,7 +171,6 @@ func newLossNotification(in *inputs) checker {
 }
 
 func (x *notifications) record(n history.Numbered) {
-	x.now = max(x.now, n.Time())
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		switch {

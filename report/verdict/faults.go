@@ -28,11 +28,11 @@ func newFaults(in *inputs) checker {
 			case len(h.Faults) == 0:
 				return pass("no fault was injected")
 			case bare.count == 0 && not.count > 0:
-				return not.inapplicable()
+				return not.verdict(NotJudged, "reasons")
 			case bare.count == 0:
 				return pass()
 			}
-			return bare.doubt("faults without proof")
+			return bare.verdict(Unknown, "faults without proof")
 		},
 	}
 }
@@ -54,11 +54,11 @@ func newPlayed(*inputs) checker {
 		finish: func(ending) Verdict {
 			switch {
 			case cut.count == 0 && not.count > 0:
-				return not.inapplicable()
+				return not.verdict(NotJudged, "reasons")
 			case cut.count == 0:
 				return pass()
 			}
-			v := cut.doubt("reasons")
+			v := cut.verdict(Unknown, "reasons")
 			v.Reasons = append(v.Reasons, "therefore the trial could not complete")
 			return v
 		},

@@ -126,10 +126,7 @@ func (o *order) dying(b facts.Belief) bool {
 }
 
 func (o *order) finish(ending) Verdict {
-	why := ""
-	if o.line != nil {
-		why = o.line.Incomplete()
-	}
+	why := o.line.Incomplete()
 	switch {
 	case o.several && o.line == nil:
 		return unknown("without transaction logs, it is unknown which nodes were ahead of a grant")

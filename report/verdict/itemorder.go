@@ -198,20 +198,12 @@ func (c *itemCommits) knows(s *history.Sample) {
 	}
 }
 
-func (c *itemCommits) commit(r history.Record) {
-	k, ok := r.(*history.Commit)
-	if !ok {
-		return // their end
-	}
-	switch {
-	case k.Op == history.CommitCreate && k.Item != "":
+func (c *itemCommits) commit(k *history.Commit) {
+	if k.Op == history.CommitCreate && k.Item != "" {
 		c.create(k)
-	case k.Op == history.CommitDelete:
-		c.remove(k, k.Path)
-	case k.Op == history.CommitClose:
-		for _, p := range k.Removed {
-			c.remove(k, p)
-		}
+	}
+	for _, p := range k.RemovedPaths() {
+		c.remove(k, p)
 	}
 }
 

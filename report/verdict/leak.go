@@ -72,19 +72,15 @@ func (x *leaks) record(n history.Numbered) {
 	}
 }
 
-func (x *leaks) commit(r history.Record) {
-	c, ok := r.(*history.Commit)
-	if !ok {
-		return
-	}
+func (x *leaks) commit(c *history.Commit) {
+	_, known := x.clients[c.Session]
 	switch c.Op {
 	case history.CommitCreate:
-		_, known := x.clients[c.Session]
 		if known && c.Item == "" && (c.Ephemeral || !x.queue) && facts.ValueAt(x.counts, c.Session).count >= setUp {
 			x.nodes[c.Path] = createdNode{c.Path, c.Session, c.Zxid}
 		}
 	case history.CommitDelete:
-		if _, known := x.clients[c.Session]; !known {
+		if !known {
 			x.leave(c.Path) // zkbench removes the trial's nodes
 		}
 		delete(x.nodes, c.Path)

@@ -77,7 +77,7 @@ func newMutualExclusion(in *inputs) checker {
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + facts.Margin
 	}
-	return checker{record: x.record, belief: x.belief, rest: x.belief, finish: x.finish}
+	return checker{record: x.record, belief: x.belief, rest: true, finish: x.finish}
 }
 
 // claimed is a belief. A late belief began after a newer token had been granted: the servers grant one
@@ -395,10 +395,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 }
 
 func (x *exclusion) finish(ending) Verdict {
-	why := ""
-	if x.line != nil {
-		why = x.line.Incomplete()
-	}
+	why := x.line.Incomplete()
 	switch {
 	case why != "" && x.missing > 0 && x.missing == x.broken.count:
 		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, and the commits do not show why, possibly because %s", x.missing, why))
@@ -421,11 +418,7 @@ type Sweep struct {
 	OnOverlap func(o Overlap)      // receives every time in which two clients held at once
 
 	history *history.History
-	judges  []judge
-	record  []func(history.Numbered) // of the checks that use records
-	belief  []func(facts.Belief)     // of guarantees that use beliefs
-	commit  []func(history.Record)   // of guarantees that use commits
-	rest    []func(facts.Belief)
+	judges  []*judge
 	cut     bool // the history is known to be truncated
 	beliefs *facts.Beliefs
 	line    *facts.NodeTable // nil without commits
@@ -480,31 +473,19 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 		if !wanted(g.Name) || s.seen.recipe != "" && !s.seen.concerned(g) && !slices.Contains(h.Header.Guarantees, g.Name) {
 			continue
 		}
-		j := judge{g, notPromised}
+		j := &judge{g, notPromised}
 		if g.promised == nil || g.promised(in.promises) {
 			j.checker = g.check(in)
 		}
 		s.judges = append(s.judges, j)
-		if j.record != nil {
-			s.record = append(s.record, j.record)
-		}
-		if j.belief != nil {
-			s.belief = append(s.belief, j.belief)
-		}
-		if j.rest != nil {
-			s.rest = append(s.rest, j.rest)
-		}
-		if j.commit != nil {
-			s.commit = append(s.commit, j.commit)
-		}
 	}
 	return s
 }
 
 func (s *Sweep) believe(b facts.Belief) {
-	if !s.cut || !b.Open {
-		for _, take := range s.belief {
-			take(b)
+	for _, j := range s.judges {
+		if j.belief != nil && (!s.cut || j.rest && !b.Open) {
+			j.belief(b)
 		}
 	}
 	s.OnBelief(b)
@@ -512,13 +493,16 @@ func (s *Sweep) believe(b facts.Belief) {
 
 // Add checks the next record; a record with the number 0 is a commit.
 func (s *Sweep) Add(n history.Numbered) {
-	if n.N == 0 { // a commit
-		if s.queue {
-			s.items.commits.commit(n.Record) // before the line drops the claims of removed nodes
+	if n.N == 0 {
+		commit, ok := n.Record.(*history.Commit)
+		if ok && s.queue {
+			s.items.commits.commit(commit) // before the line drops the claims of removed nodes
 		}
 		s.line.Record(n.Record)
-		for _, take := range s.commit {
-			take(n.Record)
+		for _, j := range s.judges {
+			if ok && j.commit != nil {
+				j.commit(commit)
+			}
 		}
 		return
 	}
@@ -528,8 +512,10 @@ func (s *Sweep) Add(n history.Numbered) {
 	if s.grants != nil {
 		s.grants.Record(n)
 	}
-	for _, take := range s.record {
-		take(n)
+	for _, j := range s.judges {
+		if j.record != nil {
+			j.record(n)
+		}
 	}
 	s.beliefs.Add(n)
 	if s.queue {
@@ -542,21 +528,20 @@ func (s *Sweep) Add(n history.Numbered) {
 func (s *Sweep) Close(readErr error) []Verdict {
 	end := ending{at: s.end, cut: readErr != nil}
 	if end.cut {
-		s.cut, s.belief = true, s.rest
+		s.cut = true
 	} else if s.grants != nil {
 		s.grants.Judge(true)
 	}
 	s.beliefs.Close(s.end)
 	var out []Verdict
 	for _, j := range s.judges {
-		if !s.due(j) {
+		if !s.seen.concerned(j.Guarantee) && !slices.Contains(s.history.Header.Guarantees, j.Name) {
 			continue
 		}
 		v := j.finish(end)
 		if s.beliefs.Late > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
 			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.Late, facts.Reorder))
 		}
-		v.Guarantee = j.Name
 		if v.Result == Pass || v.Result == NotJudged {
 			switch {
 			case readErr != nil:
@@ -564,8 +549,8 @@ func (s *Sweep) Close(readErr error) []Verdict {
 			case s.records == 0:
 				v = unknown("the history contains no record")
 			}
-			v.Guarantee = j.Name
 		}
+		v.Guarantee = j.Name
 		if v.Reasons == nil {
 			v.Reasons = []string{}
 		}
@@ -575,15 +560,6 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		out = append(out, v)
 	}
 	return out
-}
-
-// due reports whether there is a verdict on a guarantee: always if the header names it, else if it
-// concerns the recipe.
-func (s *Sweep) due(j judge) bool {
-	if slices.Contains(s.history.Header.Guarantees, j.Name) {
-		return true
-	}
-	return s.seen.concerned(j.Guarantee)
 }
 
 // readable checks the history itself.

@@ -302,14 +302,14 @@ func newLeftovers(in *inputs) *orphansByCommits {
 // free reports whether the client had enough time to remove its node.
 func (o *orphansByCommits) free(x *leftover, until time.Duration) bool {
 	faults := facts.Union(slices.Concat(o.members, o.hits[x.owner.client]))
-	return slices.ContainsFunc(faults.Outside(x.since, until), func(s facts.Span) bool { return s.To-s.From > x.bound })
+	_, free := faults.Free(x.since, until, x.bound)
+	return free
 }
 
 // commit finds a second node of one client in the line. Commits come before the first record of a
 // client that may know of them, so it exists from the next record on, at the latest.
-func (o *orphansByCommits) commit(r history.Record) {
-	c, ok := r.(*history.Commit)
-	if !ok || c.Op != history.CommitCreate || !c.Ephemeral {
+func (o *orphansByCommits) commit(c *history.Commit) {
+	if c.Op != history.CommitCreate || !c.Ephemeral {
 		return
 	}
 	all := o.line.Of(c.Session)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report/facts"
@@ -82,23 +83,13 @@ func newPassages(in *inputs) checker {
 }
 
 // commit follows the members' nodes. The documentation's node "ready" belongs to no member.
-func (p *passages) commit(r history.Record) {
-	c, ok := r.(*history.Commit)
-	if !ok {
-		return
+func (p *passages) commit(c *history.Commit) {
+	if c.Op == history.CommitCreate && c.Ephemeral && !strings.HasSuffix(c.Path, "/ready") {
+		p.nodes[c.Path] = c.Session
+		p.members.join(c.Session, c.Zxid)
 	}
-	switch c.Op {
-	case history.CommitCreate:
-		if c.Ephemeral && !isReady(c.Path) {
-			p.nodes[c.Path] = c.Session
-			p.members.join(c.Session, c.Zxid)
-		}
-	case history.CommitDelete:
-		p.remove(c.Path, false)
-	case history.CommitClose:
-		for _, path := range c.Removed {
-			p.remove(path, true)
-		}
+	for _, path := range c.RemovedPaths() {
+		p.remove(path, c.Op == history.CommitClose)
 	}
 }
 
@@ -252,10 +243,7 @@ func (p *passages) finish(end ending) Verdict {
 				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
 		}
 	}
-	why := ""
-	if p.line != nil {
-		why = p.line.Incomplete()
-	}
+	why := p.line.Incomplete()
 	switch {
 	case p.broken.count > 0 && why != "":
 		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.count, why))
@@ -274,8 +262,6 @@ func (p *passages) finish(end ending) Verdict {
 	}
 	return pass(fmt.Sprintf("%d passages were checked by the servers' commits", p.checked))
 }
-
-func isReady(path string) bool { return len(path) >= 6 && path[len(path)-6:] == "/ready" }
 
 // generations follows the members of a barrier through its generations.
 type generations struct {

@@ -28,7 +28,7 @@ func newFit(in *inputs) checker {
 			case f.unfit.count == 0:
 				return pass()
 			}
-			return f.unfit.doubt("exceeded limits")
+			return f.unfit.verdict(Unknown, "exceeded limits")
 		},
 	}
 }
@@ -125,7 +125,7 @@ func (c *tally) finish(ending) Verdict {
 	case c.broken.count > 0:
 		return c.broken.fail("rounds")
 	case c.doubts.count > 0:
-		return c.doubts.doubt("rounds")
+		return c.doubts.verdict(Unknown, "rounds")
 	case c.judged == 0 && c.empty > 0 && c.empty == c.rounds:
 		return notJudged("no client was notified: there was nothing to count")
 	case c.judged == 0:

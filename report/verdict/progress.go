@@ -61,12 +61,24 @@ type grantOf struct {
 
 type wait struct {
 	client   int
+	op, mode string // of the operation that waited
 	from, to time.Duration
 	record   int
 	without  bool // a session
 	gone     bool // the session certainly has ended
 	failed   int  // number of acquires that failed in succession, without timed and canceled ones
 	cited    bool // they have already broken the promise
+}
+
+// waitOf returns the time of an operation that returned, or that was in progress when its phase ended.
+func waitOf(n history.Numbered) (w wait, ok bool) {
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.Return, record: n.N}, true
+	case *history.Waiting:
+		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.At, record: n.N}, true
+	}
+	return wait{}, false
 }
 
 type idle struct {
@@ -123,8 +135,10 @@ func (p *progress) record(n history.Numbered) {
 		p.unserved = n.N
 	}
 	p.stuck.record(n)
-	p.readers.record(n)
-	p.meeting.record(n)
+	if w, ok := waitOf(n); ok {
+		p.readers.add(w)
+		p.meeting.add(w)
+	}
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		p.returned(r, n.N)
@@ -217,14 +231,12 @@ func (p *progress) fails(w wait, err string) bool {
 	if p.limit == 0 || w.cited || w.failed < failsOften {
 		return false
 	}
-	for _, free := range p.faults.Outside(w.from, w.to) {
-		if free.To-free.From > p.limit {
-			p.slow.add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
-				w.client, w.failed, free.From, free.To, p.limit, w.record, err)
-			return true
-		}
+	free, long := p.faults.Free(w.from, w.to, p.limit)
+	if long {
+		p.slow.add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
+			w.client, w.failed, free.From, free.To, p.limit, w.record, err)
 	}
-	return false
+	return long
 }
 
 // released records the release of a client that is not notified of events, and whose session may

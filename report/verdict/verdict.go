@@ -70,16 +70,11 @@ func Worst(results ...string) string {
 	if len(results) == 0 {
 		return Unknown
 	}
-	worst := Pass
+	worst := 0
 	for _, r := range results {
-		switch Severity(r) {
-		case 2:
-			return Fail
-		case 1:
-			worst = Unknown
-		}
+		worst = max(worst, Severity(r))
 	}
-	return worst
+	return []string{Pass, Unknown, Fail}[worst]
 }
 
 // evidenceLimit bounds the reasons and records of one verdict.
@@ -120,40 +115,28 @@ func (e *evidence) merge(other *evidence) {
 	e.count += other.count - len(other.reasons)
 }
 
-func (e *evidence) fail(what string) Verdict {
+func (e *evidence) fail(what string) Verdict { return e.verdict(Fail, what) }
+
+// verdict returns a verdict with the reasons; what names those beyond evidenceLimit.
+func (e *evidence) verdict(result, what string) Verdict {
 	reasons := e.reasons
 	if more := e.count - len(reasons); more > 0 {
 		reasons = append(reasons, fmt.Sprintf("and %d more %s", more, what))
 	}
 	slices.Sort(e.records)
-	return Verdict{Result: Fail, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
+	return Verdict{Result: result, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
 }
 
-// doubt returns an unknown verdict with the reasons.
-func (e *evidence) doubt(what string) Verdict {
-	v := e.fail(what)
-	v.Result = Unknown
-	return v
-}
-
-func pass(reasons ...string) Verdict    { return Verdict{Result: Pass, Reasons: reasons} }
-func unknown(reasons ...string) Verdict { return Verdict{Result: Unknown, Reasons: reasons} }
-
-// inapplicable returns the verdict on a case that the recipe does not allow: not exercised.
-func (e *evidence) inapplicable() Verdict {
-	v := e.doubt("reasons")
-	v.Result = NotJudged
-	return v
-}
-
+func pass(reasons ...string) Verdict      { return Verdict{Result: Pass, Reasons: reasons} }
+func unknown(reasons ...string) Verdict   { return Verdict{Result: Unknown, Reasons: reasons} }
 func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }
 
-// checker checks one guarantee in one history. All fields but finish may be nil.
+// checker checks one guarantee in one history. All functions but finish may be nil.
 type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b facts.Belief)     // every belief, in the order of its start
-	rest   func(b facts.Belief)     // of a truncated history, the remaining beliefs with a known end
-	commit func(r history.Record)   // every commit, and their end, before the first record of a client that may know it
+	rest   bool                     // belief also receives the beliefs that remain when a history is truncated, if their end is known
+	commit func(c *history.Commit)  // every commit, before the first record of a client that may know it
 	// finish returns the verdict.
 	finish func(end ending) Verdict
 }
