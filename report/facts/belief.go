@@ -62,7 +62,7 @@ type Beliefs struct {
 	Granted func(record int) *Granted // returns the grant of a record in the commits
 	stops   bool                      // the deadline of its session ends a belief
 	told    bool                      // the subject notifies its holders of session events
-	clients perClient[holder]
+	clients map[int]*holder
 	Queue   []*entry      // in order of Start
 	free    []*entry      // to be reused
 	now     time.Duration // the latest time in the records
@@ -101,7 +101,7 @@ type entry struct {
 // events; a server's message of the expiry on the wire ends only the belief of the latter.
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := PromisesOf(h)
-	return &Beliefs{header: h, emit: emit, stops: p.Deadline || !p.Events, told: p.Events, Granted: func(int) *Granted { return nil }}
+	return &Beliefs{header: h, emit: emit, clients: map[int]*holder{}, stops: p.Deadline || !p.Events, told: p.Events, Granted: func(int) *Granted { return nil }}
 }
 
 // Add adds the next record.
@@ -126,7 +126,7 @@ func (t *Beliefs) Add(n history.Numbered) {
 }
 
 func (t *Beliefs) acquired(s *history.Sample, record int) {
-	h := t.clients.of(s.Client)
+	h := ValueAt(t.clients, s.Client)
 	// A client performs one operation at a time: no earlier release is in progress any longer.
 	h.finish(s.Call)
 	if s.Outcome != history.OK {
@@ -165,7 +165,7 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 }
 
 func (t *Beliefs) released(s *history.Sample, record int) {
-	h := t.clients.of(s.Client)
+	h := ValueAt(t.clients, s.Client)
 	i := h.find(s)
 	if i < 0 {
 		return // a grant that was never believed, or ended long ago
@@ -228,7 +228,7 @@ func (t *Beliefs) event(e *history.Session, record int) {
 	default:
 		return
 	}
-	h := t.clients.of(e.Client)
+	h := ValueAt(t.clients, e.Client)
 	h.events[h.next] = remembered{*e, record}
 	h.next = (h.next + 1) % len(h.events)
 	for i := range h.grants {
@@ -288,7 +288,7 @@ func (t *Beliefs) flush(until time.Duration) {
 
 // forget removes a part that is not final from its grant, so that it is not changed later.
 func (t *Beliefs) forget(e *entry) {
-	h := t.clients.of(e.Client)
+	h := ValueAt(t.clients, e.Client)
 	for i := range h.grants {
 		g := &h.grants[i]
 		if k := slices.Index(g.parts, e); k >= 0 {

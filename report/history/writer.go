@@ -312,11 +312,7 @@ func (w *Writer) ending() error {
 			return err
 		}
 	}
-	line := fmt.Appendf(nil, "{\"end\":{\"records\":%d}}\n", w.Stats().Records)
-	if err := w.write(line); err != nil {
-		return err
-	}
-	return w.endFrame()
+	return w.frame(fmt.Appendf(nil, "{\"end\":{\"records\":%d}}\n", w.Stats().Records))
 }
 
 func (w *Writer) encode(b *batch) (err error) {

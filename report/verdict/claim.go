@@ -23,7 +23,7 @@ import (
 type claims struct {
 	line      *facts.NodeTable    // nil without commits
 	hits      map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
-	held      map[int]claim       // the last grant of each client
+	held      map[int]*claim      // the last grant of each client
 	inOrder   bool                // the subject promises order and exclusion
 	checked   int
 	sessions  map[int]*sessions
@@ -56,7 +56,7 @@ func newClaimValidity(in *inputs) checker {
 	if in.grants != nil {
 		in.grants.Judged = c.committed
 	} else {
-		c.held, c.hits = map[int]claim{}, hitsByClient(in.history)
+		c.held, c.hits = map[int]*claim{}, hitsByClient(in.history)
 	}
 	return checker{record: c.record, finish: c.finish}
 }
@@ -86,7 +86,7 @@ func (c *claims) record(n history.Numbered) {
 			c.judged++
 			c.claim(r, n.N)
 			if c.line == nil {
-				c.held[r.Client] = claim{sample: *r, record: n.N}
+				c.held[r.Client] = &claim{sample: *r, record: n.N}
 			}
 		}
 	}
@@ -119,8 +119,8 @@ func handed(token int64) string {
 }
 
 func (c *claims) check(n *history.ClaimCheck, record int) {
-	k, ok := c.held[n.Client]
-	if !ok || k.sample.Path != n.Path || n.Asked < k.sample.Return {
+	k := c.held[n.Client]
+	if k == nil || k.sample.Path != n.Path || n.Asked < k.sample.Return {
 		return
 	}
 	c.checked++
@@ -148,19 +148,14 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 func (c *claims) event(n *history.Session, record int) {
 	switch n.Event {
 	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Ended, history.Deadline, history.Expired:
-		if k, ok := c.held[n.Client]; ok {
+		if k := c.held[n.Client]; k != nil {
 			k.doubt = true
-			c.held[n.Client] = k
 		}
 	}
 	if n.Session == 0 {
 		return
 	}
-	k := c.sessions[n.Client]
-	if k == nil {
-		k = &sessions{}
-		c.sessions[n.Client] = k
-	}
+	k := facts.ValueAt(c.sessions, n.Client)
 	switch n.Event {
 	case history.Opened:
 		k.previous, k.opened, k.openedAt, k.openedRecord = k.opened, n.Session, n.At, record
@@ -237,39 +232,32 @@ func (c *claims) finish(ending) Verdict {
 	return unknown("no grant was checked against the nodes in ZooKeeper, and there are no transaction logs: only the clients' session events were evaluated")
 }
 
-// ownership checks the recipes' answers after a loss.
-type ownership struct {
-	lost     map[int]loss // the last loss of each client
-	answers  int
-	rejected evidence
-}
-
+// newOwnershipQuery checks the recipes' answers after a loss.
 func newOwnershipQuery(*inputs) checker {
-	o := &ownership{lost: map[int]loss{}}
-	return checker{record: o.record, finish: o.finish}
-}
-
-func (o *ownership) record(n history.Numbered) {
-	switch r := n.Record.(type) {
-	case *history.Session:
-		if r.Event == history.Lost {
-			o.lost[r.Client] = loss{r.Session, r.At, n.N}
-		}
-	case *history.Holds:
-		o.answers++
-		if l := o.lost[r.Client]; r.Holds && l.record > 0 && l.session == r.Session {
-			o.rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds the grant (record %d), %v after it was notified that its session %#x was lost (record %d), and it had not acquired another grant since",
-				r.Client, r.At, n.N, r.At-l.at, uint64(l.session), l.record)
+	lost := map[int]loss{} // the last loss of each client
+	answers := 0
+	var rejected evidence
+	record := func(n history.Numbered) {
+		switch r := n.Record.(type) {
+		case *history.Session:
+			if r.Event == history.Lost {
+				lost[r.Client] = loss{r.Session, r.At, n.N}
+			}
+		case *history.Holds:
+			answers++
+			if l := lost[r.Client]; r.Holds && l.record > 0 && l.session == r.Session {
+				rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds the grant (record %d), %v after it was notified that its session %#x was lost (record %d), and it had not acquired another grant since",
+					r.Client, r.At, n.N, r.At-l.at, uint64(l.session), l.record)
+			}
 		}
 	}
-}
-
-func (o *ownership) finish(ending) Verdict {
-	switch {
-	case o.rejected.count > 0:
-		return o.rejected.fail("answers")
-	case o.answers == 0:
-		return notJudged("no grant was lost by a client that can report its ownership")
-	}
-	return pass(fmt.Sprintf("%s after a loss; no client claimed that it still held the grant", units.Plural(o.answers, "answer")))
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case rejected.count > 0:
+			return rejected.fail("answers")
+		case answers == 0:
+			return notJudged("no grant was lost by a client that can report its ownership")
+		}
+		return pass(fmt.Sprintf("%s after a loss; no client claimed that it still held the grant", units.Plural(answers, "answer")))
+	}}
 }

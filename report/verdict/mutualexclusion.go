@@ -130,8 +130,7 @@ func (x *exclusion) overlaps(b claimed) {
 		found = append(found, x.judge(a, b, min(a.End, b.End), append(fitting, b)))
 	}
 	slices.SortStableFunc(found, func(p, q overlapping) int { return cmp.Compare(q.excused, p.excused) })
-	for i := 0; i < excess && i < len(found); i++ { // the longest exposures first: each client has one permit
-		o := found[i]
+	for _, o := range found[:min(excess, len(found))] { // the longest exposures first: each client has one permit
 		if o.excused < o.until && o.why != "" {
 			o.why = fmt.Sprintf("%d clients held a grant at once, with only %d permits (the earlier clients: %s); %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
 		}
@@ -163,14 +162,21 @@ func (x *exclusion) conclude(o overlapping) {
 		x.unsure++
 		return
 	}
-	if o.excused > o.b.Start {
-		x.expose(o.a, o.b, min(o.until, o.excused))
+	a, b := o.a, o.b
+	if o.excused > b.Start {
+		end := min(o.until, o.excused)
+		x.exposure++
+		x.exposed += end - b.Start
+		x.report(Overlap{a.Client, b.Client, b.Start, end, true})
 	}
 	if o.excused < o.until {
 		if o.missing {
 			x.missing++
 		}
-		x.violated(o.a, o.b, o.excused, o.until, []int{o.proof}, o.why)
+		x.report(Overlap{a.Client, b.Client, o.excused, o.until, false})
+		x.broken.add([]int{o.proof, a.Record, a.EndRecord, b.Record},
+			"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s",
+			a.Client, a.Token, b.Client, b.Token, b.Start, o.until, a.Record, b.Record, o.why)
 	}
 }
 
@@ -197,21 +203,6 @@ func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) over
 	return o
 }
 
-// expose counts the overlap of two beliefs until a time as exposure.
-func (x *exclusion) expose(a, b facts.Belief, until time.Duration) {
-	x.exposure++
-	x.exposed += until - b.Start
-	x.report(Overlap{a.Client, b.Client, b.Start, until, true})
-}
-
-// violated reports the overlap of two beliefs as a violation, from a time on.
-func (x *exclusion) violated(a, b facts.Belief, from, until time.Duration, proof []int, why string) {
-	x.report(Overlap{a.Client, b.Client, from, until, false})
-	x.broken.add(append(proof, a.Record, a.EndRecord, b.Record),
-		"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s",
-		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, why)
-}
-
 // byCommits checks the overlap of two beliefs by the commits: all of it is exposure, or none.
 func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []claimed) (o overlapping) {
 	stale, good := a, b
@@ -220,6 +211,7 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 	}
 	good = x.exceeding(stale, good, all)
 	o = overlapping{a: a, b: b, until: until, excused: b.Start}
+	heard, told := x.heard[stale.Session]
 	switch n := stale.Granted.Node; {
 	case a.Granted.Unsure || b.Granted.Unsure || good.Granted.Unsure, good.Granted.Notified && n != nil && n.Gone == good.Granted.Zxid+1:
 		o.unsure = true
@@ -239,8 +231,8 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
 	case n.Removal == facts.ByClose && !x.hit(stale):
 		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.Gone))
-	case x.notified(stale):
-		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
+	case stale.Session != 0 && told && heard <= stale.Start: // it knew: that is not exposure
+		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, heard, uint64(stale.Session))
 	default:
 		o.excused = until
 	}
@@ -268,13 +260,6 @@ func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Bel
 		}
 	}
 	return good
-}
-
-// notified reports whether the belief began after its client was notified of the loss of its
-// session: that is not exposure, because the client knew.
-func (x *exclusion) notified(b facts.Belief) bool {
-	at, ok := x.heard[b.Session]
-	return ok && b.Session != 0 && at <= b.Start
 }
 
 // went returns the zxid at which the node of a belief was removed; forever if it was not.

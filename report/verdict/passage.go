@@ -132,12 +132,12 @@ func (p *passages) passed(s *history.Sample, record int) {
 	p.checked++
 	m := p.members.last[p.session(s)]
 	p.inside[s.Client] = m
-	if m == nil || p.members.forgotten(m) {
+	if m == nil || m.generation <= p.members.current-keptGenerations {
 		p.unclear++
 		return
 	}
 	switch {
-	case p.members.completeBy(m, s.Zxid):
+	case p.members.completeBy(m.generation, s.Zxid):
 	case s.Notified:
 		p.doubtful = append(p.doubtful, doubtful{s, m, record})
 	default:
@@ -218,7 +218,7 @@ func (p *passages) checkCalls() {
 			p.members.join(client, int64(e.at)+1)
 			continue
 		}
-		if m := p.members.last[client]; c.ok && !p.members.completeBy(m, int64(c.at)+1) {
+		if m := p.members.last[client]; c.ok && !p.members.completeBy(m.generation, int64(c.at)+1) {
 			p.broken.add([]int{c.record}, "client %d passed the barrier at %v (record %d), when at most %d of %d clients had called enter",
 				c.client, c.at, c.record, p.members.most[m.generation], p.parties)
 		}
@@ -285,31 +285,28 @@ func newGenerations(parties int) *generations {
 	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}, complete: map[int]int64{}, most: map[int]int{}, completer: map[int]*member{}}
 }
 
-func (g *generations) join(key, at int64) *member {
-	if m := g.inside[key]; m != nil {
-		return m
+func (g *generations) join(key, at int64) {
+	if g.inside[key] != nil {
+		return
 	}
 	if len(g.inside) == 0 {
 		g.current++
 		delete(g.most, g.current-keptGenerations)
 		delete(g.complete, g.current-keptGenerations)
 	}
-	m := &member{generation: g.current, late: g.completeBy(&member{generation: g.current}, at)}
+	m := &member{generation: g.current, late: g.completeBy(g.current, at)}
 	g.inside[key], g.last[key] = m, m
 	g.most[g.current] = max(g.most[g.current], len(g.inside))
 	if len(g.inside) >= g.parties && !m.late {
 		g.complete[g.current], g.completer[g.current] = at, m
 	}
-	return m
 }
 
-// completeBy reports whether the member's generation was complete at a transaction, or a time.
-func (g *generations) completeBy(m *member, at int64) bool {
-	complete, ok := g.complete[m.generation]
+// completeBy reports whether the generation was complete at a transaction, or a time.
+func (g *generations) completeBy(generation int, at int64) bool {
+	complete, ok := g.complete[generation]
 	return ok && complete <= at
 }
-
-func (g *generations) forgotten(m *member) bool { return m.generation <= g.current-keptGenerations }
 
 func (g *generations) part(key int64, withSession bool) {
 	if m := g.inside[key]; m != nil {

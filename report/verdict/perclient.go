@@ -9,55 +9,47 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// fit checks whether the machine was fast enough for measurements; otherwise the trial is unknown,
+// newFit checks whether the machine was fast enough for measurements; otherwise the trial is unknown,
 // regardless of its numbers. The harness has recorded measurements of itself, with their limits.
-type fit struct {
-	untimed bool // a zoo: nothing is timed, and trials run in parallel
-	judged  int
-	unfit   evidence
-}
-
 func newFit(in *inputs) checker {
-	f := &fit{untimed: in.history.Header.Provocation != ""}
-	return checker{
-		record: f.record,
-		finish: func(ending) Verdict {
-			switch {
-			case f.judged == 0:
-				return notJudged("the harness recorded no measurements of itself")
-			case f.unfit.count == 0:
-				return pass()
+	judged := 0
+	var unfit evidence
+	record := func(n history.Numbered) {
+		s, ok := n.Record.(*history.Self)
+		if !ok {
+			return
+		}
+		judged++
+		exceeded := func(format string, args ...any) { unfit.add([]int{n.N}, format, args...) }
+		if s.Lost > 0 {
+			exceeded("%d records were dropped", s.Lost)
+		}
+		if in.history.Header.Provocation != "" {
+			return // a zoo: nothing is timed, and trials run in parallel
+		}
+		for _, why := range lateness(s) {
+			exceeded("%s", why)
+		}
+		if s.MaxBacklog > s.Limits.Backlog {
+			exceeded("%d records waited to be written, more than the limit of %d", s.MaxBacklog, s.Limits.Backlog)
+		}
+		processors := func(who string, used *float64, limit float64) {
+			if used != nil && *used > limit {
+				exceeded("%s used %s of all processors, more than the limit of %s", who, percent(*used), percent(limit))
 			}
-			return f.unfit.verdict(Unknown, "exceeded limits")
-		},
+		}
+		processors("the harness", s.CPU, s.Limits.CPU)
+		processors("the machine", s.MachineCPU, s.Limits.MachineCPU)
 	}
-}
-
-func (f *fit) record(n history.Numbered) {
-	s, ok := n.Record.(*history.Self)
-	if !ok {
-		return
-	}
-	f.judged++
-	passed := func(format string, args ...any) { f.unfit.add([]int{n.N}, format, args...) }
-	if s.Lost > 0 {
-		passed("%d records were dropped", s.Lost)
-	}
-	if f.untimed {
-		return
-	}
-	for _, why := range lateness(s) {
-		passed("%s", why)
-	}
-	if s.MaxBacklog > s.Limits.Backlog {
-		passed("%d records waited to be written, more than the limit of %d", s.MaxBacklog, s.Limits.Backlog)
-	}
-	if s.CPU != nil && *s.CPU > s.Limits.CPU {
-		passed("the harness used %s of all processors, more than the limit of %s", percent(*s.CPU), percent(s.Limits.CPU))
-	}
-	if s.MachineCPU != nil && *s.MachineCPU > s.Limits.MachineCPU {
-		passed("the machine used %s of all processors, more than the limit of %s", percent(*s.MachineCPU), percent(s.Limits.MachineCPU))
-	}
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case judged == 0:
+			return notJudged("the harness recorded no measurements of itself")
+		case unfit.count == 0:
+			return pass()
+		}
+		return unfit.verdict(Unknown, "exceeded limits")
+	}}
 }
 
 // lateness returns how late the harness's own timers were, if more than its limits allow: the machine
@@ -134,16 +126,44 @@ func (c *tally) finish(ending) Verdict {
 	return pass(fmt.Sprintf("the wire and the members' counters agree in all of %d rounds", c.judged))
 }
 
-// busy checks the second part of rule 11: a waiting client waits for a notification. Requests
+// newBusyLoop checks the second part of rule 11: a waiting client waits for a notification. Requests
 // without a cause (a call, a notification, a reconnect; for a queue, a reply that another consumer
 // was faster) are a loop.
 //
 // The bounds are wide: a sound recipe needs some six requests per call and two per notification, a
 // loop makes hundreds. A polling subject may send a request every 10 ms.
-type busy struct {
-	history *history.History
-	judged  int
-	broken  evidence
+func newBusyLoop(in *inputs) checker {
+	judged := 0
+	var broken evidence
+	record := func(n history.Numbered) {
+		e, ok := n.Record.(*history.Effort)
+		if !ok {
+			return
+		}
+		judged++
+		causes := e.Notifications + e.Connections
+		if e.Queue {
+			causes += e.Refusals
+		}
+		allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
+		if in.history.Header.Variant == Polling {
+			allowed += int64(requestsPerSecond * (e.At - phaseStart(in.history, e.Phase, e.At)).Seconds())
+		}
+		if e.Requests > allowed {
+			broken.add([]int{n.N},
+				"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
+				e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
+		}
+	}
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case broken.count > 0:
+			return broken.fail("clients in a loop")
+		case judged == 0:
+			return notJudged("no client's requests were counted")
+		}
+		return pass()
+	}}
 }
 
 const (
@@ -155,40 +175,3 @@ const (
 
 // Polling is the variant of a subject whose waiters watch nothing, as Header.Variant.
 const Polling = "polling"
-
-func newBusyLoop(in *inputs) checker {
-	b := &busy{history: in.history}
-	return checker{record: b.record, finish: b.finish}
-}
-
-func (b *busy) record(n history.Numbered) {
-	e, ok := n.Record.(*history.Effort)
-	if !ok {
-		return
-	}
-	b.judged++
-	causes := e.Notifications + e.Connections
-	if e.Queue {
-		causes += e.Refusals
-	}
-	allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
-	if b.history.Header.Variant == Polling {
-		allowed += int64(requestsPerSecond * (e.At - phaseStart(b.history, e.Phase, e.At)).Seconds())
-	}
-	if e.Requests <= allowed {
-		return
-	}
-	b.broken.add([]int{n.N},
-		"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
-		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
-}
-
-func (b *busy) finish(ending) Verdict {
-	switch {
-	case b.broken.count > 0:
-		return b.broken.fail("clients in a loop")
-	case b.judged == 0:
-		return notJudged("no client's requests were counted")
-	}
-	return pass()
-}

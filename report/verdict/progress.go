@@ -131,9 +131,6 @@ func newProgress(in *inputs) checker {
 }
 
 func (p *progress) record(n history.Numbered) {
-	if s, ok := n.Record.(*history.Snapshot); ok && s.Unserved {
-		p.unserved = n.N
-	}
 	p.stuck.record(n)
 	if w, ok := waitOf(n); ok {
 		p.readers.add(w)
@@ -156,6 +153,10 @@ func (p *progress) record(n history.Numbered) {
 		}
 	case *history.Session:
 		p.session(r, n.N)
+	case *history.Snapshot:
+		if r.Unserved {
+			p.unserved = n.N
+		}
 	case *history.Self:
 		p.late = lateness(r)
 	}
@@ -343,7 +344,10 @@ func (p *progress) gap(until time.Duration, record int) {
 	for _, free := range p.faults.Outside(p.covered, until) {
 		p.idles(idle{Span: free, most: p.limit, after: p.by, before: record})
 	}
-	for _, ph := range p.phases.endedIn(p.covered, until) {
+	for _, ph := range p.phases.all {
+		if ph.over <= p.covered || ph.over > until {
+			continue
+		}
 		p.idles(idle{Span: facts.Span{From: p.covered, To: ph.over}, most: p.limit, phase: ph})
 		if end, calm := p.faults.End(facts.Span{From: p.covered, To: ph.over}); calm && !ph.byHarness {
 			p.idles(idle{Span: end, most: p.limit / 2, phase: ph, calm: true})
@@ -533,16 +537,6 @@ func (p *phases) named(name string) *phase {
 	return ph
 }
 
-func (p *phases) endedIn(from, to time.Duration) []*phase {
-	var out []*phase
-	for _, ph := range p.all {
-		if ph.over > from && ph.over <= to {
-			out = append(out, ph)
-		}
-	}
-	return out
-}
-
 // verdict returns the worst verdict of all phases; what is "granted" or "taken". In a phase with faults
 // all the time it is enough that the waiters progressed.
 func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdict {
@@ -550,7 +544,11 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 	done, calm := 0, false
 	for _, ph := range p.all {
 		done, calm = done+ph.done, calm || ph.calm
-		switch in := ph.in(); {
+		in := ""
+		if ph.name != "" {
+			in = fmt.Sprintf(" in phase %q", ph.name)
+		}
+		switch {
 		case ph.open > 0:
 			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, while a client waited or had no session. Without the faults and the recovery from them, that time does not exceed the limit of %v",
 				what, ph.open.Round(time.Millisecond), in, limit))
@@ -570,11 +568,4 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		return pass(fmt.Sprintf("faults were active throughout; no client exceeded the wait limit, and no stuck client was found in %s of the line without faults", units.Plural(snapshots, "snapshot")))
 	}
 	return pass()
-}
-
-func (ph *phase) in() string {
-	if ph.name == "" {
-		return ""
-	}
-	return fmt.Sprintf(" in phase %q", ph.name)
 }
