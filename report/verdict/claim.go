@@ -107,7 +107,7 @@ func (c *claims) committed(g *facts.Granted) {
 	if g.Missing || g.Mistaken() {
 		c.missing++
 	}
-	c.broken.add([]int{g.Record}, "client %d was granted %s of session %#x, having seen no commit after %#x (record %d), but %s",
+	c.broken.Add([]int{g.Record}, "client %d was granted %s of session %#x, having seen no commit after %#x (record %d), but %s",
 		g.Client, g.Claims(), uint64(g.Session), uint64(g.Zxid), g.Record, wrong)
 }
 
@@ -140,7 +140,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	default:
 		return
 	}
-	c.broken.add([]int{k.record, record},
+	c.broken.Add([]int{k.record, record},
 		"client %d claimed token %d by node %s of session %#x at %v (record %d), but when the observer checked, at %v, %s (record %d)",
 		s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
 }
@@ -170,7 +170,7 @@ func (c *claims) event(n *history.Session, record int) {
 		}
 	case history.Restored:
 		if k.over.record > 0 && n.At > k.over.at {
-			c.broken.add([]int{k.over.record, record},
+			c.broken.Add([]int{k.over.record, record},
 				"client %d was notified at %v (record %d) that its grant was restored, although it had been notified at %v (record %d) that the session was lost, which is final",
 				n.Client, n.At, record, k.over.at, k.over.record)
 		}
@@ -186,14 +186,14 @@ func (c *claims) claim(s *history.Sample, record int) {
 		c.unchecked++
 	}
 	if s.Session != 0 && (k == nil || k.opened == 0) {
-		c.guests.add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
+		c.guests.Add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
 			"it shares another client's session", s.Client, handed(s.Token), uint64(s.Session), record)
 	}
 	if s.Session == 0 || k == nil || k.opened == 0 {
 		return
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
-		c.broken.add([]int{l.record, record},
+		c.broken.Add([]int{l.record, record},
 			"client %d was granted %s at %v (record %d), %v after it was notified that session %#x had ended (record %d)",
 			s.Client, handed(s.Token), s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		return
@@ -201,21 +201,21 @@ func (c *claims) claim(s *history.Sample, record int) {
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {
 		return
 	}
-	c.broken.add([]int{k.openedRecord, record},
+	c.broken.Add([]int{k.openedRecord, record},
 		"client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
 		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
 }
 
 func (c *claims) finish(ending) Verdict {
 	why := c.line.Incomplete()
-	if len(c.sessions) > 0 && c.guests.count > 0 { // otherwise sessions are not recorded
-		return c.guests.fail("grants of clients without a session of their own")
+	if len(c.sessions) > 0 && c.guests.Count > 0 { // otherwise sessions are not recorded
+		return c.guests.Fail("grants of clients without a session of their own")
 	}
 	switch {
-	case why != "" && c.missing > 0 && c.missing == c.broken.count:
+	case why != "" && c.missing > 0 && c.missing == c.broken.Count:
 		return unknown(fmt.Sprintf("the commits do not confirm %d of %d grants, possibly because %s", c.missing, c.judged, why))
-	case c.broken.count > 0:
-		return c.broken.fail("invalid claims")
+	case c.broken.Count > 0:
+		return c.broken.Fail("invalid claims")
 	case c.judged == 0:
 		return unknown("nothing was granted: there is no claim to check")
 	case why != "":
@@ -246,15 +246,15 @@ func newOwnershipQuery(*inputs) checker {
 		case *history.Holds:
 			answers++
 			if l := lost[r.Client]; r.Holds && l.record > 0 && l.session == r.Session {
-				rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds the grant (record %d), %v after it was notified that its session %#x was lost (record %d), and it had not acquired another grant since",
+				rejected.Add([]int{l.record, n.N}, "client %d answered at %v that it holds the grant (record %d), %v after it was notified that its session %#x was lost (record %d), and it had not acquired another grant since",
 					r.Client, r.At, n.N, r.At-l.at, uint64(l.session), l.record)
 			}
 		}
 	}
 	return checker{record: record, finish: func(ending) Verdict {
 		switch {
-		case rejected.count > 0:
-			return rejected.fail("answers")
+		case rejected.Count > 0:
+			return rejected.Fail("answers")
 		case answers == 0:
 			return notJudged("no grant was lost by a client that can report its ownership")
 		}

@@ -76,7 +76,7 @@ func (f *fan) byVariant(p *wakeUps) bool {
 		return false
 	}
 	if p.were > allowed {
-		f.broken.add([]int{p.record}, "%d notifications to %d clients in phase %s, for %d calls and %d connections (record %d): waiters that watch their %s cause at most %d",
+		f.broken.Add([]int{p.record}, "%d notifications to %d clients in phase %s, for %d calls and %d connections (record %d): waiters that watch their %s cause at most %d",
 			p.were, p.clients, p.phase, p.calls, p.connections, p.record, f.history.Header.Variant, allowed)
 	}
 	return true
@@ -102,7 +102,7 @@ func (f *fan) round(t *history.Traffic, record int) {
 		}
 		judged = true
 		if c.measured > *c.expected {
-			f.broken.add([]int{record}, "%d %s in %d %ss, but the formula allows %d (record %d)",
+			f.broken.Add([]int{record}, "%d %s in %d %ss, but the formula allows %d (record %d)",
 				c.measured, c.what, t.Count, t.Of, *c.expected, record)
 		}
 	}
@@ -136,8 +136,8 @@ func (f *fan) finish(end ending) Verdict {
 		}
 	}
 	switch {
-	case f.broken.count > 0:
-		return f.broken.fail("rounds or counts that exceed the formula's value")
+	case f.broken.Count > 0:
+		return f.broken.Fail("rounds or counts that exceed the formula's value")
 	case f.judged == 0 && f.disturbed > 0:
 		return unknown(fmt.Sprintf("%s counted, but none had a hand-off without a fault nearby", units.Plural(f.rounds, "round")))
 	case byVariant > 0:
@@ -211,7 +211,7 @@ func (x *notifications) over(client int, at time.Duration) {
 	l, waits := x.pending[client]
 	delete(x.pending, client)
 	if waits && x.limit > 0 && at-l.at > x.limit {
-		x.broken.add([]int{l.record}, "client %d held a grant of session %#x, and the servers notified it of the session's end at %v (record %d), but the client library did not notify the application within %v",
+		x.broken.Add([]int{l.record}, "client %d held a grant of session %#x, and the servers notified it of the session's end at %v (record %d), but the client library did not notify the application within %v",
 			client, uint64(l.session), l.at, l.record, x.limit)
 	}
 }
@@ -223,8 +223,8 @@ func (x *notifications) finish(end ending) Verdict {
 		}
 	}
 	switch {
-	case x.broken.count > 0:
-		return x.broken.fail("holders")
+	case x.broken.Count > 0:
+		return x.broken.Fail("holders")
 	case x.count == 0:
 		return notJudged("no holder's session ended")
 	}

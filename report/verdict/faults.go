@@ -21,18 +21,18 @@ func newFaults(in *inputs) checker {
 				if w.Inapplicable {
 					of = &not
 				}
-				of.add([]int{w.N}, "%s at %v (record %d): %s",
+				of.Add([]int{w.N}, "%s at %v (record %d): %s",
 					history.Struck(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "there is no proof that the fault had an effect"))
 			}
 			switch {
 			case len(h.Faults) == 0:
 				return pass("no fault was injected")
-			case bare.count == 0 && not.count > 0:
-				return not.verdict(NotJudged, "reasons")
-			case bare.count == 0:
+			case bare.Count == 0 && not.Count > 0:
+				return not.Verdict(NotJudged, "reasons")
+			case bare.Count == 0:
 				return pass()
 			}
-			return bare.verdict(Unknown, "faults without proof")
+			return bare.Verdict(Unknown, "faults without proof")
 		},
 	}
 }
@@ -48,17 +48,17 @@ func newPlayed(*inputs) checker {
 				if u.Inapplicable {
 					of = &not
 				}
-				of.add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
+				of.Add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
 			}
 		},
 		finish: func(ending) Verdict {
 			switch {
-			case cut.count == 0 && not.count > 0:
-				return not.verdict(NotJudged, "reasons")
-			case cut.count == 0:
+			case cut.Count == 0 && not.Count > 0:
+				return not.Verdict(NotJudged, "reasons")
+			case cut.Count == 0:
 				return pass()
 			}
-			v := cut.verdict(Unknown, "reasons")
+			v := cut.Verdict(Unknown, "reasons")
 			v.Reasons = append(v.Reasons, "therefore the trial could not complete")
 			return v
 		},

@@ -41,7 +41,7 @@ func newFIFO(in *inputs) checker {
 	o := &order{line: in.line, grants: in.grants, several: facts.Permits(in.history.Header) > 1, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
 	if o.several && o.grants != nil {
 		o.grants.Passed = func(g *facts.Granted, ahead []*facts.Node) {
-			o.broken.add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
+			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
 		}
 	}
@@ -74,7 +74,7 @@ func (o *order) belief(b facts.Belief) {
 		o.skipped++
 		return
 	}
-	o.broken.add([]int{o.last.Record, b.Record},
+	o.broken.Add([]int{o.last.Record, b.Record},
 		"client %d was granted token %d at %v (record %d), although client %d with the newer token %d had been granted before it, at %v (record %d)",
 		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
@@ -130,12 +130,12 @@ func (o *order) finish(ending) Verdict {
 	switch {
 	case o.several && o.line == nil:
 		return unknown("without transaction logs, it is unknown which nodes were ahead of a grant")
-	case why != "" && o.broken.count > 0:
+	case why != "" && o.broken.Count > 0:
 		return unknown("either a grant overtook another, or the commit of a session's end is missing: " + why)
 	case why != "" && o.unseen > 0:
 		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(o.unseen, "grant"), why))
-	case o.broken.count > 0 && o.exclusive:
-		return o.broken.fail("overtakings")
+	case o.broken.Count > 0 && o.exclusive:
+		return o.broken.Fail("overtakings")
 	case !o.exclusive:
 		return unknown("the subject does not promise exclusion: several clients may hold a grant at once, so it is unknown which grants overtook an older waiter")
 	case o.contended >= fewWaits && 2*o.waited < o.contended:

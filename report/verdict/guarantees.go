@@ -5,6 +5,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
 // The names of the guarantees.
@@ -86,8 +87,8 @@ func anyDelivery(p history.Promises) bool { return p.Delivery != "" }
 
 // Delivery promises of a queue, as history.Promises.Delivery.
 const (
-	AtLeastOnce = "at-least-once"
-	AtMostOnce  = "at-most-once"
+	AtLeastOnce = queue.AtLeastOnce
+	AtMostOnce  = queue.AtMostOnce
 )
 
 var (
@@ -96,6 +97,18 @@ var (
 	anyGrant  = []string{Lock, Election, facts.RWLock, facts.Semaphore, facts.Barrier}
 	queues    = []string{Queue}
 )
+
+// byItems returns a check of the items of a queue, which needs only their tracker.
+func byItems(check func(q *queue.Items, cut bool) Verdict) func(*inputs) checker {
+	return func(in *inputs) checker {
+		return checker{finish: func(end ending) Verdict { return check(in.items, end.cut) }}
+	}
+}
+
+func newQueueFIFO(in *inputs) checker {
+	q := queue.NewSequence(in.items)
+	return checker{record: q.Record, finish: func(ending) Verdict { return q.Verdict() }}
+}
 
 // registry has the guarantees in the order of the rules, and of the names of one rule.
 var registry = []Guarantee{{
@@ -175,19 +188,19 @@ var registry = []Guarantee{{
 	Promise: "An item that was put once is delivered at most once with certainty.",
 	Harm:    "The same work is done twice.",
 	Help:    "an item that was put once was delivered twice, or was in the queue twice",
-	check:   func(in *inputs) checker { return checker{finish: in.items.noDuplicate} },
+	check:   byItems((*queue.Items).NoDuplicate),
 }, {
 	Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
 	Promise: "Each item that was put is delivered or still in the queue.",
 	Harm:    "The item is lost, and its work is never done.",
 	Help:    "an item was put and removed from the queue, but no take returned it",
-	check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
+	check:   byItems((*queue.Items).NoLoss),
 }, {
 	Name: NoPhantom, Rule: 9, Concerns: queues,
 	Promise: "Each item was put before it is taken.",
 	Harm:    "Work is done that was never requested.",
 	Help:    "an item was taken that was never put",
-	check:   func(in *inputs) checker { return checker{finish: in.items.noPhantom} },
+	check:   byItems((*queue.Items).NoPhantom),
 }, {
 	Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
 	Promise: "Items leave the queue in the order in which they were put.",

@@ -119,14 +119,14 @@ func (x *leaks) finish(end ending) Verdict {
 		repeated += max(0, o.count-setUp)
 		client := x.clients[session]
 		if o.left > keptNodes+2*len(x.faults[client]) && o.left*leakRate >= o.count {
-			broken.add([]int{o.record},
+			broken.Add([]int{o.record},
 				"client %d left %d nodes behind in %d operations of session %#x (the last in record %d); the last of these nodes, %s (czxid %#x), still existed when the session or the trial ended",
 				client, o.left, o.count, uint64(session), o.record, o.last.path, uint64(o.last.czxid))
 		}
 	}
 	switch {
-	case broken.count > 0:
-		return broken.fail("sessions")
+	case broken.Count > 0:
+		return broken.Fail("sessions")
 	case repeated == 0:
 		return notJudged("no session repeated an operation often enough to show a leak")
 	}

@@ -56,7 +56,7 @@ func (m *meeting) check(faults facts.Spans, slow *evidence) {
 		}
 		for _, s := range all {
 			if free, long := faults.Free(s.From, s.To, m.limit); long {
-				slow.add([]int{w.record}, "all %d clients waited to enter from %v to %v (record %d), without a fault: more than the limit of %v",
+				slow.Add([]int{w.record}, "all %d clients waited to enter from %v to %v (record %d), without a fault: more than the limit of %v",
 					m.parties, free.From, free.To, w.record, m.limit)
 				return // the same for every client
 			}
@@ -65,7 +65,7 @@ func (m *meeting) check(faults facts.Spans, slow *evidence) {
 	busy := facts.Union(slices.Concat(m.inside, faults))
 	for _, w := range m.leaves {
 		if free, long := busy.Free(w.from, w.to, m.limit); long {
-			slow.add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although no client was inside, and without a fault: more than the limit of %v",
+			slow.Add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although no client was inside, and without a fault: more than the limit of %v",
 				w.client, free.From, free.To, w.record, m.limit)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
 // exclusion checks rule 4: no two beliefs overlap that together exceed the permits.
@@ -174,7 +175,7 @@ func (x *exclusion) conclude(o overlapping) {
 			x.missing++
 		}
 		x.report(Overlap{a.Client, b.Client, o.excused, o.until, false})
-		x.broken.add([]int{o.proof, a.Record, a.EndRecord, b.Record},
+		x.broken.Add([]int{o.proof, a.Record, a.EndRecord, b.Record},
 			"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s",
 			a.Client, a.Token, b.Client, b.Token, b.Start, o.until, a.Record, b.Record, o.why)
 	}
@@ -329,12 +330,12 @@ func (x *exclusion) checkBeliefAfterExpiry(b facts.Belief) {
 		return
 	}
 	if revived {
-		x.broken.add([]int{l.record, b.Record, b.EndRecord},
+		x.broken.Add([]int{l.record, b.Record, b.EndRecord},
 			"client %d reported at %v (record %d) that its grant was restored, %v after the servers' notification that its session %#x had ended (record %d), and held token %d until %v",
 			b.Client, b.Start, b.Record, b.Start-l.at, uint64(l.session), l.record, b.Token, b.End)
 		return
 	}
-	x.broken.add([]int{b.Record, l.record, b.EndRecord},
+	x.broken.Add([]int{b.Record, l.record, b.EndRecord},
 		"client %d held token %d until %v, %v after the servers' notification that its session %#x had ended (records %d and %d): it still believed that it held the lock",
 		b.Client, b.Token, b.End, b.End-l.at, uint64(l.session), b.Record, l.record)
 }
@@ -374,7 +375,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 		return
 	}
 	x.acted[s.Token] = true // once is enough: an unaware holder continues
-	x.broken.add([]int{l.record, record},
+	x.broken.Add([]int{l.record, record},
 		"client %d began a write under token %d at %v (record %d), %v after it was notified that its session %#x was lost (record %d): it still believed that it held the lock",
 		s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
 }
@@ -382,10 +383,10 @@ func (x *exclusion) written(s *history.Sample, record int) {
 func (x *exclusion) finish(ending) Verdict {
 	why := x.line.Incomplete()
 	switch {
-	case why != "" && x.missing > 0 && x.missing == x.broken.count:
+	case why != "" && x.missing > 0 && x.missing == x.broken.Count:
 		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, and the commits do not show why, possibly because %s", x.missing, why))
-	case x.broken.count > 0:
-		return x.broken.fail("violations")
+	case x.broken.Count > 0:
+		return x.broken.Fail("violations")
 	case x.beliefs == 0:
 		return unknown("no client ever believed that it held a grant: there is nothing to check")
 	case x.unsure > 0:
@@ -408,7 +409,7 @@ type Sweep struct {
 	beliefs *facts.Beliefs
 	line    *facts.NodeTable // nil without commits
 	grants  *facts.Grants
-	items   *items
+	items   *queue.Items
 	queue   bool // there may be items
 	seen    seen
 	end     time.Duration
@@ -451,7 +452,7 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 		s.beliefs.Granted = s.grants.Last
 		in.line, in.grants = s.line, s.grants
 	}
-	s.items = newItems(h, s.line)
+	s.items = queue.New(h, s.line)
 	s.queue = h.Header.Recipe == "" || h.Header.Recipe == Queue
 	in.items = s.items
 	for _, g := range registry {
@@ -481,7 +482,7 @@ func (s *Sweep) Add(n history.Numbered) {
 	if n.N == 0 {
 		commit, ok := n.Record.(*history.Commit)
 		if ok && s.queue {
-			s.items.commits.commit(commit) // before the line drops the claims of removed nodes
+			s.items.Commit(commit) // before the line drops the claims of removed nodes
 		}
 		s.line.Record(n.Record)
 		for _, j := range s.judges {
@@ -504,7 +505,7 @@ func (s *Sweep) Add(n history.Numbered) {
 	}
 	s.beliefs.Add(n)
 	if s.queue {
-		s.items.record(n)
+		s.items.Record(n)
 	}
 }
 

@@ -157,8 +157,8 @@ func (o *orphans) finish(end ending) Verdict {
 			o.leftovers.finish(end.at)
 		}
 		// If commits are missing, a removed node may seem to exist.
-		if o.leftovers.broken.count > 0 && o.leftovers.line.Incomplete() == "" {
-			return o.leftovers.broken.fail("orphans")
+		if o.leftovers.broken.Count > 0 && o.leftovers.line.Incomplete() == "" {
+			return o.leftovers.broken.Fail("orphans")
 		}
 	}
 	if !end.cut { // otherwise any other client may wait
@@ -166,8 +166,8 @@ func (o *orphans) finish(end ending) Verdict {
 			o.judge(k)
 		}
 	}
-	if o.broken.count > 0 {
-		return o.broken.fail("orphans")
+	if o.broken.Count > 0 {
+		return o.broken.Fail("orphans")
 	}
 	return o.sound()
 }
@@ -185,12 +185,12 @@ func (o *orphans) judge(k *inLine) {
 	}
 	n := k.nodes[0]
 	if allowed == 1 {
-		o.broken.add([]int{k.record},
+		o.broken.Add([]int{k.record},
 			"client %d had %d nodes in line from %v to %v (record %d), but needs only one: %s and others of its session %#x",
 			k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
 		return
 	}
-	o.broken.add([]int{k.record},
+	o.broken.Add([]int{k.record},
 		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, and the node keeps its place until the session ends",
 		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
 }
@@ -255,6 +255,12 @@ var making = []string{"create", "create2", "createContainer", "createTTL", "mult
 
 // claimedLimit is the number of grants that are kept to recognize the nodes of a line.
 const claimedLimit = 32
+
+// request identifies a request on the wire.
+type request struct {
+	session int64
+	cxid    int32
+}
 
 type owner struct {
 	client int
@@ -471,7 +477,7 @@ func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) boo
 	if x.since < 0 || !o.inLine(x.Node) || !o.free(x, until) {
 		return false
 	}
-	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: the node keeps its place until the session ends",
+	o.broken.Add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: the node keeps its place until the session ends",
 		x.Path, uint64(x.Czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.Session))
 	return true
 }

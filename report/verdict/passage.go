@@ -141,7 +141,7 @@ func (p *passages) passed(s *history.Sample, record int) {
 	case s.Notified:
 		p.doubtful = append(p.doubtful, doubtful{s, m, record})
 	default:
-		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), having seen no transaction after %#x: until then, fewer than %d members of its generation had nodes at once",
+		p.broken.Add([]int{record}, "client %d passed the barrier at %v (record %d), having seen no transaction after %#x: until then, fewer than %d members of its generation had nodes at once",
 			s.Client, s.Return, record, uint64(s.Zxid), p.parties)
 	}
 }
@@ -156,9 +156,9 @@ func (p *passages) settle() {
 		last := p.members.completer[d.member.generation]
 		switch {
 		case last == nil:
-			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
+			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
 		case last.called > d.Return+d.Clock:
-			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
+			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func (p *passages) checkCalls() {
 			continue
 		}
 		if m := p.members.last[client]; c.ok && !p.members.completeBy(m.generation, int64(c.at)+1) {
-			p.broken.add([]int{c.record}, "client %d passed the barrier at %v (record %d), when at most %d of %d clients had called enter",
+			p.broken.Add([]int{c.record}, "client %d passed the barrier at %v (record %d), when at most %d of %d clients had called enter",
 				c.client, c.at, c.record, p.members.most[m.generation], p.parties)
 		}
 		if c.ok {
@@ -232,23 +232,23 @@ func (p *passages) checkCalls() {
 func (p *passages) finish(end ending) Verdict {
 	if p.line == nil {
 		p.checkCalls()
-		if p.broken.count > 0 && p.ended {
-			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.count, p.parties))
+		if p.broken.Count > 0 && p.ended {
+			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.Count, p.parties))
 		}
 	}
 	p.settle()
 	for _, o := range p.overtook {
 		if !o.withSession {
-			p.broken.add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), but client %d of the same generation called leave only at %v (record %d)",
+			p.broken.Add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), but client %d of the same generation called leave only at %v (record %d)",
 				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
 		}
 	}
 	why := p.line.Incomplete()
 	switch {
-	case p.broken.count > 0 && why != "":
-		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.count, why))
-	case p.broken.count > 0:
-		return p.broken.fail("early passages or departures")
+	case p.broken.Count > 0 && why != "":
+		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))
+	case p.broken.Count > 0:
+		return p.broken.Fail("early passages or departures")
 	case p.parties == 0:
 		return unknown("the history does not contain the number of parties")
 	case p.checked == 0:

@@ -20,7 +20,7 @@ func newFit(in *inputs) checker {
 			return
 		}
 		judged++
-		exceeded := func(format string, args ...any) { unfit.add([]int{n.N}, format, args...) }
+		exceeded := func(format string, args ...any) { unfit.Add([]int{n.N}, format, args...) }
 		if s.Lost > 0 {
 			exceeded("%d records were dropped", s.Lost)
 		}
@@ -45,10 +45,10 @@ func newFit(in *inputs) checker {
 		switch {
 		case judged == 0:
 			return notJudged("the harness recorded no measurements of itself")
-		case unfit.count == 0:
+		case unfit.Count == 0:
 			return pass()
 		}
-		return unfit.verdict(Unknown, "exceeded limits")
+		return unfit.Verdict(Unknown, "exceeded limits")
 	}}
 }
 
@@ -104,20 +104,20 @@ func (c *tally) record(n history.Numbered) {
 	c.judged++
 	switch {
 	case t.Notifications > fired:
-		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, but the members had fired %d (record %d)",
+		c.broken.Add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, but the members had fired %d (record %d)",
 			t.Round, t.Phase, t.Notifications, fired, n.N)
 	case t.Notifications < fired:
-		c.doubts.add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, but the tap shows %d (record %d): another client received some, or a client had two watches on one node",
+		c.doubts.Add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, but the tap shows %d (record %d): another client received some, or a client had two watches on one node",
 			t.Round, t.Phase, fired, t.Notifications, n.N)
 	}
 }
 
 func (c *tally) finish(ending) Verdict {
 	switch {
-	case c.broken.count > 0:
-		return c.broken.fail("rounds")
-	case c.doubts.count > 0:
-		return c.doubts.verdict(Unknown, "rounds")
+	case c.broken.Count > 0:
+		return c.broken.Fail("rounds")
+	case c.doubts.Count > 0:
+		return c.doubts.Verdict(Unknown, "rounds")
 	case c.judged == 0 && c.empty > 0 && c.empty == c.rounds:
 		return notJudged("no client was notified: there was nothing to count")
 	case c.judged == 0:
@@ -150,15 +150,15 @@ func newBusyLoop(in *inputs) checker {
 			allowed += int64(requestsPerSecond * (e.At - phaseStart(in.history, e.Phase, e.At)).Seconds())
 		}
 		if e.Requests > allowed {
-			broken.add([]int{n.N},
+			broken.Add([]int{n.N},
 				"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
 				e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 		}
 	}
 	return checker{record: record, finish: func(ending) Verdict {
 		switch {
-		case broken.count > 0:
-			return broken.fail("clients in a loop")
+		case broken.Count > 0:
+			return broken.Fail("clients in a loop")
 		case judged == 0:
 			return notJudged("no client's requests were counted")
 		}

@@ -119,8 +119,8 @@ func newProgress(in *inputs) checker {
 		belief: p.belief,
 		record: func(n history.Numbered) { p.record(n); queue.record(n) },
 		finish: func(end ending) Verdict {
-			if p.endless.count > 0 {
-				return p.endless.fail("operations")
+			if p.endless.Count > 0 {
+				return p.endless.Fail("operations")
 			}
 			if p.acquires == 0 && queue.operations > 0 {
 				return queue.finish(end, p.late)
@@ -168,10 +168,10 @@ func (p *progress) returned(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
-		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
+		p.endless.Add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
 			s.Client, s.Op, s.Call, record, s.Return)
 	case s.Limit > 0 && took > s.Limit+late:
-		p.endless.add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
+		p.endless.Add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
 	}
 }
 
@@ -234,7 +234,7 @@ func (p *progress) fails(w wait, err string) bool {
 	}
 	free, long := p.faults.Free(w.from, w.to, p.limit)
 	if long {
-		p.slow.add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
+		p.slow.Add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
 			w.client, w.failed, free.From, free.To, p.limit, w.record, err)
 	}
 	return long
@@ -289,7 +289,7 @@ func (p *progress) meet(i *idle, w wait) {
 	if p.permits > 1 {
 		what = "a permit"
 	}
-	p.slow.add([]int{i.after, w.record, i.before},
+	p.slow.Add([]int{i.after, w.record, i.before},
 		what+" was free from %v to %v without a fault, for %v, more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
@@ -379,7 +379,7 @@ func (p *progress) finish(end ending) Verdict {
 		p.stuck.judge(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {
-		p.slow.add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
+		p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
 			w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
 	}
 	p.meeting.check(p.faults, &p.slow)
@@ -400,13 +400,13 @@ func (p *progress) finish(end ending) Verdict {
 // alone are unknown if the harness's own timers were late.
 func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, found bool) {
 	switch {
-	case broken.count > 0:
-		broken.merge(slow)
-		return broken.fail(what), true
-	case slow.count > 0 && len(late) > 0:
-		return unknown(append(late, slow.reasons...)...), true
+	case broken.Count > 0:
+		broken.Merge(slow)
+		return broken.Fail(what), true
+	case slow.Count > 0 && len(late) > 0:
+		return unknown(append(late, slow.Reasons...)...), true
 	}
-	return slow.fail(what), slow.count > 0
+	return slow.Fail(what), slow.Count > 0
 }
 
 // stuck checks progress from snapshots of the line. Two states of a line are violations:
@@ -468,7 +468,7 @@ func (s *stuck) judge(broken *evidence) {
 		for _, w := range l.Waiters {
 			still = still && asleep(w)
 			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
-				broken.add([]int{l.record},
+				broken.Add([]int{l.record},
 					"client %d waited from %v to %v, sent no requests, and had no watch that a change in the line could trigger (record %d): nothing will wake it",
 					w.Client, l.Asked, l.At, l.record)
 			}
@@ -484,7 +484,7 @@ func (s *stuck) judge(broken *evidence) {
 			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which is alive",
 				len(line), line[0].Path, uint64(line[0].Session))
 		}
-		broken.add([]int{l.record}, "%s waited from %v to %v without a fault, the lock was free, and the line did not change (record %d): %s",
+		broken.Add([]int{l.record}, "%s waited from %v to %v without a fault, the lock was free, and the line did not change (record %d): %s",
 			units.Plural(len(l.Waiters), "client"), l.Asked, l.At, l.record, first)
 	}
 }

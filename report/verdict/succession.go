@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
 
 // succession checks a drill: clients join a line one after the other, and are made to leave it.
@@ -135,10 +136,10 @@ func (s *succession) finish(end ending) Verdict {
 	switch {
 	case len(s.drills) == 0:
 		return notJudged("no phase removed leaders in a known order")
-	case broken.count > 0:
-		return broken.fail("wrong leaders")
+	case broken.Count > 0:
+		return broken.Fail("wrong leaders")
 	case len(doubts) > 0:
-		return unknown(doubts[:min(len(doubts), evidenceLimit)]...)
+		return unknown(doubts[:min(len(doubts), finding.Limit)]...)
 	}
 	var passed []string
 	for _, p := range phases {
@@ -186,7 +187,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 			}
 		case d.stands(b.Client, c.at):
 			who = fmt.Sprintf("client %d did not lead", due.client)
-			broken.add([]int{b.Record, c.record}, "%s, round %d: %s, client %d led from %v (record %d), although %s",
+			broken.Add([]int{b.Record, c.record}, "%s, round %d: %s, client %d led from %v (record %d), although %s",
 				d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
 		}
 	}
@@ -199,7 +200,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
 		return "?"
 	}
-	broken.add([]int{due.record, c.record}, "%s, round %d: %s, %s until %v (record %d), although %s",
+	broken.Add([]int{due.record, c.record}, "%s, round %d: %s, %s until %v (record %d), although %s",
 		d.phase, d.round, c.after, who, c.at, c.record, due.first())
 	return "nobody"
 }

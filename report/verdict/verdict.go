@@ -13,23 +13,22 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/finding"
+	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
 // The results of a verdict.
 const (
-	Pass    = "pass"
-	Fail    = "fail"
-	Unknown = "unknown"
-	// NotPromised means that the subject does not promise the guarantee: neither pass nor fail.
-	NotPromised = "not promised"
-	// NotJudged means that the scenario does not exercise the guarantee: neither pass nor fail.
-	NotJudged = "not exercised"
+	Pass        = finding.Pass
+	Fail        = finding.Fail
+	Unknown     = finding.Unknown
+	NotPromised = finding.NotPromised
+	NotJudged   = finding.NotJudged
 )
 
 // Counts reports whether a result is a pass, or could have been one.
@@ -40,15 +39,9 @@ func Counts(result string) bool { return result != NotPromised && result != NotJ
 const Readable = "history"
 
 // Verdict is the result of the check of one guarantee in one history.
-type Verdict struct {
-	Guarantee string   `json:"guarantee"`
-	Result    string   `json:"result"`
-	Reasons   []string `json:"reasons"`
-	Records   []int    `json:"records,omitempty"` // numbers, from 1, of the history records that prove it
-	First     []int    `json:"first,omitempty"`   // the records that prove the first reason: the shortest proof
-	// After is the time from the beginning of a script until the last of Records; only in a zoo.
-	After time.Duration `json:"after,omitempty"`
-}
+type Verdict = finding.Verdict
+
+type evidence = finding.Evidence
 
 // Severity orders results: the worse, the higher. Results that do not count are below all others.
 // Anything else that is neither pass nor fail is unknown.
@@ -77,56 +70,6 @@ func Worst(results ...string) string {
 	return []string{Pass, Unknown, Fail}[worst]
 }
 
-// evidenceLimit bounds the reasons and records of one verdict.
-const evidenceLimit = 5
-
-type evidence struct {
-	count   int
-	reasons []string
-	records []int
-	first   []int // of records, only of the first reason
-}
-
-func (e *evidence) add(records []int, format string, args ...any) {
-	e.count++
-	if e.count > evidenceLimit {
-		return
-	}
-	e.reasons = append(e.reasons, fmt.Sprintf(format, args...))
-	for _, r := range records {
-		if r > 0 {
-			e.records = append(e.records, r)
-		}
-	}
-	if e.count == 1 {
-		e.first = slices.Sorted(slices.Values(e.records))
-	}
-}
-
-// merge adds other evidence, and as many of its reasons as evidenceLimit allows.
-func (e *evidence) merge(other *evidence) {
-	for i, r := range other.reasons {
-		var records []int
-		if i == 0 {
-			records = other.records
-		}
-		e.add(records, "%s", r)
-	}
-	e.count += other.count - len(other.reasons)
-}
-
-func (e *evidence) fail(what string) Verdict { return e.verdict(Fail, what) }
-
-// verdict returns a verdict with the reasons; what names those beyond evidenceLimit.
-func (e *evidence) verdict(result, what string) Verdict {
-	reasons := e.reasons
-	if more := e.count - len(reasons); more > 0 {
-		reasons = append(reasons, fmt.Sprintf("and %d more %s", more, what))
-	}
-	slices.Sort(e.records)
-	return Verdict{Result: result, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
-}
-
 func pass(reasons ...string) Verdict      { return Verdict{Result: Pass, Reasons: reasons} }
 func unknown(reasons ...string) Verdict   { return Verdict{Result: Unknown, Reasons: reasons} }
 func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }
@@ -153,7 +96,7 @@ type inputs struct {
 	history  *history.History
 	promises history.Promises
 	overlap  func(Overlap)
-	items    *items
+	items    *queue.Items
 	line     *facts.NodeTable // by the commits; nil without
 	grants   *facts.Grants    // looked up in them; nil without
 }

@@ -31,7 +31,7 @@ func newWriterProgress(in *inputs) checker {
 		finish: func(ending) Verdict {
 			var starved evidence
 			for wait, free := range w.passed(faults, limit) {
-				starved.add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although from %v to %v, without a fault, no writer held the lock: more than the limit of %v",
+				starved.Add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although from %v to %v, without a fault, no writer held the lock: more than the limit of %v",
 					wait.client, wait.from, wait.to, wait.record, free.From, free.To, limit)
 			}
 			if v, found := passedOver(&evidence{}, &starved, late, "waits"); found {
