@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zkbench/zkbench/report/facts"
@@ -110,8 +111,20 @@ func newQueueFIFO(in *inputs) checker {
 	return checker{record: q.Record, finish: func(ending) Verdict { return q.Verdict() }}
 }
 
-// registry has the guarantees in the order of the rules, and of the names of one rule.
-var registry = []Guarantee{{
+var registry []Guarantee
+
+// register adds guarantees to the registry, in the order of the rules.
+func register(all ...Guarantee) {
+	registry = append(registry, all...)
+	slices.SortFunc(registry, func(a, b Guarantee) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func init() { register(guarantees...) }
+
+// guarantees are those of this package. A file with another one can also register it itself.
+var guarantees = []Guarantee{{
 	Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
 	Promise: "A granted client owns a live node at the head of the queue.",
 	Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
