@@ -20,7 +20,6 @@ import (
 type order struct {
 	line      *facts.NodeTable        // by the commits; nil without
 	grants    *facts.Grants           // looked up in them; nil without
-	several   bool                    // several clients may hold at once: the order of grants proves nothing
 	exclusive bool                    // the subject promises exclusion
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
@@ -31,15 +30,15 @@ type order struct {
 	// contended counts the grants that were requested while no permit was free for them; waited counts
 	// how many of them had their node then.
 	contended, waited int
-	permits           int
+	permits           int            // if more than 1, the order of grants proves nothing
 	recent            []facts.Belief // the last grants whose nodes are in the commits
 	unseen            int            // grants whose node is not in the commits
 	broken            evidence
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, grants: in.grants, several: facts.Permits(in.history.Header) > 1, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
-	if o.several && o.grants != nil {
+	o := &order{line: in.line, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
+	if o.permits > 1 && o.grants != nil {
 		o.grants.Passed = func(g *facts.Granted, ahead []*facts.Node) {
 			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
@@ -63,7 +62,7 @@ func (o *order) belief(b facts.Belief) {
 	}
 	o.judged++
 	o.countWaiting(b, czxid)
-	if o.several {
+	if o.permits > 1 {
 		return
 	}
 	if czxid >= o.czxid {
@@ -128,7 +127,7 @@ func (o *order) dying(b facts.Belief) bool {
 func (o *order) finish(ending) Verdict {
 	why := o.line.Incomplete()
 	switch {
-	case o.several && o.line == nil:
+	case o.permits > 1 && o.line == nil:
 		return unknown("without transaction logs, it is unknown which nodes were ahead of a grant")
 	case why != "" && o.broken.Count > 0:
 		return unknown("either a grant overtook another, or the commit of a session's end is missing: " + why)

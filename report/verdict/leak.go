@@ -12,11 +12,11 @@ import (
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
 // queues, and the nodes that a queue stores permanently (a journal, a record of a take), are its data.
 type leaks struct {
-	line    *facts.NodeTable // nil without commits
+	line    *facts.NodeTable
 	queue   bool
 	faults  map[int][]history.Fault // by client
+	grants  *facts.Grants
 	clients map[int64]int           // by session
-	current map[int]int64           // session, by client
 	counts  map[int64]*operations   // by session
 	nodes   map[string]createdNode  // existing ones, by path
 }
@@ -46,26 +46,27 @@ const (
 )
 
 func newNoLeak(in *inputs) checker {
+	if in.line == nil {
+		return checker{finish: func(ending) Verdict {
+			return notJudged("without transaction logs, it is unknown which nodes were left behind")
+		}}
+	}
 	x := &leaks{
-		line: in.line, queue: in.history.Header.Recipe == Queue, faults: facts.FaultsByClient(in.history),
-		clients: map[int64]int{}, current: map[int]int64{}, counts: map[int64]*operations{}, nodes: map[string]createdNode{},
+		line: in.line, grants: in.grants, queue: in.history.Header.Recipe == Queue, faults: facts.FaultsByClient(in.history),
+		clients: map[int64]int{}, counts: map[int64]*operations{}, nodes: map[string]createdNode{},
 	}
-	c := checker{record: x.record, finish: x.finish}
-	if in.line != nil {
-		c.commit = x.commit
-	}
-	return c
+	return checker{record: x.record, commit: x.commit, finish: x.finish}
 }
 
 func (x *leaks) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Session:
 		if r.Event == history.Opened {
-			x.clients[r.Session], x.current[r.Client] = r.Client, r.Session
+			x.clients[r.Session] = r.Client
 		}
 	case *history.Sample:
-		if r.Op != history.Write && x.current[r.Client] != 0 {
-			o := facts.ValueAt(x.counts, x.current[r.Client])
+		if session := x.grants.Current[r.Client]; r.Op != history.Write && session != 0 {
+			o := facts.ValueAt(x.counts, session)
 			o.count++
 			o.record = n.N
 		}
@@ -102,8 +103,6 @@ func (x *leaks) leave(path string) {
 
 func (x *leaks) finish(end ending) Verdict {
 	switch {
-	case x.line == nil:
-		return notJudged("without transaction logs, it is unknown which nodes were left behind")
 	case x.line.Incomplete() != "":
 		return unknown(x.line.Incomplete())
 	case end.cut:

@@ -133,18 +133,15 @@ func (x *exclusion) overlaps(b claimed) {
 	slices.SortStableFunc(found, func(p, q overlapping) int { return cmp.Compare(q.excused, p.excused) })
 	for _, o := range found[:min(excess, len(found))] { // the longest exposures first: each client has one permit
 		if o.excused < o.until && o.why != "" {
-			o.why = fmt.Sprintf("%d clients held a grant at once, with only %d permits (the earlier clients: %s); %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
+			var earlier []string
+			for _, a := range fitting {
+				earlier = append(earlier, strconv.Itoa(a.Client))
+			}
+			o.why = fmt.Sprintf("%d clients held a grant at once, with only %d permits (the earlier clients: %s); %s",
+				len(fitting)+1, x.permits, strings.Join(earlier, ", "), o.why)
 		}
 		x.conclude(o)
 	}
-}
-
-func clientsOf(all []claimed) string {
-	var names []string
-	for _, a := range all {
-		names = append(names, strconv.Itoa(a.Client))
-	}
-	return strings.Join(names, ", ")
 }
 
 // overlapping is a time in which two clients believed that they held, [b.Start, until]; a began

@@ -53,11 +53,7 @@ func newNoOrphan(in *inputs) checker {
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
-	c := checker{record: o.record, belief: o.belief, finish: o.finish}
-	if o.leftovers != nil {
-		c.commit = o.leftovers.commit
-	}
-	return c
+	return checker{record: o.record, belief: o.belief, commit: o.leftovers.commit, finish: o.finish}
 }
 
 func (o *orphans) record(n history.Numbered) {
@@ -169,7 +165,22 @@ func (o *orphans) finish(end ending) Verdict {
 	if o.broken.Count > 0 {
 		return o.broken.Fail("orphans")
 	}
-	return o.sound()
+	l := o.leftovers
+	switch { // no orphan was found: the verdict depends on how much was observed
+	case l != nil && l.line.Incomplete() != "":
+		return unknown(l.line.Incomplete())
+	case l != nil && l.judged > 0:
+		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
+	case l != nil && l.requeues:
+		return pass("no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
+	case l != nil && o.snapshots == 0:
+		return unknown("no client released its grant, and there is no snapshot of the line")
+	case o.snapshots == 0:
+		return notJudged("there are neither commits nor snapshots of the line")
+	case l == nil && o.unseen.count > 0:
+		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked before %s closed: an acquire without a grant may have left a node behind", units.Plural(o.unseen.count, "session")))
+	}
+	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }
 
 // judge checks the nodes of a client in a snapshot: a client that claims a node, or joins the line
@@ -193,26 +204,6 @@ func (o *orphans) judge(k *inLine) {
 	o.broken.Add([]int{k.record},
 		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, and the node keeps its place until the session ends",
 		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
-}
-
-// sound returns the verdict if no orphan was found: it depends on how much was observed.
-func (o *orphans) sound() Verdict {
-	l := o.leftovers
-	switch {
-	case l != nil && l.line.Incomplete() != "":
-		return unknown(l.line.Incomplete())
-	case l != nil && l.judged > 0:
-		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
-	case l != nil && l.requeues:
-		return pass("no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
-	case l != nil && o.snapshots == 0:
-		return unknown("no client released its grant, and there is no snapshot of the line")
-	case o.snapshots == 0:
-		return notJudged("there are neither commits nor snapshots of the line")
-	case l == nil && o.unseen.count > 0:
-		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked before %s closed: an acquire without a grant may have left a node behind", units.Plural(o.unseen.count, "session")))
-	}
-	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }
 
 // cleanUp bounds the time that a recipe needs to remove a released node: some do it in the

@@ -75,11 +75,7 @@ type passage struct {
 func newPassages(in *inputs) checker {
 	p := &passages{parties: in.history.Header.Clients, line: in.line, grants: in.grants, nodes: map[string]int64{},
 		members: newGenerations(in.history.Header.Clients), inside: map[int]*member{}, leaves: map[int][]leaving{}}
-	c := checker{record: p.record, finish: p.finish}
-	if p.line != nil {
-		c.commit = p.commit
-	}
-	return c
+	return checker{record: p.record, commit: p.commit, finish: p.finish}
 }
 
 // commit follows the members' nodes. The documentation's node "ready" belongs to no member.
@@ -148,19 +144,6 @@ func (p *passages) passed(s *history.Sample, record int) {
 
 func (p *passages) session(s *history.Sample) int64 {
 	return cmp.Or(s.Session, p.grants.Current[s.Client])
-}
-
-// settle checks that no doubtful passage ended before the last member of its generation had called enter.
-func (p *passages) settle() {
-	for _, d := range p.doubtful {
-		last := p.members.completer[d.member.generation]
-		switch {
-		case last == nil:
-			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
-		case last.called > d.Return+d.Clock:
-			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
-		}
-	}
 }
 
 func (p *passages) left(s *history.Sample, record int) {
@@ -236,7 +219,15 @@ func (p *passages) finish(end ending) Verdict {
 			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.Count, p.parties))
 		}
 	}
-	p.settle()
+	for _, d := range p.doubtful { // none ended before the last member of its generation had called enter
+		last := p.members.completer[d.member.generation]
+		switch {
+		case last == nil:
+			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
+		case last.called > d.Return+d.Clock:
+			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
+		}
+	}
 	for _, o := range p.overtook {
 		if !o.withSession {
 			p.broken.Add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), but client %d of the same generation called leave only at %v (record %d)",

@@ -58,7 +58,11 @@ func (d *deliveries) record(n history.Numbered) {
 	case *history.Sample:
 		switch r.Op {
 		case history.Put:
-			d.put(r)
+			d.operations++
+			d.moved = max(d.moved, r.Return)
+			if r.Outcome == history.OK {
+				d.phases.named(r.Phase).put = true
+			}
 		case history.Take:
 			d.take(r, n.N)
 		}
@@ -70,14 +74,6 @@ func (d *deliveries) record(n history.Numbered) {
 		if r.Queue && !d.faults.Touches(r.Asked, r.At) {
 			d.snapshot(r, n.N)
 		}
-	}
-}
-
-func (d *deliveries) put(s *history.Sample) {
-	d.operations++
-	d.moved = max(d.moved, s.Return)
-	if s.Outcome == history.OK {
-		d.phases.named(s.Phase).put = true
 	}
 }
 

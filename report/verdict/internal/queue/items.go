@@ -256,7 +256,7 @@ func (q *Items) verdict(broken evidence, what string) Verdict {
 func (q *Items) NoDuplicate(cut bool) Verdict {
 	q.resolve()
 	var broken evidence
-	decided := q.commits != nil && q.commits.linked && q.commits.incomplete() == ""
+	decided := q.commits != nil && q.commits.linked && q.commits.line.Incomplete() == ""
 	for _, i := range q.sorted() {
 		switch {
 		case i.maybe && !decided, i.Put == 0 && cut:
@@ -360,7 +360,7 @@ func (q *Items) NoLoss(cut bool) Verdict {
 // every item that was put successfully and never had a node. Items that exist at the end are not
 // lost. Losses that the client could not prevent are excused (see excused).
 func (q *Items) lossByCommits() Verdict {
-	if why := q.commits.incomplete(); why != "" {
+	if why := q.commits.line.Incomplete(); why != "" {
 		return unknown(why)
 	}
 	var broken evidence

@@ -298,9 +298,6 @@ func (c *itemCommits) claimed(i *Item, session int64) bool {
 	return false
 }
 
-// incomplete returns why the commits are incomplete, or "".
-func (c *itemCommits) incomplete() string { return c.line.Incomplete() }
-
 // Sequence checks the order in which items leave a queue (rule 9) by the calls, if no commit shows that an
 // item was removed: if one put returned before another was called, its node was created first. If the
 // later item was delivered before the take of the earlier item was called, it has overtaken it.
@@ -356,8 +353,8 @@ func (q *Sequence) Record(n history.Numbered) {
 func (q *Sequence) Verdict() Verdict {
 	switch c := q.items.commits; {
 	case c == nil || !c.linked:
-	case c.order.removed() || c.incomplete() != "":
-		return c.order.verdict(c.incomplete())
+	case c.order.removed() || c.line.Incomplete() != "":
+		return c.order.verdict(c.line.Incomplete())
 	case q.judged >= 2 && q.broken.Count == 0:
 		return pass("no item's node was removed: only the clients' calls were evaluated")
 	}
