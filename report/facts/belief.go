@@ -64,7 +64,6 @@ type Beliefs struct {
 	told    bool                      // the subject notifies its holders of session events
 	clients map[int]*holder
 	Queue   []*entry      // in order of Start
-	free    []*entry      // to be reused
 	now     time.Duration // the latest time in the records
 	emitted time.Duration // start of the last emitted belief
 }
@@ -73,7 +72,6 @@ type holder struct {
 	grants []grant
 	events [4]remembered // the last session events, which may precede an acquire's record
 	next   int
-	spare  []*entry // of a released grant, for the next one
 }
 
 type remembered struct {
@@ -136,8 +134,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Permits: taken(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
 		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, Granted: t.Granted(record),
 	}
-	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})
-	h.spare = nil
+	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b})
 	g := &h.grants[len(h.grants)-1]
 	t.begin(g, b)
 	// Events that were recorded before this sample, but are later.
@@ -154,8 +151,7 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 		t.Late++
 		b.Start = t.emitted // keeps the order; Late records that it is wrong
 	}
-	e := t.take()
-	*e = entry{Belief: b, live: true}
+	e := &entry{Belief: b, live: true}
 	g.parts, g.held = append(g.parts, e), true
 	i := len(t.Queue)
 	for i > 0 && t.Queue[i-1].Start > b.Start {
@@ -182,7 +178,6 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 		}
 		e.live, e.final = false, true
 	}
-	h.spare = g.parts[:0]
 	h.grants = slices.Delete(h.grants, i, i+1)
 }
 
@@ -282,7 +277,6 @@ func (t *Beliefs) flush(until time.Duration) {
 		t.Queue = t.Queue[1:]
 		t.emitted = e.Start
 		t.emit(e.Belief)
-		t.free = append(t.free, e)
 	}
 }
 
@@ -295,16 +289,6 @@ func (t *Beliefs) forget(e *entry) {
 			g.parts, g.emitted = slices.Delete(g.parts, k, k+1), e.End
 		}
 	}
-}
-
-func (t *Beliefs) take() *entry {
-	k := len(t.free)
-	if k == 0 {
-		return new(entry)
-	}
-	e := t.free[k-1]
-	t.free = t.free[:k-1]
-	return e
 }
 
 // Close emits all remaining beliefs. Beliefs that have no end yet end at end.

@@ -280,7 +280,11 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 			ahead, total = append(ahead, o), total+l.taken(o)
 		}
 	}
-	for _, in := range l.linesOf(n) {
+	lines := []*lineIn{n.in}
+	if l.header.Recipe == RWLock { // readers and writers may have folders of their own
+		lines = slices.Collect(maps.Values(l.Dirs))
+	}
+	for _, in := range lines {
 		for _, o := range in.Standing {
 			if o.Czxid >= place {
 				break
@@ -301,15 +305,6 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 	}
 	slices.SortFunc(ahead, func(a, b *Node) int { return cmp.Compare(a.Czxid, b.Czxid) })
 	return ahead
-}
-
-// linesOf returns the lines that a node's contenders may be in: all lines of a read-write lock, since
-// readers and writers may have folders of their own.
-func (l *NodeTable) linesOf(n *Node) []*lineIn {
-	if l.header.Recipe == RWLock {
-		return slices.Collect(maps.Values(l.Dirs))
-	}
-	return []*lineIn{n.in}
 }
 
 // contend reports whether two nodes are claims on the same lock.

@@ -16,9 +16,9 @@ type leaks struct {
 	queue   bool
 	faults  map[int][]history.Fault // by client
 	grants  *facts.Grants
-	clients map[int64]int           // by session
-	counts  map[int64]*operations   // by session
-	nodes   map[string]createdNode  // existing ones, by path
+	clients map[int64]int          // by session
+	counts  map[int64]*operations  // by session
+	nodes   map[string]createdNode // existing ones, by path
 }
 
 type operations struct {

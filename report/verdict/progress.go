@@ -495,7 +495,6 @@ func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 && !
 type phases struct {
 	all    []*phase // in order of their start
 	byName map[string]*phase
-	last   *phase // the last result of named
 }
 
 type phase struct {
@@ -525,15 +524,11 @@ func newPhases(h *history.History) *phases {
 }
 
 func (p *phases) named(name string) *phase {
-	if p.last != nil && p.last.name == name {
-		return p.last
-	}
 	ph := p.byName[name]
 	if ph == nil {
 		ph = &phase{name: name, over: facts.Forever}
 		p.all, p.byName[name] = append(p.all, ph), ph
 	}
-	p.last = ph
 	return ph
 }
 

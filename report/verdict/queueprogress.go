@@ -42,7 +42,6 @@ type deliveries struct {
 // lateItem is an item that had been put when a phase was over, and for which a consumer waited.
 type lateItem struct {
 	*queue.Item
-	id     string
 	from   time.Duration
 	wait   *history.Waiting
 	record int
@@ -128,7 +127,7 @@ func (d *deliveries) waiting(w *history.Waiting, record int) {
 		return
 	}
 	if oldest := d.items.Oldest(); oldest != nil {
-		d.late = append(d.late, lateItem{Item: oldest, id: oldest.ID, from: max(from, oldest.PutAt), wait: w, record: record})
+		d.late = append(d.late, lateItem{Item: oldest, from: max(from, oldest.PutAt), wait: w, record: record})
 	}
 }
 
@@ -137,7 +136,7 @@ func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
 		d.slow.Add([]int{l.Put, l.record}, "item %q was put (record %d) and was available, but from %v to %v, without a fault, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
-			l.id, l.Put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
+			l.ID, l.Put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)
 	} else if end, calm := d.near.End(facts.Span{From: l.from, To: l.wait.At}); calm && end.To-end.From > d.limit/2 {
@@ -155,7 +154,7 @@ func (d *deliveries) finish(end ending, late []string) Verdict {
 		d.slow.Merge(&d.slowIfRemoved)
 	}
 	for _, l := range d.late {
-		if l.id == l.ID && d.items.Remains(l.Item) { // with another ID: it was taken, and another replaces it
+		if d.items.Remains(l.Item) {
 			d.outlasted(l)
 		}
 	}

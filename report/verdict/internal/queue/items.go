@@ -24,7 +24,6 @@ type Items struct {
 	commits  *itemCommits     // nil without
 	open     map[string]*Item // by ID: items that are not certainly put and taken once
 	taken    takenOnce        // the other items
-	spare    []*Item          // reused, so that little is allocated
 	resolved bool
 	puts     int
 	takes    int
@@ -152,12 +151,7 @@ func (q *Items) of(id string) *Item {
 	if i != nil {
 		return i
 	}
-	if last := len(q.spare) - 1; last >= 0 {
-		i, q.spare = q.spare[last], q.spare[:last]
-	} else {
-		i = new(Item)
-	}
-	*i = Item{ID: id}
+	i = &Item{ID: id}
 	q.open[id] = i
 	return i
 }
@@ -172,9 +166,6 @@ func (q *Items) settle(i *Item) {
 	}
 	delete(q.open, i.ID)
 	q.taken.add(i.ID, i.taken)
-	if q.commits == nil { // otherwise it is in the order of items
-		q.spare = append(q.spare, i)
-	}
 }
 
 // resolve distinguishes items that were taken again from items that were never put.
@@ -304,8 +295,6 @@ type takenOnce struct {
 	parts [256][]takenItem
 }
 
-const firstPart = 128
-
 type takenItem struct {
 	digest digest
 	record int
@@ -325,9 +314,6 @@ func (s *takenOnce) digest(id string) digest {
 func (s *takenOnce) add(id string, record int) {
 	d := s.digest(id)
 	p := &s.parts[byte(d[0])]
-	if *p == nil {
-		*p = make([]takenItem, 0, firstPart)
-	}
 	*p = append(*p, takenItem{d, record})
 }
 

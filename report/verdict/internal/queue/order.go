@@ -418,14 +418,9 @@ func (q *Sequence) leave(d departure) {
 	}
 }
 
-// before returns the number of departures before a time. It is usually all of them, so the search
-// begins at the end, with growing steps.
+// before returns the number of departures before a time.
 func (q *Sequence) before(at time.Duration) int {
-	high, low := len(q.left), len(q.left)
-	for step := 1; low > 0 && q.left[low-1].at >= at; step *= 2 {
-		high, low = low-1, max(0, low-step)
-	}
-	return low + sort.Search(high-low, func(i int) bool { return q.left[low+i].at >= at })
+	return sort.Search(len(q.left), func(i int) bool { return q.left[i].at >= at })
 }
 
 func (q *Sequence) byCalls() Verdict {
