@@ -112,10 +112,6 @@ func (s *succession) belief(b facts.Belief) {
 	}
 }
 
-func (d *drill) stands(client int, at time.Duration) bool {
-	return slices.ContainsFunc(d.line, func(k standing) bool { return k.client == client && (k.left == 0 || k.left >= at) })
-}
-
 func (s *succession) finish(end ending) Verdict {
 	if end.cut {
 		return notJudged("it is unknown which client led at the end")
@@ -164,12 +160,6 @@ func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	return strings.Join(leaders, ", ")
 }
 
-// inLine reports whether the token belongs to a node with which a client waited. Some wait with one
-// node, and hold with another.
-func (d *drill) inLine(token int64) bool {
-	return slices.ContainsFunc(d.line, func(k standing) bool { return k.token == token })
-}
-
 // judgeAt checks the time from the last check until this one, and returns the leader.
 func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
 	due := standing{client: -1}
@@ -178,14 +168,19 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 	}
 	leads, who, doubt := false, "no client led", ""
 	for _, b := range d.terms {
+		// Some clients wait with one node, and hold with another: then the token is of no node in line.
+		inLine := slices.ContainsFunc(d.line, func(k standing) bool { return k.token == b.Token })
+		remains := slices.ContainsFunc(d.line, func(k standing) bool {
+			return k.client == b.Client && (k.left == 0 || k.left >= c.at)
+		})
 		switch {
 		case b.Start > c.at || b.End < from:
-		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token || !d.inLine(b.Token)):
+		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token || !inLine):
 			leads = leads || b.End >= c.at
 			if b.End < c.at && (b.Ended == string(history.Suspended) || b.Ended == string(history.Deadline)) {
 				doubt = fmt.Sprintf("client %d led, but its leadership ended (%s) at %v", b.Client, b.Ended, b.End)
 			}
-		case d.stands(b.Client, c.at):
+		case remains:
 			who = fmt.Sprintf("client %d did not lead", due.client)
 			broken.Add([]int{b.Record, c.record}, "%s, round %d: %s, client %d led from %v (record %d), although %s",
 				d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
