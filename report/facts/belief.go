@@ -99,7 +99,10 @@ type entry struct {
 // events; a server's message of the expiry on the wire ends only the belief of the latter.
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := PromisesOf(h)
-	return &Beliefs{header: h, emit: emit, clients: map[int]*holder{}, stops: p.Deadline || !p.Events, told: p.Events, Granted: func(int) *Granted { return nil }}
+	return &Beliefs{
+		header: h, emit: emit, clients: map[int]*holder{}, stops: p.Deadline || !p.Events, told: p.Events,
+		Granted: func(int) *Granted { return nil },
+	}
 }
 
 // Add adds the next record.

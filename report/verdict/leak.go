@@ -52,8 +52,9 @@ func newNoLeak(in *inputs) checker {
 		}}
 	}
 	x := &leaks{
-		line: in.line, grants: in.grants, queue: in.history.Header.Recipe == Queue, faults: facts.FaultsByClient(in.history),
-		clients: map[int64]int{}, counts: map[int64]*operations{}, nodes: map[string]createdNode{},
+		line: in.line, grants: in.grants, queue: in.history.Header.Recipe == Queue,
+		faults: facts.FaultsByClient(in.history), clients: map[int64]int{}, counts: map[int64]*operations{},
+		nodes: map[string]createdNode{},
 	}
 	return checker{record: x.record, commit: x.commit, finish: x.finish}
 }

@@ -131,7 +131,7 @@ func (x *exclusion) overlaps(b claimed) {
 		found = append(found, x.judge(a, b, min(a.End, b.End), append(fitting, b)))
 	}
 	slices.SortStableFunc(found, func(p, q overlapping) int { return cmp.Compare(q.excused, p.excused) })
-	for _, o := range found[:min(excess, len(found))] { // the longest exposures first: each client has one permit
+	for _, o := range found[:min(excess, len(found))] { // each client has one permit
 		if o.excused < o.until && o.why != "" {
 			var earlier []string
 			for _, a := range fitting {

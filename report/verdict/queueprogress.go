@@ -169,7 +169,7 @@ func (d *deliveries) finish(end ending, late []string) Verdict {
 
 func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	d.judged++
-	items := slices.DeleteFunc(slices.Clone(l.Items), func(i history.SnapshotItem) bool { return d.items.HandedOut(i.Path) })
+	items := slices.DeleteFunc(slices.Clone(l.Items), d.items.HandedOut)
 	if len(items) == 0 || len(l.Waiters) == 0 || d.moved >= l.At {
 		return
 	}

@@ -78,7 +78,7 @@ func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Re
 type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b facts.Belief)     // every belief, in the order of its start
-	rest   bool                     // belief also receives the beliefs that remain when a history is truncated, if their end is known
+	rest   bool                     // belief takes the rest of a truncated history, if its end is known
 	commit func(c *history.Commit)  // every commit, before the first record of a client that may know it
 	// finish returns the verdict.
 	finish func(end ending) Verdict

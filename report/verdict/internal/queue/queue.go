@@ -50,15 +50,15 @@ func (q *Items) Remains(i *Item) bool {
 	return i.standing > 0 && (!i.moved || q.movedUndelivered(i))
 }
 
-// HandedOut reports whether the item of a node was handed out and still exists: at-least-once queues may
+// HandedOut reports whether an item was handed out and still exists: at-least-once queues may
 // remove it later, and some keep completed items in another folder. Without commits the two cannot
 // be distinguished.
-func (q *Items) HandedOut(path string) bool {
+func (q *Items) HandedOut(x history.SnapshotItem) bool {
 	if q.commits == nil {
 		return q.delivery == AtLeastOnce
 	}
-	i := q.commits.paths[path]
-	if i == nil || i.Put == 0 { // not an item if items are recognizable, such as a claim that a consumer left behind
+	i := q.commits.paths[x.Path]
+	if i == nil || i.Put == 0 { // not an item if items are recognizable, such as a claim of a consumer
 		return q.commits.linked
 	}
 	return i.taken > 0 || i.maybeTaken || i.moved && !q.movedUndelivered(i)
