@@ -62,9 +62,8 @@ type Beliefs struct {
 	Granted func(record int) *Granted // returns the grant of a record in the commits
 	stops   bool                      // the deadline of its session ends a belief
 	told    bool                      // the subject notifies its holders of session events
-	clients perClient[holder]
+	clients map[int]*holder
 	Queue   []*entry      // in order of Start
-	free    []*entry      // to be reused
 	now     time.Duration // the latest time in the records
 	emitted time.Duration // start of the last emitted belief
 }
@@ -73,7 +72,6 @@ type holder struct {
 	grants []grant
 	events [4]remembered // the last session events, which may precede an acquire's record
 	next   int
-	spare  []*entry // of a released grant, for the next one
 }
 
 type remembered struct {
@@ -101,7 +99,10 @@ type entry struct {
 // events; a server's message of the expiry on the wire ends only the belief of the latter.
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := PromisesOf(h)
-	return &Beliefs{header: h, emit: emit, stops: p.Deadline || !p.Events, told: p.Events, Granted: func(int) *Granted { return nil }}
+	return &Beliefs{
+		header: h, emit: emit, clients: map[int]*holder{}, stops: p.Deadline || !p.Events, told: p.Events,
+		Granted: func(int) *Granted { return nil },
+	}
 }
 
 // Add adds the next record.
@@ -126,7 +127,7 @@ func (t *Beliefs) Add(n history.Numbered) {
 }
 
 func (t *Beliefs) acquired(s *history.Sample, record int) {
-	h := t.clients.of(s.Client)
+	h := ValueAt(t.clients, s.Client)
 	// A client performs one operation at a time: no earlier release is in progress any longer.
 	h.finish(s.Call)
 	if s.Outcome != history.OK {
@@ -136,8 +137,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Permits: taken(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
 		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, Granted: t.Granted(record),
 	}
-	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})
-	h.spare = nil
+	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b})
 	g := &h.grants[len(h.grants)-1]
 	t.begin(g, b)
 	// Events that were recorded before this sample, but are later.
@@ -154,8 +154,7 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 		t.Late++
 		b.Start = t.emitted // keeps the order; Late records that it is wrong
 	}
-	e := t.take()
-	*e = entry{Belief: b, live: true}
+	e := &entry{Belief: b, live: true}
 	g.parts, g.held = append(g.parts, e), true
 	i := len(t.Queue)
 	for i > 0 && t.Queue[i-1].Start > b.Start {
@@ -165,7 +164,7 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 }
 
 func (t *Beliefs) released(s *history.Sample, record int) {
-	h := t.clients.of(s.Client)
+	h := ValueAt(t.clients, s.Client)
 	i := h.find(s)
 	if i < 0 {
 		return // a grant that was never believed, or ended long ago
@@ -182,7 +181,6 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 		}
 		e.live, e.final = false, true
 	}
-	h.spare = g.parts[:0]
 	h.grants = slices.Delete(h.grants, i, i+1)
 }
 
@@ -228,7 +226,7 @@ func (t *Beliefs) event(e *history.Session, record int) {
 	default:
 		return
 	}
-	h := t.clients.of(e.Client)
+	h := ValueAt(t.clients, e.Client)
 	h.events[h.next] = remembered{*e, record}
 	h.next = (h.next + 1) % len(h.events)
 	for i := range h.grants {
@@ -282,29 +280,18 @@ func (t *Beliefs) flush(until time.Duration) {
 		t.Queue = t.Queue[1:]
 		t.emitted = e.Start
 		t.emit(e.Belief)
-		t.free = append(t.free, e)
 	}
 }
 
 // forget removes a part that is not final from its grant, so that it is not changed later.
 func (t *Beliefs) forget(e *entry) {
-	h := t.clients.of(e.Client)
+	h := ValueAt(t.clients, e.Client)
 	for i := range h.grants {
 		g := &h.grants[i]
 		if k := slices.Index(g.parts, e); k >= 0 {
 			g.parts, g.emitted = slices.Delete(g.parts, k, k+1), e.End
 		}
 	}
-}
-
-func (t *Beliefs) take() *entry {
-	k := len(t.free)
-	if k == 0 {
-		return new(entry)
-	}
-	e := t.free[k-1]
-	t.free = t.free[:k-1]
-	return e
 }
 
 // Close emits all remaining beliefs. Beliefs that have no end yet end at end.

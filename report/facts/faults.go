@@ -106,6 +106,17 @@ func (s Spans) Outside(from, to time.Duration) Spans {
 	return out
 }
 
+// Free returns the first part of [from, to] that no span covers and that is longer than least, and
+// whether there is one.
+func (s Spans) Free(from, to, least time.Duration) (Span, bool) {
+	for _, free := range s.Outside(from, to) {
+		if free.To-free.From > least {
+			return free, true
+		}
+	}
+	return Span{}, false
+}
+
 // End returns the last part of a time that s does not cover, and whether it lasts until the time's end.
 func (s Spans) End(of Span) (last Span, free bool) {
 	parts := s.Outside(of.From, of.To)

@@ -132,8 +132,8 @@ func (a *Grants) lookUp(g *Granted, zxid int64) {
 	n := g.Node
 	switch {
 	case g.Unsure:
-	case n == nil && a.line.forgotten(g):
-		g.Unsure = true
+	case n == nil && a.line.forgot > 0 && g.path != "" && (g.own || g.token <= a.line.forgot):
+		g.Unsure = true // its client came back late: its node may have been dropped from memory
 	case n == nil && g.path == "":
 		g.Wrong, g.Missing = "that session had no node", true
 	case n == nil && a.line.Persistent[g.path] != 0:
@@ -158,12 +158,6 @@ func (a *Grants) lookUp(g *Granted, zxid int64) {
 		}
 	}
 	g.Zxid = zxid
-}
-
-// forgotten reports whether the node of a claim may have been dropped from memory: its client came
-// back late.
-func (l *NodeTable) forgotten(g *Granted) bool {
-	return l.forgot > 0 && g.path != "" && (g.own || g.token <= l.forgot)
 }
 
 // Valid reports whether the claim is valid; false if that is unknown.

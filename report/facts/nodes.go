@@ -94,18 +94,13 @@ func (l *NodeTable) Record(r history.Record) {
 
 func (l *NodeTable) commit(c *history.Commit) {
 	l.last = c.Zxid
-	switch c.Op {
-	case history.CommitCreate:
-		if !c.Ephemeral && l.Persistent != nil {
-			l.Persistent[c.Path] = c.Zxid
-		}
-		if c.Ephemeral {
-			l.create(&Node{Path: c.Path, Session: c.Session, Czxid: c.Zxid, Before: l.Nodes[c.Path]})
-		}
-	case history.CommitDelete:
-		l.remove(c.Path, c)
-	case history.CommitClose:
-		for _, p := range c.Removed {
+	switch {
+	case c.Op == history.CommitCreate && c.Ephemeral:
+		l.create(&Node{Path: c.Path, Session: c.Session, Czxid: c.Zxid, Before: l.Nodes[c.Path]})
+	case c.Op == history.CommitCreate && l.Persistent != nil:
+		l.Persistent[c.Path] = c.Zxid
+	default:
+		for _, p := range c.RemovedPaths() {
 			l.remove(p, c)
 		}
 	}
@@ -285,7 +280,11 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 			ahead, total = append(ahead, o), total+l.taken(o)
 		}
 	}
-	for _, in := range l.linesOf(n) {
+	lines := []*lineIn{n.in}
+	if l.header.Recipe == RWLock { // readers and writers may have folders of their own
+		lines = slices.Collect(maps.Values(l.Dirs))
+	}
+	for _, in := range lines {
 		for _, o := range in.Standing {
 			if o.Czxid >= place {
 				break
@@ -306,15 +305,6 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 	}
 	slices.SortFunc(ahead, func(a, b *Node) int { return cmp.Compare(a.Czxid, b.Czxid) })
 	return ahead
-}
-
-// linesOf returns the lines that a node's contenders may be in: all lines of a read-write lock, since
-// readers and writers may have folders of their own.
-func (l *NodeTable) linesOf(n *Node) []*lineIn {
-	if l.header.Recipe == RWLock {
-		return slices.Collect(maps.Values(l.Dirs))
-	}
-	return []*lineIn{n.in}
 }
 
 // contend reports whether two nodes are claims on the same lock.
@@ -367,9 +357,12 @@ func (m modes) of(n *Node) string {
 	return m.byPath[n.Path]
 }
 
-// Incomplete returns why the commits are incomplete, or "". It is valid after the last commit.
+// Incomplete returns why the commits are incomplete, or "", also for a nil table, without commits. It is
+// valid after the last commit.
 func (l *NodeTable) Incomplete() string {
 	switch {
+	case l == nil:
+		return ""
 	case l.end == nil:
 		return "the end of the commits is missing"
 	case l.end.Err != "":

@@ -34,6 +34,17 @@ type Commit struct {
 	Code      int32    `json:"code,omitempty"`    // error: ZooKeeper's error code
 }
 
+// RemovedPaths returns the paths of the nodes that the commit removed.
+func (c *Commit) RemovedPaths() []string {
+	switch c.Op {
+	case CommitDelete:
+		return []string{c.Path}
+	case CommitClose:
+		return c.Removed
+	}
+	return nil
+}
+
 // Time returns 0: a commit has a position in the servers' order, but no time on the trial's clock.
 func (c *Commit) Time() time.Duration { return 0 }
 
@@ -75,45 +86,33 @@ func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered
 	return func(yield func(Numbered, error) bool) {
 		next, stop := iter.Pull2(commits)
 		defer stop()
-		m := merge{next: next, yield: yield}
-		m.advance()
+		first, last, more := next()
+		// upTo yields the commits up to zxid. It returns false if the consumer stops the iteration.
+		upTo := func(zxid int64) bool {
+			for more && last == nil && zxidOf(first.Record) <= zxid {
+				if !yield(Numbered{Record: first.Record}, nil) {
+					return false
+				}
+				first, last, more = next()
+			}
+			return true
+		}
 		for n, err := range records {
 			if err != nil {
 				yield(n, err)
 				return
 			}
-			if s, ok := n.Record.(*Sample); ok && !m.upTo(s.Zxid) {
+			if s, ok := n.Record.(*Sample); ok && !upTo(s.Zxid) {
 				return
 			}
 			if !yield(n, nil) {
 				return
 			}
 		}
-		if m.upTo(1<<63-1) && m.err != nil {
-			yield(Numbered{}, errors.Join(errCommits, m.err))
+		if upTo(1<<63-1) && last != nil {
+			yield(Numbered{}, errors.Join(errCommits, last))
 		}
 	}
-}
-
-type merge struct {
-	next  func() (Numbered, error, bool)
-	yield func(Numbered, error) bool
-	first Numbered // the next commit
-	err   error    // the error after the last commit
-	more  bool
-}
-
-func (m *merge) advance() { m.first, m.err, m.more = m.next() }
-
-// upTo yields the commits up to zxid. It returns false if the consumer stops the iteration.
-func (m *merge) upTo(zxid int64) bool {
-	for m.more && m.err == nil && zxidOf(m.first.Record) <= zxid {
-		if !m.yield(Numbered{Record: m.first.Record}, nil) {
-			return false
-		}
-		m.advance()
-	}
-	return true
 }
 
 var errCommits = errors.New("the commits cannot be read")

@@ -321,11 +321,9 @@ func (c *scanner) skip(key string) bool {
 	return true
 }
 
+// after returns the number after a key.
 func (c *scanner) after(key string) int64 {
-	if !c.skip(key) {
-		c.ok = false
-		return 0
-	}
+	c.ok = c.skip(key) && c.ok
 	return c.number()
 }
 
@@ -365,19 +363,14 @@ func (c *scanner) optionalText(key string) string {
 	return c.quoted()
 }
 
+// text returns the text after a key.
 func (c *scanner) text(key string) string {
-	if !c.skip(key) {
-		c.ok = false
-		return ""
-	}
+	c.ok = c.skip(key) && c.ok
 	return c.quoted()
 }
 
 func (c *scanner) quoted() string {
-	if !c.skip(`"`) {
-		c.ok = false
-		return ""
-	}
+	c.ok = c.skip(`"`) && c.ok
 	for i, b := range c.raw {
 		switch {
 		case b == '"':
@@ -393,24 +386,14 @@ func (c *scanner) quoted() string {
 	return ""
 }
 
+// words are frequent texts, of which word makes no copy.
+var words = []string{Acquire, Release, Write, Put, Take, string(OK), "churn", "drain"}
+
 func word(b []byte) string {
-	switch string(b) {
-	case Acquire:
-		return Acquire
-	case Release:
-		return Release
-	case Write:
-		return Write
-	case Put:
-		return Put
-	case Take:
-		return Take
-	case string(OK):
-		return string(OK)
-	case "churn":
-		return "churn"
-	case "drain":
-		return "drain"
+	for _, w := range words {
+		if string(b) == w {
+			return w
+		}
 	}
 	return string(b)
 }

@@ -260,21 +260,17 @@ func (w *Writer) give(b *batch, err error) {
 	}
 }
 
+// fail sets the error of the writer, if err is its first error.
 func (w *Writer) fail(err error) {
 	if err == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err == nil {
-		w.failed(err)
+	if w.err == nil || errors.Is(w.err, errClosed) {
+		w.err = fmt.Errorf("write history: %w: the trial ends here; earlier records stay readable", err)
+		close(w.broken)
 	}
-}
-
-// failed sets the error of the writer. The caller holds w.mu.
-func (w *Writer) failed(err error) {
-	w.err = fmt.Errorf("write history: %w: the trial ends here; earlier records stay readable", err)
-	close(w.broken)
 }
 
 // finish rejects further records, and writes the end line, which proves that the history is
@@ -297,10 +293,8 @@ func (w *Writer) finish() {
 	if w.file != nil {
 		err = errors.Join(err, w.file.Close())
 	}
-	if failed == nil && err != nil {
-		w.mu.Lock()
-		w.failed(err) // under the lock: a record added before would be counted, but never written
-		w.mu.Unlock()
+	if failed == nil {
+		w.fail(err)
 	}
 }
 
@@ -312,11 +306,7 @@ func (w *Writer) ending() error {
 			return err
 		}
 	}
-	line := fmt.Appendf(nil, "{\"end\":{\"records\":%d}}\n", w.Stats().Records)
-	if err := w.write(line); err != nil {
-		return err
-	}
-	return w.endFrame()
+	return w.frame(fmt.Appendf(nil, "{\"end\":{\"records\":%d}}\n", w.Stats().Records))
 }
 
 func (w *Writer) encode(b *batch) (err error) {

@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -243,20 +242,13 @@ func (k *known) split(b late) []hold {
 
 // excused returns until when the victim of a fault that ended at over may not know of its loss.
 func (k *known) excused(client int, over time.Duration) time.Duration {
-	end := later(over, k.excuse)
+	end := facts.Later(over, k.excuse)
 	for _, at := range k.back[client] {
 		if at >= over {
-			return min(end, later(at, time.Second))
+			return min(end, facts.Later(at, time.Second))
 		}
 	}
 	return end
-}
-
-func later(t, d time.Duration) time.Duration {
-	if sum := t + d; sum >= t {
-		return sum
-	}
-	return math.MaxInt64
 }
 
 func check(holds []hold, limit time.Duration, permits int) Opinion {

@@ -9,18 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const ClaimValidity = "claim-validity"
-
-func init() {
-	register(Guarantee{
-		Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
-		Promise: "A granted client owns a live node at the head of the queue.",
-		Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
-		Help:    "a grant whose node did not exist, belonged to another session, or was not first in line",
-		check:   newClaimValidity,
-	})
-}
-
 // claims checks rule 1. By the clients' events: a grant belongs to the client's current session, of
 // whose loss the client was not notified before; and no grant is restored after its holder was notified
 // of the loss.
@@ -35,7 +23,7 @@ func init() {
 type claims struct {
 	line      *facts.NodeTable    // nil without commits
 	hits      map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
-	held      map[int]claim       // the last grant of each client
+	held      map[int]*claim      // the last grant of each client
 	inOrder   bool                // the subject promises order and exclusion
 	checked   int
 	sessions  map[int]*sessions
@@ -68,7 +56,7 @@ func newClaimValidity(in *inputs) checker {
 	if in.grants != nil {
 		in.grants.Judged = c.committed
 	} else {
-		c.held, c.hits = map[int]claim{}, hitsByClient(in.history)
+		c.held, c.hits = map[int]*claim{}, hitsByClient(in.history)
 	}
 	return checker{record: c.record, finish: c.finish}
 }
@@ -98,7 +86,7 @@ func (c *claims) record(n history.Numbered) {
 			c.judged++
 			c.claim(r, n.N)
 			if c.line == nil {
-				c.held[r.Client] = claim{sample: *r, record: n.N}
+				c.held[r.Client] = &claim{sample: *r, record: n.N}
 			}
 		}
 	}
@@ -119,7 +107,7 @@ func (c *claims) committed(g *facts.Granted) {
 	if g.Missing || g.Mistaken() {
 		c.missing++
 	}
-	c.broken.add([]int{g.Record}, "client %d was granted %s of session %#x, having seen no commit after %#x (record %d), but %s",
+	c.broken.Add([]int{g.Record}, "client %d was granted %s of session %#x, having seen no commit after %#x (record %d), but %s",
 		g.Client, g.Claims(), uint64(g.Session), uint64(g.Zxid), g.Record, wrong)
 }
 
@@ -131,8 +119,8 @@ func handed(token int64) string {
 }
 
 func (c *claims) check(n *history.ClaimCheck, record int) {
-	k, ok := c.held[n.Client]
-	if !ok || k.sample.Path != n.Path || n.Asked < k.sample.Return {
+	k := c.held[n.Client]
+	if k == nil || k.sample.Path != n.Path || n.Asked < k.sample.Return {
 		return
 	}
 	c.checked++
@@ -152,7 +140,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	default:
 		return
 	}
-	c.broken.add([]int{k.record, record},
+	c.broken.Add([]int{k.record, record},
 		"client %d claimed token %d by node %s of session %#x at %v (record %d), but when the observer checked, at %v, %s (record %d)",
 		s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
 }
@@ -160,19 +148,14 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 func (c *claims) event(n *history.Session, record int) {
 	switch n.Event {
 	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Ended, history.Deadline, history.Expired:
-		if k, ok := c.held[n.Client]; ok {
+		if k := c.held[n.Client]; k != nil {
 			k.doubt = true
-			c.held[n.Client] = k
 		}
 	}
 	if n.Session == 0 {
 		return
 	}
-	k := c.sessions[n.Client]
-	if k == nil {
-		k = &sessions{}
-		c.sessions[n.Client] = k
-	}
+	k := facts.ValueAt(c.sessions, n.Client)
 	switch n.Event {
 	case history.Opened:
 		k.previous, k.opened, k.openedAt, k.openedRecord = k.opened, n.Session, n.At, record
@@ -187,7 +170,7 @@ func (c *claims) event(n *history.Session, record int) {
 		}
 	case history.Restored:
 		if k.over.record > 0 && n.At > k.over.at {
-			c.broken.add([]int{k.over.record, record},
+			c.broken.Add([]int{k.over.record, record},
 				"client %d was notified at %v (record %d) that its grant was restored, although it had been notified at %v (record %d) that the session was lost, which is final",
 				n.Client, n.At, record, k.over.at, k.over.record)
 		}
@@ -203,14 +186,14 @@ func (c *claims) claim(s *history.Sample, record int) {
 		c.unchecked++
 	}
 	if s.Session != 0 && (k == nil || k.opened == 0) {
-		c.guests.add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
+		c.guests.Add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
 			"it shares another client's session", s.Client, handed(s.Token), uint64(s.Session), record)
 	}
 	if s.Session == 0 || k == nil || k.opened == 0 {
 		return
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
-		c.broken.add([]int{l.record, record},
+		c.broken.Add([]int{l.record, record},
 			"client %d was granted %s at %v (record %d), %v after it was notified that session %#x had ended (record %d)",
 			s.Client, handed(s.Token), s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		return
@@ -218,24 +201,21 @@ func (c *claims) claim(s *history.Sample, record int) {
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {
 		return
 	}
-	c.broken.add([]int{k.openedRecord, record},
+	c.broken.Add([]int{k.openedRecord, record},
 		"client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
 		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
 }
 
 func (c *claims) finish(ending) Verdict {
-	why := ""
-	if c.line != nil {
-		why = c.line.Incomplete()
-	}
-	if len(c.sessions) > 0 && c.guests.count > 0 { // otherwise sessions are not recorded
-		return c.guests.fail("grants of clients without a session of their own")
+	why := c.line.Incomplete()
+	if len(c.sessions) > 0 && c.guests.Count > 0 { // otherwise sessions are not recorded
+		return c.guests.Fail("grants of clients without a session of their own")
 	}
 	switch {
-	case why != "" && c.missing > 0 && c.missing == c.broken.count:
+	case why != "" && c.missing > 0 && c.missing == c.broken.Count:
 		return unknown(fmt.Sprintf("the commits do not confirm %d of %d grants, possibly because %s", c.missing, c.judged, why))
-	case c.broken.count > 0:
-		return c.broken.fail("invalid claims")
+	case c.broken.Count > 0:
+		return c.broken.Fail("invalid claims")
 	case c.judged == 0:
 		return unknown("nothing was granted: there is no claim to check")
 	case why != "":
@@ -252,51 +232,32 @@ func (c *claims) finish(ending) Verdict {
 	return unknown("no grant was checked against the nodes in ZooKeeper, and there are no transaction logs: only the clients' session events were evaluated")
 }
 
-const OwnershipQuery = "ownership-query"
-
-func init() {
-	register(Guarantee{
-		Name: OwnershipQuery, Rule: 2, Concerns: anyGrant,
-		Promise: "A client that was notified that its session is lost answers that it does not hold the grant (isOwner, isAcquired, hasLeadership).",
-		Harm:    "Code that checks before it acts runs at the same time as the next holder.",
-		Help:    "a client answered that it held the grant after it was notified that its session was lost",
-		check:   newOwnershipQuery,
-	})
-}
-
-// ownership checks the recipes' answers after a loss.
-type ownership struct {
-	lost     map[int]loss // the last loss of each client
-	answers  int
-	rejected evidence
-}
-
+// newOwnershipQuery checks the recipes' answers after a loss.
 func newOwnershipQuery(*inputs) checker {
-	o := &ownership{lost: map[int]loss{}}
-	return checker{record: o.record, finish: o.finish}
-}
-
-func (o *ownership) record(n history.Numbered) {
-	switch r := n.Record.(type) {
-	case *history.Session:
-		if r.Event == history.Lost {
-			o.lost[r.Client] = loss{r.Session, r.At, n.N}
-		}
-	case *history.Holds:
-		o.answers++
-		if l := o.lost[r.Client]; r.Holds && l.record > 0 && l.session == r.Session {
-			o.rejected.add([]int{l.record, n.N}, "client %d answered at %v that it holds the grant (record %d), %v after it was notified that its session %#x was lost (record %d), and it had not acquired another grant since",
-				r.Client, r.At, n.N, r.At-l.at, uint64(l.session), l.record)
+	lost := map[int]loss{} // the last loss of each client
+	answers := 0
+	var rejected evidence
+	record := func(n history.Numbered) {
+		switch r := n.Record.(type) {
+		case *history.Session:
+			if r.Event == history.Lost {
+				lost[r.Client] = loss{r.Session, r.At, n.N}
+			}
+		case *history.Holds:
+			answers++
+			if l := lost[r.Client]; r.Holds && l.record > 0 && l.session == r.Session {
+				rejected.Add([]int{l.record, n.N}, "client %d answered at %v that it holds the grant (record %d), %v after it was notified that its session %#x was lost (record %d), and it had not acquired another grant since",
+					r.Client, r.At, n.N, r.At-l.at, uint64(l.session), l.record)
+			}
 		}
 	}
-}
-
-func (o *ownership) finish(ending) Verdict {
-	switch {
-	case o.rejected.count > 0:
-		return o.rejected.fail("answers")
-	case o.answers == 0:
-		return notJudged("no grant was lost by a client that can report its ownership")
-	}
-	return pass(fmt.Sprintf("%s after a loss; no client claimed that it still held the grant", units.Plural(o.answers, "answer")))
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case rejected.Count > 0:
+			return rejected.Fail("answers")
+		case answers == 0:
+			return notJudged("no grant was lost by a client that can report its ownership")
+		}
+		return pass(fmt.Sprintf("%s after a loss; no client claimed that it still held the grant", units.Plural(answers, "answer")))
+	}}
 }

@@ -9,18 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const FanOut = "fan-out"
-
-func init() {
-	register(Guarantee{
-		Name: FanOut, Rule: 11, Concerns: anyRecipe,
-		Promise: "One hand-off notifies no more clients than the variant's formula allows.",
-		Harm:    "The cost of every release, for the servers and all waiters, grows with the number of waiters: a herd.",
-		Help:    "a hand-off notified more clients, or caused more requests, than the formula allows",
-		check:   newFanOut,
-	})
-}
-
 // fan checks rule 11: a hand-off notifies no more clients, and costs no more requests, than the
 // variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not evaluated.
 //
@@ -88,7 +76,7 @@ func (f *fan) byVariant(p *wakeUps) bool {
 		return false
 	}
 	if p.were > allowed {
-		f.broken.add([]int{p.record}, "%d notifications to %d clients in phase %s, for %d calls and %d connections (record %d): waiters that watch their %s cause at most %d",
+		f.broken.Add([]int{p.record}, "%d notifications to %d clients in phase %s, for %d calls and %d connections (record %d): waiters that watch their %s cause at most %d",
 			p.were, p.clients, p.phase, p.calls, p.connections, p.record, f.history.Header.Variant, allowed)
 	}
 	return true
@@ -114,7 +102,7 @@ func (f *fan) round(t *history.Traffic, record int) {
 		}
 		judged = true
 		if c.measured > *c.expected {
-			f.broken.add([]int{record}, "%d %s in %d %ss, but the formula allows %d (record %d)",
+			f.broken.Add([]int{record}, "%d %s in %d %ss, but the formula allows %d (record %d)",
 				c.measured, c.what, t.Count, t.Of, *c.expected, record)
 		}
 	}
@@ -148,8 +136,8 @@ func (f *fan) finish(end ending) Verdict {
 		}
 	}
 	switch {
-	case f.broken.count > 0:
-		return f.broken.fail("rounds or counts that exceed the formula's value")
+	case f.broken.Count > 0:
+		return f.broken.Fail("rounds or counts that exceed the formula's value")
 	case f.judged == 0 && f.disturbed > 0:
 		return unknown(fmt.Sprintf("%s counted, but none had a hand-off without a fault nearby", units.Plural(f.rounds, "round")))
 	case byVariant > 0:
@@ -166,18 +154,6 @@ func (f *fan) finish(end ending) Verdict {
 	return pass()
 }
 
-const LossNotification = "loss-notification"
-
-func init() {
-	register(Guarantee{
-		Name: LossNotification, Rule: 2, Concerns: anyGrant, promised: func(p history.Promises) bool { return p.Events },
-		Promise: "A holder whose session has ended is notified (suspended, lost or ended).",
-		Harm:    "The holder continues until it queries its state, or forever.",
-		Help:    "a holder was not notified that its session had ended",
-		check:   newLossNotification,
-	})
-}
-
 // notifications checks that holders are notified. A holder counts as such from the return of its
 // acquire until its release is called or its client is closed.
 type notifications struct {
@@ -185,7 +161,6 @@ type notifications struct {
 	held    map[int]int64 // session of the grant, by client
 	told    map[int]bool
 	pending map[int]loss // holders whose session has ended, and that have not been notified
-	now     time.Duration
 	count   int
 	broken  evidence
 }
@@ -196,7 +171,6 @@ func newLossNotification(in *inputs) checker {
 }
 
 func (x *notifications) record(n history.Numbered) {
-	x.now = max(x.now, n.Time())
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		switch {
@@ -237,7 +211,7 @@ func (x *notifications) over(client int, at time.Duration) {
 	l, waits := x.pending[client]
 	delete(x.pending, client)
 	if waits && x.limit > 0 && at-l.at > x.limit {
-		x.broken.add([]int{l.record}, "client %d held a grant of session %#x, and the servers notified it of the session's end at %v (record %d), but the client library did not notify the application within %v",
+		x.broken.Add([]int{l.record}, "client %d held a grant of session %#x, and the servers notified it of the session's end at %v (record %d), but the client library did not notify the application within %v",
 			client, uint64(l.session), l.at, l.record, x.limit)
 	}
 }
@@ -249,8 +223,8 @@ func (x *notifications) finish(end ending) Verdict {
 		}
 	}
 	switch {
-	case x.broken.count > 0:
-		return x.broken.fail("holders")
+	case x.broken.Count > 0:
+		return x.broken.Fail("holders")
 	case x.count == 0:
 		return notJudged("no holder's session ended")
 	}

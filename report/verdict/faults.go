@@ -7,18 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Faults = "fault-proof"
-
-func init() {
-	register(Guarantee{
-		Name: Faults, Rule: 12, Concerns: anyRecipe,
-		Promise: "Every fault that was injected has shown its effect, and was healed.",
-		Harm:    "The conditions of the test are unknown.",
-		Help:    "a fault whose effect could not be proven; the result is unknown",
-		check:   newFaults,
-	})
-}
-
 // newFaults checks rule 12: without proof of a fault's effect, the conditions of the test are unknown.
 func newFaults(in *inputs) checker {
 	h := in.history
@@ -33,32 +21,20 @@ func newFaults(in *inputs) checker {
 				if w.Inapplicable {
 					of = &not
 				}
-				of.add([]int{w.N}, "%s at %v (record %d): %s",
+				of.Add([]int{w.N}, "%s at %v (record %d): %s",
 					history.Struck(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "there is no proof that the fault had an effect"))
 			}
 			switch {
 			case len(h.Faults) == 0:
 				return pass("no fault was injected")
-			case bare.count == 0 && not.count > 0:
-				return not.inapplicable()
-			case bare.count == 0:
+			case bare.Count == 0 && not.Count > 0:
+				return not.Verdict(NotJudged, "reasons")
+			case bare.Count == 0:
 				return pass()
 			}
-			return bare.doubt("faults without proof")
+			return bare.Verdict(Unknown, "faults without proof")
 		},
 	}
-}
-
-const Played = "completed"
-
-func init() {
-	register(Guarantee{
-		Name: Played, Rule: 12, Concerns: anyRecipe,
-		Promise: "The trial ran to completion.",
-		Harm:    "Parts of the scenario were not tested.",
-		Help:    "a trial that could not start or complete; its result is unknown",
-		check:   newPlayed,
-	})
 }
 
 // newPlayed checks whether the trial ran to its end. Records before its end are evaluated in any
@@ -72,17 +48,17 @@ func newPlayed(*inputs) checker {
 				if u.Inapplicable {
 					of = &not
 				}
-				of.add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
+				of.Add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
 			}
 		},
 		finish: func(ending) Verdict {
 			switch {
-			case cut.count == 0 && not.count > 0:
-				return not.inapplicable()
-			case cut.count == 0:
+			case cut.Count == 0 && not.Count > 0:
+				return not.Verdict(NotJudged, "reasons")
+			case cut.Count == 0:
 				return pass()
 			}
-			v := cut.doubt("reasons")
+			v := cut.Verdict(Unknown, "reasons")
 			v.Reasons = append(v.Reasons, "therefore the trial could not complete")
 			return v
 		},

@@ -11,18 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const Fencing = "fencing"
-
-func init() {
-	register(Guarantee{
-		Name: Fencing, Rule: 5, Concerns: []string{Lock, Election, facts.RWLock}, promised: exclusive,
-		Promise: "Each grant carries a token greater than all earlier ones, so that a resource can reject stale holders.",
-		Harm:    "A stale holder overwrites its successor's data, or the current holder is rejected.",
-		Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
-		check:   newFencing,
-	})
-}
-
 // fences checks rule 5 with certain holders: their node existed until they released it, and no other
 // client believed that it held, except past holders that were not notified yet. The resource, which
 // rejects tokens lower than an earlier token, must reject none of their writes. Tokens must increase from
@@ -173,7 +161,7 @@ func (f *fences) lower(into *evidence, before, b facts.Belief) {
 	if b.Token == before.Token {
 		how, harm = "repeats", "the resource cannot distinguish the two holders"
 	}
-	into.add([]int{before.Record, b.Record},
+	into.Add([]int{before.Record, b.Record},
 		"token %d of client %d, granted at %v (record %d), %s token %d of client %d, granted before it at %v (record %d): %s",
 		b.Token, b.Client, b.Start, b.Record, how, before.Token, before.Client, before.Start, before.Record, harm)
 }
@@ -194,7 +182,7 @@ func (f *fences) refusals(b facts.Belief) {
 		if r.token != b.Token || r.call < b.Start || r.answer > b.End {
 			continue
 		}
-		f.broken.add([]int{b.Record, r.record},
+		f.broken.Add([]int{b.Record, r.record},
 			"client %d was the only holder, with the valid token %d, from %v (record %d), but its write at %v was refused (record %d): %s",
 			b.Client, b.Token, b.Start, b.Record, r.call, r.record, cmp.Or(r.why, "a higher token had been used before"))
 	}
@@ -205,15 +193,15 @@ func (f *fences) finish(end ending) Verdict {
 		f.judge(facts.Forever)
 	}
 	broken := &f.broken
-	if broken.count == 0 {
+	if broken.Count == 0 {
 		broken = &f.removals
 	}
 	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)
 	switch {
-	case broken == &f.removals && broken.count > 0 && f.line.Incomplete() != "":
+	case broken == &f.removals && broken.Count > 0 && f.line.Incomplete() != "":
 		return unknown("either a token did not increase, or the commit of a removal is missing: " + f.line.Incomplete())
-	case broken.count > 0:
-		v := broken.fail("violations")
+	case broken.Count > 0:
+		v := broken.Fail("violations")
 		v.Reasons = append(v.Reasons, about)
 		return v
 	case f.unseen > 0 && f.line.Incomplete() != "":

@@ -10,18 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const FIFO = "fifo"
-
-func init() {
-	register(Guarantee{
-		Name: FIFO, Rule: 6, Concerns: granting, promised: inOrder,
-		Promise: "Grants are given in the order in which the servers created the nodes in line.",
-		Harm:    "A newer waiter overtakes an older one, which can starve.",
-		Help:    "grants were given in another order than their nodes were created",
-		check:   newFIFO,
-	})
-}
-
 // order checks rule 6: grants follow the order in which the servers created their nodes, which is the
 // order of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
 // tokens without commits.
@@ -32,7 +20,6 @@ func init() {
 type order struct {
 	line      *facts.NodeTable        // by the commits; nil without
 	grants    *facts.Grants           // looked up in them; nil without
-	several   bool                    // several clients may hold at once: the order of grants proves nothing
 	exclusive bool                    // the subject promises exclusion
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
@@ -43,17 +30,17 @@ type order struct {
 	// contended counts the grants that were requested while no permit was free for them; waited counts
 	// how many of them had their node then.
 	contended, waited int
-	permits           int
+	permits           int            // if more than 1, the order of grants proves nothing
 	recent            []facts.Belief // the last grants whose nodes are in the commits
 	unseen            int            // grants whose node is not in the commits
 	broken            evidence
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, grants: in.grants, several: facts.Permits(in.history.Header) > 1, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
-	if o.several && o.grants != nil {
+	o := &order{line: in.line, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
+	if o.permits > 1 && o.grants != nil {
 		o.grants.Passed = func(g *facts.Granted, ahead []*facts.Node) {
-			o.broken.add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
+			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
 		}
 	}
@@ -75,7 +62,7 @@ func (o *order) belief(b facts.Belief) {
 	}
 	o.judged++
 	o.countWaiting(b, czxid)
-	if o.several {
+	if o.permits > 1 {
 		return
 	}
 	if czxid >= o.czxid {
@@ -86,7 +73,7 @@ func (o *order) belief(b facts.Belief) {
 		o.skipped++
 		return
 	}
-	o.broken.add([]int{o.last.Record, b.Record},
+	o.broken.Add([]int{o.last.Record, b.Record},
 		"client %d was granted token %d at %v (record %d), although client %d with the newer token %d had been granted before it, at %v (record %d)",
 		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
@@ -138,19 +125,16 @@ func (o *order) dying(b facts.Belief) bool {
 }
 
 func (o *order) finish(ending) Verdict {
-	why := ""
-	if o.line != nil {
-		why = o.line.Incomplete()
-	}
+	why := o.line.Incomplete()
 	switch {
-	case o.several && o.line == nil:
+	case o.permits > 1 && o.line == nil:
 		return unknown("without transaction logs, it is unknown which nodes were ahead of a grant")
-	case why != "" && o.broken.count > 0:
+	case why != "" && o.broken.Count > 0:
 		return unknown("either a grant overtook another, or the commit of a session's end is missing: " + why)
 	case why != "" && o.unseen > 0:
 		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(o.unseen, "grant"), why))
-	case o.broken.count > 0 && o.exclusive:
-		return o.broken.fail("overtakings")
+	case o.broken.Count > 0 && o.exclusive:
+		return o.broken.Fail("overtakings")
 	case !o.exclusive:
 		return unknown("the subject does not promise exclusion: several clients may hold a grant at once, so it is unknown which grants overtook an older waiter")
 	case o.contended >= fewWaits && 2*o.waited < o.contended:

@@ -8,29 +8,17 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const NoLeak = "no-leak"
-
-func init() {
-	register(Guarantee{
-		Name: NoLeak, Rule: 7, Concerns: anyRecipe,
-		Promise: "Repeated operations do not leave a growing number of nodes behind.",
-		Harm:    "The servers' memory and every list of the nodes grow until the client's session ends, or forever.",
-		Help:    "each operation left a node behind",
-		check:   newNoLeak,
-	})
-}
-
 // leaks counts by the commits which nodes each session created and did not delete, anywhere in the
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
 // queues, and the nodes that a queue stores permanently (a journal, a record of a take), are its data.
 type leaks struct {
-	line    *facts.NodeTable // nil without commits
+	line    *facts.NodeTable
 	queue   bool
 	faults  map[int][]history.Fault // by client
-	clients map[int64]int           // by session
-	current map[int]int64           // session, by client
-	counts  map[int64]*operations   // by session
-	nodes   map[string]createdNode  // existing ones, by path
+	grants  *facts.Grants
+	clients map[int64]int          // by session
+	counts  map[int64]*operations  // by session
+	nodes   map[string]createdNode // existing ones, by path
 }
 
 type operations struct {
@@ -58,45 +46,43 @@ const (
 )
 
 func newNoLeak(in *inputs) checker {
+	if in.line == nil {
+		return checker{finish: func(ending) Verdict {
+			return notJudged("without transaction logs, it is unknown which nodes were left behind")
+		}}
+	}
 	x := &leaks{
-		line: in.line, queue: in.history.Header.Recipe == Queue, faults: facts.FaultsByClient(in.history),
-		clients: map[int64]int{}, current: map[int]int64{}, counts: map[int64]*operations{}, nodes: map[string]createdNode{},
+		line: in.line, grants: in.grants, queue: in.history.Header.Recipe == Queue,
+		faults: facts.FaultsByClient(in.history), clients: map[int64]int{}, counts: map[int64]*operations{},
+		nodes: map[string]createdNode{},
 	}
-	c := checker{record: x.record, finish: x.finish}
-	if in.line != nil {
-		c.commit = x.commit
-	}
-	return c
+	return checker{record: x.record, commit: x.commit, finish: x.finish}
 }
 
 func (x *leaks) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Session:
 		if r.Event == history.Opened {
-			x.clients[r.Session], x.current[r.Client] = r.Client, r.Session
+			x.clients[r.Session] = r.Client
 		}
 	case *history.Sample:
-		if r.Op != history.Write && x.current[r.Client] != 0 {
-			o := facts.ValueAt(x.counts, x.current[r.Client])
+		if session := x.grants.Current[r.Client]; r.Op != history.Write && session != 0 {
+			o := facts.ValueAt(x.counts, session)
 			o.count++
 			o.record = n.N
 		}
 	}
 }
 
-func (x *leaks) commit(r history.Record) {
-	c, ok := r.(*history.Commit)
-	if !ok {
-		return
-	}
+func (x *leaks) commit(c *history.Commit) {
+	_, known := x.clients[c.Session]
 	switch c.Op {
 	case history.CommitCreate:
-		_, known := x.clients[c.Session]
 		if known && c.Item == "" && (c.Ephemeral || !x.queue) && facts.ValueAt(x.counts, c.Session).count >= setUp {
 			x.nodes[c.Path] = createdNode{c.Path, c.Session, c.Zxid}
 		}
 	case history.CommitDelete:
-		if _, known := x.clients[c.Session]; !known {
+		if !known {
 			x.leave(c.Path) // zkbench removes the trial's nodes
 		}
 		delete(x.nodes, c.Path)
@@ -118,8 +104,6 @@ func (x *leaks) leave(path string) {
 
 func (x *leaks) finish(end ending) Verdict {
 	switch {
-	case x.line == nil:
-		return notJudged("without transaction logs, it is unknown which nodes were left behind")
 	case x.line.Incomplete() != "":
 		return unknown(x.line.Incomplete())
 	case end.cut:
@@ -135,14 +119,14 @@ func (x *leaks) finish(end ending) Verdict {
 		repeated += max(0, o.count-setUp)
 		client := x.clients[session]
 		if o.left > keptNodes+2*len(x.faults[client]) && o.left*leakRate >= o.count {
-			broken.add([]int{o.record},
+			broken.Add([]int{o.record},
 				"client %d left %d nodes behind in %d operations of session %#x (the last in record %d); the last of these nodes, %s (czxid %#x), still existed when the session or the trial ended",
 				client, o.left, o.count, uint64(session), o.record, o.last.path, uint64(o.last.czxid))
 		}
 	}
 	switch {
-	case broken.count > 0:
-		return broken.fail("sessions")
+	case broken.Count > 0:
+		return broken.Fail("sessions")
 	case repeated == 0:
 		return notJudged("no session repeated an operation often enough to show a leak")
 	}

@@ -18,24 +18,12 @@ type meeting struct {
 	inside         facts.Spans
 }
 
-func (m *meeting) record(n history.Numbered) {
-	if m == nil {
-		return
-	}
-	switch r := n.Record.(type) {
-	case *history.Sample:
-		m.wait(r.Op, wait{client: r.Client, from: r.Call, to: r.Return, record: n.N})
-	case *history.Waiting:
-		m.wait(r.Op, wait{client: r.Client, from: r.Call, to: r.At, record: n.N})
-	}
-}
-
-func (m *meeting) wait(op string, w wait) {
+func (m *meeting) add(w wait) {
 	switch {
-	case m.limit == 0 || w.to-w.from <= m.limit:
-	case op == history.Acquire:
+	case m == nil || m.limit == 0 || w.to-w.from <= m.limit:
+	case w.op == history.Acquire:
 		m.enters = append(m.enters, w)
-	case op == history.Release:
+	case w.op == history.Release:
 		m.leaves = append(m.leaves, w)
 	}
 }
@@ -67,23 +55,18 @@ func (m *meeting) check(faults facts.Spans, slow *evidence) {
 			all = both
 		}
 		for _, s := range all {
-			for _, free := range faults.Outside(s.From, s.To) {
-				if free.To-free.From > m.limit {
-					slow.add([]int{w.record}, "all %d clients waited to enter from %v to %v (record %d), without a fault: more than the limit of %v",
-						m.parties, free.From, free.To, w.record, m.limit)
-					return // the same for every client
-				}
+			if free, long := faults.Free(s.From, s.To, m.limit); long {
+				slow.Add([]int{w.record}, "all %d clients waited to enter from %v to %v (record %d), without a fault: more than the limit of %v",
+					m.parties, free.From, free.To, w.record, m.limit)
+				return // the same for every client
 			}
 		}
 	}
 	busy := facts.Union(slices.Concat(m.inside, faults))
 	for _, w := range m.leaves {
-		for _, free := range busy.Outside(w.from, w.to) {
-			if free.To-free.From > m.limit {
-				slow.add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although no client was inside, and without a fault: more than the limit of %v",
-					w.client, free.From, free.To, w.record, m.limit)
-				break
-			}
+		if free, long := busy.Free(w.from, w.to, m.limit); long {
+			slow.Add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although no client was inside, and without a fault: more than the limit of %v",
+				w.client, free.From, free.To, w.record, m.limit)
 		}
 	}
 }

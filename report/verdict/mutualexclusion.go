@@ -12,19 +12,8 @@ import (
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
-
-const MutualExclusion = "mutual-exclusion"
-
-func init() {
-	register(Guarantee{
-		Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
-		Promise: "At most one client holds the lock or leads (a semaphore allows one holder per permit, and readers may share a lock), and a client stops when it is notified that its session ended.",
-		Harm:    "Two clients use the protected resource at once.",
-		Help:    "two clients believed at the same time that they held the grant",
-		check:   newMutualExclusion,
-	})
-}
 
 // exclusion checks rule 4: no two beliefs overlap that together exceed the permits.
 //
@@ -89,7 +78,7 @@ func newMutualExclusion(in *inputs) checker {
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + facts.Margin
 	}
-	return checker{record: x.record, belief: x.belief, rest: x.belief, finish: x.finish}
+	return checker{record: x.record, belief: x.belief, rest: true, finish: x.finish}
 }
 
 // claimed is a belief. A late belief began after a newer token had been granted: the servers grant one
@@ -142,21 +131,17 @@ func (x *exclusion) overlaps(b claimed) {
 		found = append(found, x.judge(a, b, min(a.End, b.End), append(fitting, b)))
 	}
 	slices.SortStableFunc(found, func(p, q overlapping) int { return cmp.Compare(q.excused, p.excused) })
-	for i := 0; i < excess && i < len(found); i++ { // the longest exposures first: each client has one permit
-		o := found[i]
+	for _, o := range found[:min(excess, len(found))] { // each client has one permit
 		if o.excused < o.until && o.why != "" {
-			o.why = fmt.Sprintf("%d clients held a grant at once, with only %d permits (the earlier clients: %s); %s", len(fitting)+1, x.permits, clientsOf(fitting), o.why)
+			var earlier []string
+			for _, a := range fitting {
+				earlier = append(earlier, strconv.Itoa(a.Client))
+			}
+			o.why = fmt.Sprintf("%d clients held a grant at once, with only %d permits (the earlier clients: %s); %s",
+				len(fitting)+1, x.permits, strings.Join(earlier, ", "), o.why)
 		}
 		x.conclude(o)
 	}
-}
-
-func clientsOf(all []claimed) string {
-	var names []string
-	for _, a := range all {
-		names = append(names, strconv.Itoa(a.Client))
-	}
-	return strings.Join(names, ", ")
 }
 
 // overlapping is a time in which two clients believed that they held, [b.Start, until]; a began
@@ -175,14 +160,21 @@ func (x *exclusion) conclude(o overlapping) {
 		x.unsure++
 		return
 	}
-	if o.excused > o.b.Start {
-		x.expose(o.a, o.b, min(o.until, o.excused))
+	a, b := o.a, o.b
+	if o.excused > b.Start {
+		end := min(o.until, o.excused)
+		x.exposure++
+		x.exposed += end - b.Start
+		x.report(Overlap{a.Client, b.Client, b.Start, end, true})
 	}
 	if o.excused < o.until {
 		if o.missing {
 			x.missing++
 		}
-		x.violated(o.a, o.b, o.excused, o.until, []int{o.proof}, o.why)
+		x.report(Overlap{a.Client, b.Client, o.excused, o.until, false})
+		x.broken.Add([]int{o.proof, a.Record, a.EndRecord, b.Record},
+			"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s",
+			a.Client, a.Token, b.Client, b.Token, b.Start, o.until, a.Record, b.Record, o.why)
 	}
 }
 
@@ -209,21 +201,6 @@ func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) over
 	return o
 }
 
-// expose counts the overlap of two beliefs until a time as exposure.
-func (x *exclusion) expose(a, b facts.Belief, until time.Duration) {
-	x.exposure++
-	x.exposed += until - b.Start
-	x.report(Overlap{a.Client, b.Client, b.Start, until, true})
-}
-
-// violated reports the overlap of two beliefs as a violation, from a time on.
-func (x *exclusion) violated(a, b facts.Belief, from, until time.Duration, proof []int, why string) {
-	x.report(Overlap{a.Client, b.Client, from, until, false})
-	x.broken.add(append(proof, a.Record, a.EndRecord, b.Record),
-		"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s",
-		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, why)
-}
-
 // byCommits checks the overlap of two beliefs by the commits: all of it is exposure, or none.
 func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []claimed) (o overlapping) {
 	stale, good := a, b
@@ -232,6 +209,7 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 	}
 	good = x.exceeding(stale, good, all)
 	o = overlapping{a: a, b: b, until: until, excused: b.Start}
+	heard, told := x.heard[stale.Session]
 	switch n := stale.Granted.Node; {
 	case a.Granted.Unsure || b.Granted.Unsure || good.Granted.Unsure, good.Granted.Notified && n != nil && n.Gone == good.Granted.Zxid+1:
 		o.unsure = true
@@ -251,8 +229,8 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
 	case n.Removal == facts.ByClose && !x.hit(stale):
 		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.Gone))
-	case x.notified(stale):
-		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
+	case stale.Session != 0 && told && heard <= stale.Start: // it knew: that is not exposure
+		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, heard, uint64(stale.Session))
 	default:
 		o.excused = until
 	}
@@ -280,13 +258,6 @@ func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Bel
 		}
 	}
 	return good
-}
-
-// notified reports whether the belief began after its client was notified of the loss of its
-// session: that is not exposure, because the client knew.
-func (x *exclusion) notified(b facts.Belief) bool {
-	at, ok := x.heard[b.Session]
-	return ok && b.Session != 0 && at <= b.Start
 }
 
 // went returns the zxid at which the node of a belief was removed; forever if it was not.
@@ -356,12 +327,12 @@ func (x *exclusion) checkBeliefAfterExpiry(b facts.Belief) {
 		return
 	}
 	if revived {
-		x.broken.add([]int{l.record, b.Record, b.EndRecord},
+		x.broken.Add([]int{l.record, b.Record, b.EndRecord},
 			"client %d reported at %v (record %d) that its grant was restored, %v after the servers' notification that its session %#x had ended (record %d), and held token %d until %v",
 			b.Client, b.Start, b.Record, b.Start-l.at, uint64(l.session), l.record, b.Token, b.End)
 		return
 	}
-	x.broken.add([]int{b.Record, l.record, b.EndRecord},
+	x.broken.Add([]int{b.Record, l.record, b.EndRecord},
 		"client %d held token %d until %v, %v after the servers' notification that its session %#x had ended (records %d and %d): it still believed that it held the lock",
 		b.Client, b.Token, b.End, b.End-l.at, uint64(l.session), b.Record, l.record)
 }
@@ -401,21 +372,18 @@ func (x *exclusion) written(s *history.Sample, record int) {
 		return
 	}
 	x.acted[s.Token] = true // once is enough: an unaware holder continues
-	x.broken.add([]int{l.record, record},
+	x.broken.Add([]int{l.record, record},
 		"client %d began a write under token %d at %v (record %d), %v after it was notified that its session %#x was lost (record %d): it still believed that it held the lock",
 		s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
 }
 
 func (x *exclusion) finish(ending) Verdict {
-	why := ""
-	if x.line != nil {
-		why = x.line.Incomplete()
-	}
+	why := x.line.Incomplete()
 	switch {
-	case why != "" && x.missing > 0 && x.missing == x.broken.count:
+	case why != "" && x.missing > 0 && x.missing == x.broken.Count:
 		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, and the commits do not show why, possibly because %s", x.missing, why))
-	case x.broken.count > 0:
-		return x.broken.fail("violations")
+	case x.broken.Count > 0:
+		return x.broken.Fail("violations")
 	case x.beliefs == 0:
 		return unknown("no client ever believed that it held a grant: there is nothing to check")
 	case x.unsure > 0:
@@ -433,16 +401,12 @@ type Sweep struct {
 	OnOverlap func(o Overlap)      // receives every time in which two clients held at once
 
 	history *history.History
-	judges  []judge
-	record  []func(history.Numbered) // of the checks that use records
-	belief  []func(facts.Belief)     // of guarantees that use beliefs
-	commit  []func(history.Record)   // of guarantees that use commits
-	rest    []func(facts.Belief)
+	judges  []*judge
 	cut     bool // the history is known to be truncated
 	beliefs *facts.Beliefs
 	line    *facts.NodeTable // nil without commits
 	grants  *facts.Grants
-	items   *items
+	items   *queue.Items
 	queue   bool // there may be items
 	seen    seen
 	end     time.Duration
@@ -485,38 +449,26 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 		s.beliefs.Granted = s.grants.Last
 		in.line, in.grants = s.line, s.grants
 	}
-	s.items = newItems(h, s.line)
+	s.items = queue.New(h, s.line)
 	s.queue = h.Header.Recipe == "" || h.Header.Recipe == Queue
 	in.items = s.items
 	for _, g := range registry {
 		if !wanted(g.Name) || s.seen.recipe != "" && !s.seen.concerned(g) && !slices.Contains(h.Header.Guarantees, g.Name) {
 			continue
 		}
-		j := judge{g, notPromised}
+		j := &judge{g, notPromised}
 		if g.promised == nil || g.promised(in.promises) {
 			j.checker = g.check(in)
 		}
 		s.judges = append(s.judges, j)
-		if j.record != nil {
-			s.record = append(s.record, j.record)
-		}
-		if j.belief != nil {
-			s.belief = append(s.belief, j.belief)
-		}
-		if j.rest != nil {
-			s.rest = append(s.rest, j.rest)
-		}
-		if j.commit != nil {
-			s.commit = append(s.commit, j.commit)
-		}
 	}
 	return s
 }
 
 func (s *Sweep) believe(b facts.Belief) {
-	if !s.cut || !b.Open {
-		for _, take := range s.belief {
-			take(b)
+	for _, j := range s.judges {
+		if j.belief != nil && (!s.cut || j.rest && !b.Open) {
+			j.belief(b)
 		}
 	}
 	s.OnBelief(b)
@@ -524,13 +476,16 @@ func (s *Sweep) believe(b facts.Belief) {
 
 // Add checks the next record; a record with the number 0 is a commit.
 func (s *Sweep) Add(n history.Numbered) {
-	if n.N == 0 { // a commit
-		if s.queue {
-			s.items.commits.commit(n.Record) // before the line drops the claims of removed nodes
+	if n.N == 0 {
+		commit, ok := n.Record.(*history.Commit)
+		if ok && s.queue {
+			s.items.Commit(commit) // before the line drops the claims of removed nodes
 		}
 		s.line.Record(n.Record)
-		for _, take := range s.commit {
-			take(n.Record)
+		for _, j := range s.judges {
+			if ok && j.commit != nil {
+				j.commit(commit)
+			}
 		}
 		return
 	}
@@ -540,12 +495,14 @@ func (s *Sweep) Add(n history.Numbered) {
 	if s.grants != nil {
 		s.grants.Record(n)
 	}
-	for _, take := range s.record {
-		take(n)
+	for _, j := range s.judges {
+		if j.record != nil {
+			j.record(n)
+		}
 	}
 	s.beliefs.Add(n)
 	if s.queue {
-		s.items.record(n)
+		s.items.Record(n)
 	}
 }
 
@@ -554,21 +511,20 @@ func (s *Sweep) Add(n history.Numbered) {
 func (s *Sweep) Close(readErr error) []Verdict {
 	end := ending{at: s.end, cut: readErr != nil}
 	if end.cut {
-		s.cut, s.belief = true, s.rest
+		s.cut = true
 	} else if s.grants != nil {
 		s.grants.Judge(true)
 	}
 	s.beliefs.Close(s.end)
 	var out []Verdict
 	for _, j := range s.judges {
-		if !s.due(j) {
+		if !s.seen.concerned(j.Guarantee) && !slices.Contains(s.history.Header.Guarantees, j.Name) {
 			continue
 		}
 		v := j.finish(end)
 		if s.beliefs.Late > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
 			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.Late, facts.Reorder))
 		}
-		v.Guarantee = j.Name
 		if v.Result == Pass || v.Result == NotJudged {
 			switch {
 			case readErr != nil:
@@ -576,8 +532,8 @@ func (s *Sweep) Close(readErr error) []Verdict {
 			case s.records == 0:
 				v = unknown("the history contains no record")
 			}
-			v.Guarantee = j.Name
 		}
+		v.Guarantee = j.Name
 		if v.Reasons == nil {
 			v.Reasons = []string{}
 		}
@@ -587,15 +543,6 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		out = append(out, v)
 	}
 	return out
-}
-
-// due reports whether there is a verdict on a guarantee: always if the header names it, else if it
-// concerns the recipe.
-func (s *Sweep) due(j judge) bool {
-	if slices.Contains(s.history.Header.Guarantees, j.Name) {
-		return true
-	}
-	return s.seen.concerned(j.Guarantee)
 }
 
 // readable checks the history itself.

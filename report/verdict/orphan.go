@@ -12,18 +12,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const NoOrphan = "no-orphan"
-
-func init() {
-	register(Guarantee{
-		Name: NoOrphan, Rule: 7, Concerns: anyGrant,
-		Promise: "Each node in line whose session is alive belongs to a client that uses it to hold or to wait.",
-		Harm:    "Clients queued behind the node wait until its session expires.",
-		Help:    "a node that no client claims was left behind",
-		check:   newNoOrphan,
-	})
-}
-
 // orphans checks rule 7: a node in line whose session is alive belongs to a client that claims it: that
 // holds or waits with it. A client performs one operation at a time, so it can claim one node.
 //
@@ -65,11 +53,7 @@ func newNoOrphan(in *inputs) checker {
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
-	c := checker{record: o.record, belief: o.belief, finish: o.finish}
-	if o.leftovers != nil {
-		c.commit = o.leftovers.commit
-	}
-	return c
+	return checker{record: o.record, belief: o.belief, commit: o.leftovers.commit, finish: o.finish}
 }
 
 func (o *orphans) record(n history.Numbered) {
@@ -169,8 +153,8 @@ func (o *orphans) finish(end ending) Verdict {
 			o.leftovers.finish(end.at)
 		}
 		// If commits are missing, a removed node may seem to exist.
-		if o.leftovers.broken.count > 0 && o.leftovers.line.Incomplete() == "" {
-			return o.leftovers.broken.fail("orphans")
+		if o.leftovers.broken.Count > 0 && o.leftovers.line.Incomplete() == "" {
+			return o.leftovers.broken.Fail("orphans")
 		}
 	}
 	if !end.cut { // otherwise any other client may wait
@@ -178,10 +162,25 @@ func (o *orphans) finish(end ending) Verdict {
 			o.judge(k)
 		}
 	}
-	if o.broken.count > 0 {
-		return o.broken.fail("orphans")
+	if o.broken.Count > 0 {
+		return o.broken.Fail("orphans")
 	}
-	return o.sound()
+	l := o.leftovers
+	switch { // no orphan was found: the verdict depends on how much was observed
+	case l != nil && l.line.Incomplete() != "":
+		return unknown(l.line.Incomplete())
+	case l != nil && l.judged > 0:
+		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
+	case l != nil && l.requeues:
+		return pass("no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
+	case l != nil && o.snapshots == 0:
+		return unknown("no client released its grant, and there is no snapshot of the line")
+	case o.snapshots == 0:
+		return notJudged("there are neither commits nor snapshots of the line")
+	case l == nil && o.unseen.count > 0:
+		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked before %s closed: an acquire without a grant may have left a node behind", units.Plural(o.unseen.count, "session")))
+	}
+	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }
 
 // judge checks the nodes of a client in a snapshot: a client that claims a node, or joins the line
@@ -197,34 +196,14 @@ func (o *orphans) judge(k *inLine) {
 	}
 	n := k.nodes[0]
 	if allowed == 1 {
-		o.broken.add([]int{k.record},
+		o.broken.Add([]int{k.record},
 			"client %d had %d nodes in line from %v to %v (record %d), but needs only one: %s and others of its session %#x",
 			k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
 		return
 	}
-	o.broken.add([]int{k.record},
+	o.broken.Add([]int{k.record},
 		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, and the node keeps its place until the session ends",
 		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
-}
-
-// sound returns the verdict if no orphan was found: it depends on how much was observed.
-func (o *orphans) sound() Verdict {
-	l := o.leftovers
-	switch {
-	case l != nil && l.line.Incomplete() != "":
-		return unknown(l.line.Incomplete())
-	case l != nil && l.judged > 0:
-		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
-	case l != nil && l.requeues:
-		return pass("no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
-	case l != nil && o.snapshots == 0:
-		return unknown("no client released its grant, and there is no snapshot of the line")
-	case o.snapshots == 0:
-		return notJudged("there are neither commits nor snapshots of the line")
-	case l == nil && o.unseen.count > 0:
-		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked before %s closed: an acquire without a grant may have left a node behind", units.Plural(o.unseen.count, "session")))
-	}
-	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }
 
 // cleanUp bounds the time that a recipe needs to remove a released node: some do it in the
@@ -267,6 +246,12 @@ var making = []string{"create", "create2", "createContainer", "createTTL", "mult
 
 // claimedLimit is the number of grants that are kept to recognize the nodes of a line.
 const claimedLimit = 32
+
+// request identifies a request on the wire.
+type request struct {
+	session int64
+	cxid    int32
+}
 
 type owner struct {
 	client int
@@ -314,14 +299,14 @@ func newLeftovers(in *inputs) *orphansByCommits {
 // free reports whether the client had enough time to remove its node.
 func (o *orphansByCommits) free(x *leftover, until time.Duration) bool {
 	faults := facts.Union(slices.Concat(o.members, o.hits[x.owner.client]))
-	return slices.ContainsFunc(faults.Outside(x.since, until), func(s facts.Span) bool { return s.To-s.From > x.bound })
+	_, free := faults.Free(x.since, until, x.bound)
+	return free
 }
 
 // commit finds a second node of one client in the line. Commits come before the first record of a
 // client that may know of them, so it exists from the next record on, at the latest.
-func (o *orphansByCommits) commit(r history.Record) {
-	c, ok := r.(*history.Commit)
-	if !ok || c.Op != history.CommitCreate || !c.Ephemeral {
+func (o *orphansByCommits) commit(c *history.Commit) {
+	if c.Op != history.CommitCreate || !c.Ephemeral {
 		return
 	}
 	all := o.line.Of(c.Session)
@@ -483,7 +468,7 @@ func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) boo
 	if x.since < 0 || !o.inLine(x.Node) || !o.free(x, until) {
 		return false
 	}
-	o.broken.add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: the node keeps its place until the session ends",
+	o.broken.Add([]int{x.record, seen}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: the node keeps its place until the session ends",
 		x.Path, uint64(x.Czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.Session))
 	return true
 }

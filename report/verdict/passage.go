@@ -4,23 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
-
-const NoEarlyPassage = "no-early-passage"
-
-func init() {
-	register(Guarantee{
-		Name: NoEarlyPassage, Rule: 4, Concerns: []string{facts.Barrier}, promised: exclusive,
-		Promise: "A client passes the barrier only after all parties have entered, and leaves it only after all parties are leaving.",
-		Harm:    "A client starts before the others are ready, or uses results that are not complete.",
-		Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
-		check:   newPassages,
-	})
-}
 
 // passages checks a double barrier. A member counts from when its node is created until it is
 // removed: a client that was killed counts until its session ends. A generation begins with the
@@ -86,31 +75,17 @@ type passage struct {
 func newPassages(in *inputs) checker {
 	p := &passages{parties: in.history.Header.Clients, line: in.line, grants: in.grants, nodes: map[string]int64{},
 		members: newGenerations(in.history.Header.Clients), inside: map[int]*member{}, leaves: map[int][]leaving{}}
-	c := checker{record: p.record, finish: p.finish}
-	if p.line != nil {
-		c.commit = p.commit
-	}
-	return c
+	return checker{record: p.record, commit: p.commit, finish: p.finish}
 }
 
 // commit follows the members' nodes. The documentation's node "ready" belongs to no member.
-func (p *passages) commit(r history.Record) {
-	c, ok := r.(*history.Commit)
-	if !ok {
-		return
+func (p *passages) commit(c *history.Commit) {
+	if c.Op == history.CommitCreate && c.Ephemeral && !strings.HasSuffix(c.Path, "/ready") {
+		p.nodes[c.Path] = c.Session
+		p.members.join(c.Session, c.Zxid)
 	}
-	switch c.Op {
-	case history.CommitCreate:
-		if c.Ephemeral && !isReady(c.Path) {
-			p.nodes[c.Path] = c.Session
-			p.members.join(c.Session, c.Zxid)
-		}
-	case history.CommitDelete:
-		p.remove(c.Path, false)
-	case history.CommitClose:
-		for _, path := range c.Removed {
-			p.remove(path, true)
-		}
+	for _, path := range c.RemovedPaths() {
+		p.remove(path, c.Op == history.CommitClose)
 	}
 }
 
@@ -153,35 +128,22 @@ func (p *passages) passed(s *history.Sample, record int) {
 	p.checked++
 	m := p.members.last[p.session(s)]
 	p.inside[s.Client] = m
-	if m == nil || p.members.forgotten(m) {
+	if m == nil || m.generation <= p.members.current-keptGenerations {
 		p.unclear++
 		return
 	}
 	switch {
-	case p.members.completeBy(m, s.Zxid):
+	case p.members.completeBy(m.generation, s.Zxid):
 	case s.Notified:
 		p.doubtful = append(p.doubtful, doubtful{s, m, record})
 	default:
-		p.broken.add([]int{record}, "client %d passed the barrier at %v (record %d), having seen no transaction after %#x: until then, fewer than %d members of its generation had nodes at once",
+		p.broken.Add([]int{record}, "client %d passed the barrier at %v (record %d), having seen no transaction after %#x: until then, fewer than %d members of its generation had nodes at once",
 			s.Client, s.Return, record, uint64(s.Zxid), p.parties)
 	}
 }
 
 func (p *passages) session(s *history.Sample) int64 {
 	return cmp.Or(s.Session, p.grants.Current[s.Client])
-}
-
-// settle checks that no doubtful passage ended before the last member of its generation had called enter.
-func (p *passages) settle() {
-	for _, d := range p.doubtful {
-		last := p.members.completer[d.member.generation]
-		switch {
-		case last == nil:
-			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
-		case last.called > d.Return+d.Clock:
-			p.broken.add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
-		}
-	}
 }
 
 func (p *passages) left(s *history.Sample, record int) {
@@ -239,8 +201,8 @@ func (p *passages) checkCalls() {
 			p.members.join(client, int64(e.at)+1)
 			continue
 		}
-		if m := p.members.last[client]; c.ok && !p.members.completeBy(m, int64(c.at)+1) {
-			p.broken.add([]int{c.record}, "client %d passed the barrier at %v (record %d), when at most %d of %d clients had called enter",
+		if m := p.members.last[client]; c.ok && !p.members.completeBy(m.generation, int64(c.at)+1) {
+			p.broken.Add([]int{c.record}, "client %d passed the barrier at %v (record %d), when at most %d of %d clients had called enter",
 				c.client, c.at, c.record, p.members.most[m.generation], p.parties)
 		}
 		if c.ok {
@@ -253,26 +215,31 @@ func (p *passages) checkCalls() {
 func (p *passages) finish(end ending) Verdict {
 	if p.line == nil {
 		p.checkCalls()
-		if p.broken.count > 0 && p.ended {
-			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.count, p.parties))
+		if p.broken.Count > 0 && p.ended {
+			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.Count, p.parties))
 		}
 	}
-	p.settle()
+	for _, d := range p.doubtful { // none ended before the last member of its generation had called enter
+		last := p.members.completer[d.member.generation]
+		switch {
+		case last == nil:
+			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
+		case last.called > d.Return+d.Clock:
+			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
+		}
+	}
 	for _, o := range p.overtook {
 		if !o.withSession {
-			p.broken.add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), but client %d of the same generation called leave only at %v (record %d)",
+			p.broken.Add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), but client %d of the same generation called leave only at %v (record %d)",
 				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
 		}
 	}
-	why := ""
-	if p.line != nil {
-		why = p.line.Incomplete()
-	}
+	why := p.line.Incomplete()
 	switch {
-	case p.broken.count > 0 && why != "":
-		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.count, why))
-	case p.broken.count > 0:
-		return p.broken.fail("early passages or departures")
+	case p.broken.Count > 0 && why != "":
+		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))
+	case p.broken.Count > 0:
+		return p.broken.Fail("early passages or departures")
 	case p.parties == 0:
 		return unknown("the history does not contain the number of parties")
 	case p.checked == 0:
@@ -286,8 +253,6 @@ func (p *passages) finish(end ending) Verdict {
 	}
 	return pass(fmt.Sprintf("%d passages were checked by the servers' commits", p.checked))
 }
-
-func isReady(path string) bool { return len(path) >= 6 && path[len(path)-6:] == "/ready" }
 
 // generations follows the members of a barrier through its generations.
 type generations struct {
@@ -311,31 +276,28 @@ func newGenerations(parties int) *generations {
 	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}, complete: map[int]int64{}, most: map[int]int{}, completer: map[int]*member{}}
 }
 
-func (g *generations) join(key, at int64) *member {
-	if m := g.inside[key]; m != nil {
-		return m
+func (g *generations) join(key, at int64) {
+	if g.inside[key] != nil {
+		return
 	}
 	if len(g.inside) == 0 {
 		g.current++
 		delete(g.most, g.current-keptGenerations)
 		delete(g.complete, g.current-keptGenerations)
 	}
-	m := &member{generation: g.current, late: g.completeBy(&member{generation: g.current}, at)}
+	m := &member{generation: g.current, late: g.completeBy(g.current, at)}
 	g.inside[key], g.last[key] = m, m
 	g.most[g.current] = max(g.most[g.current], len(g.inside))
 	if len(g.inside) >= g.parties && !m.late {
 		g.complete[g.current], g.completer[g.current] = at, m
 	}
-	return m
 }
 
-// completeBy reports whether the member's generation was complete at a transaction, or a time.
-func (g *generations) completeBy(m *member, at int64) bool {
-	complete, ok := g.complete[m.generation]
+// completeBy reports whether the generation was complete at a transaction, or a time.
+func (g *generations) completeBy(generation int, at int64) bool {
+	complete, ok := g.complete[generation]
 	return ok && complete <= at
 }
-
-func (g *generations) forgotten(m *member) bool { return m.generation <= g.current-keptGenerations }
 
 func (g *generations) part(key int64, withSession bool) {
 	if m := g.inside[key]; m != nil {

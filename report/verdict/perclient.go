@@ -9,67 +9,47 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Fit = "harness-health"
-
-func init() {
-	register(Guarantee{
-		Name: Fit, Rule: 12, Concerns: anyRecipe,
-		Promise: "The machine and the harness were fast enough for reliable measurements.",
-		Harm:    "The measurements may reflect the machine rather than the recipe.",
-		Help:    "the machine was too slow or too busy to measure on; the result is unknown",
-		check:   newFit,
-	})
-}
-
-// fit checks whether the machine was fast enough for measurements; otherwise the trial is unknown,
+// newFit checks whether the machine was fast enough for measurements; otherwise the trial is unknown,
 // regardless of its numbers. The harness has recorded measurements of itself, with their limits.
-type fit struct {
-	untimed bool // a zoo: nothing is timed, and trials run in parallel
-	judged  int
-	unfit   evidence
-}
-
 func newFit(in *inputs) checker {
-	f := &fit{untimed: in.history.Header.Provocation != ""}
-	return checker{
-		record: f.record,
-		finish: func(ending) Verdict {
-			switch {
-			case f.judged == 0:
-				return notJudged("the harness recorded no measurements of itself")
-			case f.unfit.count == 0:
-				return pass()
+	judged := 0
+	var unfit evidence
+	record := func(n history.Numbered) {
+		s, ok := n.Record.(*history.Self)
+		if !ok {
+			return
+		}
+		judged++
+		exceeded := func(format string, args ...any) { unfit.Add([]int{n.N}, format, args...) }
+		if s.Lost > 0 {
+			exceeded("%d records were dropped", s.Lost)
+		}
+		if in.history.Header.Provocation != "" {
+			return // a zoo: nothing is timed, and trials run in parallel
+		}
+		for _, why := range lateness(s) {
+			exceeded("%s", why)
+		}
+		if s.MaxBacklog > s.Limits.Backlog {
+			exceeded("%d records waited to be written, more than the limit of %d", s.MaxBacklog, s.Limits.Backlog)
+		}
+		processors := func(who string, used *float64, limit float64) {
+			if used != nil && *used > limit {
+				exceeded("%s used %s of all processors, more than the limit of %s", who, percent(*used), percent(limit))
 			}
-			return f.unfit.doubt("exceeded limits")
-		},
+		}
+		processors("the harness", s.CPU, s.Limits.CPU)
+		processors("the machine", s.MachineCPU, s.Limits.MachineCPU)
 	}
-}
-
-func (f *fit) record(n history.Numbered) {
-	s, ok := n.Record.(*history.Self)
-	if !ok {
-		return
-	}
-	f.judged++
-	passed := func(format string, args ...any) { f.unfit.add([]int{n.N}, format, args...) }
-	if s.Lost > 0 {
-		passed("%d records were dropped", s.Lost)
-	}
-	if f.untimed {
-		return
-	}
-	for _, why := range lateness(s) {
-		passed("%s", why)
-	}
-	if s.MaxBacklog > s.Limits.Backlog {
-		passed("%d records waited to be written, more than the limit of %d", s.MaxBacklog, s.Limits.Backlog)
-	}
-	if s.CPU != nil && *s.CPU > s.Limits.CPU {
-		passed("the harness used %s of all processors, more than the limit of %s", percent(*s.CPU), percent(s.Limits.CPU))
-	}
-	if s.MachineCPU != nil && *s.MachineCPU > s.Limits.MachineCPU {
-		passed("the machine used %s of all processors, more than the limit of %s", percent(*s.MachineCPU), percent(s.Limits.MachineCPU))
-	}
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case judged == 0:
+			return notJudged("the harness recorded no measurements of itself")
+		case unfit.Count == 0:
+			return pass()
+		}
+		return unfit.Verdict(Unknown, "exceeded limits")
+	}}
 }
 
 // lateness returns how late the harness's own timers were, if more than its limits allow: the machine
@@ -86,100 +66,92 @@ func lateness(s *history.Self) (why []string) {
 
 func percent(share float64) string { return fmt.Sprintf("%g %%", math.Floor(share*1000)/10) }
 
-const Counters = "notification-count"
-
-func init() {
-	register(Guarantee{
-		Name: Counters, Rule: 11, Concerns: anyRecipe,
-		Promise: "The wire and the members' own counters agree on the number of notifications.",
-		Harm:    "Fan-out figures cannot be trusted.",
-		Help:    "more notifications on the wire than the members fired (fail), or fewer (unknown)",
-		check:   newCounts,
-	})
-}
-
-// tally compares, round by round, the notifications on the wire with the members' reports.
+// newCounts compares, round by round, the notifications on the wire with the members' reports.
 // They are equal on members that zkbench started. Rounds with a fault are not evaluated: a restarted member
 // counts again, and notifications on a closed connection are lost.
 //
 // A member counts a client with two watches on a node twice, but notifies it once. An external
 // ensemble may have other clients. More notifications at the members are therefore unknown, not a
 // failure.
-type tally struct {
-	faults facts.Spans
-	rounds int
-	judged int
-	empty  int      // rounds without hand-offs and notifications
-	broken evidence // more on the wire
-	doubts evidence // fewer
-}
-
 func newCounts(in *inputs) checker {
-	c := &tally{faults: facts.FaultWindows(in.history, facts.MaxDetection(in.history))}
-	return checker{record: c.record, finish: c.finish}
+	faults := facts.FaultWindows(in.history, facts.MaxDetection(in.history))
+	rounds, judged := 0, 0
+	empty := 0                  // rounds without hand-offs and notifications
+	var broken, doubts evidence // more on the wire, and fewer
+	record := func(n history.Numbered) {
+		t, ok := n.Record.(*history.Traffic)
+		if !ok || t.ServerNotifications == nil {
+			return
+		}
+		rounds++
+		switch fired := *t.ServerNotifications; {
+		case faults.Touches(t.At, t.At):
+			return
+		case t.Count == 0 && t.Notifications == 0 && fired == 0:
+			empty++
+			return
+		case t.Notifications > fired:
+			broken.Add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, but the members had fired %d (record %d)",
+				t.Round, t.Phase, t.Notifications, fired, n.N)
+		case t.Notifications < fired:
+			doubts.Add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, but the tap shows %d (record %d): another client received some, or a client had two watches on one node",
+				t.Round, t.Phase, fired, t.Notifications, n.N)
+		}
+		judged++
+	}
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case broken.Count > 0:
+			return broken.Fail("rounds")
+		case doubts.Count > 0:
+			return doubts.Verdict(Unknown, "rounds")
+		case judged == 0 && empty > 0 && empty == rounds:
+			return notJudged("no client was notified: there was nothing to count")
+		case judged == 0:
+			return notJudged(fmt.Sprintf("the members counted %d rounds, but faults affected all of them", rounds))
+		}
+		return pass(fmt.Sprintf("the wire and the members' counters agree in all of %d rounds", judged))
+	}}
 }
 
-func (c *tally) record(n history.Numbered) {
-	t, ok := n.Record.(*history.Traffic)
-	if !ok || t.ServerNotifications == nil {
-		return
-	}
-	c.rounds++
-	if c.faults.Touches(t.At, t.At) {
-		return
-	}
-	fired := *t.ServerNotifications
-	if t.Count == 0 && t.Notifications == 0 && fired == 0 {
-		c.empty++
-		return
-	}
-	c.judged++
-	switch {
-	case t.Notifications > fired:
-		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, but the members had fired %d (record %d)",
-			t.Round, t.Phase, t.Notifications, fired, n.N)
-	case t.Notifications < fired:
-		c.doubts.add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, but the tap shows %d (record %d): another client received some, or a client had two watches on one node",
-			t.Round, t.Phase, fired, t.Notifications, n.N)
-	}
-}
-
-func (c *tally) finish(ending) Verdict {
-	switch {
-	case c.broken.count > 0:
-		return c.broken.fail("rounds")
-	case c.doubts.count > 0:
-		return c.doubts.doubt("rounds")
-	case c.judged == 0 && c.empty > 0 && c.empty == c.rounds:
-		return notJudged("no client was notified: there was nothing to count")
-	case c.judged == 0:
-		return notJudged(fmt.Sprintf("the members counted %d rounds, but faults affected all of them", c.rounds))
-	}
-	return pass(fmt.Sprintf("the wire and the members' counters agree in all of %d rounds", c.judged))
-}
-
-const BusyLoop = "busy-loop"
-
-func init() {
-	register(Guarantee{
-		Name: BusyLoop, Rule: 11, Concerns: anyRecipe,
-		Promise: "A waiting client waits for a notification; it does not repeat its requests.",
-		Harm:    "Waiting clients keep every member busy.",
-		Help:    "a client repeated requests without a notification between them",
-		check:   newBusyLoop,
-	})
-}
-
-// busy checks the second part of rule 11: a waiting client waits for a notification. Requests
+// newBusyLoop checks the second part of rule 11: a waiting client waits for a notification. Requests
 // without a cause (a call, a notification, a reconnect; for a queue, a reply that another consumer
 // was faster) are a loop.
 //
 // The bounds are wide: a sound recipe needs some six requests per call and two per notification, a
 // loop makes hundreds. A polling subject may send a request every 10 ms.
-type busy struct {
-	history *history.History
-	judged  int
-	broken  evidence
+func newBusyLoop(in *inputs) checker {
+	judged := 0
+	var broken evidence
+	record := func(n history.Numbered) {
+		e, ok := n.Record.(*history.Effort)
+		if !ok {
+			return
+		}
+		judged++
+		causes := e.Notifications + e.Connections
+		if e.Queue {
+			causes += e.Refusals
+		}
+		allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
+		if in.history.Header.Variant == Polling {
+			allowed += int64(requestsPerSecond * (e.At - phaseStart(in.history, e.Phase, e.At)).Seconds())
+		}
+		if e.Requests > allowed {
+			broken.Add([]int{n.N},
+				"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
+				e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
+		}
+	}
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case broken.Count > 0:
+			return broken.Fail("clients in a loop")
+		case judged == 0:
+			return notJudged("no client's requests were counted")
+		}
+		return pass()
+	}}
 }
 
 const (
@@ -191,40 +163,3 @@ const (
 
 // Polling is the variant of a subject whose waiters watch nothing, as Header.Variant.
 const Polling = "polling"
-
-func newBusyLoop(in *inputs) checker {
-	b := &busy{history: in.history}
-	return checker{record: b.record, finish: b.finish}
-}
-
-func (b *busy) record(n history.Numbered) {
-	e, ok := n.Record.(*history.Effort)
-	if !ok {
-		return
-	}
-	b.judged++
-	causes := e.Notifications + e.Connections
-	if e.Queue {
-		causes += e.Refusals
-	}
-	allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
-	if b.history.Header.Variant == Polling {
-		allowed += int64(requestsPerSecond * (e.At - phaseStart(b.history, e.Phase, e.At)).Seconds())
-	}
-	if e.Requests <= allowed {
-		return
-	}
-	b.broken.add([]int{n.N},
-		"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
-		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
-}
-
-func (b *busy) finish(ending) Verdict {
-	switch {
-	case b.broken.count > 0:
-		return b.broken.fail("clients in a loop")
-	case b.judged == 0:
-		return notJudged("no client's requests were counted")
-	}
-	return pass()
-}

@@ -10,18 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const Progress = "progress"
-
-func init() {
-	register(Guarantee{
-		Name: Progress, Rule: 8, Concerns: anyRecipe,
-		Promise: "While the ensemble is available, waiting clients are granted, or given an item, within the limit.",
-		Harm:    "Clients wait although the lock is free or items are available.",
-		Help:    "no client was granted, or given an item, although nothing prevented it",
-		check:   newProgress,
-	})
-}
-
 // progress checks rule 8. Snapshots of the line show whether its clients can make progress (see stuck),
 // unless a fault is active. Otherwise there is a time limit: if no fault is active or recently over, no
 // client may wait longer than a dead session needs to expire while no client holds.
@@ -73,6 +61,7 @@ type grantOf struct {
 
 type wait struct {
 	client   int
+	op, mode string // of the operation that waited
 	from, to time.Duration
 	record   int
 	without  bool          // a session
@@ -81,6 +70,17 @@ type wait struct {
 	failed   int           // number of acquires that failed in succession, without timed and canceled ones
 	failing  time.Duration // call of the first of them
 	cited    bool          // they have already broken the promise
+}
+
+// waitOf returns the time of an operation that returned, or that was in progress when its phase ended.
+func waitOf(n history.Numbered) (w wait, ok bool) {
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.Return, record: n.N}, true
+	case *history.Waiting:
+		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.At, record: n.N}, true
+	}
+	return wait{}, false
 }
 
 type idle struct {
@@ -121,8 +121,8 @@ func newProgress(in *inputs) checker {
 		belief: p.belief,
 		record: func(n history.Numbered) { p.record(n); queue.record(n) },
 		finish: func(end ending) Verdict {
-			if p.endless.count > 0 {
-				return p.endless.fail("operations")
+			if p.endless.Count > 0 {
+				return p.endless.Fail("operations")
 			}
 			if p.acquires == 0 && queue.operations > 0 {
 				return queue.finish(end, p.late)
@@ -133,12 +133,11 @@ func newProgress(in *inputs) checker {
 }
 
 func (p *progress) record(n history.Numbered) {
-	if s, ok := n.Record.(*history.Snapshot); ok && s.Unserved {
-		p.unserved = n.N
-	}
 	p.stuck.record(n)
-	p.readers.record(n)
-	p.meeting.record(n)
+	if w, ok := waitOf(n); ok {
+		p.readers.add(w)
+		p.meeting.add(w)
+	}
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		p.returned(r, n.N)
@@ -156,6 +155,10 @@ func (p *progress) record(n history.Numbered) {
 		}
 	case *history.Session:
 		p.session(r, n.N)
+	case *history.Snapshot:
+		if r.Unserved {
+			p.unserved = n.N
+		}
 	case *history.Self:
 		p.late = lateness(r)
 	}
@@ -167,10 +170,10 @@ func (p *progress) returned(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
-		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
+		p.endless.Add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
 			s.Client, s.Op, s.Call, record, s.Return)
 	case s.Limit > 0 && took > s.Limit+late:
-		p.endless.add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
+		p.endless.Add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
 	}
 }
 
@@ -238,14 +241,12 @@ func (p *progress) fails(w wait, err string) bool {
 	if p.limit == 0 || w.cited || w.failed < failsOften {
 		return false
 	}
-	for _, free := range p.faults.Outside(max(w.from, w.failing), w.to) {
-		if free.To-free.From > p.limit {
-			p.slow.add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
-				w.client, w.failed, free.From, free.To, p.limit, w.record, err)
-			return true
-		}
+	free, long := p.faults.Free(max(w.from, w.failing), w.to, p.limit)
+	if long {
+		p.slow.Add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
+			w.client, w.failed, free.From, free.To, p.limit, w.record, err)
 	}
-	return false
+	return long
 }
 
 // released records the release of a client that is not notified of events, and whose session may
@@ -297,7 +298,7 @@ func (p *progress) meet(i *idle, w wait) {
 	if p.permits > 1 {
 		what = "a permit"
 	}
-	p.slow.add([]int{i.after, w.record, i.before},
+	p.slow.Add([]int{i.after, w.record, i.before},
 		what+" was free from %v to %v without a fault, for %v, more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
@@ -352,7 +353,10 @@ func (p *progress) gap(until time.Duration, record int) {
 	for _, free := range p.faults.Outside(p.covered, until) {
 		p.idles(idle{Span: free, most: p.limit, after: p.by, before: record})
 	}
-	for _, ph := range p.phases.endedIn(p.covered, until) {
+	for _, ph := range p.phases.all {
+		if ph.over <= p.covered || ph.over > until {
+			continue
+		}
 		p.idles(idle{Span: facts.Span{From: p.covered, To: ph.over}, most: p.limit, phase: ph})
 		if end, calm := p.faults.End(facts.Span{From: p.covered, To: ph.over}); calm && !ph.byHarness {
 			p.idles(idle{Span: end, most: p.limit / 2, phase: ph, calm: true})
@@ -384,7 +388,7 @@ func (p *progress) finish(end ending) Verdict {
 		p.stuck.judge(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {
-		p.slow.add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
+		p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
 			w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
 	}
 	p.meeting.check(p.faults, &p.slow)
@@ -405,13 +409,13 @@ func (p *progress) finish(end ending) Verdict {
 // alone are unknown if the harness's own timers were late.
 func passedOver(broken, slow *evidence, late []string, what string) (v Verdict, found bool) {
 	switch {
-	case broken.count > 0:
-		broken.merge(slow)
-		return broken.fail(what), true
-	case slow.count > 0 && len(late) > 0:
-		return unknown(append(late, slow.reasons...)...), true
+	case broken.Count > 0:
+		broken.Merge(slow)
+		return broken.Fail(what), true
+	case slow.Count > 0 && len(late) > 0:
+		return unknown(append(late, slow.Reasons...)...), true
 	}
-	return slow.fail(what), slow.count > 0
+	return slow.Fail(what), slow.Count > 0
 }
 
 // stuck checks progress from snapshots of the line. Two states of a line are violations:
@@ -473,7 +477,7 @@ func (s *stuck) judge(broken *evidence) {
 		for _, w := range l.Waiters {
 			still = still && asleep(w)
 			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
-				broken.add([]int{l.record},
+				broken.Add([]int{l.record},
 					"client %d waited from %v to %v, sent no requests, and had no watch that a change in the line could trigger (record %d): nothing will wake it",
 					w.Client, l.Asked, l.At, l.record)
 			}
@@ -489,7 +493,7 @@ func (s *stuck) judge(broken *evidence) {
 			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which is alive",
 				len(line), line[0].Path, uint64(line[0].Session))
 		}
-		broken.add([]int{l.record}, "%s waited from %v to %v without a fault, the lock was free, and the line did not change (record %d): %s",
+		broken.Add([]int{l.record}, "%s waited from %v to %v without a fault, the lock was free, and the line did not change (record %d): %s",
 			units.Plural(len(l.Waiters), "client"), l.Asked, l.At, l.record, first)
 	}
 }
@@ -500,7 +504,6 @@ func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 && !
 type phases struct {
 	all    []*phase // in order of their start
 	byName map[string]*phase
-	last   *phase // the last result of named
 }
 
 type phase struct {
@@ -530,26 +533,12 @@ func newPhases(h *history.History) *phases {
 }
 
 func (p *phases) named(name string) *phase {
-	if p.last != nil && p.last.name == name {
-		return p.last
-	}
 	ph := p.byName[name]
 	if ph == nil {
 		ph = &phase{name: name, over: facts.Forever}
 		p.all, p.byName[name] = append(p.all, ph), ph
 	}
-	p.last = ph
 	return ph
-}
-
-func (p *phases) endedIn(from, to time.Duration) []*phase {
-	var out []*phase
-	for _, ph := range p.all {
-		if ph.over > from && ph.over <= to {
-			out = append(out, ph)
-		}
-	}
-	return out
 }
 
 // verdict returns the worst verdict of all phases; what is "granted" or "taken". In a phase with faults
@@ -559,7 +548,11 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 	done, calm := 0, false
 	for _, ph := range p.all {
 		done, calm = done+ph.done, calm || ph.calm
-		switch in := ph.in(); {
+		in := ""
+		if ph.name != "" {
+			in = fmt.Sprintf(" in phase %q", ph.name)
+		}
+		switch {
 		case ph.open > 0:
 			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, while a client waited or had no session. Without the faults and the recovery from them, that time does not exceed the limit of %v",
 				what, ph.open.Round(time.Millisecond), in, limit))
@@ -579,11 +572,4 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		return pass(fmt.Sprintf("faults were active throughout; no client exceeded the wait limit, and no stuck client was found in %s of the line without faults", units.Plural(snapshots, "snapshot")))
 	}
 	return pass()
-}
-
-func (ph *phase) in() string {
-	if ph.name == "" {
-		return ""
-	}
-	return fmt.Sprintf(" in phase %q", ph.name)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
 // deliveries checks rule 8 for a queue: while there are items, a waiting consumer takes one.
@@ -30,7 +31,7 @@ type deliveries struct {
 	late       []lateItem
 	operations int // puts and takes
 	judged     int // snapshots
-	items      *items
+	items      *queue.Items
 	phases     *phases
 	broken     evidence
 	slow       evidence // findings by the clock alone
@@ -40,8 +41,7 @@ type deliveries struct {
 
 // lateItem is an item that had been put when a phase was over, and for which a consumer waited.
 type lateItem struct {
-	*item
-	id     string
+	*queue.Item
 	from   time.Duration
 	wait   *history.Waiting
 	record int
@@ -57,7 +57,11 @@ func (d *deliveries) record(n history.Numbered) {
 	case *history.Sample:
 		switch r.Op {
 		case history.Put:
-			d.put(r)
+			d.operations++
+			d.moved = max(d.moved, r.Return)
+			if r.Outcome == history.OK {
+				d.phases.named(r.Phase).put = true
+			}
 		case history.Take:
 			d.take(r, n.N)
 		}
@@ -69,14 +73,6 @@ func (d *deliveries) record(n history.Numbered) {
 		if r.Queue && !d.faults.Touches(r.Asked, r.At) {
 			d.snapshot(r, n.N)
 		}
-	}
-}
-
-func (d *deliveries) put(s *history.Sample) {
-	d.operations++
-	d.moved = max(d.moved, s.Return)
-	if s.Outcome == history.OK {
-		d.phases.named(s.Phase).put = true
 	}
 }
 
@@ -101,13 +97,13 @@ func (d *deliveries) take(s *history.Sample, record int) {
 
 // waited checks a take for which its client has waited since from, while nothing was taken.
 func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
-	i := d.items.open[s.Item]
-	if i == nil || i.put == 0 || i.maybe || i.taken > 0 {
+	i := d.items.Waits(s.Item)
+	if i == nil {
 		return // unknown since when the item existed
 	}
-	if free, long := d.free(max(from, i.putAt), s.Return); long {
-		d.slow.add([]int{i.put, record}, "item %q was put (record %d), but from %v to %v, without a fault nearby, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
-			s.Item, i.put, free.From, free.To, free.To-free.From, d.limit, s.Client, record)
+	if free, long := d.free(max(from, i.PutAt), s.Return); long {
+		d.slow.Add([]int{i.Put, record}, "item %q was put (record %d), but from %v to %v, without a fault nearby, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
+			s.Item, i.Put, free.From, free.To, free.To-free.From, d.limit, s.Client, record)
 	}
 }
 
@@ -130,31 +126,17 @@ func (d *deliveries) waiting(w *history.Waiting, record int) {
 	if d.limit == 0 || w.At-from <= d.limit/2 {
 		return
 	}
-	var oldest *item
-	for _, i := range d.items.open {
-		if i.put > 0 && !i.maybe && i.taken == 0 && !i.maybeTaken && (oldest == nil || i.putAt < oldest.putAt) {
-			oldest = i
-		}
+	if oldest := d.items.Oldest(); oldest != nil {
+		d.late = append(d.late, lateItem{Item: oldest, from: max(from, oldest.PutAt), wait: w, record: record})
 	}
-	if oldest != nil {
-		d.late = append(d.late, lateItem{item: oldest, id: oldest.id, from: max(from, oldest.putAt), wait: w, record: record})
-	}
-}
-
-// remained reports whether the item of a lateItem was in the queue for the whole time.
-func (d *deliveries) remained(l lateItem) bool {
-	if l.id != l.item.id {
-		return false // it was taken, and another replaces it
-	}
-	return l.standing > 0 && (!l.moved || d.items.movedUndelivered(l.item))
 }
 
 // outlasted checks an item that existed while a consumer waited until the phase was over.
 func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
-		d.slow.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, but from %v to %v, without a fault, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
-			l.id, l.put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
+		d.slow.Add([]int{l.Put, l.record}, "item %q was put (record %d) and was available, but from %v to %v, without a fault, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
+			l.ID, l.Put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)
 	} else if end, calm := d.near.End(facts.Span{From: l.from, To: l.wait.At}); calm && end.To-end.From > d.limit/2 {
@@ -163,16 +145,16 @@ func (d *deliveries) outlasted(l lateItem) {
 }
 
 func (d *deliveries) finish(end ending, late []string) Verdict {
-	kept := d.items.keepsNodes()
-	if end.cut || kept && d.items.unnamedTakes() > 0 {
+	kept := d.items.KeepsNodes()
+	if end.cut || kept && d.items.UnnamedTakes() > 0 {
 		d.late = nil // the taken items are unknown
 	}
 	if !kept {
-		d.broken.merge(&d.ifRemoved)
-		d.slow.merge(&d.slowIfRemoved)
+		d.broken.Merge(&d.ifRemoved)
+		d.slow.Merge(&d.slowIfRemoved)
 	}
 	for _, l := range d.late {
-		if d.remained(l) {
+		if d.items.Remains(l.Item) {
 			d.outlasted(l)
 		}
 	}
@@ -187,38 +169,24 @@ func (d *deliveries) finish(end ending, late []string) Verdict {
 
 func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	d.judged++
-	items := slices.DeleteFunc(slices.Clone(l.Items), d.handedOut)
+	items := slices.DeleteFunc(slices.Clone(l.Items), d.items.HandedOut)
 	if len(items) == 0 || len(l.Waiters) == 0 || d.moved >= l.At {
 		return
 	}
 	still := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
 	free := d.faults.Outside(d.moved, l.At)
 	broken, slow := &d.broken, &d.slow
-	if len(items) <= d.items.unnamedTakes() {
+	if len(items) <= d.items.UnnamedTakes() {
 		broken, slow = &d.ifRemoved, &d.slowIfRemoved
 	}
 	switch since := free[len(free)-1].From; {
 	case still && l.At-l.Asked >= quiet:
-		broken.add([]int{record},
+		broken.Add([]int{record},
 			"%s in the queue from %v to %v without a fault, the first %s; %s waited, and their connections were idle (record %d)",
 			units.Plural(len(items), "item"), l.Asked, l.At, items[0].Path, units.Plural(len(l.Waiters), "consumer"), record)
 	case d.limit > 0 && l.At-since > d.limit:
-		slow.add([]int{record},
+		slow.Add([]int{record},
 			"%s in the queue at %v, the first %s, and without a fault nothing was put or taken for %v, more than the limit of %v, while %s waited (record %d)",
 			units.Plural(len(items), "item"), l.At, items[0].Path, l.At-since, d.limit, units.Plural(len(l.Waiters), "consumer"), record)
 	}
-}
-
-// handedOut reports whether an item was handed out and still exists: at-least-once queues may
-// remove it later, and some keep completed items in another folder. Without commits the two cannot
-// be distinguished.
-func (d *deliveries) handedOut(x history.SnapshotItem) bool {
-	if d.items.commits == nil {
-		return d.items.delivery == AtLeastOnce
-	}
-	i := d.items.commits.paths[x.Path]
-	if i == nil || i.put == 0 { // not an item if items are recognizable, such as a claim that a consumer left behind
-		return d.items.commits.linked
-	}
-	return i.taken > 0 || i.maybeTaken || i.moved && !d.items.movedUndelivered(i)
 }

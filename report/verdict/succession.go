@@ -9,19 +9,8 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
-
-const Succession = "succession"
-
-func init() {
-	register(Guarantee{
-		Name: Succession, Rule: 6, Concerns: granting, promised: inOrder,
-		Promise: "When a leader leaves, the candidate that joined next is the next leader.",
-		Harm:    "An unexpected candidate leads.",
-		Help:    "leadership did not pass to the next candidate in line",
-		check:   newSuccession,
-	})
-}
 
 // succession checks a drill: clients join a line one after the other, and are made to leave it.
 // Whenever the next client is about to leave, and when the drill ends, the leader must be the first
@@ -123,10 +112,6 @@ func (s *succession) belief(b facts.Belief) {
 	}
 }
 
-func (d *drill) stands(client int, at time.Duration) bool {
-	return slices.ContainsFunc(d.line, func(k standing) bool { return k.client == client && (k.left == 0 || k.left >= at) })
-}
-
 func (s *succession) finish(end ending) Verdict {
 	if end.cut {
 		return notJudged("it is unknown which client led at the end")
@@ -147,10 +132,10 @@ func (s *succession) finish(end ending) Verdict {
 	switch {
 	case len(s.drills) == 0:
 		return notJudged("no phase removed leaders in a known order")
-	case broken.count > 0:
-		return broken.fail("wrong leaders")
+	case broken.Count > 0:
+		return broken.Fail("wrong leaders")
 	case len(doubts) > 0:
-		return unknown(doubts[:min(len(doubts), evidenceLimit)]...)
+		return unknown(doubts[:min(len(doubts), finding.Limit)]...)
 	}
 	var passed []string
 	for _, p := range phases {
@@ -175,12 +160,6 @@ func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	return strings.Join(leaders, ", ")
 }
 
-// inLine reports whether the token belongs to a node with which a client waited. Some wait with one
-// node, and hold with another.
-func (d *drill) inLine(token int64) bool {
-	return slices.ContainsFunc(d.line, func(k standing) bool { return k.token == token })
-}
-
 // judgeAt checks the time from the last check until this one, and returns the leader.
 func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
 	due := standing{client: -1}
@@ -189,16 +168,21 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 	}
 	leads, who, doubt := false, "no client led", ""
 	for _, b := range d.terms {
+		// Some clients wait with one node, and hold with another: then the token is of no node in line.
+		inLine := slices.ContainsFunc(d.line, func(k standing) bool { return k.token == b.Token })
+		remains := slices.ContainsFunc(d.line, func(k standing) bool {
+			return k.client == b.Client && (k.left == 0 || k.left >= c.at)
+		})
 		switch {
 		case b.Start > c.at || b.End < from:
-		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token || !d.inLine(b.Token)):
+		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token || !inLine):
 			leads = leads || b.End >= c.at
 			if b.End < c.at && (b.Ended == string(history.Suspended) || b.Ended == string(history.Deadline)) {
 				doubt = fmt.Sprintf("client %d led, but its leadership ended (%s) at %v", b.Client, b.Ended, b.End)
 			}
-		case d.stands(b.Client, c.at):
+		case remains:
 			who = fmt.Sprintf("client %d did not lead", due.client)
-			broken.add([]int{b.Record, c.record}, "%s, round %d: %s, client %d led from %v (record %d), although %s",
+			broken.Add([]int{b.Record, c.record}, "%s, round %d: %s, client %d led from %v (record %d), although %s",
 				d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
 		}
 	}
@@ -211,7 +195,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
 		return "?"
 	}
-	broken.add([]int{due.record, c.record}, "%s, round %d: %s, %s until %v (record %d), although %s",
+	broken.Add([]int{due.record, c.record}, "%s, round %d: %s, %s until %v (record %d), although %s",
 		d.phase, d.round, c.after, who, c.at, c.record, due.first())
 	return "nobody"
 }

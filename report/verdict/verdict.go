@@ -5,33 +5,30 @@
 //		fmt.Println(v.Guarantee, v.Result, v.Reasons)
 //	}
 //
-// Every [Guarantee] has a file of its own: its promise, and a checker that processes the records
-// one by one with little memory, so that a history larger than memory is evaluated in one reading.
-// [All] lists them.
+// Every [Guarantee] has a checker that processes the records one by one with little memory, so that a
+// history larger than memory is evaluated in one reading. [All] lists them.
 //
 // Rule numbers in comments refer to the project's safety definitions. No verdict is a false alarm:
 // a violation that cannot be proven is unknown.
 package verdict
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/finding"
+	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
 // The results of a verdict.
 const (
-	Pass    = "pass"
-	Fail    = "fail"
-	Unknown = "unknown"
-	// NotPromised means that the subject does not promise the guarantee: neither pass nor fail.
-	NotPromised = "not promised"
-	// NotJudged means that the scenario does not exercise the guarantee: neither pass nor fail.
-	NotJudged = "not exercised"
+	Pass        = finding.Pass
+	Fail        = finding.Fail
+	Unknown     = finding.Unknown
+	NotPromised = finding.NotPromised
+	NotJudged   = finding.NotJudged
 )
 
 // Counts reports whether a result is a pass, or could have been one.
@@ -42,15 +39,9 @@ func Counts(result string) bool { return result != NotPromised && result != NotJ
 const Readable = "history"
 
 // Verdict is the result of the check of one guarantee in one history.
-type Verdict struct {
-	Guarantee string   `json:"guarantee"`
-	Result    string   `json:"result"`
-	Reasons   []string `json:"reasons"`
-	Records   []int    `json:"records,omitempty"` // numbers, from 1, of the history records that prove it
-	First     []int    `json:"first,omitempty"`   // the records that prove the first reason: the shortest proof
-	// After is the time from the beginning of a script until the last of Records; only in a zoo.
-	After time.Duration `json:"after,omitempty"`
-}
+type Verdict = finding.Verdict
+
+type evidence = finding.Evidence
 
 // Severity orders results: the worse, the higher. Results that do not count are below all others.
 // Anything else that is neither pass nor fail is unknown.
@@ -72,116 +63,23 @@ func Worst(results ...string) string {
 	if len(results) == 0 {
 		return Unknown
 	}
-	worst := Pass
+	worst := 0
 	for _, r := range results {
-		switch Severity(r) {
-		case 2:
-			return Fail
-		case 1:
-			worst = Unknown
-		}
+		worst = max(worst, Severity(r))
 	}
-	return worst
+	return []string{Pass, Unknown, Fail}[worst]
 }
 
-// evidenceLimit bounds the reasons and records of one verdict.
-const evidenceLimit = 5
-
-type evidence struct {
-	count   int
-	reasons []string
-	records []int
-	first   []int // of records, only of the first reason
-}
-
-func (e *evidence) add(records []int, format string, args ...any) {
-	e.count++
-	if e.count > evidenceLimit {
-		return
-	}
-	e.reasons = append(e.reasons, fmt.Sprintf(format, args...))
-	for _, r := range records {
-		if r > 0 {
-			e.records = append(e.records, r)
-		}
-	}
-	if e.count == 1 {
-		e.first = slices.Sorted(slices.Values(e.records))
-	}
-}
-
-// merge adds other evidence, and as many of its reasons as evidenceLimit allows.
-func (e *evidence) merge(other *evidence) {
-	for i, r := range other.reasons {
-		var records []int
-		if i == 0 {
-			records = other.records
-		}
-		e.add(records, "%s", r)
-	}
-	e.count += other.count - len(other.reasons)
-}
-
-func (e *evidence) fail(what string) Verdict {
-	reasons := e.reasons
-	if more := e.count - len(reasons); more > 0 {
-		reasons = append(reasons, fmt.Sprintf("and %d more %s", more, what))
-	}
-	slices.Sort(e.records)
-	return Verdict{Result: Fail, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
-}
-
-// doubt returns an unknown verdict with the reasons.
-func (e *evidence) doubt(what string) Verdict {
-	v := e.fail(what)
-	v.Result = Unknown
-	return v
-}
-
-func pass(reasons ...string) Verdict    { return Verdict{Result: Pass, Reasons: reasons} }
-func unknown(reasons ...string) Verdict { return Verdict{Result: Unknown, Reasons: reasons} }
-
-// inapplicable returns the verdict on a case that the recipe does not allow: not exercised.
-func (e *evidence) inapplicable() Verdict {
-	v := e.doubt("reasons")
-	v.Result = NotJudged
-	return v
-}
-
+func pass(reasons ...string) Verdict      { return Verdict{Result: Pass, Reasons: reasons} }
+func unknown(reasons ...string) Verdict   { return Verdict{Result: Unknown, Reasons: reasons} }
 func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }
 
-// Kinds of recipe, as Guarantee.Concerns.
-const (
-	Lock     = "lock"
-	Election = "election"
-	Queue    = "queue"
-)
-
-// The modes of an acquire of a read-write lock, as history.Sample.Mode.
-const writing = "write"
-
-// Guarantee is a promise of a recipe, or a requirement of a trial. Each has a file of its own,
-// which registers it.
-type Guarantee struct {
-	Name     string
-	Rule     int      // the number in the safety definitions
-	Concerns []string // the kinds of recipe to which it applies
-	Promise  string   // the promise, for a reader with knowledge of ZooKeeper
-	Harm     string   // the consequence of breaking it
-	Help     string   // the violation, in one line
-
-	// promised reports whether a subject with promises p gives this one; nil if every subject does.
-	promised func(p history.Promises) bool
-	// check returns a checker of one history, before the first record.
-	check func(in *inputs) checker
-}
-
-// checker checks one guarantee in one history. All fields but finish may be nil.
+// checker checks one guarantee in one history. All functions but finish may be nil.
 type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b facts.Belief)     // every belief, in the order of its start
-	rest   func(b facts.Belief)     // of a truncated history, the remaining beliefs with a known end
-	commit func(r history.Record)   // every commit, and their end, before the first record of a client that may know it
+	rest   bool                     // belief takes the rest of a truncated history, if its end is known
+	commit func(c *history.Commit)  // every commit, before the first record of a client that may know it
 	// finish returns the verdict.
 	finish func(end ending) Verdict
 }
@@ -198,59 +96,10 @@ type inputs struct {
 	history  *history.History
 	promises history.Promises
 	overlap  func(Overlap)
-	items    *items
+	items    *queue.Items
 	line     *facts.NodeTable // by the commits; nil without
 	grants   *facts.Grants    // looked up in them; nil without
 }
-
-var registry []Guarantee
-
-// register adds a guarantee to the registry, in the order of the rules.
-func register(g Guarantee) {
-	registry = append(registry, g)
-	slices.SortFunc(registry, func(a, b Guarantee) int {
-		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
-	})
-}
-
-// All returns the guarantees in the order of their rules, which is the order of the verdicts of a
-// history.
-func All() []Guarantee { return slices.Clone(registry) }
-
-// Find returns the guarantee with that name, and whether it exists.
-func Find(name string) (Guarantee, bool) {
-	i := slices.IndexFunc(registry, func(g Guarantee) bool { return g.Name == name })
-	if i < 0 {
-		return Guarantee{}, false
-	}
-	return registry[i], true
-}
-
-// Names returns the names of all guarantees, in the order of [All].
-func Names() []string {
-	var names []string
-	for _, g := range registry {
-		names = append(names, g.Name)
-	}
-	return names
-}
-
-func exclusive(p history.Promises) bool   { return p.Exclusive }
-func inOrder(p history.Promises) bool     { return p.FIFO }
-func anyDelivery(p history.Promises) bool { return p.Delivery != "" }
-
-// Delivery promises of a queue, as history.Promises.Delivery.
-const (
-	AtLeastOnce = "at-least-once"
-	AtMostOnce  = "at-most-once"
-)
-
-var (
-	anyRecipe = []string{Lock, Election, Queue, facts.RWLock, facts.Semaphore, facts.Barrier}
-	granting  = []string{Lock, Election, facts.RWLock, facts.Semaphore}
-	anyGrant  = []string{Lock, Election, facts.RWLock, facts.Semaphore, facts.Barrier}
-	queues    = []string{Queue}
-)
 
 // seen records which kinds of recipe the operations of a history belong to, if its header does not
 // name one.

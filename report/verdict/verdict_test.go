@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
 
 func worst(vs []Verdict) string {
@@ -82,10 +83,10 @@ func TestJudge_ofADamagedHistoryKeepsFailuresAndTakesPassesBack(t *testing.T) {
 func TestEvidence_isBounded(t *testing.T) {
 	var e evidence
 	for i := range 100 {
-		e.add([]int{i + 1, 0}, "reason")
+		e.Add([]int{i + 1, 0}, "reason")
 	}
-	v := e.fail("things")
-	if len(v.Reasons) != evidenceLimit+1 || v.Reasons[evidenceLimit] != "and 95 more things" || len(v.Records) != evidenceLimit {
+	v := e.Fail("things")
+	if len(v.Reasons) != finding.Limit+1 || v.Reasons[finding.Limit] != "and 95 more things" || len(v.Records) != finding.Limit {
 		t.Errorf("%+v", v)
 	}
 }

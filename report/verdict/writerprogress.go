@@ -10,25 +10,15 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const WriterProgress = "writer-progress"
-
-func init() {
-	register(Guarantee{
-		Name: WriterProgress, Rule: 8, Concerns: []string{facts.RWLock}, promised: func(p history.Promises) bool { return p.Writers },
-		Promise: "A client that waits to write is granted within the limit, even if readers keep coming.",
-		Harm:    "Nothing can be written while readers are busy.",
-		Help:    "a writer waited while only readers were granted",
-		check:   newWriterProgress,
-	})
-}
-
 func newWriterProgress(in *inputs) checker {
 	limit, faults := facts.MaxDetection(in.history), facts.FaultWindows(in.history, facts.MaxDetection(in.history))
 	w := &modeWaits{mode: writing}
 	var late []string
 	return checker{
 		record: func(n history.Numbered) {
-			w.record(n)
+			if wait, ok := waitOf(n); ok {
+				w.add(wait)
+			}
 			if s, ok := n.Record.(*history.Self); ok {
 				late = lateness(s)
 			}
@@ -41,7 +31,7 @@ func newWriterProgress(in *inputs) checker {
 		finish: func(ending) Verdict {
 			var starved evidence
 			for wait, free := range w.passed(faults, limit) {
-				starved.add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although from %v to %v, without a fault, no writer held the lock: more than the limit of %v",
+				starved.Add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although from %v to %v, without a fault, no writer held the lock: more than the limit of %v",
 					wait.client, wait.from, wait.to, wait.record, free.From, free.To, limit)
 			}
 			if v, found := passedOver(&evidence{}, &starved, late, "waits"); found {
@@ -70,25 +60,15 @@ type modeWaits struct {
 // shortWait is the length up to which waits are not kept: less than any limit.
 const shortWait = 500 * time.Millisecond
 
-func (m *modeWaits) record(n history.Numbered) {
-	switch r := n.Record.(type) {
-	case *history.Sample:
-		if r.Op == history.Acquire {
-			m.wait(r.Mode, wait{client: r.Client, from: r.Call, to: r.Return, record: n.N})
-		}
-	case *history.Waiting:
-		m.wait(r.Mode, wait{client: r.Client, from: r.Call, to: r.At, record: n.N})
-	}
-}
-
-func (m *modeWaits) wait(mode string, w wait) {
+func (m *modeWaits) add(w wait) {
 	switch {
-	case mode == m.mode:
+	case w.op != history.Acquire:
+	case w.mode == m.mode:
 		m.calls++
 		if w.to-w.from > shortWait {
 			m.waits = append(m.waits, w)
 		}
-	case m.mode == facts.Reading && mode == writing: // readers wait behind a waiting writer
+	case m.mode == facts.Reading && w.mode == writing: // readers wait behind a waiting writer
 		m.busy.add(facts.Span{From: w.from, To: w.to})
 	}
 }
@@ -99,13 +79,8 @@ func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wa
 	return func(yield func(wait, facts.Span) bool) {
 		busy := facts.Union(append(append(facts.Spans(nil), m.busy.spans...), faults...))
 		for _, w := range m.waits {
-			for _, free := range busy.Outside(w.from, w.to) {
-				if limit > 0 && free.To-free.From > limit {
-					if !yield(w, free) {
-						return
-					}
-					break
-				}
+			if free, long := busy.Free(w.from, w.to, limit); long && limit > 0 && !yield(w, free) {
+				return
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package verdict
+package queue
 
 import (
 	"fmt"
@@ -13,18 +13,17 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// items tracks the items of a queue, for the guarantees of rule 9: every item that is taken was put, and
+// Items tracks the items of a queue, for the guarantees of rule 9: every item that is taken was put, and
 // no item is delivered twice or lost. It uses the commits, if there are any: they show which nodes held an
 // item, and which requests removed them. Otherwise it uses the results of operations, and whether the
 // queue was seen empty.
 //
 // It keeps 24 bytes for each item until the end: a duplicate may come at any time.
-type items struct {
+type Items struct {
 	delivery string           // the subject's promise
 	commits  *itemCommits     // nil without
-	open     map[string]*item // by ID: items that are not certainly put and taken once
+	open     map[string]*Item // by ID: items that are not certainly put and taken once
 	taken    takenOnce        // the other items
-	spare    []*item          // reused, so that little is allocated
 	resolved bool
 	puts     int
 	takes    int
@@ -34,11 +33,13 @@ type items struct {
 	lastPut  time.Duration // when the last put returned
 }
 
-type item struct {
-	id         string
-	put, taken int
+// Item is an item of a queue.
+type Item struct {
+	ID         string
+	Put        int // record of its put; 0 if unknown
+	taken      int
 	before     int           // record of a take before taken: it was delivered twice
-	putAt      time.Duration // return of the put
+	PutAt      time.Duration // return of the put
 	producer   int
 	maybe      bool // the put's reply was lost: without commits the number of copies is unknown
 	failed     bool // the put certainly had no effect
@@ -62,14 +63,14 @@ type nodes struct {
 	moved     bool      // a node of it was created in another folder
 	gone      int64     // transaction of the last removal
 	by        request
-	passed    *item // an older item that existed when the first was removed, or nil
+	passed    *Item // an older item that existed when the first was removed, or nil
 	passers   int   // number of items that overtook it before its put was recorded
 	passer    *overtaking
 }
 
-// newItems tracks the items of a history; l is nil without commits.
-func newItems(h *history.History, l *facts.NodeTable) *items {
-	q := &items{delivery: h.Header.Promises.Delivery, open: map[string]*item{}, taken: newTakenOnce(), unnamed: map[int]int{}, emptied: -1}
+// New tracks the items of a history; l is nil without commits.
+func New(h *history.History, l *facts.NodeTable) *Items {
+	q := &Items{delivery: h.Header.Promises.Delivery, open: map[string]*Item{}, taken: newTakenOnce(), unnamed: map[int]int{}, emptied: -1}
 	if h.Header.Recipe == "" {
 		q.delivery = facts.ExactlyOnce
 	}
@@ -79,7 +80,8 @@ func newItems(h *history.History, l *facts.NodeTable) *items {
 	return q
 }
 
-func (q *items) record(n history.Numbered) {
+// Record adds the next record.
+func (q *Items) Record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		q.sample(r, n.N)
@@ -96,7 +98,7 @@ func (q *items) record(n history.Numbered) {
 	}
 }
 
-func (q *items) sample(s *history.Sample, record int) {
+func (q *Items) sample(s *history.Sample, record int) {
 	if q.commits != nil {
 		q.commits.knows(s)
 	}
@@ -112,7 +114,7 @@ func (q *items) sample(s *history.Sample, record int) {
 	}
 }
 
-func (q *items) put(s *history.Sample, record int) {
+func (q *Items) put(s *history.Sample, record int) {
 	q.puts++
 	q.lastPut = max(q.lastPut, s.Return)
 	if s.Outcome == history.Failed {
@@ -120,14 +122,14 @@ func (q *items) put(s *history.Sample, record int) {
 		return
 	}
 	i := q.of(s.Item) // an item that was taken once is not tracked any longer: this is another copy of it
-	i.put, i.putAt, i.producer, i.maybe = record, s.Return, s.Client, i.maybe || s.Outcome == history.Unknown
+	i.Put, i.PutAt, i.producer, i.maybe = record, s.Return, s.Client, i.maybe || s.Outcome == history.Unknown
 	if i.made > 0 {
 		q.commits.link(i)
 	}
 	q.settle(i) // its reply may come after the item was taken
 }
 
-func (q *items) take(s *history.Sample, record int) {
+func (q *Items) take(s *history.Sample, record int) {
 	q.takes++
 	i := q.of(s.Item)
 	if i.taken > 0 {
@@ -144,45 +146,37 @@ func (q *items) take(s *history.Sample, record int) {
 	q.settle(i)
 }
 
-func (q *items) of(id string) *item {
+func (q *Items) of(id string) *Item {
 	i := q.open[id]
 	if i != nil {
 		return i
 	}
-	if last := len(q.spare) - 1; last >= 0 {
-		i, q.spare = q.spare[last], q.spare[:last]
-	} else {
-		i = new(item)
-	}
-	*i = item{id: id}
+	i = &Item{ID: id}
 	q.open[id] = i
 	return i
 }
 
 // settle stops tracking an item that is complete.
-func (q *items) settle(i *item) {
-	if i.put == 0 || i.taken == 0 || i.before > 0 || i.failed {
+func (q *Items) settle(i *Item) {
+	if i.Put == 0 || i.taken == 0 || i.before > 0 || i.failed {
 		return
 	}
 	if q.commits == nil && i.maybe || q.commits != nil && (i.made != 1 || i.standing > 0) {
 		return
 	}
-	delete(q.open, i.id)
-	q.taken.add(i.id, i.taken)
-	if q.commits == nil { // otherwise it is in the order of items
-		q.spare = append(q.spare, i)
-	}
+	delete(q.open, i.ID)
+	q.taken.add(i.ID, i.taken)
 }
 
 // resolve distinguishes items that were taken again from items that were never put.
-func (q *items) resolve() {
+func (q *Items) resolve() {
 	if q.resolved {
 		return
 	}
 	q.resolved = true
-	strange := map[digest]*item{}
+	strange := map[digest]*Item{}
 	for id, i := range q.open {
-		if i.put == 0 {
+		if i.Put == 0 {
 			strange[q.taken.digest(id)] = i
 		}
 	}
@@ -200,7 +194,7 @@ func (q *items) resolve() {
 		case i.before == 0 && i.taken != record:
 			i.before = record
 		}
-		i.put, i.maybeTaken = unknownRecord, true
+		i.Put, i.maybeTaken = unknownRecord, true
 		i.recreated = i.in != nil && q.commits.homes[i.in]
 		i.made++ // the node of the first take
 	})
@@ -210,18 +204,18 @@ func (q *items) resolve() {
 const unknownRecord = 1
 
 // sorted returns the tracked items by ID.
-func (q *items) sorted() []*item {
-	return slices.SortedFunc(maps.Values(q.open), func(a, b *item) int { return strings.Compare(a.id, b.id) })
+func (q *Items) sorted() []*Item {
+	return slices.SortedFunc(maps.Values(q.open), func(a, b *Item) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// keepsNodes reports whether the queue keeps the nodes of taken items: then an existing item may have been
+// KeepsNodes reports whether the queue keeps the nodes of taken items: then an existing item may have been
 // taken by a take of unknown outcome.
-func (q *items) keepsNodes() bool {
+func (q *Items) KeepsNodes() bool {
 	return q.commits != nil && q.commits.linked && q.takes > 0 && !q.commits.order.removed()
 }
 
-// unnamedTakes returns the number of takes of unknown outcome without an item.
-func (q *items) unnamedTakes() (n int) {
+// UnnamedTakes returns the number of takes of unknown outcome without an item.
+func (q *Items) UnnamedTakes() (n int) {
 	for _, takes := range q.unnamed {
 		n += takes
 	}
@@ -229,7 +223,7 @@ func (q *items) unnamedTakes() (n int) {
 }
 
 // byCalls returns a reason if items are checked by the calls alone although there are commits, or nil.
-func (q *items) byCalls() []string {
+func (q *Items) byCalls() []string {
 	if q.commits == nil || q.commits.linked {
 		return nil
 	}
@@ -237,81 +231,57 @@ func (q *items) byCalls() []string {
 }
 
 // verdict returns a failure if there is evidence; what names the findings, in the plural.
-func (q *items) verdict(broken evidence, what string) Verdict {
+func (q *Items) verdict(broken evidence, what string) Verdict {
 	switch {
-	case broken.count > 0:
-		return broken.fail(what)
+	case broken.Count > 0:
+		return broken.Fail(what)
 	case q.takes == 0:
 		return unknown("no item was ever taken")
 	}
 	return pass(q.byCalls()...)
 }
 
-const NoDuplicate = "no-duplicate"
-
-func init() {
-	register(Guarantee{
-		Name: NoDuplicate, Rule: 9, Concerns: queues, promised: anyDelivery,
-		Promise: "An item that was put once is delivered at most once with certainty.",
-		Harm:    "The same work is done twice.",
-		Help:    "an item that was put once was delivered twice, or was in the queue twice",
-		check:   func(in *inputs) checker { return checker{finish: in.items.noDuplicate} },
-	})
-}
-
-// noDuplicate checks for items that were delivered twice, or stored twice by one put, so that the
+// NoDuplicate checks for items that were delivered twice, or stored twice by one put, so that the
 // second copy would be delivered too. Without commits an item whose put had no reply may be delivered
 // more than once: there may be several copies of it (rule 10).
-func (q *items) noDuplicate(end ending) Verdict {
+func (q *Items) NoDuplicate(cut bool) Verdict {
 	q.resolve()
 	var broken evidence
-	decided := q.commits != nil && q.commits.linked && q.commits.incomplete() == ""
+	decided := q.commits != nil && q.commits.linked && q.commits.line.Incomplete() == ""
 	for _, i := range q.sorted() {
 		switch {
-		case i.maybe && !decided, i.put == 0 && end.cut:
+		case i.maybe && !decided, i.Put == 0 && cut:
 		case i.before > 0:
-			broken.add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.id, i.before, i.taken)
-		case i.nodes.again > 0 && i.put > 0:
-			broken.add([]int{i.put}, "item %q was put once (record %d), but its producer created two nodes for it, at zxid %#x and %#x",
-				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
+			broken.Add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.ID, i.before, i.taken)
+		case i.nodes.again > 0 && i.Put > 0:
+			broken.Add([]int{i.Put}, "item %q was put once (record %d), but its producer created two nodes for it, at zxid %#x and %#x",
+				i.ID, i.Put, uint64(i.created), uint64(i.nodes.again))
 		case i.recreated:
-			broken.add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
-				i.id, uint64(max(i.remade, i.created)))
+			broken.Add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
+				i.ID, uint64(max(i.remade, i.created)))
 		}
 	}
 	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })
 	for _, at := range q.again {
-		broken.add([]int{at[0], at[1]}, "one item was put again and delivered twice, records %d and %d", at[0], at[1])
+		broken.Add([]int{at[0], at[1]}, "one item was put again and delivered twice, records %d and %d", at[0], at[1])
 	}
-	if broken.count > 0 && q.delivery == AtLeastOnce {
-		return pass(fmt.Sprintf("%d items were delivered or stored twice, which %s delivery allows", broken.count, q.delivery))
+	if broken.Count > 0 && q.delivery == AtLeastOnce {
+		return pass(fmt.Sprintf("%d items were delivered or stored twice, which %s delivery allows", broken.Count, q.delivery))
 	}
 	return q.verdict(broken, "duplicates")
 }
 
-const NoPhantom = "no-phantom"
-
-func init() {
-	register(Guarantee{
-		Name: NoPhantom, Rule: 9, Concerns: queues,
-		Promise: "Each item was put before it is taken.",
-		Harm:    "Work is done that was never requested.",
-		Help:    "an item was taken that was never put",
-		check:   func(in *inputs) checker { return checker{finish: in.items.noPhantom} },
-	})
-}
-
-// noPhantom allows a take of an item whose put has not returned, if the commits show its node.
-func (q *items) noPhantom(end ending) Verdict {
+// NoPhantom allows a take of an item whose put has not returned, if the commits show its node.
+func (q *Items) NoPhantom(cut bool) Verdict {
 	q.resolve()
 	var broken evidence
 	for _, i := range q.sorted() {
 		switch {
-		case i.taken == 0 || i.put > 0:
+		case i.taken == 0 || i.Put > 0:
 		case i.failed:
-			broken.add([]int{i.taken}, "item %q was taken (record %d) but never put: its put had failed", i.id, i.taken)
-		case i.made == 0 && !end.cut:
-			broken.add([]int{i.taken}, "item %q was taken (record %d) but never put", i.id, i.taken)
+			broken.Add([]int{i.taken}, "item %q was taken (record %d) but never put: its put had failed", i.ID, i.taken)
+		case i.made == 0 && !cut:
+			broken.Add([]int{i.taken}, "item %q was taken (record %d) but never put", i.ID, i.taken)
 		}
 	}
 	return q.verdict(broken, "phantoms")
@@ -324,8 +294,6 @@ type takenOnce struct {
 	seeds [2]maphash.Seed
 	parts [256][]takenItem
 }
-
-const firstPart = 128
 
 type takenItem struct {
 	digest digest
@@ -346,9 +314,6 @@ func (s *takenOnce) digest(id string) digest {
 func (s *takenOnce) add(id string, record int) {
 	d := s.digest(id)
 	p := &s.parts[byte(d[0])]
-	if *p == nil {
-		*p = make([]takenItem, 0, firstPart)
-	}
 	*p = append(*p, takenItem{d, record})
 }
 
@@ -365,22 +330,10 @@ func (s *takenOnce) each(yield func(d digest, record, before int)) {
 	}
 }
 
-const NoLoss = "no-loss"
-
-func init() {
-	register(Guarantee{
-		Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
-		Promise: "Each item that was put is delivered or still in the queue.",
-		Harm:    "The item is lost, and its work is never done.",
-		Help:    "an item was put and removed from the queue, but no take returned it",
-		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
-	})
-}
-
-// noLoss checks by the commits if they show the items.
-func (q *items) noLoss(end ending) Verdict {
+// NoLoss checks by the commits if they show the items.
+func (q *Items) NoLoss(cut bool) Verdict {
 	q.resolve()
-	if end.cut {
+	if cut {
 		return notJudged("it is unknown which items were taken")
 	}
 	if q.commits != nil && q.commits.linked {
@@ -392,20 +345,20 @@ func (q *items) noLoss(end ending) Verdict {
 // lossByCommits checks every item whose nodes are all removed and that no take has handed over, and
 // every item that was put successfully and never had a node. Items that exist at the end are not
 // lost. Losses that the client could not prevent are excused (see excused).
-func (q *items) lossByCommits() Verdict {
-	if why := q.commits.incomplete(); why != "" {
+func (q *Items) lossByCommits() Verdict {
+	if why := q.commits.line.Incomplete(); why != "" {
 		return unknown(why)
 	}
 	var broken evidence
 	excused, standing, astray := 0, 0, 0
-	var unseen []*item // not taken, and possibly in nodes that do not show them
+	var unseen []*Item // not taken, and possibly in nodes that do not show them
 	hidden := false    // some items cannot be recognized by their nodes' data
 	for _, i := range q.open {
 		hidden = hidden || i.taken > 0 && i.made == 0
 	}
 	for _, i := range q.sorted() {
 		switch {
-		case i.taken > 0 || i.maybeTaken || i.put == 0:
+		case i.taken > 0 || i.maybeTaken || i.Put == 0:
 		case q.movedUndelivered(i):
 			astray++
 		case i.standing > 0:
@@ -414,16 +367,16 @@ func (q *items) lossByCommits() Verdict {
 		case i.made == 0 && hidden:
 			unseen = append(unseen, i)
 		case i.made == 0:
-			broken.add([]int{i.put}, "item %q was put successfully (record %d), but no transaction ever added it to the queue", i.id, i.put)
+			broken.Add([]int{i.Put}, "item %q was put successfully (record %d), but no transaction ever added it to the queue", i.ID, i.Put)
 		case i.maybe && q.commits.clientOf(i.by.session) == i.producer: // withdrawn
 		case q.excused(i):
 			excused++
 		default:
-			broken.add([]int{i.put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), but no take returned it",
-				i.id, i.put, q.commits.clientOf(i.by.session), uint64(i.gone), i.path, uint64(i.by.session))
+			broken.Add([]int{i.Put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), but no take returned it",
+				i.ID, i.Put, q.commits.clientOf(i.by.session), uint64(i.gone), i.path, uint64(i.by.session))
 		}
 	}
-	if len(unseen) > 0 && broken.count == 0 {
+	if len(unseen) > 0 && broken.Count == 0 {
 		return q.notTaken(unseen)
 	}
 	var notes []string
@@ -434,8 +387,8 @@ func (q *items) lossByCommits() Verdict {
 		notes = append(notes, fmt.Sprintf("%s removed by a client that was killed, or that never received the reply to the removal", units.Plural(excused, "item")))
 	}
 	switch {
-	case broken.count > 0:
-		return broken.fail("items")
+	case broken.Count > 0:
+		return broken.Fail("items")
 	case q.puts == 0:
 		return unknown("no item was ever put")
 	case astray > 0:
@@ -448,7 +401,7 @@ func (q *items) lossByCommits() Verdict {
 // it was killed, or its session ended, before it received any reply after the removal. A queue that
 // promises at-most-once may also lose an item with the reply. A queue that promises at-least-once must
 // not remove an item before it hands it out, so nothing excuses it.
-func (q *items) excused(i *item) bool {
+func (q *Items) excused(i *Item) bool {
 	by := q.commits.sessions[i.by.session]
 	switch {
 	case by == nil || q.delivery == AtLeastOnce:
@@ -466,10 +419,10 @@ func (q *items) excused(i *item) bool {
 
 // lossByCalls needs a queue that was emptied. As many items as takes without a reply may be lost
 // with them.
-func (q *items) lossByCalls() Verdict {
-	var missing []*item
+func (q *Items) lossByCalls() Verdict {
+	var missing []*Item
 	for _, i := range q.sorted() {
-		if i.put > 0 && i.taken == 0 && !i.maybeTaken && !i.maybe {
+		if i.Put > 0 && i.taken == 0 && !i.maybeTaken && !i.maybe {
 			missing = append(missing, i)
 		}
 	}
@@ -483,8 +436,8 @@ func (q *items) lossByCalls() Verdict {
 }
 
 // notTaken checks items that were put and that no take handed over, without commits that show them.
-func (q *items) notTaken(missing []*item) Verdict {
-	unnamed := q.unnamedTakes()
+func (q *Items) notTaken(missing []*Item) Verdict {
+	unnamed := q.UnnamedTakes()
 	switch {
 	case q.emptied < q.lastPut:
 		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))
@@ -493,9 +446,9 @@ func (q *items) notTaken(missing []*item) Verdict {
 	}
 	var broken evidence
 	for _, i := range missing {
-		broken.add([]int{i.put}, "item %q was put (record %d) and not taken, although the queue was drained", i.id, i.put)
+		broken.Add([]int{i.Put}, "item %q was put (record %d) and not taken, although the queue was drained", i.ID, i.Put)
 	}
-	v := broken.fail("items")
+	v := broken.Fail("items")
 	if unnamed > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply can explain at most as many of the %d missing items", unnamed, len(missing)))
 	}

@@ -1,4 +1,4 @@
-package verdict
+package queue
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
 
 // itemOrder checks the order in which items leave a queue by the commits: an item whose node is
@@ -27,27 +28,27 @@ type itemOrder struct {
 	handed int                  // handed over before they left
 	count  int                  // overtakings
 	found  []overtaking         // the first overtakings
-	passed []*item              // overtaken nodes that may not be items
+	passed []*Item              // overtaken nodes that may not be items
 }
 
 type itemLine struct {
-	line     []*item // in the order of their transactions, including items that have left
+	line     []*Item // in the order of their transactions, including items that have left
 	standing int
 }
 
 type overtaking struct {
-	young, old *item
+	young, old *Item
 	record     int // of the take
 }
 
-func (o *itemOrder) joined(i *item) {
+func (o *itemOrder) joined(i *Item) {
 	l := o.lines[path.Dir(i.path)]
 	if l == nil {
 		l = &itemLine{}
 		o.lines[path.Dir(i.path)] = l
 	}
 	if len(l.line) > 2*l.standing+64 {
-		l.line = slices.DeleteFunc(l.line, func(k *item) bool { return k.left })
+		l.line = slices.DeleteFunc(l.line, func(k *Item) bool { return k.left })
 	}
 	l.line = append(l.line, i)
 	l.standing++
@@ -56,7 +57,7 @@ func (o *itemOrder) joined(i *item) {
 
 // leaves records the removal of an item's first node. claimed reports whether an item is claimed by
 // another client.
-func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool) {
+func (o *itemOrder) leaves(i *Item, claimed func(old *Item, session int64) bool) {
 	l := i.in
 	i.left = true
 	l.standing--
@@ -69,7 +70,7 @@ func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool)
 	}
 	o.judged++
 	for _, old := range l.line {
-		if old.created >= i.created || i.passed != nil && i.passed.put > 0 {
+		if old.created >= i.created || i.passed != nil && i.passed.Put > 0 {
 			return
 		}
 		if !old.left && !claimed(old, i.by.session) {
@@ -80,13 +81,13 @@ func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool)
 
 // overtook records that an item which has overtaken an older one was taken. remover is the client
 // that removed its node.
-func (o *itemOrder) overtook(i *item, s *history.Sample, record, remover int) {
+func (o *itemOrder) overtook(i *Item, s *history.Sample, record, remover int) {
 	old := i.passed
 	i.passed = nil
 	if remover >= 0 && remover != s.Client {
 		return
 	}
-	if old.put > 0 {
+	if old.Put > 0 {
 		o.add(1, overtaking{i, old, record})
 		return
 	}
@@ -97,7 +98,7 @@ func (o *itemOrder) overtook(i *item, s *history.Sample, record, remover int) {
 }
 
 func (o *itemOrder) add(n int, first overtaking) {
-	if o.count += n; len(o.found) < evidenceLimit {
+	if o.count += n; len(o.found) < finding.Limit {
 		o.found = append(o.found, first)
 	}
 }
@@ -112,7 +113,7 @@ func (o *itemOrder) unordered() string {
 
 func (o *itemOrder) verdict(incomplete string) Verdict {
 	for _, old := range o.passed {
-		if old.put > 0 {
+		if old.Put > 0 {
 			o.add(old.passers, *old.passer)
 		}
 	}
@@ -133,20 +134,20 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 	var broken evidence
 	for _, f := range o.found {
 		young, old := f.young, f.old
-		broken.add([]int{f.record, old.put},
+		broken.Add([]int{f.record, old.Put},
 			"item %q (node %s, created by zxid %#x) was removed at zxid %#x, and taken (record %d), although the older item %q (node %s, created by zxid %#x) was available and unclaimed",
-			young.id, young.path, uint64(young.created), uint64(young.gone), f.record, old.id, old.path, uint64(old.created))
+			young.ID, young.path, uint64(young.created), uint64(young.gone), f.record, old.ID, old.path, uint64(old.created))
 	}
-	broken.count = o.count
-	return broken.fail("overtakings")
+	broken.Count = o.count
+	return broken.Fail("overtakings")
 }
 
 // itemCommits tracks the nodes of a queue's items in the servers' commits. Commits of other nodes
 // have no item ID.
 type itemCommits struct {
-	items    *items
+	items    *Items
 	line     *facts.NodeTable // the consumers' nodes
-	paths    map[string]*item // by the path of an existing node
+	paths    map[string]*Item // by the path of an existing node
 	sessions map[int64]*consumer
 	current  map[int]int64 // session, by client
 	lost     map[request]bool
@@ -167,8 +168,8 @@ type consumer struct {
 	ended  bool  // it was notified of the session's end
 }
 
-func newItemCommits(q *items, l *facts.NodeTable) *itemCommits {
-	return &itemCommits{items: q, line: l, paths: map[string]*item{}, sessions: map[int64]*consumer{}, current: map[int]int64{},
+func newItemCommits(q *Items, l *facts.NodeTable) *itemCommits {
+	return &itemCommits{items: q, line: l, paths: map[string]*Item{}, sessions: map[int64]*consumer{}, current: map[int]int64{},
 		order: itemOrder{lines: map[string]*itemLine{}}, lost: map[request]bool{}, homes: map[*itemLine]bool{}}
 }
 
@@ -198,20 +199,12 @@ func (c *itemCommits) knows(s *history.Sample) {
 	}
 }
 
-func (c *itemCommits) commit(r history.Record) {
-	k, ok := r.(*history.Commit)
-	if !ok {
-		return // their end
-	}
-	switch {
-	case k.Op == history.CommitCreate && k.Item != "":
+func (c *itemCommits) commit(k *history.Commit) {
+	if k.Op == history.CommitCreate && k.Item != "" {
 		c.create(k)
-	case k.Op == history.CommitDelete:
-		c.remove(k, k.Path)
-	case k.Op == history.CommitClose:
-		for _, p := range k.Removed {
-			c.remove(k, p)
-		}
+	}
+	for _, p := range k.RemovedPaths() {
+		c.remove(k, p)
 	}
 }
 
@@ -229,14 +222,14 @@ func (c *itemCommits) create(k *history.Commit) {
 	case i.gone != k.Zxid:
 		c.remade(i, k)
 	}
-	if i.put > 0 {
+	if i.Put > 0 {
 		c.link(i)
 	}
 }
 
 // remade records another node of an item, in the line of the first. A client that has removed it
 // may put it back.
-func (c *itemCommits) remade(i *item, k *history.Commit) {
+func (c *itemCommits) remade(i *Item, k *history.Commit) {
 	i.remade = k.Zxid
 	i.revive()
 	maker := c.clientOf(k.Session)
@@ -247,22 +240,22 @@ func (c *itemCommits) remade(i *item, k *history.Commit) {
 }
 
 // revive records that another node of an item was created after a take had handed it over.
-func (i *item) revive() { i.recreated = i.recreated || i.handed > 0 && i.handed < i.remade }
+func (i *Item) revive() { i.recreated = i.recreated || i.handed > 0 && i.handed < i.remade }
 
-func (c *itemCommits) link(i *item) {
+func (c *itemCommits) link(i *Item) {
 	c.linked, c.homes[i.in] = true, true
 }
 
 // couldNot reports whether the client that removed an item's last node could not hand it over: it
 // was killed, or its session ended, before it had any later reply.
-func (c *itemCommits) couldNot(i *item) bool {
+func (c *itemCommits) couldNot(i *Item) bool {
 	by := c.sessions[i.by.session]
 	return by != nil && (by.killed || by.ended) && by.knew < i.gone
 }
 
 // movedUndelivered reports whether a consumer has moved an item to another folder, where it still exists,
 // and has not handed it over although it could have.
-func (q *items) movedUndelivered(i *item) bool {
+func (q *Items) movedUndelivered(i *Item) bool {
 	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.maybeTaken || q.delivery == AtMostOnce {
 		return false
 	}
@@ -295,7 +288,7 @@ func (c *itemCommits) remove(k *history.Commit, p string) {
 
 // claimed reports whether another session has an existing node named after the item's: that
 // consumer has claimed the item.
-func (c *itemCommits) claimed(i *item, session int64) bool {
+func (c *itemCommits) claimed(i *Item, session int64) bool {
 	name := path.Base(i.path)
 	for owner, own := range c.line.Sessions {
 		if owner != session && slices.ContainsFunc(own.Standing, func(n *facts.Node) bool { return strings.Contains(n.Path, name) }) {
@@ -305,29 +298,14 @@ func (c *itemCommits) claimed(i *item, session int64) bool {
 	return false
 }
 
-// incomplete returns why the commits are incomplete, or "".
-func (c *itemCommits) incomplete() string { return c.line.Incomplete() }
-
-const QueueFIFO = "queue-fifo"
-
-func init() {
-	register(Guarantee{
-		Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
-		Promise: "Items leave the queue in the order in which they were put.",
-		Harm:    "Newer items overtake older ones, which may never be taken.",
-		Help:    "an item was taken although an older one was available",
-		check:   newQueueFIFO,
-	})
-}
-
-// sequence checks the order in which items leave a queue (rule 9) by the calls, if no commit shows that an
+// Sequence checks the order in which items leave a queue (rule 9) by the calls, if no commit shows that an
 // item was removed: if one put returned before another was called, its node was created first. If the
 // later item was delivered before the take of the earlier item was called, it has overtaken it.
 //
 // It keeps the times of the items in the queue, and for the last takes the newest item that had
 // left by then.
-type sequence struct {
-	items  *items
+type Sequence struct {
+	items  *Items
 	puts   map[string]putTimes
 	early  map[string]earlyTake
 	left   []departure // by the time of leaving
@@ -359,31 +337,31 @@ type departure struct {
 // keepTakes is the number of takes that are kept for takes that were called before them.
 const keepTakes = 1 << 14
 
-func newQueueFIFO(in *inputs) checker {
-	q := &sequence{items: in.items, puts: map[string]putTimes{}, early: map[string]earlyTake{}}
-	c := in.items.commits
-	if c == nil {
-		return checker{record: q.record, finish: q.finish}
-	}
-	return checker{
-		record: func(n history.Numbered) {
-			if !c.linked || !c.order.removed() {
-				q.record(n)
-			}
-		},
-		finish: func(end ending) Verdict {
-			switch {
-			case c.linked && (c.order.removed() || c.incomplete() != ""):
-				return c.order.verdict(c.incomplete())
-			case c.linked && q.judged >= 2 && q.broken.count == 0:
-				return pass("no item's node was removed: only the clients' calls were evaluated")
-			}
-			return q.finish(end)
-		},
+// NewSequence returns a check of the order in which items leave the queue.
+func NewSequence(q *Items) *Sequence {
+	return &Sequence{items: q, puts: map[string]putTimes{}, early: map[string]earlyTake{}}
+}
+
+// Record adds the next record.
+func (q *Sequence) Record(n history.Numbered) {
+	if c := q.items.commits; c == nil || !c.linked || !c.order.removed() {
+		q.record(n)
 	}
 }
 
-func (q *sequence) record(n history.Numbered) {
+// Verdict returns the verdict at the end of the history.
+func (q *Sequence) Verdict() Verdict {
+	switch c := q.items.commits; {
+	case c == nil || !c.linked:
+	case c.order.removed() || c.line.Incomplete() != "":
+		return c.order.verdict(c.line.Incomplete())
+	case q.judged >= 2 && q.broken.Count == 0:
+		return pass("no item's node was removed: only the clients' calls were evaluated")
+	}
+	return q.byCalls()
+}
+
+func (q *Sequence) record(n history.Numbered) {
 	s, ok := n.Record.(*history.Sample)
 	switch {
 	case !ok || s.Item == "":
@@ -401,7 +379,7 @@ func (q *sequence) record(n history.Numbered) {
 	}
 }
 
-func (q *sequence) take(s *history.Sample, record int) {
+func (q *Sequence) take(s *history.Sample, record int) {
 	p, ok := q.puts[s.Item]
 	if !ok {
 		q.early[s.Item] = earlyTake{*s, record}
@@ -414,7 +392,7 @@ func (q *sequence) take(s *history.Sample, record int) {
 	switch {
 	case i > 0 && q.left[i-1].put > p.back:
 		d := q.left[i-1]
-		q.broken.add([]int{p.record, d.records[0], d.records[1], record},
+		q.broken.Add([]int{p.record, d.records[0], d.records[1], record},
 			"item %q was put at %v (record %d) before item %q was (record %d), but %q had already been taken (record %d) when the take of %q was called, at %v (record %d)",
 			s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
 	case i == 0 && len(q.left) == 2*keepTakes:
@@ -425,7 +403,7 @@ func (q *sequence) take(s *history.Sample, record int) {
 
 // leave records a departure, unless a newer item had left before. It replaces later departures
 // of older items.
-func (q *sequence) leave(d departure) {
+func (q *Sequence) leave(d departure) {
 	i := q.before(d.at)
 	if i > 0 && q.left[i-1].put > d.put {
 		return
@@ -440,20 +418,15 @@ func (q *sequence) leave(d departure) {
 	}
 }
 
-// before returns the number of departures before a time. It is usually all of them, so the search
-// begins at the end, with growing steps.
-func (q *sequence) before(at time.Duration) int {
-	high, low := len(q.left), len(q.left)
-	for step := 1; low > 0 && q.left[low-1].at >= at; step *= 2 {
-		high, low = low-1, max(0, low-step)
-	}
-	return low + sort.Search(high-low, func(i int) bool { return q.left[low+i].at >= at })
+// before returns the number of departures before a time.
+func (q *Sequence) before(at time.Duration) int {
+	return sort.Search(len(q.left), func(i int) bool { return q.left[i].at >= at })
 }
 
-func (q *sequence) finish(ending) Verdict {
+func (q *Sequence) byCalls() Verdict {
 	switch {
-	case q.broken.count > 0:
-		return q.broken.fail("overtakings")
+	case q.broken.Count > 0:
+		return q.broken.Fail("overtakings")
 	case q.judged < 2:
 		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.judged))
 	case q.late > 0:
