@@ -14,23 +14,6 @@ import (
 
 const briefRows = 8
 
-// brief returns the tables for a terminal, which may omit rows. The page contains the whole tables.
-func (b builder) brief() (out []Table) {
-	for _, s := range b.scenarios {
-		switch {
-		case isAudit(s):
-			out = append(out, b.briefAudits(s)...)
-		case isZoo(s):
-			t := zooTable(ofScenario(b.Result.Trials, s.Name))
-			t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Result == report.Pass })
-			out = append(out, t.Shortest(briefRows))
-		default:
-			out = append(out, trialTable(b.briefTrials(s)))
-		}
-	}
-	return slices.DeleteFunc(out, func(t Table) bool { return len(t.Rows) == 0 })
-}
-
 // briefTrials returns the trials of a scenario or, if there are many, only those with the
 // largest number of clients that all series have.
 func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
@@ -44,8 +27,7 @@ func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 
 // briefAudits returns the matrix and the failures of a single subject. For several subjects, it returns
 // a summary with a row for each, and the failures of all subjects.
-func (b builder) briefAudits(s matrix.Scenario) []Table {
-	all := b.audits(s)
+func briefAudits(all []*audit) []Table {
 	if len(all) == 1 {
 		return []Table{all[0].matrix(), all[0].whole(), all[0].failed().Shortest(briefRows)}
 	}
@@ -242,7 +224,7 @@ func (b builder) storyOf(trial, guarantee string) string {
 // rerunCommand returns the command that runs one trial again.
 func (b builder) rerunCommand(t report.Trial) string {
 	if t.Step != "" {
-		return (&audit{subject: t.Subject, run: b.Result.Run}).command(t)
+		return b.cellCommand(t)
 	}
 	s := b.Result.Run.Command
 	if s == "" {

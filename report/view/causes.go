@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -16,18 +17,14 @@ import (
 // was removed.
 func (b builder) causes() (out []Block) {
 	for _, t := range b.trials {
-		trace := b.Traces[t.Name]
-		if trace == nil || len(trace.Failovers) == 0 {
+		trace := b.trace(t.Name)
+		if len(trace.Failovers) == 0 {
 			continue
 		}
 		table := Table{Columns: []Column{{Head: "the holder is removed by"}, {Head: "rounds", Kind: Number}, {Head: "next grant after (min to max)", Kind: Number}, {Head: "p50", Kind: Number},
 			{Head: "predicted", Kind: Number}, {Head: "no holder for (min to max)", Kind: Number}}}
-		for i, r := range trace.Failovers {
-			if slices.ContainsFunc(trace.Failovers[:i], func(x metrics.Failover) bool { return x.Phase == r.Phase }) {
-				continue
-			}
-			rounds := slices.DeleteFunc(slices.Clone(trace.Failovers), func(x metrics.Failover) bool { return x.Phase != r.Phase })
-			table.Rows = append(table.Rows, Row{Cells: causeCells(r.Phase, rounds, trace)})
+		for _, rounds := range matrix.Group(trace.Failovers, func(r metrics.Failover) string { return r.Phase }) {
+			table.Rows = append(table.Rows, Row{Cells: causeCells(rounds[0].Phase, rounds, trace)})
 		}
 		block := Block{Table: &table}
 		if len(b.trials) > 1 {

@@ -84,17 +84,13 @@ type Suite struct {
 	Checks []Check
 }
 
-// suites returns all checks. In a zoo a check includes the provocation, because each subject has
+// suites returns all checks, except those of audits. In a zoo a check includes the provocation, because each subject has
 // several. A fault without a proven effect, a trial without a verdict, and a run that ended early
 // are unknown.
-func (b builder) suites() []Suite {
-	var out []Suite
-	for _, s := range b.scenarios {
-		if isAudit(s) {
-			for _, a := range b.audits(s) {
-				out = append(out, a.suite(s.Name))
-			}
-		}
+func (b builder) suites() (out []Suite) {
+	runCheck := func(what, result, why string) {
+		c := Check{What: what, Result: result, Reasons: []string{why}}
+		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
 	}
 	for _, t := range b.trials {
 		if t.Step != "" {
@@ -112,13 +108,10 @@ func (b builder) suites() []Suite {
 		out = append(out, s)
 	}
 	for _, l := range b.Result.Run.LeftOut {
-		c := Check{What: fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Result: Skipped, Reasons: []string{"skipped: " + l.Why}}
-		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
+		runCheck(fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Skipped, "skipped: "+l.Why)
 	}
-	ended := b.Result.Run.Ended
-	if ended != "" || len(b.trials) == 0 {
-		c := Check{What: "the run completed", Result: report.Unknown, Reasons: []string{cmp.Or(ended, "no trial was run")}}
-		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
+	if ended := b.Result.Run.Ended; ended != "" || len(b.trials) == 0 {
+		runCheck("the run completed", report.Unknown, cmp.Or(ended, "no trial was run"))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -55,7 +56,7 @@ func (b builder) sections(v *View) []Section {
 		b.repeat(),
 	}
 	if len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) }) {
-		return b.auditSections(all)
+		return auditSections(v.Tables, all)
 	}
 	return slices.DeleteFunc(b.zooFirst(all), func(s Section) bool { return len(s.Blocks) == 0 })
 }
@@ -153,14 +154,9 @@ func withFigures(blocks ...Block) []Block {
 
 // byInterest returns failed trials first, then unknown ones; within each group, the most clients first.
 func byInterest(trials []report.Trial) []report.Trial {
-	out := slices.Clone(trials)
-	slices.SortStableFunc(out, func(a, b report.Trial) int {
-		if worse := rank(b.Outcome()) - rank(a.Outcome()); worse != 0 {
-			return worse
-		}
-		return b.Clients - a.Clients
+	return slices.SortedStableFunc(slices.Values(trials), func(a, b report.Trial) int {
+		return cmp.Or(rank(b.Outcome())-rank(a.Outcome()), b.Clients-a.Clients)
 	})
-	return out
 }
 
 // LeftOut returns a note about the plots that a renderer omitted to limit the page; "" if there are none.

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/matrix"
-	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -58,26 +56,37 @@ const Skipped = "skipped"
 
 // Pick returns the table with the given columns only, in this order.
 func (t Table) Pick(columns []int) Table {
-	out := Table{Note: t.Note, Left: t.Left, Marks: t.Marks, Legend: t.Legend}
-	for _, i := range columns {
-		out.Columns = append(out.Columns, t.Columns[i])
-	}
+	out := t
+	out.Columns, out.Rows = pick(t.Columns, columns), nil
 	for _, r := range t.Rows {
-		cells := make([]string, len(columns))
-		for k, i := range columns {
-			cells[k] = r.Cells[i]
-		}
-		r.Cells = cells
+		r.Cells = pick(r.Cells, columns)
 		if r.Links != nil {
-			links := make([]string, len(columns))
-			for k, i := range columns {
-				links[k] = r.Links[i]
-			}
-			r.Links = links
+			r.Links = pick(r.Links, columns)
 		}
 		out.Rows = append(out.Rows, r)
 	}
 	return out
+}
+
+func pick[T any](all []T, indexes []int) []T {
+	out := make([]T, len(indexes))
+	for k, i := range indexes {
+		out[k] = all[i]
+	}
+	return out
+}
+
+// NumberColumn returns a column of numbers.
+func NumberColumn(head string, spare int) Column {
+	return Column{Head: head, Kind: Number, Spare: spare}
+}
+
+// addMarkColumns adds the columns of a matrix with the given marks. Their short heads are letters.
+func (t *Table) addMarkColumns(heads []string, marks []Mark) {
+	for i, head := range heads {
+		t.Columns = append(t.Columns, Column{Head: head, Short: string(rune('a' + i)), Kind: Outcome})
+	}
+	t.Marks, t.Legend = marks, t.legend()
 }
 
 // filled returns the table without empty columns.
@@ -122,13 +131,9 @@ func (b builder) checkTables() (guarantees, thresholds Table) {
 const numbersLimit = 20
 
 func numbers(records []int) string {
-	var parts []string
-	for i, n := range records {
-		if i == numbersLimit {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, strconv.Itoa(n))
+	parts := units.Names(records[:min(len(records), numbersLimit)], strconv.Itoa)
+	if len(records) > numbersLimit {
+		parts = append(parts, "…")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -181,26 +186,27 @@ func (b builder) metrics() []Block {
 		}
 		table := Table{Columns: []Column{{Head: "metric"}}}
 		for _, head := range []string{"samples", "value", "formula", "by the servers", "min", "mean", "p50", "p90", "p99", "p99.9", "max"} {
-			table.Columns = append(table.Columns, Column{Head: head, Kind: Number})
+			table.Columns = append(table.Columns, NumberColumn(head, 0))
 		}
 		for _, name := range keys(t.Metrics) {
-			table.Rows = append(table.Rows, metricRow(name, t.Metrics[name]))
+			table.Rows = append(table.Rows, metricRow(t, name))
 		}
 		out = append(out, Block{Fold: trialLabel(t.Subject, t), Table: &table})
 	}
 	return out
 }
 
-func metricRow(name string, m metrics.Metric) Row {
-	if m.Phase != "" {
-		name += " (" + m.Phase + ")"
-	}
+func metricRow(t report.Trial, name string) Row {
+	m := t.Metrics[name]
 	cells := []string{name, ""}
+	if m.Phase != "" {
+		cells[0] += " (" + m.Phase + ")"
+	}
 	if m.Count != nil {
 		cells[1] = units.Number(float64(*m.Count))
 	}
-	for _, field := range []string{"value", "expected", "servers", "min", "mean", "p50", "p90", "p99", "p999", "max"} {
-		cells = append(cells, quantity(fieldOf(m, field), m.Unit))
+	for _, f := range []string{"value", "expected", "servers", "min", "mean", "p50", "p90", "p99", "p999", "max"} {
+		cells = append(cells, quantity(field(name, f)(t), m.Unit))
 	}
 	return Row{Cells: cells}
 }
@@ -209,11 +215,13 @@ func metricRow(name string, m metrics.Metric) Row {
 func (b builder) formulas() *Table {
 	t := Table{Columns: []Column{{Head: "subject"}, {Head: "cause"}, {Head: "notifications, with N clients"}},
 		Note: "Flap: one waiter loses its session and rejoins with a new one, while all other clients only wait."}
-	for _, trial := range seriesOrder(b.scenarios) {
-		for _, cause := range keys(trial.Formulas) {
-			cells := []string{trial.Subject, "one " + cause, trial.Formulas[cause]}
-			if !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Equal(r.Cells, cells) }) {
-				t.Rows = append(t.Rows, Row{Cells: cells})
+	for _, s := range b.scenarios {
+		for _, trial := range s.Trials() {
+			for _, cause := range keys(trial.Formulas) {
+				cells := []string{trial.Subject, "one " + cause, trial.Formulas[cause]}
+				if !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Equal(r.Cells, cells) }) {
+					t.Rows = append(t.Rows, Row{Cells: cells})
+				}
 			}
 		}
 	}
@@ -221,14 +229,4 @@ func (b builder) formulas() *Table {
 		return nil
 	}
 	return &t
-}
-
-func seriesOrder(all []matrix.Scenario) []report.Trial {
-	var out []report.Trial
-	for _, s := range all {
-		for _, x := range s.Series {
-			out = append(out, x.Trials...)
-		}
-	}
-	return out
 }

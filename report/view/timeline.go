@@ -53,8 +53,7 @@ func (b builder) timelines() Section {
 	s := Section{ID: "holders", Title: "Holders over time",
 		Intro: "Each bar is a time during which a client believed that it held the grant."}
 	all := slices.DeleteFunc(byInterest(b.Result.Trials), func(t report.Trial) bool {
-		trace := b.Traces[t.Name]
-		return trace == nil || len(trace.Holds) == 0
+		return len(b.trace(t.Name).Holds) == 0
 	})
 	var lines []Timeline
 	for i, t := range all {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -26,15 +27,10 @@ func (b builder) verdict(v *View) string {
 }
 
 func skippedNames(all []report.LeftOut) string {
-	var names []string
-	for _, l := range all {
-		if !slices.Contains(names, l.Fault) {
-			names = append(names, l.Fault)
-		}
-	}
-	if len(names) == 0 {
+	if len(all) == 0 {
 		return ""
 	}
+	names := matrix.Distinct(all, func(l report.LeftOut) string { return l.Fault })
 	return ", without " + units.Clean(units.List(names))
 }
 
@@ -57,10 +53,9 @@ func allOf(n int, noun string) string {
 	return "all " + units.Plural(n, noun)
 }
 
-// findings returns all findings: measurements, doubts, notes, broken checks, and checks with an
-// unknown result.
-func (b builder) findings() []Finding {
-	out := b.measures()
+// findings returns the findings that are no measurements: doubts, notes, broken checks, and checks with
+// an unknown result.
+func (b builder) findings() (out []Finding) {
 	broken, open := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Open)
 	for _, s := range b.runDoubts() {
 		out = append(out, Finding{Kind: Doubt, Text: units.Capital(s) + "."})
@@ -185,21 +180,18 @@ func otherDoubts(open []Finding, failed bool) (out []string) {
 
 // notPromised returns a sentence for each subject with the guarantees that it does not promise.
 func (b builder) notPromised() (out []string) {
-	var subjects []string
-	names := map[string][]string{}
+	type pair struct{ subject, guarantee string }
+	var all []pair
 	for _, t := range b.Result.Trials {
 		for _, v := range t.Verdicts {
-			if v.Result != report.NotPromised || slices.Contains(names[t.Subject], v.Guarantee) {
-				continue
+			if v.Result == report.NotPromised {
+				all = append(all, pair{t.Subject, v.Guarantee})
 			}
-			if names[t.Subject] == nil {
-				subjects = append(subjects, t.Subject)
-			}
-			names[t.Subject] = append(names[t.Subject], v.Guarantee)
 		}
 	}
-	for _, s := range subjects {
-		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s", units.Clean(s), units.List(names[s])))
+	for _, same := range matrix.Group(all, func(p pair) string { return p.subject }) {
+		names := matrix.Distinct(same, func(p pair) string { return p.guarantee })
+		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s", units.Clean(same[0].subject), units.List(names)))
 	}
 	return out
 }

@@ -66,16 +66,56 @@ type Input struct {
 // Of returns the view of a run.
 func Of(in Input) *View {
 	r := in.Result
-	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: mergedCells(r.Trials)}
+	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials)}
+	b.trials = mergedCells(b.scenarios)
 	v := &View{
-		Name: r.Run.Scenario, Page: b.page(), Asked: b.scenarioSummary(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
-		Figures: b.figures(), Suites: b.suites(), Measured: b.measurements(), Better: []string{perSecond},
+		Name: r.Run.Scenario, Page: b.page(), Result: r.Outcome(), Scorecard: b.scorecard(),
+		Figures: b.figures(), Measured: b.measurements(), Better: []string{perSecond},
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
+	v.Findings = b.comparisonFindings()
+	var abouts []string
+	for _, s := range b.scenarios {
+		c := b.content(s)
+		abouts = append(abouts, c.about)
+		v.Headlines = append(v.Headlines, c.headlines...)
+		v.Findings = append(v.Findings, c.findings...)
+		v.Tables = append(v.Tables, c.tables...)
+		v.Brief = append(v.Brief, c.brief...)
+		v.Suites = append(v.Suites, c.suites...)
+	}
+	v.Asked = b.scenarioSummary(abouts)
+	v.Headlines = v.Headlines[:min(len(v.Headlines), headlineLimit)]
+	v.Findings = append(v.Findings, b.findings()...)
+	v.Brief = slices.DeleteFunc(v.Brief, func(t Table) bool { return len(t.Rows) == 0 })
+	v.Suites = append(v.Suites, b.suites()...)
 	v.Verdict = b.verdict(v)
 	v.Stories, v.Shown, v.More = b.stories()
 	v.Sections = b.sections(v)
 	return v
+}
+
+// content is what one scenario adds to the view.
+type content struct {
+	about     string // describes the scenario
+	headlines []Headline
+	findings  []Finding
+	tables    []Table
+	brief     []Table // the tables for a terminal, which may omit rows
+	suites    []Suite // of an audit; trials of other scenarios have their own
+}
+
+func (b builder) content(s matrix.Scenario) content {
+	switch {
+	case isAudit(s):
+		return b.auditContent(s)
+	case isZoo(s):
+		return zooContent(s.Name, ofScenario(b.Result.Trials, s.Name))
+	}
+	return content{
+		about: describeScenario(s), headlines: b.scenarioHeadlines(s), findings: b.measuresOf(s),
+		tables: []Table{trialTable(ofScenario(b.trials, s.Name))}, brief: []Table{trialTable(b.briefTrials(s))},
+	}
 }
 
 // page returns the file of the page, and the command that creates it if it does not exist yet.

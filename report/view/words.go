@@ -11,7 +11,6 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
-	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -31,22 +30,9 @@ func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	})
 }
 
-type reader func(report.Trial) *float64
-
 // field returns a reader of a metric's field; it returns nil for a quantile of too few samples.
-func field(metric, name string) reader {
-	return func(t report.Trial) *float64 { return fieldOf(t.Metrics[metric], name) }
-}
-
-func fieldOf(m metrics.Metric, name string) *float64 {
-	if m.TooFew(name) {
-		return nil
-	}
-	return m.Field(name)
-}
-
-func median(x matrix.Series, clients int, metric, name string) (float64, bool) {
-	return matrix.Median(x.At(clients), field(metric, name))
+func field(metric, name string) func(report.Trial) *float64 {
+	return report.Measure{Metric: metric, Field: name}.Of
 }
 
 const (
