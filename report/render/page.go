@@ -118,18 +118,13 @@ func link(r view.Row, i int) string {
 	return r.Links[i]
 }
 
+var classes = map[view.ColumnKind]string{view.Number: "n", view.Whole: "whole", view.Outcome: "mark"}
+
 func class(c view.Column, r view.Row) string {
-	switch c.Kind {
-	case view.Number:
-		return "n"
-	case view.Status:
+	if c.Kind == view.Status {
 		return "r " + r.Result
-	case view.Whole:
-		return "whole"
-	case view.Outcome:
-		return "mark"
 	}
-	return ""
+	return classes[c.Kind]
 }
 
 func paragraphs(s string) template.HTML {

@@ -226,7 +226,7 @@ const auditID = "audit"
 // auditSections returns the sections for an audit, with the matrices first. It omits
 // measurements and the table of passed checks, which have no meaning for episodes.
 func auditSections(matrices []Table, all []Section) []Section {
-	first := Section{ID: auditID, Title: "Every step, every fault", Blocks: tableBlocks(matrices),
+	first := Section{ID: auditID, Title: "Every step, every fault", Blocks: tableBlocks(matrices...),
 		Intro: "Each cell is a separate episode. Failed cells link to their explanation."}
 	all = append([]Section{first}, all...)
 	return slices.DeleteFunc(all, func(s Section) bool {

@@ -348,3 +348,23 @@ func rowLabels(all []report.Comparison) func(report.Comparison) string {
 func comparedSubject(c report.Comparison) string { return units.Clean(c.Subject) }
 
 func clientsText(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
+
+// latencies contains the latency metrics, the most important first.
+var latencies = metrics.Latencies()
+
+// measuredLatencies returns the latencies that at least one trial has. It omits the acquire latency if
+// there are hand-offs, unless acquires were due at a rate.
+func measuredLatencies(trials []report.Trial) []metrics.Definition {
+	has := func(metric string) bool {
+		return slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
+	}
+	open := slices.ContainsFunc(trials, func(t report.Trial) bool { return metrics.AtRate(t.Metrics) })
+	return slices.DeleteFunc(slices.Clone(latencies), func(l metrics.Definition) bool {
+		return !has(l.Name) || l.Name == metrics.AcquireLatency && has(metrics.HandoffLatency) && !open
+	})
+}
+
+// field returns a reader of a metric's field; it returns nil for a quantile of too few samples.
+func field(metric, name string) func(report.Trial) *float64 {
+	return report.Measure{Metric: metric, Field: name}.Of
+}

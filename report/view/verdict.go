@@ -142,29 +142,25 @@ func (b builder) runDoubts() []string {
 	if len(b.Result.Trials) == 0 {
 		out = append(out, "no trial was run")
 	}
-	skipped, unproven, names := 0, 0, []string(nil)
+	skipped, unproven := 0, []string(nil)
 	for _, t := range b.Result.Trials {
-		n := t.Skipped()
-		skipped, unproven = skipped+n, unproven+t.Unproven()-n
 		for _, f := range t.Faults {
-			if f.Proof == "" && !f.Skipped() && len(names) < namedFaults {
-				names = append(names, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
+			switch {
+			case f.Skipped():
+				skipped++
+			case f.Proof == "":
+				unproven = append(unproven, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
 			}
 		}
 	}
 	if skipped > 0 {
 		out = append(out, units.Plural(skipped, "fault")+" could not be injected here and "+wasOrWere(skipped)+" skipped")
 	}
-	if unproven > 0 {
-		if unproven > len(names) {
-			names = append(names, fmt.Sprintf("%d more", unproven-len(names)))
-		}
-		out = append(out, units.Plural(unproven, "fault")+" had "+noProof+": "+units.List(names))
+	if n := len(unproven); n > 0 {
+		out = append(out, units.Plural(n, "fault")+" had "+noProof+": "+units.List(limitParts(unproven)))
 	}
 	return out
 }
-
-const namedFaults = 3
 
 // otherDoubts returns sentences about unfit trials and, if a check failed, about unknown results.
 func otherDoubts(open []Finding, failed bool) (out []string) {

@@ -179,22 +179,19 @@ func (f Finding) Head() string {
 	if f.Kind == Broken || f.Kind == Open {
 		s += " in " + f.Subject
 	}
-	return s + f.more(f.More)
-}
-
-func (f Finding) more(n int) string {
-	if n == 0 {
-		return ""
+	if f.More > 0 {
+		s += " and " + units.Plural(f.More, "more "+f.trial())
 	}
-	return " and " + units.Plural(n, "more "+f.trial())
+	return s
 }
 
 // Reason returns the reason as one line.
 func (f Finding) Reason() string {
+	limit := reasonLength
 	if f.Text == verdict.Played {
-		return units.Short(units.Reason(f.Why), incompleteLength)
+		limit = incompleteLength
 	}
-	return units.Short(units.Reason(f.Why), reasonLength)
+	return units.Short(units.Reason(f.Why), limit)
 }
 
 // Of returns the findings of the given kinds.

@@ -125,21 +125,16 @@ func theirVerdicts(n int) string {
 	return "their verdicts"
 }
 
-// verdictFindings is the largest number of subjects in the verdict sentence, and of broken
-// guarantees for each.
+// verdictFindings is the largest number of subjects in the verdict sentence, of broken guarantees for
+// each, and of named faults without proof.
 const verdictFindings = 3
 
 // subjectsAffected returns the number of subjects that the findings concern, " (2 of 3 subjects)". It returns
 // "" for a single subject, or if the subject of a trial is unknown because its history could not be read.
 func (b builder) subjectsAffected(all []Finding) string {
-	subjects, broken := map[string]bool{}, map[string]bool{}
-	for _, t := range b.Result.Trials {
-		subjects[t.Subject] = true
-	}
-	for _, f := range all {
-		broken[f.Of] = true
-	}
-	if len(subjects) < 2 || subjects[""] {
+	subjects := matrix.Distinct(b.Result.Trials, subjectOf)
+	broken := matrix.Distinct(all, func(f Finding) string { return f.Of })
+	if len(subjects) < 2 || slices.Contains(subjects, "") {
 		return ""
 	}
 	return fmt.Sprintf(" (%d of %s)", len(broken), units.Plural(len(subjects), "subject"))
@@ -148,11 +143,8 @@ func (b builder) subjectsAffected(all []Finding) string {
 // summarize lists findings by subject: the broken guarantees, the trials, and the active faults. The findings
 // themselves have the reasons.
 func summarize(all []Finding) string {
-	var parts []string
-	for _, same := range matrix.Group(all, func(f Finding) string { return cmp.Or(f.Of, f.Where) }) {
-		parts = append(parts, summarizeSubject(same))
-	}
-	return strings.Join(limitParts(parts), "; ")
+	bySubject := matrix.Group(all, func(f Finding) string { return cmp.Or(f.Of, f.Where) })
+	return strings.Join(limitParts(units.Names(bySubject, summarizeSubject)), "; ")
 }
 
 func summarizeSubject(of []Finding) string {
@@ -200,13 +192,12 @@ func (b builder) scenarioSummary(abouts []string) string {
 }
 
 func skippedFaults(all []report.LeftOut) string {
-	var parts []string
-	for _, l := range all {
-		parts = append(parts, fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why)))
-	}
-	if len(parts) == 0 {
+	if len(all) == 0 {
 		return ""
 	}
+	parts := units.Names(all, func(l report.LeftOut) string {
+		return fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why))
+	})
 	return " Skipped faults (not available here): " + strings.Join(parts, "; ") + "."
 }
 
