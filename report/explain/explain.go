@@ -53,6 +53,7 @@ const (
 	cellLimit   = 400 // per folder of an audit
 	clientLimit = 4
 	eventLimit  = 16
+	underLimit  = 2                // faults of a story
 	maxLead     = 10 * time.Second // a fault that ended earlier before the proof is not part of the story
 )
 
@@ -164,8 +165,6 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	s.From, s.To = max(s.From-pad, 0), s.To+pad
 	return clients
 }
-
-const underLimit = 2
 
 // findFaults sets s.Under to the faults that were active last, and extends the story to their start,
 // because they are often the cause.

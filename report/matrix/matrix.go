@@ -5,6 +5,7 @@ package matrix
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -166,20 +167,16 @@ func (s Scenario) Common() int {
 	return slices.Max(append([]int{0}, s.Counts...))
 }
 
+// varying returns the names of the parameters that differ between the trials.
 func varying(trials []report.Trial) []string {
-	var keys []string
+	all := map[string]string{}
 	for _, t := range trials {
-		for k := range t.Params {
-			if !slices.Contains(keys, k) && !slices.Contains(ignoredParams, k) {
-				keys = append(keys, k)
-			}
-		}
+		maps.Copy(all, t.Params)
 	}
-	keys = slices.DeleteFunc(keys, func(k string) bool {
-		return k != paramVersion && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Params[k] != trials[0].Params[k] })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(k string) bool {
+		differs := func(t report.Trial) bool { return t.Params[k] != trials[0].Params[k] }
+		return slices.Contains(ignoredParams, k) || k != paramVersion && !slices.ContainsFunc(trials, differs)
 	})
-	slices.Sort(keys)
-	return keys
 }
 
 // pick returns the parameters that distinguish a cell: its values of the keys, and its provocation.

@@ -64,10 +64,7 @@ func mergeMetric(trials []report.Trial, name string) report.Metric {
 	}
 	for _, m := range all {
 		if m.Count != nil {
-			if out.Count == nil {
-				out.Count = new(int64)
-			}
-			*out.Count += *m.Count
+			out.Count = new(int64(out.Samples()) + *m.Count)
 		}
 		if m.Min != nil && (out.Min == nil || *m.Min < *out.Min) {
 			out.Min = m.Min

@@ -13,8 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// The marks in a matrix, which can be distinguished without colors. A cell that was not run is
-// empty.
+// The marks in a matrix, which can be distinguished without colors. A cell that was not run is empty.
 const (
 	MarkPass    = "ok"
 	MarkFail    = "X"
@@ -25,11 +24,12 @@ const (
 
 var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke at least one"}, {MarkUnknown, "unknown"}, {MarkNone, "not applicable"}, {"", "empty: not run"}}
 
-// pairSign separates the two faults of a cell with a pair of faults.
-const pairSign = " + "
-
-// wholeLine is the step name of scripts that do not concern a single step.
-const wholeLine = "all"
+const (
+	pairSign    = " + "   // separates the two faults of a cell with a pair of faults
+	wholeLine   = "all"   // the step name of scripts that do not concern a single step
+	auditID     = "audit" // of its section
+	failedLimit = 40      // cells that did not pass in a list
+)
 
 func isAudit(s matrix.Scenario) bool {
 	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return t.Step != "" })
@@ -203,7 +203,6 @@ func auditHeadlines(all []*audit) []Headline {
 
 func count(n int) string { return units.Number(float64(n)) }
 
-// suite returns a suite with a check for each cell.
 func (a *audit) suite(scenario string) Suite {
 	s := Suite{Name: scenario + " " + a.subject, Class: scenario + "." + a.subject}
 	for _, t := range a.ordered() {
@@ -221,8 +220,6 @@ func (a *audit) suite(scenario string) Suite {
 	return s
 }
 
-const auditID = "audit"
-
 // auditSections returns the sections for an audit, with the matrices first. It omits
 // measurements and the table of passed checks, which have no meaning for episodes.
 func auditSections(matrices []Table, all []Section) []Section {
@@ -234,14 +231,7 @@ func auditSections(matrices []Table, all []Section) []Section {
 	})
 }
 
-func (a *audit) tables() (out []Table) {
-	for _, t := range []Table{a.matrix(), a.whole(), a.failed()} {
-		if len(t.Rows) > 0 {
-			out = append(out, t)
-		}
-	}
-	return out
-}
+func (a *audit) tables() []Table { return withRows(a.matrix(), a.whole(), a.failed()) }
 
 func (a *audit) matrix() Table {
 	faults := a.faults()
@@ -278,9 +268,6 @@ func (a *audit) whole() Table {
 
 // wholeRank puts failures first, because a terminal shows only the first rows.
 var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
-
-// failedLimit is the largest number of listed cells that did not pass.
-const failedLimit = 40
 
 func (a *audit) failed() Table {
 	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}

@@ -14,8 +14,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Check is a check of a trial: a guarantee, a threshold, the detection of a deliberate defect,
-// or the effect of a fault.
+// Check is a check of a trial: of a guarantee, a threshold, a deliberate defect, or the effect of a fault.
 type Check struct {
 	What    string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"
 	Broken  string // name for a check that did not pass: "not caught by no-orphan"
@@ -45,8 +44,7 @@ func checks(t report.Trial) []Check {
 	return out
 }
 
-// measuredText returns the measured value of a threshold with the word "measured", which some texts
-// contain already.
+// measuredText puts "measured" before the measured value of a threshold, if it is not there already.
 func measuredText(text string) string {
 	switch {
 	case text == "":
@@ -142,8 +140,7 @@ func normalizeResult(result string) string {
 	return report.Unknown
 }
 
-// troubles returns a sentence for each problem that breaks no guarantee: operations that failed with
-// no fault active, and clients that starved.
+// troubles describes operations that failed with no fault active, and clients that starved.
 func troubles(x matrix.Series) (lines []string) {
 	for _, t := range x.Trials {
 		if m := t.Metrics[metrics.OperationsFailed]; m.Value != nil && *m.Value > 0 && m.Count != nil {
@@ -164,12 +161,8 @@ func (b builder) incident() Section {
 		return Section{}
 	}
 	facts := []Fact{{"what happened", i.About}, {"version", i.Version}, {"reported in", i.Thread}, {"cause", i.Cause}}
-	if i.Fixed != "" {
-		facts = append(facts, Fact{"fixed in", i.Fixed})
-	}
-	if i.Tried != "" {
-		facts = append(facts, Fact{"not reproduced", i.Tried})
-	}
+	optional := []Fact{{"fixed in", i.Fixed}, {"not reproduced", i.Tried}}
+	facts = append(facts, slices.DeleteFunc(optional, func(f Fact) bool { return f.Value == "" })...)
 	return Section{ID: "incident", Title: "Known bug", Blocks: []Block{{Facts: facts}}}
 }
 

@@ -246,8 +246,7 @@ func queueNote(_ builder, t report.Trial, m report.Metric) string {
 	return note + "no answer from " + noAnswer
 }
 
-// stagesText returns a sentence about the longest stage of a hand-off, with the most contenders; "" if
-// the stages are unknown.
+// stagesText describes the longest stage of a hand-off, with the most contenders; "" if it is unknown.
 func stagesText(x matrix.Series) string {
 	var last report.Trial
 	for _, t := range x.Trials {

@@ -201,8 +201,7 @@ func worstNote(b builder, t report.Trial, m report.Metric) string {
 	return fmt.Sprintf("%s, in %d samples", s, *m.Count)
 }
 
-// faultBehind returns the fault that began at the start of the longest failover, or that was active
-// during it; "" if none is known.
+// faultBehind returns the fault that began with, or was active during, the longest failover; "" if unknown.
 func (b builder) faultBehind(t report.Trial, longest float64) string {
 	trace := b.trace(t.Name)
 	for _, h := range trace.Handoffs {

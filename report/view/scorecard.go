@@ -83,8 +83,7 @@ func (r scoredRow) add(t report.Trial, c Check, link string) {
 	}
 }
 
-// scoredTrials returns the trials that count for the scorecard: one for each repeated cell, and
-// every cell of an audit.
+// scoredTrials returns one trial for each repeated cell, and every cell of an audit.
 func (b builder) scoredTrials() []report.Trial {
 	inAudit := func(t report.Trial) bool { return t.Step != "" }
 	rest := slices.DeleteFunc(slices.Clone(b.trials), func(t report.Trial) bool {
@@ -122,8 +121,7 @@ func anchor(s string) string {
 	}, units.Clean(s))
 }
 
-// scoreHeads returns the column heads: the guarantees of the subjects in the order of their rules,
-// then other checks, then the thresholds.
+// scoreHeads returns the guarantees in the order of their rules, then other checks, then the thresholds.
 func scoreHeads(rows []scoredRow) []string {
 	all, present := verdict.Names(), map[string]bool{}
 	for _, r := range rows {

@@ -88,10 +88,8 @@ func storyBlocks(stories []Story) []Block {
 
 // tableBlocks returns a block for each table that has rows.
 func tableBlocks(tables ...Table) (out []Block) {
-	for _, t := range tables {
-		if len(t.Rows) > 0 {
-			out = append(out, Block{Table: &t})
-		}
+	for _, t := range withRows(tables...) {
+		out = append(out, Block{Table: &t})
 	}
 	return out
 }
@@ -219,8 +217,7 @@ func harness(trials []report.Trial) []Fact {
 
 func origin(run report.Run) string { return fmt.Sprintf("Seed %d, %s.", run.Seed, versions(run)) }
 
-// versions lists the versions in use: "zookeeper 3.8.0", and "go1.26" if the version includes
-// the name.
+// versions lists the versions: "zookeeper 3.8.0", and "go1.26" if the version includes the name.
 func versions(run report.Run) string {
 	var parts []string
 	for _, k := range keys(run.Versions) {

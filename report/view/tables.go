@@ -94,6 +94,11 @@ func (t *Table) addMarkColumns(heads []string, marks []Mark) {
 	t.Marks, t.Legend = marks, t.legend()
 }
 
+// withRows returns the tables that have rows.
+func withRows(all ...Table) []Table {
+	return slices.DeleteFunc(slices.Clone(all), func(t Table) bool { return len(t.Rows) == 0 })
+}
+
 // filled returns the table without empty columns.
 func (t Table) filled() Table {
 	var keep []int
@@ -105,8 +110,7 @@ func (t Table) filled() Table {
 	return t.Pick(keep)
 }
 
-// checkTables returns the tables of the guarantees and thresholds of the trials: failed checks
-// first, then unknown checks.
+// checkTables returns the tables of guarantees and thresholds: failed checks first, then unknown ones.
 func (b builder) checkTables() (guarantees, thresholds Table) {
 	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: Whole}, {Head: "trial", Kind: Whole}, {Head: "reasons"}}
 	thresholds.Columns = []Column{{Head: "result", Kind: Status}, {Head: "threshold", Kind: Code}, {Head: "trial"}, {Head: "measured"}}
@@ -132,9 +136,6 @@ func (b builder) checkTables() (guarantees, thresholds Table) {
 	return guarantees, thresholds
 }
 
-// numbersLimit is the largest number of record numbers in one row.
-const numbersLimit = 20
-
 func numbers(records []int) string {
 	parts := units.Names(records[:min(len(records), numbersLimit)], strconv.Itoa)
 	if len(records) > numbersLimit {
@@ -144,8 +145,9 @@ func numbers(records []int) string {
 }
 
 const (
-	faultLimit = 200 // rows of one trial
-	fewFaults  = 10  // tables up to this size are not collapsed
+	numbersLimit = 20  // record numbers in one row
+	faultLimit   = 200 // rows of one trial
+	fewFaults    = 10  // tables up to this size are not collapsed
 )
 
 func (b builder) faults() []Block {
@@ -233,8 +235,7 @@ func (b builder) formulas() Table {
 	return t
 }
 
-// causes returns, for each trial with failovers, a table with a row for each way in which the holder
-// was removed.
+// causes returns a table for each trial with failovers: a row for each way to remove the holder.
 func (b builder) causes() (out []Block) {
 	for _, t := range b.trials {
 		trace := b.trace(t.Name)

@@ -30,9 +30,12 @@ type Timeline struct {
 // Gap is a time without a leader.
 type Gap struct{ From, To time.Duration }
 
-// barLimit is the largest number of bars of all timelines together, at about 30 bytes each on
-// the page.
-const barLimit = 10_000
+const (
+	barLimit    = 10_000 // of all timelines together, at about 30 bytes each on the page
+	stills      = 3      // timelines on a page that have a still chart
+	stillGrants = 60
+	stillLanes  = 20
+)
 
 func marksOf(lines []Timeline) []Mark {
 	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two clients hold at once, or no client leads"}, {"warned", "exposure"},
@@ -117,8 +120,7 @@ func (t Timeline) summary(all *report.Trace) string {
 	return s
 }
 
-// gapsOf returns the times without a leader in the rounds of successions, after the first term
-// of each round.
+// gapsOf returns the times without a leader in each round of a succession, after the round's first term.
 func gapsOf(t *report.Trace) []Gap {
 	terms := byStart(t.Holds)
 	var out []Gap
@@ -239,14 +241,7 @@ func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
 	return keep
 }
 
-const (
-	stills      = 3 // timelines on a page that have a still chart
-	stillGrants = 60
-	stillLanes  = 20
-)
-
-// stillChart returns the part of a timeline that is shown on paper and without scripts, around the
-// first overlap, or else the first fault.
+// stillChart returns the part for paper, around the first overlap, or else the first fault.
 func stillChart(t *report.Trace) explain.Chart {
 	all := byStart(t.Holds)
 	if len(all) == 0 {

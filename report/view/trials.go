@@ -85,8 +85,7 @@ func measured(read func(report.Trial) *float64, unit string) func(report.Trial) 
 	return func(t report.Trial) string { return quantity(read(t), unit) }
 }
 
-// fraction formats a count and its total: "2 of 3". It is empty for merged trials, for which a
-// sentence reports each trial.
+// fraction formats a count and its total: "2 of 3". Merged trials have a sentence for each trial instead.
 func fraction(metric string) func(report.Trial) string {
 	return func(t report.Trial) string {
 		m := t.Metrics[metric]
@@ -142,8 +141,7 @@ type NumberOf struct {
 
 const perSecond = "throughput/s"
 
-func (b builder) measurements() []Measured {
-	var out []Measured
+func (b builder) measurements() (out []Measured) {
 	for _, s := range b.scenarios {
 		for _, x := range s.Series {
 			for _, t := range x.Trials {
@@ -157,8 +155,8 @@ func (b builder) measurements() []Measured {
 }
 
 func (m *Measured) read(t report.Trial) {
-	add := func(v *float64, unit string) {
-		if v != nil {
+	add := func(metric, name, unit string) {
+		if v := field(metric, name)(t); v != nil {
 			m.Numbers = append(m.Numbers, NumberOf{*v, unit})
 		}
 	}
@@ -168,15 +166,13 @@ func (m *Measured) read(t report.Trial) {
 		if d.P50 != nil && d.Count != nil && m.Samples == 1 {
 			m.Samples = max(1, *d.Count)
 		}
-		add(d.P50, "ns/"+short+"-p50")
-		add(field(l.Name, "p99")(t), "ns/"+short+"-p99")
+		add(l.Name, "p50", "ns/"+short+"-p50")
+		add(l.Name, "p99", "ns/"+short+"-p99")
 	}
-	for _, c := range []struct{ metric, unit string }{
-		{metrics.FanoutNotifications, "notifications/handoff"}, {metrics.FanoutRequests, "requests/handoff"},
-		{metrics.FanoutBytes, "B/handoff"}, {metrics.Throughput, perSecond},
-	} {
-		add(t.Metrics[c.metric].Value, c.unit)
-	}
+	add(metrics.FanoutNotifications, "value", "notifications/handoff")
+	add(metrics.FanoutRequests, "value", "requests/handoff")
+	add(metrics.FanoutBytes, "value", "B/handoff")
+	add(metrics.Throughput, "value", perSecond)
 }
 
 // measuredFindings returns a finding for each line that is not empty.
@@ -265,8 +261,7 @@ func extremes(s matrix.Scenario, clients int) string {
 	return ""
 }
 
-// unequalConditions warns if some subjects ran in the process of zkbench, which is faster, and others as
-// separate processes.
+// unequalConditions warns if some subjects ran in the process of zkbench, which is faster, and others not.
 func unequalConditions(s matrix.Scenario) string {
 	var inside, separate []string
 	for _, x := range s.Series {

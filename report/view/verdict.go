@@ -37,24 +37,17 @@ func skippedNames(all []report.LeftOut) string {
 func passSummary(trials []report.Trial) string {
 	verdicts, thresholds := report.Tallies(trials)
 	s := allOf(verdicts.Pass, "verdict")
-	switch {
-	case thresholds.Pass > 0:
+	if thresholds.Pass > 0 {
 		return s + " and " + allOf(thresholds.Pass, "threshold") + " hold."
-	case verdicts.Pass == 1:
-		return s + " holds."
 	}
-	return s + " hold."
+	return s + oneOrMany(verdicts.Pass, " holds.", " hold.")
 }
 
 func allOf(n int, noun string) string {
-	if n == 1 {
-		return "the one " + noun
-	}
-	return "all " + units.Plural(n, noun)
+	return oneOrMany(n, "the one "+noun, "all "+units.Plural(n, noun))
 }
 
-// findings returns the findings that are no measurements: doubts, notes, broken checks, and checks with
-// an unknown result.
+// findings returns doubts, notes, broken checks, and checks with an unknown result.
 func (b builder) findings() (out []Finding) {
 	broken, open := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Open)
 	for _, s := range b.runDoubts() {
@@ -116,15 +109,13 @@ func mostSevereFirst[T any](all []T, of func(T) (subject, guarantee string)) []T
 	return all
 }
 
-// repeats reports whether the check is a threshold on verdicts and is redundant, because a verdict of
-// the trial has the same result.
+// repeats reports whether the check is a threshold on verdicts that only repeats a verdict of the trial.
 func (c Check) repeats(t report.Trial) bool {
 	return c.threshold && strings.HasPrefix(c.What, "verdicts ") &&
 		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return normalizeResult(v.Result) == c.Result })
 }
 
-// faultsOf returns the faults of a failed check's story, except in an audit, where the name of the
-// cell contains the fault.
+// faultsOf returns the faults of a failed check's story; not for a cell of an audit, whose name has them.
 func (b builder) faultsOf(t report.Trial, c Check) []string {
 	for _, s := range b.Stories {
 		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.Guarantee == c.What {
@@ -192,9 +183,11 @@ func (b builder) notPromised() (out []string) {
 	return out
 }
 
-func wasOrWere(n int) string {
+func oneOrMany(n int, one, many string) string {
 	if n == 1 {
-		return "was"
+		return one
 	}
-	return "were"
+	return many
 }
+
+func wasOrWere(n int) string { return oneOrMany(n, "was", "were") }

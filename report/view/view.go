@@ -1,11 +1,6 @@
 // Package view determines the content of a report: its texts, and their order. It builds a
 // [View] from a result and the data of its histories. The renderers of package render write a
-// View and add nothing.
-//
-//	v := view.Of(view.Input{Result: r})
-//	fmt.Println(v.Verdict) // Passed: all 24 verdicts and all 6 thresholds hold.
-//
-// Comparisons of two runs, and trends over many, are Views too: see package compare.
+// View is the content of a report. Its texts may contain any characters: each renderer must escape them.
 package view
 
 import (
@@ -87,7 +82,7 @@ func Of(in Input) *View {
 	v.Asked = b.scenarioSummary(abouts)
 	v.Headlines = v.Headlines[:min(len(v.Headlines), headlineLimit)]
 	v.Findings = append(v.Findings, b.findings()...)
-	v.Brief = slices.DeleteFunc(v.Brief, func(t Table) bool { return len(t.Rows) == 0 })
+	v.Brief = withRows(v.Brief...)
 	v.Suites = append(v.Suites, b.suites()...)
 	v.Verdict = b.verdict(v)
 	v.Stories, v.Shown, v.More = b.stories()
@@ -159,11 +154,11 @@ const (
 	Open     Kind = "open"     // it is unknown whether a guarantee or a threshold holds
 )
 
-const reasonLength = 200
-
-// incompleteLength is reasonLength for a trial that did not complete: its reason includes the last
-// output of a driver.
-const incompleteLength = 500
+const (
+	reasonLength     = 200
+	incompleteLength = 500 // for a trial that did not complete: its reason includes the last output of a driver
+	firstFindings    = 5   // findings that are not collapsed
+)
 
 // String returns the finding as one line.
 func (f Finding) String() string {
@@ -198,9 +193,6 @@ func (f Finding) Reason() string {
 func (v *View) Of(kinds ...Kind) []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
 }
-
-// firstFindings is the number of findings that are not collapsed.
-const firstFindings = 5
 
 // Ranked returns the findings ordered by importance: first contains the findings to show, rest the
 // findings that may be collapsed. A finding that several trials of a subject share is included once.

@@ -102,7 +102,7 @@ func zooContent(name string, trials []report.Trial) content {
 	if n := specimens.All(); n > 0 {
 		parts = append(parts, "each of "+units.Plural(n, "broken case")+" must be caught by its verdict")
 		lines = append(lines, fmt.Sprintf("Of %s of deliberately broken subjects, %d %s caught by %s.",
-			units.Plural(n, "case"), specimens.Pass, wasOrWere(specimens.Pass), theirVerdicts(specimens.Pass)))
+			units.Plural(n, "case"), specimens.Pass, wasOrWere(specimens.Pass), oneOrMany(specimens.Pass, "its verdict", "their verdicts")))
 	}
 	if n := sound.All(); n > 0 {
 		parts = append(parts, units.Plural(n, "correct case")+" must pass")
@@ -116,13 +116,6 @@ func zooContent(name string, trials []report.Trial) content {
 	table.Rows = slices.DeleteFunc(slices.Clone(table.Rows), func(r Row) bool { return r.Result == report.Pass })
 	c.brief = []Table{table.Shortest(briefRows)}
 	return c
-}
-
-func theirVerdicts(n int) string {
-	if n == 1 {
-		return "its verdict"
-	}
-	return "their verdicts"
 }
 
 // verdictFindings is the largest number of subjects in the verdict sentence, of broken guarantees for
@@ -140,8 +133,7 @@ func (b builder) subjectsAffected(all []Finding) string {
 	return fmt.Sprintf(" (%d of %s)", len(broken), units.Plural(len(subjects), "subject"))
 }
 
-// summarize lists findings by subject: the broken guarantees, the trials, and the active faults. The findings
-// themselves have the reasons.
+// summarize lists findings by subject: the broken guarantees, the trials, and the active faults.
 func summarize(all []Finding) string {
 	bySubject := matrix.Group(all, func(f Finding) string { return cmp.Or(f.Of, f.Where) })
 	return strings.Join(limitParts(units.Names(bySubject, summarizeSubject)), "; ")
