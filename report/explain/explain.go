@@ -117,11 +117,9 @@ func firstOfEach(all []failure) []failure {
 // Failure explains one failed verdict of a trial, up to the point where its history is damaged.
 // The label is derived from the single trial, without the parameters that vary in its run.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t.Cell), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
+	label := matrix.NamesOf([]report.Trial{t}).Label(t.Cell)
+	s := Story{Trial: t, Label: label, Guarantee: v.Guarantee, Reasons: units.Names(v.Reasons, units.Reason)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
-	for i, r := range s.Reasons {
-		s.Reasons[i] = units.Reason(r)
-	}
 	proof := v.First // the records of the first reason suffice
 	if len(proof) == 0 {
 		proof = v.Records

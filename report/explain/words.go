@@ -38,7 +38,8 @@ func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 
 // failureOf describes the outcome and the error of an operation that did not succeed.
 func failureOf(s *history.Sample) string {
-	how := map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}[s.Outcome]
+	hows := map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}
+	how := hows[s.Outcome]
 	if s.Err != "" {
 		how += ": " + s.Err
 	}
@@ -58,7 +59,8 @@ func describeSample(s *history.Sample) string {
 	case s.Op == history.Release:
 		call = "releases token " + token
 	case s.Op == history.Write:
-		call, result = "writes to the protected resource with token "+token, fmt.Sprintf("; the new version is %d", s.Version)
+		call = "writes to the protected resource with token " + token
+		result = fmt.Sprintf("; the new version is %d", s.Version)
 	case s.Op == history.Effect:
 		call, result = "writes to an unfenced node with token "+token, ": accepted"
 	case ok:

@@ -208,20 +208,14 @@ func median(trials []report.Trial, read func(report.Trial) *float64) (float64, b
 	return stats.Middle(found)
 }
 
-// Cells returns one trial for each number of clients of the series. Repetitions are merged (see
-// [Merge]).
-func (s Series) Cells() (out []report.Trial) {
-	for _, same := range Group(s.Trials, clients) {
-		out = append(out, Merge(same))
-	}
-	return out
-}
-
 // Merged returns the scenario with one trial per cell (see [Merge]).
 func (s Scenario) Merged() Scenario {
 	s.Series = slices.Clone(s.Series)
 	for i, x := range s.Series {
-		s.Series[i].Trials = x.Cells()
+		s.Series[i].Trials = nil
+		for _, same := range Group(x.Trials, clients) {
+			s.Series[i].Trials = append(s.Series[i].Trials, Merge(same))
+		}
 	}
 	return s
 }

@@ -431,10 +431,8 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 		return cmp.Or(cmp.Compare(b.Held.Count, a.Held.Count), strings.Compare(a.Parent, b.Parent))
 	})
 	slices.SortStableFunc(t.o.Anomalies, func(a, b Anomaly) int {
-		if a.Limit != b.Limit {
-			return map[bool]int{true: -1, false: 1}[a.Limit]
-		}
-		return a.At.Compare(b.At)
+		order := map[bool]int{false: 1} // exceeded limits first
+		return cmp.Or(order[a.Limit]-order[b.Limit], a.At.Compare(b.At))
 	})
 	return &t.o
 }

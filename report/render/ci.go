@@ -90,10 +90,7 @@ func junitCaseOf(class string, c view.Check) junitCase {
 }
 
 func newJUnitText(s string) *junitText {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = units.Clean(lines[i])
-	}
+	lines := units.Names(strings.Split(s, "\n"), units.Clean)
 	return &junitText{Message: units.Short(lines[0], 200), Text: strings.Join(lines, "\n")}
 }
 

@@ -62,7 +62,8 @@ func lanes(c explain.Chart) template.HTML {
 	var b strings.Builder
 	bottom := laneHeight * len(c.Lanes)
 	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s, one lane each for %s">`,
-		laneWidth, bottom+26, units.Moment(c.From), units.Moment(c.To), units.List(units.Names(c.Lanes, explain.Lane.Name)))
+		laneWidth, bottom+26, units.Moment(c.From), units.Moment(c.To),
+		units.List(units.Names(c.Lanes, explain.Lane.Name)))
 	x := func(t time.Duration) float64 {
 		return laneLabel + markRadius + c.Share(t)*(laneWidth-laneLabel-2*markRadius)
 	}

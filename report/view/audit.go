@@ -101,17 +101,14 @@ func (a *audit) add(t report.Trial) {
 }
 
 // faults returns the columns: the faults of the step with the most faults, then the faults of other steps.
-func (a *audit) faults() (out []string) {
+func (a *audit) faults() []string {
 	rows := slices.DeleteFunc(slices.Clone(a.steps), func(s report.Step) bool { return s.Step == wholeLine })
 	slices.SortStableFunc(rows, func(x, y report.Step) int { return len(y.Faults) - len(x.Faults) })
+	var all []string
 	for _, s := range rows {
-		for _, f := range s.Faults {
-			if !slices.Contains(out, f) {
-				out = append(out, f)
-			}
-		}
+		all = append(all, s.Faults...)
 	}
-	return out
+	return matrix.Distinct(all, itself)
 }
 
 func (a *audit) mark(s report.Step, fault string) (mark, link string) {
@@ -213,7 +210,7 @@ func (a *audit) suite(scenario string) Suite {
 			}
 		}
 		if c.Result != report.Pass {
-			c.Reasons = append(c.Reasons, "to run it alone: "+a.cellCommand(t))
+			c.Reasons = append(c.Reasons, "to run it alone: "+a.command(t))
 		}
 		s.Checks = append(s.Checks, c)
 	}
@@ -282,7 +279,7 @@ func (a *audit) failed() Table {
 			result, words = report.NotJudged, "not applicable: "+units.Clean(why)
 		}
 		if all++; all <= failedLimit {
-			t.Rows = append(t.Rows, Row{Result: result, Cells: []string{units.Clean(c.Provocation), words, a.cellCommand(c)}})
+			t.Rows = append(t.Rows, Row{Result: result, Cells: []string{units.Clean(c.Provocation), words, a.command(c)}})
 		}
 	}
 	if more := all - failedLimit; more > 0 {
@@ -291,9 +288,9 @@ func (a *audit) failed() Table {
 	return t
 }
 
-// cellCommand returns the command that runs one cell of an audit. For a driver it is based on the
+// command returns the command that runs one cell of an audit. For a driver it is based on the
 // command of the run, because only that scenario specifies how to start the driver.
-func (b builder) cellCommand(t report.Trial) string {
+func (b builder) command(t report.Trial) string {
 	run := b.Result.Run
 	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && run.Command != "" {
 		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", run.Command, units.Clean(t.Subject), units.Clean(t.Provocation))
@@ -313,8 +310,8 @@ func tally(all []*audit) Table {
 	}
 	for _, a := range all {
 		n := a.counts()
-		cells := []string{units.Clean(a.subject), count(n.steps), count(n.cells), count(n.Pass), count(n.Fail), count(n.Unknown)}
-		t.Rows = append(t.Rows, Row{Cells: cells})
+		numbers := units.Names([]int{n.steps, n.cells, n.Pass, n.Fail, n.Unknown}, count)
+		t.Rows = append(t.Rows, Row{Cells: append([]string{units.Clean(a.subject)}, numbers...)})
 	}
 	return t
 }

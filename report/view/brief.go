@@ -218,7 +218,7 @@ func (b builder) storyOf(trial, guarantee string) string {
 
 func (b builder) rerunCommand(t report.Trial) string {
 	if t.Step != "" {
-		return b.cellCommand(t)
+		return b.command(t)
 	}
 	s := b.Result.Run.Command
 	if s == "" {

@@ -82,9 +82,9 @@ type Suite struct {
 	Checks []Check
 }
 
-// suites returns all checks, except those of audits. In a zoo a check includes the provocation, because each subject has
-// several. A fault without a proven effect, a trial without a verdict, and a run that ended early
-// are unknown.
+// suites returns all checks, except those of audits. In a zoo a check includes the provocation, because
+// each subject has several. A fault without a proven effect, a trial without a verdict, and a run that
+// ended early are unknown.
 func (b builder) suites() (out []Suite) {
 	runCheck := func(what, result, why string) {
 		c := Check{What: what, Result: result, Reasons: []string{why}}

@@ -207,8 +207,8 @@ func (b builder) comparisonFindings() []Finding {
 // measuresOf returns the findings of a scenario that is neither an audit nor a zoo.
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
-		lines := append(append(promiseTexts(x), troubles(x)...), overlapText(x))
-		lines = append(append(append(lines, pausedHolders(x)...), capacities(x)...), stagesText(x))
+		lines := slices.Concat(promiseTexts(x), troubles(x), []string{overlapText(x)},
+			pausedHolders(x), capacities(x), []string{stagesText(x)})
 		out = append(out, measuredFindings(x.Label, lines...)...)
 	}
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run

@@ -178,7 +178,8 @@ func (b builder) notPromised() (out []string) {
 	}
 	for _, same := range matrix.Group(all, func(p pair) string { return p.subject }) {
 		names := matrix.Distinct(same, func(p pair) string { return p.guarantee })
-		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s", units.Clean(same[0].subject), units.List(names)))
+		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s",
+			units.Clean(same[0].subject), units.List(names)))
 	}
 	return out
 }

@@ -102,11 +102,13 @@ func zooContent(name string, trials []report.Trial) content {
 	if n := specimens.All(); n > 0 {
 		parts = append(parts, "each of "+units.Plural(n, "broken case")+" must be caught by its verdict")
 		lines = append(lines, fmt.Sprintf("Of %s of deliberately broken subjects, %d %s caught by %s.",
-			units.Plural(n, "case"), specimens.Pass, wasOrWere(specimens.Pass), oneOrMany(specimens.Pass, "its verdict", "their verdicts")))
+			units.Plural(n, "case"), specimens.Pass, wasOrWere(specimens.Pass),
+			oneOrMany(specimens.Pass, "its verdict", "their verdicts")))
 	}
 	if n := sound.All(); n > 0 {
 		parts = append(parts, units.Plural(n, "correct case")+" must pass")
-		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.", units.Plural(n, "provocation"), sound.Pass))
+		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.",
+			units.Plural(n, "provocation"), sound.Pass))
 		c.headlines = append(c.headlines, headline("correct cases that passed", sound))
 	}
 	c.about = units.Clean(name) + ": " + strings.Join(parts, ", and ")
@@ -148,7 +150,7 @@ func summarizeSubject(of []Finding) string {
 		for _, f := range of {
 			faults = append(faults, f.Under...)
 		}
-		return units.List(limitParts(texts)) + " in " + where + underFaults(matrix.Distinct(faults, strings.Clone))
+		return units.List(limitParts(texts)) + " in " + where + underFaults(matrix.Distinct(faults, itself))
 	}
 	for i, same := range byText {
 		texts[i] += " in " + units.Plural(len(same), of[0].trial())
@@ -180,7 +182,8 @@ func (b builder) scenarioSummary(abouts []string) string {
 	if len(abouts) == 0 {
 		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(run.Scenario))
 	}
-	return strings.Join(abouts, "; ") + ensembleText(run.Ensemble) + agentsText(run.Agents) + "." + skippedFaults(run.LeftOut)
+	return strings.Join(abouts, "; ") + ensembleText(run.Ensemble) + agentsText(run.Agents) + "." +
+		skippedFaults(run.LeftOut)
 }
 
 func skippedFaults(all []report.LeftOut) string {
@@ -198,11 +201,12 @@ func describeScenario(s matrix.Scenario) string {
 		return "histories that cannot be opened"
 	}
 	subjects := units.Names(s.Series, func(x matrix.Series) string { return x.Label })
+	counts := units.Names(s.Counts, strconv.Itoa)
 	noun := s.Noun()
 	if !slices.Equal(s.Counts, []int{1}) {
 		noun += "s"
 	}
-	return fmt.Sprintf("%s: %s with %s %s", units.Clean(s.Name), units.List(subjects), units.List(units.Names(s.Counts, strconv.Itoa)), noun)
+	return fmt.Sprintf("%s: %s with %s %s", units.Clean(s.Name), units.List(subjects), units.List(counts), noun)
 }
 
 func ensembleText(e report.Ensemble) string {
@@ -263,6 +267,8 @@ func mergedCells(all []matrix.Scenario) (out []report.Trial) {
 	}
 	return out
 }
+
+func itself(s string) string { return s }
 
 func subjectOf(t report.Trial) string { return t.Subject }
 
