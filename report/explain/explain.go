@@ -93,8 +93,7 @@ func failed(c report.Conclusion) (all []failure) {
 	return all
 }
 
-// firstOfEach puts the first failure of each guarantee before all others. Expected and unexpected
-// violations count separately.
+// firstOfEach puts the first failure of each guarantee, expected or not, before all others.
 func firstOfEach(all []failure) []failure {
 	type kind struct {
 		guarantee string
@@ -289,8 +288,7 @@ func (s *Story) isRelevant(n history.Numbered, clients []int) bool {
 	return fault || len(clients) == 0 || slices.Contains(clients, client)
 }
 
-// shorten orders the events, and drops events that are not evidence, the furthest from the
-// evidence first.
+// shorten orders the events, and drops those that are not evidence, the furthest from it first.
 func (s *Story) shorten() {
 	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	var proofs []time.Duration

@@ -11,8 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// eventOf returns the event of a record in a trial of the given recipe. ok is false for records that are
-// never part of a story.
+// eventOf returns the event of a record; ok is false for records that are never part of a story.
 func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {
@@ -215,8 +214,7 @@ func (c *commits) add(r history.Record) bool {
 	return false
 }
 
-// visible returns the commits that the record's client can know of, if they concern the given
-// clients and are within the chart.
+// visible returns the commits of the given clients, within the chart, that the record's client can know of.
 func (c *commits) visible(n history.Numbered, within Chart, clients []int) (out []Event) {
 	sample, ok := n.Record.(*history.Sample)
 	if !ok || len(c.waiting) == 0 {

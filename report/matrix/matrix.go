@@ -23,8 +23,7 @@ type Scenario struct {
 	Counts []int    // every client count that was run, ascending
 }
 
-// Noun returns the noun for the clients of a trial: "session" if most of them only connect, else
-// "contender".
+// Noun returns the noun for the clients of a trial: "session" if most only connect, else "contender".
 func Noun(t report.Trial) string {
 	if t.Metrics[metrics.ConnectAll].Value != nil {
 		return "session"
@@ -63,8 +62,7 @@ func (c Count) String() string { return units.Plural(c.N, c.Noun) }
 // Count returns a number of clients with the scenario's noun.
 func (s Scenario) Count(n int) Count { return Count{n, s.Noun()} }
 
-// Series contains the trials that share a subject, parameters and provocation, ordered by number
-// of clients.
+// Series contains the trials with one subject, parameters and provocation, ordered by number of clients.
 type Series struct {
 	Label   string // the subject, and the parameters that distinguish it within the scenario
 	Subject string
@@ -224,8 +222,7 @@ func (s Scenario) Merged() Scenario {
 // the parameters that vary, by scenario.
 type Names map[string][]string
 
-// NamesOf returns the names for the trials of a run. It needs all trials to find the parameters
-// that vary.
+// NamesOf returns the names for a run. It needs all trials to find the parameters that vary.
 func NamesOf(trials []report.Trial) Names {
 	n := Names{}
 	for _, mine := range byScenario(trials) {

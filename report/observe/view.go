@@ -26,8 +26,7 @@ const (
 	linesDrawn = 10 // number of lines whose holds the page lists
 )
 
-// Result returns report.Fail if a limit was exceeded, else report.Unknown if the observation is
-// incomplete, else report.Pass.
+// Result returns report.Fail if a limit was exceeded, else Unknown if something is incomplete, else Pass.
 func (o *Observation) Result() string {
 	switch {
 	case o.Exceeds():

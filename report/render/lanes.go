@@ -96,8 +96,7 @@ func lanes(c explain.Chart) template.HTML {
 	return template.HTML(b.String())
 }
 
-// writeMarks renders the events of a lane as numbers in circles, next to each other if their times
-// are equal.
+// writeMarks renders events as numbers in circles, next to each other if their times are equal.
 func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration) float64) {
 	free := 0.0
 	for _, m := range l.Marks {

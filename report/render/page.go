@@ -148,8 +148,7 @@ func darkCSS() string {
 	return b.String()
 }
 
-// policy returns a content security policy that allows only the style sheet and the script of
-// the page, by their hashes.
+// policy returns a content security policy that allows only the page's style and script, by their hashes.
 func policy(css, script string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))

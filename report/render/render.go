@@ -47,8 +47,7 @@ func Folder(dir string, v *view.View) error {
 	return errors.Join(errs...)
 }
 
-// Figures writes each figure as SVG and PNG, and its numbers as CSV, into the folder name below
-// dir, which it creates.
+// Figures writes each figure as SVG, PNG and CSV into the folder name below dir, which it creates.
 func Figures(dir, name string, figures []*plot.Figure) error {
 	errs := make([]error, len(figures))
 	var g errgroup.Group

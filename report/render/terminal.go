@@ -72,8 +72,7 @@ const (
 	minSentences    = 1 // sentences that take precedence over the scorecard
 )
 
-// sentences returns the headlines and findings as lines, the reasons why the run did not pass
-// first.
+// sentences returns the headlines and findings as lines, the reasons for not passing first.
 func sentences(v *view.View, width int) (out []string) {
 	var numbers, wrong, others []string
 	for _, h := range v.Headlines {
@@ -99,8 +98,7 @@ func sentences(v *view.View, width int) (out []string) {
 	return append(wrong, out...)
 }
 
-// brief returns the scenarios and the tables. If v.Screen is set and they exceed room, it drops
-// rows, except from a matrix.
+// brief returns the scenarios and the tables. If v.Screen is set, it drops rows to fit, but not of a matrix.
 func brief(v *view.View, term Term, room int) string {
 	for rows := math.MaxInt; ; rows = min(rows, fullRows) - 1 {
 		var b strings.Builder
