@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Chart shows the activity between two instants: a lane for each client, one for the servers and
-// one for the faults, if there are any.
+// Chart shows the activity between two instants: a lane for each client, the servers and the faults.
 type Chart struct {
 	From, To time.Duration
 	Lanes    []Lane

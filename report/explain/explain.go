@@ -53,6 +53,7 @@ const (
 	cellLimit   = 400 // per folder of an audit
 	clientLimit = 4
 	eventLimit  = 16
+	underLimit  = 2                // faults of a story
 	maxLead     = 10 * time.Second // a fault that ended earlier before the proof is not part of the story
 )
 
@@ -92,8 +93,7 @@ func failed(c report.Conclusion) (all []failure) {
 	return all
 }
 
-// firstOfEach puts the first failure of each guarantee before all others. Expected and unexpected
-// violations count separately.
+// firstOfEach puts the first failure of each guarantee, expected or not, before all others.
 func firstOfEach(all []failure) []failure {
 	type kind struct {
 		guarantee string
@@ -116,11 +116,9 @@ func firstOfEach(all []failure) []failure {
 // Failure explains one failed verdict of a trial, up to the point where its history is damaged.
 // The label is derived from the single trial, without the parameters that vary in its run.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t.Cell), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
+	label := matrix.NamesOf([]report.Trial{t}).Label(t.Cell)
+	s := Story{Trial: t, Label: label, Guarantee: v.Guarantee, Reasons: units.Names(v.Reasons, units.Reason)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
-	for i, r := range s.Reasons {
-		s.Reasons[i] = units.Reason(r)
-	}
 	proof := v.First // the records of the first reason suffice
 	if len(proof) == 0 {
 		proof = v.Records
@@ -164,8 +162,6 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	s.From, s.To = max(s.From-pad, 0), s.To+pad
 	return clients
 }
-
-const underLimit = 2
 
 // findFaults sets s.Under to the faults that were active last, and extends the story to their start,
 // because they are often the cause.
@@ -292,8 +288,7 @@ func (s *Story) isRelevant(n history.Numbered, clients []int) bool {
 	return fault || len(clients) == 0 || slices.Contains(clients, client)
 }
 
-// shorten orders the events, and drops events that are not evidence, the furthest from the
-// evidence first.
+// shorten orders the events, and drops those that are not evidence, the furthest from it first.
 func (s *Story) shorten() {
 	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	var proofs []time.Duration

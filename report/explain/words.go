@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,8 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// eventOf returns the event of a record in a trial of the given recipe. ok is false for records that are
-// never part of a story.
+// eventOf returns the event of a record; ok is false for records that are never part of a story.
 func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {
@@ -35,39 +35,42 @@ func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	return e, e.What != ""
 }
 
-// outcomeOf describes the outcome and the error of an operation that did not succeed.
-func outcomeOf(s *history.Sample) (how, why string) {
+// failureOf describes the outcome and the error of an operation that did not succeed.
+func failureOf(s *history.Sample) string {
+	hows := map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}
+	how := hows[s.Outcome]
 	if s.Err != "" {
-		why = ": " + s.Err
+		how += ": " + s.Err
 	}
-	return map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}[s.Outcome], why
+	return how
 }
 
 func describeSample(s *history.Sample) string {
-	how, why := outcomeOf(s)
-	switch {
-	case s.Op == history.Acquire && s.Outcome == history.OK && s.Token == 0 && s.Path == "":
-		return fmt.Sprintf("receives a grant without a token or a node, and the network traffic shows no node of session %#x; acquire was called at %s", uint64(s.Session), units.Moment(s.Call))
-	case s.Op == history.Acquire && s.Outcome == history.OK:
-		return fmt.Sprintf("is granted token %s by node %s of session %#x; acquire was called at %s", units.Zxid(s.Token), lastElement(s.Path), uint64(s.Session), units.Moment(s.Call))
+	token, ok := units.Zxid(s.Token), s.Outcome == history.OK
+	var call, result string // result: of a call that succeeded
+	switch called := units.Moment(s.Call); {
+	case s.Op == history.Acquire && ok && s.Token == 0 && s.Path == "":
+		return fmt.Sprintf("receives a grant without a token or a node, and the network traffic shows no node of session %#x; acquire was called at %s", uint64(s.Session), called)
+	case s.Op == history.Acquire && ok:
+		return fmt.Sprintf("is granted token %s by node %s of session %#x; acquire was called at %s", token, lastElement(s.Path), uint64(s.Session), called)
 	case s.Op == history.Acquire:
-		return fmt.Sprintf("called acquire at %s, %s%s", units.Moment(s.Call), how, why)
-	case s.Op == history.Release && s.Outcome == history.OK:
-		return fmt.Sprintf("releases token %s", units.Zxid(s.Token))
+		call = "called acquire at " + called
 	case s.Op == history.Release:
-		return fmt.Sprintf("releases token %s, %s%s", units.Zxid(s.Token), how, why)
-	case s.Op == history.Write && s.Outcome == history.OK:
-		return fmt.Sprintf("writes to the protected resource with token %s; the new version is %d", units.Zxid(s.Token), s.Version)
+		call = "releases token " + token
 	case s.Op == history.Write:
-		return fmt.Sprintf("writes to the protected resource with token %s, %s%s", units.Zxid(s.Token), how, why)
-	case s.Op == history.Effect && s.Outcome == history.OK:
-		return fmt.Sprintf("writes to an unfenced node with token %s: accepted", units.Zxid(s.Token))
+		call = "writes to the protected resource with token " + token
+		result = fmt.Sprintf("; the new version is %d", s.Version)
 	case s.Op == history.Effect:
-		return fmt.Sprintf("writes to an unfenced node with token %s, %s%s", units.Zxid(s.Token), how, why)
-	case s.Outcome == history.OK:
+		call, result = "writes to an unfenced node with token "+token, ": accepted"
+	case ok:
 		return fmt.Sprintf("%ss item %q", s.Op, s.Item)
+	default:
+		return strings.TrimSpace(fmt.Sprintf("%ss %q, %s", s.Op, s.Item, failureOf(s)))
 	}
-	return strings.TrimSpace(fmt.Sprintf("%ss %q, %s%s", s.Op, s.Item, how, why))
+	if ok {
+		return call + result
+	}
+	return call + ", " + failureOf(s)
 }
 
 // describePassage describes an operation at a barrier, where acquire is enter and release is leave.
@@ -81,8 +84,7 @@ func describePassage(s *history.Sample) string {
 	case s.Outcome == history.OK:
 		return fmt.Sprintf("calls leave, which returned at %s", units.Moment(s.Return))
 	}
-	how, why := outcomeOf(s)
-	return fmt.Sprintf("called %s at %s, %s%s", call, units.Moment(s.Call), how, why)
+	return fmt.Sprintf("called %s at %s, %s", call, units.Moment(s.Call), failureOf(s))
 }
 
 func describeWindow(w *history.Window) string {
@@ -102,22 +104,16 @@ func describeSession(r *history.Session) string {
 	case history.Suspended:
 		return fmt.Sprintf("is notified that the connection was lost: token %s is suspended", units.Zxid(r.Token))
 	case history.Restored:
-		return describeRestored(r)
+		if r.Token == 0 { // only the wire shows which session the client has
+			return "reports that it reconnected with the same session; it does not hold a grant"
+		}
+		return fmt.Sprintf("reports that it reconnected with the same session, and that token %s is restored", units.Zxid(r.Token))
 	case history.Lost:
 		return fmt.Sprintf("is notified that token %s is lost", units.Zxid(r.Token))
 	case history.Expired:
 		return fmt.Sprintf("is notified by the servers that session %#x expired", uint64(r.Session))
 	}
 	return string(r.Event)
-}
-
-// describeRestored describes a client's report; only the wire shows which session the client has. A
-// client that was notified of the loss of its grant has no token to restore.
-func describeRestored(r *history.Session) string {
-	if r.Token == 0 {
-		return "reports that it reconnected with the same session; it does not hold a grant"
-	}
-	return fmt.Sprintf("reports that it reconnected with the same session, and that token %s is restored", units.Zxid(r.Token))
 }
 
 func describeObservation(r history.Record) string {
@@ -193,3 +189,57 @@ func describeSnapshot(s *history.Snapshot) string {
 }
 
 func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// commits holds commits until a client can know of them. A commit has a position in the servers'
+// order but no time on the trial's clock, so that it is shown when the first client can know of it.
+type commits struct {
+	clients map[int64]int // by session
+	waiting []*history.Commit
+}
+
+func (c *commits) add(r history.Record) bool {
+	switch r := r.(type) {
+	case *history.CommitsEnd:
+		return true
+	case *history.Commit:
+		if r.Op == history.CommitCreate && r.Ephemeral || r.Op == history.CommitDelete || r.Op == history.CommitClose {
+			c.waiting = append(c.waiting, r)
+		}
+		return true
+	case *history.Session:
+		if r.Event == history.Opened {
+			c.clients[r.Session] = r.Client
+		}
+	}
+	return false
+}
+
+// visible returns the commits of the given clients, within the chart, that the record's client can know of.
+func (c *commits) visible(n history.Numbered, within Chart, clients []int) (out []Event) {
+	sample, ok := n.Record.(*history.Sample)
+	if !ok || len(c.waiting) == 0 {
+		return nil
+	}
+	for _, x := range c.waiting {
+		client, ok := c.clients[x.Session]
+		if ok && slices.Contains(clients, client) && sample.Return >= within.From && sample.Return <= within.To {
+			out = append(out, Event{At: sample.Return, Who: "servers", What: describeCommit(x, client), lane: Servers})
+		}
+	}
+	c.waiting = c.waiting[:0]
+	return out
+}
+
+func describeCommit(c *history.Commit, client int) string {
+	switch c.Op {
+	case history.CommitCreate:
+		return fmt.Sprintf("had committed %#x: node %s was created by session %#x of client %d", uint64(c.Zxid), lastElement(c.Path), uint64(c.Session), client)
+	case history.CommitDelete:
+		return fmt.Sprintf("had committed %#x: node %s was deleted by client %d", uint64(c.Zxid), lastElement(c.Path), client)
+	}
+	s := fmt.Sprintf("had committed %#x: session %#x of client %d ended", uint64(c.Zxid), uint64(c.Session), client)
+	if n := len(c.Removed); n > 0 {
+		s += ", which deleted " + units.Plural(n, "node")
+	}
+	return s
+}

@@ -5,6 +5,7 @@ package matrix
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,8 +23,7 @@ type Scenario struct {
 	Counts []int    // every client count that was run, ascending
 }
 
-// Noun returns the noun for the clients of a trial: "session" if most of them only connect, else
-// "contender".
+// Noun returns the noun for the clients of a trial: "session" if most only connect, else "contender".
 func Noun(t report.Trial) string {
 	if t.Metrics[metrics.ConnectAll].Value != nil {
 		return "session"
@@ -31,13 +31,20 @@ func Noun(t report.Trial) string {
 	return "contender"
 }
 
+// Trials returns the trials of all series.
+func (s Scenario) Trials() []report.Trial {
+	var out []report.Trial
+	for _, x := range s.Series {
+		out = append(out, x.Trials...)
+	}
+	return out
+}
+
 // Noun returns the noun for the clients of the scenario.
 func (s Scenario) Noun() string {
-	for _, x := range s.Series {
-		for _, t := range x.Trials {
-			if noun := Noun(t); noun != "contender" {
-				return noun
-			}
+	for _, t := range s.Trials() {
+		if noun := Noun(t); noun != "contender" {
+			return noun
 		}
 	}
 	return "contender"
@@ -55,8 +62,7 @@ func (c Count) String() string { return units.Plural(c.N, c.Noun) }
 // Count returns a number of clients with the scenario's noun.
 func (s Scenario) Count(n int) Count { return Count{n, s.Noun()} }
 
-// Series contains the trials that share a subject, parameters and provocation, ordered by number
-// of clients.
+// Series contains the trials with one subject, parameters and provocation, ordered by number of clients.
 type Series struct {
 	Label   string // the subject, and the parameters that distinguish it within the scenario
 	Subject string
@@ -64,57 +70,70 @@ type Series struct {
 	Trials  []report.Trial
 }
 
-// paramVersion is the parameter with the version of ZooKeeper, in runs with several versions. It
-// is part of every label, even if there is only one trial, as in an upgrade.
-const paramVersion = "version"
-
-// paramProvocation is the name in labels of a trial's provocation. A provocation is always part of the
-// label, like a parameter that varies.
-const paramProvocation = "provocation"
-
-// paramCell is the name of an audit's cell in labels.
-const paramCell = "cell"
+// Names in labels that do not depend on what varies.
+const (
+	paramVersion     = "version"     // of ZooKeeper; in every label, even of a single trial, as in an upgrade
+	paramProvocation = "provocation" // of a trial that has one
+	paramCell        = "cell"        // of an audit
+)
 
 // Param is a parameter of a trial.
 type Param struct{ Name, Value string }
 
 var ignoredParams = []string{"clients", "subject", "seed", "repeat"}
 
-// Of groups trials by scenario, in the order in which the scenarios were run.
-func Of(trials []report.Trial) []Scenario {
-	var out []Scenario
-	for _, t := range trials {
-		if !slices.ContainsFunc(out, func(s Scenario) bool { return s.Name == t.Scenario }) {
-			out = append(out, scenario(t.Scenario, trials))
+// Group groups values by key, in the order in which the keys first occur.
+func Group[T any, K comparable](all []T, key func(T) K) [][]T {
+	var out [][]T
+	at := map[K]int{} // index in out
+	for _, x := range all {
+		i, seen := at[key(x)]
+		if !seen {
+			i, out = len(out), append(out, nil)
+			at[key(x)] = i
 		}
+		out[i] = append(out[i], x)
 	}
 	return out
 }
 
-func scenario(name string, trials []report.Trial) Scenario {
-	mine := slices.DeleteFunc(slices.Clone(trials), func(t report.Trial) bool { return t.Scenario != name })
-	keys := varying(mine)
-	s := Scenario{Name: name}
-	for _, t := range mine {
-		params := pick(t.Cell, keys)
-		name := label(t.Subject, params)
-		i := slices.IndexFunc(s.Series, func(x Series) bool { return x.Label == name })
-		if i < 0 {
-			s.Series = append(s.Series, Series{Label: name, Subject: t.Subject, Varying: params})
-			i = len(s.Series) - 1
-		}
-		s.Series[i].Trials = append(s.Series[i].Trials, t)
-		if !slices.Contains(s.Counts, t.Clients) {
-			s.Counts = append(s.Counts, t.Clients)
-		}
+// Distinct returns the distinct results of a function, in the order in which they first occur.
+func Distinct[T any, K comparable](all []T, of func(T) K) (out []K) {
+	for _, same := range Group(all, of) {
+		out = append(out, of(same[0]))
+	}
+	return out
+}
+
+func clients(t report.Trial) int { return t.Clients }
+
+// byScenario groups trials by scenario, in the order in which the scenarios were run.
+func byScenario(trials []report.Trial) [][]report.Trial {
+	return Group(trials, func(t report.Trial) string { return t.Scenario })
+}
+
+// Of groups trials by scenario, in the order in which the scenarios were run.
+func Of(trials []report.Trial) []Scenario {
+	var out []Scenario
+	for _, mine := range byScenario(trials) {
+		out = append(out, scenario(mine))
+	}
+	return out
+}
+
+func scenario(trials []report.Trial) Scenario {
+	keys := varying(trials)
+	s := Scenario{Name: trials[0].Scenario, Counts: Distinct(trials, clients)}
+	labelOf := func(t report.Trial) string { return label(t.Subject, pick(t.Cell, keys)) }
+	for _, mine := range Group(trials, labelOf) {
+		slices.SortStableFunc(mine, func(a, b report.Trial) int {
+			return cmp.Or(cmp.Compare(a.Clients, b.Clients), cmp.Compare(a.Repetition, b.Repetition))
+		})
+		first := mine[0]
+		s.Series = append(s.Series, Series{labelOf(first), first.Subject, pick(first.Cell, keys), mine})
 	}
 	slices.Sort(s.Counts)
 	slices.SortStableFunc(s.Series, func(a, b Series) int { return strings.Compare(a.Label, b.Label) })
-	for _, x := range s.Series {
-		slices.SortStableFunc(x.Trials, func(a, b report.Trial) int {
-			return cmp.Or(cmp.Compare(a.Clients, b.Clients), cmp.Compare(a.Repetition, b.Repetition))
-		})
-	}
 	return s
 }
 
@@ -143,26 +162,19 @@ func (s Scenario) Common() int {
 			return n
 		}
 	}
-	if len(s.Counts) == 0 {
-		return 0
-	}
-	return s.Counts[len(s.Counts)-1]
+	return slices.Max(append([]int{0}, s.Counts...))
 }
 
+// varying returns the names of the parameters that differ between the trials.
 func varying(trials []report.Trial) []string {
-	var keys []string
+	all := map[string]string{}
 	for _, t := range trials {
-		for k := range t.Params {
-			if !slices.Contains(keys, k) && !slices.Contains(ignoredParams, k) {
-				keys = append(keys, k)
-			}
-		}
+		maps.Copy(all, t.Params)
 	}
-	keys = slices.DeleteFunc(keys, func(k string) bool {
-		return k != paramVersion && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Params[k] != trials[0].Params[k] })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(k string) bool {
+		differs := func(t report.Trial) bool { return t.Params[k] != trials[0].Params[k] }
+		return slices.Contains(ignoredParams, k) || k != paramVersion && !slices.ContainsFunc(trials, differs)
 	})
-	slices.Sort(keys)
-	return keys
 }
 
 // pick returns the parameters that distinguish a cell: its values of the keys, and its provocation.
@@ -182,9 +194,9 @@ func pick(c history.Cell, keys []string) []Param {
 	return out
 }
 
-// Median returns the median of read over the trials: the lower of two middle values, so that it
+// median returns the median of read over the trials: the lower of two middle values, so that it
 // is always a measured value. It returns false if no trial has the value.
-func Median(trials []report.Trial, read func(report.Trial) *float64) (float64, bool) {
+func median(trials []report.Trial, read func(report.Trial) *float64) (float64, bool) {
 	var found []float64
 	for _, t := range trials {
 		if v := read(t); v != nil {
@@ -194,23 +206,14 @@ func Median(trials []report.Trial, read func(report.Trial) *float64) (float64, b
 	return stats.Middle(found)
 }
 
-// Cells returns one trial for each number of clients of the series. Repetitions are merged (see
-// [Merge]).
-func (s Series) Cells() []report.Trial {
-	var out []report.Trial
-	for i := 0; i < len(s.Trials); {
-		at := s.At(s.Trials[i].Clients)
-		out = append(out, Merge(at))
-		i += len(at)
-	}
-	return out
-}
-
 // Merged returns the scenario with one trial per cell (see [Merge]).
 func (s Scenario) Merged() Scenario {
 	s.Series = slices.Clone(s.Series)
 	for i, x := range s.Series {
-		s.Series[i].Trials = x.Cells()
+		s.Series[i].Trials = nil
+		for _, same := range Group(x.Trials, clients) {
+			s.Series[i].Trials = append(s.Series[i].Trials, Merge(same))
+		}
 	}
 	return s
 }
@@ -219,16 +222,11 @@ func (s Scenario) Merged() Scenario {
 // the parameters that vary, by scenario.
 type Names map[string][]string
 
-// NamesOf returns the names for the trials of a run. It needs all trials to find the parameters
-// that vary.
+// NamesOf returns the names for a run. It needs all trials to find the parameters that vary.
 func NamesOf(trials []report.Trial) Names {
-	byScenario := map[string][]report.Trial{}
-	for _, t := range trials {
-		byScenario[t.Scenario] = append(byScenario[t.Scenario], t)
-	}
 	n := Names{}
-	for name, mine := range byScenario {
-		n[name] = varying(mine)
+	for _, mine := range byScenario(trials) {
+		n[mine[0].Scenario] = varying(mine)
 	}
 	return n
 }

@@ -83,16 +83,16 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
+func Test_median(t *testing.T) {
 	v := func(f float64) report.Trial {
 		return report.Trial{Metrics: map[string]report.Metric{"m": {P50: &f}}}
 	}
 	read := func(t report.Trial) *float64 { return t.Metrics["m"].P50 }
-	if got, ok := Median([]report.Trial{v(3), v(1), {}, v(2)}, read); !ok || got != 2 {
-		t.Errorf("Median = %v, %v, want 2", got, ok)
+	if got, ok := median([]report.Trial{v(3), v(1), {}, v(2)}, read); !ok || got != 2 {
+		t.Errorf("median = %v, %v, want 2", got, ok)
 	}
-	if _, ok := Median([]report.Trial{{}}, read); ok {
-		t.Error("Median of trials without the value claims to have one")
+	if _, ok := median([]report.Trial{{}}, read); ok {
+		t.Error("median of trials without the value claims to have one")
 	}
 }
 

@@ -19,15 +19,10 @@ func Merge(trials []report.Trial) report.Trial {
 	if len(trials) == 0 {
 		return report.Trial{}
 	}
-	out := trials[0]
 	if len(trials) == 1 {
-		return out
+		return trials[0]
 	}
-	for _, t := range trials {
-		if verdict.Severity(t.Outcome()) > verdict.Severity(out.Outcome()) {
-			out = t
-		}
-	}
+	out := slices.MaxFunc(trials, func(a, b report.Trial) int { return bySeverity(a.Outcome(), b.Outcome()) })
 	out.Repetition, out.Again, out.Merged = 0, 0, len(trials)
 	out.Metrics = map[string]report.Metric{}
 	for _, t := range trials {
@@ -45,6 +40,9 @@ func Merge(trials []report.Trial) report.Trial {
 	return out
 }
 
+// bySeverity orders results, the worst last.
+func bySeverity(a, b string) int { return cmp.Compare(verdict.Severity(a), verdict.Severity(b)) }
+
 func mergeMetric(trials []report.Trial, name string) report.Metric {
 	var all []report.Metric
 	for _, t := range trials {
@@ -52,36 +50,27 @@ func mergeMetric(trials []report.Trial, name string) report.Metric {
 			all = append(all, m)
 		}
 	}
-	median := func(field string) *float64 {
-		if v, ok := Median(trials, func(t report.Trial) *float64 { return t.Metrics[name].Field(field) }); ok {
-			return &v
+	middle := func(field string) *float64 {
+		tooFew := func(m report.Metric) bool { return m.TooFew(field) }
+		v, ok := median(trials, func(t report.Trial) *float64 { return t.Metrics[name].Field(field) })
+		if !ok || slices.ContainsFunc(all, tooFew) {
+			return nil
 		}
-		return nil
+		return &v
 	}
 	out := report.Metric{
-		Unit: all[0].Unit, Phase: all[0].Phase, Mean: median("mean"), P50: median("p50"), P90: median("p90"), P99: median("p99"),
-		P999: median("p999"), Value: median("value"), Expected: median("expected"), Servers: median("servers"),
+		Unit: all[0].Unit, Phase: all[0].Phase, Mean: middle("mean"), P50: middle("p50"), P90: middle("p90"), P99: middle("p99"),
+		P999: middle("p999"), Value: middle("value"), Expected: middle("expected"), Servers: middle("servers"),
 	}
 	for _, m := range all {
 		if m.Count != nil {
-			if out.Count == nil {
-				out.Count = new(int64)
-			}
-			*out.Count += *m.Count
+			out.Count = new(int64(out.Samples()) + *m.Count)
 		}
 		if m.Min != nil && (out.Min == nil || *m.Min < *out.Min) {
 			out.Min = m.Min
 		}
 		if m.Max != nil && (out.Max == nil || *m.Max > *out.Max) {
 			out.Max = m.Max
-		}
-		for _, q := range []struct {
-			field string
-			of    **float64
-		}{{"p90", &out.P90}, {"p99", &out.P99}, {"p999", &out.P999}} {
-			if m.TooFew(q.field) { // one trial has too few samples for the quantile
-				*q.of = nil
-			}
 		}
 	}
 	return out
@@ -110,14 +99,21 @@ func mergeVerdicts(trials []report.Trial) []report.Verdict {
 	return out
 }
 
-func mergeThresholds(trials []report.Trial) []report.Threshold {
-	var out []report.Threshold
+// trialThreshold is a threshold with its trial.
+type trialThreshold struct {
+	report.Threshold
+	trial report.Trial
+}
+
+func mergeThresholds(trials []report.Trial) (out []report.Threshold) {
+	var all []trialThreshold
 	for _, t := range trials {
 		for _, h := range t.Thresholds {
-			if !slices.ContainsFunc(out, func(o report.Threshold) bool { return o.Expr == h.Expr }) {
-				out = append(out, mergeThreshold(trials, h.Expr))
-			}
+			all = append(all, trialThreshold{h, t})
 		}
+	}
+	for _, same := range Group(all, func(h trialThreshold) string { return h.Expr }) {
+		out = append(out, mergeThreshold(same))
 	}
 	return out
 }
@@ -125,24 +121,16 @@ func mergeThresholds(trials []report.Trial) []report.Threshold {
 const measuredLimit = 5
 
 // mergeThreshold returns the worst result, with the measured values of the trials that have it.
-func mergeThreshold(trials []report.Trial, expr string) report.Threshold {
-	var worst report.Threshold
+func mergeThreshold(all []trialThreshold) report.Threshold {
+	order := func(a, b trialThreshold) int { return bySeverity(a.Result, b.Result) }
+	worst := slices.MaxFunc(all, order).Threshold
 	var measured []string
-	count := 0
-	for _, t := range trials {
-		for _, h := range t.Thresholds {
-			if h.Expr != expr {
-				continue
-			}
-			count++
-			if count == 1 || verdict.Severity(h.Result) > verdict.Severity(worst.Result) {
-				worst, measured = h, nil
-			}
-			if h.Result == worst.Result {
-				measured = append(measured, cmp.Or(h.Measured, "nothing")+trialSuffix(t))
-			}
+	for _, h := range all {
+		if h.Result == worst.Result {
+			measured = append(measured, cmp.Or(h.Measured, "nothing")+trialSuffix(h.trial))
 		}
 	}
+	count := len(all)
 	switch {
 	case count == 1:
 	case worst.Result == report.Pass && count == 2:

@@ -87,11 +87,16 @@ type Line struct {
 	Dropped          int    `json:"holds_dropped"` // number of earlier holds, which only the counts include
 }
 
-// LinesKept is the largest number of parents in an Observation, which bounds its memory.
-const LinesKept = 2000
+// Limits of an Observation, which bound its memory.
+const (
+	LinesKept     = 2000   // parents
+	HoldsKept     = 20_000 // holds that a Line lists
+	anomaliesKept = 20     // anomalies of one kind in one line
+	stepsKept     = 1000   // time steps in which a line counts its nodes
+)
 
-// HoldsKept is the largest number of holds that a Line lists.
-const HoldsKept = 20_000
+// standsLong is the shortest hold at the end of the observation that is an anomaly, if a client waits.
+const standsLong = 30 * time.Second
 
 // Anomaly is an event or a state that an operator should investigate.
 type Anomaly struct {
@@ -100,9 +105,6 @@ type Anomaly struct {
 	Text   string    `json:"text"`
 	Limit  bool      `json:"limit"` // one of the Limits is exceeded
 }
-
-// anomaliesKept is the largest number of anomalies of one kind in one line.
-const anomaliesKept = 20
 
 // Observation is the result of a [Tracker]: the lines below a path, and their anomalies.
 type Observation struct {
@@ -210,8 +212,7 @@ func (t *Tracker) Start(at time.Time) {
 // Create adds a sequential ephemeral node that was created at the given time. It ignores other names.
 func (t *Tracker) Create(path string, session int64, at time.Time) { t.add(path, session, at, at) }
 
-// Existing adds a node that was created before the observation began. Its hold counts from begin at
-// the earliest.
+// Existing adds a node created before the observation began. Its hold counts from begin at the earliest.
 func (t *Tracker) Existing(path string, session int64, created, begin time.Time) {
 	t.add(path, session, created, begin)
 }
@@ -265,9 +266,6 @@ func newLine(parent string, at time.Time) *line {
 		held: d(), waited: d(), vacant: d(), changed: at, begun: at,
 	}
 }
-
-// stepsKept is the largest number of time steps in which a line counts its nodes.
-const stepsKept = 1000
 
 // count records the number of nodes in each time step from the last change until the given time.
 func (l *line) count(until time.Time) {
@@ -402,9 +400,6 @@ func (t *Tracker) Incomplete(format string, args ...any) {
 	t.o.Unknown = append(t.o.Unknown, fmt.Sprintf(format, args...))
 }
 
-// standsLong is the shortest hold at the end of the observation that is an anomaly, if a client waits.
-const standsLong = 30 * time.Second
-
 // Done ends the observation. source names the files or servers.
 func (t *Tracker) Done(to time.Time, source string) *Observation {
 	if to.Before(t.o.From) {
@@ -435,10 +430,8 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 		return cmp.Or(cmp.Compare(b.Held.Count, a.Held.Count), strings.Compare(a.Parent, b.Parent))
 	})
 	slices.SortStableFunc(t.o.Anomalies, func(a, b Anomaly) int {
-		if a.Limit != b.Limit {
-			return map[bool]int{true: -1, false: 1}[a.Limit]
-		}
-		return a.At.Compare(b.At)
+		order := map[bool]int{false: 1} // exceeded limits first
+		return cmp.Or(order[a.Limit]-order[b.Limit], a.At.Compare(b.At))
 	})
 	return &t.o
 }

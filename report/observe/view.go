@@ -26,8 +26,7 @@ const (
 	linesDrawn = 10 // number of lines whose holds the page lists
 )
 
-// Result returns report.Fail if a limit was exceeded, else report.Unknown if the observation is
-// incomplete, else report.Pass.
+// Result returns report.Fail if a limit was exceeded, else Unknown if something is incomplete, else Pass.
 func (o *Observation) Result() string {
 	switch {
 	case o.Exceeds():
@@ -121,9 +120,7 @@ func (o *Observation) anomalies() view.Table {
 }
 
 func (o *Observation) lines() view.Table {
-	number := func(head string, spare int) view.Column {
-		return view.Column{Head: head, Kind: view.Number, Spare: spare}
-	}
+	number := view.NumberColumn
 	t := view.Table{
 		Columns: []view.Column{{Head: "Lines"}, number("nodes", 3), number("holds", 0), number("held p50", 0), number("max", 4), number("waited p50", 0), number("p99", 5), number("max", 1),
 			number("vacant", 2), number("expired", 0), number("most at once", 2), number("at the end", 6), number("parent watch", 7), number("predecessor watch", 7)},

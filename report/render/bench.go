@@ -39,24 +39,19 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 	}
 	fmt.Fprintln(&b)
 	for _, m := range v.Measured {
-		benchLine(&b, m)
+		var numbers []string
+		for _, n := range m.Numbers {
+			if !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) {
+				numbers = append(numbers, benchNumber(n.Value)+" "+n.Unit)
+			}
+		}
+		if len(numbers) > 0 { // a line without a number is ignored
+			fmt.Fprintf(&b, "Benchmark%s %d %s\n", benchLabel(m), m.Samples, strings.Join(numbers, " "))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 })
-
-func benchLine(b *strings.Builder, m view.Measured) {
-	var numbers []string
-	for _, n := range m.Numbers {
-		if !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) {
-			numbers = append(numbers, benchNumber(n.Value)+" "+n.Unit)
-		}
-	}
-	if len(numbers) == 0 { // a line without a number is ignored
-		return
-	}
-	fmt.Fprintf(b, "Benchmark%s %d %s\n", benchLabel(m), m.Samples, strings.Join(numbers, " "))
-}
 
 // benchLabel returns the name of a cell. The letter after "Benchmark" must not be lower case.
 func benchLabel(m view.Measured) string {

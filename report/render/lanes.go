@@ -62,7 +62,8 @@ func lanes(c explain.Chart) template.HTML {
 	var b strings.Builder
 	bottom := laneHeight * len(c.Lanes)
 	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s, one lane each for %s">`,
-		laneWidth, bottom+26, units.Moment(c.From), units.Moment(c.To), units.List(laneNames(c)))
+		laneWidth, bottom+26, units.Moment(c.From), units.Moment(c.To),
+		units.List(units.Names(c.Lanes, explain.Lane.Name)))
 	x := func(t time.Duration) float64 {
 		return laneLabel + markRadius + c.Share(t)*(laneWidth-laneLabel-2*markRadius)
 	}
@@ -78,7 +79,7 @@ func lanes(c explain.Chart) template.HTML {
 	}
 	for i, l := range c.Lanes {
 		y := laneHeight*i + 6
-		fmt.Fprintf(&b, `<text x="0" y="%d" class="lane">%s</text>`, y+16, template.HTMLEscapeString(l.Name()))
+		fmt.Fprintf(&b, `<text x="0" y="%d" class="lane">%s</text>`, y+16, l.Name())
 		fmt.Fprintf(&b, `<line x1="%d" x2="%d" y1="%d" y2="%[3]d" class="rail"/>`, laneLabel, laneWidth, y+11)
 		for _, bar := range fromBottom(l) {
 			box(bar, y, 22, bar.Kind)
@@ -95,15 +96,7 @@ func lanes(c explain.Chart) template.HTML {
 	return template.HTML(b.String())
 }
 
-func laneNames(c explain.Chart) (out []string) {
-	for _, l := range c.Lanes {
-		out = append(out, template.HTMLEscapeString(l.Name()))
-	}
-	return out
-}
-
-// writeMarks renders the events of a lane as numbers in circles, next to each other if their times
-// are equal.
+// writeMarks renders events as numbers in circles, next to each other if their times are equal.
 func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration) float64) {
 	free := 0.0
 	for _, m := range l.Marks {

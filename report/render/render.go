@@ -5,21 +5,8 @@
 //	v := view.Of(view.Input{Result: r})
 //	err := render.Terminal(os.Stdout, v, render.Term{Width: 80})
 //
-// Each file of a run folder is an entry in this package's registry. To add one, add a source file,
-// for instance trials.csv.go:
-//
-//	var _ = register("trials.csv", func(w io.Writer, v *view.View) error {
-//		out := csv.NewWriter(w)
-//		for _, t := range v.Tables {
-//			for _, r := range t.Rows {
-//				_ = out.Write(r.Cells) // Flush keeps the error
-//			}
-//		}
-//		out.Flush()
-//		return out.Error()
-//	})
-//
-// and a golden file in testdata, which a test requires.
+// Each file of a run folder is an entry in this package's registry. To add one, add a source file that
+// calls register, like bench.go, and a golden file in testdata, which a test requires.
 package render
 
 import (
@@ -60,8 +47,7 @@ func Folder(dir string, v *view.View) error {
 	return errors.Join(errs...)
 }
 
-// Figures writes each figure as SVG and PNG, and its numbers as CSV, into the folder name below
-// dir, which it creates.
+// Figures writes each figure as SVG, PNG and CSV into the folder name below dir, which it creates.
 func Figures(dir, name string, figures []*plot.Figure) error {
 	errs := make([]error, len(figures))
 	var g errgroup.Group

@@ -13,8 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// The marks in a matrix, which can be distinguished without colors. A cell that was not run is
-// empty.
+// The marks in a matrix, which can be distinguished without colors. A cell that was not run is empty.
 const (
 	MarkPass    = "ok"
 	MarkFail    = "X"
@@ -25,87 +24,91 @@ const (
 
 var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke at least one"}, {MarkUnknown, "unknown"}, {MarkNone, "not applicable"}, {"", "empty: not run"}}
 
-// pairSign separates the two faults of a cell with a pair of faults.
-const pairSign = " + "
-
-// wholeLine is the step name of scripts that do not concern a single step.
-const wholeLine = "all"
+const (
+	pairSign    = " + "   // separates the two faults of a cell with a pair of faults
+	wholeLine   = "all"   // the step name of scripts that do not concern a single step
+	auditID     = "audit" // of its section
+	failedLimit = 40      // cells that did not pass in a list
+)
 
 func isAudit(s matrix.Scenario) bool {
-	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool { return t.Step != "" })
+	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return t.Step != "" })
 }
 
 type audit struct {
+	builder
 	subject  string
 	steps    []report.Step // observed steps, in the order of the protocol
 	cells    map[string]report.Trial
-	stories  func(trial, guarantee string) string // returns the id of a story
-	order    []string                             // names of the cells, in the order of the trials
-	pairs    []string                             // names of the cells with two faults; they have no row
-	run      report.Run
-	selected bool // only selected cells were run: the other cells are unknown
+	pairs    []string // names of the cells with two faults; they have no row
+	selected bool     // only selected cells were run: the other cells are unknown
 }
 
-func (b builder) audits(s matrix.Scenario) (all []*audit) {
-	for _, t := range ofScenario(b.Result.Trials, s.Name) {
-		i := slices.IndexFunc(all, func(a *audit) bool { return a.subject == t.Subject })
-		if i < 0 {
-			i = len(all)
-			all = append(all, &audit{subject: t.Subject, cells: map[string]report.Trial{}, stories: b.storyOf, run: b.Result.Run})
-		}
-		all[i].add(t)
-	}
-	for _, a := range all {
-		a.complete()
+func (b builder) auditContent(s matrix.Scenario) content {
+	var all []*audit
+	for _, trials := range matrix.Group(ofScenario(b.Result.Trials, s.Name), subjectOf) {
+		all = append(all, b.newAudit(trials))
 	}
 	slices.SortFunc(all, func(x, y *audit) int { return strings.Compare(x.subject, y.subject) })
-	return all
+	subjects := matrix.Distinct(s.Series, func(x matrix.Series) string { return x.Subject })
+	c := content{
+		about: fmt.Sprintf("%s: every step of the protocol of %s, with every applicable fault",
+			units.Clean(s.Name), units.List(subjects)),
+		headlines: auditHeadlines(all), brief: briefAudits(all),
+	}
+	if len(all) == 1 { // a table summarizes several
+		c.findings = measuredFindings("", all[0].summary())
+	}
+	for _, a := range all {
+		c.tables = append(c.tables, a.tables()...)
+		c.suites = append(c.suites, a.suite(s.Name))
+	}
+	return c
 }
 
+func (b builder) newAudit(trials []report.Trial) *audit {
+	a := &audit{builder: b, subject: trials[0].Subject, cells: map[string]report.Trial{}}
+	for _, t := range trials {
+		if len(t.Steps) > 0 {
+			a.steps = t.Steps
+		}
+	}
+	a.selected = len(a.steps) == 0
+	for _, same := range matrix.Group(trials, func(t report.Trial) string { return t.Provocation }) {
+		t := same[0]
+		for _, next := range same[1:] {
+			t = matrix.Merge([]report.Trial{t, next})
+		}
+		a.add(t)
+	}
+	return a
+}
+
+// add adds a cell, with a row if it was run without recording the steps first.
 func (a *audit) add(t report.Trial) {
-	if len(t.Steps) > 0 {
-		a.steps = t.Steps
-	}
-	if previous, seen := a.cells[t.Provocation]; seen {
-		t = matrix.Merge([]report.Trial{previous, t})
-	} else {
-		a.order = append(a.order, t.Provocation)
-	}
 	a.cells[t.Provocation] = t
-}
-
-// complete adds rows for cells that were run without recording the steps first.
-func (a *audit) complete() {
-	seen := len(a.steps) > 0
-	a.selected = !seen
-	for _, name := range a.order {
-		t := a.cells[name]
-		if strings.Contains(name, pairSign) {
-			a.pairs = append(a.pairs, name)
-			continue
-		}
-		i := slices.IndexFunc(a.steps, func(s report.Step) bool { return s.Step == t.Step })
-		switch {
-		case i < 0:
-			a.steps = append(a.steps, report.Step{Step: t.Step, Faults: []string{t.Fault}})
-		case !seen:
-			a.steps[i].Faults = append(a.steps[i].Faults, t.Fault)
-		}
+	if strings.Contains(t.Provocation, pairSign) {
+		a.pairs = append(a.pairs, t.Provocation)
+		return
+	}
+	i := slices.IndexFunc(a.steps, func(s report.Step) bool { return s.Step == t.Step })
+	switch {
+	case i < 0:
+		a.steps = append(a.steps, report.Step{Step: t.Step, Faults: []string{t.Fault}})
+	case a.selected:
+		a.steps[i].Faults = append(a.steps[i].Faults, t.Fault)
 	}
 }
 
 // faults returns the columns: the faults of the step with the most faults, then the faults of other steps.
-func (a *audit) faults() (out []string) {
+func (a *audit) faults() []string {
 	rows := slices.DeleteFunc(slices.Clone(a.steps), func(s report.Step) bool { return s.Step == wholeLine })
 	slices.SortStableFunc(rows, func(x, y report.Step) int { return len(y.Faults) - len(x.Faults) })
+	var all []string
 	for _, s := range rows {
-		for _, f := range s.Faults {
-			if !slices.Contains(out, f) {
-				out = append(out, f)
-			}
-		}
+		all = append(all, s.Faults...)
 	}
-	return out
+	return matrix.Distinct(all, itself)
 }
 
 func (a *audit) mark(s report.Step, fault string) (mark, link string) {
@@ -123,81 +126,80 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 		}
 		return MarkPass, ""
 	case report.Fail:
-		return MarkFail, a.stories(t.Name, "")
+		return MarkFail, a.storyOf(t.Name, "")
 	}
 	return MarkUnknown, ""
 }
 
-func (a *audit) count() (n report.Tally) {
+type auditCounts struct {
+	report.Tally      // of the cells that apply
+	notApplicable int // cells
+	unproven      int // cells with a fault without proof
+	repeated      int // cells
+	steps, cells  int // of the protocol
+}
+
+func (a *audit) counts() (n auditCounts) {
+	for _, s := range a.steps {
+		n.cells += len(s.Faults)
+		if s.Step != wholeLine {
+			n.steps++
+		}
+	}
 	for _, t := range a.ordered() {
-		if out := t.Outcome(); out != report.Pass || t.Inapplicable() == "" {
+		if t.Unproven() > 0 {
+			n.unproven++
+		}
+		if t.Again > 0 {
+			n.repeated++
+		}
+		if out := t.Outcome(); out == report.Pass && t.Inapplicable() != "" {
+			n.notApplicable++
+		} else {
 			n.Add(out)
 		}
 	}
 	return n
 }
 
-// planned returns the number of steps of the protocol, and of all cells.
-func (a *audit) planned() (steps, cells int) {
-	for _, s := range a.steps {
-		cells += len(s.Faults)
-		if s.Step != wholeLine {
-			steps++
-		}
-	}
-	return steps, cells
-}
-
 func (a *audit) summary() string {
-	steps, cells := a.planned()
-	n, unproven, repeated, notApplicable := a.count(), 0, 0, 0
-	for _, t := range a.ordered() {
-		if t.Unproven() > 0 {
-			unproven++
-		}
-		if t.Again > 0 {
-			repeated++
-		}
-		if t.Outcome() == report.Pass && t.Inapplicable() != "" {
-			notApplicable++
-		}
-	}
-	coverage := fmt.Sprintf("%d of %s run", n.All()+notApplicable, units.Plural(cells, "cell"))
+	n := a.counts()
+	coverage := fmt.Sprintf("%d of %s run", n.All()+n.notApplicable, units.Plural(n.cells, "cell"))
 	if len(a.pairs) > 0 {
 		coverage = units.Plural(len(a.pairs), "pair") + " of faults and episodes without faults run"
 	}
 	more := ""
-	if notApplicable > 0 {
-		more = fmt.Sprintf(", %d not applicable", notApplicable)
+	if n.notApplicable > 0 {
+		more = fmt.Sprintf(", %d not applicable", n.notApplicable)
 	}
 	return fmt.Sprintf("%s: %s observed; %s, %d of them repeated because their step did not occur: %d kept every guarantee, %d broke at least one, %d unknown (%d without proof of the fault)%s.",
-		units.Clean(a.subject), units.Plural(steps, "step"), coverage, repeated, n.Pass, n.Fail, n.Unknown, unproven, more)
+		units.Clean(a.subject), units.Plural(n.steps, "step"), coverage, n.repeated, n.Pass, n.Fail, n.Unknown, n.unproven, more)
 }
 
-func (b builder) auditHeadlines(s matrix.Scenario) []Headline {
-	of := func(title string, number func(a *audit) string) Headline {
-		h := Headline{Title: title, Tabled: true}
-		all := b.audits(s)
-		for _, a := range all[:min(len(all), valueLimit)] {
-			v := Value{Text: number(a)}
-			if len(all) > 1 {
-				v.Subject = units.Clean(a.subject)
-			}
-			h.Values = append(h.Values, v)
+func auditHeadlines(all []*audit) []Headline {
+	out := []Headline{{Title: "cells that kept every guarantee"}, {Title: "cells that broke at least one"},
+		{Title: "cells with an unknown result"}}
+	for _, a := range all[:min(len(all), valueLimit)] {
+		n, v := a.counts(), Value{}
+		if len(all) > 1 {
+			v.Subject = units.Clean(a.subject)
 		}
+		for i, text := range []string{fmt.Sprintf("%d of %d", n.Pass, n.All()), count(n.Fail), count(n.Unknown)} {
+			v.Text = text
+			out[i].Values = append(out[i].Values, v)
+		}
+	}
+	for i := range out {
+		out[i].Tabled = true
 		if more := len(all) - valueLimit; more > 0 {
-			h.More = fmt.Sprintf("and %d more", more)
+			out[i].More = fmt.Sprintf("and %d more", more)
 		}
-		return h
 	}
-	return []Headline{
-		of("cells that kept every guarantee", func(a *audit) string { n := a.count(); return fmt.Sprintf("%d of %d", n.Pass, n.All()) }),
-		of("cells that broke at least one", func(a *audit) string { return units.Number(float64(a.count().Fail)) }),
-		of("cells with an unknown result", func(a *audit) string { return units.Number(float64(a.count().Unknown)) }),
-	}
+	return out
 }
 
-// suite returns a suite with a check for each cell.
+func count(n int) string { return units.Number(float64(n)) }
+
 func (a *audit) suite(scenario string) Suite {
 	s := Suite{Name: scenario + " " + a.subject, Class: scenario + "." + a.subject}
 	for _, t := range a.ordered() {
@@ -215,57 +217,23 @@ func (a *audit) suite(scenario string) Suite {
 	return s
 }
 
-func describeAudit(s matrix.Scenario) string {
-	var subjects []string
-	for _, x := range s.Series {
-		if !slices.Contains(subjects, x.Subject) {
-			subjects = append(subjects, x.Subject)
-		}
-	}
-	return fmt.Sprintf("%s: every step of the protocol of %s, with every applicable fault", units.Clean(s.Name), units.List(subjects))
-}
-
-const auditID = "audit"
-
-func (b builder) matrices() Section {
-	s := Section{ID: auditID, Title: "Every step, every fault", Intro: "Each cell is a separate episode. Failed cells link to their explanation."}
-	for _, scenario := range b.scenarios {
-		if isAudit(scenario) {
-			for _, a := range b.audits(scenario) {
-				s.Blocks = append(s.Blocks, tableBlocks(a.tables())...)
-			}
-		}
-	}
-	return s
-}
-
 // auditSections returns the sections for an audit, with the matrices first. It omits
 // measurements and the table of passed checks, which have no meaning for episodes.
-func (b builder) auditSections(all []Section) []Section {
-	all = append([]Section{b.matrices()}, all...)
+func auditSections(matrices []Table, all []Section) []Section {
+	first := Section{ID: auditID, Title: "Every step, every fault", Blocks: tableBlocks(matrices...),
+		Intro: "Each cell is a separate episode. Failed cells link to their explanation."}
+	all = append([]Section{first}, all...)
 	return slices.DeleteFunc(all, func(s Section) bool {
 		return len(s.Blocks) == 0 || !slices.Contains([]string{auditID, "stories", "conditions", "repeat"}, s.ID)
 	})
 }
 
-func (a *audit) tables() (out []Table) {
-	for _, t := range []Table{a.matrix(), a.whole(), a.failed()} {
-		if len(t.Rows) > 0 {
-			out = append(out, t)
-		}
-	}
-	return out
-}
+func (a *audit) tables() []Table { return withRows(a.matrix(), a.whole(), a.failed()) }
 
 func (a *audit) matrix() Table {
 	faults := a.faults()
 	t := Table{Columns: []Column{{Head: units.Clean(a.subject), Kind: Whole}}}
-	var legend []string
-	for i, f := range faults {
-		short := string(rune('a' + i))
-		t.Columns = append(t.Columns, Column{Head: units.Clean(f), Short: short, Kind: Outcome})
-		legend = append(legend, short+" "+units.Clean(f))
-	}
+	t.addMarkColumns(units.Names(faults, units.Clean), auditMarks)
 	for _, s := range a.steps {
 		if s.Step == wholeLine || len(a.pairs) > 0 { // pairs replace single faults
 			continue
@@ -277,7 +245,6 @@ func (a *audit) matrix() Table {
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	t.Marks, t.Legend = auditMarks, strings.Join(legend, ", ")+"."
 	return t
 }
 
@@ -298,9 +265,6 @@ func (a *audit) whole() Table {
 
 // wholeRank puts failures first, because a terminal shows only the first rows.
 var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
-
-// failedLimit is the largest number of listed cells that did not pass.
-const failedLimit = 40
 
 func (a *audit) failed() Table {
 	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
@@ -324,14 +288,15 @@ func (a *audit) failed() Table {
 	return t
 }
 
-// command returns the command that runs one cell. For a driver it is based on the command of
-// the run, because only that scenario specifies how to start the driver.
-func (a *audit) command(t report.Trial) string {
-	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && a.run.Command != "" {
-		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", a.run.Command, units.Clean(a.subject), units.Clean(t.Provocation))
+// command returns the command that runs one cell of an audit. For a driver it is based on the
+// command of the run, because only that scenario specifies how to start the driver.
+func (b builder) command(t report.Trial) string {
+	run := b.Result.Run
+	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && run.Command != "" {
+		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", run.Command, units.Clean(t.Subject), units.Clean(t.Provocation))
 	}
-	s := fmt.Sprintf("zkbench audit %s --cell '%s' --seed %d", units.Clean(a.subject), units.Clean(t.Provocation), a.run.Seed)
-	if kind := a.run.Ensemble.Kind; kind != "" {
+	s := fmt.Sprintf("zkbench audit %s --cell '%s' --seed %d", units.Clean(t.Subject), units.Clean(t.Provocation), run.Seed)
+	if kind := run.Ensemble.Kind; kind != "" {
 		s += " --ensemble " + units.Clean(kind)
 	}
 	return s
@@ -339,16 +304,14 @@ func (a *audit) command(t report.Trial) string {
 
 // tally summarizes several audits, one row each.
 func tally(all []*audit) Table {
-	t := Table{Columns: []Column{{Head: "subject", Kind: Whole}, number("steps", 0, nil).Column, number("cells", 0, nil).Column,
-		number("kept all", 0, nil).Column, number("broke", 0, nil).Column, number("unknown", 0, nil).Column}}
+	t := Table{Columns: []Column{{Head: "subject", Kind: Whole}}}
+	for _, head := range []string{"steps", "cells", "kept all", "broke", "unknown"} {
+		t.Columns = append(t.Columns, NumberColumn(head, 0))
+	}
 	for _, a := range all {
-		steps, cells := a.planned()
-		n := a.count()
-		r := Row{Cells: []string{units.Clean(a.subject)}}
-		for _, v := range []int{steps, cells, n.Pass, n.Fail, n.Unknown} {
-			r.Cells = append(r.Cells, units.Number(float64(v)))
-		}
-		t.Rows = append(t.Rows, r)
+		n := a.counts()
+		numbers := units.Names([]int{n.steps, n.cells, n.Pass, n.Fail, n.Unknown}, count)
+		t.Rows = append(t.Rows, Row{Cells: append([]string{units.Clean(a.subject)}, numbers...)})
 	}
 	return t
 }

@@ -12,27 +12,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-const briefRows = 8
+const (
+	briefRows    = 8 // of a table on a terminal
+	fullHeads    = 4 // columns for which a terminal shows full heads
+	shownStories = 5 // on a terminal; the page contains more
+)
 
-// brief returns the tables for a terminal, which may omit rows. The page contains the whole tables.
-func (b builder) brief() (out []Table) {
-	for _, s := range b.scenarios {
-		switch {
-		case isAudit(s):
-			out = append(out, b.briefAudits(s)...)
-		case isZoo(s):
-			t := zooTable(ofScenario(b.Result.Trials, s.Name))
-			t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Result == report.Pass })
-			out = append(out, t.Shortest(briefRows))
-		default:
-			out = append(out, trialTable(b.briefTrials(s)))
-		}
-	}
-	return slices.DeleteFunc(out, func(t Table) bool { return len(t.Rows) == 0 })
-}
-
-// briefTrials returns the trials of a scenario or, if there are many, only those with the
-// largest number of clients that all series have.
+// briefTrials returns the trials of a scenario; of many, those with its largest common number of clients.
 func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 	all := ofScenario(b.trials, s.Name)
 	if len(all) <= briefRows {
@@ -44,8 +30,7 @@ func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 
 // briefAudits returns the matrix and the failures of a single subject. For several subjects, it returns
 // a summary with a row for each, and the failures of all subjects.
-func (b builder) briefAudits(s matrix.Scenario) []Table {
-	all := b.audits(s)
+func briefAudits(all []*audit) []Table {
 	if len(all) == 1 {
 		return []Table{all[0].matrix(), all[0].whole(), all[0].failed().Shortest(briefRows)}
 	}
@@ -71,9 +56,6 @@ func (t Table) Shortest(rows int) Table {
 	}
 	return t
 }
-
-// fullHeads is the largest number of columns for which a terminal shows full heads.
-const fullHeads = 4
 
 // BriefScorecard returns the scorecard of several subjects for a terminal: columns for the
 // guarantees that a subject did not keep, and the names of the others in a note. It returns
@@ -113,7 +95,6 @@ func (v *View) BriefScorecard() *Table {
 	return &t
 }
 
-// legend explains the short heads.
 func (t Table) legend() string {
 	var parts []string
 	for _, c := range t.Columns {
@@ -162,9 +143,6 @@ type Mark struct{ Kind, Text string }
 // StoryMarks explains the bars of a story's lanes.
 var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is active"}, {"both", "two clients hold at the same time"}}
 
-// shownStories is the largest number of stories on a terminal; the page contains more.
-const shownStories = 5
-
 // stories explains the failed verdicts, unexpected ones first. shown is the number of stories
 // for a terminal; it includes deliberately broken subjects only if OnPurpose is set.
 func (b builder) stories() (all []Story, shown int, more []string) {
@@ -187,8 +165,7 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 	return append(all, onPurpose...), shown, more
 }
 
-// OneScreen limits the terminal output to one screen, without stories, which are on the page
-// and in the output of zkbench check.
+// OneScreen limits the terminal output to one screen, without stories, which zkbench check prints.
 func (v *View) OneScreen() {
 	v.Screen, v.Shown, v.More = true, 0, nil
 	if n := len(v.Stories); n > 0 {
@@ -239,10 +216,9 @@ func (b builder) storyOf(trial, guarantee string) string {
 	return ""
 }
 
-// rerunCommand returns the command that runs one trial again.
 func (b builder) rerunCommand(t report.Trial) string {
 	if t.Step != "" {
-		return (&audit{subject: t.Subject, run: b.Result.Run}).command(t)
+		return b.command(t)
 	}
 	s := b.Result.Run.Command
 	if s == "" {

@@ -14,8 +14,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Check is a check of a trial: a guarantee, a threshold, the detection of a deliberate defect,
-// or the effect of a fault.
+// Check is a check of a trial: of a guarantee, a threshold, a deliberate defect, or the effect of a fault.
 type Check struct {
 	What    string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"
 	Broken  string // name for a check that did not pass: "not caught by no-orphan"
@@ -45,8 +44,7 @@ func checks(t report.Trial) []Check {
 	return out
 }
 
-// measuredText returns the measured value of a threshold with the word "measured", which some texts
-// contain already.
+// measuredText puts "measured" before the measured value of a threshold, if it is not there already.
 func measuredText(text string) string {
 	switch {
 	case text == "":
@@ -84,17 +82,13 @@ type Suite struct {
 	Checks []Check
 }
 
-// suites returns all checks. In a zoo a check includes the provocation, because each subject has
-// several. A fault without a proven effect, a trial without a verdict, and a run that ended early
-// are unknown.
-func (b builder) suites() []Suite {
-	var out []Suite
-	for _, s := range b.scenarios {
-		if isAudit(s) {
-			for _, a := range b.audits(s) {
-				out = append(out, a.suite(s.Name))
-			}
-		}
+// suites returns all checks, except those of audits. In a zoo a check includes the provocation, because
+// each subject has several. A fault without a proven effect, a trial without a verdict, and a run that
+// ended early are unknown.
+func (b builder) suites() (out []Suite) {
+	runCheck := func(what, result, why string) {
+		c := Check{What: what, Result: result, Reasons: []string{why}}
+		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
 	}
 	for _, t := range b.trials {
 		if t.Step != "" {
@@ -112,13 +106,10 @@ func (b builder) suites() []Suite {
 		out = append(out, s)
 	}
 	for _, l := range b.Result.Run.LeftOut {
-		c := Check{What: fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Result: Skipped, Reasons: []string{"skipped: " + l.Why}}
-		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
+		runCheck(fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Skipped, "skipped: "+l.Why)
 	}
-	ended := b.Result.Run.Ended
-	if ended != "" || len(b.trials) == 0 {
-		c := Check{What: "the run completed", Result: report.Unknown, Reasons: []string{cmp.Or(ended, "no trial was run")}}
-		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
+	if ended := b.Result.Run.Ended; ended != "" || len(b.trials) == 0 {
+		runCheck("the run completed", report.Unknown, cmp.Or(ended, "no trial was run"))
 	}
 	return out
 }
@@ -149,8 +140,7 @@ func normalizeResult(result string) string {
 	return report.Unknown
 }
 
-// troubles returns a sentence for each problem that breaks no guarantee: operations that failed with
-// no fault active, and clients that starved.
+// troubles describes operations that failed with no fault active, and clients that starved.
 func troubles(x matrix.Series) (lines []string) {
 	for _, t := range x.Trials {
 		if m := t.Metrics[metrics.OperationsFailed]; m.Value != nil && *m.Value > 0 && m.Count != nil {
@@ -171,12 +161,8 @@ func (b builder) incident() Section {
 		return Section{}
 	}
 	facts := []Fact{{"what happened", i.About}, {"version", i.Version}, {"reported in", i.Thread}, {"cause", i.Cause}}
-	if i.Fixed != "" {
-		facts = append(facts, Fact{"fixed in", i.Fixed})
-	}
-	if i.Tried != "" {
-		facts = append(facts, Fact{"not reproduced", i.Tried})
-	}
+	optional := []Fact{{"fixed in", i.Fixed}, {"not reproduced", i.Tried}}
+	facts = append(facts, slices.DeleteFunc(optional, func(f Fact) bool { return f.Value == "" })...)
 	return Section{ID: "incident", Title: "Known bug", Blocks: []Block{{Facts: facts}}}
 }
 

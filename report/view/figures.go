@@ -22,18 +22,14 @@ func (b builder) figures() []*plot.Figure {
 	all := matrix.Of(slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return t.Provocation != "" }))
 	var labels []string
 	for _, s := range all {
-		for _, x := range s.Series {
-			labels = append(labels, x.Label)
-		}
+		labels = append(labels, units.Names(s.Series, func(x matrix.Series) string { return x.Label })...)
 	}
 	glyphs := plot.NewGlyphs(labels)
 	var out []*plot.Figure
 	for _, s := range all {
 		figs := append(b.overview(s, glyphs), changes(s.Name, b.Result.Comparisons))
-		for _, x := range s.Merged().Series { // the worst trial of a repeated cell
-			for _, t := range x.Trials {
-				figs = append(figs, b.overTime(t, glyphs)...)
-			}
+		for _, t := range s.Merged().Trials() { // the worst trial of a repeated cell
+			figs = append(figs, b.overTime(t, glyphs)...)
 		}
 		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })
 		for _, f := range figs {
@@ -52,13 +48,13 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 	out := []*plot.Figure{plot.Paused(pauses), plot.Resumed(pauses)}
 	out = append(out, b.capacityFigures(s, glyphs)...)
 	out = append(out, plot.FanOut(merged, glyphs), plot.HandoffStages(merged), plot.Flap(merged, glyphs))
-	for _, l := range measuredLatencies(seriesOrder([]matrix.Scenario{s})) {
+	for _, l := range measuredLatencies(s.Trials()) {
 		if b.byCause(s) && (l.Name == metrics.FailoverLatency || l.Name == metrics.LeaderlessTime) {
 			continue // the plots by cause show more
 		}
 		out = append(out, plot.Growth(merged, l.Name, l.Head, glyphs))
 		for _, n := range slices.Backward(s.Counts) {
-			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return cmp.Or(b.Traces[trial], &report.Trace{}).Latencies[l.Name] })
+			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return b.trace(trial).Latencies[l.Name] })
 			out = append(out, plot.Percentiles(l.Name, l.Head, s.Count(n), dists, glyphs))
 		}
 	}
@@ -81,9 +77,7 @@ func (b builder) pauses(s matrix.Scenario) (out []plot.Pauses) {
 }
 
 func (b builder) byCause(s matrix.Scenario) bool {
-	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool {
-		return b.Traces[t.Name] != nil && len(b.Traces[t.Name].Failovers) > 0
-	})
+	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return len(b.trace(t.Name).Failovers) > 0 })
 }
 
 func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
@@ -105,8 +99,11 @@ func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 
 func (b builder) timelineOf(t report.Trial) plot.Timeline {
 	promise, _ := time.ParseDuration(t.Params["promise"]) // the threshold reports an invalid duration
-	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t.Cell), Clients: t.Clients, Promise: max(promise, 0), Trace: cmp.Or(b.Traces[t.Name], &report.Trace{})}
+	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t.Cell), Clients: t.Clients, Promise: max(promise, 0), Trace: b.trace(t.Name)}
 }
+
+// trace returns the trace of a trial, which is empty if there is none.
+func (b builder) trace(trial string) *report.Trace { return cmp.Or(b.Traces[trial], &report.Trace{}) }
 
 // pausedHolders returns a sentence for each trial: the actions of paused holders after they resumed.
 func pausedHolders(x matrix.Series) (out []string) {
@@ -156,19 +153,16 @@ func capacities(x matrix.Series) (out []string) {
 	return out
 }
 
-func capacityNote(_ builder, t report.Trial) string { return t.Metrics[metrics.Capacity].Note }
+func capacityNote(_ builder, _ report.Trial, m report.Metric) string { return m.Note }
 
 // capacityFigures returns a figure for each ramp and number of clients, the largest first.
 func (b builder) capacityFigures(s matrix.Scenario, glyphs plot.Glyphs) (out []*plot.Figure) {
-	ramps := func(trial string) []metrics.Ramp { return cmp.Or(b.Traces[trial], &report.Trace{}).Ramps }
-	var phases []string
-	for _, t := range seriesOrder([]matrix.Scenario{s}) {
-		for _, r := range ramps(t.Name) {
-			if !slices.Contains(phases, r.Phase) {
-				phases = append(phases, r.Phase)
-			}
-		}
+	ramps := func(trial string) []metrics.Ramp { return b.trace(trial).Ramps }
+	var all []metrics.Ramp
+	for _, t := range s.Trials() {
+		all = append(all, ramps(t.Name)...)
 	}
+	phases := matrix.Distinct(all, func(r metrics.Ramp) string { return r.Phase })
 	for _, n := range slices.Backward(s.Counts) {
 		for _, p := range phases {
 			out = append(out, plot.Capacity(s, n, p, ramps, glyphs))
@@ -179,13 +173,6 @@ func (b builder) capacityFigures(s matrix.Scenario, glyphs plot.Glyphs) (out []*
 
 // overlapText returns a sentence with the longest time for which two clients believed that they held; "" if none.
 func overlapText(x matrix.Series) string {
-	if longest := longestOverlap(x); longest > 0 {
-		return fmt.Sprintf("In %s, two clients believed at the same time that they held, for up to %s. The verdicts show whether this is a violation.", x.Label, units.Duration(longest))
-	}
-	return ""
-}
-
-func longestOverlap(x matrix.Series) float64 {
 	longest := 0.0
 	for _, t := range x.Trials {
 		m := t.Metrics[metrics.BeliefOverlap]
@@ -195,7 +182,10 @@ func longestOverlap(x matrix.Series) float64 {
 			}
 		}
 	}
-	return longest
+	if longest <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("In %s, two clients believed at the same time that they held, for up to %s. The verdicts show whether this is a violation.", x.Label, units.Duration(longest))
 }
 
 // promiseTexts returns a sentence for each trial with a promised failover time: whether all measured
@@ -235,7 +225,7 @@ func (b builder) noun() string {
 }
 
 // goroutinesNote returns the number of goroutines, and the size of their stacks, per session.
-func goroutinesNote(_ builder, t report.Trial) string {
+func goroutinesNote(_ builder, t report.Trial, _ report.Metric) string {
 	goroutines, stacks := t.Metrics[metrics.SessionGoroutines].Value, t.Metrics[metrics.SessionStacks].Value
 	if goroutines == nil || stacks == nil {
 		return ""
@@ -244,8 +234,8 @@ func goroutinesNote(_ builder, t report.Trial) string {
 }
 
 // queueNote returns a note with the member that had the queue, and the members that did not report theirs.
-func queueNote(_ builder, t report.Trial) string {
-	note := t.Metrics[metrics.MemberQueue].Note
+func queueNote(_ builder, t report.Trial, m report.Metric) string {
+	note := m.Note
 	noAnswer := t.Metrics[metrics.MemberSilent].Note
 	if noAnswer == "" {
 		return note
@@ -256,8 +246,7 @@ func queueNote(_ builder, t report.Trial) string {
 	return note + "no answer from " + noAnswer
 }
 
-// stagesText returns a sentence about the longest stage of a hand-off, with the most contenders; "" if
-// the stages are unknown.
+// stagesText describes the longest stage of a hand-off, with the most contenders; "" if it is unknown.
 func stagesText(x matrix.Series) string {
 	var last report.Trial
 	for _, t := range x.Trials {

@@ -27,6 +27,7 @@ type Value struct {
 	Text    string // "2.80 ms"
 	Note    string // "p99 9.10 ms"
 	Broken  bool   // the subject broke a guarantee, so that its speed does not count
+	number  float64
 }
 
 const (
@@ -34,55 +35,39 @@ const (
 	valueLimit    = 4 // of a headline
 )
 
-// headlines returns the numbers that answer the question, the most important first.
-func (b builder) headlines() []Headline {
-	var out []Headline
-	for _, s := range b.scenarios {
-		switch {
-		case isAudit(s):
-			out = append(out, b.auditHeadlines(s)...)
-		case isZoo(s):
-			out = append(out, zooHeadlines(s)...)
-		default:
-			out = append(out, b.scenarioHeadlines(s)...)
-		}
-	}
-	return out[:min(len(out), headlineLimit)]
-}
-
-// question is a number that can answer a scenario's question.
+// question is a number that can answer a scenario's question: the median of a distribution, else the value.
 type question struct {
 	title  string
 	metric string
-	field  string
-	higher bool // is better
-	tabled bool
+	higher bool    // is better
+	only   bool    // no table contains the number
 	open   bool    // only for open loops
 	below  float64 // only if some value is lower; 0: always
-	note   func(builder, report.Trial) string
+	note   func(builder, report.Trial, report.Metric) string
+	noted  string // the metric of the note; "": metric
 }
 
 var questions = []question{
-	{title: "false belief of a paused holder (p50)", metric: metrics.PausedBelief, field: "p50", tabled: true, note: worstNote(metrics.PausedBelief)},
-	{title: "from resume to notification (p50)", metric: metrics.PausedNotice, field: "p50", tabled: true, note: worstNote(metrics.PausedNotice)},
-	{title: "unfenced late writes accepted", metric: metrics.PausedThrough, field: "value", tabled: true, note: countNote(metrics.PausedThrough)},
-	{title: "late writes rejected by the token", metric: metrics.PausedStopped, field: "value", higher: true, tabled: true, note: countNote(metrics.PausedStopped)},
-	{title: "failovers outside the predicted range", metric: metrics.FailoverOutside, field: "value", note: roundsNote},
-	{title: "time until all were connected", metric: metrics.ConnectAll, field: "value", tabled: true, note: p99Note(metrics.ConnectLatency)},
-	{title: "heap per session", metric: metrics.SessionHeap, field: "value", tabled: true, note: goroutinesNote},
-	{title: "time until all were reconnected", metric: metrics.ReconnectAll, field: "value", tabled: true, note: p99Note(metrics.ReconnectLatency)},
-	{title: "longest request queue of a member", metric: metrics.MemberQueue, field: "value", tabled: true, note: queueNote},
-	{title: "capacity", metric: metrics.Capacity, field: "value", higher: true, tabled: true, note: capacityNote},
-	{title: "from due time to grant (p50)", metric: metrics.AcquireLatency, field: "p50", tabled: true, open: true, note: p99Note(metrics.AcquireLatency)},
-	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, field: "value", tabled: true, note: formulaNote(metrics.FanoutNotifications)},
-	{title: "notifications when a waiter rejoins", metric: metrics.FlapNotifications, field: "value", tabled: true, note: formulaNote(metrics.FlapNotifications)},
-	{title: "hand-off (p50)", metric: metrics.HandoffLatency, field: "p50", tabled: true, note: p99Note(metrics.HandoffLatency)},
-	{title: "from due time to take (p50)", metric: metrics.QueueLatency, field: "p50", tabled: true, note: p99Note(metrics.QueueLatency)},
-	{title: "items per notification", metric: metrics.QueueYield, field: "value", higher: true, tabled: true},
-	{title: "from a fault to the next grant (p50)", metric: metrics.FailoverLatency, field: "p50", tabled: true, note: worstNote(metrics.FailoverLatency)},
-	{title: "time without a holder (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
-	{title: "grants per second", metric: metrics.Throughput, field: "value", higher: true, tabled: true, note: phasesNote},
-	{title: "fairness (1 is equal)", metric: metrics.Fairness, field: "value", higher: true, below: 0.9},
+	{title: "false belief of a paused holder (p50)", metric: metrics.PausedBelief, note: worstNote},
+	{title: "from resume to notification (p50)", metric: metrics.PausedNotice, note: worstNote},
+	{title: "unfenced late writes accepted", metric: metrics.PausedThrough, note: countNote},
+	{title: "late writes rejected by the token", metric: metrics.PausedStopped, higher: true, note: countNote},
+	{title: "failovers outside the predicted range", metric: metrics.FailoverOutside, only: true, note: roundsNote},
+	{title: "time until all were connected", metric: metrics.ConnectAll, note: p99Note, noted: metrics.ConnectLatency},
+	{title: "heap per session", metric: metrics.SessionHeap, note: goroutinesNote},
+	{title: "time until all were reconnected", metric: metrics.ReconnectAll, note: p99Note, noted: metrics.ReconnectLatency},
+	{title: "longest request queue of a member", metric: metrics.MemberQueue, note: queueNote},
+	{title: "capacity", metric: metrics.Capacity, higher: true, note: capacityNote},
+	{title: "from due time to grant (p50)", metric: metrics.AcquireLatency, open: true, note: p99Note},
+	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, note: formulaNote},
+	{title: "notifications when a waiter rejoins", metric: metrics.FlapNotifications, note: formulaNote},
+	{title: "hand-off (p50)", metric: metrics.HandoffLatency, note: p99Note},
+	{title: "from due time to take (p50)", metric: metrics.QueueLatency, note: p99Note},
+	{title: "items per notification", metric: metrics.QueueYield, higher: true},
+	{title: "from a fault to the next grant (p50)", metric: metrics.FailoverLatency, note: worstNote},
+	{title: "time without a holder (p50)", metric: metrics.LeaderlessTime, note: worstNote},
+	{title: "grants per second", metric: metrics.Throughput, higher: true, note: phasesNote},
+	{title: "fairness (1 is equal)", metric: metrics.Fairness, only: true, higher: true, below: 0.9},
 }
 
 // scenarioHeadlines returns the headlines for the largest number of clients that all series have.
@@ -96,39 +81,37 @@ func (b builder) scenarioHeadlines(s matrix.Scenario) (out []Headline) {
 	return out
 }
 
-type measuredValue struct {
-	Value
-	number float64
-}
-
 func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
-	count := s.Count(clients)
+	count, read := s.Count(clients), field(q.metric, "value")
+	if d, _, _ := metrics.Find(q.metric); d.Distribution {
+		read = field(q.metric, "p50")
+	}
 	if strings.HasPrefix(q.metric, "queue.") {
 		count.Noun = "consumer"
 	}
-	h := Headline{Title: fmt.Sprintf("%s, %s", q.title, count), Tabled: q.tabled}
-	var all []measuredValue
+	h := Headline{Title: fmt.Sprintf("%s, %s", q.title, count), Tabled: !q.only}
+	var all []Value
 	for _, x := range s.Series {
 		t := matrix.Merge(x.At(clients))
-		v := field(q.metric, q.field)(t)
-		if v == nil || q.metric == metrics.Throughput && metrics.AtRate(t.Metrics) || q.open && !metrics.AtRate(t.Metrics) {
+		v, open := read(t), metrics.AtRate(t.Metrics)
+		if v == nil || q.metric == metrics.Throughput && open || q.open && !open {
 			continue
 		}
-		value := Value{Text: units.Quantity(*v, unitOf(t.Metrics[q.metric])), Broken: hasFailure(x)}
+		value := Value{Text: units.Quantity(*v, unitOf(t.Metrics[q.metric])), Broken: hasFailure(x), number: *v}
 		if len(s.Series) > 1 {
 			value.Subject = x.Label
 		}
 		if q.note != nil && len(s.Series) <= valueLimit {
-			value.Note = q.note(b, t)
+			value.Note = q.note(b, t, t.Metrics[cmp.Or(q.noted, q.metric)])
 		}
-		all = append(all, measuredValue{value, *v})
+		all = append(all, value)
 	}
 	sign := 1
 	if q.higher {
 		sign = -1
 	}
-	slices.SortStableFunc(all, func(a, b measuredValue) int { return sign * cmp.Compare(a.number, b.number) })
-	if q.below > 0 && !slices.ContainsFunc(all, func(v measuredValue) bool { return v.number < q.below }) {
+	slices.SortStableFunc(all, func(a, b Value) int { return sign * cmp.Compare(a.number, b.number) })
+	if q.below > 0 && !slices.ContainsFunc(all, func(v Value) bool { return v.number < q.below }) {
 		return h
 	}
 	h.Values, h.More = selectValues(all)
@@ -137,8 +120,8 @@ func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
 
 // selectValues returns the values to show, given all in order: the best and the worst of the subjects that
 // broke no guarantee, or of all subjects if each broke one. more describes the omitted values.
-func selectValues(all []measuredValue) (out []Value, more string) {
-	sound := slices.DeleteFunc(slices.Clone(all), func(v measuredValue) bool { return v.Broken })
+func selectValues(all []Value) (sound []Value, more string) {
+	sound = slices.DeleteFunc(slices.Clone(all), func(v Value) bool { return v.Broken })
 	left := len(all) - len(sound)
 	var parts []string
 	switch {
@@ -150,8 +133,7 @@ func selectValues(all []measuredValue) (out []Value, more string) {
 	switch n := len(sound) - valueLimit; {
 	case n <= 0:
 	case sound[0].Text == sound[len(sound)-1].Text:
-		same := Value{Text: sound[0].Text, Note: fmt.Sprintf("all %d", len(sound)), Broken: sound[0].Broken}
-		sound = []measuredValue{{same, sound[0].number}}
+		sound = []Value{{Text: sound[0].Text, Note: fmt.Sprintf("all %d", len(sound)), Broken: sound[0].Broken}}
 	default:
 		parts = append(parts, fmt.Sprintf("%d with values between these", n))
 		sound = slices.Delete(slices.Clone(sound), valueLimit/2, valueLimit/2+n)
@@ -159,10 +141,7 @@ func selectValues(all []measuredValue) (out []Value, more string) {
 	if len(parts) > 0 {
 		more = "not shown: " + strings.Join(parts, ", ")
 	}
-	for _, v := range sound {
-		out = append(out, v.Value)
-	}
-	return out, more
+	return sound, more
 }
 
 // unitOf returns the unit, or "1" if the title contains it already ("per hand-off").
@@ -179,66 +158,52 @@ func hasFailure(x matrix.Series) bool {
 	})
 }
 
-func countNote(metric string) func(builder, report.Trial) string {
-	return func(_ builder, t report.Trial) string {
-		if n := t.Metrics[metric].Count; n != nil {
-			return fmt.Sprintf("of %d", *n)
-		}
+func countNote(_ builder, _ report.Trial, m report.Metric) string {
+	if m.Count == nil {
 		return ""
 	}
+	return fmt.Sprintf("of %d", *m.Count)
 }
 
-func roundsNote(_ builder, t report.Trial) string {
-	m := t.Metrics[metrics.FailoverOutside]
+func roundsNote(_ builder, _ report.Trial, m report.Metric) string {
 	if m.Count == nil {
 		return ""
 	}
 	return "of " + units.Plural(int(*m.Count), "round")
 }
 
-func formulaNote(metric string) func(builder, report.Trial) string {
-	return func(_ builder, t report.Trial) string {
-		if e := t.Metrics[metric].Expected; e != nil {
-			return "formula " + units.Number(*e)
-		}
+func formulaNote(_ builder, _ report.Trial, m report.Metric) string {
+	if m.Expected == nil {
 		return ""
 	}
+	return "formula " + units.Number(*m.Expected)
 }
 
-func p99Note(metric string) func(builder, report.Trial) string {
-	return func(b builder, t report.Trial) string {
-		if v := field(metric, "p99")(t); v != nil {
-			return "p99 " + units.Duration(*v)
-		}
+func p99Note(_ builder, _ report.Trial, m report.Metric) string {
+	if m.P99 == nil || m.TooFew("p99") {
 		return ""
 	}
+	return "p99 " + units.Duration(*m.P99)
 }
 
 // worstNote returns a note with the maximum, the fault that explains it, and the number of samples.
-func worstNote(metric string) func(builder, report.Trial) string {
-	return func(b builder, t report.Trial) string {
-		m := t.Metrics[metric]
-		if m.Max == nil || m.Count == nil {
-			return ""
-		}
-		if *m.Count == 1 {
-			return "measured once"
-		}
-		s := "at worst " + units.Duration(*m.Max)
-		if fault := b.faultBehind(t, *m.Max); fault != "" {
-			s += ", after " + fault
-		}
-		return fmt.Sprintf("%s, in %d samples", s, *m.Count)
+func worstNote(b builder, t report.Trial, m report.Metric) string {
+	switch {
+	case m.Max == nil || m.Count == nil:
+		return ""
+	case *m.Count == 1:
+		return "measured once"
 	}
+	s := "at worst " + units.Duration(*m.Max)
+	if fault := b.faultBehind(t, *m.Max); fault != "" {
+		s += ", after " + fault
+	}
+	return fmt.Sprintf("%s, in %d samples", s, *m.Count)
 }
 
-// faultBehind returns the fault that began at the start of the longest failover, or that was active
-// during it; "" if none is known.
+// faultBehind returns the fault that began with, or was active during, the longest failover; "" if unknown.
 func (b builder) faultBehind(t report.Trial, longest float64) string {
-	trace := b.Traces[t.Name]
-	if trace == nil {
-		return ""
-	}
+	trace := b.trace(t.Name)
 	for _, h := range trace.Handoffs {
 		if float64(h.Latency) != longest {
 			continue
@@ -253,7 +218,7 @@ func (b builder) faultBehind(t report.Trial, longest float64) string {
 	return ""
 }
 
-func phasesNote(_ builder, t report.Trial) string {
+func phasesNote(_ builder, t report.Trial, _ report.Metric) string {
 	var parts []string
 	for _, name := range metrics.OfPhases(metrics.Throughput, t.Metrics) {
 		m := t.Metrics[name]

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -26,24 +27,16 @@ func (b builder) scorecard() *Table {
 		return nil
 	}
 	heads := scoreHeads(rows)
-	t := &Table{Columns: []Column{{Head: "subject", Kind: Whole}}, Marks: scorecardMarks}
-	var legend []string
-	for i, name := range heads {
-		short := string(rune('a' + i))
-		t.Columns = append(t.Columns, Column{Head: name, Short: short, Kind: Outcome})
-		legend = append(legend, short+" "+name)
-	}
-	t.Legend = strings.Join(legend, ", ") + "."
+	t := &Table{Columns: []Column{{Head: "subject", Kind: Whole}}}
+	t.addMarkColumns(heads, scorecardMarks)
 	for _, x := range rows {
 		r := Row{Cells: []string{units.Clean(x.subject)}, Links: []string{""}}
 		var results []string
 		for _, name := range heads {
 			c, ok := x.cells[name]
-			if !ok {
-				r.Cells, r.Links = append(r.Cells, ""), append(r.Links, "")
-				continue
+			if ok {
+				results = append(results, c.result)
 			}
-			results = append(results, c.result)
 			r.Cells, r.Links = append(r.Cells, marks[c.result]), append(r.Links, c.link)
 		}
 		r.Result = verdict.Worst(results...)
@@ -62,32 +55,35 @@ type scoredCell struct{ result, link string }
 
 func (b builder) scoreRows() []scoredRow {
 	var out []scoredRow
-	for _, t := range b.scoredTrials() {
-		i := slices.IndexFunc(out, func(r scoredRow) bool { return r.subject == t.Subject })
-		if i < 0 {
-			i = len(out)
-			out = append(out, scoredRow{t.Subject, map[string]scoredCell{}})
-		}
-		for _, c := range checks(t) {
-			if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
-				continue // in a failed cell, unknown results do not count
-			}
-			name := c.What
-			if c.threshold {
-				name = thresholdsHead
-			}
-			previous, seen := out[i].cells[name]
-			if !seen || rank(c.Result) > rank(previous.result) || previous.result == report.NotPromised && c.Result == report.NotJudged {
-				out[i].cells[name] = scoredCell{c.Result, b.proofID(t.Subject, t, c)}
+	for _, trials := range matrix.Group(b.scoredTrials(), subjectOf) {
+		row := scoredRow{trials[0].Subject, map[string]scoredCell{}}
+		for _, t := range trials {
+			for _, c := range checks(t) {
+				row.add(t, c, b.proofID(t.Subject, t, c))
 			}
 		}
+		out = append(out, row)
 	}
 	slices.SortStableFunc(out, func(x, y scoredRow) int { return strings.Compare(x.subject, y.subject) })
 	return out
 }
 
-// scoredTrials returns the trials that count for the scorecard: one for each repeated cell, and
-// every cell of an audit.
+// add adds the result of a check to its cell if it is worse than the results before.
+func (r scoredRow) add(t report.Trial, c Check, link string) {
+	if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
+		return // in a failed cell, unknown results do not count
+	}
+	name := c.What
+	if c.threshold {
+		name = thresholdsHead
+	}
+	previous, seen := r.cells[name]
+	if !seen || rank(c.Result) > rank(previous.result) || previous.result == report.NotPromised && c.Result == report.NotJudged {
+		r.cells[name] = scoredCell{c.Result, link}
+	}
+}
+
+// scoredTrials returns one trial for each repeated cell, and every cell of an audit.
 func (b builder) scoredTrials() []report.Trial {
 	inAudit := func(t report.Trial) bool { return t.Step != "" }
 	rest := slices.DeleteFunc(slices.Clone(b.trials), func(t report.Trial) bool {
@@ -125,28 +121,17 @@ func anchor(s string) string {
 	}, units.Clean(s))
 }
 
-// scoreHeads returns the column heads: the guarantees of the subjects in the order of their rules,
-// then other checks, then the thresholds.
+// scoreHeads returns the guarantees in the order of their rules, then other checks, then the thresholds.
 func scoreHeads(rows []scoredRow) []string {
-	var out, others []string
-	has := func(name string) bool {
-		return slices.ContainsFunc(rows, func(r scoredRow) bool { _, ok := r.cells[name]; return ok })
-	}
-	for _, name := range verdict.Names() {
-		if has(name) {
-			out = append(out, name)
-		}
-	}
+	all, present := verdict.Names(), map[string]bool{}
 	for _, r := range rows {
 		for _, name := range keys(r.cells) {
-			if name != thresholdsHead && !slices.Contains(out, name) && !slices.Contains(others, name) {
-				others = append(others, name)
+			present[name] = true
+			if name != thresholdsHead && !slices.Contains(all, name) {
+				all = append(all, name)
 			}
 		}
 	}
-	out = append(out, others...)
-	if has(thresholdsHead) {
-		out = append(out, thresholdsHead)
-	}
-	return out
+	all = append(all, thresholdsHead)
+	return slices.DeleteFunc(all, func(name string) bool { return !present[name] })
 }

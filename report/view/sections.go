@@ -1,11 +1,16 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -43,10 +48,10 @@ func (b builder) sections(v *View) []Section {
 		{ID: "causes", Title: "Failovers by cause", Blocks: b.causes(),
 			Note: "Release and close return the lock; in the other rows, the session must expire first, unless the holder keeps its grant. The predicted range is the range that ZooKeeper's session expiry allows. In rows with \"leader\" in the name, the leader of the ensemble is stopped, not the holder of the lock."},
 		b.timelines(),
-		{ID: "formulas", Title: "Expected notifications", Blocks: blockOf(b.formulas())},
-		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables), b.trialBlocks(v.Figures)...)},
+		{ID: "formulas", Title: "Expected notifications", Blocks: tableBlocks(b.formulas())},
+		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables...), b.trialBlocks(v.Figures)...)},
 		{ID: "guarantees", Title: "Guarantees", Blocks: passedFolded(guarantees)},
-		{ID: "thresholds", Title: "Thresholds", Blocks: blockOf(&thresholds)},
+		{ID: "thresholds", Title: "Thresholds", Blocks: tableBlocks(thresholds)},
 		{ID: "faults", Title: "Faults", Blocks: b.faults()},
 		{ID: "metrics", Title: "All metrics", Blocks: b.metrics()},
 		{ID: "conditions", Title: "Conditions", Blocks: []Block{{Facts: facts(b.Result)}},
@@ -55,7 +60,7 @@ func (b builder) sections(v *View) []Section {
 		b.repeat(),
 	}
 	if len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) }) {
-		return b.auditSections(all)
+		return auditSections(v.Tables, all)
 	}
 	return slices.DeleteFunc(b.zooFirst(all), func(s Section) bool { return len(s.Blocks) == 0 })
 }
@@ -81,10 +86,10 @@ func storyBlocks(stories []Story) []Block {
 	return out
 }
 
-func tableBlocks(tables []Table) []Block {
-	var out []Block
-	for _, t := range tables {
-		out = append(out, blockOf(&t)...)
+// tableBlocks returns a block for each table that has rows.
+func tableBlocks(tables ...Table) (out []Block) {
+	for _, t := range withRows(tables...) {
+		out = append(out, Block{Table: &t})
 	}
 	return out
 }
@@ -93,18 +98,11 @@ func tableBlocks(tables []Table) []Block {
 func passedFolded(t Table) []Block {
 	at := slices.IndexFunc(t.Rows, func(r Row) bool { return rank(r.Result) <= 0 })
 	if at <= 0 {
-		return blockOf(&t)
+		return tableBlocks(t)
 	}
 	rest := t
 	t.Rows, rest.Rows = t.Rows[:at], t.Rows[at:]
 	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed or do not affect the result", len(rest.Rows))}}
-}
-
-func blockOf(t *Table) []Block {
-	if t == nil || len(t.Rows) == 0 {
-		return nil
-	}
-	return []Block{{Table: t}}
 }
 
 // overviewBlocks returns the plots of the whole run, and the plots of single trials that answer
@@ -153,14 +151,9 @@ func withFigures(blocks ...Block) []Block {
 
 // byInterest returns failed trials first, then unknown ones; within each group, the most clients first.
 func byInterest(trials []report.Trial) []report.Trial {
-	out := slices.Clone(trials)
-	slices.SortStableFunc(out, func(a, b report.Trial) int {
-		if worse := rank(b.Outcome()) - rank(a.Outcome()); worse != 0 {
-			return worse
-		}
-		return b.Clients - a.Clients
+	return slices.SortedStableFunc(slices.Values(trials), func(a, b report.Trial) int {
+		return cmp.Or(rank(b.Outcome())-rank(a.Outcome()), b.Clients-a.Clients)
 	})
-	return out
 }
 
 // LeftOut returns a note about the plots that a renderer omitted to limit the page; "" if there are none.
@@ -170,3 +163,71 @@ func LeftOut(plots int) string {
 	}
 	return fmt.Sprintf("%s more in the folder %s next to this page, omitted here to limit the size of the page.", units.Plural(plots, "plot"), report.PlotDir)
 }
+
+// Fact is a named property of the run.
+type Fact struct{ Name, Value string }
+
+func facts(r report.Result) []Fact {
+	run := r.Run
+	out := []Fact{{"run", run.ID}}
+	if !run.Start.IsZero() {
+		out = append(out, Fact{"started", run.Start.UTC().Format("2006-01-02 15:04:05 MST")})
+	}
+	if run.Elapsed > 0 {
+		out = append(out, Fact{"took", units.Duration(float64(run.Elapsed))})
+	}
+	out = append(out, Fact{"ended", cmp.Or(run.Ended, "when all trials were complete")}, Fact{"seed", strconv.FormatUint(run.Seed, 10)})
+	e := run.Ensemble
+	about := size(e)
+	if len(e.Observers) > 0 {
+		about += " (" + units.Clean(strings.Join(e.Observers, ", ")) + ")"
+	}
+	about += ", " + cmp.Or(e.Kind, "kind unknown")
+	if e.About != "" {
+		about += ", " + e.About
+	}
+	if e.Tick > 0 {
+		about += ", tick " + units.Duration(float64(e.Tick))
+	}
+	out = append(out, Fact{"ensemble", about})
+	for _, k := range keys(run.Host) {
+		out = append(out, Fact{"host: " + k, run.Host[k]})
+	}
+	out = append(out, harness(r.Trials)...)
+	return append(out, Fact{"versions", versions(run)})
+}
+
+// harness returns the measurements of the harness about itself: the worst values of all trials.
+func harness(trials []report.Trial) []Fact {
+	worst := map[string]metrics.Metric{}
+	for _, t := range trials {
+		for name, m := range t.Metrics {
+			if w, seen := worst[name]; strings.HasPrefix(name, "self.") && m.Value != nil && (!seen || *m.Value > *w.Value) {
+				worst[name] = m
+			}
+		}
+	}
+	var out []Fact
+	for _, name := range keys(worst) {
+		m := worst[name]
+		out = append(out, Fact{"harness: " + strings.TrimPrefix(name, "self."), "at worst " + units.Quantity(*m.Value, m.Unit)})
+	}
+	return out
+}
+
+func origin(run report.Run) string { return fmt.Sprintf("Seed %d, %s.", run.Seed, versions(run)) }
+
+// versions lists the versions: "zookeeper 3.8.0", and "go1.26" if the version includes the name.
+func versions(run report.Run) string {
+	var parts []string
+	for _, k := range keys(run.Versions) {
+		v := run.Versions[k]
+		if !strings.HasPrefix(v, k) {
+			v = k + " " + v
+		}
+		parts = append(parts, units.Clean(v))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "versions unknown")
+}
+
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

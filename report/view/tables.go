@@ -2,11 +2,14 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
@@ -58,26 +61,42 @@ const Skipped = "skipped"
 
 // Pick returns the table with the given columns only, in this order.
 func (t Table) Pick(columns []int) Table {
-	out := Table{Note: t.Note, Left: t.Left, Marks: t.Marks, Legend: t.Legend}
-	for _, i := range columns {
-		out.Columns = append(out.Columns, t.Columns[i])
-	}
+	out := t
+	out.Columns, out.Rows = pick(t.Columns, columns), nil
 	for _, r := range t.Rows {
-		cells := make([]string, len(columns))
-		for k, i := range columns {
-			cells[k] = r.Cells[i]
-		}
-		r.Cells = cells
+		r.Cells = pick(r.Cells, columns)
 		if r.Links != nil {
-			links := make([]string, len(columns))
-			for k, i := range columns {
-				links[k] = r.Links[i]
-			}
-			r.Links = links
+			r.Links = pick(r.Links, columns)
 		}
 		out.Rows = append(out.Rows, r)
 	}
 	return out
+}
+
+func pick[T any](all []T, indexes []int) []T {
+	out := make([]T, len(indexes))
+	for k, i := range indexes {
+		out[k] = all[i]
+	}
+	return out
+}
+
+// NumberColumn returns a column of numbers.
+func NumberColumn(head string, spare int) Column {
+	return Column{Head: head, Kind: Number, Spare: spare}
+}
+
+// addMarkColumns adds the columns of a matrix with the given marks. Their short heads are letters.
+func (t *Table) addMarkColumns(heads []string, marks []Mark) {
+	for i, head := range heads {
+		t.Columns = append(t.Columns, Column{Head: head, Short: string(rune('a' + i)), Kind: Outcome})
+	}
+	t.Marks, t.Legend = marks, t.legend()
+}
+
+// withRows returns the tables that have rows.
+func withRows(all ...Table) []Table {
+	return slices.DeleteFunc(slices.Clone(all), func(t Table) bool { return len(t.Rows) == 0 })
 }
 
 // filled returns the table without empty columns.
@@ -91,8 +110,7 @@ func (t Table) filled() Table {
 	return t.Pick(keep)
 }
 
-// checkTables returns the tables of the guarantees and thresholds of the trials: failed checks
-// first, then unknown checks.
+// checkTables returns the tables of guarantees and thresholds: failed checks first, then unknown ones.
 func (b builder) checkTables() (guarantees, thresholds Table) {
 	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: Whole}, {Head: "trial", Kind: Whole}, {Head: "reasons"}}
 	thresholds.Columns = []Column{{Head: "result", Kind: Status}, {Head: "threshold", Kind: Code}, {Head: "trial"}, {Head: "measured"}}
@@ -118,24 +136,18 @@ func (b builder) checkTables() (guarantees, thresholds Table) {
 	return guarantees, thresholds
 }
 
-// numbersLimit is the largest number of record numbers in one row.
-const numbersLimit = 20
-
 func numbers(records []int) string {
-	var parts []string
-	for i, n := range records {
-		if i == numbersLimit {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, strconv.Itoa(n))
+	parts := units.Names(records[:min(len(records), numbersLimit)], strconv.Itoa)
+	if len(records) > numbersLimit {
+		parts = append(parts, "…")
 	}
 	return strings.Join(parts, ", ")
 }
 
 const (
-	faultLimit = 200 // rows of one trial
-	fewFaults  = 10  // tables up to this size are not collapsed
+	numbersLimit = 20  // record numbers in one row
+	faultLimit   = 200 // rows of one trial
+	fewFaults    = 10  // tables up to this size are not collapsed
 )
 
 func (b builder) faults() []Block {
@@ -181,54 +193,99 @@ func (b builder) metrics() []Block {
 		}
 		table := Table{Columns: []Column{{Head: "metric"}}}
 		for _, head := range []string{"samples", "value", "formula", "by the servers", "min", "mean", "p50", "p90", "p99", "p99.9", "max"} {
-			table.Columns = append(table.Columns, Column{Head: head, Kind: Number})
+			table.Columns = append(table.Columns, NumberColumn(head, 0))
 		}
 		for _, name := range keys(t.Metrics) {
-			table.Rows = append(table.Rows, metricRow(name, t.Metrics[name]))
+			table.Rows = append(table.Rows, metricRow(t, name))
 		}
 		out = append(out, Block{Fold: trialLabel(t.Subject, t), Table: &table})
 	}
 	return out
 }
 
-func metricRow(name string, m metrics.Metric) Row {
-	if m.Phase != "" {
-		name += " (" + m.Phase + ")"
-	}
+func metricRow(t report.Trial, name string) Row {
+	m := t.Metrics[name]
 	cells := []string{name, ""}
+	if m.Phase != "" {
+		cells[0] += " (" + m.Phase + ")"
+	}
 	if m.Count != nil {
 		cells[1] = units.Number(float64(*m.Count))
 	}
-	for _, field := range []string{"value", "expected", "servers", "min", "mean", "p50", "p90", "p99", "p999", "max"} {
-		cells = append(cells, quantity(fieldOf(m, field), m.Unit))
+	for _, f := range []string{"value", "expected", "servers", "min", "mean", "p50", "p90", "p99", "p999", "max"} {
+		cells = append(cells, quantity(field(name, f)(t), m.Unit))
 	}
 	return Row{Cells: cells}
 }
 
 // formulas lists the formulas of each subject once, regardless of its cells.
-func (b builder) formulas() *Table {
+func (b builder) formulas() Table {
 	t := Table{Columns: []Column{{Head: "subject"}, {Head: "cause"}, {Head: "notifications, with N clients"}},
 		Note: "Flap: one waiter loses its session and rejoins with a new one, while all other clients only wait."}
-	for _, trial := range seriesOrder(b.scenarios) {
-		for _, cause := range keys(trial.Formulas) {
-			cells := []string{trial.Subject, "one " + cause, trial.Formulas[cause]}
-			if !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Equal(r.Cells, cells) }) {
-				t.Rows = append(t.Rows, Row{Cells: cells})
+	for _, s := range b.scenarios {
+		for _, trial := range s.Trials() {
+			for _, cause := range keys(trial.Formulas) {
+				cells := []string{trial.Subject, "one " + cause, trial.Formulas[cause]}
+				if !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Equal(r.Cells, cells) }) {
+					t.Rows = append(t.Rows, Row{Cells: cells})
+				}
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return &t
+	return t
 }
 
-func seriesOrder(all []matrix.Scenario) []report.Trial {
-	var out []report.Trial
-	for _, s := range all {
-		for _, x := range s.Series {
-			out = append(out, x.Trials...)
+// causes returns a table for each trial with failovers: a row for each way to remove the holder.
+func (b builder) causes() (out []Block) {
+	for _, t := range b.trials {
+		trace := b.trace(t.Name)
+		if len(trace.Failovers) == 0 {
+			continue
 		}
+		table := Table{Columns: []Column{{Head: "the holder is removed by"}, {Head: "rounds", Kind: Number}, {Head: "next grant after (min to max)", Kind: Number}, {Head: "p50", Kind: Number},
+			{Head: "predicted", Kind: Number}, {Head: "no holder for (min to max)", Kind: Number}}}
+		for _, rounds := range matrix.Group(trace.Failovers, func(r metrics.Failover) string { return r.Phase }) {
+			table.Rows = append(table.Rows, Row{Cells: causeCells(rounds[0].Phase, rounds, trace)})
+		}
+		block := Block{Table: &table}
+		if len(b.trials) > 1 {
+			block.Fold, block.Open = trialLabel(t.Subject, t), true
+		}
+		out = append(out, block)
 	}
 	return out
+}
+
+func causeCells(cause string, rounds []metrics.Failover, trace *report.Trace) []string {
+	var latency, nobody []float64
+	least, most := rounds[0].Least, time.Duration(0)
+	count := strconv.Itoa(len(rounds))
+	for _, r := range rounds {
+		least, most = min(least, r.Least), max(most, r.Most)
+		if !r.Never {
+			latency = append(latency, float64(r.Latency))
+		}
+		if i := slices.IndexFunc(trace.Handoffs, func(h metrics.Handoff) bool { return h.At >= r.At }); i >= 0 && !r.Never && !r.Kept {
+			nobody = append(nobody, float64(trace.Handoffs[i].Nobody))
+		}
+	}
+	if never := len(rounds) - len(latency); never > 0 {
+		count += fmt.Sprintf(" (%d without a grant)", never)
+	}
+	middle := ""
+	if m, ok := stats.Middle(latency); ok {
+		middle = units.Duration(m)
+	}
+	return []string{cause, count, between(latency), middle, between([]float64{float64(least), float64(most)}), between(nobody)}
+}
+
+func between(ns []float64) string {
+	if len(ns) == 0 {
+		return ""
+	}
+	least, most := units.Duration(slices.Min(ns)), units.Duration(slices.Max(ns))
+	if least == most {
+		return least
+	}
+	return least + " to " + most
 }

@@ -30,9 +30,12 @@ type Timeline struct {
 // Gap is a time without a leader.
 type Gap struct{ From, To time.Duration }
 
-// barLimit is the largest number of bars of all timelines together, at about 30 bytes each on
-// the page.
-const barLimit = 10_000
+const (
+	barLimit    = 10_000 // of all timelines together, at about 30 bytes each on the page
+	stills      = 3      // timelines on a page that have a still chart
+	stillGrants = 60
+	stillLanes  = 20
+)
 
 func marksOf(lines []Timeline) []Mark {
 	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two clients hold at once, or no client leads"}, {"warned", "exposure"},
@@ -53,8 +56,7 @@ func (b builder) timelines() Section {
 	s := Section{ID: "holders", Title: "Holders over time",
 		Intro: "Each bar is a time during which a client believed that it held the grant."}
 	all := slices.DeleteFunc(byInterest(b.Result.Trials), func(t report.Trial) bool {
-		trace := b.Traces[t.Name]
-		return trace == nil || len(trace.Holds) == 0
+		return len(b.trace(t.Name).Holds) == 0
 	})
 	var lines []Timeline
 	for i, t := range all {
@@ -118,8 +120,7 @@ func (t Timeline) summary(all *report.Trace) string {
 	return s
 }
 
-// gapsOf returns the times without a leader in the rounds of successions, after the first term
-// of each round.
+// gapsOf returns the times without a leader in each round of a succession, after the round's first term.
 func gapsOf(t *report.Trace) []Gap {
 	terms := byStart(t.Holds)
 	var out []Gap
@@ -238,4 +239,39 @@ func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
 		}
 	}
 	return keep
+}
+
+// stillChart returns the part for paper, around the first overlap, or else the first fault.
+func stillChart(t *report.Trace) explain.Chart {
+	all := byStart(t.Holds)
+	if len(all) == 0 {
+		return explain.Chart{}
+	}
+	centre := all[0].Start
+	if len(t.Faults) > 0 {
+		centre = t.Faults[0].Start
+	}
+	if len(t.Overlaps) > 0 {
+		centre = worst(t.Overlaps, 1)[0].Start
+	}
+	at, _ := slices.BinarySearchFunc(all, centre, func(b report.Hold, c time.Duration) int { return int(b.Start - c) })
+	first := max(0, min(at-stillGrants/3, len(all)-stillGrants))
+	all = all[first:min(first+stillGrants, len(all))]
+	c := explain.Chart{From: all[0].Start, To: all[0].End}
+	for _, b := range all {
+		c.To = max(c.To, b.End)
+	}
+	for _, r := range t.Rounds {
+		for _, s := range r.Line {
+			c.Add(s.Client, s.From, s.To, explain.Waited)
+		}
+	}
+	for _, b := range all {
+		c.Add(b.Client, b.Start, b.End, explain.Held)
+	}
+	c.Lanes = c.Lanes[:min(len(c.Lanes), stillLanes)]
+	for _, w := range t.Faults {
+		c.Add(-1, w.Start, max(w.Start, w.End), explain.Fault)
+	}
+	return c
 }

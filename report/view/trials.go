@@ -14,22 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-func (b builder) tables() []Table {
-	var out []Table
-	for _, s := range b.scenarios {
-		if isAudit(s) {
-			for _, a := range b.audits(s) {
-				out = append(out, a.tables()...)
-			}
-		} else if isZoo(s) {
-			out = append(out, zooTable(ofScenario(b.Result.Trials, s.Name)))
-		} else {
-			out = append(out, trialTable(ofScenario(b.trials, s.Name)))
-		}
-	}
-	return out
-}
-
 type column struct {
 	Column
 	cell func(report.Trial) string
@@ -94,15 +78,14 @@ func columns(trials []report.Trial) []column {
 }
 
 func number(head string, spare int, cell func(report.Trial) string) column {
-	return column{Column{Head: head, Kind: Number, Spare: spare}, cell}
+	return column{NumberColumn(head, spare), cell}
 }
 
-func measured(read reader, unit string) func(report.Trial) string {
+func measured(read func(report.Trial) *float64, unit string) func(report.Trial) string {
 	return func(t report.Trial) string { return quantity(read(t), unit) }
 }
 
-// fraction formats a count and its total: "2 of 3". It is empty for merged trials, for which a
-// sentence reports each trial.
+// fraction formats a count and its total: "2 of 3". Merged trials have a sentence for each trial instead.
 func fraction(metric string) func(report.Trial) string {
 	return func(t report.Trial) string {
 		m := t.Metrics[metric]
@@ -158,8 +141,7 @@ type NumberOf struct {
 
 const perSecond = "throughput/s"
 
-func (b builder) measurements() []Measured {
-	var out []Measured
+func (b builder) measurements() (out []Measured) {
 	for _, s := range b.scenarios {
 		for _, x := range s.Series {
 			for _, t := range x.Trials {
@@ -173,8 +155,8 @@ func (b builder) measurements() []Measured {
 }
 
 func (m *Measured) read(t report.Trial) {
-	add := func(v *float64, unit string) {
-		if v != nil {
+	add := func(metric, name, unit string) {
+		if v := field(metric, name)(t); v != nil {
 			m.Numbers = append(m.Numbers, NumberOf{*v, unit})
 		}
 	}
@@ -184,34 +166,13 @@ func (m *Measured) read(t report.Trial) {
 		if d.P50 != nil && d.Count != nil && m.Samples == 1 {
 			m.Samples = max(1, *d.Count)
 		}
-		add(d.P50, "ns/"+short+"-p50")
-		add(field(l.Name, "p99")(t), "ns/"+short+"-p99")
+		add(l.Name, "p50", "ns/"+short+"-p50")
+		add(l.Name, "p99", "ns/"+short+"-p99")
 	}
-	for _, c := range []struct{ metric, unit string }{
-		{metrics.FanoutNotifications, "notifications/handoff"}, {metrics.FanoutRequests, "requests/handoff"},
-		{metrics.FanoutBytes, "B/handoff"}, {metrics.Throughput, perSecond},
-	} {
-		add(t.Metrics[c.metric].Value, c.unit)
-	}
-}
-
-// measures returns the findings from the measured numbers, by scenario. The numbers themselves
-// are in headlines and tables.
-func (b builder) measures() []Finding {
-	out := b.comparisonFindings()
-	for _, s := range b.scenarios {
-		switch {
-		case isAudit(s):
-			if all := b.audits(s); len(all) == 1 { // a table summarizes several
-				out = append(out, measuredFindings("", all[0].summary())...)
-			}
-		case isZoo(s):
-			out = append(out, measuredFindings("", zooSummary(s)...)...)
-		default:
-			out = append(out, b.measuresOf(s)...)
-		}
-	}
-	return out
+	add(metrics.FanoutNotifications, "value", "notifications/handoff")
+	add(metrics.FanoutRequests, "value", "requests/handoff")
+	add(metrics.FanoutBytes, "value", "B/handoff")
+	add(metrics.Throughput, "value", perSecond)
 }
 
 // measuredFindings returns a finding for each line that is not empty.
@@ -229,15 +190,16 @@ func measuredFindings(subject string, lines ...string) (out []Finding) {
 func (b builder) comparisonFindings() []Finding {
 	var different, others []Finding
 	for _, c := range b.Result.Comparisons {
-		label, at := b.names.Label(c.Cell), units.Plural(c.Clients, "contender")
+		label, to, text := b.names.Label(c.Cell), &others, ""
 		switch {
 		case c.Ratio.Low == nil:
-			others = append(others, measuredFindings(label, fmt.Sprintf("At %s, there are too few pairs of trials to compare %s of %s: %s.", at, c.Metric, label, c))...)
+			text = "At %s, there are too few pairs of trials to compare %s of %s: %s."
 		case *c.Ratio.Low <= 1 && *c.Ratio.High >= 1:
-			others = append(others, measuredFindings(label, fmt.Sprintf("Compared trial by trial at %s, no difference was found in %s of %s: %s.", at, c.Metric, label, c))...)
+			text = "Compared trial by trial at %s, no difference was found in %s of %s: %s."
 		default:
-			different = append(different, measuredFindings(label, fmt.Sprintf("Compared trial by trial at %s, %s of %s is %s.", at, c.Metric, label, c))...)
+			to, text = &different, "Compared trial by trial at %s, %s of %s is %s."
 		}
+		*to = append(*to, measuredFindings(label, fmt.Sprintf(text, clientsText(c), c.Metric, label, c))...)
 	}
 	return append(different, others...)
 }
@@ -245,8 +207,8 @@ func (b builder) comparisonFindings() []Finding {
 // measuresOf returns the findings of a scenario that is neither an audit nor a zoo.
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
-		lines := append(append(promiseTexts(x), troubles(x)...), overlapText(x))
-		lines = append(append(append(lines, pausedHolders(x)...), capacities(x)...), stagesText(x))
+		lines := slices.Concat(promiseTexts(x), troubles(x), []string{overlapText(x)},
+			pausedHolders(x), capacities(x), []string{stagesText(x)})
 		out = append(out, measuredFindings(x.Label, lines...)...)
 	}
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run
@@ -271,13 +233,13 @@ func extremes(s matrix.Scenario, clients int) string {
 	for _, m := range latencies {
 		var have []ranked
 		for _, x := range s.Series {
-			if v, ok := median(x, clients, m.Name, "p50"); ok && v > 0 && !hasFailure(x) {
-				r := ranked{Series: x, p50: v}
-				for _, t := range x.At(clients) {
-					if p50 := t.Metrics[m.Name].P50; p50 != nil {
-						r.p50s = append(r.p50s, *p50)
-					}
+			r := ranked{Series: x}
+			for _, t := range x.At(clients) {
+				if p50 := t.Metrics[m.Name].P50; p50 != nil {
+					r.p50s = append(r.p50s, *p50)
 				}
+			}
+			if r.p50, _ = stats.Middle(r.p50s); r.p50 > 0 && !hasFailure(x) {
 				have = append(have, r)
 			}
 		}
@@ -299,8 +261,7 @@ func extremes(s matrix.Scenario, clients int) string {
 	return ""
 }
 
-// unequalConditions warns if some subjects ran in the process of zkbench, which is faster, and others as
-// separate processes.
+// unequalConditions warns if some subjects ran in the process of zkbench, which is faster, and others not.
 func unequalConditions(s matrix.Scenario) string {
 	var inside, separate []string
 	for _, x := range s.Series {
@@ -332,11 +293,11 @@ func changes(scenario string, all []report.Comparison) *plot.Figure {
 	}
 	base, label := all[0].Base, rowLabels(all)
 	title := "Compared with " + base + ", trial by trial"
-	if len(distinct(all, subjectOf)) == 1 {
-		title = subjectOf(all[0]) + " compared with " + base + ", trial by trial"
+	if len(matrix.Distinct(all, comparedSubject)) == 1 {
+		title = comparedSubject(all[0]) + " compared with " + base + ", trial by trial"
 	}
-	if len(distinct(all, clientsOf)) == 1 {
-		title += ", at " + clientsOf(all[0])
+	if len(matrix.Distinct(all, clientsText)) == 1 {
+		title += ", at " + clientsText(all[0])
 	}
 	var rows []plot.Change
 	for _, c := range all {
@@ -363,11 +324,12 @@ func rowLabels(all []report.Comparison) func(report.Comparison) string {
 		cells = append(cells, report.Trial{Cell: c.Cell})
 	}
 	names := matrix.NamesOf(cells)
-	oneSubject, oneCount := len(distinct(all, subjectOf)) == 1, len(distinct(all, clientsOf)) == 1
+	oneSubject := len(matrix.Distinct(all, comparedSubject)) == 1
+	oneCount := len(matrix.Distinct(all, clientsText)) == 1
 	return func(c report.Comparison) string {
 		label := names.Label(c.Cell)
 		if oneSubject {
-			label = strings.TrimPrefix(label, subjectOf(c))
+			label = strings.TrimPrefix(label, comparedSubject(c))
 		}
 		parts := []string{strings.TrimSpace(label)}
 		if !oneCount {
@@ -378,16 +340,26 @@ func rowLabels(all []report.Comparison) func(report.Comparison) string {
 	}
 }
 
-func subjectOf(c report.Comparison) string { return units.Clean(c.Subject) }
+func comparedSubject(c report.Comparison) string { return units.Clean(c.Subject) }
 
-func clientsOf(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
+func clientsText(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
 
-func distinct(all []report.Comparison, of func(report.Comparison) string) []string {
-	var out []string
-	for _, c := range all {
-		if v := of(c); !slices.Contains(out, v) {
-			out = append(out, v)
-		}
+// latencies contains the latency metrics, the most important first.
+var latencies = metrics.Latencies()
+
+// measuredLatencies returns the latencies that at least one trial has. It omits the acquire latency if
+// there are hand-offs, unless acquires were due at a rate.
+func measuredLatencies(trials []report.Trial) []metrics.Definition {
+	has := func(metric string) bool {
+		return slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
 	}
-	return out
+	open := slices.ContainsFunc(trials, func(t report.Trial) bool { return metrics.AtRate(t.Metrics) })
+	return slices.DeleteFunc(slices.Clone(latencies), func(l metrics.Definition) bool {
+		return !has(l.Name) || l.Name == metrics.AcquireLatency && has(metrics.HandoffLatency) && !open
+	})
+}
+
+// field returns a reader of a metric's field; it returns nil for a quantile of too few samples.
+func field(metric, name string) func(report.Trial) *float64 {
+	return report.Measure{Metric: metric, Field: name}.Of
 }

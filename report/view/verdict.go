@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -26,41 +27,28 @@ func (b builder) verdict(v *View) string {
 }
 
 func skippedNames(all []report.LeftOut) string {
-	var names []string
-	for _, l := range all {
-		if !slices.Contains(names, l.Fault) {
-			names = append(names, l.Fault)
-		}
-	}
-	if len(names) == 0 {
+	if len(all) == 0 {
 		return ""
 	}
+	names := matrix.Distinct(all, func(l report.LeftOut) string { return l.Fault })
 	return ", without " + units.Clean(units.List(names))
 }
 
 func passSummary(trials []report.Trial) string {
 	verdicts, thresholds := report.Tallies(trials)
 	s := allOf(verdicts.Pass, "verdict")
-	switch {
-	case thresholds.Pass > 0:
+	if thresholds.Pass > 0 {
 		return s + " and " + allOf(thresholds.Pass, "threshold") + " hold."
-	case verdicts.Pass == 1:
-		return s + " holds."
 	}
-	return s + " hold."
+	return s + oneOrMany(verdicts.Pass, " holds.", " hold.")
 }
 
 func allOf(n int, noun string) string {
-	if n == 1 {
-		return "the one " + noun
-	}
-	return "all " + units.Plural(n, noun)
+	return oneOrMany(n, "the one "+noun, "all "+units.Plural(n, noun))
 }
 
-// findings returns all findings: measurements, doubts, notes, broken checks, and checks with an
-// unknown result.
-func (b builder) findings() []Finding {
-	out := b.measures()
+// findings returns doubts, notes, broken checks, and checks with an unknown result.
+func (b builder) findings() (out []Finding) {
 	broken, open := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Open)
 	for _, s := range b.runDoubts() {
 		out = append(out, Finding{Kind: Doubt, Text: units.Capital(s) + "."})
@@ -121,15 +109,13 @@ func mostSevereFirst[T any](all []T, of func(T) (subject, guarantee string)) []T
 	return all
 }
 
-// repeats reports whether the check is a threshold on verdicts and is redundant, because a verdict of
-// the trial has the same result.
+// repeats reports whether the check is a threshold on verdicts that only repeats a verdict of the trial.
 func (c Check) repeats(t report.Trial) bool {
 	return c.threshold && strings.HasPrefix(c.What, "verdicts ") &&
 		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return normalizeResult(v.Result) == c.Result })
 }
 
-// faultsOf returns the faults of a failed check's story, except in an audit, where the name of the
-// cell contains the fault.
+// faultsOf returns the faults of a failed check's story; not for a cell of an audit, whose name has them.
 func (b builder) faultsOf(t report.Trial, c Check) []string {
 	for _, s := range b.Stories {
 		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.Guarantee == c.What {
@@ -147,29 +133,25 @@ func (b builder) runDoubts() []string {
 	if len(b.Result.Trials) == 0 {
 		out = append(out, "no trial was run")
 	}
-	skipped, unproven, names := 0, 0, []string(nil)
+	skipped, unproven := 0, []string(nil)
 	for _, t := range b.Result.Trials {
-		n := t.Skipped()
-		skipped, unproven = skipped+n, unproven+t.Unproven()-n
 		for _, f := range t.Faults {
-			if f.Proof == "" && !f.Skipped() && len(names) < namedFaults {
-				names = append(names, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
+			switch {
+			case f.Skipped():
+				skipped++
+			case f.Proof == "":
+				unproven = append(unproven, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
 			}
 		}
 	}
 	if skipped > 0 {
 		out = append(out, units.Plural(skipped, "fault")+" could not be injected here and "+wasOrWere(skipped)+" skipped")
 	}
-	if unproven > 0 {
-		if unproven > len(names) {
-			names = append(names, fmt.Sprintf("%d more", unproven-len(names)))
-		}
-		out = append(out, units.Plural(unproven, "fault")+" had "+noProof+": "+units.List(names))
+	if n := len(unproven); n > 0 {
+		out = append(out, units.Plural(n, "fault")+" had "+noProof+": "+units.List(limitParts(unproven)))
 	}
 	return out
 }
-
-const namedFaults = 3
 
 // otherDoubts returns sentences about unfit trials and, if a check failed, about unknown results.
 func otherDoubts(open []Finding, failed bool) (out []string) {
@@ -185,28 +167,28 @@ func otherDoubts(open []Finding, failed bool) (out []string) {
 
 // notPromised returns a sentence for each subject with the guarantees that it does not promise.
 func (b builder) notPromised() (out []string) {
-	var subjects []string
-	names := map[string][]string{}
+	type pair struct{ subject, guarantee string }
+	var all []pair
 	for _, t := range b.Result.Trials {
 		for _, v := range t.Verdicts {
-			if v.Result != report.NotPromised || slices.Contains(names[t.Subject], v.Guarantee) {
-				continue
+			if v.Result == report.NotPromised {
+				all = append(all, pair{t.Subject, v.Guarantee})
 			}
-			if names[t.Subject] == nil {
-				subjects = append(subjects, t.Subject)
-			}
-			names[t.Subject] = append(names[t.Subject], v.Guarantee)
 		}
 	}
-	for _, s := range subjects {
-		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s", units.Clean(s), units.List(names[s])))
+	for _, same := range matrix.Group(all, func(p pair) string { return p.subject }) {
+		names := matrix.Distinct(same, func(p pair) string { return p.guarantee })
+		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s",
+			units.Clean(same[0].subject), units.List(names)))
 	}
 	return out
 }
 
-func wasOrWere(n int) string {
+func oneOrMany(n int, one, many string) string {
 	if n == 1 {
-		return "was"
+		return one
 	}
-	return "were"
+	return many
 }
+
+func wasOrWere(n int) string { return oneOrMany(n, "was", "were") }

@@ -1,11 +1,6 @@
 // Package view determines the content of a report: its texts, and their order. It builds a
 // [View] from a result and the data of its histories. The renderers of package render write a
-// View and add nothing.
-//
-//	v := view.Of(view.Input{Result: r})
-//	fmt.Println(v.Verdict) // Passed: all 24 verdicts and all 6 thresholds hold.
-//
-// Comparisons of two runs, and trends over many, are Views too: see package compare.
+// View is the content of a report. Its texts may contain any characters: each renderer must escape them.
 package view
 
 import (
@@ -66,16 +61,56 @@ type Input struct {
 // Of returns the view of a run.
 func Of(in Input) *View {
 	r := in.Result
-	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: mergedCells(r.Trials)}
+	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials)}
+	b.trials = mergedCells(b.scenarios)
 	v := &View{
-		Name: r.Run.Scenario, Page: b.page(), Asked: b.scenarioSummary(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
-		Figures: b.figures(), Suites: b.suites(), Measured: b.measurements(), Better: []string{perSecond},
+		Name: r.Run.Scenario, Page: b.page(), Result: r.Outcome(), Scorecard: b.scorecard(),
+		Figures: b.figures(), Measured: b.measurements(), Better: []string{perSecond},
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
+	v.Findings = b.comparisonFindings()
+	var abouts []string
+	for _, s := range b.scenarios {
+		c := b.content(s)
+		abouts = append(abouts, c.about)
+		v.Headlines = append(v.Headlines, c.headlines...)
+		v.Findings = append(v.Findings, c.findings...)
+		v.Tables = append(v.Tables, c.tables...)
+		v.Brief = append(v.Brief, c.brief...)
+		v.Suites = append(v.Suites, c.suites...)
+	}
+	v.Asked = b.scenarioSummary(abouts)
+	v.Headlines = v.Headlines[:min(len(v.Headlines), headlineLimit)]
+	v.Findings = append(v.Findings, b.findings()...)
+	v.Brief = withRows(v.Brief...)
+	v.Suites = append(v.Suites, b.suites()...)
 	v.Verdict = b.verdict(v)
 	v.Stories, v.Shown, v.More = b.stories()
 	v.Sections = b.sections(v)
 	return v
+}
+
+// content is what one scenario adds to the view.
+type content struct {
+	about     string // describes the scenario
+	headlines []Headline
+	findings  []Finding
+	tables    []Table
+	brief     []Table // the tables for a terminal, which may omit rows
+	suites    []Suite // of an audit; trials of other scenarios have their own
+}
+
+func (b builder) content(s matrix.Scenario) content {
+	switch {
+	case isAudit(s):
+		return b.auditContent(s)
+	case isZoo(s):
+		return zooContent(s.Name, ofScenario(b.Result.Trials, s.Name))
+	}
+	return content{
+		about: describeScenario(s), headlines: b.scenarioHeadlines(s), findings: b.measuresOf(s),
+		tables: []Table{trialTable(ofScenario(b.trials, s.Name))}, brief: []Table{trialTable(b.briefTrials(s))},
+	}
 }
 
 // page returns the file of the page, and the command that creates it if it does not exist yet.
@@ -119,11 +154,11 @@ const (
 	Open     Kind = "open"     // it is unknown whether a guarantee or a threshold holds
 )
 
-const reasonLength = 200
-
-// incompleteLength is reasonLength for a trial that did not complete: its reason includes the last
-// output of a driver.
-const incompleteLength = 500
+const (
+	reasonLength     = 200
+	incompleteLength = 500 // for a trial that did not complete: its reason includes the last output of a driver
+	firstFindings    = 5   // findings that are not collapsed
+)
 
 // String returns the finding as one line.
 func (f Finding) String() string {
@@ -139,31 +174,25 @@ func (f Finding) Head() string {
 	if f.Kind == Broken || f.Kind == Open {
 		s += " in " + f.Subject
 	}
-	return s + f.more(f.More)
-}
-
-func (f Finding) more(n int) string {
-	if n == 0 {
-		return ""
+	if f.More > 0 {
+		s += " and " + units.Plural(f.More, "more "+f.trial())
 	}
-	return " and " + units.Plural(n, "more "+f.trial())
+	return s
 }
 
 // Reason returns the reason as one line.
 func (f Finding) Reason() string {
+	limit := reasonLength
 	if f.Text == verdict.Played {
-		return units.Short(units.Reason(f.Why), incompleteLength)
+		limit = incompleteLength
 	}
-	return units.Short(units.Reason(f.Why), reasonLength)
+	return units.Short(units.Reason(f.Why), limit)
 }
 
 // Of returns the findings of the given kinds.
 func (v *View) Of(kinds ...Kind) []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
 }
-
-// firstFindings is the number of findings that are not collapsed.
-const firstFindings = 5
 
 // Ranked returns the findings ordered by importance: first contains the findings to show, rest the
 // findings that may be collapsed. A finding that several trials of a subject share is included once.

@@ -15,9 +15,7 @@ import (
 )
 
 func isZoo(s matrix.Scenario) bool {
-	return slices.ContainsFunc(s.Series, func(x matrix.Series) bool {
-		return slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Provocation != "" })
-	})
+	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return t.Provocation != "" })
 }
 
 // zooTable returns the table of a zoo: the deliberately broken subjects first, then the subjects that
@@ -87,130 +85,80 @@ func notPassed(t report.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-func describeZoo(s matrix.Scenario) string {
-	specimens, sound := countZoo(s)
-	var parts []string
-	if specimens.All() > 0 {
-		parts = append(parts, "each of "+units.Plural(specimens.All(), "broken case")+" must be caught by its verdict")
-	}
-	if sound.All() > 0 {
-		parts = append(parts, units.Plural(sound.All(), "correct case")+" must pass")
-	}
-	return units.Clean(s.Name) + ": " + strings.Join(parts, ", and ")
-}
-
-func zooHeadlines(s matrix.Scenario) []Headline {
-	specimens, sound := countZoo(s)
-	count := func(title string, n report.Tally) Headline {
-		return Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.All())}}}
-	}
-	out := []Headline{count("broken cases that were caught", specimens)}
-	if sound.All() > 0 {
-		out = append(out, count("correct cases that passed", sound))
-	}
-	return out
-}
-
-func zooSummary(s matrix.Scenario) []string {
-	specimens, sound := countZoo(s)
-	var out []string
-	if specimens.All() > 0 {
-		out = append(out, fmt.Sprintf("Of %s of deliberately broken subjects, %d %s caught by %s.",
-			units.Plural(specimens.All(), "case"), specimens.Pass, wasOrWere(specimens.Pass), theirVerdicts(specimens.Pass)))
-	}
-	if sound.All() > 0 {
-		out = append(out, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.", units.Plural(sound.All(), "provocation"), sound.Pass))
-	}
-	return out
-}
-
-func theirVerdicts(n int) string {
-	if n == 1 {
-		return "its verdict"
-	}
-	return "their verdicts"
-}
-
-func countZoo(s matrix.Scenario) (specimens, sound report.Tally) {
-	for _, x := range s.Series {
-		for _, t := range x.Trials {
-			if len(t.Expect) > 0 {
-				specimens.Add(t.Outcome())
-			} else {
-				sound.Add(t.Outcome())
-			}
+func zooContent(name string, trials []report.Trial) content {
+	var specimens, sound report.Tally
+	for _, t := range trials {
+		if len(t.Expect) > 0 {
+			specimens.Add(t.Outcome())
+		} else {
+			sound.Add(t.Outcome())
 		}
 	}
-	return specimens, sound
+	headline := func(title string, n report.Tally) Headline {
+		return Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.All())}}}
+	}
+	c := content{headlines: []Headline{headline("broken cases that were caught", specimens)}}
+	var parts, lines []string
+	if n := specimens.All(); n > 0 {
+		parts = append(parts, "each of "+units.Plural(n, "broken case")+" must be caught by its verdict")
+		lines = append(lines, fmt.Sprintf("Of %s of deliberately broken subjects, %d %s caught by %s.",
+			units.Plural(n, "case"), specimens.Pass, wasOrWere(specimens.Pass),
+			oneOrMany(specimens.Pass, "its verdict", "their verdicts")))
+	}
+	if n := sound.All(); n > 0 {
+		parts = append(parts, units.Plural(n, "correct case")+" must pass")
+		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.",
+			units.Plural(n, "provocation"), sound.Pass))
+		c.headlines = append(c.headlines, headline("correct cases that passed", sound))
+	}
+	c.about = units.Clean(name) + ": " + strings.Join(parts, ", and ")
+	c.findings = measuredFindings("", lines...)
+	table := zooTable(trials)
+	c.tables = []Table{table}
+	table.Rows = slices.DeleteFunc(slices.Clone(table.Rows), func(r Row) bool { return r.Result == report.Pass })
+	c.brief = []Table{table.Shortest(briefRows)}
+	return c
 }
 
-// verdictFindings is the largest number of subjects in the verdict sentence, and of broken
-// guarantees for each.
+// verdictFindings is the largest number of subjects in the verdict sentence, of broken guarantees for
+// each, and of named faults without proof.
 const verdictFindings = 3
 
 // subjectsAffected returns the number of subjects that the findings concern, " (2 of 3 subjects)". It returns
 // "" for a single subject, or if the subject of a trial is unknown because its history could not be read.
 func (b builder) subjectsAffected(all []Finding) string {
-	subjects, broken := map[string]bool{}, map[string]bool{}
-	for _, t := range b.Result.Trials {
-		subjects[t.Subject] = true
-	}
-	for _, f := range all {
-		broken[f.Of] = true
-	}
-	if len(subjects) < 2 || subjects[""] {
+	subjects := matrix.Distinct(b.Result.Trials, subjectOf)
+	broken := matrix.Distinct(all, func(f Finding) string { return f.Of })
+	if len(subjects) < 2 || slices.Contains(subjects, "") {
 		return ""
 	}
 	return fmt.Sprintf(" (%d of %s)", len(broken), units.Plural(len(subjects), "subject"))
 }
 
-// summarize lists findings by subject: the broken guarantees, the trials, and the active faults. The findings
-// themselves have the reasons.
+// summarize lists findings by subject: the broken guarantees, the trials, and the active faults.
 func summarize(all []Finding) string {
-	var parts []string
-	for _, g := range bySubject(all) {
-		parts = append(parts, summarizeSubject(g))
-	}
-	return strings.Join(limitParts(parts), "; ")
-}
-
-func bySubject(all []Finding) (out [][]Finding) {
-	subject := func(f Finding) string { return cmp.Or(f.Of, f.Where) }
-	for _, f := range all {
-		i := slices.IndexFunc(out, func(g []Finding) bool { return subject(g[0]) == subject(f) })
-		if i < 0 {
-			i, out = len(out), append(out, nil)
-		}
-		out[i] = append(out[i], f)
-	}
-	return out
+	bySubject := matrix.Group(all, func(f Finding) string { return cmp.Or(f.Of, f.Where) })
+	return strings.Join(limitParts(units.Names(bySubject, summarizeSubject)), "; ")
 }
 
 func summarizeSubject(of []Finding) string {
-	var texts, faults []string
-	trials, single := map[string]int{}, true
-	for _, f := range of {
-		text := units.Clean(f.Text)
-		if trials[text]++; trials[text] == 1 {
-			texts = append(texts, text)
+	where := of[0].Where
+	byText := matrix.Group(of, func(f Finding) string { return units.Clean(f.Text) })
+	texts := units.Names(byText, func(same []Finding) string { return units.Clean(same[0].Text) })
+	if !slices.ContainsFunc(of, func(f Finding) bool { return f.Where != where }) {
+		var faults []string
+		for _, f := range of {
+			faults = append(faults, f.Under...)
 		}
-		single = single && f.Where == of[0].Where
-		for _, fault := range f.Under {
-			if !slices.Contains(faults, fault) {
-				faults = append(faults, fault)
-			}
-		}
+		return units.List(limitParts(texts)) + " in " + where + underFaults(matrix.Distinct(faults, itself))
 	}
-	if single {
-		return units.List(limitParts(texts)) + " in " + of[0].Where + underFaults(faults)
-	}
-	for i, text := range texts {
-		texts[i] = text + " in " + units.Plural(trials[text], of[0].trial())
+	for i, same := range byText {
+		texts[i] += " in " + units.Plural(len(same), of[0].trial())
 	}
 	if first := of[0]; first.Cell != "" {
 		return fmt.Sprintf("%s: %s (first: %s)", units.Clean(first.Of), units.List(limitParts(texts)), first.Cell)
 	}
-	return units.List(limitParts(texts)) + ", first in " + of[0].Where
+	return units.List(limitParts(texts)) + ", first in " + where
 }
 
 // limitParts returns the first verdictFindings parts and, if there are more, the number of the others.
@@ -228,48 +176,34 @@ func (f Finding) trial() string {
 	return "trial"
 }
 
-// scenarioSummary describes the scenarios of the run in a sentence.
-func (b builder) scenarioSummary() string {
-	var parts []string
-	for _, s := range b.scenarios {
-		switch {
-		case isAudit(s):
-			parts = append(parts, describeAudit(s))
-		case isZoo(s):
-			parts = append(parts, describeZoo(s))
-		case s.Name == "":
-			parts = append(parts, "histories that cannot be opened")
-		default:
-			parts = append(parts, describeScenario(s))
-		}
+// scenarioSummary describes the run in a sentence, given the descriptions of its scenarios.
+func (b builder) scenarioSummary(abouts []string) string {
+	run := b.Result.Run
+	if len(abouts) == 0 {
+		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(run.Scenario))
 	}
-	if len(parts) == 0 {
-		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(b.Result.Run.Scenario))
-	}
-	return strings.Join(parts, "; ") + ensembleText(b.Result.Run.Ensemble) + agentsText(b.Result.Run.Agents) + "." + skippedFaults(b.Result.Run.LeftOut)
+	return strings.Join(abouts, "; ") + ensembleText(run.Ensemble) + agentsText(run.Agents) + "." +
+		skippedFaults(run.LeftOut)
 }
 
 func skippedFaults(all []report.LeftOut) string {
-	var parts []string
-	for _, l := range all {
-		parts = append(parts, fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why)))
-	}
-	if len(parts) == 0 {
+	if len(all) == 0 {
 		return ""
 	}
+	parts := units.Names(all, func(l report.LeftOut) string {
+		return fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why))
+	})
 	return " Skipped faults (not available here): " + strings.Join(parts, "; ") + "."
 }
 
 func describeScenario(s matrix.Scenario) string {
-	var subjects, counts []string
-	for _, x := range s.Series {
-		subjects = append(subjects, x.Label)
+	if s.Name == "" {
+		return "histories that cannot be opened"
 	}
-	for _, n := range s.Counts {
-		counts = append(counts, strconv.Itoa(n))
-	}
+	subjects := units.Names(s.Series, func(x matrix.Series) string { return x.Label })
+	counts := units.Names(s.Counts, strconv.Itoa)
 	noun := s.Noun()
-	if len(counts) != 1 || counts[0] != "1" {
+	if !slices.Equal(s.Counts, []int{1}) {
 		noun += "s"
 	}
 	return fmt.Sprintf("%s: %s with %s %s", units.Clean(s.Name), units.List(subjects), units.List(counts), noun)
@@ -283,10 +217,7 @@ func ensembleText(e report.Ensemble) string {
 }
 
 func agentsText(agents []string) string {
-	var names []string
-	for _, a := range agents {
-		names = append(names, units.Clean(a))
-	}
+	names := units.Names(agents, units.Clean)
 	switch len(names) {
 	case 0:
 		return ""
@@ -322,9 +253,8 @@ func trialLabel(label string, t report.Trial) string {
 
 // mergedCells returns one merged trial for each cell, ordered by scenario, number of clients and
 // series, so that compared trials are adjacent. The Subject of each is the label of its series.
-func mergedCells(trials []report.Trial) []report.Trial {
-	var out []report.Trial
-	for _, s := range matrix.Of(trials) {
+func mergedCells(all []matrix.Scenario) (out []report.Trial) {
+	for _, s := range all {
 		for _, n := range s.Counts {
 			for _, x := range s.Series {
 				if at := x.At(n); len(at) > 0 {
@@ -337,6 +267,10 @@ func mergedCells(trials []report.Trial) []report.Trial {
 	}
 	return out
 }
+
+func itself(s string) string { return s }
+
+func subjectOf(t report.Trial) string { return t.Subject }
 
 func ofScenario(trials []report.Trial, name string) []report.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t report.Trial) bool { return t.Scenario != name })

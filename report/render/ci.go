@@ -90,10 +90,7 @@ func junitCaseOf(class string, c view.Check) junitCase {
 }
 
 func newJUnitText(s string) *junitText {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = units.Clean(lines[i])
-	}
+	lines := units.Names(strings.Split(s, "\n"), units.Clean)
 	return &junitText{Message: units.Short(lines[0], 200), Text: strings.Join(lines, "\n")}
 }
 
@@ -107,4 +104,26 @@ func (n *junitCounts) count(k junitCase) {
 	case k.Skipped != nil:
 		n.Skipped++
 	}
+}
+
+// annotationLimit is the largest number of annotations of a kind: GitHub shows ten.
+const annotationLimit = 10
+
+// Annotations returns GitHub workflow commands for the findings that did not pass: an error for
+// each broken check, and a warning for each unknown one.
+func Annotations(v *view.View) []string {
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	var out []string
+	for _, kind := range []struct {
+		name string
+		of   view.Kind
+	}{{"error", view.Broken}, {"warning", view.Open}, {"warning", view.Doubt}} {
+		all := v.Of(kind.of)
+		for _, f := range all[:min(len(all), annotationLimit)] {
+			f.Why = units.Short(units.Clean(f.Why), 300)
+			out = append(out, fmt.Sprintf("::%s title=%s::%s", kind.name, property.Replace("zkbench "+units.Clean(v.Name)), data.Replace(units.Clean(f.String()))))
+		}
+	}
+	return out
 }
