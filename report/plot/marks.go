@@ -135,20 +135,15 @@ func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-type spans struct {
-	from, to, y []float64
-	half        float64 // of a bar's height
+type bar struct {
+	from, to, y float64
+	half        float64   // of its height
+	shortest    vg.Length // length that keeps very short bars visible
 	color       color.RGBA
 }
 
-func (m *spans) add(from, to, y float64) {
-	m.from, m.to, m.y = append(m.from, from), append(m.to, to), append(m.y, y)
-}
-
-func (m spans) Plot(c draw.Canvas, p *plot.Plot) {
+func (m bar) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	for i, y := range m.y {
-		from := tx(m.from[i])
-		fillBox(c, m.color, from, ty(y-m.half), max(tx(m.to[i]), from+1.5), ty(y+m.half)) // keep very short bars visible
-	}
+	from := tx(m.from)
+	fillBox(c, m.color, from, ty(m.y-m.half), max(tx(m.to), from+m.shortest), ty(m.y+m.half))
 }
