@@ -197,6 +197,19 @@ func fileName(s string) string {
 	}, s)
 }
 
+// entries returns the whole legend, including the bands. If named is set, it omits the lines
+// that have labels at their ends.
+func (f *Figure) entries(named bool) []entry {
+	out := slices.DeleteFunc(slices.Clone(f.legend), func(e entry) bool { return named && e.end })
+	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
+		out = append(out, entry{text: "fault active", glyph: glyph{color: proven}, area: true})
+	}
+	if slices.ContainsFunc(f.bands, func(b band) bool { return !b.proven }) {
+		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unclear}, area: true})
+	}
+	return out
+}
+
 type entry struct {
 	text  string
 	glyph glyph

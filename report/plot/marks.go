@@ -1,12 +1,17 @@
 package plot
 
 import (
+	"cmp"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 type xy struct{ x, y float64 }
@@ -146,4 +151,82 @@ func (m bar) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	from := tx(m.from)
 	fillBox(c, m.color, from, ty(m.y-m.half), max(tx(m.to), from+m.shortest), ty(m.y+m.half))
+}
+
+type band struct {
+	from, to float64
+	label    string
+	proven   bool
+}
+
+func bandsOf(faults []report.Fault) []band {
+	var out []band
+	for _, w := range faults {
+		label := w.Fault
+		if w.Target != "" {
+			label += " " + w.Target
+		}
+		out = append(out, band{from: seconds(w.Start), to: max(seconds(w.End), seconds(w.Start)),
+			label: units.Short(units.Clean(label), 40), proven: w.Proof != ""})
+	}
+	slices.SortStableFunc(out, func(a, b band) int { return cmp.Compare(a.from, b.from) })
+	return out
+}
+
+// shading renders the bands. It must be added first, so that it is behind everything else.
+type shading []band
+
+func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, _ := p.Transforms(&c)
+	for _, b := range m {
+		from, to := place(tx, b.from, c), place(tx, b.to, c)
+		fillBox(c, b.color(), from, c.Min.Y, max(to, from+2), c.Max.Y) // keep very short faults visible
+	}
+}
+
+func (b band) color() color.RGBA {
+	if b.proven {
+		return proven
+	}
+	return unclear
+}
+
+// place maps x to the canvas, clamped to its edges.
+func place(tx func(float64) vg.Length, x float64, c draw.Canvas) vg.Length {
+	v := tx(x)
+	if math.IsNaN(float64(v)) {
+		return c.Min.X
+	}
+	return min(max(v, c.Min.X), c.Max.X)
+}
+
+func fillBox(c draw.Canvas, color color.Color, x0, y0, x1, y1 vg.Length) {
+	c.SetColor(color)
+	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+const maxBandRows = 3
+
+// drawBandLabels writes each label above the start of its band, in the lowest row that has
+// room. It omits labels without room; the page's table has all of them.
+func drawBandLabels(c draw.Canvas, p *plot.Plot, bands []band, rows int) {
+	sty := typeface(smallSize-1, faint)
+	tx, _ := p.Transforms(&c)
+	busy := make([]vg.Length, rows)
+	for i := range busy {
+		busy[i] = vg.Length(math.Inf(-1))
+	}
+	for _, b := range bands {
+		w := sty.Width(b.label)
+		x := min(place(tx, b.from, c), c.Max.X-w)
+		for row := range busy {
+			if x < busy[row]+8 || x < c.Min.X {
+				continue
+			}
+			y := c.Max.Y + 4 + vg.Length(row)*(smallSize+4)
+			c.FillText(sty, vg.Point{X: x, Y: y}, b.label)
+			busy[row] = x + w
+			break
+		}
+	}
 }

@@ -32,8 +32,7 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), clients),
 		"At 99 %, 99 of 100 operations took at most this long. Each line ends at the slowest operation.")
 	f.Clients = clients.N
-	c := newCurves(f, 0, quantity(metric, title)+", ns")
-	f.data.x = "percentile"
+	c := newCurves(f, 0, "percentile", quantity(metric, title)+", ns")
 	end := 1.0 // nines on the axis, at least one
 	repeated := false
 	for _, d := range dists {
