@@ -11,28 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of the metrics of open loops.
-const (
-	Capacity = "capacity"
-	Unserved = "open_loop.unserved"
-)
-
-func init() {
-	register(Family{
-		Order: 28, About: "Open loops (streams):",
-		Definitions: []Definition{
-			{Name: Capacity, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
-				Help: "Highest arrival rate of a ramp at which the backlog does not grow; the final rate if it never grew; the lowest capacity if there are several ramps"},
-			{Name: Unserved, Unit: "1", Better: Lower,
-				Help: "Scheduled acquires that were not granted by the end of the phase; count is the number scheduled. For queues see queue.undelivered"},
-		},
-		collect: func(f *Fold) collector {
-			f.arrived = &arrived{fold: f, ramps: map[string]*ramp{}}
-			return collector{sample: f.arrived.sample, close: f.arrived.close}
-		},
-	})
-}
-
 // AtRate reports whether operations were due at a rate, in an open loop: the throughput is then the
 // arrival rate, and does not depend on the subject.
 func AtRate(measured map[string]Metric) bool {
@@ -58,13 +36,10 @@ type RampPoint struct {
 }
 
 type arrived struct {
+	ignored
 	fold          *Fold
 	due, unserved int64
-	ramps         map[string]*ramp
-}
-
-type ramp struct {
-	all []served
+	ramps         map[string][]served // by phase
 }
 
 // served is an operation: the time it was due, and the time it was done (ok) or abandoned.
@@ -88,25 +63,21 @@ func (x *arrived) sample(s *history.Sample, p *history.Phase) {
 }
 
 func (x *arrived) add(p *history.Phase, s served) {
-	if !p.Ramp() {
-		return
+	if p.Ramp() {
+		x.ramps[p.Name] = append(x.ramps[p.Name], s)
 	}
-	if x.ramps[p.Name] == nil {
-		x.ramps[p.Name] = &ramp{}
-	}
-	x.ramps[p.Name].all = append(x.ramps[p.Name].all, s)
 }
 
 func (x *arrived) close(out map[string]Metric) {
 	if x.due > 0 {
-		out[Unserved] = Metric{Unit: "1", Value: new(float64(x.unserved)), Count: &x.due}
+		out[Unserved] = of(Unserved, float64(x.unserved), x.due)
 	}
 	for i := range x.fold.history.Phases {
 		p := &x.fold.history.Phases[i]
-		if r := x.ramps[p.Name]; r != nil {
-			done := r.fold(p.Arrivals, x.fold.history.Header.Clients)
+		if all := x.ramps[p.Name]; all != nil {
+			done := foldRamp(all, p.Arrivals, x.fold.history.Header.Clients)
 			x.fold.OnRamp(done)
-			m := done.metric(int64(len(r.all)))
+			m := done.metric(int64(len(all)))
 			if len(x.ramps) > 1 {
 				out[Capacity+"."+p.Name] = m
 			}
@@ -132,17 +103,17 @@ const (
 	rampParts = 1000 // of the ramp: resolution of the search for a rate, and the largest number of steps shown
 )
 
-// fold computes the results of the ramp. The capacity follows from the last time at which no more
+// foldRamp computes the results of a ramp. The capacity follows from the last time at which no more
 // operations waited than there are clients, see exceeded and beyond.
-func (r *ramp) fold(a *history.Arrivals, clients int) Ramp {
-	slices.SortStableFunc(r.all, func(a, b served) int { return cmp.Compare(a.due, b.due) })
-	done := make([]time.Duration, len(r.all))
-	for i, s := range r.all {
+func foldRamp(all []served, a *history.Arrivals, clients int) Ramp {
+	slices.SortStableFunc(all, func(a, b served) int { return cmp.Compare(a.due, b.due) })
+	done := make([]time.Duration, len(all))
+	for i, s := range all {
 		done[i] = s.done
 	}
 	slices.Sort(done)
 	point, gone := 0, 0
-	for i, s := range r.all {
+	for i, s := range all {
 		for gone < len(done) && done[gone] <= s.due {
 			gone++
 		}
@@ -150,13 +121,13 @@ func (r *ramp) fold(a *history.Arrivals, clients int) Ramp {
 			point = i
 		}
 	}
-	last := r.all[len(r.all)-1].due
-	out := Ramp{Phase: a.Phase, From: a.Rate, To: a.RateTo, Points: r.points(a)}
-	switch at := r.all[point].due; {
+	last := all[len(all)-1].due
+	out := Ramp{Phase: a.Phase, From: a.Rate, To: a.RateTo, Points: points(all, a)}
+	switch at := all[point].due; {
 	case float64(last-at) <= keptUp*float64(a.For):
 		out.KeptUp, out.Capacity = true, a.RateAt(last-a.At)
 	default:
-		out.Beyond = r.beyond(at)
+		out.Beyond = beyond(all, at)
 		out.Capacity = max(exceeded(a, at-a.At, clients), out.Beyond)
 	}
 	return out
@@ -179,9 +150,9 @@ func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
 	return 0
 }
 
-func (r *ramp) beyond(since time.Duration) float64 {
+func beyond(all []served, since time.Duration) float64 {
 	n, until := 0, since
-	for _, s := range r.all {
+	for _, s := range all {
 		if s.ok && s.done > since {
 			n++
 			until = max(until, s.done)
@@ -194,17 +165,17 @@ func (r *ramp) beyond(since time.Duration) float64 {
 }
 
 // points groups the operations, which are sorted by due time, by the rate at which they were due.
-func (r *ramp) points(a *history.Arrivals) (out []RampPoint) {
+func points(all []served, a *history.Arrivals) (out []RampPoint) {
 	n := min(cmp.Or(a.Steps, rampSteps), rampParts)
 	for i := range n {
 		from, to := a.At+a.For*time.Duration(i)/time.Duration(n), a.At+a.For*time.Duration(i+1)/time.Duration(n)
-		first := sort.Search(len(r.all), func(k int) bool { return r.all[k].due >= from })
-		next := sort.Search(len(r.all), func(k int) bool { return r.all[k].due >= to })
+		first := sort.Search(len(all), func(k int) bool { return all[k].due >= from })
+		next := sort.Search(len(all), func(k int) bool { return all[k].due >= to })
 		if first == next {
 			continue
 		}
 		took := make([]time.Duration, 0, next-first)
-		for _, s := range r.all[first:next] {
+		for _, s := range all[first:next] {
 			took = append(took, s.done-s.due)
 		}
 		slices.Sort(took)

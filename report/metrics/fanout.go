@@ -2,33 +2,10 @@ package metrics
 
 import "github.com/zkbench/zkbench/report/history"
 
-const (
-	FanoutNotifications = "fanout.notifications"
-	FanoutRequests      = "fanout.requests"
-	FanoutBytes         = "fanout.bytes"
-	FlapNotifications   = "flap.notifications"
-)
-
-func init() {
-	register(Family{
-		Order: 70, About: "Counts, which do not depend on time:",
-		Definitions: []Definition{
-			{Name: FanoutNotifications, Unit: "1/handoff", Better: Lower, Exact: true,
-				Help: "Notifications per hand-off of a drain, counted on the clients' connections, with the value of the recipe's formula (expected) and the members' counters (servers)"},
-			{Name: FanoutRequests, Unit: "1/handoff", Better: Lower, Exact: true, Help: "Requests per hand-off, counted in the same way"},
-			{Name: FanoutBytes, Unit: "B/handoff", Better: Lower, Exact: true, Slack: 0.01, // includes pings
-				Help: "Bytes per hand-off, sent and received"},
-			{Name: FlapNotifications, Unit: "1/flap", Better: Lower, Exact: true,
-				Help: "Notifications that a waiter causes when it loses its session and rejoins"},
-		},
-		collect: func(*Fold) collector {
-			x := &fanout{}
-			return collector{record: x.record, close: x.close}
-		},
-	})
+type fanout struct {
+	ignored
+	notifications, requests, bytes, flaps ratio
 }
-
-type fanout struct{ notifications, requests, bytes, flaps ratio }
 
 func (x *fanout) record(r history.Record) {
 	t, ok := r.(*history.Traffic)

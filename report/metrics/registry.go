@@ -1,8 +1,7 @@
 // Package metrics defines the metrics, and computes them from histories.
 //
-// A [Family] contains the definitions of its metrics (name, unit, better direction, help) and the
-// collector that computes them. [All] lists the definitions, which thresholds, comparisons, tables
-// and help pages use.
+// A [Family] contains the definitions of its metrics (name, unit, better direction, help). [All] lists
+// the definitions, which thresholds, comparisons, tables and help pages use.
 //
 //	f := metrics.NewFold(h)
 //	for n, err := range h.Records { ... f.Record(n) }
@@ -10,7 +9,6 @@
 package metrics
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -65,20 +63,10 @@ func (d Definition) FieldNames() []string {
 	return ValueFields
 }
 
-// Family is a group of metrics that are collected together.
+// Family is a group of metrics.
 type Family struct {
-	Order       int    // position among the families, the most important first
 	About       string // heading of the family in the help
 	Definitions []Definition
-
-	collect func(f *Fold) collector
-}
-
-var families []Family
-
-func register(f Family) {
-	families = append(families, f)
-	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
 }
 
 // Families returns the families in order.
@@ -139,6 +127,18 @@ func Latencies() []Definition {
 func value(name string, v float64) Metric {
 	d, _, _ := Find(name)
 	return Metric{Unit: d.Unit, Value: &v}
+}
+
+// of returns a metric with a value and a count.
+func of(name string, v float64, count int64) Metric {
+	m := value(name, v)
+	m.Count = &count
+	return m
+}
+
+func (m Metric) noted(note string) Metric {
+	m.Note = note
+	return m
 }
 
 // Metric is a measured quantity. A distribution has Count and quantiles; a rate or a count has Value.
