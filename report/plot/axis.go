@@ -21,15 +21,6 @@ func (logScale) Normalize(low, high, x float64) float64 {
 	return math.Log(x/low) / math.Log(high/low)
 }
 
-type ticks []plot.Tick
-
-func (t ticks) Ticks(low, high float64) []plot.Tick {
-	slack := (high - low) * 1e-9
-	return slices.DeleteFunc(slices.Clone(t), func(k plot.Tick) bool {
-		return k.Value < low-slack || k.Value > high+slack
-	})
-}
-
 // logAxis makes an axis logarithmic over the positive values. write formats the tick labels.
 func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
 	low, high := span(values)
@@ -46,11 +37,12 @@ func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
 }
 
 // logTicks labels powers of ten, and also 2 and 5 if there is room.
-func logTicks(low, high float64, write func(float64) string) ticks {
+func logTicks(low, high float64, write func(float64) string) plot.ConstantTicks {
 	decades := math.Log10(high / low)
 	every := max(1, int(math.Ceil(decades/8)))
 	first := int(math.Floor(math.Log10(low)))
-	var out ticks
+	slack := (high - low) * 1e-9
+	var out plot.ConstantTicks
 	for e := first; float64(e) <= math.Log10(high); e++ {
 		for m := 1; m <= 9; m++ {
 			t := plot.Tick{Value: float64(m) * math.Pow10(e)}
@@ -58,7 +50,7 @@ func logTicks(low, high float64, write func(float64) string) ticks {
 			if labelled {
 				t.Label = write(t.Value)
 			}
-			if labelled || every == 1 {
+			if (labelled || every == 1) && t.Value >= low-slack && t.Value <= high+slack {
 				out = append(out, t)
 			}
 		}
@@ -81,10 +73,10 @@ func countAxis(a *plot.Axis, counts []int) {
 }
 
 // countTicks labels as many counts as fit without overlap, always including the largest.
-func countTicks(values []float64, low, high float64) ticks {
+func countTicks(values []float64, low, high float64) plot.ConstantTicks {
 	const room = 520 // approximate length of the axis in points
 	sty := typeface(smallSize, ink)
-	var out ticks
+	var out plot.ConstantTicks
 	edge := vg.Length(math.Inf(1))
 	for _, v := range slices.Backward(values) {
 		if v <= 0 {
@@ -119,8 +111,8 @@ func axisFromZero(a *plot.Axis, most, step float64) {
 	a.Tick.Marker = linearTicks(0, a.Max, max(step, niceStep(most/6)), units.TickNumber)
 }
 
-func linearTicks(low, high, step float64, write func(float64) string) ticks {
-	var out ticks
+func linearTicks(low, high, step float64, write func(float64) string) plot.ConstantTicks {
+	var out plot.ConstantTicks
 	for k := math.Ceil(low / step); k*step <= high; k++ {
 		out = append(out, plot.Tick{Value: k * step, Label: write(k * step)})
 	}

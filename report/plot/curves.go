@@ -525,7 +525,7 @@ func timeAxis(a *plot.Axis, from, to time.Time) {
 		layout, label = "01-02 15:04", "start of the run, "+from.UTC().Format("2006")+" (UTC)"
 	}
 	a.Label.Text = label
-	var out ticks
+	var out plot.ConstantTicks
 	for i := range marked {
 		v := low + (high-low)*float64(i)/(marked-1)
 		out = append(out, plot.Tick{Value: v, Label: time.UnixMilli(int64(v * 1000)).UTC().Format(layout)})

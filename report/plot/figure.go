@@ -42,9 +42,7 @@ type Figure struct {
 	height     vg.Length
 	data       data
 
-	once sync.Once
-	svg  []byte
-	err  error
+	svg func() ([]byte, error) // renders the figure once
 }
 
 func newFigure(name, title, about string) *Figure {
@@ -62,7 +60,9 @@ func newFigure(name, title, about string) *Figure {
 		a.Label.TextStyle.Color = ink
 		a.Label.Padding = 4
 	}
-	return &Figure{Name: fileName(name), Title: title, About: about, body: p, height: height}
+	f := &Figure{Name: fileName(name), Title: title, About: about, body: p, height: height}
+	f.svg = sync.OnceValues(f.renderSVG)
+	return f
 }
 
 // draw lays the figure out from the top: title, legend, fault labels, data. The legend has
@@ -89,10 +89,7 @@ func (f *Figure) draw(c draw.Canvas) {
 // SVG returns the figure as a standalone SVG document, and renders it once. The document has
 // presentation attributes instead of style attributes, which a strict content security policy
 // refuses and a style sheet cannot override.
-func (f *Figure) SVG() ([]byte, error) {
-	f.once.Do(func() { f.svg, f.err = f.renderSVG() })
-	return f.svg, f.err
-}
+func (f *Figure) SVG() ([]byte, error) { return f.svg() }
 
 func (f *Figure) renderSVG() ([]byte, error) {
 	c := vgsvg.New(width, f.height)

@@ -162,8 +162,8 @@ var percentileTicks = []struct {
 	label    string
 }{{0, "0 %"}, {0.5, "50 %"}, {0.9, "90 %"}, {0.99, "99 %"}, {0.999, "99.9 %"}, {0.9999, "99.99 %"}, {0.99999, "99.999 %"}}
 
-func nineTicks(end float64) ticks {
-	var out ticks
+func nineTicks(end float64) plot.ConstantTicks {
+	var out plot.ConstantTicks
 	for _, m := range percentileTicks {
 		if nines(m.fraction) <= end {
 			out = append(out, plot.Tick{Value: nines(m.fraction), Label: m.label})

@@ -24,7 +24,7 @@ func (f *Figure) rowAxis(labels []string, longest int) {
 	y := &f.body.Y
 	y.Min, y.Max, y.Padding = -0.5, float64(len(labels))-0.5, 0
 	y.Tick.LineStyle.Width, y.Tick.Length = 0, 0
-	var marks ticks
+	var marks plot.ConstantTicks
 	for i, label := range labels {
 		marks = append(marks, plot.Tick{Value: rowAt(i, len(labels)), Label: units.Short(units.Clean(label), longest)})
 	}
@@ -481,7 +481,7 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	f.body.X.Tick.Marker = changeTicks(f.body.X.Min, f.body.X.Max)
 	f.body.X.Label.Text = axis
 	f.body.Y.Min, f.body.Y.Max = -float64(len(rows))+0.4, 0.6
-	var names ticks
+	var names plot.ConstantTicks
 	sty := typeface(smallSize, ink)
 	for i, r := range rows {
 		names = append(names, plot.Tick{Value: -float64(i), Label: fit(sty, units.Clean(r.Label), width*0.45)})
@@ -530,7 +530,7 @@ func changeValues(rows []Change, limit float64) []float64 {
 	return out
 }
 
-func changeTicks(low, high float64) ticks {
+func changeTicks(low, high float64) plot.ConstantTicks {
 	step := niceStep((high - low) / 8)
 	out := linearTicks(low-1, high-1, step, func(v float64) string {
 		label := formatStep(v*100, step*100) + " %"

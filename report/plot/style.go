@@ -135,17 +135,12 @@ func (f *Figure) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	err := w.Write([]string{"series", f.data.x, f.data.y})
+	_ = w.Write([]string{"series", f.data.x, f.data.y}) // Error returns the first error
 	for _, s := range f.data.series {
 		for _, q := range s.at {
-			if err == nil {
-				err = w.Write([]string{s.name, number(q.x), number(q.y)})
-			}
+			_ = w.Write([]string{s.name, number(q.x), number(q.y)})
 		}
 	}
 	w.Flush()
-	if err == nil {
-		err = w.Error()
-	}
-	return b.Bytes(), err
+	return b.Bytes(), w.Error()
 }
