@@ -24,9 +24,6 @@ func (logScale) Normalize(low, high, x float64) float64 {
 // logAxis makes an axis logarithmic over the positive values. write formats the tick labels.
 func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
 	low, high := span(values)
-	if low <= 0 {
-		low, high = 1, 10
-	}
 	low, high = low/1.25, high*1.25
 	if high/low < 4 { // a single value still needs two labelled ticks around it
 		mid := math.Sqrt(low * high)
@@ -64,9 +61,6 @@ func countAxis(a *plot.Axis, counts []int) {
 		values[i] = float64(n)
 	}
 	low, high := span(values)
-	if low <= 0 {
-		low, high = 1, 10
-	}
 	pad := math.Max(math.Pow(high/low, 0.06), 1.08)
 	a.Min, a.Max, a.Scale = low/pad, high*pad, logScale{}
 	a.Tick.Marker = countTicks(values, a.Min, a.Max)
@@ -134,6 +128,7 @@ func niceStep(v float64) float64 {
 	return 10 * base
 }
 
+// span returns the lowest and the highest positive value, or 1 and 10 if there is none.
 func span(values []float64) (low, high float64) {
 	for _, v := range values {
 		if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -143,6 +138,9 @@ func span(values []float64) (low, high float64) {
 			low = v
 		}
 		high = math.Max(high, v)
+	}
+	if low == 0 {
+		return 1, 10
 	}
 	return low, high
 }

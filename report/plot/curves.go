@@ -62,18 +62,20 @@ func (c *curves) addSeries(s matrix.Scenario, glyphs Glyphs, of func(matrix.Seri
 }
 
 func (c *curves) add(s curve) {
-	for _, q := range slices.Concat(s.at, s.line) {
+	for _, q := range slices.Concat(s.at, s.line, s.low, s.high) {
 		c.values = append(c.values, q.y)
 		c.spread = c.spread || q.x != s.at[0].x
 	}
-	c.values = slices.Concat(c.values, s.low, s.high)
 	c.legend = append(c.legend, entry{text: cmp.Or(s.words, s.label), glyph: s.glyph, point: true, line: !s.dash, end: true})
-	c.keep(s)
+	c.addData(s)
 	style := stroke(s.glyph.color, lineWidth)
 	if s.dash {
 		style = dashed(s.glyph.color, lineWidth)
 	}
-	shift := seriesShift(c.drawn, c.count)
+	shift := vg.Length(0)
+	if c.count > 0 && c.count <= 7 { // so that equal values do not hide each other
+		shift = (vg.Length(c.drawn) - vg.Length(c.count-1)/2) * 7
+	}
 	s.color, s.shift = s.glyph.color, shift
 	c.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
 	end := s.at
@@ -84,7 +86,7 @@ func (c *curves) add(s curve) {
 	c.drawn++
 }
 
-func (c *curves) keep(s curve) {
+func (c *curves) addData(s curve) {
 	all := s.at
 	if len(s.all) > 0 {
 		all = s.all
@@ -93,18 +95,11 @@ func (c *curves) keep(s curve) {
 	if s.dash {
 		c.data.add(s.label+" (formula)", s.line)
 	}
-	for _, w := range []struct {
-		name string
-		y    []float64
-	}{{s.lowest, s.low}, {s.highest, s.high}} {
-		if w.name == "" {
-			continue
-		}
-		var ends []xy
-		for i, x := range s.whiskers.x {
-			ends = append(ends, xy{x, w.y[i]})
-		}
-		c.data.add(s.label+" ("+w.name+")", ends)
+	if s.lowest != "" {
+		c.data.add(s.label+" ("+s.lowest+")", s.low)
+	}
+	if s.highest != "" {
+		c.data.add(s.label+" ("+s.highest+")", s.high)
 	}
 }
 
@@ -113,15 +108,6 @@ func (c *curves) scales(s matrix.Scenario, tick func(float64) string) {
 	countAxis(&c.body.X, s.Counts)
 	c.body.X.Label.Text = c.data.x + " (log scale)"
 	logAxis(&c.body.Y, c.values, tick)
-}
-
-// seriesShift returns the horizontal shift of the nth of several series, so that equal values do not
-// hide each other.
-func seriesShift(n, of int) vg.Length {
-	if of == 0 || of > 7 {
-		return 0
-	}
-	return (vg.Length(n) - vg.Length(of-1)/2) * 7
 }
 
 // mergedNote returns a note if the scenario has merged trials.
@@ -137,7 +123,7 @@ func mergedNote(s matrix.Scenario) string {
 }
 
 // FanOut plots notifications per hand-off against contenders: measured values as points, the
-// formula as a dashed line. It returns nil if no trial counted them.
+// formula as a dashed line.
 func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 	return notifications("fanout", "Notifications per hand-off", "hand-off",
 		"The number of notifications that one hand-off (of a queue: one item) causes, counted on the wire. Points are measurements; "+
@@ -146,7 +132,7 @@ func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 }
 
 // Flap plots, against contenders, the number of notifications when one waiter loses its session
-// and rejoins. It returns nil if no trial counted them.
+// and rejoins.
 func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 	return notifications("flap", "Notifications when a waiter rejoins", "flap",
 		"One waiter in the middle of the line loses its session and rejoins, while all other clients only wait: the number of "+
@@ -293,7 +279,7 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	repeated := false
 	c.addSeries(s, glyphs, func(series matrix.Series) (curve, bool) {
 		medians, whisk, none := throughputPoints(s.Counts, series)
-		repeated = repeated || len(whisk.x) > 0
+		repeated = repeated || len(whisk.low) > 0
 		return curve{at: medians, line: medians, whiskers: whisk}, none
 	})
 	if !c.spread {
@@ -447,8 +433,7 @@ type Line struct {
 	Points []Point
 }
 
-// Trend plots a measure over runs, by start time. unit is the unit of a metrics.Metric. It
-// returns nil if there are no points.
+// Trend plots a measure over runs, by start time. unit is the unit of a metrics.Metric.
 func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	title += unitSuffix(unit)
 	f := newFigure("trend-"+name, title, "Each point is a run: the median of its trials, with its 95 % confidence interval if there are enough trials.")

@@ -1,6 +1,7 @@
 // Package plot creates the figures of a report: notifications per hand-off with their formula,
 // latency by contenders, by percentile and over time. It returns figures as SVG, PNG and CSV, and
-// reads no files. The output is deterministic.
+// reads no files. The output is deterministic. A function that plots returns nil if there is nothing to
+// plot.
 package plot
 
 import (

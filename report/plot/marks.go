@@ -99,21 +99,21 @@ func (m line) Plot(c draw.Canvas, p *plot.Plot) {
 
 // whiskers renders a vertical line from low to high at each x, with a cap on top.
 type whiskers struct {
-	x, low, high    []float64
+	low, high       []xy
 	lowest, highest string // names of the ends in the data; empty if they are not in the data
 	color           color.Color
 	shift           vg.Length
 }
 
 func (m *whiskers) add(x, low, high float64) {
-	m.x, m.low, m.high = append(m.x, x), append(m.low, low), append(m.high, high)
+	m.low, m.high = append(m.low, xy{x, low}), append(m.high, xy{x, high})
 }
 
 func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	sty := stroke(m.color, 1.2)
-	for i := range m.x {
-		x, low, high := tx(m.x[i])+m.shift, ty(m.low[i]), ty(m.high[i])
+	for i, end := range m.high {
+		x, low, high := tx(end.x)+m.shift, ty(m.low[i].y), ty(end.y)
 		c.StrokeLine2(sty, x, low, x, high)
 		c.StrokeLine2(sty, x-4, high, x+4, high)
 	}
@@ -180,15 +180,12 @@ func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, _ := p.Transforms(&c)
 	for _, b := range m {
 		from, to := place(tx, b.from, c), place(tx, b.to, c)
-		fillBox(c, b.color(), from, c.Min.Y, max(to, from+2), c.Max.Y) // keep very short faults visible
+		color := unclear
+		if b.proven {
+			color = proven
+		}
+		fillBox(c, color, from, c.Min.Y, max(to, from+2), c.Max.Y) // keep very short faults visible
 	}
-}
-
-func (b band) color() color.RGBA {
-	if b.proven {
-		return proven
-	}
-	return unclear
 }
 
 // place maps x to the canvas, clamped to its edges.

@@ -53,8 +53,7 @@ func dropMiddle[T any, K cmp.Ordered](all []T, limit int, size func(T) time.Dura
 	return out
 }
 
-// Failovers plots the duration of each failover, one row per cause, over the predicted range. It
-// returns nil if there are no failovers.
+// Failovers plots the duration of each failover, one row per cause, over the predicted range.
 func Failovers(d Timeline) *Figure {
 	rows := causesOf(d.Failovers)
 	if len(rows) == 0 {
@@ -180,7 +179,7 @@ func (f *Figure) stacked(names []string, bars [][]time.Duration, end float64, wo
 const budgetRows = 30
 
 // Budget plots the stages of each failover, one bar per round in which the session had to expire
-// first. It returns nil if there is no such round.
+// first.
 func Budget(d Timeline) *Figure {
 	all := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
 	if len(all) == 0 {
@@ -237,7 +236,7 @@ func medianOf(rounds []metrics.Failover, stage string) string {
 }
 
 // HandoffStages plots the stages of a hand-off in the drain with the most contenders, one bar per
-// subject: the median of each stage. It returns nil if no subject has stages.
+// subject: the median of each stage.
 func HandoffStages(s matrix.Scenario) *Figure {
 	f := newFigure("handoff-stages", "Stages of a hand-off in a drain",
 		"From the call to release until the next client's acquire returns, as seen on the wire: the median of each stage, with the most contenders. "+
@@ -294,7 +293,7 @@ type Pauses struct {
 const pauseRows = 40
 
 // Paused plots rounds in which the holder's process is paused, one row per round: the pause, the
-// expiry of the session, and the next grant. It returns nil if there are no rounds.
+// expiry of the session, and the next grant.
 func Paused(all []Pauses) *Figure {
 	f := pauseFigure("paused", "While the holder's process is paused", all,
 		"Each row is a round, from SIGSTOP. The session expires during the pause, and the grant passes to the next client. Soon after that the process resumes. It believes that it still holds the grant until it is notified of the loss.")
@@ -317,7 +316,7 @@ func Paused(all []Pauses) *Figure {
 }
 
 // Resumed plots the actions of a holder after a pause, one row per round: how long it believes that
-// it still holds, and the outcomes of its writes. It returns nil if there are no rounds.
+// it still holds, and the outcomes of its writes.
 func Resumed(all []Pauses) *Figure {
 	f := pauseFigure("resumed", "After the process resumes", all,
 		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Late writes are writes that it made before it was notified, or that were in progress when it was paused. A resource that checks tokens rejects them.")
@@ -456,10 +455,12 @@ type Change struct {
 	Noise float64
 }
 
-const changeRows = 40
+const (
+	changeRows  = 40
+	factorLimit = 4 // largest factor on the axis, so that an outlier does not compress the rest
+)
 
-// Changes plots factors around 1, with a dashed line at limit, if it is not 0. It returns nil if
-// there are no rows.
+// Changes plots factors around 1, with a dashed line at limit, if it is not 0.
 func Changes(title, about string, rows []Change, limit float64) *Figure {
 	if len(rows) == 0 {
 		return nil
@@ -472,9 +473,16 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	}
 	f := newFigure("changes", title, about)
 	f.height = 190 + vg.Length(len(rows))*26
-	low, high := 0.95, 1.05
-	for _, v := range changeValues(rows, limit) {
-		low, high = math.Min(low, v), math.Max(high, v)
+	low, high := 0.95, max(1.05, limit)
+	if limit > 0 {
+		low = min(low, limit)
+	}
+	for _, r := range rows {
+		for _, v := range []float64{r.Factor, r.Low, r.High, r.Noise} {
+			if v > 0 && !math.IsInf(v, 0) {
+				low, high = min(low, v), max(high, min(v, factorLimit))
+			}
+		}
 	}
 	pad := (high - low) * 0.05
 	f.body.X.Min, f.body.X.Max = low-pad, high+pad
@@ -510,24 +518,6 @@ func worstFirst(rows []Change) []Change {
 		return 1
 	}
 	return slices.SortedStableFunc(slices.Values(rows), func(a, b Change) int { return cmp.Compare(rank(a), rank(b)) })
-}
-
-// factorLimit is the largest factor on the axis, so that an outlier does not compress the rest.
-const factorLimit = 4
-
-func changeValues(rows []Change, limit float64) []float64 {
-	out := []float64{1}
-	if limit > 0 {
-		out = append(out, limit)
-	}
-	for _, r := range rows {
-		for _, v := range []float64{r.Factor, r.Low, r.High, r.Noise} {
-			if v > 0 && !math.IsInf(v, 0) {
-				out = append(out, math.Min(v, factorLimit))
-			}
-		}
-	}
-	return out
 }
 
 func changeTicks(low, high float64) plot.ConstantTicks {

@@ -113,8 +113,7 @@ func formatFixed(v float64, decimals int) string {
 	return s
 }
 
-// QueueDepth plots the number of waiting items, with shaded fault windows. It returns nil if
-// there is no data.
+// QueueDepth plots the number of waiting items, with shaded fault windows.
 func QueueDepth(t Timeline) *Figure {
 	if len(t.Depth) == 0 {
 		return nil
@@ -193,8 +192,7 @@ func holdersAtOnce(holds []report.Hold, reading bool) (out []xy) {
 	return out
 }
 
-// CountOverTime plots the largest count in each step of time, from the start of an observation. It
-// returns nil if there is no time.
+// CountOverTime plots the largest count in each step of time, from the start of an observation.
 func CountOverTime(name, title, what string, step time.Duration, most []int) *Figure {
 	if len(most) == 0 || step <= 0 {
 		return nil
@@ -310,7 +308,7 @@ func rates(p report.Pace, k int) []xy {
 const overTimePoints = 900
 
 // OverTime plots the latency of each hand-off (of a queue: each delivery) at the time it ended,
-// with shaded fault windows. It returns nil if the trial has no hand-offs.
+// with shaded fault windows.
 func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	noun, latency, each := "hand-off", "hand-off latency", "Each point is a hand-off, shown at the time at which it ended."
 	if t.Queue {
