@@ -122,7 +122,7 @@ func foldRamp(all []served, a *history.Arrivals, clients int) Ramp {
 		}
 	}
 	last := all[len(all)-1].due
-	out := Ramp{Phase: a.Phase, From: a.Rate, To: a.RateTo, Points: points(all, a)}
+	out := Ramp{Phase: a.Phase, From: a.Rate, To: a.RateTo, Points: rampPoints(all, a)}
 	switch at := all[point].due; {
 	case float64(last-at) <= keptUp*float64(a.For):
 		out.KeptUp, out.Capacity = true, a.RateAt(last-a.At)
@@ -164,8 +164,8 @@ func beyond(all []served, since time.Duration) float64 {
 	return float64(n) / (until - since).Seconds()
 }
 
-// points groups the operations, which are sorted by due time, by the rate at which they were due.
-func points(all []served, a *history.Arrivals) (out []RampPoint) {
+// rampPoints groups the operations, which are sorted by due time, by the rate at which they were due.
+func rampPoints(all []served, a *history.Arrivals) (out []RampPoint) {
 	n := min(cmp.Or(a.Steps, rampSteps), rampParts)
 	for i := range n {
 		from, to := a.At+a.For*time.Duration(i)/time.Duration(n), a.At+a.For*time.Duration(i+1)/time.Duration(n)

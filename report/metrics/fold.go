@@ -69,16 +69,16 @@ func NewFold(h *history.History) *Fold {
 	doubtful := facts.FaultWindows(h, facts.MaxDetection(h)) // also after a fault
 	f.arrived = &arrived{fold: f, ramps: map[string][]served{}}
 	f.collectors = []collector{
-		&handoffs{fold: f}, &handoffParts{fold: f}, &failovers{fold: f},
+		&handoffs{fold: f}, &failovers{fold: f},
 		&warnings{fold: f, left: map[int]time.Duration{}}, &pauses{fold: f, since: map[int][]history.Sample{}},
-		f.arrived, &queue{fold: f, items: map[string]item{}}, &acquires{fold: f},
+		f.arrived, &queue{fold: f, items: map[string]item{}},
 		&throughput{fold: f, done: map[string]int64{}},
 		&fairness{fold: f, grants: map[int]map[int]int{}, total: map[int]int{}},
 		&overtaken{fold: f, faults: doubtful, starved: map[int]bool{}}, &failed{faults: doubtful},
 		&recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}},
 		&sessions{fold: f, opened: map[int64]time.Duration{}, gone: map[int64]bool{}},
 		&memberLoads{silent: map[string]int{}, means: map[string]time.Duration{}},
-		&fanout{}, &pipe{}, &self{},
+		&fanout{}, &harness{},
 	}
 	return f
 }

@@ -12,12 +12,13 @@ import (
 
 const inDrain = AcquireLatency + "/drain"
 
-type acquires struct {
+// handoffs collects the latencies of acquires and of hand-offs, and the stages of hand-offs.
+type handoffs struct {
 	ignored
 	fold *Fold
 }
 
-func (x *acquires) sample(s *history.Sample, p *history.Phase) {
+func (x *handoffs) sample(s *history.Sample, p *history.Phase) {
 	if s.Op != history.Acquire || s.Outcome != history.OK || p.Kind == history.FlapPhase {
 		return
 	}
@@ -28,7 +29,7 @@ func (x *acquires) sample(s *history.Sample, p *history.Phase) {
 	x.fold.latency(name, s.Phase, s.Due, s.Return-s.Clock)
 }
 
-func (x *acquires) close(map[string]Metric) {
+func (x *handoffs) close(map[string]Metric) {
 	all := x.fold.distributions
 	if drained := all[inDrain]; drained != nil && all[AcquireLatency] == nil {
 		all[AcquireLatency] = drained
@@ -36,12 +37,7 @@ func (x *acquires) close(map[string]Metric) {
 	delete(all, inDrain)
 }
 
-type handoffParts struct {
-	ignored
-	fold *Fold
-}
-
-func (x *handoffParts) record(r history.Record) {
+func (x *handoffs) record(r history.Record) {
 	h, ok := r.(*history.Handoff)
 	if !ok || x.fold.faults.Touches(h.Released, h.Granted) {
 		return
@@ -52,11 +48,6 @@ func (x *handoffParts) record(r history.Record) {
 		x.fold.observe(s.Name, h.Phase, max(until-at, 0))
 		at = max(at, until)
 	}
-}
-
-type handoffs struct {
-	ignored
-	fold *Fold
 }
 
 func (x *handoffs) handoff(h Handoff, _, next *facts.Belief) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Direction determines whether lower or higher values are better.
@@ -83,11 +84,7 @@ func All() []Definition {
 
 // Names returns the names of all metrics, without the names for single phases.
 func Names() []string {
-	var out []string
-	for _, d := range All() {
-		out = append(out, d.Name)
-	}
-	return out
+	return units.Names(All(), func(d Definition) string { return d.Name })
 }
 
 // Find returns the definition of a metric. If the name is for a single phase, such as
@@ -109,13 +106,10 @@ func Find(name string) (d Definition, phase string, ok bool) {
 
 // OfPhases returns the measured names of a metric for single phases, sorted.
 func OfPhases(name string, measured map[string]Metric) []string {
-	var out []string
-	for _, n := range slices.Sorted(maps.Keys(measured)) {
-		if d, phase, ok := Find(n); ok && phase != "" && d.Name == name {
-			out = append(out, n)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(measured)), func(n string) bool {
+		d, phase, _ := Find(n)
+		return phase == "" || d.Name != name
+	})
 }
 
 // Latencies returns the latencies that tables show, the most important first.
