@@ -6,6 +6,7 @@ package plot
 
 import (
 	"bytes"
+	"encoding/csv"
 	"fmt"
 	"html"
 	"image/png"
@@ -317,4 +318,38 @@ func drawLineLabels(c draw.Canvas, p *plot.Plot, ends []lineLabel) {
 		c.StrokeLine2(thin, tx(e.at.x)+e.shift, ty(e.at.y), c.Max.X+lineLabelGap-4, at[i])
 		c.FillText(sty, vg.Point{X: c.Max.X + lineLabelGap, Y: at[i] - smallSize/2 + 1}, units.Clean(e.text))
 	}
+}
+
+// data contains the numbers of a figure: the columns after the name of the series, and the
+// points of each series.
+type data struct {
+	x, y   string // heads of the columns, with their units
+	series []series
+}
+
+type series struct {
+	name string
+	at   []xy
+}
+
+func (d *data) add(name string, at []xy) {
+	if len(at) > 0 {
+		d.series = append(d.series, series{name, at})
+	}
+}
+
+// CSV returns the figure's numbers: a line per point, with its series, x and y. The column heads
+// include the units.
+func (f *Figure) CSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	_ = w.Write([]string{"series", f.data.x, f.data.y}) // Error returns the first error
+	for _, s := range f.data.series {
+		for _, q := range s.at {
+			_ = w.Write([]string{s.name, number(q.x), number(q.y)})
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
 }
