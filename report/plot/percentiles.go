@@ -40,11 +40,13 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 		if len(at) == 0 || d.count() < minSamples {
 			continue
 		}
+		var all []xy // with the percentage as x
 		for _, q := range at {
 			end = math.Max(end, q.x)
+			all = append(all, xy{100 * (1 - math.Pow(10, -q.x)), q.y})
 		}
 		repeated = repeated || d.Trials > 1
-		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.quantileMarkers(at), all: percents(at), line: thin(d.line(at), 600), size: glyphSize})
+		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.quantileMarkers(at), all: all, line: thin(d.line(at), 600), size: glyphSize})
 	}
 	if c.drawn == 0 {
 		return nil
@@ -73,14 +75,6 @@ func quantity(metric, title string) string {
 }
 
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
-
-func percents(at []xy) []xy {
-	out := make([]xy, len(at))
-	for i, q := range at {
-		out[i] = xy{100 * (1 - math.Pow(10, -q.x)), q.y}
-	}
-	return out
-}
 
 func (d Distribution) curve() []xy {
 	if len(d.Exact) == 0 {
