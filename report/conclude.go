@@ -269,7 +269,8 @@ func Fold(h *history.History, doubts ...string) Folded {
 	}
 	out := Folded{Trace: tracer.close(fold.Length(), readErr), History: h, Err: readErr}
 	var log strings.Builder
-	_ = stats.WriteHistograms(&log, fold.Histograms(), fold.Length()) // writing to a strings.Builder cannot fail
+	// Writing to a strings.Builder cannot fail.
+	_ = stats.WriteHistograms(&log, fold.Histograms(), fold.Length())
 	out.histograms = log.String()
 	t.Thresholds, out.baseConditions = judgeThresholds(h.Header.Thresholds, t)
 	out.Trial = t

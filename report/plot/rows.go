@@ -26,7 +26,8 @@ func (f *Figure) rowAxis(labels []string, longest int) {
 	y.Tick.LineStyle.Width, y.Tick.Length = 0, 0
 	var marks plot.ConstantTicks
 	for i, label := range labels {
-		marks = append(marks, plot.Tick{Value: rowAt(i, len(labels)), Label: units.Short(units.Clean(label), longest)})
+		text := units.Short(units.Clean(label), longest)
+		marks = append(marks, plot.Tick{Value: rowAt(i, len(labels)), Label: text})
 	}
 	y.Tick.Marker = marks
 }
@@ -164,7 +165,8 @@ func (f *Figure) stacked(names []string, bars [][]time.Duration, end float64, wo
 		y, at := rowAt(i, len(bars)), time.Duration(0)
 		for k, d := range parts {
 			if d > 0 {
-				f.body.Add(bar{y: y, half: 0.36, from: seconds(at), to: seconds(at + d), color: palette[k%len(palette)]})
+				color := palette[k%len(palette)]
+				f.body.Add(bar{y: y, half: 0.36, from: seconds(at), to: seconds(at + d), color: color})
 				at += d
 			}
 		}
@@ -185,7 +187,8 @@ func Budget(d Timeline) *Figure {
 	if len(all) == 0 {
 		return nil
 	}
-	rounds := dropMiddle(all, budgetRows, func(r metrics.Failover) time.Duration { return r.Latency }, func(r metrics.Failover) time.Duration { return r.At })
+	rounds := dropMiddle(all, budgetRows,
+		func(r metrics.Failover) time.Duration { return r.Latency }, func(r metrics.Failover) time.Duration { return r.At })
 	f := d.figure("failover-budget", "Stages of a failover: "+d.Label,
 		"Each bar is a failover, from the injection to the next grant. Most of this time is the wait until the session expires; the recipe's own time is at the end of the bar.")
 	if omitted := len(all) - len(rounds); omitted > 0 {
@@ -310,8 +313,10 @@ func Paused(all []Pauses) *Figure {
 	f.x = func(_ metrics.Pause, at time.Duration) float64 { return seconds(at) }
 	f.bars("process paused", expected, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
 	f.bars("false belief", alarm, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
-	f.events("its session expired", glyph{palette[6], diamond}, func(r metrics.Pause) []time.Duration { return when(r.Expired != 0, r.Expired) })
-	f.events("the next client's grant", glyph{palette[2], circle}, func(r metrics.Pause) []time.Duration { return when(true, r.Granted) })
+	f.events("its session expired", glyph{palette[6], diamond},
+		func(r metrics.Pause) []time.Duration { return when(r.Expired != 0, r.Expired) })
+	f.events("the next client's grant", glyph{palette[2], circle},
+		func(r metrics.Pause) []time.Duration { return when(true, r.Granted) })
 	return f.Figure
 }
 
@@ -358,7 +363,8 @@ func Resumed(all []Pauses) *Figure {
 			return at
 		})
 	}
-	f.events("never notified", glyph{alarm, triangle}, func(r metrics.Pause) []time.Duration { return when(!r.Told, r.Until) })
+	f.events("never notified", glyph{alarm, triangle},
+		func(r metrics.Pause) []time.Duration { return when(!r.Told, r.Until) })
 	return f.Figure
 }
 
@@ -425,7 +431,8 @@ func (f *pauseFig) bars(words string, c color.RGBA, half float64, span func(metr
 	for i, r := range f.rows {
 		from, to := span(r.Pause)
 		end := f.x(r.Pause, to)
-		f.body.Add(bar{y: rowAt(i, len(f.rows)), half: half, from: f.x(r.Pause, from), to: end, shortest: 1.5, color: c})
+		y, start := rowAt(i, len(f.rows)), f.x(r.Pause, from)
+		f.body.Add(bar{y: y, half: half, from: start, to: end, shortest: 1.5, color: c})
 		f.data.add(r.series+": "+words, []xy{{float64(r.Round), end}})
 	}
 	f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, area: true})
