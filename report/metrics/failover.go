@@ -10,54 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of the metrics of failovers. The five stages add up to the latency of a failover in which the
-// session had to expire first. Without the members' logs, FailoverDetect and FailoverCommit are absent,
-// and FailoverExpire is the whole time until the commit.
-const (
-	FailoverLatency   = "failover.latency"
-	LeaderlessTime    = "leaderless.time"
-	BeliefOverlap     = "belief.overlap"
-	FailoverPredicted = "failover.predicted.max"
-	FailoverOutside   = "failover.out_of_bounds"
-	FailoverDetect    = "failover.detect"
-	FailoverExpire    = "failover.expire"
-	FailoverCommit    = "failover.commit"
-	FailoverNotify    = "failover.notify"
-	FailoverRelist    = "failover.relist"
-)
-
-// Stages are the stages of a failover in order.
-var Stages = []string{FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist}
-
-func init() {
-	stage := func(name, help string) Definition {
-		return Definition{Name: name, Unit: "ns", Better: Lower, Distribution: true, Help: help}
-	}
-	register(Family{
-		Order: 20, About: "Cost of the holder's failure, in a churn or failover scenario:",
-		Definitions: []Definition{
-			{Name: FailoverLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true, Noun: "a failover", Head: "failover",
-				Shown: []string{"p50"}, Main: "p50", Help: "Time from the fault that affected the holder to the next grant"},
-			{Name: LeaderlessTime, Unit: "ns", Better: Lower, Distribution: true, Noun: "a leaderless time", Head: "leaderless", Shown: []string{"p50"},
-				Help: "Part of a failover, or of a change of leader in a succession, during which no client believed that it held the lock"},
-			{Name: BeliefOverlap, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Time during which the previous holder still believed that it held the lock although the next client held it: exposure, not a violation; usually 0"},
-			{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "Longest failover predicted by ZooKeeper's timing rules for the causes and timeouts of the trial"},
-			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "Rounds whose failover took less or more time than predicted"},
-			stage(FailoverDetect, "First stage of a failover in which the session had to expire: the rest of the session timeout at the fault"),
-			stage(FailoverExpire, "Then until the leader expired the session: rounding to a tick, and the lag of a follower"),
-			stage(FailoverCommit, "Then until the first member had removed the node"),
-			stage(FailoverNotify, "Then until the notification reached the next client"),
-			stage(FailoverRelist, "Then until the next client's acquire returned"),
-		},
-		collect: func(f *Fold) collector {
-			x := &failovers{fold: f}
-			return collector{record: x.record, handoff: x.handoff, close: x.close}
-		},
-	})
-}
-
 type failovers struct {
+	ignored
 	fold    *Fold
 	rounds  int
 	outside []string // descriptions of the rounds outside the prediction
@@ -114,7 +68,8 @@ func (x *failovers) close(out map[string]Metric) {
 	if x.rounds == 0 {
 		return
 	}
-	m := Metric{Unit: "1", Value: new(float64(len(x.outside))), Expected: new(0.0), Count: new(int64(x.rounds))}
+	m := of(FailoverOutside, float64(len(x.outside)), int64(x.rounds))
+	m.Expected = new(0.0)
 	if len(x.outside) > 0 {
 		named := x.outside[:min(len(x.outside), outsideNamed)]
 		m.Note = strings.Join(named, "; ")
@@ -124,7 +79,7 @@ func (x *failovers) close(out map[string]Metric) {
 	}
 	out[FailoverOutside] = m
 	if x.most > 0 {
-		out[FailoverPredicted] = Metric{Unit: "ns", Value: new(float64(x.most))}
+		out[FailoverPredicted] = value(FailoverPredicted, float64(x.most))
 	}
 	total := x.fold.distributions[FailoverLatency]
 	if total != nil && x.longest != nil {

@@ -29,14 +29,24 @@ type Fold struct {
 	end           time.Duration
 }
 
-type collector struct {
-	sample  func(s *history.Sample, p *history.Phase) // every operation with its phase
-	record  func(r history.Record)                    // every other record
-	belief  func(b *facts.Belief)                     // every belief
-	changed func(last, next *facts.Belief)            // the holder changed within a round
-	handoff func(h Handoff, last, next *facts.Belief)
-	close   func(out map[string]Metric)
+// collector computes some of the metrics. It embeds ignored for the events that it does not need.
+type collector interface {
+	sample(s *history.Sample, p *history.Phase) // every operation with its phase
+	record(r history.Record)                    // every other record
+	belief(b *facts.Belief)                     // every belief
+	changed(last, next *facts.Belief)           // the holder changed within a round
+	handoff(h Handoff, last, next *facts.Belief)
+	close(out map[string]Metric) // adds the metrics
 }
+
+type ignored struct{}
+
+func (ignored) sample(*history.Sample, *history.Phase) {}
+func (ignored) record(history.Record)                  {}
+func (ignored) belief(*facts.Belief)                   {}
+func (ignored) changed(_, _ *facts.Belief)             {}
+func (ignored) handoff(_ Handoff, _, _ *facts.Belief)  {}
+func (ignored) close(map[string]Metric)                {}
 
 type distributed struct {
 	histogram *stats.Histogram
@@ -56,8 +66,19 @@ func NewFold(h *history.History) *Fold {
 	for i := range h.Phases {
 		f.phases[h.Phases[i].Name] = &h.Phases[i]
 	}
-	for _, x := range families {
-		f.collectors = append(f.collectors, x.collect(f))
+	doubtful := facts.FaultWindows(h, facts.MaxDetection(h)) // also after a fault
+	f.arrived = &arrived{fold: f, ramps: map[string][]served{}}
+	f.collectors = []collector{
+		&handoffs{fold: f}, &failovers{fold: f},
+		&warnings{fold: f, left: map[int]time.Duration{}}, &pauses{fold: f, since: map[int][]history.Sample{}},
+		f.arrived, &queue{fold: f, items: map[string]item{}},
+		&throughput{fold: f, done: map[string]int64{}},
+		&fairness{fold: f, grants: map[int]map[int]int{}, total: map[int]int{}},
+		&overtaken{fold: f, faults: doubtful, starved: map[int]bool{}}, &failed{faults: doubtful},
+		&recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}},
+		&sessions{fold: f, opened: map[int64]time.Duration{}, gone: map[int64]bool{}},
+		&memberLoads{silent: map[string]int{}, means: map[string]time.Duration{}},
+		&fanout{}, &harness{},
 	}
 	return f
 }
@@ -75,10 +96,8 @@ func (f *Fold) Record(n history.Numbered) {
 		f.contended[w.Phase] = true
 	}
 	if !ok {
-		for i := range f.collectors {
-			if take := f.collectors[i].record; take != nil {
-				take(n.Record)
-			}
+		for _, c := range f.collectors {
+			c.record(n.Record)
 		}
 		return
 	}
@@ -86,10 +105,8 @@ func (f *Fold) Record(n history.Numbered) {
 		f.contended[s.Phase] = true
 	}
 	p := f.phase(s.Phase)
-	for i := range f.collectors {
-		if take := f.collectors[i].sample; take != nil {
-			take(s, p)
-		}
+	for _, c := range f.collectors {
+		c.sample(s, p)
 	}
 }
 
@@ -97,9 +114,7 @@ func (f *Fold) Record(n history.Numbered) {
 func (f *Fold) Close() map[string]Metric {
 	out := map[string]Metric{}
 	for _, c := range f.collectors {
-		if c.close != nil {
-			c.close(out)
-		}
+		c.close(out)
 	}
 	for name, d := range f.distributions {
 		m := distribution(d.histogram)
@@ -151,6 +166,11 @@ func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.Over(), f
 // in a flap, at the harness's pace, in a ramp, or after the clients were stopped do not count.
 func counted(s *history.Sample, p *history.Phase) bool {
 	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && paced(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
+}
+
+// contenders returns the number of clients that contend in the phase.
+func (f *Fold) contenders(p *history.Phase) int {
+	return cmp.Or(p.Contenders, f.history.Header.Clients)
 }
 
 func paced(p *history.Phase) bool {

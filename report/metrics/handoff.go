@@ -10,128 +10,55 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// AcquireLatency names the latency of acquiring.
-const AcquireLatency = "acquire.latency"
-
-func init() {
-	register(Family{
-		Order: 40, About: "Acquiring:",
-		Definitions: []Definition{
-			{Name: AcquireLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "acquiring", Head: "acquire", Shown: []string{"p50"},
-				Help: "Time from the scheduled start of an acquire until it was granted; excludes ramps, and drains unless there are no other acquires"},
-		},
-		collect: collectAcquires,
-	})
-}
-
 const inDrain = AcquireLatency + "/drain"
 
-func collectAcquires(f *Fold) collector {
-	return collector{
-		sample: func(s *history.Sample, p *history.Phase) {
-			if s.Op != history.Acquire || s.Outcome != history.OK || p.Kind == history.FlapPhase {
-				return
-			}
-			name := AcquireLatency
-			if p.Kind == history.DrainPhase {
-				name = inDrain
-			}
-			f.latency(name, s.Phase, s.Due, s.Return-s.Clock)
-		},
-		close: func(map[string]Metric) {
-			drained := f.distributions[inDrain]
-			delete(f.distributions, inDrain)
-			if drained != nil && f.distributions[AcquireLatency] == nil {
-				f.distributions[AcquireLatency] = drained
-			}
-		},
-	}
+// handoffs collects the latencies of acquires and of hand-offs, and the stages of hand-offs.
+type handoffs struct {
+	ignored
+	fold *Fold
 }
 
-// Names of the latencies of hand-offs.
-const (
-	HandoffLatency = "handoff.latency"
-	// HandoffLatencyDrain is separate, because the line of a drain is on average half as long as the
-	// line of a churn, where all clients are always in line.
-	HandoffLatencyDrain = "handoff.latency.drain"
-)
+func (x *handoffs) sample(s *history.Sample, p *history.Phase) {
+	if s.Op != history.Acquire || s.Outcome != history.OK || p.Kind == history.FlapPhase {
+		return
+	}
+	name := AcquireLatency
+	if p.Kind == history.DrainPhase {
+		name = inDrain
+	}
+	x.fold.latency(name, s.Phase, s.Due, s.Return-s.Clock)
+}
 
-func init() {
-	register(Family{
-		Order: 10, About: "Hand-offs:",
-		Definitions: []Definition{
-			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
-				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
-				Help: "Time from the call to release until the next client's acquire returns, with no fault active. For a barrier, from the last party's call to enter until each party has passed. Measured under contention if the scenario has a contention phase"},
-			{Name: HandoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Like handoff.latency, but during a drain, where the line is half as long on average"},
-		},
-		collect: collectHandoffs,
-	})
-	var stages []Definition
+func (x *handoffs) close(map[string]Metric) {
+	all := x.fold.distributions
+	if drained := all[inDrain]; drained != nil && all[AcquireLatency] == nil {
+		all[AcquireLatency] = drained
+	}
+	delete(all, inDrain)
+}
+
+func (x *handoffs) record(r history.Record) {
+	h, ok := r.(*history.Handoff)
+	if !ok || x.fold.faults.Touches(h.Released, h.Granted) {
+		return
+	}
+	at := h.Released
 	for _, s := range HandoffStages {
-		stages = append(stages, Definition{Name: s.Name, Unit: "ns", Better: Lower, Distribution: true, Help: s.Help})
+		until := s.until(h)
+		x.fold.observe(s.Name, h.Phase, max(until-at, 0))
+		at = max(at, until)
 	}
-	register(Family{
-		Order: 12, About: "Stages of a hand-off in a drain, from the traffic on the wire, in order; they add up to the hand-off:",
-		Definitions: stages, collect: collectStages,
-	})
 }
 
-// HandoffStage is a part of a hand-off. Name is its metric, Help the help text of the metric.
-type HandoffStage struct {
-	Name, Label, Help string
-	until             func(*history.Handoff) time.Duration
-}
-
-// HandoffStages are the stages of a hand-off in order.
-var HandoffStages = []HandoffStage{
-	{"handoff.stage.release", "release", "From the call to release until its write leaves the client: the recipe's own time", func(h *history.Handoff) time.Duration { return h.Sent }},
-	{"handoff.stage.commit", "commit", "Until the reply to that write, or the notification if that comes first: the members' time to commit and apply it", func(h *history.Handoff) time.Duration { return h.Applied }},
-	{"handoff.stage.notify", "notification", "Until the notification reaches the next client", func(h *history.Handoff) time.Duration { return h.Notified }},
-	{"handoff.stage.react", "reaction", "Until the next client's first request after that: the client's own time; 0 if it needs no request", func(h *history.Handoff) time.Duration { return h.Asked }},
-	{"handoff.stage.check", "check", "Until the last reply to the next client's requests", func(h *history.Handoff) time.Duration { return h.Answered }},
-	{"handoff.stage.grant", "grant", "Until the next client's acquire returns: the client's own time", func(h *history.Handoff) time.Duration { return h.Granted }},
-}
-
-// MedianStages returns the median of each stage of a hand-off; nil if a stage was not measured.
-func MedianStages(all map[string]Metric) (parts []time.Duration) {
-	for _, s := range HandoffStages {
-		m := all[s.Name]
-		if m.P50 == nil {
-			return nil
-		}
-		parts = append(parts, time.Duration(*m.P50))
+func (x *handoffs) handoff(h Handoff, _, next *facts.Belief) {
+	churns := func(p history.Phase) bool { return p.Pace != history.ByHarness }
+	switch {
+	case h.Failover:
+	case x.fold.phase(next.Phase).Kind == history.DrainPhase && slices.ContainsFunc(x.fold.history.Phases, churns):
+		x.fold.handedOff(HandoffLatencyDrain, next.Phase, h)
+	default:
+		x.fold.handedOff(HandoffLatency, next.Phase, h)
 	}
-	return parts
-}
-
-func collectStages(f *Fold) collector {
-	return collector{record: func(r history.Record) {
-		h, ok := r.(*history.Handoff)
-		if !ok || f.faults.Touches(h.Released, h.Granted) {
-			return
-		}
-		at := h.Released
-		for _, s := range HandoffStages {
-			until := s.until(h)
-			f.observe(s.Name, h.Phase, max(until-at, 0))
-			at = max(at, until)
-		}
-	}}
-}
-
-func collectHandoffs(f *Fold) collector {
-	churns := slices.ContainsFunc(f.history.Phases, func(p history.Phase) bool { return p.Pace != history.ByHarness })
-	return collector{handoff: func(h Handoff, _, next *facts.Belief) {
-		switch {
-		case h.Failover:
-		case churns && f.phase(next.Phase).Kind == history.DrainPhase:
-			f.handedOff(HandoffLatencyDrain, next.Phase, h)
-		default:
-			f.handedOff(HandoffLatency, next.Phase, h)
-		}
-	}}
 }
 
 func (f *Fold) handedOff(metric, phase string, h Handoff) {
@@ -160,10 +87,8 @@ type away struct{ from, to time.Duration }
 
 // Belief adds the next belief. The caller must add beliefs in the order of their start.
 func (f *Fold) Belief(b facts.Belief) {
-	for i := range f.collectors {
-		if take := f.collectors[i].belief; take != nil {
-			take(&b)
-		}
+	for _, c := range f.collectors {
+		c.belief(&b)
 	}
 	switch {
 	case f.history.Header.Recipe == facts.Barrier:
@@ -194,12 +119,9 @@ func (f *Fold) follows(last, b *facts.Belief, doubts []away) {
 	for _, a := range doubts {
 		h.Nobody += max(0, a.to-max(a.from, granted-h.Latency))
 	}
-	for i := range f.collectors {
-		c := &f.collectors[i]
-		if c.changed != nil {
-			c.changed(last, b)
-		}
-		if c.handoff != nil && passed {
+	for _, c := range f.collectors {
+		c.changed(last, b)
+		if passed {
 			c.handoff(h, last, b)
 		}
 	}
@@ -249,10 +171,8 @@ func (f *Fold) passing(b facts.Belief) {
 			if f.faults.Touches(last, m.Start) {
 				continue
 			}
-			for i := range f.collectors {
-				if take := f.collectors[i].handoff; take != nil {
-					take(Handoff{At: m.Start, Latency: max(0, m.Start-m.Late-last)}, nil, &m)
-				}
+			for _, c := range f.collectors {
+				c.handoff(Handoff{At: m.Start, Latency: max(0, m.Start-m.Late-last)}, nil, &m)
 			}
 		}
 		g = g[:0]
@@ -307,73 +227,4 @@ func cause(last, b *facts.Belief, faults []history.Fault, graceful bool) (histor
 		}
 	}
 	return history.Fault{}, false
-}
-
-// PipeRoundtrip names the time of a round trip between the harness and a driver.
-const PipeRoundtrip = "pipe.roundtrip"
-
-// AgentsClock names the largest uncertainty of an agent's clock.
-const AgentsClock = "agents.clock"
-
-func init() {
-	register(Family{
-		Order: 75, About: "Overhead between the harness and a subject in a separate process:",
-		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower, Fields: []string{"count", "p50", "p99"},
-			Help: "Round trip of a request through the driver's pipe (p50, p99). Latencies of a driver that reports " +
-				"the times of its recipe's calls exclude it; the times of other drivers include it"},
-			{Name: AgentsClock, Unit: "ns", Better: Lower,
-				Help: "Largest uncertainty of an agent's clock. A latency that begins and ends on one agent is exact; " +
-					"a time that begins on one client and ends on another (hand-off, failover) may be off by twice this value. Belief intervals are narrowed by it"}},
-		collect: func(*Fold) collector {
-			var pipe *history.Pipe
-			return collector{
-				record: func(r history.Record) {
-					if p, ok := r.(*history.Pipe); ok {
-						pipe = p
-					}
-				},
-				close: func(out map[string]Metric) {
-					if pipe != nil {
-						out[PipeRoundtrip] = Metric{Unit: "ns", P50: new(float64(pipe.P50)), P99: new(float64(pipe.P99)), Count: new(int64(pipe.Count))}
-						if pipe.Clock > 0 {
-							out[AgentsClock] = Metric{Unit: "ns", Value: new(float64(pipe.Clock))}
-						}
-					}
-				},
-			}
-		},
-	})
-}
-
-// WarningLatency names the latency of early warnings.
-const WarningLatency = "warning.latency"
-
-func init() {
-	register(Family{
-		Order: 25, About: "Observations of an election, in a succession with early warnings:",
-		Definitions: []Definition{{Name: WarningLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true,
-			Help: "Time from the removal of a candidate that leaves too few candidates until the observer's early warning"}},
-		collect: func(f *Fold) collector {
-			var stand int
-			left := map[int]time.Duration{} // time when a candidate was made to leave, by the number of candidates that remained
-			return collector{record: func(r history.Record) {
-				switch r := r.(type) {
-				case *history.Joined:
-					stand++
-				case *history.Leaving:
-					if r.Client < 0 {
-						stand = 0
-						clear(left)
-						return
-					}
-					stand--
-					left[stand] = r.At
-				case *history.Warning:
-					if at, ok := left[r.Below-1]; ok {
-						f.observe(WarningLatency, r.Phase, r.At-at)
-					}
-				}
-			}}
-		},
-	})
 }

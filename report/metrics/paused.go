@@ -7,37 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of the metrics of holders whose process was paused past their session timeout.
-const (
-	PausedBelief  = "pause.false_belief"
-	PausedNotice  = "pause.notice"
-	PausedBlind   = "pause.unaware_writes"
-	PausedThrough = "pause.writes_accepted"
-	PausedStopped = "pause.writes_fenced"
-)
-
-func init() {
-	register(Family{
-		Order: 25, About: "A holder that is paused until its session has expired, and then resumed (scenario paused-holder):",
-		Definitions: []Definition{
-			{Name: PausedBelief, Unit: "ns", Better: Lower, Distribution: true, Shown: []string{"p50"},
-				Help: "How long a paused holder still believed that it held the lock after the next client was granted; if it was never notified, until the wait for the notification ended"},
-			{Name: PausedNotice, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Time from the resume until the holder was notified of the loss; absent if it never was"},
-			{Name: PausedBlind, Unit: "1", Better: Lower,
-				Help: "Rounds in which the holder wrote again before it was notified of the loss; count is the number of rounds"},
-			{Name: PausedThrough, Unit: "1", Better: Lower,
-				Help: "Late writes to an unfenced node that succeeded. A write is late if it was pending at the pause, or was made after the pause and before the notification; count is the number of late writes. Absent if the driver does not offer write"},
-			{Name: PausedStopped, Unit: "1", Better: Neither,
-				Help: "Late writes to the fenced resource that were rejected because of their token; count is the number of late writes to it"},
-		},
-		collect: func(f *Fold) collector {
-			x := &pauses{fold: f, since: map[int][]history.Sample{}}
-			return collector{sample: x.sample, record: x.record, close: x.close}
-		},
-	})
-}
-
 // Pause is a round in which a holder's process was stopped for longer than its session timeout, and
 // then resumed. Times count from the signal to stop.
 type Pause struct {
@@ -58,6 +27,7 @@ type LateWrite struct {
 }
 
 type pauses struct {
+	ignored
 	fold             *Fold
 	since            map[int][]history.Sample // by client: its writes since its last pause
 	rounds, blind    int
@@ -155,13 +125,10 @@ func (x *pauses) close(out map[string]Metric) {
 	if x.rounds == 0 {
 		return
 	}
-	of := func(n, all int) Metric {
-		return Metric{Unit: "1", Value: new(float64(n)), Count: new(int64(all))}
-	}
-	out[PausedBlind] = of(x.blind, x.rounds)
-	out[PausedStopped] = of(x.stopped, x.writes)
+	out[PausedBlind] = of(PausedBlind, float64(x.blind), int64(x.rounds))
+	out[PausedStopped] = of(PausedStopped, float64(x.stopped), int64(x.writes))
 	if x.effects > 0 {
-		m := of(x.through, x.effects)
+		m := of(PausedThrough, float64(x.through), int64(x.effects))
 		if x.open > 0 {
 			m.Note = units.Plural(x.open, "write") + " with an unknown outcome may have succeeded too"
 		}

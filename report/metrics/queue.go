@@ -11,37 +11,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of the metrics of queues.
-const (
-	QueueLatency       = "queue.latency"
-	queueLatencyFaults = "queue.latency.faults"
-	QueueYield         = "queue.yield"
-	QueueRequests      = "queue.requests"
-	QueueUndelivered   = "queue.undelivered"
-)
-
-func init() {
-	register(Family{
-		Order: 30, About: "Queues:",
-		Definitions: []Definition{
-			{Name: QueueLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "delivery of an item", Head: "queue",
-				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
-				Help: "Time from the scheduled start of a put until the take of its item returns"},
-			{Name: queueLatencyFaults, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Like queue.latency, but in phases with injected faults"},
-			{Name: QueueYield, Unit: "1/notification", Better: Higher,
-				Help: "Items taken per notification, in streams: below 1 if some notifications yield no item, above 1 if one notification serves several items"},
-			{Name: QueueRequests, Unit: "1/item", Better: Lower, Help: "Requests per item taken, in streams"},
-			{Name: QueueUndelivered, Unit: "1", Better: Lower, Help: "Scheduled items that were not put and taken by the end of the phase"},
-		},
-		collect: func(f *Fold) collector {
-			x := &queue{fold: f, items: map[string]item{}}
-			return collector{sample: x.sample, record: x.record, close: x.close}
-		},
-	})
-}
-
 type queue struct {
+	ignored
 	fold  *Fold
 	items map[string]item // items of which only the put or only the take was recorded so far
 	due   int64           // items
@@ -126,44 +97,18 @@ func (x *queue) close(out map[string]Metric) {
 				waiting++
 			}
 		}
-		out[QueueUndelivered] = Metric{Unit: "1", Value: &waiting, Count: &x.due}
+		out[QueueUndelivered] = of(QueueUndelivered, waiting, x.due)
 	}
 	if x.streamed > 0 && x.notifications > 0 {
-		out[QueueYield] = Metric{Unit: "1/notification", Value: new(float64(x.streamed) / float64(x.notifications)), Count: &x.streamed}
+		out[QueueYield] = of(QueueYield, float64(x.streamed)/float64(x.notifications), x.streamed)
 	}
 	if x.streamed > 0 {
-		out[QueueRequests] = Metric{Unit: "1/item", Value: new(float64(x.requests) / float64(x.streamed)), Count: &x.streamed}
+		out[QueueRequests] = of(QueueRequests, float64(x.requests)/float64(x.streamed), x.streamed)
 	}
-}
-
-// Names of the metrics of the members' load.
-const (
-	MemberQueue       = "member.queue"
-	MemberLatency     = "member.latency.max"
-	MemberLatencyMean = "member.latency.mean"
-	MemberConnections = "member.connections"
-	MemberSilent      = "member.silent"
-)
-
-func init() {
-	register(Family{
-		Order: 67, About: "The members' load in a connect, as they report it (mntr):",
-		Definitions: []Definition{
-			{Name: MemberQueue, Unit: "1", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Maximum number of requests that a member had received but not answered; count is the number of answers from members"},
-			{Name: MemberLatency, Unit: "ns", Better: Lower, Help: "A member's longest request latency, to the millisecond"},
-			{Name: MemberLatencyMean, Unit: "ns", Better: Lower, Help: "Mean request latency of the slowest member, over the phase or since its start"},
-			{Name: MemberConnections, Unit: "1", Help: "Maximum number of client connections of a member"},
-			{Name: MemberSilent, Unit: "1", Better: Lower, Help: "Queries for the load that members did not answer; count is the number of queries"},
-		},
-		collect: func(*Fold) collector {
-			x := &memberLoads{silent: map[string]int{}, means: map[string]time.Duration{}}
-			return collector{record: x.record, close: x.close}
-		},
-	})
 }
 
 type memberLoads struct {
+	ignored
 	most        *history.MemberLoad // the reply with the longest queue
 	connections int64
 	answers     int64
@@ -201,17 +146,12 @@ func (x *memberLoads) close(out map[string]Metric) {
 	if x.answers+silent == 0 {
 		return
 	}
-	out[MemberSilent] = of(MemberSilent, float64(silent), x.answers+silent)
-	if silent > 0 {
-		m := out[MemberSilent]
-		m.Note = strings.Join(who, ", ")
-		out[MemberSilent] = m
-	}
+	out[MemberSilent] = of(MemberSilent, float64(silent), x.answers+silent).noted(strings.Join(who, ", "))
 	if x.most == nil {
 		return
 	}
-	queue := of(MemberQueue, float64(*x.most.Outstanding), x.answers)
-	queue.Phase, queue.Note = x.most.Phase, x.when()
+	queue := of(MemberQueue, float64(*x.most.Outstanding), x.answers).noted(x.when())
+	queue.Phase = x.most.Phase
 	out[MemberQueue] = queue
 	out[MemberConnections] = of(MemberConnections, float64(x.connections), x.answers)
 	if len(x.means) > 0 {
@@ -229,4 +169,66 @@ func (x *memberLoads) when() string {
 		return x.most.Member + ", while sessions were being opened"
 	}
 	return x.most.Member + ", after all sessions had been opened"
+}
+
+type fanout struct {
+	ignored
+	notifications, requests, bytes, flaps ratio
+}
+
+func (x *fanout) record(r history.Record) {
+	t, ok := r.(*history.Traffic)
+	if !ok {
+		return
+	}
+	switch t.Of {
+	case history.OfHandoff:
+		x.notifications.add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
+		x.requests.add(t.Count, t.Requests, t.ExpectedRequests, nil)
+		x.bytes.add(t.Count, t.Bytes, nil, nil)
+	case history.OfFlap:
+		x.flaps.add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
+	}
+}
+
+func (x *fanout) close(out map[string]Metric) {
+	x.notifications.close(out, FanoutNotifications)
+	x.requests.close(out, FanoutRequests)
+	x.bytes.close(out, FanoutBytes)
+	x.flaps.close(out, FlapNotifications)
+}
+
+type ratio struct {
+	times, count, expectedTimes, expected, serverTimes, servers int64
+}
+
+// add adds a round; expected and servers are nil if unknown.
+func (r *ratio) add(times, count int64, expected, servers *int64) {
+	if times <= 0 {
+		return
+	}
+	r.times, r.count = r.times+times, r.count+count
+	if expected != nil {
+		r.expectedTimes, r.expected = r.expectedTimes+times, r.expected+*expected
+	}
+	if servers != nil {
+		r.serverTimes, r.servers = r.serverTimes+times, r.servers+*servers
+	}
+}
+
+func (r *ratio) close(out map[string]Metric, name string) {
+	if r.times == 0 {
+		return
+	}
+	per := func(n, times int64) *float64 {
+		if times == 0 {
+			return nil
+		}
+		return new(float64(n) / float64(times))
+	}
+	d, _, _ := Find(name)
+	out[name] = Metric{
+		Unit: d.Unit, Count: &r.times, Value: per(r.count, r.times),
+		Expected: per(r.expected, r.expectedTimes), Servers: per(r.servers, r.serverTimes),
+	}
 }

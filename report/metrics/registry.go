@@ -1,8 +1,7 @@
 // Package metrics defines the metrics, and computes them from histories.
 //
-// A [Family] contains the definitions of its metrics (name, unit, better direction, help) and the
-// collector that computes them. [All] lists the definitions, which thresholds, comparisons, tables
-// and help pages use.
+// A [Family] contains the definitions of its metrics (name, unit, better direction, help). [All] lists
+// the definitions, which thresholds, comparisons, tables and help pages use.
 //
 //	f := metrics.NewFold(h)
 //	for n, err := range h.Records { ... f.Record(n) }
@@ -10,12 +9,12 @@
 package metrics
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Direction determines whether lower or higher values are better.
@@ -65,20 +64,10 @@ func (d Definition) FieldNames() []string {
 	return ValueFields
 }
 
-// Family is a group of metrics that are collected together.
+// Family is a group of metrics.
 type Family struct {
-	Order       int    // position among the families, the most important first
 	About       string // heading of the family in the help
 	Definitions []Definition
-
-	collect func(f *Fold) collector
-}
-
-var families []Family
-
-func register(f Family) {
-	families = append(families, f)
-	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
 }
 
 // Families returns the families in order.
@@ -95,11 +84,7 @@ func All() []Definition {
 
 // Names returns the names of all metrics, without the names for single phases.
 func Names() []string {
-	var out []string
-	for _, d := range All() {
-		out = append(out, d.Name)
-	}
-	return out
+	return units.Names(All(), func(d Definition) string { return d.Name })
 }
 
 // Find returns the definition of a metric. If the name is for a single phase, such as
@@ -121,13 +106,10 @@ func Find(name string) (d Definition, phase string, ok bool) {
 
 // OfPhases returns the measured names of a metric for single phases, sorted.
 func OfPhases(name string, measured map[string]Metric) []string {
-	var out []string
-	for _, n := range slices.Sorted(maps.Keys(measured)) {
-		if d, phase, ok := Find(n); ok && phase != "" && d.Name == name {
-			out = append(out, n)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(measured)), func(n string) bool {
+		d, phase, _ := Find(n)
+		return phase == "" || d.Name != name
+	})
 }
 
 // Latencies returns the latencies that tables show, the most important first.
@@ -139,6 +121,18 @@ func Latencies() []Definition {
 func value(name string, v float64) Metric {
 	d, _, _ := Find(name)
 	return Metric{Unit: d.Unit, Value: &v}
+}
+
+// of returns a metric with a value and a count.
+func of(name string, v float64, count int64) Metric {
+	m := value(name, v)
+	m.Count = &count
+	return m
+}
+
+func (m Metric) noted(note string) Metric {
+	m.Note = note
+	return m
 }
 
 // Metric is a measured quantity. A distribution has Count and quantiles; a rate or a count has Value.

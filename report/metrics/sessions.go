@@ -10,47 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of the metrics of many sessions.
-const (
-	ConnectLatency    = "connect.latency"
-	ConnectAll        = "connect.all"
-	ReconnectLatency  = "reconnect.latency"
-	ReconnectAll      = "reconnect.all"
-	SessionsExpired   = "sessions.expired"
-	SessionHeap       = "session.heap"
-	SessionStacks     = "session.stacks"
-	SessionGoroutines = "session.goroutines"
-)
-
-func init() {
-	register(Family{
-		Order: 66, About: "Many sessions (connect):",
-		Definitions: []Definition{
-			{Name: ConnectLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "opening a session", Head: "connect", Shown: []string{"p50", "p99"}, Main: "p50",
-				Help: "Time from opening a session until it is connected"},
-			{Name: ConnectAll, Unit: "ns", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Time from opening the first session until all are connected; count is the number of sessions"},
-			{Name: ReconnectLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "reconnecting to a member", Head: "reconnect", Shown: []string{"p50", "p99"}, Main: "p50",
-				Help: "Time from the loss of a session's connection until the session is connected again"},
-			{Name: ReconnectAll, Unit: "ns", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Longest time during which not all sessions were connected: from the first loss until every session that returned was connected; count is the number that returned"},
-			{Name: SessionsExpired, Unit: "1", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Sessions that expired, or whose deadline passed without a server response, although no fault affected their clients; count is all sessions opened"},
-			{Name: SessionHeap, Unit: "B/session", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Live heap of this process per session, including the tap on its connection: with all sessions open, minus the heap before the first; count is the number of sessions"},
-			{Name: SessionStacks, Unit: "B/session", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Like session.heap, but for goroutine stacks, which are not part of the heap"},
-			{Name: SessionGoroutines, Unit: "1/session", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "Number of goroutines per session"},
-		},
-		collect: func(f *Fold) collector {
-			x := &sessions{fold: f, opened: map[int64]time.Duration{}, gone: map[int64]bool{}}
-			return collector{record: x.record, close: x.close}
-		},
-	})
-}
-
 type sessions struct {
+	ignored
 	fold        *Fold
 	first, last time.Duration // time of the first call, and time when the last session was open
 	connected   int64
@@ -150,12 +111,6 @@ func (x *sessions) close(out map[string]Metric) {
 	}
 }
 
-func of(name string, v float64, count int64) Metric {
-	m := value(name, v)
-	m.Count = &count
-	return m
-}
-
 // longestAway returns the longest time during which at least one session was disconnected. It sorts back.
 func longestAway(back []*history.Reconnected) (longest time.Duration) {
 	slices.SortFunc(back, func(a, b *history.Reconnected) int { return int(a.Lost - b.Lost) })
@@ -170,89 +125,46 @@ func longestAway(back []*history.Reconnected) (longest time.Duration) {
 	return longest
 }
 
-const (
-	selfTicks      = "self.ticks"
-	selfLateTicks  = "self.ticks.late"
-	selfLate       = "self.late.max"
-	selfRecords    = "self.records"
-	selfLost       = "self.records.lost"
-	selfBacklog    = "self.backlog.max"
-	selfCPU        = "self.cpu.own"
-	selfMachineCPU = "self.cpu.machine"
-	selfStolen     = "self.cpu.stolen"
-)
-
-func init() {
-	register(Family{
-		Order: 90, About: "The harness itself:",
-		Definitions: []Definition{
-			{Name: selfTicks, Unit: "1", Help: "Ticks of the harness's own timer"},
-			{Name: selfLateTicks, Unit: "1", Better: Lower, Help: "Ticks delivered more than 10 ms late"},
-			{Name: selfLate, Unit: "ns", Better: Lower, Help: "Largest delay of a tick"},
-			{Name: selfRecords, Unit: "1", Help: "Records written"},
-			{Name: selfLost, Unit: "1", Better: Lower, Help: "Records dropped; must be 0"},
-			{Name: selfBacklog, Unit: "1", Better: Lower, Help: "Maximum number of records waiting to be written"},
-			{Name: selfCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by zkbench"},
-			{Name: selfMachineCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by all programs"},
-			{Name: selfStolen, Unit: "1", Better: Lower, Help: "Fraction of all processors that other virtual machines used (steal)"},
-		},
-		collect: collectSelf,
-	})
+// harness collects the last report of the harness on itself, and of a driver's pipe.
+type harness struct {
+	ignored
+	self *history.Self
+	pipe *history.Pipe
 }
 
-func collectSelf(*Fold) collector {
-	var last *history.Self
-	return collector{
-		record: func(r history.Record) {
-			if s, ok := r.(*history.Self); ok {
-				last = s
-			}
-		},
-		close: func(out map[string]Metric) {
-			if last == nil {
-				return
-			}
-			for name, v := range map[string]int64{
-				selfTicks: last.Ticks, selfLateTicks: last.LateTicks, selfLate: int64(last.LateMax),
-				selfRecords: last.Records, selfLost: last.Lost, selfBacklog: last.MaxBacklog,
-			} {
-				out[name] = value(name, float64(v))
-			}
-			for name, share := range map[string]*float64{selfCPU: last.CPU, selfMachineCPU: last.MachineCPU, selfStolen: last.Stolen} {
-				if share != nil {
-					out[name] = value(name, *share)
-				}
-			}
-		},
+func (x *harness) record(r history.Record) {
+	switch r := r.(type) {
+	case *history.Self:
+		x.self = r
+	case *history.Pipe:
+		x.pipe = r
 	}
 }
 
-// Names of the metrics of recovery after faults.
-const (
-	outageTime      = "outage.time"
-	RecoveryTime    = "recovery.time"
-	ConnectionsPeak = "connections.peak"
-)
-
-func init() {
-	register(Family{
-		Order: 60, About: "Cost of faults for all clients:",
-		Definitions: []Definition{
-			{Name: outageTime, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Time during a fault in which no client held the lock although a client waited"},
-			{Name: RecoveryTime, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "Time from the start of healing until all members serve requests, one of them leads, and each has seen a write"},
-			{Name: ConnectionsPeak, Unit: "1/s", Better: Lower,
-				Help: "Highest rate of new connections to the members, over about one second"},
-		},
-		collect: func(f *Fold) collector {
-			x := &recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}}
-			return collector{record: x.record, belief: x.belief, changed: x.changed, close: x.close}
-		},
-	})
+func (x *harness) close(out map[string]Metric) {
+	if s := x.self; s != nil {
+		for name, v := range map[string]int64{
+			selfTicks: s.Ticks, selfLateTicks: s.LateTicks, selfLate: int64(s.LateMax),
+			selfRecords: s.Records, selfLost: s.Lost, selfBacklog: s.MaxBacklog,
+		} {
+			out[name] = value(name, float64(v))
+		}
+		for name, share := range map[string]*float64{selfCPU: s.CPU, selfMachineCPU: s.MachineCPU, selfStolen: s.Stolen} {
+			if share != nil {
+				out[name] = value(name, *share)
+			}
+		}
+	}
+	if p := x.pipe; p != nil {
+		out[PipeRoundtrip] = Metric{Unit: "ns", P50: new(float64(p.P50)), P99: new(float64(p.P99)), Count: new(int64(p.Count))}
+		if p.Clock > 0 {
+			out[AgentsClock] = value(AgentsClock, float64(p.Clock))
+		}
+	}
 }
 
 type recovery struct {
+	ignored
 	fold    *Fold
 	held    map[string]time.Duration // by phase: the time until which a client held
 	waits   map[string]time.Duration // by phase: the first call of the acquires that were still waiting at its end
@@ -293,6 +205,32 @@ func (x *recovery) close(out map[string]Metric) {
 		x.outage(phase, max(since, x.held[phase]), x.fold.endOf(x.fold.phase(phase)))
 	}
 	if x.counted {
-		out[ConnectionsPeak] = Metric{Unit: "1/s", Value: new(x.peak)}
+		out[ConnectionsPeak] = value(ConnectionsPeak, x.peak)
+	}
+}
+
+type warnings struct {
+	ignored
+	fold  *Fold
+	stand int                   // number of candidates
+	left  map[int]time.Duration // time when a candidate was made to leave, by the number of candidates that remained
+}
+
+func (x *warnings) record(r history.Record) {
+	switch r := r.(type) {
+	case *history.Joined:
+		x.stand++
+	case *history.Leaving:
+		if r.Client < 0 {
+			x.stand = 0
+			clear(x.left)
+			return
+		}
+		x.stand--
+		x.left[x.stand] = r.At
+	case *history.Warning:
+		if at, ok := x.left[r.Below-1]; ok {
+			x.fold.observe(WarningLatency, r.Phase, r.At-at)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -12,24 +13,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Throughput names the rate of grants, or of items taken.
-const Throughput = "throughput"
-
-func init() {
-	register(Family{
-		Order: 50, About: "Rates, in phases whose pace is set by the clients or by an arrival rate:",
-		Definitions: []Definition{
-			{Name: Throughput, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
-				Help: "Grants, or items taken, per second; excludes drains and ramps"},
-		},
-		collect: func(f *Fold) collector {
-			x := &throughput{fold: f, done: map[string]int64{}}
-			return collector{sample: x.sample, close: x.close}
-		},
-	})
-}
-
 type throughput struct {
+	ignored
 	fold *Fold
 	done map[string]int64
 }
@@ -65,98 +50,70 @@ func (x *throughput) close(out map[string]Metric) {
 	out[Throughput] = m
 }
 
-// OperationsFailed names the number of operations that failed with no fault active.
-const OperationsFailed = "operations.failed"
-
-func init() {
-	register(Family{
-		Order: 54,
-		Definitions: []Definition{
-			{Name: OperationsFailed, Unit: "1", Better: Lower,
-				Help: "Acquires, releases, puts and takes that returned an error with no fault active or recently healed, in phases whose pace is set by the clients; excludes operations that zkbench canceled and acquires with a time limit"},
-		},
-		collect: collectFailed,
-	})
+// failed counts failed operations. Count is the number of all operations, and the note quotes the first
+// error.
+type failed struct {
+	ignored
+	faults facts.Spans
+	n, all int64
+	first  string
 }
 
-// collectFailed counts failed operations. Count is the number of all operations, and the note quotes
-// the first error.
-func collectFailed(f *Fold) collector {
-	var failed, all int64
-	first := ""
-	faults := facts.FaultWindows(f.history, facts.MaxDetection(f.history))
-	return collector{
-		sample: func(s *history.Sample, p *history.Phase) {
-			switch s.Op {
-			case history.Acquire, history.Release, history.Put, history.Take:
-			default:
-				return
-			}
-			if !paced(p) { // the phase itself ends sessions
-				return
-			}
-			all++
-			canceled := s.Limit > 0 || s.Err == "" || strings.Contains(s.Err, "context canceled") || strings.Contains(s.Err, "context deadline exceeded")
-			if s.Outcome == history.OK || canceled || faults.Touches(s.Call, s.Return) {
-				return
-			}
-			failed++
-			if first == "" {
-				first = fmt.Sprintf("client %d at %s: %s", s.Client, units.Moment(s.Return), units.Short(s.Err, 200))
-			}
-		},
-		close: func(out map[string]Metric) {
-			if all > 0 {
-				out[OperationsFailed] = Metric{Unit: "1", Value: new(float64(failed)), Count: &all, Note: first}
-			}
-		},
+func (x *failed) sample(s *history.Sample, p *history.Phase) {
+	operations := []string{history.Acquire, history.Release, history.Put, history.Take}
+	if !slices.Contains(operations, s.Op) || !paced(p) { // other phases end sessions themselves
+		return
+	}
+	x.all++
+	canceled := s.Limit > 0 || s.Err == "" || strings.Contains(s.Err, "context canceled") || strings.Contains(s.Err, "context deadline exceeded")
+	if s.Outcome == history.OK || canceled || x.faults.Touches(s.Call, s.Return) {
+		return
+	}
+	x.n++
+	if x.first == "" {
+		x.first = fmt.Sprintf("client %d at %s: %s", s.Client, units.Moment(s.Return), units.Short(s.Err, 200))
 	}
 }
 
-// Fairness names Jain's index of the clients' grants.
-const Fairness = "fairness"
-
-func init() {
-	register(Family{
-		Order: 52,
-		Definitions: []Definition{
-			{Name: Fairness, Unit: "1", Better: Higher,
-				Help: "Jain's fairness index of the contenders' grants: 1 if all N contenders had equally many, 1/N if one contender had all"},
-		},
-		collect: collectFairness,
-	})
+func (x *failed) close(out map[string]Metric) {
+	if x.all > 0 {
+		out[OperationsFailed] = of(OperationsFailed, float64(x.n), x.all).noted(x.first)
+	}
 }
 
 // fewestGrants is the average number of grants per client that the fairness index needs.
 const fewestGrants = 4
 
-func collectFairness(f *Fold) collector {
-	// By number of contenders and client: shares in phases with different contenders are not comparable.
-	grants := map[int]map[int]int{}
-	total := map[int]int{}
-	return collector{
-		sample: func(s *history.Sample, p *history.Phase) {
-			if !counted(s, p) {
-				return
-			}
-			n := cmp.Or(p.Contenders, f.history.Header.Clients)
-			if grants[n] == nil {
-				grants[n] = map[int]int{}
-			}
-			grants[n][s.Client]++
-			total[n]++
-		},
-		close: func(out map[string]Metric) {
-			most := 0 // the number of contenders with the most grants
-			for n := range total {
-				if most == 0 || total[n] > total[most] || total[n] == total[most] && n > most {
-					most = n
-				}
-			}
-			if v, ok := jain(grants[most], most); ok {
-				out[Fairness] = Metric{Unit: "1", Value: &v, Count: new(int64(most))}
-			}
-		},
+// fairness collects the grants by number of contenders and client: shares in phases with different
+// contenders are not comparable.
+type fairness struct {
+	ignored
+	fold   *Fold
+	grants map[int]map[int]int
+	total  map[int]int
+}
+
+func (x *fairness) sample(s *history.Sample, p *history.Phase) {
+	if !counted(s, p) {
+		return
+	}
+	n := x.fold.contenders(p)
+	if x.grants[n] == nil {
+		x.grants[n] = map[int]int{}
+	}
+	x.grants[n][s.Client]++
+	x.total[n]++
+}
+
+func (x *fairness) close(out map[string]Metric) {
+	most := 0 // the number of contenders with the most grants
+	for n, grants := range x.total {
+		if most == 0 || grants > x.total[most] || grants == x.total[most] && n > most {
+			most = n
+		}
+	}
+	if v, ok := jain(x.grants[most], most); ok {
+		out[Fairness] = of(Fairness, v, int64(most))
 	}
 }
 
@@ -173,32 +130,16 @@ func jain(shares map[int]int, n int) (float64, bool) {
 	return sum * sum / (float64(n) * squares), true
 }
 
-// Overtaken names the largest number of grants to other clients while one client waited.
-const Overtaken = "overtaken.max"
-
 // Starving is the limit of grants to others, per contender: a client that waits for longer starves. If
 // each grant went to a random contender, one in 22,000 waits would be that long (e to the power of
 // -10).
 const Starving = 10
 
-func init() {
-	register(Family{
-		Order: 53,
-		Definitions: []Definition{
-			{Name: Overtaken, Unit: "1", Better: Lower,
-				Help: "Largest number of grants to other clients while one client waited, in phases whose pace is set by the clients, with no fault active; expected: the starvation limit, 10 per contender"},
-		},
-		collect: func(f *Fold) collector {
-			x := &overtaken{fold: f, faults: facts.FaultWindows(f.history, facts.MaxDetection(f.history)), starved: map[int]bool{}}
-			return collector{sample: x.sample, record: x.record, close: x.close}
-		},
-	})
-}
-
 // recentGrants limits the number of stored grants: longer waits need not be counted exactly.
 const recentGrants = 1 << 16
 
 type overtaken struct {
+	ignored
 	fold       *Fold
 	grants     []time.Duration // return times of the last grants, in the order of the records
 	faults     facts.Spans
@@ -211,7 +152,7 @@ func (x *overtaken) sample(s *history.Sample, p *history.Phase) {
 	if s.Op != history.Acquire || !paced(p) || p.Kind == history.DrainPhase {
 		return
 	}
-	n := cmp.Or(p.Contenders, x.fold.history.Header.Clients)
+	n := x.fold.contenders(p)
 	x.contenders = max(x.contenders, n)
 	x.waited(s.Client, s.Call, n)
 	if s.Outcome == history.OK {
@@ -228,7 +169,7 @@ func (x *overtaken) record(r history.Record) {
 		return
 	}
 	if p := x.fold.phase(w.Phase); paced(p) && p.Kind != history.DrainPhase {
-		x.waited(w.Client, w.Call, cmp.Or(p.Contenders, x.fold.history.Header.Clients))
+		x.waited(w.Client, w.Call, x.fold.contenders(p))
 	}
 }
 
@@ -250,5 +191,180 @@ func (x *overtaken) close(out map[string]Metric) {
 	if x.contenders < 2 || len(x.grants) == 0 {
 		return
 	}
-	out[Overtaken] = Metric{Unit: "1", Value: new(float64(x.most)), Expected: new(float64(Starving * x.contenders)), Count: new(int64(len(x.starved)))}
+	m := of(Overtaken, float64(x.most), int64(len(x.starved)))
+	m.Expected = new(float64(Starving * x.contenders))
+	out[Overtaken] = m
+}
+
+// AtRate reports whether operations were due at a rate, in an open loop: the throughput is then the
+// arrival rate, and does not depend on the subject.
+func AtRate(measured map[string]Metric) bool {
+	return measured[QueueYield].Value != nil || measured[Unserved].Value != nil
+}
+
+// Ramp contains the results of a phase in which operations were due at an increasing rate.
+type Ramp struct {
+	Phase    string
+	From, To float64     // the rates, per second
+	Points   []RampPoint // by rate
+	Capacity float64     // value of the metric capacity
+	KeptUp   bool
+	Beyond   float64 // operations done per second after the subject fell behind; 0 if it kept up
+}
+
+// RampPoint summarizes the operations that were due at about the same rate. The latency of an
+// operation that was never done is the time until it was abandoned.
+type RampPoint struct {
+	Rate     float64 // operations per second
+	Count    int
+	P50, Max time.Duration // from due to done
+}
+
+type arrived struct {
+	ignored
+	fold          *Fold
+	due, unserved int64
+	ramps         map[string][]served // by phase
+}
+
+// served is an operation: the time it was due, and the time it was done (ok) or abandoned.
+type served struct {
+	due, done time.Duration
+	ok        bool
+}
+
+func (x *arrived) sample(s *history.Sample, p *history.Phase) {
+	switch ok := s.Outcome == history.OK; {
+	case p.Arrivals == nil:
+	case s.Op == history.Acquire:
+		x.due++
+		if !ok {
+			x.unserved++
+		}
+		x.add(p, served{s.Due, s.Return, ok})
+	case s.Op == history.Put && s.Outcome == history.Failed: // an item that was put is added when it is taken
+		x.add(p, served{s.Due, s.Return, false})
+	}
+}
+
+func (x *arrived) add(p *history.Phase, s served) {
+	if p.Ramp() {
+		x.ramps[p.Name] = append(x.ramps[p.Name], s)
+	}
+}
+
+func (x *arrived) close(out map[string]Metric) {
+	if x.due > 0 {
+		out[Unserved] = of(Unserved, float64(x.unserved), x.due)
+	}
+	for i := range x.fold.history.Phases {
+		p := &x.fold.history.Phases[i]
+		if all := x.ramps[p.Name]; all != nil {
+			done := foldRamp(all, p.Arrivals, x.fold.history.Header.Clients)
+			x.fold.OnRamp(done)
+			m := done.metric(int64(len(all)))
+			if len(x.ramps) > 1 {
+				out[Capacity+"."+p.Name] = m
+			}
+			if last, some := out[Capacity]; !some || *m.Value < *last.Value {
+				out[Capacity] = m
+			}
+		}
+	}
+}
+
+func (r Ramp) metric(count int64) Metric {
+	m := Metric{Unit: "1/s", Phase: r.Phase, Count: &count, Value: &r.Capacity}
+	m.Note = fmt.Sprintf("after it fell behind, it completed %s per second", units.Number(r.Beyond))
+	if r.KeptUp {
+		m.Note = "it kept up to the end, so this is a lower bound"
+	}
+	return m
+}
+
+const (
+	rampSteps = 50 // number of points for a continuous ramp
+	keptUp    = 0.1
+	rampParts = 1000 // of the ramp: resolution of the search for a rate, and the largest number of steps shown
+)
+
+// foldRamp computes the results of a ramp. The capacity follows from the last time at which no more
+// operations waited than there are clients, see exceeded and beyond.
+func foldRamp(all []served, a *history.Arrivals, clients int) Ramp {
+	slices.SortStableFunc(all, func(a, b served) int { return cmp.Compare(a.due, b.due) })
+	done := make([]time.Duration, len(all))
+	for i, s := range all {
+		done[i] = s.done
+	}
+	slices.Sort(done)
+	point, gone := 0, 0
+	for i, s := range all {
+		for gone < len(done) && done[gone] <= s.due {
+			gone++
+		}
+		if i+1-gone <= clients {
+			point = i
+		}
+	}
+	last := all[len(all)-1].due
+	out := Ramp{Phase: a.Phase, From: a.Rate, To: a.RateTo, Points: rampPoints(all, a)}
+	switch at := all[point].due; {
+	case float64(last-at) <= keptUp*float64(a.For):
+		out.KeptUp, out.Capacity = true, a.RateAt(last-a.At)
+	default:
+		out.Beyond = beyond(all, at)
+		out.Capacity = max(exceeded(a, at-a.At, clients), out.Beyond)
+	}
+	return out
+}
+
+// exceeded returns the rate such that a subject with this capacity has n operations waiting at the
+// time by: n more operations were due than it could do. It returns 0 if fewer than n were due beyond
+// the initial rate: that rate was too high already, or all clients were stopped for a while.
+func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
+	part := a.For / rampParts
+	by = min(by, a.For)
+	due := 0.0
+	for since := by; since >= 0 && part > 0; since -= part {
+		rate := a.RateAt(since)
+		if due-rate*(by-since).Seconds() >= float64(n) {
+			return rate
+		}
+		due += rate * part.Seconds()
+	}
+	return 0
+}
+
+func beyond(all []served, since time.Duration) float64 {
+	n, until := 0, since
+	for _, s := range all {
+		if s.ok && s.done > since {
+			n++
+			until = max(until, s.done)
+		}
+	}
+	if until == since {
+		return 0
+	}
+	return float64(n) / (until - since).Seconds()
+}
+
+// rampPoints groups the operations, which are sorted by due time, by the rate at which they were due.
+func rampPoints(all []served, a *history.Arrivals) (out []RampPoint) {
+	n := min(cmp.Or(a.Steps, rampSteps), rampParts)
+	for i := range n {
+		from, to := a.At+a.For*time.Duration(i)/time.Duration(n), a.At+a.For*time.Duration(i+1)/time.Duration(n)
+		first := sort.Search(len(all), func(k int) bool { return all[k].due >= from })
+		next := sort.Search(len(all), func(k int) bool { return all[k].due >= to })
+		if first == next {
+			continue
+		}
+		took := make([]time.Duration, 0, next-first)
+		for _, s := range all[first:next] {
+			took = append(took, s.done-s.due)
+		}
+		slices.Sort(took)
+		out = append(out, RampPoint{Rate: a.RateAt((from+to)/2 - a.At), Count: len(took), P50: took[(len(took)-1)/2], Max: took[len(took)-1]})
+	}
+	return out
 }

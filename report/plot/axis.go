@@ -21,21 +21,9 @@ func (logScale) Normalize(low, high, x float64) float64 {
 	return math.Log(x/low) / math.Log(high/low)
 }
 
-type ticks []plot.Tick
-
-func (t ticks) Ticks(low, high float64) []plot.Tick {
-	slack := (high - low) * 1e-9
-	return slices.DeleteFunc(slices.Clone(t), func(k plot.Tick) bool {
-		return k.Value < low-slack || k.Value > high+slack
-	})
-}
-
 // logAxis makes an axis logarithmic over the positive values. write formats the tick labels.
 func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
 	low, high := span(values)
-	if low <= 0 {
-		low, high = 1, 10
-	}
 	low, high = low/1.25, high*1.25
 	if high/low < 4 { // a single value still needs two labelled ticks around it
 		mid := math.Sqrt(low * high)
@@ -46,11 +34,12 @@ func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
 }
 
 // logTicks labels powers of ten, and also 2 and 5 if there is room.
-func logTicks(low, high float64, write func(float64) string) ticks {
+func logTicks(low, high float64, write func(float64) string) plot.ConstantTicks {
 	decades := math.Log10(high / low)
 	every := max(1, int(math.Ceil(decades/8)))
 	first := int(math.Floor(math.Log10(low)))
-	var out ticks
+	slack := (high - low) * 1e-9
+	var out plot.ConstantTicks
 	for e := first; float64(e) <= math.Log10(high); e++ {
 		for m := 1; m <= 9; m++ {
 			t := plot.Tick{Value: float64(m) * math.Pow10(e)}
@@ -58,7 +47,7 @@ func logTicks(low, high float64, write func(float64) string) ticks {
 			if labelled {
 				t.Label = write(t.Value)
 			}
-			if labelled || every == 1 {
+			if (labelled || every == 1) && t.Value >= low-slack && t.Value <= high+slack {
 				out = append(out, t)
 			}
 		}
@@ -72,19 +61,16 @@ func countAxis(a *plot.Axis, counts []int) {
 		values[i] = float64(n)
 	}
 	low, high := span(values)
-	if low <= 0 {
-		low, high = 1, 10
-	}
 	pad := math.Max(math.Pow(high/low, 0.06), 1.08)
 	a.Min, a.Max, a.Scale = low/pad, high*pad, logScale{}
 	a.Tick.Marker = countTicks(values, a.Min, a.Max)
 }
 
 // countTicks labels as many counts as fit without overlap, always including the largest.
-func countTicks(values []float64, low, high float64) ticks {
+func countTicks(values []float64, low, high float64) plot.ConstantTicks {
 	const room = 520 // approximate length of the axis in points
 	sty := typeface(smallSize, ink)
-	var out ticks
+	var out plot.ConstantTicks
 	edge := vg.Length(math.Inf(1))
 	for _, v := range slices.Backward(values) {
 		if v <= 0 {
@@ -119,8 +105,8 @@ func axisFromZero(a *plot.Axis, most, step float64) {
 	a.Tick.Marker = linearTicks(0, a.Max, max(step, niceStep(most/6)), units.TickNumber)
 }
 
-func linearTicks(low, high, step float64, write func(float64) string) ticks {
-	var out ticks
+func linearTicks(low, high, step float64, write func(float64) string) plot.ConstantTicks {
+	var out plot.ConstantTicks
 	for k := math.Ceil(low / step); k*step <= high; k++ {
 		out = append(out, plot.Tick{Value: k * step, Label: write(k * step)})
 	}
@@ -142,6 +128,7 @@ func niceStep(v float64) float64 {
 	return 10 * base
 }
 
+// span returns the lowest and the highest positive value, or 1 and 10 if there is none.
 func span(values []float64) (low, high float64) {
 	for _, v := range values {
 		if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -151,6 +138,9 @@ func span(values []float64) (low, high float64) {
 			low = v
 		}
 		high = math.Max(high, v)
+	}
+	if low == 0 {
+		return 1, 10
 	}
 	return low, high
 }

@@ -63,7 +63,7 @@ func TestCapacity_ofSeveralTrials(t *testing.T) {
 		return metrics.Ramp{Phase: "ramp", Capacity: capacity, Points: []metrics.RampPoint{{Rate: 20, P50: p50, Max: 2 * p50}}}
 	}
 	g := rampGroup{ramp(9, 90), ramp(2, 20), ramp(5, 50)}
-	if at, w := g.points(); len(at) != 1 || at[0] != (xy{20, 5}) || w.high[0] != 10 {
+	if at, w := g.points(); len(at) != 1 || at[0] != (xy{20, 5}) || w.high[0].y != 10 {
 		t.Errorf("points %v, up to %v", at, w.high)
 	}
 	if v, known := g.capacity(); v != 50 || !known {

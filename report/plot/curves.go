@@ -2,11 +2,22 @@ package plot
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strings"
+	"time"
 
+	moremath "github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 type curve struct {
@@ -22,93 +33,81 @@ type curve struct {
 }
 
 type curves struct {
-	f      *Figure
+	*Figure
 	count  int // number of series that are shifted next to each other; 0: not shifted
 	values []float64
 	drawn  int
 	spread bool // at least one line has two different x: otherwise there is no trend
 }
 
-func newCurves(f *Figure, count int, y string) *curves {
-	f.data.x, f.data.y = "contenders", y
+func newCurves(f *Figure, count int, x, y string) *curves {
+	f.data.x, f.data.y = x, y
 	f.body.Add(gridlines{x: true, y: true})
-	return &curves{f: f, count: count}
+	return &curves{Figure: f, count: count}
 }
 
-func (c *curves) add(s curve) {
-	for _, q := range slices.Concat(s.at, s.line) {
-		c.values = append(c.values, q.y)
-		c.spread = c.spread || q.x != s.at[0].x
-	}
-	c.values = slices.Concat(c.values, s.low, s.high)
-	c.f.legend = append(c.f.legend, entry{text: cmp.Or(s.words, s.label), glyph: s.glyph, point: true, line: !s.dash, end: true})
-	c.keep(s)
-	style := stroke(s.glyph.color, lineWidth)
-	if s.dash {
-		style = dashed(s.glyph.color, lineWidth)
-	}
-	shift := seriesShift(c.drawn, c.count)
-	s.color, s.shift = s.glyph.color, shift
-	c.f.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
-	if last := s.last(); len(last) > 0 {
-		c.f.lineLabels = append(c.f.lineLabels, lineLabel{text: s.label, glyph: s.glyph, at: last[0], shift: shift})
-	}
-	c.drawn++
-}
-
-func (s curve) last() []xy {
-	if len(s.line) > 0 && !s.dash {
-		return s.line[len(s.line)-1:]
-	}
-	return s.at[max(0, len(s.at)-1):]
-}
-
-func (c *curves) keep(s curve) {
-	all := s.at
-	if len(s.all) > 0 {
-		all = s.all
-	}
-	c.f.data.add(s.label, all)
-	if s.dash {
-		c.f.data.add(s.label+" (formula)", s.line)
-	}
-	for _, w := range []struct {
-		name string
-		y    []float64
-	}{{s.lowest, s.low}, {s.highest, s.high}} {
-		if w.name != "" {
-			c.f.data.add(s.label+" ("+w.name+")", zip(s.whiskers.x, w.y))
+// addSeries adds the curve of each series that has points. none means that all values of the series are 0,
+// which a log axis cannot show: it then only has a legend entry.
+func (c *curves) addSeries(s matrix.Scenario, glyphs Glyphs, of func(matrix.Series) (k curve, none bool)) {
+	for _, series := range s.Series {
+		k, none := of(series)
+		k.label, k.glyph, k.size = series.Label, glyphs.of(series.Label), glyphSize+1
+		if none {
+			c.legend = append(c.legend, entry{text: k.label + ": always 0", glyph: k.glyph, point: true})
+		}
+		if len(k.at) > 0 {
+			c.add(k)
 		}
 	}
 }
 
-func zip(x, y []float64) (out []xy) {
-	for i := range x {
-		out = append(out, xy{x[i], y[i]})
+func (c *curves) add(s curve) {
+	for _, q := range slices.Concat(s.at, s.line, s.low, s.high) {
+		c.values = append(c.values, q.y)
+		c.spread = c.spread || q.x != s.at[0].x
 	}
-	return out
+	c.legend = append(c.legend, entry{text: cmp.Or(s.words, s.label), glyph: s.glyph, point: true, line: !s.dash, end: true})
+	c.addData(s)
+	style := stroke(s.glyph.color, lineWidth)
+	if s.dash {
+		style = dashed(s.glyph.color, lineWidth)
+	}
+	shift := vg.Length(0)
+	if c.count > 0 && c.count <= 7 { // so that equal values do not hide each other
+		shift = (vg.Length(c.drawn) - vg.Length(c.count-1)/2) * 7
+	}
+	s.color, s.shift = s.glyph.color, shift
+	c.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
+	end := s.at
+	if len(s.line) > 0 && !s.dash {
+		end = s.line
+	}
+	c.lineLabels = append(c.lineLabels, lineLabel{text: s.label, glyph: s.glyph, at: end[len(end)-1], shift: shift})
+	c.drawn++
 }
 
-// addZero adds a legend entry for a series whose values are all 0, which a log axis cannot show.
-func (c *curves) addZero(label string, g glyph) {
-	c.f.legend = append(c.f.legend, entry{text: label + ": always 0", glyph: g, point: true})
+func (c *curves) addData(s curve) {
+	all := s.at
+	if len(s.all) > 0 {
+		all = s.all
+	}
+	c.data.add(s.label, all)
+	if s.dash {
+		c.data.add(s.label+" (formula)", s.line)
+	}
+	if s.lowest != "" {
+		c.data.add(s.label+" ("+s.lowest+")", s.low)
+	}
+	if s.highest != "" {
+		c.data.add(s.label+" ("+s.highest+")", s.high)
+	}
 }
 
 // scales sets the axes: the scenario's numbers of clients, and the values of the series.
 func (c *curves) scales(s matrix.Scenario, tick func(float64) string) {
-	c.f.data.x = s.Noun() + "s"
-	countAxis(&c.f.body.X, s.Counts)
-	c.f.body.X.Label.Text = c.f.data.x + " (log scale)"
-	logAxis(&c.f.body.Y, c.values, tick)
-}
-
-// seriesShift returns the horizontal shift of the nth of several series, so that equal values do not
-// hide each other.
-func seriesShift(n, of int) vg.Length {
-	if of == 0 || of > 7 {
-		return 0
-	}
-	return (vg.Length(n) - vg.Length(of-1)/2) * 7
+	countAxis(&c.body.X, s.Counts)
+	c.body.X.Label.Text = c.data.x + " (log scale)"
+	logAxis(&c.body.Y, c.values, tick)
 }
 
 // mergedNote returns a note if the scenario has merged trials.
@@ -121,4 +120,400 @@ func mergedNote(s matrix.Scenario) string {
 		}
 	}
 	return ""
+}
+
+// FanOut plots notifications per hand-off against contenders: measured values as points, the
+// formula as a dashed line.
+func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
+	return notifications("fanout", "Notifications per hand-off", "hand-off",
+		"The number of notifications that one hand-off (of a queue: one item) causes, counted on the wire. Points are measurements; "+
+			"dashed lines show the formula of the recipe. A rising line shows a herd effect; a flat line means that only the next in line is notified.",
+		s, metrics.FanoutNotifications, glyphs)
+}
+
+// Flap plots, against contenders, the number of notifications when one waiter loses its session
+// and rejoins.
+func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
+	return notifications("flap", "Notifications when a waiter rejoins", "flap",
+		"One waiter in the middle of the line loses its session and rejoins, while all other clients only wait: the number of "+
+			"notifications that this causes, counted on the wire. Points are measurements; dashed lines show the formula of the recipe. "+
+			"A rising line means that all others are notified when one client is disconnected briefly.",
+		s, metrics.FlapNotifications, glyphs)
+}
+
+func notifications(name, title, per, about string, s matrix.Scenario, metric string, glyphs Glyphs) *Figure {
+	f := newFigure(name, title, about)
+	f.yTitle = "notifications per " + per + " (log scale)"
+	c := newCurves(f, len(s.Series), s.Noun()+"s", "notifications")
+	formula := false
+	c.addSeries(s, glyphs, func(series matrix.Series) (curve, bool) {
+		k, counted := curve{dash: true}, false
+		for _, t := range series.Trials {
+			m := t.Metrics[metric]
+			counted = counted || m.Value != nil
+			if m.Value != nil && *m.Value > 0 {
+				k.at = append(k.at, xy{float64(t.Clients), *m.Value})
+			}
+			if m.Expected != nil && *m.Expected > 0 {
+				k.line = append(k.line, xy{float64(t.Clients), *m.Expected})
+			}
+		}
+		formula = formula || len(k.at) > 0 && len(k.line) > 0
+		return k, counted && len(k.at) == 0
+	})
+	if c.drawn == 0 {
+		return nil
+	}
+	if formula {
+		f.legend = append(f.legend, entry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
+	}
+	f.About += mergedNote(s)
+	c.scales(s, units.TickNumber)
+	return f
+}
+
+// Growth plots a latency against contenders, log-log: the median of each trial with enough
+// samples, a whisker up to its 99th percentile, and the fitted slope in the caption. It returns
+// nil if no trial has the metric, or all trials have the same number of clients.
+func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
+	what := quantity(metric, title)
+	f := newFigure(firstPart(metric)+"-by-clients", units.Capital(what)+" by "+s.Noun()+"s",
+		"Each point is the median of a trial; the whisker ends at the 99th percentile.")
+	c := newCurves(f, len(s.Series), s.Noun()+"s", what+" p50, ns")
+	var slopes []string
+	c.addSeries(s, glyphs, func(series matrix.Series) (curve, bool) {
+		k := curve{whiskers: whiskers{highest: "p99"}}
+		for _, t := range series.Trials {
+			m := t.Metrics[metric]
+			if m.P50 == nil || *m.P50 <= 0 || m.Samples() < minSamples {
+				continue
+			}
+			k.at = append(k.at, xy{float64(t.Clients), *m.P50})
+			if m.P99 != nil && *m.P99 >= *m.P50 && !m.TooFew("p99") {
+				k.whiskers.add(float64(t.Clients), *m.P50, *m.P99)
+			}
+		}
+		if words := trend(k.at); words != "" {
+			slopes = append(slopes, series.Label+" "+words)
+		}
+		k.line = k.at
+		return k, false
+	})
+	if !c.spread {
+		return nil
+	}
+	c.scales(s, units.Tick)
+	if len(slopes) > 0 {
+		f.About += " Slope of the logarithms (0: constant; 1: twice the " + s.Noun() + "s need twice the time), with its 95 % confidence interval: " +
+			units.Clean(strings.Join(slopes, "; ")) + "."
+	}
+	f.About += mergedNote(s)
+	f.yTitle = what + ", p50 to p99 (log scale)"
+	return f
+}
+
+// trend describes the slope; it is empty if there are too few points. There is no trend if the
+// interval contains 0.
+func trend(p50 []xy) string {
+	fit, ok := fitLogLog(p50)
+	switch {
+	case !ok:
+		return ""
+	case fit.low <= 0 && fit.high >= 0:
+		return "no trend"
+	}
+	return fmt.Sprintf("%s (%s to %s)", formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2))
+}
+
+// slope is the exponent of the fitted curve y = c * x^slope, with its 95 % confidence interval.
+type slope struct{ slope, low, high float64 }
+
+// fitLogLog fits by least squares. It returns false if there are fewer than three different x,
+// because there is no interval then.
+func fitLogLog(pts []xy) (slope, bool) {
+	distinct := map[float64]bool{}
+	var n, sx, sy float64
+	for _, p := range pts {
+		if p.x <= 0 || p.y <= 0 {
+			return slope{}, false
+		}
+		distinct[p.x] = true
+		n, sx, sy = n+1, sx+math.Log(p.x), sy+math.Log(p.y)
+	}
+	if len(distinct) < 3 {
+		return slope{}, false
+	}
+	mx, my := sx/n, sy/n
+	var sxx, sxy float64
+	for _, p := range pts {
+		dx := math.Log(p.x) - mx
+		sxx, sxy = sxx+dx*dx, sxy+dx*(math.Log(p.y)-my)
+	}
+	b := sxy / sxx
+	var rest float64
+	for _, p := range pts {
+		r := math.Log(p.y) - my - b*(math.Log(p.x)-mx)
+		rest += r * r
+	}
+	half := student95(int(n)-2) * math.Sqrt(rest/(n-2)/sxx)
+	return slope{b, b - half, b + half}, true
+}
+
+// student95 returns the two-sided 95 % quantile of Student's t distribution.
+func student95(freedom int) float64 {
+	if freedom < 1 {
+		return math.Inf(1)
+	}
+	return moremath.InvCDF(moremath.TDist{V: float64(freedom)})(0.975)
+}
+
+// Throughput plots grants, or items taken, per second against contenders: the median of each
+// cell's trials and, if there are several, a whisker from the lowest to the highest. s must
+// contain all trials, not merged ones. It returns nil if all trials have the same number of
+// clients, or all are open loops, whose throughput is the given rate; see [ThroughputOverTime].
+func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
+	f := newFigure("throughput", "Throughput by "+s.Noun()+"s",
+		"The number of grants, or of items taken, per second, in the phases in which the clients set the pace. Times with active faults are included. "+
+			"A falling line means that the total throughput decreases with more "+s.Noun()+"s.")
+	c := newCurves(f, len(s.Series), s.Noun()+"s", "throughput, 1/s")
+	repeated := false
+	c.addSeries(s, glyphs, func(series matrix.Series) (curve, bool) {
+		medians, whisk, none := throughputPoints(s.Counts, series)
+		repeated = repeated || len(whisk.low) > 0
+		return curve{at: medians, line: medians, whiskers: whisk}, none
+	})
+	if !c.spread {
+		return nil
+	}
+	c.scales(s, units.TickNumber)
+	if repeated {
+		f.About += " For repeated cells, the point is the median of the trials, and the whisker spans the lowest and the highest."
+	}
+	f.yTitle = "throughput, 1/s (log scale)"
+	return f
+}
+
+// throughputPoints returns the points of a series without values of 0, which have no place on a
+// log axis. none reports whether all values are 0.
+func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, none bool) {
+	w.lowest, w.highest = "lowest", "highest"
+	for _, n := range counts {
+		var all []float64
+		for _, t := range s.At(n) {
+			if v := t.Metrics[metrics.Throughput].Value; v != nil && !metrics.AtRate(t.Metrics) {
+				all = append(all, *v)
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		slices.Sort(all)
+		x, low, mid, high := float64(n), all[0], all[(len(all)-1)/2], all[len(all)-1]
+		if mid <= 0 {
+			none = true
+			continue
+		}
+		medians = append(medians, xy{x, mid})
+		if low > 0 && low < high {
+			w.add(x, low, high)
+		}
+	}
+	return medians, w, none && len(medians) == 0
+}
+
+// Capacity plots a phase with a rising rate of operations: their latency, from due, against the
+// rate, and the capacity of each series. ramps returns the ramps of a trial. Capacity returns nil
+// if there is no ramp of that phase with the given number of clients.
+func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial string) []metrics.Ramp, glyphs Glyphs) *Figure {
+	f := newFigure(fmt.Sprintf("capacity-%s-%d", phase, clients), fmt.Sprintf("Latency by arrival rate, %s", units.Plural(clients, "contender")),
+		"Operations are due at a rising rate, whether or not the subject keeps up. Each point is the median latency of the operations that were due at about the same rate; "+
+			"the whisker ends at the slowest. The dashed line is the capacity: the highest rate at which the backlog does not grow. Latency rises only after the rate "+
+			"has exceeded it for some time, because a backlog must build up first. The capacity is that of a line with waiting clients, which can be slower than a free lock.")
+	f.Clients = clients
+	c := newCurves(f, 0, "due, 1/s", "latency p50, ns")
+	most := 0.0
+	var marks []line
+	for _, series := range s.Series {
+		r := rampsOf(series.At(clients), phase, ramps)
+		at, whisk := r.points()
+		if len(at) == 0 {
+			continue
+		}
+		label, glyph := series.Label, glyphs.of(series.Label)
+		if v, known := r.capacity(); known {
+			label += " " + units.Quantity(v, "1/s")
+			f.data.add(series.Label+" (capacity)", []xy{{v, 0}})
+			marks = append(marks, line{at: []xy{{v, 0}, {v, 0}}, style: dashed(glyph.color, 1.2)})
+		}
+		most = max(most, r.most())
+		c.add(curve{label: label, glyph: glyph, at: at, line: at, size: glyphSize, whiskers: whisk})
+	}
+	if c.drawn == 0 {
+		return nil
+	}
+	axisFromZero(&f.body.X, most, 0)
+	f.body.X.Label.Text = "due per second"
+	logAxis(&f.body.Y, c.values, units.Tick)
+	f.yTitle = "latency from due, p50 to the slowest (log scale)"
+	for _, m := range marks {
+		m.at[0].y, m.at[1].y = f.body.Y.Min, f.body.Y.Max
+		f.body.Add(m)
+	}
+	if len(marks) > 0 {
+		f.legend = append(f.legend, entry{text: "capacity", glyph: glyph{color: faint}, line: true, dash: true})
+	}
+	f.About += mergedNote(s.Merged())
+	return f
+}
+
+type rampGroup []metrics.Ramp
+
+func rampsOf(trials []report.Trial, phase string, ramps func(trial string) []metrics.Ramp) (out rampGroup) {
+	for _, t := range trials {
+		for _, r := range ramps(t.Name) {
+			if r.Phase == phase {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// points returns, for each rate, the medians over the trials.
+func (g rampGroup) points() (at []xy, w whiskers) {
+	w.highest = "slowest"
+	p50, slowest := map[float64][]float64{}, map[float64][]float64{}
+	for _, r := range g {
+		for _, p := range r.Points {
+			if p.P50 > 0 { // 0 has no place on a log axis
+				p50[p.Rate], slowest[p.Rate] = append(p50[p.Rate], float64(p.P50)), append(slowest[p.Rate], float64(p.Max))
+			}
+		}
+	}
+	for _, rate := range slices.Sorted(maps.Keys(p50)) {
+		mid, _ := stats.Middle(p50[rate])
+		high, _ := stats.Middle(slowest[rate])
+		at = append(at, xy{rate, mid})
+		w.add(rate, mid, high)
+	}
+	return at, w
+}
+
+// capacity returns the median over the trials. It is unknown if a trial kept up to the end of
+// its ramp.
+func (g rampGroup) capacity() (float64, bool) {
+	var all []float64
+	for _, r := range g {
+		if r.KeptUp {
+			return 0, false
+		}
+		all = append(all, r.Capacity)
+	}
+	return stats.Middle(all)
+}
+
+func (g rampGroup) most() (rate float64) {
+	for _, r := range g {
+		for _, p := range r.Points {
+			rate = max(rate, p.Rate)
+		}
+	}
+	return rate
+}
+
+// Point is a run of a trend: a median and its confidence interval.
+type Point struct {
+	At                time.Time
+	Median, Low, High float64 // Low and High are 0 if there is no interval
+}
+
+// Line is a series of a trend: one cell over several runs, by start time.
+type Line struct {
+	Label  string
+	Points []Point
+}
+
+// Trend plots a measure over runs, by start time. unit is the unit of a metrics.Metric.
+func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
+	title += unitSuffix(unit)
+	f := newFigure("trend-"+name, title, "Each point is a run: the median of its trials, with its 95 % confidence interval if there are enough trials.")
+	c := newCurves(f, len(lines), "start of the run, seconds since 1970", title)
+	var starts []time.Time
+	for _, l := range lines {
+		var at []xy
+		w := whiskers{lowest: "95 % from", highest: "95 % to"}
+		for _, p := range l.Points {
+			if !(p.Median > 0) || math.IsInf(p.Median, 0) {
+				continue
+			}
+			starts = append(starts, p.At)
+			x := unixSeconds(p.At)
+			at = append(at, xy{x, p.Median})
+			if p.Low > 0 {
+				w.add(x, p.Low, p.High)
+			}
+		}
+		if len(at) > 0 {
+			c.add(curve{label: l.Label, glyph: glyphs.of(l.Label), at: at, line: at, size: glyphSize, whiskers: w})
+		}
+	}
+	if c.drawn == 0 {
+		return nil
+	}
+	timeAxis(&f.body.X, slices.MinFunc(starts, time.Time.Compare), slices.MaxFunc(starts, time.Time.Compare))
+	tick := units.TickNumber
+	f.yTitle = title + " (log scale)"
+	if unit == "ns" {
+		tick = units.Tick
+		f.yTitle = title + " (log scale; each tick has its unit)"
+	}
+	logAxis(&f.body.Y, c.values, tick)
+	return f
+}
+
+// unitSuffix returns the unit of a metrics.Metric as a suffix for the name of the measure: ", 1/s",
+// ", per hand-off". It is empty for times, whose ticks contain "ms" or "s".
+func unitSuffix(unit string) string {
+	count, of, rate := strings.Cut(unit, "/")
+	switch {
+	case unit == "" || unit == "1" || unit == "ns":
+		return ""
+	case !rate || of == "s":
+		return ", " + unit
+	}
+	if of == "handoff" {
+		of = "hand-off"
+	}
+	if count == "1" {
+		return ", per " + of
+	}
+	return ", " + count + " per " + of
+}
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// timeAxis makes an axis linear, with labels that are dates, times if the range is less than two
+// days, or both if a day has several ticks.
+func timeAxis(a *plot.Axis, from, to time.Time) {
+	low, high := unixSeconds(from), unixSeconds(to)
+	if high-low < 600 {
+		low, high = low-300, high+300
+	}
+	pad := (high - low) * 0.05
+	a.Min, a.Max = low-pad, high+pad
+	const marked, day = 6, 24 * 3600
+	layout, label := "2006-01-02", "start of the run"
+	switch {
+	case high-low < 2*day:
+		layout, label = "15:04", "start of the run, "+from.UTC().Format("2006-01-02")+" (UTC)"
+	case high-low < marked*day:
+		layout, label = "01-02 15:04", "start of the run, "+from.UTC().Format("2006")+" (UTC)"
+	}
+	a.Label.Text = label
+	var out plot.ConstantTicks
+	for i := range marked {
+		v := low + (high-low)*float64(i)/(marked-1)
+		out = append(out, plot.Tick{Value: v, Label: time.UnixMilli(int64(v * 1000)).UTC().Format(layout)})
+	}
+	a.Tick.Marker = out
 }

@@ -1,10 +1,12 @@
 // Package plot creates the figures of a report: notifications per hand-off with their formula,
 // latency by contenders, by percentile and over time. It returns figures as SVG, PNG and CSV, and
-// reads no files. The output is deterministic.
+// reads no files. The output is deterministic. A function that plots returns nil if there is nothing to
+// plot.
 package plot
 
 import (
 	"bytes"
+	"encoding/csv"
 	"fmt"
 	"html"
 	"image/png"
@@ -42,9 +44,7 @@ type Figure struct {
 	height     vg.Length
 	data       data
 
-	once sync.Once
-	svg  []byte
-	err  error
+	svg func() ([]byte, error) // renders the figure once
 }
 
 func newFigure(name, title, about string) *Figure {
@@ -62,7 +62,9 @@ func newFigure(name, title, about string) *Figure {
 		a.Label.TextStyle.Color = ink
 		a.Label.Padding = 4
 	}
-	return &Figure{Name: fileName(name), Title: title, About: about, body: p, height: height}
+	f := &Figure{Name: fileName(name), Title: title, About: about, body: p, height: height}
+	f.svg = sync.OnceValues(f.renderSVG)
+	return f
 }
 
 // draw lays the figure out from the top: title, legend, fault labels, data. The legend has
@@ -89,10 +91,7 @@ func (f *Figure) draw(c draw.Canvas) {
 // SVG returns the figure as a standalone SVG document, and renders it once. The document has
 // presentation attributes instead of style attributes, which a strict content security policy
 // refuses and a style sheet cannot override.
-func (f *Figure) SVG() ([]byte, error) {
-	f.once.Do(func() { f.svg, f.err = f.renderSVG() })
-	return f.svg, f.err
-}
+func (f *Figure) SVG() ([]byte, error) { return f.svg() }
 
 func (f *Figure) renderSVG() ([]byte, error) {
 	c := vgsvg.New(width, f.height)
@@ -195,6 +194,19 @@ func fileName(s string) string {
 		}
 		return '-'
 	}, s)
+}
+
+// entries returns the whole legend, including the bands. If named is set, it omits the lines
+// that have labels at their ends.
+func (f *Figure) entries(named bool) []entry {
+	out := slices.DeleteFunc(slices.Clone(f.legend), func(e entry) bool { return named && e.end })
+	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
+		out = append(out, entry{text: "fault active", glyph: glyph{color: proven}, area: true})
+	}
+	if slices.ContainsFunc(f.bands, func(b band) bool { return !b.proven }) {
+		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unclear}, area: true})
+	}
+	return out
 }
 
 type entry struct {
@@ -306,4 +318,38 @@ func drawLineLabels(c draw.Canvas, p *plot.Plot, ends []lineLabel) {
 		c.StrokeLine2(thin, tx(e.at.x)+e.shift, ty(e.at.y), c.Max.X+lineLabelGap-4, at[i])
 		c.FillText(sty, vg.Point{X: c.Max.X + lineLabelGap, Y: at[i] - smallSize/2 + 1}, units.Clean(e.text))
 	}
+}
+
+// data contains the numbers of a figure: the columns after the name of the series, and the
+// points of each series.
+type data struct {
+	x, y   string // heads of the columns, with their units
+	series []series
+}
+
+type series struct {
+	name string
+	at   []xy
+}
+
+func (d *data) add(name string, at []xy) {
+	if len(at) > 0 {
+		d.series = append(d.series, series{name, at})
+	}
+}
+
+// CSV returns the figure's numbers: a line per point, with its series, x and y. The column heads
+// include the units.
+func (f *Figure) CSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	_ = w.Write([]string{"series", f.data.x, f.data.y}) // Error returns the first error
+	for _, s := range f.data.series {
+		for _, q := range s.at {
+			_ = w.Write([]string{s.name, number(q.x), number(q.y)})
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
 }

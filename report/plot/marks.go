@@ -1,13 +1,118 @@
 package plot
 
 import (
+	"cmp"
+	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
+
+// Every color is opaque, because gonum writes transparent colors as invalid SVG. The page
+// replaces them by value for dark mode, so that each role needs a distinct value.
+var (
+	paper   = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	ink     = color.RGBA{0x1f, 0x23, 0x28, 0xff}
+	faint   = color.RGBA{0x59, 0x63, 0x6e, 0xff}
+	grid    = color.RGBA{0xe4, 0xe7, 0xeb, 0xff}
+	proven  = color.RGBA{0xfb, 0xe6, 0xc8, 0xff} // an active fault
+	unclear = color.RGBA{0xe9, 0xe4, 0xf2, 0xff} // a fault without proof
+	alarm   = color.RGBA{0xc8, 0x10, 0x2e, 0xff} // two holders at the same time
+	warned  = color.RGBA{0xe6, 0x9f, 0x01, 0xff} // two holders, inherent in leases
+)
+
+// Okabe and Ito's palette for color-blind readers, darkest first, without yellow, which is
+// unreadable on white.
+var palette = []color.RGBA{
+	{0x00, 0x72, 0xb2, 0xff}, // blue
+	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
+	{0x00, 0x9e, 0x73, 0xff}, // green
+	{0xcc, 0x79, 0xa7, 0xff}, // purple
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+	{0x56, 0xb4, 0xe9, 0xff}, // sky
+	{0x33, 0x3a, 0x42, 0xff}, // near black
+}
+
+// Dark maps each color of a plot, as in its SVG, to the color for dark mode. The style sheet of
+// the page is generated from it.
+var Dark = map[string]string{
+	hex(paper): "#0d1117", hex(ink): "#e6edf3", hex(faint): "#9aa4af", hex(grid): "#2b323b",
+	hex(proven): "#4a3a1f", hex(unclear): "#383050", hex(alarm): "#ff5c6c", hex(warned): "#ffb52e",
+	hex(palette[0]): "#4aa8e8", hex(palette[1]): "#ff8a3d", hex(palette[2]): "#2fc79b",
+	hex(palette[3]): "#e29bc6", hex(palette[4]): "#f5b83d", hex(palette[5]): "#8fd0f5",
+	hex(palette[6]): "#c9d1d9", hex(expected): "#1c3550",
+}
+
+type glyph struct {
+	color color.RGBA
+	shape shape
+}
+
+// Glyphs maps each label to its glyph, which is the same in all plots.
+type Glyphs map[string]glyph
+
+// NewGlyphs assigns glyphs to labels in their order. Colors and shapes repeat with different
+// periods, so that their pairs repeat only after 35 series.
+func NewGlyphs(labels []string) Glyphs {
+	l := Glyphs{}
+	for _, label := range labels {
+		if _, known := l[label]; !known {
+			n := len(l)
+			l[label] = glyph{color: palette[n%len(palette)], shape: shape(n % int(shapes))}
+		}
+	}
+	return l
+}
+
+// of returns the glyph of a label, or the first glyph if the label has none.
+func (l Glyphs) of(label string) glyph {
+	if v, ok := l[label]; ok {
+		return v
+	}
+	return glyph{color: palette[0]}
+}
+
+// Sizes in points. A plot is 640 points wide, so that one point is about one pixel of a page
+// with two plots next to each other.
+const (
+	width      = vg.Length(640)
+	height     = vg.Length(370)
+	margin     = vg.Length(14)
+	titleSize  = vg.Length(15)
+	textSize   = vg.Length(13)
+	smallSize  = vg.Length(12)
+	glyphSize  = vg.Length(4)
+	lineWidth  = vg.Length(1.6)
+	resolution = 144 // dots per inch of a PNG: 1280 pixels wide
+)
+
+func typeface(size vg.Length, c color.Color) text.Style {
+	return text.Style{
+		Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+		XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: plot.DefaultTextHandler,
+	}
+}
+
+func stroke(c color.Color, w vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: w}
+}
+
+func dashed(c color.Color, w vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: w, Dashes: []vg.Length{5, 4}}
+}
+
+func hex(c color.RGBA) string {
+	return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B)
+}
 
 type xy struct{ x, y float64 }
 
@@ -94,21 +199,21 @@ func (m line) Plot(c draw.Canvas, p *plot.Plot) {
 
 // whiskers renders a vertical line from low to high at each x, with a cap on top.
 type whiskers struct {
-	x, low, high    []float64
+	low, high       []xy
 	lowest, highest string // names of the ends in the data; empty if they are not in the data
 	color           color.Color
 	shift           vg.Length
 }
 
 func (m *whiskers) add(x, low, high float64) {
-	m.x, m.low, m.high = append(m.x, x), append(m.low, low), append(m.high, high)
+	m.low, m.high = append(m.low, xy{x, low}), append(m.high, xy{x, high})
 }
 
 func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	sty := stroke(m.color, 1.2)
-	for i := range m.x {
-		x, low, high := tx(m.x[i])+m.shift, ty(m.low[i]), ty(m.high[i])
+	for i, end := range m.high {
+		x, low, high := tx(end.x)+m.shift, ty(m.low[i].y), ty(end.y)
 		c.StrokeLine2(sty, x, low, x, high)
 		c.StrokeLine2(sty, x-4, high, x+4, high)
 	}
@@ -135,20 +240,90 @@ func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-type spans struct {
-	from, to, y []float64
-	half        float64 // of a bar's height
+type bar struct {
+	from, to, y float64
+	half        float64   // of its height
+	shortest    vg.Length // length that keeps very short bars visible
 	color       color.RGBA
 }
 
-func (m *spans) add(from, to, y float64) {
-	m.from, m.to, m.y = append(m.from, from), append(m.to, to), append(m.y, y)
+func (m bar) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	from := tx(m.from)
+	fillBox(c, m.color, from, ty(m.y-m.half), max(tx(m.to), from+m.shortest), ty(m.y+m.half))
 }
 
-func (m spans) Plot(c draw.Canvas, p *plot.Plot) {
-	tx, ty := p.Transforms(&c)
-	for i, y := range m.y {
-		from := tx(m.from[i])
-		fillBox(c, m.color, from, ty(y-m.half), max(tx(m.to[i]), from+1.5), ty(y+m.half)) // keep very short bars visible
+type band struct {
+	from, to float64
+	label    string
+	proven   bool
+}
+
+func bandsOf(faults []report.Fault) []band {
+	var out []band
+	for _, w := range faults {
+		label := w.Fault
+		if w.Target != "" {
+			label += " " + w.Target
+		}
+		out = append(out, band{from: seconds(w.Start), to: max(seconds(w.End), seconds(w.Start)),
+			label: units.Short(units.Clean(label), 40), proven: w.Proof != ""})
+	}
+	slices.SortStableFunc(out, func(a, b band) int { return cmp.Compare(a.from, b.from) })
+	return out
+}
+
+// shading renders the bands. It must be added first, so that it is behind everything else.
+type shading []band
+
+func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, _ := p.Transforms(&c)
+	for _, b := range m {
+		from, to := place(tx, b.from, c), place(tx, b.to, c)
+		color := unclear
+		if b.proven {
+			color = proven
+		}
+		fillBox(c, color, from, c.Min.Y, max(to, from+2), c.Max.Y) // keep very short faults visible
+	}
+}
+
+// place maps x to the canvas, clamped to its edges.
+func place(tx func(float64) vg.Length, x float64, c draw.Canvas) vg.Length {
+	v := tx(x)
+	if math.IsNaN(float64(v)) {
+		return c.Min.X
+	}
+	return min(max(v, c.Min.X), c.Max.X)
+}
+
+func fillBox(c draw.Canvas, color color.Color, x0, y0, x1, y1 vg.Length) {
+	c.SetColor(color)
+	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+const maxBandRows = 3
+
+// drawBandLabels writes each label above the start of its band, in the lowest row that has
+// room. It omits labels without room; the page's table has all of them.
+func drawBandLabels(c draw.Canvas, p *plot.Plot, bands []band, rows int) {
+	sty := typeface(smallSize-1, faint)
+	tx, _ := p.Transforms(&c)
+	busy := make([]vg.Length, rows)
+	for i := range busy {
+		busy[i] = vg.Length(math.Inf(-1))
+	}
+	for _, b := range bands {
+		w := sty.Width(b.label)
+		x := min(place(tx, b.from, c), c.Max.X-w)
+		for row := range busy {
+			if x < busy[row]+8 || x < c.Min.X {
+				continue
+			}
+			y := c.Max.Y + 4 + vg.Length(row)*(smallSize+4)
+			c.FillText(sty, vg.Point{X: x, Y: y}, b.label)
+			busy[row] = x + w
+			break
+		}
 	}
 }

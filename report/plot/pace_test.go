@@ -127,13 +127,13 @@ func TestThroughputOverTime_keepsExtremes(t *testing.T) {
 		}
 		return 20
 	})
-	shown := thin(rates(day, 10), pacePoints)
+	shown := thin(rates(day, 10), stepPoints)
 	low := math.Inf(1)
 	for _, q := range shown {
 		low = math.Min(low, q.y)
 	}
-	if len(shown) > pacePoints || low != 0 {
-		t.Errorf("%d steps, the lowest %v; want the stall among %d", len(shown), low, pacePoints)
+	if len(shown) > stepPoints || low != 0 {
+		t.Errorf("%d steps, the lowest %v; want the stall among %d", len(shown), low, stepPoints)
 	}
 	if text := legendText(ThroughputOverTime(Timeline{Trace: &report.Trace{Paces: []report.Pace{day}}}, NewGlyphs(nil))); !strings.Contains(text, "including every extreme") {
 		t.Errorf("the legend says %q", text)

@@ -32,8 +32,7 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), clients),
 		"At 99 %, 99 of 100 operations took at most this long. Each line ends at the slowest operation.")
 	f.Clients = clients.N
-	c := newCurves(f, 0, quantity(metric, title)+", ns")
-	f.data.x = "percentile"
+	c := newCurves(f, 0, "percentile", quantity(metric, title)+", ns")
 	end := 1.0 // nines on the axis, at least one
 	repeated := false
 	for _, d := range dists {
@@ -41,11 +40,13 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 		if len(at) == 0 || d.count() < minSamples {
 			continue
 		}
+		var all []xy // with the percentage as x
 		for _, q := range at {
 			end = math.Max(end, q.x)
+			all = append(all, xy{100 * (1 - math.Pow(10, -q.x)), q.y})
 		}
 		repeated = repeated || d.Trials > 1
-		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.quantileMarkers(at), all: percents(at), line: thin(d.line(at), 600), size: glyphSize})
+		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.quantileMarkers(at), all: all, line: thin(d.line(at), 600), size: glyphSize})
 	}
 	if c.drawn == 0 {
 		return nil
@@ -74,14 +75,6 @@ func quantity(metric, title string) string {
 }
 
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
-
-func percents(at []xy) []xy {
-	out := make([]xy, len(at))
-	for i, q := range at {
-		out[i] = xy{100 * (1 - math.Pow(10, -q.x)), q.y}
-	}
-	return out
-}
 
 func (d Distribution) curve() []xy {
 	if len(d.Exact) == 0 {
@@ -163,8 +156,8 @@ var percentileTicks = []struct {
 	label    string
 }{{0, "0 %"}, {0.5, "50 %"}, {0.9, "90 %"}, {0.99, "99 %"}, {0.999, "99.9 %"}, {0.9999, "99.99 %"}, {0.99999, "99.999 %"}}
 
-func nineTicks(end float64) ticks {
-	var out ticks
+func nineTicks(end float64) plot.ConstantTicks {
+	var out plot.ConstantTicks
 	for _, m := range percentileTicks {
 		if nines(m.fraction) <= end {
 			out = append(out, plot.Tick{Value: nines(m.fraction), Label: m.label})

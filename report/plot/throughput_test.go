@@ -40,7 +40,7 @@ func TestThroughput_isTheMedianOfACell(t *testing.T) {
 	if len(medians) != 2 || medians[0] != (xy{10, 250}) || medians[1] != (xy{20, 90}) {
 		t.Errorf("points %v, want the medians of the trials", medians)
 	}
-	if len(w.x) != 1 || w.low[0] != 100 || w.high[0] != 300 {
+	if len(w.low) != 1 || w.low[0].y != 100 || w.high[0].y != 300 {
 		t.Errorf("whiskers %+v, want one from the lowest to the highest of three trials", w)
 	}
 	if !strings.Contains(f.About, "the median of the trials") {

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -9,9 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/plot/vg"
+
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
-	"gonum.org/v1/plot"
 )
 
 // Timeline contains the data for the plots of one trial.
@@ -23,13 +25,6 @@ type Timeline struct {
 	*report.Trace
 }
 
-func (t Timeline) clientCount() string {
-	if t.Queue {
-		return units.Plural(t.Clients, "consumer")
-	}
-	return units.Plural(t.Clients, "contender")
-}
-
 func (t Timeline) figure(kind, title, about string) *Figure {
 	f := newFigure(kind+"-"+t.Trial, title, about)
 	f.Trial, f.Clients = t.Trial, t.Clients
@@ -38,7 +33,11 @@ func (t Timeline) figure(kind, title, about string) *Figure {
 
 // overTime returns a figure of the trial between two times in seconds, with shaded fault windows.
 func (t Timeline) overTime(kind, title, about string, from, to float64) *Figure {
-	f := t.figure(kind, fmt.Sprintf("%s over time: %s, %s", title, t.Label, t.clientCount()), about+" Shaded: a fault was active.")
+	noun := "contender"
+	if t.Queue {
+		noun = "consumer"
+	}
+	f := t.figure(kind, fmt.Sprintf("%s over time: %s, %s", title, t.Label, units.Plural(t.Clients, noun)), about+" Shaded: a fault was active.")
 	f.bands = slices.DeleteFunc(bandsOf(t.Faults), func(b band) bool { return b.to < from || b.from > to })
 	f.data.x = "seconds"
 	secondsAxis(&f.body.X, from, to)
@@ -53,6 +52,10 @@ func (f *Figure) addSteps(words string, c color.RGBA, pts []xy) {
 		f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, line: true})
 	}
 }
+
+// stepPoints is the largest number of steps in one plot: more steps than pixels only make the page
+// slow.
+const stepPoints = 1200
 
 func steps(pts []xy) (out []xy) {
 	for i, q := range pts {
@@ -110,101 +113,264 @@ func formatFixed(v float64, decimals int) string {
 	return s
 }
 
-// Point is a run of a trend: a median and its confidence interval.
-type Point struct {
-	At                time.Time
-	Median, Low, High float64 // Low and High are 0 if there is no interval
-}
-
-// Line is a series of a trend: one cell over several runs, by start time.
-type Line struct {
-	Label  string
-	Points []Point
-}
-
-// Trend plots a measure over runs, by start time. unit is the unit of a metrics.Metric. It
-// returns nil if there are no points.
-func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
-	title += unitSuffix(unit)
-	f := newFigure("trend-"+name, title, "Each point is a run: the median of its trials, with its 95 % confidence interval if there are enough trials.")
-	c := newCurves(f, len(lines), title)
-	f.data.x = "start of the run, seconds since 1970"
-	var starts []time.Time
-	for _, l := range lines {
-		var at []xy
-		w := whiskers{lowest: "95 % from", highest: "95 % to"}
-		for _, p := range l.Points {
-			if !(p.Median > 0) || math.IsInf(p.Median, 0) {
-				continue
-			}
-			starts = append(starts, p.At)
-			x := unixSeconds(p.At)
-			at = append(at, xy{x, p.Median})
-			if p.Low > 0 {
-				w.add(x, p.Low, p.High)
-			}
-		}
-		if len(at) > 0 {
-			c.add(curve{label: l.Label, glyph: glyphs.of(l.Label), at: at, line: at, size: glyphSize, whiskers: w})
-		}
-	}
-	if c.drawn == 0 {
+// QueueDepth plots the number of waiting items, with shaded fault windows.
+func QueueDepth(t Timeline) *Figure {
+	if len(t.Depth) == 0 {
 		return nil
 	}
-	timeAxis(&f.body.X, slices.MinFunc(starts, time.Time.Compare), slices.MaxFunc(starts, time.Time.Compare))
-	tick := units.TickNumber
-	f.yTitle = title + " (log scale)"
-	if unit == "ns" {
-		tick = units.Tick
-		f.yTitle = title + " (log scale; each tick has its unit)"
+	var queued, due []xy
+	most := 1
+	for _, p := range t.Depth {
+		queued, due = append(queued, xy{seconds(p.At), float64(p.Queued)}), append(due, xy{seconds(p.At), float64(p.Due)})
+		most = max(most, p.Queued, p.Due)
 	}
-	logAxis(&f.body.Y, c.values, tick)
+	f := t.overTime("depth", "Waiting items", "The number of items that are due but have not been taken, and how many of these are in the queue. The producers have not put the others yet.",
+		due[0].x, due[len(due)-1].x)
+	axisFromZero(&f.body.Y, float64(most), 1)
+	f.yTitle, f.data.y = "items", "items"
+	f.data.add("due and not taken", due)
+	f.data.add("in the queue", queued)
+	f.addSteps("due and not taken", palette[1], thin(due, stepPoints))
+	f.addSteps("in the queue", palette[0], thin(queued, stepPoints))
 	return f
 }
 
-// unitSuffix returns the unit of a metrics.Metric as a suffix for the name of the measure: ", 1/s",
-// ", per hand-off". It is empty for times, whose ticks contain "ms" or "s".
-func unitSuffix(unit string) string {
-	count, of, rate := strings.Cut(unit, "/")
-	switch {
-	case unit == "" || unit == "1" || unit == "ns":
-		return ""
-	case !rate || of == "s":
-		return ", " + unit
+// HoldersAtOnce plots how many clients hold at the same time, with shaded fault windows. It returns nil
+// if at most one client may hold.
+func HoldersAtOnce(t Timeline) *Figure {
+	if t.Permits <= 1 || len(t.Holds) == 0 {
+		return nil
 	}
-	if of == "handoff" {
-		of = "hand-off"
+	kinds := map[bool]string{false: "hold", true: "read"}
+	if slices.ContainsFunc(t.Holds, func(h report.Hold) bool { return h.Reads }) {
+		kinds[false] = "write"
 	}
-	if count == "1" {
-		return ", per " + of
+	from, to := extent(t)
+	f := t.overTime("holders", "Holders at once", "The number of clients that believe at the same time that they hold the grant.", from, to)
+	most := 1.0
+	for i, reading := range []bool{false, true} {
+		line := holdersAtOnce(t.Holds, reading)
+		if len(line) == 0 {
+			continue
+		}
+		for _, q := range line {
+			most = max(most, q.y)
+		}
+		line = slices.Concat([]xy{{from, 0}}, line, []xy{{to, 0}})
+		f.data.add(kinds[reading], line)
+		f.addSteps("clients that "+kinds[reading], palette[i], thin(line, stepPoints))
 	}
-	return ", " + count + " per " + of
+	if t.Permits <= t.Clients {
+		permits := float64(t.Permits)
+		most = max(most, permits)
+		f.body.Add(line{at: []xy{{from, permits}, {to, permits}}, style: dashed(ink, lineWidth)})
+		f.legend = append(f.legend, entry{text: units.Plural(t.Permits, "permit"), glyph: glyph{color: ink}, line: true, dash: true})
+	}
+	axisFromZero(&f.body.Y, most, 1)
+	f.yTitle, f.data.y = "holders", "holders"
+	return f
 }
 
-func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+// holdersAtOnce returns the number of holders, or of readers if reading is set, after each change.
+func holdersAtOnce(holds []report.Hold, reading bool) (out []xy) {
+	type change struct {
+		at time.Duration
+		by float64
+	}
+	var all []change
+	for _, h := range holds {
+		if h.Reads == reading {
+			all = append(all, change{h.Start, 1}, change{h.End, -1})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
+	n := 0.0
+	for _, c := range all {
+		n += c.by
+		out = append(out, xy{seconds(c.at), n})
+	}
+	return out
+}
 
-// timeAxis makes an axis linear, with labels that are dates, times if the range is less than two
-// days, or both if a day has several ticks.
-func timeAxis(a *plot.Axis, from, to time.Time) {
-	low, high := unixSeconds(from), unixSeconds(to)
-	if high-low < 600 {
-		low, high = low-300, high+300
+// CountOverTime plots the largest count in each step of time, from the start of an observation.
+func CountOverTime(name, title, what string, step time.Duration, most []int) *Figure {
+	if len(most) == 0 || step <= 0 {
+		return nil
 	}
-	pad := (high - low) * 0.05
-	a.Min, a.Max = low-pad, high+pad
-	const marked, day = 6, 24 * 3600
-	layout, label := "2006-01-02", "start of the run"
-	switch {
-	case high-low < 2*day:
-		layout, label = "15:04", "start of the run, "+from.UTC().Format("2006-01-02")+" (UTC)"
-	case high-low < marked*day:
-		layout, label = "01-02 15:04", "start of the run, "+from.UTC().Format("2006")+" (UTC)"
+	f := newFigure(name, title, "The largest number of "+what+" in each "+units.Duration(float64(step))+".")
+	var at []xy
+	for i, n := range most {
+		at = append(at, xy{seconds(time.Duration(i) * step), float64(n)})
 	}
-	a.Label.Text = label
-	var out ticks
-	for i := range marked {
-		v := low + (high-low)*float64(i)/(marked-1)
-		out = append(out, plot.Tick{Value: v, Label: time.UnixMilli(int64(v * 1000)).UTC().Format(layout)})
+	end := seconds(time.Duration(len(most)) * step)
+	f.data.x, f.data.y = "seconds", what
+	f.data.add(what, at)
+	secondsAxis(&f.body.X, 0, end)
+	f.body.X.Label.Text = "seconds since the start"
+	f.body.Add(gridlines{y: true})
+	f.addSteps("", palette[0], thin(append(at, xy{end, at[len(at)-1].y}), stepPoints))
+	axisFromZero(&f.body.Y, float64(max(1, slices.Max(most))), 1)
+	f.yTitle = what
+	return f
+}
+
+// ThroughputOverTime plots grants, or items taken, per second over the time of one trial, with
+// shaded fault windows. It returns nil if there were none while the clients set the pace.
+func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
+	k := paceSlices(t.Paces)
+	if k == 0 {
+		return nil
 	}
-	a.Tick.Marker = out
+	noun := "grants"
+	if t.Queue {
+		noun = "items taken"
+	}
+	from, to := math.Inf(1), math.Inf(-1)
+	for _, p := range t.Paces {
+		from, to = min(from, seconds(p.Start)), max(to, seconds(p.End))
+	}
+	f := t.overTime("throughput", "Throughput", "The number of "+noun+" per second; the axis begins at 0. Phases in which the harness sets the pace have no line.", from, to)
+	f.addPaces(t.Paces, k, noun+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
+	f.yTitle = noun + " per second (1/s)"
+	f.data.y = noun + ", 1/s"
+	return f
+}
+
+// addPaces adds a line for each phase, in steps of k slices.
+func (f *Figure) addPaces(paces []report.Pace, k int, text string, c color.RGBA) {
+	most, drawn, of := 0.0, 0, 0
+	for _, p := range paces {
+		all := rates(p, k)
+		if len(all) == 0 {
+			continue
+		}
+		f.data.add(text, all)
+		shown := thin(all, stepPoints/len(paces))
+		for _, q := range shown {
+			most = math.Max(most, q.y)
+		}
+		drawn, of = drawn+len(shown), of+len(all)
+		end := xy{seconds(p.End), shown[len(shown)-1].y}
+		f.addSteps("", c, append(shown, end))
+	}
+	if drawn < of {
+		text += fmt.Sprintf(" (%s steps, %s shown, including every extreme)", units.Number(float64(of)), units.Number(float64(drawn)))
+	}
+	f.legend = append(f.legend, entry{text: text, glyph: glyph{color: c}, line: true})
+	axisFromZero(&f.body.Y, most, 0)
+}
+
+// paceDone is the intended number of operations per step: with fewer, random variation dominates the
+// line.
+const paceDone = 25
+
+// paceSlices returns the number of slices per step of the line: few, so that a stall is visible,
+// but enough that random variation does not dominate. It returns 0 if there were no operations.
+func paceSlices(paces []report.Pace) int {
+	done, span := 0, 0.0
+	for _, p := range paces {
+		span += seconds(p.End - p.Start)
+		for _, n := range p.Done {
+			done += n
+		}
+	}
+	if done == 0 || !(span > 0) {
+		return 0
+	}
+	width := math.Max(paceDone*span/float64(done), math.Min(1, span/300))
+	width = math.Min(width, math.Max(1, span/20)) // the line must have some steps
+	return max(1, int(math.Round(niceStep(width)/report.PaceWidth.Seconds())))
+}
+
+func rates(p report.Pace, k int) []xy {
+	var out []xy
+	for i := 0; i < len(p.Done); {
+		next := i + k
+		if len(p.Done)-next <= k/2 { // the rest is too short for a separate step
+			next = len(p.Done)
+		}
+		done := 0
+		for _, n := range p.Done[i:next] {
+			done += n
+		}
+		from, to := p.Start+time.Duration(i)*report.PaceWidth, p.Start+time.Duration(next)*report.PaceWidth
+		if next == len(p.Done) {
+			to = max(p.End, from+1)
+		}
+		out = append(out, xy{seconds(from), float64(done) / seconds(to-from)})
+		i = next
+	}
+	return out
+}
+
+// overTimePoints is the largest number of glyphs in one plot over time: more are not
+// distinguishable, and make the page slow.
+const overTimePoints = 900
+
+// OverTime plots the latency of each hand-off (of a queue: each delivery) at the time it ended,
+// with shaded fault windows.
+func OverTime(t Timeline, glyphs Glyphs) *Figure {
+	noun, latency, each := "hand-off", "hand-off latency", "Each point is a hand-off, shown at the time at which it ended."
+	if t.Queue {
+		noun, latency = "item", "delivery latency"
+		each = "Each point is an item, shown at the time at which it was taken. Its latency is measured from the time at which it was due."
+	}
+	var plain, failover []xy
+	var values []float64
+	for _, h := range t.Handoffs {
+		if h.Latency <= 0 {
+			continue
+		}
+		q := xy{seconds(h.At), float64(h.Latency)}
+		values = append(values, q.y)
+		if h.Failover {
+			failover = append(failover, q)
+		} else {
+			plain = append(plain, q)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	from, to := extent(t)
+	pad := (to - from) * 0.012 // so that the first and last points do not touch the edges
+	f := t.overTime("latency", units.Capital(latency), each, from-pad, to+pad)
+	if t.Partial != "" {
+		f.About += " The history is incomplete: " + units.Clean(t.Partial) + "."
+	}
+	logAxis(&f.body.Y, values, units.Tick)
+	f.yTitle = latency + " (log scale)"
+	f.data.y = latency + ", ns"
+	f.addPoints(noun, plain, glyph{glyphs.of(t.Label).color, circle}, 2.4)
+	f.addPoints("failover (a fault caused it)", failover, glyph{ink, triangle}, glyphSize)
+	return f
+}
+
+func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
+	if len(pts) == 0 {
+		return
+	}
+	slices.SortStableFunc(pts, func(a, b xy) int { return cmp.Compare(a.x, b.x) })
+	shown := thin(pts, overTimePoints)
+	f.data.add(text, pts)
+	text += fmt.Sprintf(" (%s", units.Number(float64(len(pts))))
+	if len(shown) < len(pts) {
+		text += fmt.Sprintf(", %s shown, including every extreme", units.Number(float64(len(shown))))
+	}
+	f.legend = append(f.legend, entry{text: text + ")", glyph: l, point: true})
+	f.body.Add(points{at: shown, glyph: l, size: size})
+}
+
+func extent(t Timeline) (from, to float64) {
+	var at []float64
+	for _, h := range t.Handoffs {
+		at = append(at, seconds(h.At))
+	}
+	for _, b := range t.Holds {
+		at = append(at, seconds(b.Start), seconds(b.End))
+	}
+	for _, w := range t.Faults {
+		at = append(at, seconds(w.Start), seconds(max(w.Start, w.End)))
+	}
+	return slices.Min(at), slices.Max(at)
 }

@@ -33,27 +33,20 @@ func Read(path string, limit int64) ([]byte, error) {
 
 // ReadFrom is like [Read] for an open file.
 func ReadFrom(f *os.File, limit int64) ([]byte, error) {
-	if _, err := check(f, limit); err != nil {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
 		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file (%v)", f.Name(), info.Mode().Type())
+	case info.Size() > limit:
+		return nil, tooLarge(f.Name(), limit)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		return nil, tooLarge(f.Name(), limit)
 	}
 	return data, err
-}
-
-func check(f *os.File, limit int64) (int64, error) {
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return 0, err
-	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%s is not a regular file (%v)", f.Name(), info.Mode().Type())
-	case info.Size() > limit:
-		return 0, tooLarge(f.Name(), limit)
-	}
-	return info.Size(), nil
 }
 
 func tooLarge(name string, limit int64) error {

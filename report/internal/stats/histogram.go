@@ -84,23 +84,3 @@ func WriteHistograms(out io.Writer, histograms map[string]*Histogram, length tim
 	}
 	return nil
 }
-
-// ReadHistograms reads the output of [WriteHistograms]. The minimum and maximum of the histograms are
-// only as exact as the buckets.
-func ReadHistograms(in io.Reader) (map[string]*Histogram, error) {
-	r := hdrhistogram.NewHistogramLogReader(in)
-	out := map[string]*Histogram{}
-	for {
-		h, err := r.NextIntervalHistogram()
-		if err != nil {
-			return nil, fmt.Errorf("histogram log, after %d histograms: %w", len(out), err)
-		}
-		if h == nil {
-			return out, nil
-		}
-		out[h.Tag()] = &Histogram{
-			hdr: h, min: time.Duration(h.Min()), max: time.Duration(h.Max()),
-			sum: h.Mean() * float64(h.TotalCount()),
-		}
-	}
-}

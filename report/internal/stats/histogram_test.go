@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 func TestHistogram_keepsTheExactEnds(t *testing.T) {
@@ -75,15 +77,23 @@ func TestHistograms_surviveTheirLog(t *testing.T) {
 	if !bytes.Equal(log, write()) {
 		t.Error("writing twice gives different bytes")
 	}
-	got, err := ReadHistograms(bytes.NewReader(log))
-	if err != nil {
-		t.Fatal(err)
+	got := map[string]*hdrhistogram.Histogram{}
+	r := hdrhistogram.NewHistogramLogReader(bytes.NewReader(log))
+	for {
+		h, err := r.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil {
+			break
+		}
+		got[h.Tag()] = h
 	}
 	if len(got) != 2 {
 		t.Fatalf("%d histograms came back", len(got))
 	}
 	for name, want := range map[string]*Histogram{"a": a, "b": b} {
-		if !got[name].hdr.Equals(want.hdr) {
+		if !got[name].Equals(want.hdr) {
 			t.Errorf("%s came back changed", name)
 		}
 	}

@@ -1,0 +1,597 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// rowAxis makes the y axis a list of rows, the first at the top.
+func (f *Figure) rowAxis(labels []string, longest int) {
+	y := &f.body.Y
+	y.Min, y.Max, y.Padding = -0.5, float64(len(labels))-0.5, 0
+	y.Tick.LineStyle.Width, y.Tick.Length = 0, 0
+	var marks plot.ConstantTicks
+	for i, label := range labels {
+		text := units.Short(units.Clean(label), longest)
+		marks = append(marks, plot.Tick{Value: rowAt(i, len(labels)), Label: text})
+	}
+	y.Tick.Marker = marks
+}
+
+// rowAt returns the y of the i-th of n rows.
+func rowAt(i, n int) float64 { return float64(n - 1 - i) }
+
+// spots adds points, and their number to the legend.
+func (f *Figure) spots(words string, g glyph, at []xy) {
+	if len(at) > 0 {
+		f.body.Add(points{at: at, glyph: g, size: glyphSize})
+		f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%d)", words, len(at)), glyph: g, point: true})
+	}
+}
+
+// dropMiddle keeps at most limit values, the largest and the smallest by size, and sorts them by order.
+func dropMiddle[T any, K cmp.Ordered](all []T, limit int, size func(T) time.Duration, order func(T) K) []T {
+	if len(all) <= limit {
+		return all
+	}
+	out := slices.SortedStableFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(size(b), size(a)) })
+	out = slices.Delete(out, limit/2, limit/2+len(out)-limit)
+	slices.SortStableFunc(out, func(a, b T) int { return cmp.Compare(order(a), order(b)) })
+	return out
+}
+
+// Failovers plots the duration of each failover, one row per cause, over the predicted range.
+func Failovers(d Timeline) *Figure {
+	rows := causesOf(d.Failovers)
+	if len(rows) == 0 {
+		return nil
+	}
+	f := d.figure("failover", "From the injection to the next grant: "+d.Label,
+		"Each point is a failover. The bars show the range that ZooKeeper's session expiry allows: from the remainder of the session timeout to the whole timeout, "+
+			"rounded up to ticks, plus the delay of a follower and a margin for a busy machine.")
+	f.Answer = true
+	f.data.x, f.data.y = "round", "seconds"
+	f.body.Add(gridlines{x: true})
+	f.legend = append(f.legend, entry{text: "predicted", glyph: glyph{color: expected}, area: true})
+	end, means := seconds(d.Promise), false
+	var names []string
+	for i, r := range rows {
+		names = append(names, r.name)
+		y, least, most := rowAt(i, len(rows)), seconds(r.least), seconds(r.most)
+		f.body.Add(bar{y: y, half: 0.38, from: least, to: most, shortest: 2, color: expected})
+		if mean := r.means / time.Duration(len(r.rounds)); mean > 0 {
+			means = true
+			f.body.Add(line{at: []xy{{seconds(mean), y - 0.38}, {seconds(mean), y + 0.38}}, style: stroke(faint, lineWidth)})
+		}
+		f.data.add(r.name+" (predicted)", []xy{{0, least}, {0, most}})
+		var at []xy
+		for _, x := range r.rounds {
+			end = max(end, seconds(x.Latency), seconds(x.Most))
+			if !x.Never {
+				at = append(at, xy{float64(x.Round), seconds(x.Latency)})
+			}
+		}
+		f.data.add(r.name, at)
+	}
+	f.rowAxis(names, 24)
+	durationAxis(&f.body.X, end)
+	if means {
+		f.legend = append(f.legend, entry{text: "predicted mean", glyph: glyph{color: faint}, line: true})
+	}
+	f.addRounds(rows)
+	if d.Promise > 0 {
+		f.body.Add(line{at: []xy{{seconds(d.Promise), -0.5}, {seconds(d.Promise), float64(len(rows)) - 0.5}}, style: dashed(alarm, lineWidth)})
+		f.legend = append(f.legend, entry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: alarm}, line: true, dash: true})
+	}
+	f.height = 165 + 34*vg.Length(len(rows))
+	return f
+}
+
+func durationAxis(a *plot.Axis, end float64) {
+	secondsAxis(a, 0, max(end, 0.001)*1.04)
+	a.Label.Text = "seconds"
+}
+
+var expected = color.RGBA{0xd6, 0xe8, 0xf7, 0xff}
+
+type causeRow struct {
+	name        string
+	rounds      []metrics.Failover
+	least, most time.Duration // of the predictions
+	means       time.Duration // sum of the predicted means
+}
+
+func causesOf(rounds []metrics.Failover) []causeRow {
+	var out []causeRow
+	for _, r := range rounds {
+		i := slices.IndexFunc(out, func(c causeRow) bool { return c.name == r.Phase })
+		if i < 0 {
+			out, i = append(out, causeRow{name: r.Phase, least: r.Least}), len(out)
+		}
+		c := &out[i]
+		c.rounds, c.means = append(c.rounds, r), c.means+r.Mean
+		c.least, c.most = min(c.least, r.Least), max(c.most, r.Most)
+	}
+	return out
+}
+
+// addRounds adds the points: hand-offs, rounds in which the holder kept its grant, and rounds outside
+// the predicted range.
+func (f *Figure) addRounds(rows []causeRow) {
+	for _, k := range []struct {
+		words string
+		glyph glyph
+		is    func(metrics.Failover) bool
+	}{
+		{"handed off", glyph{palette[0], circle}, func(r metrics.Failover) bool { return !r.Kept && !r.Outside() }},
+		{"kept by the holder", glyph{palette[2], diamond}, func(r metrics.Failover) bool { return r.Kept && !r.Outside() }},
+		{"outside the predicted range", glyph{alarm, cross}, metrics.Failover.Outside},
+	} {
+		var at []xy
+		for i, row := range rows {
+			last := float64(max(len(row.rounds)-1, 1))
+			for j, r := range row.rounds {
+				if k.is(r) && !r.Never {
+					off := 0.5 * (float64(j)/last - 0.5) // so that equal points do not hide each other
+					at = append(at, xy{seconds(r.Latency), rowAt(i, len(rows)) + off})
+				}
+			}
+		}
+		f.spots(k.words, k.glyph, at)
+	}
+}
+
+// stacked adds a row for each bar, whose parts follow each other. end is the end of the longest bar;
+// words name the parts.
+func (f *Figure) stacked(names []string, bars [][]time.Duration, end float64, words []string) {
+	f.rowAxis(names, 24)
+	durationAxis(&f.body.X, end)
+	f.body.Add(gridlines{x: true})
+	for i, parts := range bars {
+		y, at := rowAt(i, len(bars)), time.Duration(0)
+		for k, d := range parts {
+			if d > 0 {
+				color := palette[k%len(palette)]
+				f.body.Add(bar{y: y, half: 0.36, from: seconds(at), to: seconds(at + d), color: color})
+				at += d
+			}
+		}
+	}
+	for i, text := range words {
+		f.legend = append(f.legend, entry{text: text, glyph: glyph{color: palette[i%len(palette)]}, area: true})
+	}
+	f.height = 205 + 17*vg.Length(len(bars))
+}
+
+// budgetRows is the largest number of bars in one figure; rounds between the extremes are omitted.
+const budgetRows = 30
+
+// Budget plots the stages of each failover, one bar per round in which the session had to expire
+// first.
+func Budget(d Timeline) *Figure {
+	all := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
+	if len(all) == 0 {
+		return nil
+	}
+	rounds := dropMiddle(all, budgetRows,
+		func(r metrics.Failover) time.Duration { return r.Latency }, func(r metrics.Failover) time.Duration { return r.At })
+	f := d.figure("failover-budget", "Stages of a failover: "+d.Label,
+		"Each bar is a failover, from the injection to the next grant. Most of this time is the wait until the session expires; the recipe's own time is at the end of the bar.")
+	if omitted := len(all) - len(rounds); omitted > 0 {
+		f.About += fmt.Sprintf(" Of %d failovers, %d of medium length are omitted.", len(all), omitted)
+	}
+	f.Answer = true
+	f.data.x, f.data.y = "round", "seconds"
+	end := 0.0
+	var names, words []string
+	var bars [][]time.Duration
+	for _, r := range rounds {
+		names = append(names, fmt.Sprintf("%s %d", r.Phase, r.Round))
+		end = max(end, seconds(r.Latency))
+		var parts []time.Duration
+		for _, stage := range metrics.Stages {
+			d, ok := r.Stages[stage]
+			parts = append(parts, d)
+			if ok {
+				f.data.add(r.Phase+" "+stageWords[stage], []xy{{float64(r.Round), seconds(d)}})
+			}
+		}
+		bars = append(bars, parts)
+	}
+	for _, stage := range metrics.Stages {
+		words = append(words, stageWords[stage]+medianOf(rounds, stage))
+	}
+	f.stacked(names, bars, end, words)
+	return f
+}
+
+var stageWords = map[string]string{
+	metrics.FailoverDetect: "session timeout left", metrics.FailoverExpire: "rounding to a tick", metrics.FailoverCommit: "commit",
+	metrics.FailoverNotify: "notification", metrics.FailoverRelist: "next client",
+}
+
+func medianOf(rounds []metrics.Failover, stage string) string {
+	var all []float64
+	for _, r := range rounds {
+		if d, ok := r.Stages[stage]; ok {
+			all = append(all, float64(d))
+		}
+	}
+	median, ok := stats.Middle(all)
+	if !ok {
+		return " (not observed)"
+	}
+	return " (" + units.Duration(median) + ")"
+}
+
+// HandoffStages plots the stages of a hand-off in the drain with the most contenders, one bar per
+// subject: the median of each stage.
+func HandoffStages(s matrix.Scenario) *Figure {
+	f := newFigure("handoff-stages", "Stages of a hand-off in a drain",
+		"From the call to release until the next client's acquire returns, as seen on the wire: the median of each stage, with the most contenders. "+
+			"The commit stage is the time of the ensemble; the release, reaction and grant stages are the time of the recipe.")
+	f.data.x, f.data.y = "stage", "seconds"
+	var names, words []string
+	var bars [][]time.Duration
+	end := 0.0
+	for _, x := range s.Series {
+		parts, n := stagesOf(x)
+		if parts == nil {
+			continue
+		}
+		name := fmt.Sprintf("%s, %d", x.Label, n)
+		names, bars = append(names, name), append(bars, parts)
+		total := 0.0
+		for i, d := range parts {
+			total += seconds(d)
+			f.data.add(name, []xy{{float64(i + 1), seconds(d)}})
+		}
+		end = max(end, total)
+	}
+	if len(bars) == 0 {
+		return nil
+	}
+	for _, stage := range metrics.HandoffStages {
+		words = append(words, stage.Label)
+	}
+	f.stacked(names, bars, end, words)
+	x, step := &f.body.X, niceStep(f.body.X.Max/8)
+	x.Label.Text = "milliseconds"
+	x.Tick.Marker = linearTicks(0, x.Max, step, func(v float64) string { return formatStep(1000*v, 1000*step) })
+	return f
+}
+
+// stagesOf returns the median of each stage in the series' trial with the most contenders, and their
+// number; nil without stages.
+func stagesOf(x matrix.Series) (parts []time.Duration, clients int) {
+	for _, t := range x.Trials {
+		if all := metrics.MedianStages(t.Metrics); all != nil && t.Clients > clients {
+			parts, clients = all, t.Clients
+		}
+	}
+	return parts, clients
+}
+
+// Pauses contains the rounds of one series in which a holder's process was paused.
+type Pauses struct {
+	Label  string
+	Rounds []metrics.Pause
+}
+
+// pauseRows is the largest number of rows in one figure; rounds between the extremes are omitted.
+const pauseRows = 40
+
+// Paused plots rounds in which the holder's process is paused, one row per round: the pause, the
+// expiry of the session, and the next grant.
+func Paused(all []Pauses) *Figure {
+	f := pauseFigure("paused", "While the holder's process is paused", all,
+		"Each row is a round, from SIGSTOP. The session expires during the pause, and the grant passes to the next client. Soon after that the process resumes. It believes that it still holds the grant until it is notified of the loss.")
+	if f == nil {
+		return nil
+	}
+	end := 0.0
+	for _, r := range f.rows {
+		end = max(end, seconds(r.Until))
+	}
+	secondsAxis(&f.body.X, 0, end*1.04)
+	f.body.X.Label.Text, f.yTitle = "", "seconds since SIGSTOP"
+	f.data.y = "seconds"
+	f.x = func(_ metrics.Pause, at time.Duration) float64 { return seconds(at) }
+	f.bars("process paused", expected, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
+	f.bars("false belief", alarm, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
+	f.events("its session expired", glyph{palette[6], diamond},
+		func(r metrics.Pause) []time.Duration { return when(r.Expired != 0, r.Expired) })
+	f.events("the next client's grant", glyph{palette[2], circle},
+		func(r metrics.Pause) []time.Duration { return when(true, r.Granted) })
+	return f.Figure
+}
+
+// Resumed plots the actions of a holder after a pause, one row per round: how long it believes that
+// it still holds, and the outcomes of its writes.
+func Resumed(all []Pauses) *Figure {
+	f := pauseFigure("resumed", "After the process resumes", all,
+		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Late writes are writes that it made before it was notified, or that were in progress when it was paused. A resource that checks tokens rejects them.")
+	if f == nil {
+		return nil
+	}
+	scale := []float64{minMilliseconds, 10}
+	for _, r := range f.rows {
+		scale = append(scale, sinceResumed(r.Pause, r.Until))
+		for _, w := range r.Late {
+			scale = append(scale, sinceResumed(r.Pause, w.At))
+		}
+	}
+	logAxis(&f.body.X, scale, units.TickNumber)
+	f.body.X.Min = minMilliseconds
+	f.yTitle = "milliseconds since SIGCONT (log scale)"
+	f.data.y = "milliseconds"
+	f.x = sinceResumed
+	f.bars("believes that it holds", alarm, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Resumed, r.Until })
+	for _, kind := range []struct {
+		words   string
+		glyph   glyph
+		fenced  bool
+		outcome history.Outcome
+	}{
+		{"late write accepted", glyph{palette[1], cross}, false, history.OK},
+		{"late write refused", glyph{palette[6], square}, false, history.Failed},
+		{"late write without reply", glyph{palette[0], circle}, false, history.Unknown},
+		{"fenced write accepted", glyph{palette[3], cross}, true, history.OK},
+		{"rejected by the token", glyph{palette[2], diamond}, true, history.Failed},
+		{"fenced write without reply", glyph{palette[5], circle}, true, history.Unknown},
+	} {
+		f.events(kind.words, kind.glyph, func(r metrics.Pause) (at []time.Duration) {
+			for _, w := range r.Late {
+				if w.Fenced == kind.fenced && w.Outcome == kind.outcome {
+					at = append(at, w.At)
+				}
+			}
+			return at
+		})
+	}
+	f.events("never notified", glyph{alarm, triangle},
+		func(r metrics.Pause) []time.Duration { return when(!r.Told, r.Until) })
+	return f.Figure
+}
+
+// minMilliseconds is the smallest time in milliseconds that is distinguished from 0, which a
+// logarithmic axis does not have.
+const minMilliseconds = 0.1
+
+// sinceResumed returns the milliseconds from the resume of the process to at.
+func sinceResumed(r metrics.Pause, at time.Duration) float64 {
+	return math.Max(minMilliseconds, float64(at-r.Resumed)/float64(time.Millisecond))
+}
+
+// when returns the time of an event that happened, or nothing.
+func when(happened bool, at time.Duration) []time.Duration {
+	if happened {
+		return []time.Duration{at}
+	}
+	return nil
+}
+
+type pauseFig struct {
+	*Figure
+	rows []pauseRow
+	x    func(r metrics.Pause, at time.Duration) float64
+}
+
+type pauseRow struct {
+	metrics.Pause
+	series string
+}
+
+// pauseFigure returns a figure with one row per round, or nil. Both figures have the same rows at
+// the same heights, and the title of the x axis above, so that they can be read side by side.
+func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
+	if len(all) == 0 {
+		return nil
+	}
+	f := &pauseFig{Figure: newFigure(name, title, about)}
+	omitted := 0
+	var labels []string
+	for _, p := range all {
+		rounds := dropMiddle(p.Rounds, max(2, pauseRows/len(all)),
+			func(r metrics.Pause) time.Duration { return r.Until - r.Resumed }, func(r metrics.Pause) int { return r.Round })
+		omitted += len(p.Rounds) - len(rounds)
+		label := p.Label // of the first row only
+		for _, r := range rounds {
+			f.rows, labels = append(f.rows, pauseRow{r, p.Label}), append(labels, label)
+			label = ""
+		}
+	}
+	if omitted > 0 {
+		f.About += fmt.Sprintf(" %s of medium length %s omitted.", units.Plural(omitted, "round"), map[bool]string{true: "is", false: "are"}[omitted == 1])
+	}
+	f.Answer = true
+	f.data.x = "round"
+	f.rowAxis(labels, 28)
+	f.body.Add(gridlines{x: true})
+	f.height = 165 + 15*vg.Length(max(len(f.rows), 3))
+	return f
+}
+
+// bars adds a bar to each row. half is half of its height.
+func (f *pauseFig) bars(words string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
+	for i, r := range f.rows {
+		from, to := span(r.Pause)
+		end := f.x(r.Pause, to)
+		y, start := rowAt(i, len(f.rows)), f.x(r.Pause, from)
+		f.body.Add(bar{y: y, half: half, from: start, to: end, shortest: 1.5, color: c})
+		f.data.add(r.series+": "+words, []xy{{float64(r.Round), end}})
+	}
+	f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, area: true})
+}
+
+func (f *pauseFig) events(words string, g glyph, of func(metrics.Pause) []time.Duration) {
+	var at []xy
+	for i, r := range f.rows {
+		for _, t := range of(r.Pause) {
+			x := f.x(r.Pause, t)
+			at = append(at, xy{x, rowAt(i, len(f.rows))})
+			f.data.add(r.series+": "+words, []xy{{float64(r.Round), x}})
+		}
+	}
+	f.spots(words, g, at)
+}
+
+// Change is a row of the plot of changes: a factor with its confidence interval.
+type Change struct {
+	Label  string
+	Factor float64
+	Low    float64 // 0 if there is no interval
+	High   float64
+	Alarm  bool // worse
+	Faint  bool // not decisive, or unknown
+	// Noise is the factor of the base compared with itself; 0 if it was not measured.
+	Noise float64
+}
+
+const (
+	changeRows  = 40
+	factorLimit = 4 // largest factor on the axis, so that an outlier does not compress the rest
+)
+
+// Changes plots factors around 1, with a dashed line at limit, if it is not 0.
+func Changes(title, about string, rows []Change, limit float64) *Figure {
+	if len(rows) == 0 {
+		return nil
+	}
+	axis := "change"
+	if len(rows) > changeRows {
+		axis += fmt.Sprintf(" (the first %d of %d rows)", changeRows, len(rows))
+		about += " Rows that became worse come first; rows without a change are the first to be omitted."
+		rows = worstFirst(rows)[:changeRows]
+	}
+	f := newFigure("changes", title, about)
+	f.height = 190 + vg.Length(len(rows))*26
+	low, high := 0.95, max(1.05, limit)
+	if limit > 0 {
+		low = min(low, limit)
+	}
+	for _, r := range rows {
+		for _, v := range []float64{r.Factor, r.Low, r.High, r.Noise} {
+			if v > 0 && !math.IsInf(v, 0) {
+				low, high = min(low, v), max(high, min(v, factorLimit))
+			}
+		}
+	}
+	pad := (high - low) * 0.05
+	f.body.X.Min, f.body.X.Max = low-pad, high+pad
+	f.body.X.Tick.Marker = changeTicks(f.body.X.Min, f.body.X.Max)
+	f.body.X.Label.Text = axis
+	f.body.Y.Min, f.body.Y.Max = -float64(len(rows))+0.4, 0.6
+	var names plot.ConstantTicks
+	sty := typeface(smallSize, ink)
+	for i, r := range rows {
+		names = append(names, plot.Tick{Value: -float64(i), Label: fit(sty, units.Clean(r.Label), width*0.45)})
+	}
+	f.body.Y.Tick.Marker = names
+	f.body.Add(gridlines{x: true}, changeMarks{rows: rows, limit: limit})
+	f.legend = changeLegend(rows, limit)
+	f.data.x, f.data.y = "factor", "95 % interval"
+	for _, r := range rows {
+		f.data.add(r.Label, []xy{{r.Factor, r.Low}, {r.Factor, r.High}})
+	}
+	return f
+}
+
+// worstFirst puts worse rows first, then decisive rows that differ, and rows without a change last.
+func worstFirst(rows []Change) []Change {
+	rank := func(r Change) int {
+		switch {
+		case r.Alarm:
+			return 0
+		case r.Factor == 1:
+			return 3
+		case r.Faint:
+			return 2
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(rows), func(a, b Change) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+func changeTicks(low, high float64) plot.ConstantTicks {
+	step := niceStep((high - low) / 8)
+	out := linearTicks(low-1, high-1, step, func(v float64) string {
+		label := formatStep(v*100, step*100) + " %"
+		if v > 0 {
+			label = "+" + label
+		}
+		return label
+	})
+	for i := range out {
+		out[i].Value++
+	}
+	return out
+}
+
+func changeLegend(rows []Change, limit float64) []entry {
+	out := []entry{{text: "change, with its 95 % confidence interval", glyph: glyph{palette[0], circle}, point: true, line: true}}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Alarm }) {
+		out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
+	}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Faint && !r.Alarm }) {
+		out = append(out, entry{text: "unknown, or not decisive", glyph: glyph{faint, circle}, point: true, line: true})
+	}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Noise > 0 }) {
+		out = append(out, entry{text: "base compared with itself", glyph: glyph{palette[4], diamond}, point: true})
+	}
+	if limit > 0 {
+		out = append(out, entry{text: "limit", glyph: glyph{color: ink}, line: true, dash: true})
+	}
+	return out
+}
+
+type changeMarks struct {
+	rows  []Change
+	limit float64
+}
+
+func (m changeMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	vertical := func(v float64, s draw.LineStyle) { c.StrokeLine2(s, tx(v), c.Min.Y, tx(v), c.Max.Y) }
+	vertical(1, stroke(faint, 1))
+	if m.limit > 0 {
+		vertical(m.limit, dashed(ink, 1))
+	}
+	at := func(v float64) vg.Length { return tx(math.Min(v, p.X.Max)) }
+	for i, r := range m.rows {
+		y := ty(-float64(i))
+		var col color.Color = palette[0]
+		switch {
+		case r.Alarm:
+			col = alarm
+		case r.Faint:
+			col = faint
+		}
+		if r.Noise > 0 && r.Noise <= p.X.Max {
+			c.SetColor(palette[4])
+			c.Fill(diamond.path(nil, vg.Point{X: tx(r.Noise), Y: y - 6}, 3))
+		}
+		if r.Low > 0 {
+			s := stroke(col, lineWidth)
+			c.StrokeLine2(s, at(r.Low), y, at(r.High), y)
+			c.StrokeLine2(s, at(r.Low), y-4, at(r.Low), y+4)
+			c.StrokeLine2(s, at(r.High), y-4, at(r.High), y+4)
+		}
+		c.SetColor(col)
+		c.Fill(circle.path(nil, vg.Point{X: at(r.Factor), Y: y}, glyphSize))
+	}
+}
