@@ -20,14 +20,10 @@ func init() {
 			Name: "barrier/" + string(v), Recipe: RecipeBarrier, Variant: v,
 			About:    "built-in double barrier; " + who + ". No client passes before all have entered, or leaves before all are leaving",
 			Promises: Promises{Exclusive: true, Deadline: true, Events: true}, ReportsHeld: true, Formulas: barrierFormulas[v],
-			Open: func(ctx context.Context, env Env) (Client, error) {
-				s, err := env.open(ctx)
-				if err != nil {
-					return nil, err
-				}
+			Open: openContender(func(s *Session, env Env) *contender {
 				b := NewBarrier(s, env.Parent, env.Parties, v)
-				return &contender{s: s, acquire: b.Enter, release: b.Leave, events: env.event}, nil
-			},
+				return &contender{acquire: b.Enter, release: b.Leave}
+			}),
 		})
 	}
 }
@@ -71,11 +67,8 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 	watch := len(names) < b.parties // the last member of a generation does not wait
 	for {
 		door, err := b.s.get(ctx, b.parent, watch)
-		if errors.Is(err, zk.ErrNoNode) {
-			return errVanished
-		}
 		if err != nil {
-			return err
+			return orVanished(err)
 		}
 		g := generation(door.data)
 		if g.has(own) {
@@ -83,9 +76,11 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 			return nil
 		}
 		if names == nil {
-			if names, err = b.list(ctx); err != nil {
+			listed, err := b.list(ctx, false)
+			if err != nil {
 				return err
 			}
+			names = listed.names
 		}
 		n, err := b.rank(node, names, g)
 		switch {
@@ -123,7 +118,7 @@ func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed
 		return nil, err
 	}
 	for {
-		got, err := b.watchMembers(ctx)
+		got, err := b.list(ctx, true)
 		if err != nil {
 			return nil, err
 		}
@@ -137,21 +132,10 @@ func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed
 	}
 }
 
-func (b *Barrier) watchMembers(ctx context.Context) (reply, error) {
-	got, err := b.s.list(ctx, b.parent, true)
-	if errors.Is(err, zk.ErrNoNode) {
-		err = errVanished
-	}
-	return got, err
-}
-
 // open opens the barrier for all members numbered up to own, unless the parent's version has changed.
 func (b *Barrier) open(ctx context.Context, own, version int32) (passed, error) {
 	_, err := b.s.Set(ctx, b.parent, strconv.AppendInt(nil, int64(own), 10), version)
-	if errors.Is(err, zk.ErrNoNode) {
-		err = errVanished
-	}
-	return passed{own, true}, err
+	return passed{own, true}, orVanished(err)
 }
 
 // passed describes the members that have passed: if any is true, all with a number up to last.
@@ -193,11 +177,11 @@ func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 		}
 	}()
 	for {
-		names, err := b.list(ctx)
+		listed, err := b.list(ctx, false)
 		if err != nil {
-			return vanished(err)
+			return unlessVanished(err)
 		}
-		members := b.members(names)
+		members := b.members(listed.names)
 		own := slices.IndexFunc(members, func(m place) bool { return m.name == client.Base(g.Path) })
 		if len(members) == 0 || own == 0 && len(members) == 1 {
 			return nil
@@ -228,9 +212,9 @@ func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 // awaitAll returns when no member of the generation has a node. Every departure notifies every caller.
 func (b *Barrier) awaitAll(ctx context.Context) error {
 	for {
-		got, err := b.watchMembers(ctx)
+		got, err := b.list(ctx, true)
 		if err != nil {
-			return vanished(err)
+			return unlessVanished(err)
 		}
 		if len(b.members(got.names)) == 0 {
 			return nil
@@ -241,8 +225,8 @@ func (b *Barrier) awaitAll(ctx context.Context) error {
 	}
 }
 
-// vanished returns nil instead of errVanished: the parent was deleted, and all members with it.
-func vanished(err error) error {
+// unlessVanished returns nil instead of errVanished: the parent was deleted, and all members with it.
+func unlessVanished(err error) error {
 	if errors.Is(err, errVanished) {
 		return nil
 	}

@@ -91,9 +91,7 @@ func (g *Grant) sessionChanged(state sessionState) {
 // restore checks, after a reconnect, whether the node still exists and belongs to the session. Only
 // then is the grant held again.
 func (g *Grant) restore(suspension int) {
-	ctx, cancel := g.s.lifetime(context.Background())
-	defer cancel()
-	stat, err := g.stat(ctx)
+	stat, err := g.stat(context.Background()) // fails when the session ends
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {

@@ -146,22 +146,16 @@ func (l *link) nextFrame() error {
 		return nil // go-zookeeper will report the error
 	case !l.shook:
 		l.shook = true
-		return l.handshake(head)
+		timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
+		if !l.s.admit(int64(binary.BigEndian.Uint64(head[8:])), timeout) {
+			return l.s.Err()
+		}
+		return l.acknowledged(0, 0)
 	}
 	if xid := int32(binary.BigEndian.Uint32(head)); xid != xidNotification {
 		return l.acknowledged(xid, int64(binary.BigEndian.Uint64(head[4:])))
 	}
 	return nil
-}
-
-// handshake reads the connect response: a zero or different session ID means that our session has
-// ended.
-func (l *link) handshake(head []byte) error {
-	timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
-	if !l.s.admit(int64(binary.BigEndian.Uint64(head[8:])), timeout) {
-		return l.s.Err()
-	}
-	return l.acknowledged(0, 0)
 }
 
 // acknowledged extends the session's deadline: the servers have replied to the frame with that xid.
@@ -206,23 +200,6 @@ func (l *link) SetReadDeadline(t time.Time) error {
 		}
 	}
 	return l.Conn.SetReadDeadline(t)
-}
-
-func (s *Session) attach(l *link) (*link, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == ended {
-		l.Conn.Close()
-		return nil, sessionEnded(s.cause)
-	}
-	s.link = l
-	return l, nil
-}
-
-func (s *Session) dialFailed(addr string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dialErr = fmt.Errorf("%s: %w", addr, err)
 }
 
 // admit reports whether a connect response continues this session, and otherwise ends the session. An ID

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
@@ -34,21 +34,8 @@ func sequence(name, prefix string) (n int32, ok bool) {
 }
 
 func number(s string) (n int32, ok bool) {
-	digits, negative := strings.CutPrefix(s, "-")
-	var v int64
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return 0, false
-		}
-		v = 10*v + int64(digits[i]-'0')
-	}
-	if negative {
-		v = -v
-	}
-	if v != int64(int32(v)) {
-		return 0, false
-	}
-	return int32(v), true
+	v, err := strconv.ParseInt(s, 10, 32)
+	return int32(v), err == nil && s[0] != '+'
 }
 
 // before reports whether sequence number a was issued before b. The counter wraps from 2147483647

@@ -3,10 +3,7 @@ package recipes
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
-
-	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 func init() {
@@ -24,7 +21,10 @@ func init() {
 	})
 }
 
-const resourcePrefix = "_"
+const (
+	resourceNode   = "resource_lock_node" // before the GUID
+	resourcePrefix = "_"                  // between the GUID and the sequence number
+)
 
 // ResourceLock is the reusable lock of a tutorial (seed 002), with its steps:
 //
@@ -79,27 +79,20 @@ func (l *ResourceLock) Acquire(ctx context.Context) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := contest{s: s, parent: l.parent, prefix: resourcePrefix, newID: resourceNode}
+	c := contest{s: s, parent: l.parent, prefix: resourcePrefix, start: resourceNode}
 	c.wait = func(ctx context.Context, node string, names []string) error { return l.await(ctx, c, node) }
 	return c.win(ctx)
 }
 
-func resourceNode() string {
-	return "resource_lock_node" + strings.ReplaceAll(client.NewID(), "-", "_")
-}
-
 func (l *ResourceLock) await(ctx context.Context, c contest, node string) error {
 	for {
-		names, err := c.list(ctx)
+		listed, err := c.list(ctx, false)
 		if err != nil {
 			return err
 		}
-		n, next, found := ahead(names, client.Base(node), c.prefix, c.prefix)
-		switch {
-		case !found:
-			return errVanished
-		case n == 0:
-			return nil
+		n, next, err := c.ahead(node, listed.names)
+		if n == 0 || err != nil {
+			return err
 		}
 		got, err := c.s.exists(ctx, c.parent+"/"+next, true)
 		if err != nil {
@@ -152,17 +145,19 @@ func init() {
 		Register(Subject{
 			Name: "lock/" + string(v), About: about, Recipe: RecipeLock, Variant: v,
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, ReportsHeld: true,
-			Open: openContender(func(s *Session, parent string) acquirer { return NewLock(s, parent, v).Acquire }),
+			Open: openContender(func(s *Session, env Env) *contender {
+				return &contender{acquire: NewLock(s, env.Parent, v).Acquire}
+			}),
 		})
 	}
 	Register(Subject{
 		Name: "lock/predecessor-plain", Recipe: RecipeLock, Variant: Predecessor,
 		About:    "built-in, without the marker of the last holder: a notified client lists all waiters, as in the textbook algorithm",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: relisting,
-		Open: openContender(func(s *Session, parent string) acquirer {
-			l := NewLock(s, parent, Predecessor)
+		Open: openContender(func(s *Session, env Env) *contender {
+			l := NewLock(s, env.Parent, Predecessor)
 			l.contest.plain = true
-			return l.Acquire
+			return &contender{acquire: l.Acquire}
 		}),
 	})
 }

@@ -19,13 +19,9 @@ func init() {
 			About:    "built-in; " + who + ". At most as many holders as permits while sessions are alive; permits are granted in the order of the waiters' nodes",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, ReportsHeld: true, Writes: true,
 			FormulasOf: func(permits int) Formulas { return semaphoreFormulas(v, permits) },
-			Open: func(ctx context.Context, env Env) (Client, error) {
-				s, err := env.open(ctx)
-				if err != nil {
-					return nil, err
-				}
-				return &contender{s: s, acquire: NewSemaphore(s, env.Parent, env.Permits, v).Acquire, events: env.event}, nil
-			},
+			Open: openContender(func(s *Session, env Env) *contender {
+				return &contender{acquire: NewSemaphore(s, env.Parent, env.Permits, v).Acquire}
+			}),
 		})
 	}
 }
@@ -61,12 +57,14 @@ const granted = "granted"
 
 // awaitPermit returns when a permit is free for the node. names is the list that showed that no permit
 // was free.
-func (c contest) awaitPermit(ctx context.Context, node string, names []string) (err error) {
+func (c contest) awaitPermit(ctx context.Context, node string, names []string) error {
 	for ; ; names = nil {
 		if names == nil {
-			if names, err = c.list(ctx); err != nil {
+			listed, err := c.list(ctx, false)
+			if err != nil {
 				return err
 			}
+			names = listed.names
 		}
 		n, next, err := c.ahead(node, names)
 		switch {
@@ -75,7 +73,7 @@ func (c contest) awaitPermit(ctx context.Context, node string, names []string) (
 		case n < c.permits:
 			return c.tellNext(ctx, node, names)
 		case n == c.permits:
-			err = c.awaitChange(ctx, node)
+			_, err = c.awaitChange(ctx, node) // whose turn it is follows from the next list
 		default:
 			err = c.awaitNode(ctx, c.parent+"/"+next)
 		}
@@ -83,22 +81,6 @@ func (c contest) awaitPermit(ctx context.Context, node string, names []string) (
 			return err
 		}
 	}
-}
-
-// awaitChange waits until the parent's children change, as long as no permit is free.
-func (c contest) awaitChange(ctx context.Context, node string) error {
-	got, err := c.s.list(ctx, c.parent, true)
-	if errors.Is(err, zk.ErrNoNode) {
-		return errVanished
-	}
-	if err != nil {
-		return err
-	}
-	if turn, err := c.turn(node, got.names); turn || err != nil {
-		return err
-	}
-	_, err = c.s.wake(ctx, got.watch)
-	return err
 }
 
 // awaitNode waits until the predecessor is granted or deleted.
@@ -121,14 +103,10 @@ func (c contest) tellNext(ctx context.Context, node string, names []string) erro
 	if standing[len(standing)-1].name == client.Base(node) {
 		return nil
 	}
-	err := c.s.again(ctx, func() error {
+	return orVanished(c.s.again(ctx, func() error {
 		_, err := c.s.Set(ctx, node, []byte(granted), -1)
 		return err
-	})
-	if errors.Is(err, zk.ErrNoNode) {
-		return errVanished
-	}
-	return err
+	}))
 }
 
 // semaphoreFormulas are the exact formulas of a semaphore. Before the i-th release of a drain,

@@ -87,7 +87,7 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 		s.mu.Unlock()
 		s.abandon()
 		if dialErr != nil {
-			return nil, fmt.Errorf("open a session with %v: %w (last connection error: %v)", servers, err, dialErr)
+			err = fmt.Errorf("%w (last connection error: %v)", err, dialErr)
 		}
 		return nil, fmt.Errorf("open a session with %v: %w", servers, err)
 	}
@@ -286,44 +286,37 @@ const (
 	maxBackoff   = time.Second
 )
 
-// round returns the number of completed rounds of failed dials over all servers, at most 10.
-func (d *dialer) round() int { return min(d.failed/len(d.servers), 10) }
-
-// wait sleeps before a dial: not at all in the first round over the servers, then twice as long in each
-// round, with jitter so that clients do not reconnect at the same time.
-func (d *dialer) wait() {
-	round := d.round()
-	if round == 0 {
-		return
-	}
-	pause := min(firstBackoff<<(round-1), maxBackoff)
-	pause = pause/2 + rand.N(pause/2)
-	select {
-	case <-time.After(pause):
-	case <-d.s.done:
-	}
-}
-
-// patience returns the timeout of a dial: first, go-zookeeper's, in the first round, and twice as long in
-// each further round. If thousands of clients reconnect at once, dials delay each other: with a constant
-// timeout all of them could fail forever.
-func (d *dialer) patience(first time.Duration) time.Duration {
-	return min(first<<d.round(), d.s.timeout()/3)
-}
-
 // dial opens a connection for the session. It fails once the session has ended, so that go-zookeeper
 // cannot start another session.
+//
+// It does not sleep in the first round over the servers, and twice as long in each further round, with
+// jitter so that clients do not reconnect at the same time. The timeout, first go-zookeeper's, doubles with
+// each round too: if thousands of clients reconnect at once, dials delay each other, and with a constant
+// timeout all of them could fail forever.
 func (d *dialer) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
-	d.wait()
-	if err := d.s.Err(); err != nil {
+	s, round := d.s, min(d.failed/len(d.servers), 10)
+	if round > 0 {
+		pause := min(firstBackoff<<(round-1), maxBackoff)
+		select {
+		case <-time.After(pause/2 + rand.N(pause/2)):
+		case <-s.done:
+		}
+	}
+	if err := s.Err(); err != nil {
 		return nil, err
 	}
-	patience := d.patience(timeout)
 	d.failed++
-	c, err := d.s.options.Dial(network, addr, patience)
-	if err != nil {
-		d.s.dialFailed(addr, err)
+	c, err := s.options.Dial(network, addr, min(timeout<<round, s.timeout()/3))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		s.dialErr = fmt.Errorf("%s: %w", addr, err)
 		return nil, err
+	case s.state == ended:
+		c.Close()
+		return nil, sessionEnded(s.cause)
 	}
-	return d.s.attach(newLink(c, d.s))
+	s.link = newLink(c, s)
+	return s.link, nil
 }

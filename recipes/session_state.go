@@ -108,8 +108,7 @@ func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (s
 	done := make(chan struct{})
 	running := s.background(func() {
 		defer close(done)
-		ctx, cancel := s.lifetime(context.WithoutCancel(ctx))
-		defer cancel()
+		ctx := context.WithoutCancel(ctx)                // requests end with the session at the latest
 		_ = s.again(ctx, func() error { return f(ctx) }) // f records its result
 	})
 	for running {
@@ -129,19 +128,6 @@ func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (s
 		}
 	}
 	return false
-}
-
-func (s *Session) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	now, unsubscribe := s.subscribe(func(state sessionState) {
-		if state == ended {
-			cancel()
-		}
-	})
-	if now == ended {
-		cancel()
-	}
-	return ctx, func() { unsubscribe(); cancel() }
 }
 
 // MakePath creates path and its parents as persistent nodes if they are missing.
