@@ -419,7 +419,7 @@ func (e *entry) createAndList(ctx context.Context) (at spot, listed reply, err e
 	forever := context.WithoutCancel(ctx)
 	go func() {
 		node, err := s.create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence, e.acl)
-		s.dropCreate(e.path)
+		s.takeCreate(e.path) // if it was not sent
 		pending <- created{spot{node, sent.zxid}, err}
 	}()
 	select {

@@ -27,7 +27,18 @@ func init() {
 			},
 			Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text,
 		},
-		Open: func(ctx context.Context, env Env) (Client, error) { return openGoZooKeeper(ctx, env) },
+		Open: func(ctx context.Context, env Env) (_ Client, err error) {
+			c := &goZooKeeper{env: env}
+			c.conn, err = client.Open(ctx, client.Options{
+				Servers: env.Servers, Timeout: env.Timeout, Dial: env.Dial, Auth: env.Auth,
+				MaxPacket: env.MaxPacket, MaxRequest: firstRequest, // its requests have a path or two
+			}, c.changed)
+			if err != nil {
+				return nil, fmt.Errorf("open a session with %v: %w", env.Servers, err)
+			}
+			c.newLock()
+			return c, nil
+		},
 	})
 }
 
@@ -42,21 +53,8 @@ type goZooKeeper struct {
 	token int64 // of its grant; 0 for none
 }
 
-func openGoZooKeeper(ctx context.Context, env Env) (*goZooKeeper, error) {
-	c := &goZooKeeper{env: env}
-	conn, err := client.Open(ctx, env.client(), c.changed)
-	if err != nil {
-		return nil, fmt.Errorf("open a session with %v: %w", env.Servers, err)
-	}
-	c.conn, c.lock = conn, zk.NewLock(conn.Conn, env.Parent, client.ACL(env.ACL))
-	return c, nil
-}
-
-func (e Env) client() client.Options {
-	return client.Options{
-		Servers: e.Servers, Timeout: e.Timeout, Dial: e.Dial, Auth: e.Auth,
-		MaxPacket: e.MaxPacket, MaxRequest: firstRequest, // its requests have a path or two
-	}
+func (c *goZooKeeper) newLock() {
+	c.lock = zk.NewLock(c.conn.Conn, c.env.Parent, client.ACL(c.env.ACL))
 }
 
 // changed reports changes of the connection's state as events. A user of zk.Lock gets no other information:
@@ -155,7 +153,7 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 func (c *goZooKeeper) unlock() error {
 	err := c.lock.Unlock()
 	if errors.Is(err, zk.ErrNoNode) {
-		c.lock = zk.NewLock(c.conn.Conn, c.env.Parent, client.ACL(c.env.ACL))
+		c.newLock()
 	}
 	return err
 }

@@ -76,7 +76,7 @@ func (l *link) Write(b []byte) (int, error) {
 		// A Session makes no other writes.
 		one.write = op == opCreate || op == opDelete || op == opSetData || op == opMulti
 		if path := createPath(b); path != nil {
-			one.create = l.s.takeCreate(path)
+			one.create = l.s.takeCreate(string(path))
 		}
 	}
 	l.sentFirst = true
@@ -269,7 +269,7 @@ type sentCreate struct {
 	zxid    int64         // of the reply: the zxid of the transaction; valid once Create has returned nil
 }
 
-// expectCreate makes the link record the next create of path, until dropCreate is called. path must be
+// expectCreate makes the link record the next create of path, until takeCreate is called. path must be
 // unique: a sequential create with a random ID.
 func (s *Session) expectCreate(path string) *sentCreate {
 	c := &sentCreate{written: make(chan struct{})}
@@ -279,17 +279,10 @@ func (s *Session) expectCreate(path string) *sentCreate {
 	return c
 }
 
-func (s *Session) dropCreate(path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.creates, path)
-}
-
 // takeCreate returns and removes the expected create of path, or returns nil if there is none.
-func (s *Session) takeCreate(path []byte) *sentCreate {
+func (s *Session) takeCreate(path string) *sentCreate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.creates[string(path)]
-	delete(s.creates, string(path))
-	return c
+	defer delete(s.creates, path)
+	return s.creates[path]
 }

@@ -14,9 +14,8 @@ func init() {
 		Formulas: relisting,
 		Open: func(ctx context.Context, env Env) (Client, error) {
 			l := NewResourceLock(env.open, env.Parent)
-			c := &resourceClient{contender{acquire: l.Acquire, events: env.event}, l}
-			_, err := l.session(ctx) // a client has its session from the start
-			return c, err
+			s, err := l.session(ctx) // a client has its session from the start
+			return &contender{s: s, acquire: l.Acquire, events: env.event}, err
 		},
 	})
 }
@@ -120,22 +119,6 @@ func (l *ResourceLock) Destroy() error {
 	}
 	return s.Close()
 }
-
-type resourceClient struct {
-	contender
-	lock *ResourceLock
-}
-
-// Write implements Worker.
-func (c *resourceClient) Write(ctx context.Context, path, value string) error {
-	s, err := c.lock.session(ctx)
-	if err == nil {
-		_, err = s.Set(ctx, path, []byte(value), -1)
-	}
-	return err
-}
-
-func (c *resourceClient) Close(context.Context) error { return c.lock.Destroy() }
 
 func init() {
 	for v, about := range map[Variant]string{

@@ -109,33 +109,16 @@ func (c contest) tellNext(ctx context.Context, node string, names []string) erro
 	}))
 }
 
-// semaphoreFormulas are the exact formulas of a semaphore. Before the i-th release of a drain,
-//
-//	w(i) = n - permits - (i-1)    clients wait, at least 0.
-//
-// Parent: at the i-th release all w(i) waiters are notified and list. The granted client has a
-// watch left, since the list that showed its turn, which fires at the next release.
+// semaphoreFormulas are the exact formulas of a semaphore.
 //
 // Predecessor: a release notifies the first waiter, which lists once. If another waits behind it, it
 // writes to its own node; that notifies the next one, which lists once to find that it is the first,
 // and once more with a watch.
 func semaphoreFormulas(v Variant, permits int) Formulas {
-	waiting := func(n, i int) int64 { return int64(max(n-permits-(i-1), 0)) }
 	if v == Parent {
 		return Formulas{
-			Drain: func(n, k int) (c Cost) {
-				for i := 1; i <= k; i++ {
-					c.Notifications += waiting(n, i)
-					c.Lists += waiting(n, i)
-					if i > 1 && waiting(n, i-1) > 0 {
-						c.Notifications++
-					}
-					c.Deletes++
-				}
-				return c
-			},
-			// As for a lock: the other waiters, and the waiter's own watch.
-			Flap: func(n, _ int) (leave, back int64) { return waiting(n, 1), max(waiting(n, 1)-1, 0) },
+			Drain: drainHerd(permits),
+			Flap:  flapHerd(permits),
 			Text: map[string]string{
 				"hand-off": "with P permits, N-P-(i-1) clients wait at the i-th release, and each is notified; from the second release on, the client that was granted last is also notified",
 				"flap":     "2(N-P)-1: the other waiters are notified when the node is deleted and again when it is created, and the flapping waiter by its own watch",
@@ -146,11 +129,11 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 		Drain: func(n, k int) (c Cost) {
 			for i := 1; i <= k; i++ {
 				c.Deletes++
-				if waiting(n, i) > 0 {
+				if waiting(n, permits, i) > 0 {
 					c.Notifications++
 					c.Lists++
 				}
-				if waiting(n, i) > 1 {
+				if waiting(n, permits, i) > 1 {
 					c.Notifications++
 					c.Lists += 2
 					c.Others++
@@ -161,10 +144,10 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 		// The first waiter watches the parent: it is notified of both, of its own leave too. A waiter
 		// directly behind is notified by the node's deletion.
 		Flap: func(n, behind int) (leave, back int64) {
-			if waiting(n, 1) == 0 {
+			if waiting(n, permits, 1) == 0 {
 				return 0, 0
 			}
-			return 1 + int64(min(behind, 1)), min(waiting(n, 1)-1, 1)
+			return 1 + int64(min(behind, 1)), min(waiting(n, permits, 1)-1, 1)
 		},
 		Text: map[string]string{
 			"hand-off": "2: the first waiter and the next one; 1 if one client waits; 0 if no client waits",
