@@ -41,22 +41,21 @@ type Session struct {
 	done    chan struct{} // closed when the session has ended
 	closing sync.WaitGroup
 
-	mu          sync.Mutex
-	state       sessionState
-	changed     chan struct{} // closed and replaced at every change of state
-	cause       error         // the reason why the session ended
-	id          int64         // 0 before the session is open
-	negotiated  time.Duration // session timeout
-	lastHeard   time.Time     // send time of the last acknowledged frame
-	lastWrite   time.Time     // send time of the last acknowledged write
-	deadline    *time.Timer
-	link        *link
-	dialErr     error
-	watchers    map[int]func(sessionState)
-	nextWatcher int
-	creates     map[string]*sentCreate // by path
-	buffer      int                    // size of go-zookeeper's buffer for requests, in bytes
-	wantsRoom   bool                   // whether the buffer must grow to MaxPacket bytes
+	mu         sync.Mutex
+	state      sessionState
+	changed    chan struct{} // closed and replaced at every change of state
+	cause      error         // the reason why the session ended
+	id         int64         // 0 before the session is open
+	negotiated time.Duration // session timeout
+	lastHeard  time.Time     // send time of the last acknowledged frame
+	lastWrite  time.Time     // send time of the last acknowledged write
+	deadline   *time.Timer
+	link       *link
+	dialErr    error
+	watchers   map[any]func(sessionState) // called at every change of state; by grant
+	creates    map[string]*sentCreate     // by path
+	buffer     int                        // size of go-zookeeper's buffer for requests, in bytes
+	wantsRoom  bool                       // whether the buffer must grow to MaxPacket bytes
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the given order, and
@@ -108,7 +107,7 @@ func newSession(o Options) *Session {
 	return &Session{
 		options: o, negotiated: o.Timeout, lastHeard: time.Now(), buffer: min(o.MaxPacket, firstRequest),
 		done: make(chan struct{}), changed: make(chan struct{}),
-		watchers: map[int]func(sessionState){}, creates: map[string]*sentCreate{},
+		watchers: map[any]func(sessionState){}, creates: map[string]*sentCreate{},
 	}
 }
 
