@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -171,10 +172,7 @@ func (o *operation) await(limit time.Duration) bool {
 
 func (d *server) closeAll() {
 	d.mu.Lock()
-	open := make(map[int]*client)
-	for n, c := range d.clients {
-		open[n] = c
-	}
+	open := maps.Clone(d.clients)
 	d.mu.Unlock()
 	for n, c := range open {
 		d.working.Go(func() { d.close(lines.Request{}, n, c) })

@@ -232,9 +232,7 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if a.OK.Item == nil {
-		err := c.p.breach(c.p.lastSaid(), "the answer to take must have the field \"item\"")
-		c.p.fail(err)
-		return nil, err
+		return nil, c.p.breaks(c.p.lastSaid(), "the answer to take must have the field \"item\"")
 	}
 	return []byte(*a.OK.Item), nil
 }
@@ -264,9 +262,7 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 		case a.Error != nil:
 			return false, a.Error
 		case a.OK.Holds == nil:
-			err := c.p.breach(c.p.lastSaid(), "the answer to holds must have the field \"holds\", true or false")
-			c.p.fail(err)
-			return false, err
+			return false, c.p.breaks(c.p.lastSaid(), "the answer to holds must have the field \"holds\", true or false")
 		}
 		return *a.OK.Holds, nil
 	}
@@ -290,7 +286,7 @@ func (c *Client) Close(context.Context) error {
 	err := c.shut()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spent = spent{errors.New("the client is closed"), []error{recipes.ErrSessionEnded}}
+	c.spent = spent{errors.New("the client is closed")}
 	return err
 }
 
@@ -369,9 +365,7 @@ func (p *Process) askClock() error {
 		return err
 	}
 	if a.OK == nil || a.OK.Now == nil {
-		err := p.breach("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
-		p.fail(err)
-		return err
+		return p.breaks("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
 	}
 	if watch.met() {
 		return nil // the round trip includes a pause

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
@@ -80,10 +79,6 @@ func (p *Process) gone() (killed, replaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.killed, p.replaced
-}
-
-func (p *Process) errKilled() error {
-	return fmt.Errorf("%s: the client's process %d was killed: %w", p.command.Name, p.PID(), recipes.ErrSessionEnded)
 }
 
 type halts struct {
