@@ -93,7 +93,8 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 		}()
 		return Claim{}, fmt.Errorf("lock: %w: %w", ErrUnfinished, context.Cause(ctx))
 	}
-	claim := Claim{At: time.Now(), Session: c.conn.SessionID(), Path: c.path()}
+	claim := Claim{At: time.Now(), Session: c.conn.SessionID()}
+	claim.Path = reflect.ValueOf(c.lock).Elem().FieldByName("lockPath").String()
 	found, stat, err := c.ask(ctx, claim.Path)
 	if err == nil && !found {
 		err = errors.New("the node of the lock that was just granted does not exist")
@@ -131,10 +132,6 @@ func (c *goZooKeeper) ask(ctx context.Context, path string) (found bool, stat *z
 			return false, nil, err
 		}
 	}
-}
-
-func (c *goZooKeeper) path() string {
-	return reflect.ValueOf(c.lock).Elem().FieldByName("lockPath").String()
 }
 
 func (c *goZooKeeper) Release(ctx context.Context) error {

@@ -208,7 +208,7 @@ const (
 
 // ensureBuffer makes go-zookeeper's buffer large enough for a request with n bytes of paths, data and ACL.
 // After an error the buffer may be too small, and the request must not be sent.
-func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) error {
+func (s *Session) ensureBuffer(ctx context.Context, n int) error {
 	s.mu.Lock()
 	short := s.buffer < s.options.MaxPacket && n+requestRest > s.buffer
 	s.wantsRoom = s.wantsRoom || short
@@ -218,14 +218,12 @@ func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) er
 	}
 	_, err := s.Exists(ctx, "/")
 	switch {
-	case err == nil:
-		return nil
-	case s.Err() != nil:
-		err = s.Err()
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
+	case err != nil && s.Err() != nil:
+		return s.Err()
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
-	return fmt.Errorf("%s %s: not sent: %w", what, path, err)
+	return err
 }
 
 // makeRoom replaces the buffer by a larger one if ensureBuffer has requested that. Only the send loop calls
@@ -237,25 +235,6 @@ func (s *Session) makeRoom() {
 		s.buffer = s.options.MaxPacket
 		zk.WithMaxConnBufferSize(s.buffer)(s.conn)
 	}
-}
-
-func aclSize(acl []zk.ACL) (n int) {
-	for _, a := range acl {
-		n += len(a.Scheme) + len(a.ID) + 12
-	}
-	return n
-}
-
-func multiSize(ops []any) (n int) {
-	for _, op := range ops {
-		switch op := op.(type) {
-		case *zk.DeleteRequest:
-			n += len(op.Path)
-		case *zk.SetDataRequest:
-			n += len(op.Path) + len(op.Data)
-		}
-	}
-	return n
 }
 
 // dialer gives go-zookeeper the servers in the caller's order, repeatedly, and dials them. Its waits

@@ -150,7 +150,7 @@ func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
 func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 	names, err := l.enter(ctx)
 	if err == nil && names == nil {
-		names, err = once(ctx, l.s, "list", l.parent, func(c *zk.Conn) ([]string, error) {
+		names, err = once(ctx, l.s, "list", l.parent, len(l.parent), func(c *zk.Conn) ([]string, error) {
 			names, _, err := c.Children(l.parent)
 			return names, err
 		})
@@ -231,7 +231,7 @@ func (l *writeLocking) undo(ctx context.Context) error {
 }
 
 func (l *writeLocking) await(ctx context.Context, path string) error {
-	got, err := once(ctx, l.s, "exists", path, func(c *zk.Conn) (r reply, err error) {
+	got, err := once(ctx, l.s, "exists", path, len(path), func(c *zk.Conn) (r reply, err error) {
 		var found bool
 		if found, r.stat, r.watch, err = c.ExistsW(path); !found {
 			r.stat = nil
