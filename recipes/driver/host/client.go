@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -390,20 +389,13 @@ func (p *Process) MeasureClock(times int) error {
 // ClockIs returns a description of the mapping of the driver's clock.
 func (p *Process) ClockIs() string { return p.clock.About() }
 
-// pool holds idle processes for the next trial of a run: starting a JVM takes a second.
-type pool struct {
+// Pool holds idle processes for the next trial of a run: starting a JVM takes a second. The zero value is
+// empty; a nil Pool keeps no processes.
+type Pool struct {
 	mu     sync.Mutex
 	idle   map[string][]*Process // by key
 	ended  []*Process
 	closed bool
-}
-
-// poolOf returns the pool of a run, or nil if the run keeps no processes.
-func poolOf(k *recipes.TrialResources) *pool {
-	if k == nil {
-		return nil
-	}
-	return k.Of("driver processes", func() io.Closer { return &pool{idle: map[string][]*Process{}} }).(*pool)
 }
 
 func key(c Command, on string) string {
@@ -411,7 +403,7 @@ func key(c Command, on string) string {
 	return fmt.Sprintf("%q %q %q %q %q", c.Name, c.Args, env, c.Dir, on)
 }
 
-func (q *pool) take(c Command, on site.Site) *Process {
+func (q *Pool) take(c Command, on site.Site) *Process {
 	if q == nil {
 		return nil
 	}
@@ -430,7 +422,7 @@ func (q *pool) take(c Command, on site.Site) *Process {
 }
 
 // keep adds a process to the pool for the next trial. It returns false if the process had an error.
-func (q *pool) keep(p *Process) bool {
+func (q *Pool) keep(p *Process) bool {
 	if q == nil || !p.sound() {
 		return false
 	}
@@ -440,13 +432,16 @@ func (q *pool) keep(p *Process) bool {
 		return false
 	}
 	p.attach("", nil)
+	if q.idle == nil {
+		q.idle = map[string][]*Process{}
+	}
 	k := key(p.command, p.machine)
 	q.idle[k] = append(q.idle[k], p)
 	return true
 }
 
 // Close stops all idle processes. The pool then accepts no more.
-func (q *pool) Close() error {
+func (q *Pool) Close() error {
 	q.mu.Lock()
 	q.closed = true
 	processes := slices.Concat(append(slices.Collect(maps.Values(q.idle)), q.ended)...)

@@ -25,7 +25,8 @@ func Subject(c Command) recipes.Subject {
 	return recipes.Subject{
 		Name: c.Name, Recipe: recipe, About: "a driver: " + strings.Join(c.Args, " "),
 		Start: func(_ context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
-			d := &driver{command: c, trial: t, pool: poolOf(t.Kept), seats: map[string]*started{}}
+			d := &driver{command: c, trial: t, seats: map[string]*started{}}
+			d.pool, _ = t.Kept.(*Pool)
 			s, err := d.start()
 			return s, d.stop, err
 		},
@@ -35,7 +36,7 @@ func Subject(c Command) recipes.Subject {
 type driver struct {
 	command Command
 	trial   recipes.Trial
-	pool    *pool
+	pool    *Pool
 
 	each int // clients per process; 0 means all
 
