@@ -84,14 +84,12 @@ func (d *server) begin(q lines.Request, c *client) {
 		o.answer.Do(func() {
 			c.leave()
 			defer close(o.done)
-			times := lines.Times{Called: instant(called), At: instant(at)}
-			id := lines.Int64(q.ID)
+			ok.Times = lines.Times{Called: instant(called), At: instant(at)}
 			if err != nil {
-				d.say(lines.Reply{ID: &id, Error: &lines.Error{Times: times, Kind: kindOf(err), Text: err.Error()}})
+				d.fail(q, lines.Error{Times: ok.Times, Kind: kindOf(err), Text: err.Error()})
 				return
 			}
-			ok.Times = times
-			d.say(lines.Reply{ID: &id, OK: &ok})
+			d.ok(q, ok)
 		})
 	})
 }

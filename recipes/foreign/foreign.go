@@ -66,12 +66,9 @@ func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, fu
 }
 
 type Library interface {
-	// Name returns the library's usual name.
 	Name() string
-	// Packages returns its Debian packages.
-	Packages() []string
-	// Missing returns an error that names the missing part if the library's drivers cannot be started.
-	Missing() error
+	Packages() []string // of Debian
+	Missing() error     // names the missing part if the library's drivers cannot be started
 	// Command returns the command that starts a driver. It builds the driver first if necessary.
 	Command(ctx context.Context, program string) ([]string, error)
 	version() string
@@ -96,7 +93,6 @@ func missing(l Library, what string) error {
 
 var (
 	oneHolder   = recipes.Promises{Exclusive: true, FIFO: true, Events: true}
-	oneLeader   = oneHolder
 	standsAgain = recipes.Promises{Exclusive: true, FIFO: true, Events: true, Requeues: true}
 	noOrder     = recipes.Promises{Exclusive: true, Events: true}
 	exactlyOnce = recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true}
@@ -104,7 +100,8 @@ var (
 
 func driver(from Library, program, name string, v recipes.Variant, p recipes.Promises, about string) Driver {
 	recipe, _ := host.RecipeOf(name)
-	return Driver{recipes.Subject{Name: name, Recipe: recipe, Variant: v, Promises: p, About: about}, program, from}
+	s := recipes.Subject{Name: name, Recipe: recipe, Variant: v, Promises: p, About: about}
+	return Driver{s, program, from}
 }
 
 // Drivers returns the drivers of all libraries, grouped by library.
@@ -112,7 +109,7 @@ func Drivers() []Driver {
 	return []Driver{
 		driver(curator, "CuratorLock", "lock/curator", recipes.Predecessor, oneHolder,
 			"Curator's InterProcessMutex, with its guide's retry policy and connection listener. Exclusive, fifo"),
-		driver(curator, "CuratorLatch", "election/curator-latch", recipes.Predecessor, oneLeader,
+		driver(curator, "CuratorLatch", "election/curator-latch", recipes.Predecessor, oneHolder,
 			"Curator's LeaderLatch: a new latch for each term; closing it resigns. One leader, fifo"),
 		driver(curator, "CuratorSelector", "election/curator-selector", recipes.Predecessor, standsAgain,
 			"Curator's LeaderSelector with autoRequeue: a former leader becomes a candidate again by itself. One leader, fifo"),
@@ -127,7 +124,7 @@ func Drivers() []Driver {
 			"Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and then does not find the item. At most once, fifo"),
 		driver(kazoo, "kazoo_lock.py", "lock/kazoo", recipes.Predecessor, oneHolder,
 			"kazoo's Lock, a new one for each acquire, with its documentation's state listener. Exclusive, fifo"),
-		driver(kazoo, "kazoo_election.py", "election/kazoo", recipes.Predecessor, oneLeader,
+		driver(kazoo, "kazoo_election.py", "election/kazoo", recipes.Predecessor, oneHolder,
 			"kazoo's Election: run() leads until it is stopped. One leader, fifo"),
 		driver(kazoo, "kazoo_rwlock.py", "rwlock/kazoo", recipes.Predecessor, oneHolder,
 			"kazoo's ReadLock and WriteLock, a new one for each acquire. Several readers or one writer, fifo"),
@@ -142,7 +139,7 @@ func Drivers() []Driver {
 			"kazoo's LockingQueue: get() locks an entry, consume() removes it. At least once"),
 		driver(zookeeper, "WriteLockDriver", "lock/zookeeper-writelock", recipes.Predecessor, oneHolder,
 			"WriteLock of ZooKeeper's own recipes, with a LockListener; a new one for each acquire. Exclusive, fifo"),
-		driver(zookeeper, "ElectionSupportDriver", "election/zookeeper-support", recipes.Predecessor, oneLeader,
+		driver(zookeeper, "ElectionSupportDriver", "election/zookeeper-support", recipes.Predecessor, oneHolder,
 			"LeaderElectionSupport of ZooKeeper's own recipes: start() to become a candidate, stop() to resign. One leader, fifo"),
 		driver(zookeeper, "DistributedQueueDriver", "queue/zookeeper", recipes.Parent, exactlyOnce,
 			"DistributedQueue of ZooKeeper's own recipes. Exactly once, fifo"),

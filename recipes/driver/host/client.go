@@ -71,10 +71,10 @@ func (c *Client) openNow() error {
 	}
 	r.Connect, r.Path, r.Resource = strings.Join(connect, ","), c.env.Parent, c.env.Resource
 	r.TimeoutMS = c.env.Timeout.Milliseconds()
-	if c.p.Hello.Recipe == string(recipes.RecipeSemaphore) {
+	switch recipes.Recipe(c.p.Hello.Recipe) {
+	case recipes.RecipeSemaphore:
 		r.Permits = max(c.env.Permits, 1)
-	}
-	if c.p.Hello.Recipe == string(recipes.RecipeBarrier) {
+	case recipes.RecipeBarrier:
 		r.Parties = max(c.env.Parties, 1)
 	}
 	c.mu.Lock()
