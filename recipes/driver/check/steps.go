@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 	"github.com/zkbench/zkbench/recipes/driver/site"
@@ -78,8 +79,8 @@ func checkClock(k *checker) {
 		last = now
 	}
 	k.must(k.p.MeasureClock(200))
-	p50, p99 := k.p.Overhead()
-	k.note("round trip p50 %v, p99 %v; %s", p50, p99, k.p.ClockIs())
+	p50, p99 := clock.Percentiles(k.p.Clock.Trips())
+	k.note("round trip p50 %v, p99 %v; %s", p50, p99, k.p.Clock.About())
 }
 
 func checkOpen(k *checker) {

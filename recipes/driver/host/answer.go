@@ -247,8 +247,8 @@ func (c *Client) takeTimes(k *Call, t lines.Times) error {
 	case t.Called == nil || t.At == nil:
 		return c.p.breaks(c.p.lastSaid(), "an answer must have both called and at, or neither")
 	default:
-		called, wrong := c.p.clock.At(int64(*t.Called))
-		at, _ := c.p.clock.At(int64(*t.At))
+		called, wrong := c.p.Clock.At(int64(*t.Called))
+		at, _ := c.p.Clock.At(int64(*t.At))
 		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
 			return c.p.breaks(c.p.lastSaid(), "called and at must be times on the clock that the op clock reads: "+
 				"according to these times, the call was made %v after its request was written, and returned %v before its answer was read",

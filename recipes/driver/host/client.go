@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -133,7 +132,7 @@ func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 		return false
 	}
 	if r.At != nil {
-		at, wrong := c.p.clock.At(int64(*r.At))
+		at, wrong := c.p.Clock.At(int64(*r.At))
 		if at.Add(wrong).Before(asked) {
 			return false
 		}
@@ -369,12 +368,9 @@ func (p *Process) askClock() error {
 	if watch.met() {
 		return nil // the round trip includes a pause
 	}
-	p.clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
+	p.Clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
 	return nil
 }
-
-// Overhead returns p50 and p99 of the duration of the clock requests.
-func (p *Process) Overhead() (p50, p99 time.Duration) { return clock.Percentiles(p.clock.Trips()) }
 
 // MeasureClock reads the driver's clock repeatedly, and adds the round trips to the mapping.
 func (p *Process) MeasureClock(times int) error {
@@ -386,15 +382,11 @@ func (p *Process) MeasureClock(times int) error {
 	return nil
 }
 
-// ClockIs returns a description of the mapping of the driver's clock.
-func (p *Process) ClockIs() string { return p.clock.About() }
-
 // Pool holds idle processes for the next trial of a run: starting a JVM takes a second. The zero value is
 // empty; a nil Pool keeps no processes.
 type Pool struct {
 	mu     sync.Mutex
-	idle   map[string][]*Process // by key
-	ended  []*Process
+	idle   []*Process // some may have ended
 	closed bool
 }
 
@@ -409,14 +401,11 @@ func (q *Pool) take(c Command, on site.Site) *Process {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for k := key(c, on.Name()); len(q.idle[k]) > 0; {
-		last := len(q.idle[k]) - 1
-		p := q.idle[k][last]
-		q.idle[k] = q.idle[k][:last]
-		if p.Err() == nil {
+	for i, p := range slices.Backward(q.idle) {
+		if p.Err() == nil && key(p.command, p.machine) == key(c, on.Name()) {
+			q.idle = slices.Delete(q.idle, i, i+1)
 			return p
 		}
-		q.ended = append(q.ended, p)
 	}
 	return nil
 }
@@ -432,11 +421,7 @@ func (q *Pool) keep(p *Process) bool {
 		return false
 	}
 	p.attach("", nil)
-	if q.idle == nil {
-		q.idle = map[string][]*Process{}
-	}
-	k := key(p.command, p.machine)
-	q.idle[k] = append(q.idle[k], p)
+	q.idle = append(q.idle, p)
 	return true
 }
 
@@ -444,7 +429,7 @@ func (q *Pool) keep(p *Process) bool {
 func (q *Pool) Close() error {
 	q.mu.Lock()
 	q.closed = true
-	processes := slices.Concat(append(slices.Collect(maps.Values(q.idle)), q.ended)...)
+	processes := q.idle
 	q.idle = nil
 	q.mu.Unlock()
 	var all sync.WaitGroup
@@ -462,11 +447,12 @@ func (p *Process) sound() bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	busy := false
 	for _, c := range p.calls {
-		busy = busy || c.Op != "clock"
+		if c.Op != "clock" {
+			return false
+		}
 	}
-	return !busy && p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
+	return p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
 }
 
 // attach assigns the process to a trial. Its stderr goes to the file stderr, its error to wrong.

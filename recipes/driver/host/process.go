@@ -36,6 +36,7 @@ const endLimit = 10 * time.Second
 // Process is a process of a driver and the exchange of requests and replies with it.
 type Process struct {
 	Hello lines.Hello // valid once Greet has returned
+	Clock clock.Map   // of the driver
 
 	command  Command
 	run      site.Process
@@ -43,7 +44,6 @@ type Process struct {
 	output   *output       // stores its stderr
 	ended    chan struct{} // closed when the process has exited and all its output is read
 	broken   chan struct{} // closed when the exchange has ended
-	clock    clock.Map
 	halts    halts
 	greeting string // the reply to hello
 
@@ -80,7 +80,7 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 	}
 	p.run, p.machine = run, on.Name()
 	if p.machine != "" {
-		p.clock.Elsewhere()
+		p.Clock.Elsewhere()
 	}
 	kept := make(chan struct{})
 	go func() {

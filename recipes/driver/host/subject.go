@@ -202,7 +202,7 @@ func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	var took []time.Duration
 	for _, s := range d.all() {
 		if s.ready.Load() {
-			took = append(took, s.p.clock.Trips()...)
+			took = append(took, s.p.Clock.Trips()...)
 		}
 	}
 	p50, p99 = clock.Percentiles(took)
