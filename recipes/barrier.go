@@ -60,11 +60,11 @@ func NewBarrier(s *Session, parent string, parties int, v Variant) *Barrier {
 // node in a live session. Errors: ctx's own; ErrSessionEnded.
 func (b *Barrier) Enter(ctx context.Context) (*Grant, error) { return b.win(ctx) }
 
-// awaitOpen waits until the barrier is open for the node, or opens it. names are the children of the
-// parent, listed after the node was created.
-func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) error {
+// awaitOpen waits until the barrier is open for the node, or opens it. listed is the list of the parent
+// after the node was created.
+func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) error {
 	own, _ := sequence(client.Base(node), b.prefix)
-	watch := len(names) < b.parties // the last member of a generation does not wait
+	watch := len(listed.names) < b.parties // the last member of a generation does not wait
 	for {
 		door, err := b.s.get(ctx, b.parent, watch)
 		if err != nil {
@@ -75,14 +75,10 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 			b.passed = g
 			return nil
 		}
-		if names == nil {
-			listed, err := b.list(ctx, false)
-			if err != nil {
-				return err
-			}
-			names = listed.names
+		if listed, err = b.known(ctx, listed); err != nil {
+			return err
 		}
-		n, err := b.rank(node, names, g)
+		n, err := b.rank(node, listed.names, g)
 		switch {
 		case err != nil:
 			return err
@@ -95,14 +91,14 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 			if !errors.Is(err, zk.ErrBadVersion) && !Indeterminate(err) {
 				return err
 			}
-			names = nil
+			listed = reply{}
 		case watch:
-			if names, err = b.awaitMembers(ctx, node, n, g, door.watch); err != nil {
+			if listed, err = b.awaitMembers(ctx, node, n, g, door.watch); err != nil {
 				return err
 			}
 			watch = false // the generation is probably complete, so no watch is needed
 		default:
-			names, watch = nil, true
+			listed, watch = reply{}, true
 		}
 	}
 }
@@ -112,22 +108,22 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 //
 // A member before the last one cannot become the last, so it need not watch the children. The node
 // of a client beyond the parties does, when a member ahead of it dies.
-func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed, door <-chan zk.Event) ([]string, error) {
+func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed, door <-chan zk.Event) (reply, error) {
 	if b.variant == Predecessor && n < b.parties {
 		_, err := b.s.wake(ctx, door)
-		return nil, err
+		return reply{}, err
 	}
 	for {
 		got, err := b.list(ctx, true)
 		if err != nil {
-			return nil, err
+			return reply{}, err
 		}
 		if n, err := b.rank(node, got.names, g); err != nil || n == b.parties-1 {
-			return got.names, err
+			return got, err
 		}
 		event, err := b.s.wake(ctx, door, got.watch)
 		if err != nil || event.Type != zk.EventNodeChildrenChanged {
-			return nil, err
+			return reply{}, err
 		}
 	}
 }

@@ -29,7 +29,7 @@ type contest struct {
 
 	start string // of the names of nodes, before the random ID
 	// wait waits until it is the node's turn; nil: the variant decides how.
-	wait func(ctx context.Context, node string, names []string) error
+	wait func(ctx context.Context, node string, listed reply) error
 }
 
 // errVanished means that our node was deleted, by an operator or with its parent, although our session is
@@ -66,10 +66,8 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 // from the creation of the node, if known.
 func (c contest) stand(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
 	for ; ; listed = (reply{}) {
-		if listed.names == nil {
-			if listed, err = c.list(ctx, false); err != nil {
-				return nil, err
-			}
+		if listed, err = c.known(ctx, listed); err != nil {
+			return nil, err
 		}
 		turn, err := c.turn(at.node, listed.names)
 		if err != nil {
@@ -141,6 +139,14 @@ func (c contest) list(ctx context.Context, watch bool) (reply, error) {
 	return listed, orVanished(err)
 }
 
+// known returns listed, or a new list if listed is empty.
+func (c contest) known(ctx context.Context, listed reply) (reply, error) {
+	if listed.names != nil {
+		return listed, nil
+	}
+	return c.list(ctx, false)
+}
+
 // orVanished returns errVanished if err means that a node does not exist, otherwise err.
 func orVanished(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
@@ -153,7 +159,7 @@ func orVanished(err error) error {
 func (c contest) await(ctx context.Context, node string, listed reply) error {
 	switch {
 	case c.wait != nil:
-		return c.wait(ctx, node, listed.names)
+		return c.wait(ctx, node, listed)
 	case c.variant == Parent:
 		return c.awaitParent(ctx, node)
 	}
@@ -187,10 +193,8 @@ func (c contest) awaitChange(ctx context.Context, node string) (turn bool, err e
 // awaitPredecessor watches only the node directly before its own, whose deletion notifies only this client.
 func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply) (err error) {
 	for ; ; listed = (reply{}) {
-		if listed.names == nil {
-			if listed, err = c.list(ctx, false); err != nil {
-				return err
-			}
+		if listed, err = c.known(ctx, listed); err != nil {
+			return err
 		}
 		n, next, err := c.ahead(node, listed.names)
 		if n == 0 || err != nil {

@@ -79,7 +79,7 @@ func (l *ResourceLock) Acquire(ctx context.Context) (*Grant, error) {
 		return nil, err
 	}
 	c := contest{s: s, parent: l.parent, prefix: resourcePrefix, start: resourceNode}
-	c.wait = func(ctx context.Context, node string, names []string) error { return l.await(ctx, c, node) }
+	c.wait = func(ctx context.Context, node string, _ reply) error { return l.await(ctx, c, node) }
 	return c.win(ctx)
 }
 

@@ -55,23 +55,19 @@ func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.cont
 // granted is the data of the node of a client that has waited for its permit.
 const granted = "granted"
 
-// awaitPermit returns when a permit is free for the node. names is the list that showed that no permit
+// awaitPermit returns when a permit is free for the node. listed is the list that showed that no permit
 // was free.
-func (c contest) awaitPermit(ctx context.Context, node string, names []string) error {
-	for ; ; names = nil {
-		if names == nil {
-			listed, err := c.list(ctx, false)
-			if err != nil {
-				return err
-			}
-			names = listed.names
+func (c contest) awaitPermit(ctx context.Context, node string, listed reply) (err error) {
+	for ; ; listed = (reply{}) {
+		if listed, err = c.known(ctx, listed); err != nil {
+			return err
 		}
-		n, next, err := c.ahead(node, names)
+		n, next, err := c.ahead(node, listed.names)
 		switch {
 		case err != nil:
 			return err
 		case n < c.permits:
-			return c.tellNext(ctx, node, names)
+			return c.tellNext(ctx, node, listed.names)
 		case n == c.permits:
 			_, err = c.awaitChange(ctx, node) // whose turn it is follows from the next list
 		default:
