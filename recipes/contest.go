@@ -226,35 +226,27 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply
 // restored after a loss: go-zookeeper sets watches again after a reconnect but only logs a failure, so a
 // waiter that relied on it could wait forever.
 func (s *Session) wake(ctx context.Context, watch <-chan zk.Event, also ...<-chan zk.Event) (e zk.Event, err error) {
-	fired := func() (zk.Event, error) {
-		if e.Type == zk.EventNotWatching {
-			e = zk.Event{}
-		}
-		return e, s.Err()
-	}
 	var second <-chan zk.Event
 	if len(also) > 0 {
 		second = also[0]
 	}
-	state, changed := s.now()
-	for {
+	for state, changed := s.now(); ; {
 		select {
 		case e = <-watch:
-			return fired()
 		case e = <-second:
-			return fired()
 		case <-ctx.Done():
 			return zk.Event{}, ctx.Err()
 		case <-changed:
+			was := state
+			state, changed = s.now()
+			if state != ended && (state != connected || was == connected) {
+				continue
+			}
 		}
-		was := state
-		state, changed = s.now()
-		if state == ended {
-			return zk.Event{}, s.Err()
+		if e.Type == zk.EventNotWatching {
+			e = zk.Event{}
 		}
-		if state == connected && was != connected {
-			return zk.Event{}, nil
-		}
+		return e, s.Err()
 	}
 }
 

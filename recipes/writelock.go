@@ -132,9 +132,7 @@ func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
 			return g, nil
 		case err == nil:
 			try = 0
-		case !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrSessionEnded):
-			return nil, err
-		case try == writeLockTries:
+		case !errors.Is(err, ErrConnectionLost), errors.Is(err, ErrSessionEnded), try == writeLockTries:
 			return nil, err
 		default:
 			select {

@@ -69,7 +69,13 @@ var errCancelled = errors.New("cancelled on request")
 func (d *server) begin(q lines.Request, c *client) {
 	ctx, cancel := context.WithCancelCause(d.ctx)
 	o := &operation{request: q, cancel: cancel, done: make(chan struct{})}
-	if !c.enter(o) {
+	c.mu.Lock()
+	busy := c.under != nil
+	if !busy {
+		c.under = o
+	}
+	c.mu.Unlock()
+	if busy {
 		cancel(nil)
 		d.refuse(q, lines.Failed, "another operation of client %d is pending", *q.Client)
 		return
@@ -104,16 +110,6 @@ func kindOf(err error) string {
 		return lines.Cancelled
 	}
 	return lines.Failed
-}
-
-func (c *client) enter(o *operation) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.under != nil {
-		return false
-	}
-	c.under = o
-	return true
 }
 
 // leave marks the client as idle, before the reply is written: the next request may follow at once.
