@@ -20,14 +20,10 @@ func init() {
 			Name: "barrier/" + string(v), Recipe: RecipeBarrier, Variant: v,
 			About:    "built-in double barrier; " + who + ". No client passes before all have entered, or leaves before all are leaving",
 			Promises: Promises{Exclusive: true, Deadline: true, Events: true}, ReportsHeld: true, Formulas: barrierFormulas[v],
-			Open: func(ctx context.Context, env Env) (Client, error) {
-				s, err := env.open(ctx)
-				if err != nil {
-					return nil, err
-				}
+			Open: openContender(func(s *Session, env Env) *contender {
 				b := NewBarrier(s, env.Parent, env.Parties, v)
-				return &contender{s: s, acquire: b.Enter, release: b.Leave, events: env.event}, nil
-			},
+				return &contender{acquire: b.Enter, release: b.Leave}
+			}),
 		})
 	}
 }
@@ -64,30 +60,25 @@ func NewBarrier(s *Session, parent string, parties int, v Variant) *Barrier {
 // node in a live session. Errors: ctx's own; ErrSessionEnded.
 func (b *Barrier) Enter(ctx context.Context) (*Grant, error) { return b.win(ctx) }
 
-// awaitOpen waits until the barrier is open for the node, or opens it. names are the children of the
-// parent, listed after the node was created.
-func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) error {
+// awaitOpen waits until the barrier is open for the node, or opens it. listed is the list of the parent
+// after the node was created.
+func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) error {
 	own, _ := sequence(client.Base(node), b.prefix)
-	watch := len(names) < b.parties // the last member of a generation does not wait
+	watch := len(listed.names) < b.parties // the last member of a generation does not wait
 	for {
 		door, err := b.s.get(ctx, b.parent, watch)
-		if errors.Is(err, zk.ErrNoNode) {
-			return errVanished
-		}
 		if err != nil {
-			return err
+			return orVanished(err)
 		}
 		g := generation(door.data)
 		if g.has(own) {
 			b.passed = g
 			return nil
 		}
-		if names == nil {
-			if names, err = b.list(ctx); err != nil {
-				return err
-			}
+		if listed, err = b.known(ctx, listed); err != nil {
+			return err
 		}
-		n, err := b.rank(node, names, g)
+		n, err := b.rank(node, listed.names, g)
 		switch {
 		case err != nil:
 			return err
@@ -100,14 +91,14 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 			if !errors.Is(err, zk.ErrBadVersion) && !Indeterminate(err) {
 				return err
 			}
-			names = nil
+			listed = reply{}
 		case watch:
-			if names, err = b.awaitMembers(ctx, node, n, g, door.watch); err != nil {
+			if listed, err = b.awaitMembers(ctx, node, n, g, door.watch); err != nil {
 				return err
 			}
 			watch = false // the generation is probably complete, so no watch is needed
 		default:
-			names, watch = nil, true
+			listed, watch = reply{}, true
 		}
 	}
 }
@@ -117,41 +108,30 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, names []string) er
 //
 // A member before the last one cannot become the last, so it need not watch the children. The node
 // of a client beyond the parties does, when a member ahead of it dies.
-func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed, door <-chan zk.Event) ([]string, error) {
+func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed, door <-chan zk.Event) (reply, error) {
 	if b.variant == Predecessor && n < b.parties {
 		_, err := b.s.wake(ctx, door)
-		return nil, err
+		return reply{}, err
 	}
 	for {
-		got, err := b.watchMembers(ctx)
+		got, err := b.list(ctx, true)
 		if err != nil {
-			return nil, err
+			return reply{}, err
 		}
 		if n, err := b.rank(node, got.names, g); err != nil || n == b.parties-1 {
-			return got.names, err
+			return got, err
 		}
 		event, err := b.s.wake(ctx, door, got.watch)
 		if err != nil || event.Type != zk.EventNodeChildrenChanged {
-			return nil, err
+			return reply{}, err
 		}
 	}
-}
-
-func (b *Barrier) watchMembers(ctx context.Context) (reply, error) {
-	got, err := b.s.list(ctx, b.parent, true)
-	if errors.Is(err, zk.ErrNoNode) {
-		err = errVanished
-	}
-	return got, err
 }
 
 // open opens the barrier for all members numbered up to own, unless the parent's version has changed.
 func (b *Barrier) open(ctx context.Context, own, version int32) (passed, error) {
 	_, err := b.s.Set(ctx, b.parent, strconv.AppendInt(nil, int64(own), 10), version)
-	if errors.Is(err, zk.ErrNoNode) {
-		err = errVanished
-	}
-	return passed{own, true}, err
+	return passed{own, true}, orVanished(err)
 }
 
 // passed describes the members that have passed: if any is true, all with a number up to last.
@@ -193,11 +173,11 @@ func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 		}
 	}()
 	for {
-		names, err := b.list(ctx)
+		listed, err := b.list(ctx, false)
 		if err != nil {
-			return vanished(err)
+			return unlessVanished(err)
 		}
-		members := b.members(names)
+		members := b.members(listed.names)
 		own := slices.IndexFunc(members, func(m place) bool { return m.name == client.Base(g.Path) })
 		if len(members) == 0 || own == 0 && len(members) == 1 {
 			return nil
@@ -228,9 +208,9 @@ func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 // awaitAll returns when no member of the generation has a node. Every departure notifies every caller.
 func (b *Barrier) awaitAll(ctx context.Context) error {
 	for {
-		got, err := b.watchMembers(ctx)
+		got, err := b.list(ctx, true)
 		if err != nil {
-			return vanished(err)
+			return unlessVanished(err)
 		}
 		if len(b.members(got.names)) == 0 {
 			return nil
@@ -241,8 +221,8 @@ func (b *Barrier) awaitAll(ctx context.Context) error {
 	}
 }
 
-// vanished returns nil instead of errVanished: the parent was deleted, and all members with it.
-func vanished(err error) error {
+// unlessVanished returns nil instead of errVanished: the parent was deleted, and all members with it.
+func unlessVanished(err error) error {
 	if errors.Is(err, errVanished) {
 		return nil
 	}

@@ -27,9 +27,9 @@ type contest struct {
 
 	plain bool // releases leave no mark, so a notified waiter lists
 
-	newID func() string // returns the beginning of node names; nil: client.NewID
+	start string // of the names of nodes, before the random ID
 	// wait waits until it is the node's turn; nil: the variant decides how.
-	wait func(ctx context.Context, node string, names []string) error
+	wait func(ctx context.Context, node string, listed reply) error
 }
 
 // errVanished means that our node was deleted, by an operator or with its parent, although our session is
@@ -50,11 +50,7 @@ func (c contest) win(ctx context.Context) (*Grant, error) {
 // try is like win, but joins the line only once. Without wait it returns ErrNotAcquired if another
 // contender is ahead.
 func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
-	newID := c.newID
-	if newID == nil {
-		newID = client.NewID
-	}
-	at, listed, err := enter(ctx, c.s, c.parent, newID(), c.prefix, c.data)
+	at, listed, err := enter(ctx, c.s, c.parent, c.start+client.NewID(), c.prefix, c.data)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +66,8 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 // from the creation of the node, if known.
 func (c contest) stand(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
 	for ; ; listed = (reply{}) {
-		if listed.names == nil {
-			if listed, err = c.listWithStat(ctx); err != nil {
-				return nil, err
-			}
+		if listed, err = c.known(ctx, listed); err != nil {
+			return nil, err
 		}
 		turn, err := c.turn(at.node, listed.names)
 		if err != nil {
@@ -139,25 +133,33 @@ func (c contest) ahead(node string, names []string) (n int, last string, err err
 	return n, last, nil
 }
 
-func (c contest) list(ctx context.Context) ([]string, error) {
-	listed, err := c.listWithStat(ctx)
-	return listed.names, err
+// list returns the children of the parent and its Stat from the same reply, optionally with a watch.
+func (c contest) list(ctx context.Context, watch bool) (reply, error) {
+	listed, err := c.s.list(ctx, c.parent, watch)
+	return listed, orVanished(err)
 }
 
-// listWithStat returns the children of the parent and its Stat from the same reply.
-func (c contest) listWithStat(ctx context.Context) (reply, error) {
-	listed, err := c.s.list(ctx, c.parent, false)
-	if errors.Is(err, zk.ErrNoNode) {
-		return reply{}, errVanished
+// known returns listed, or a new list if listed is empty.
+func (c contest) known(ctx context.Context, listed reply) (reply, error) {
+	if listed.names != nil {
+		return listed, nil
 	}
-	return listed, err
+	return c.list(ctx, false)
+}
+
+// orVanished returns errVanished if err means that a node does not exist, otherwise err.
+func orVanished(err error) error {
+	if errors.Is(err, zk.ErrNoNode) {
+		return errVanished
+	}
+	return err
 }
 
 // await returns when it is our turn. listed is the list that showed that it was not our turn yet.
 func (c contest) await(ctx context.Context, node string, listed reply) error {
 	switch {
 	case c.wait != nil:
-		return c.wait(ctx, node, listed.names)
+		return c.wait(ctx, node, listed)
 	case c.variant == Parent:
 		return c.awaitParent(ctx, node)
 	}
@@ -168,30 +170,31 @@ func (c contest) await(ctx context.Context, node string, listed reply) error {
 // watches again. This is the herd effect, implemented on purpose.
 func (c contest) awaitParent(ctx context.Context, node string) error {
 	for {
-		got, err := c.s.list(ctx, c.parent, true)
-		if errors.Is(err, zk.ErrNoNode) {
-			return errVanished
-		}
-		if err != nil {
-			return err
-		}
-		turn, err := c.turn(node, got.names)
-		if turn || err != nil {
-			return err
-		}
-		if _, err := c.s.wake(ctx, got.watch); err != nil {
+		if turn, err := c.awaitChange(ctx, node); turn || err != nil {
 			return err
 		}
 	}
 }
 
+// awaitChange lists the parent's children with a watch. It returns true if it is our turn, and false once
+// they have changed.
+func (c contest) awaitChange(ctx context.Context, node string) (turn bool, err error) {
+	got, err := c.list(ctx, true)
+	if err != nil {
+		return false, err
+	}
+	if turn, err := c.turn(node, got.names); turn || err != nil {
+		return turn, err
+	}
+	_, err = c.s.wake(ctx, got.watch)
+	return false, err
+}
+
 // awaitPredecessor watches only the node directly before its own, whose deletion notifies only this client.
 func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply) (err error) {
 	for ; ; listed = (reply{}) {
-		if listed.names == nil {
-			if listed, err = c.listWithStat(ctx); err != nil {
-				return err
-			}
+		if listed, err = c.known(ctx, listed); err != nil {
+			return err
 		}
 		n, next, err := c.ahead(node, listed.names)
 		if n == 0 || err != nil {
@@ -223,35 +226,27 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply
 // restored after a loss: go-zookeeper sets watches again after a reconnect but only logs a failure, so a
 // waiter that relied on it could wait forever.
 func (s *Session) wake(ctx context.Context, watch <-chan zk.Event, also ...<-chan zk.Event) (e zk.Event, err error) {
-	fired := func() (zk.Event, error) {
-		if e.Type == zk.EventNotWatching {
-			e = zk.Event{}
-		}
-		return e, s.Err()
-	}
 	var second <-chan zk.Event
 	if len(also) > 0 {
 		second = also[0]
 	}
-	state, changed := s.now()
-	for {
+	for state, changed := s.now(); ; {
 		select {
 		case e = <-watch:
-			return fired()
 		case e = <-second:
-			return fired()
 		case <-ctx.Done():
 			return zk.Event{}, ctx.Err()
 		case <-changed:
+			was := state
+			state, changed = s.now()
+			if state != ended && (state != connected || was == connected) {
+				continue
+			}
 		}
-		was := state
-		state, changed = s.now()
-		if state == ended {
-			return zk.Event{}, s.Err()
+		if e.Type == zk.EventNotWatching {
+			e = zk.Event{}
 		}
-		if state == connected && was != connected {
-			return zk.Event{}, nil
-		}
+		return e, s.Err()
 	}
 }
 
@@ -268,13 +263,15 @@ type contender struct {
 	grant *Grant
 }
 
-func openContender(bind func(s *Session, parent string) acquirer) func(context.Context, Env) (Client, error) {
+func openContender(bind func(s *Session, env Env) *contender) func(context.Context, Env) (Client, error) {
 	return func(ctx context.Context, env Env) (Client, error) {
 		s, err := env.open(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return &contender{s: s, acquire: bind(s, env.Parent), events: env.event}, nil
+		c := bind(s, env)
+		c.s, c.events = s, env.event
+		return c, nil
 	}
 }
 
@@ -394,10 +391,9 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 			err = s.MakePath(ctx, parent)
 			again = err == nil
 		case errors.Is(err, ErrConnectionLost):
-			var found bool
 			listed = reply{}
-			at, found, err = s.find(ctx, parent, id)
-			again = !found && (err == nil || errors.Is(err, ErrConnectionLost))
+			at, err = s.find(ctx, parent, id)
+			again = at.node == "" && (err == nil || errors.Is(err, ErrConnectionLost))
 		}
 	}
 	if err != nil {
@@ -419,7 +415,7 @@ func (e *entry) createAndList(ctx context.Context) (at spot, listed reply, err e
 	forever := context.WithoutCancel(ctx)
 	go func() {
 		node, err := s.create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence, e.acl)
-		s.dropCreate(e.path)
+		s.takeCreate(e.path) // if it was not sent
 		pending <- created{spot{node, sent.zxid}, err}
 	}()
 	select {
@@ -455,31 +451,37 @@ func (e *entry) undo(ctx context.Context) error {
 			}
 		}
 	}
-	at, found, err := e.s.find(ctx, e.parent, e.id)
-	if err != nil || !found {
+	at, err := e.s.find(ctx, e.parent, e.id)
+	if err != nil || at.node == "" {
 		return err
 	}
 	return e.s.remove(ctx, at.node)
 }
 
-func (s *Session) find(ctx context.Context, parent, id string) (at spot, found bool, err error) {
+// find returns the node of this session whose name begins with id, or an empty spot if there is none.
+func (s *Session) find(ctx context.Context, parent, id string) (spot, error) {
 	if err := s.barrier(ctx, parent+"/"+id); err != nil {
-		return spot{}, false, err
+		return spot{}, err
 	}
 	names, err := s.List(ctx, parent)
 	if errors.Is(err, zk.ErrNoNode) {
-		return spot{}, false, nil
+		return spot{}, nil
 	}
 	if err != nil {
-		return spot{}, false, err
+		return spot{}, err
 	}
-	name, stat, err := client.OwnNode(names, id, s.ID(), func(name string) (*zk.Stat, error) {
+	return s.own(ctx, parent, id, names)
+}
+
+// own is find among names, the children of parent.
+func (s *Session) own(ctx context.Context, parent, prefix string, names []string) (spot, error) {
+	name, stat, err := client.OwnNode(names, prefix, s.ID(), func(name string) (*zk.Stat, error) {
 		return s.Exists(ctx, parent+"/"+name)
 	})
 	if err != nil || stat == nil {
-		return spot{}, false, err
+		return spot{}, err
 	}
-	return spot{parent + "/" + name, stat.Czxid}, true, nil
+	return spot{parent + "/" + name, stat.Czxid}, nil
 }
 
 // The mark makes the cost of a hand-off independent of the length of the line.
@@ -509,11 +511,8 @@ func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c
 //     cversion - numChildren rises by 2 with a delete, and does not change with a create.
 func (c contest) allGone(ctx context.Context, n int, last string, listed *zk.Stat) (bool, error) {
 	mark, now, err := c.s.Get(ctx, c.parent)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, errVanished
-	}
 	if err != nil || n > 1 && string(mark) != last {
-		return false, err
+		return false, orVanished(err)
 	}
 	deleted := (now.Cversion - now.NumChildren) - (listed.Cversion - listed.NumChildren)
 	return now.Czxid == listed.Czxid && deleted == int32(2*n), nil

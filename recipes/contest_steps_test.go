@@ -243,7 +243,7 @@ func TestContest_allGoneIsNotSeenAcrossParents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	listed, err := c.listWithStat(ctx)
+	listed, err := c.list(ctx, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,16 +35,22 @@ type Formulas struct {
 // which it confirms its session (contest.confirm). They are not counted here.
 var contestFormulas = map[Variant]Formulas{
 	Parent: {
-		Drain: drainParent,
-		Flap:  flapParent,
+		Drain: drainHerd(1),
+		Flap:  flapHerd(1),
 		Text: map[string]string{
 			"hand-off": "(N+2)/2 on average while N contenders drain: at the i-th release N-i contenders wait and are notified, and every holder except the first is notified by its own watch; (N-1)(N+2)/2 in all",
 			"flap":     "2N-3: the N-2 other waiters are notified when the node is deleted and again when it is created, and the flapping waiter by its own watch",
 		},
 	},
 	Predecessor: {
-		Drain: drainMarked,
-		Flap:  flapPredecessor,
+		// A release is one transaction, which deletes the node that exactly one waiter watches. That
+		// waiter reads the mark of the holder, with the parent's Stat. There are no lists. The last
+		// release notifies no waiter.
+		Drain: func(n, k int) Cost {
+			woken := int64(min(k, max(n-1, 0)))
+			return Cost{Notifications: woken, Others: int64(k) + woken}
+		},
+		Flap: flapPredecessor,
 		Text: map[string]string{
 			"hand-off": "1: the next in line; N-1 in all while N contenders drain",
 			"flap":     "1: the contender right behind; 0 when the last in line flaps",
@@ -62,60 +68,63 @@ var relisting = Formulas{
 	Text: contestFormulas[Predecessor].Text,
 }
 
-// drainParent: at the i-th release n-i waiters watch the parent. Each is notified and lists. The
-// holder of the i-th release watches the parent as well, since the list that showed its turn, and
-// is notified of its own deletion. The first holder is not: it was the lowest at its first list,
-// which sets no watch (contest.stand).
-//
-//	notifications = sum over i = 1..k of (n-i)  + (k-1)
-//	lists         = sum over i = 1..k of (n-i)
-//
-// The whole drain costs (n-1)(n+2)/2 notifications.
-func drainParent(n, k int) Cost {
-	if n <= 0 || k <= 0 {
-		return Cost{}
-	}
-	woken := int64(k) * int64(2*n-k-1) / 2
-	return Cost{Notifications: woken + int64(k-1), Lists: woken, Deletes: int64(k)}
-}
+// waiting returns how many of n clients wait before the i-th release of a drain. A lock has one permit.
+func waiting(n, permits, i int) int64 { return int64(max(n-permits-(i-1), 0)) }
 
-// drainMarked: a release is one transaction, which deletes the node that exactly one waiter watches.
-// That waiter reads the mark of the holder, with the parent's Stat. There are no lists.
-// The last release notifies no waiter.
-//
-//	notifications = k        (at most n-1)
-//	others        = k + k    (the transactions, and at most n-1 reads)
-func drainMarked(n, k int) Cost {
-	if n <= 0 || k <= 0 {
-		return Cost{}
-	}
-	woken := int64(min(k, n-1))
-	return Cost{Notifications: woken, Others: int64(k) + woken}
-}
-
-// flapParent: "a short disconnect of one of the followers makes the whole cluster respond". The n-2
-// other waiters are notified when the node is deleted, and again when the new one is created. The
-// waiter itself has a watch too, which fires on its own node's deletion while its session is being
-// closed. The holder has none: it was the lowest at its first list, which sets no watch
+// drainHerd: at the i-th release all w(i) waiters watch the parent. Each is notified and lists. The client
+// that was granted last has a watch left, since the list that showed its turn, which fires at the next
+// release. The first holders have none: their first list showed their turn, and sets no watch
 // (contest.stand).
-func flapParent(n, _ int) (leave, back int64) {
-	if n < 2 {
-		return 0, 0
+//
+// The whole drain of a lock costs (n-1)(n+2)/2 notifications.
+func drainHerd(permits int) func(n, k int) Cost {
+	return func(n, k int) (c Cost) {
+		for i := 1; i <= k; i++ {
+			c.Notifications += waiting(n, permits, i)
+			c.Lists += waiting(n, permits, i)
+			if i > 1 && waiting(n, permits, i-1) > 0 {
+				c.Notifications++
+			}
+			c.Deletes++
+		}
+		return c
 	}
-	return int64(n - 1), int64(n - 2)
+}
+
+// flapHerd: "a short disconnect of one of the followers makes the whole cluster respond". The other
+// waiters are notified when the node is deleted, and again when the new one is created. The
+// waiter itself has a watch too, which fires on its own node's deletion while its session is being
+// closed. The holders have none.
+func flapHerd(permits int) func(n, behind int) (leave, back int64) {
+	return func(n, _ int) (leave, back int64) {
+		leave = waiting(n, permits, 1)
+		return leave, max(leave-1, 0)
+	}
 }
 
 // flapPredecessor: the waiter directly behind watches the node. A new node notifies no client.
 func flapPredecessor(n, behind int) (leave, back int64) {
-	if n < 2 {
-		return 0, 0
-	}
-	return int64(min(behind, 1)), 0
+	return min(waiting(n, 1, 1), int64(behind), 1), 0
 }
 
 var queueFormulas = map[Variant]Formulas{
 	Parent: {
-		Deliver: deliverParent,
+		// Every idle consumer watches the items, so the put notifies all n. The item's deletion notifies
+		// none: a consumer sets its watch only after it has seen the queue empty (takeParent), which is
+		// after the delete.
+		//
+		// A notified consumer lists, and finds the item or not. The winner reads and deletes it. A fast
+		// loser reads it too, fails to delete it, and lists again. In the end each lists with a watch; the
+		// winner and the slow losers list without a watch before that. The other requests are the reads,
+		// and the put.
+		Deliver: func(n, k int) Cost {
+			if n <= 0 || k <= 0 {
+				return Cost{}
+			}
+			all, items := int64(n), int64(k)
+			pairs := all * items
+			return Cost{Notifications: pairs, Lists: 3 * pairs, Deletes: pairs, Others: pairs + items}
+		},
 		// Consumers have no nodes, and the items that they watch do not change.
 		Flap: func(int, int) (leave, back int64) { return 0, 0 },
 		Text: map[string]string{
@@ -124,53 +133,27 @@ var queueFormulas = map[Variant]Formulas{
 		},
 	},
 	Predecessor: {
-		Deliver: deliverPredecessor,
-		Flap:    flapPredecessor, // the line of tickets is like a lock's, with a head that waits as well
+		// Only the head of the line watches the items, so the put notifies it alone. It takes the item and
+		// leaves the line in one transaction, which notifies the next in line, which becomes the head.
+		//
+		// The head lists, reads, and deletes item and ticket in one transaction. The next reads the mark,
+		// lists the items, and lists them with a watch. The consumer that took the item joins the line
+		// again: it creates a ticket, lists the line, and watches the ticket ahead. A single consumer has
+		// no next, and goes from the end of the line to its head without waiting in between.
+		Deliver: func(n, k int) Cost {
+			items := int64(k)
+			switch {
+			case n <= 0 || k <= 0:
+				return Cost{}
+			case n == 1:
+				return Cost{Notifications: items, Lists: 4 * items, Others: 4 * items}
+			}
+			return Cost{Notifications: 2 * items, Lists: 4 * items, Others: 6 * items}
+		},
+		Flap: flapPredecessor, // the line of tickets is like a lock's, with a head that waits as well
 		Text: map[string]string{
 			"item": "2: the item notifies the first consumer in line, and the first consumer's departure notifies the next; 1 with a single consumer",
 			"flap": "1: the consumer directly behind; 0 when the last one in line leaves and joins again",
 		},
 	},
-}
-
-// deliverParent: every idle consumer watches the items, so the put notifies all n. The item's
-// deletion notifies none: a consumer sets its watch only after it has seen the queue empty
-// (takeParent), which is after the delete.
-//
-//	notifications = n            an item
-//
-// A notified consumer lists, and finds the item or not. The winner reads and deletes it. A fast
-// loser reads it too, fails to delete it, and lists again. In the end each lists with a watch; the
-// winner and the slow losers list without a watch before that.
-//
-//	lists <= 3n, deletes <= n, others <= n + 1 (the reads, and the put)
-func deliverParent(n, k int) Cost {
-	if n <= 0 || k <= 0 {
-		return Cost{}
-	}
-	all, items := int64(n), int64(k)
-	return Cost{Notifications: all * items, Lists: 3 * all * items, Deletes: all * items, Others: (all + 1) * items}
-}
-
-// deliverPredecessor: only the head of the line watches the items, so the put notifies it alone. It
-// takes the item and leaves the line in one transaction, which notifies the next in line, which
-// becomes the head.
-//
-//	notifications = 2            an item; 1 with a single consumer, which has no next
-//
-// The head lists, reads, and deletes item and ticket in one transaction. The next reads the mark,
-// lists the items, and lists them with a watch. The consumer that took the item joins the line again: it
-// creates a ticket, lists the line, and watches the ticket ahead. A single consumer goes from the end of
-// the line to its head without waiting in between.
-//
-//	lists <= 4, others <= 6 (others = 4 with a single consumer)
-func deliverPredecessor(n, k int) Cost {
-	items := int64(k)
-	switch {
-	case n <= 0 || k <= 0:
-		return Cost{}
-	case n == 1:
-		return Cost{Notifications: items, Lists: 4 * items, Others: 4 * items}
-	}
-	return Cost{Notifications: 2 * items, Lists: 4 * items, Others: 6 * items}
 }

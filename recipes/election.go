@@ -17,7 +17,9 @@ func init() {
 			Name: "election/" + string(v), Recipe: RecipeElection, Variant: v,
 			About:    "built-in; " + who + ". One leader at a time while sessions are alive; terms fenced by czxid, in order of candidacy",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, ReportsHeld: true,
-			Open: openContender(func(s *Session, parent string) acquirer { return NewElection(s, parent, "", v).Campaign }),
+			Open: openContender(func(s *Session, env Env) *contender {
+				return &contender{acquire: NewElection(s, env.Parent, "", v).Campaign}
+			}),
 		})
 	}
 }

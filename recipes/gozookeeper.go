@@ -27,7 +27,18 @@ func init() {
 			},
 			Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text,
 		},
-		Open: func(ctx context.Context, env Env) (Client, error) { return openGoZooKeeper(ctx, env) },
+		Open: func(ctx context.Context, env Env) (_ Client, err error) {
+			c := &goZooKeeper{env: env}
+			c.conn, err = client.Open(ctx, client.Options{
+				Servers: env.Servers, Timeout: env.Timeout, Dial: env.Dial, Auth: env.Auth,
+				MaxPacket: env.MaxPacket, MaxRequest: firstRequest, // its requests have a path or two
+			}, c.changed)
+			if err != nil {
+				return nil, fmt.Errorf("open a session with %v: %w", env.Servers, err)
+			}
+			c.newLock()
+			return c, nil
+		},
 	})
 }
 
@@ -42,21 +53,8 @@ type goZooKeeper struct {
 	token int64 // of its grant; 0 for none
 }
 
-func openGoZooKeeper(ctx context.Context, env Env) (*goZooKeeper, error) {
-	c := &goZooKeeper{env: env}
-	conn, err := client.Open(ctx, env.client(), c.changed)
-	if err != nil {
-		return nil, fmt.Errorf("open a session with %v: %w", env.Servers, err)
-	}
-	c.conn, c.lock = conn, zk.NewLock(conn.Conn, env.Parent, client.ACL(env.ACL))
-	return c, nil
-}
-
-func (e Env) client() client.Options {
-	return client.Options{
-		Servers: e.Servers, Timeout: e.Timeout, Dial: e.Dial, Auth: e.Auth,
-		MaxPacket: e.MaxPacket, MaxRequest: firstRequest, // its requests have a path or two
-	}
+func (c *goZooKeeper) newLock() {
+	c.lock = zk.NewLock(c.conn.Conn, c.env.Parent, client.ACL(c.env.ACL))
 }
 
 // changed reports changes of the connection's state as events. A user of zk.Lock gets no other information:
@@ -95,7 +93,8 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 		}()
 		return Claim{}, fmt.Errorf("lock: %w: %w", ErrUnfinished, context.Cause(ctx))
 	}
-	claim := Claim{At: time.Now(), Session: c.conn.SessionID(), Path: c.path()}
+	claim := Claim{At: time.Now(), Session: c.conn.SessionID()}
+	claim.Path = reflect.ValueOf(c.lock).Elem().FieldByName("lockPath").String()
 	found, stat, err := c.ask(ctx, claim.Path)
 	if err == nil && !found {
 		err = errors.New("the node of the lock that was just granted does not exist")
@@ -135,10 +134,6 @@ func (c *goZooKeeper) ask(ctx context.Context, path string) (found bool, stat *z
 	}
 }
 
-func (c *goZooKeeper) path() string {
-	return reflect.ValueOf(c.lock).Elem().FieldByName("lockPath").String()
-}
-
 func (c *goZooKeeper) Release(ctx context.Context) error {
 	c.mu.Lock()
 	c.token = 0
@@ -155,7 +150,7 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 func (c *goZooKeeper) unlock() error {
 	err := c.lock.Unlock()
 	if errors.Is(err, zk.ErrNoNode) {
-		c.lock = zk.NewLock(c.conn.Conn, c.env.Parent, client.ACL(c.env.ACL))
+		c.newLock()
 	}
 	return err
 }

@@ -38,7 +38,6 @@ type Grant struct {
 	lost        chan struct{}
 	onChange    func(GrantState) // may be nil
 	suspensions int              // number so far; an owner check is valid only for the suspension that started it
-	unsubscribe func()
 	release     sync.Once
 	releaseErr  error
 }
@@ -46,13 +45,13 @@ type Grant struct {
 // newGrant returns a grant that follows the state of its session. If the session is not connected at this
 // instant, standing is false and g is nil.
 func newGrant(s *Session, path string, token int64) (g *Grant, standing bool) {
-	g = &Grant{Token: token, SessionID: s.ID(), Path: path, s: s, lost: make(chan struct{})}
-	now, unsubscribe := s.subscribe(g.sessionChanged)
-	if now != connected {
-		unsubscribe()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != connected {
 		return nil, false
 	}
-	g.unsubscribe = unsubscribe
+	g = &Grant{Token: token, SessionID: s.id, Path: path, s: s, lost: make(chan struct{})}
+	s.watchers[g] = g.sessionChanged
 	return g, true
 }
 
@@ -91,9 +90,7 @@ func (g *Grant) sessionChanged(state sessionState) {
 // restore checks, after a reconnect, whether the node still exists and belongs to the session. Only
 // then is the grant held again.
 func (g *Grant) restore(suspension int) {
-	ctx, cancel := g.s.lifetime(context.Background())
-	defer cancel()
-	stat, err := g.stat(ctx)
+	stat, err := g.stat(context.Background()) // fails when the session ends
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -161,7 +158,9 @@ func (g *Grant) remove(ctx context.Context) error {
 }
 
 func (g *Grant) end() (was GrantState) {
-	g.unsubscribe()
+	g.s.mu.Lock()
+	delete(g.s.watchers, g)
+	g.s.mu.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	was = g.state

@@ -76,7 +76,7 @@ func (l *link) Write(b []byte) (int, error) {
 		// A Session makes no other writes.
 		one.write = op == opCreate || op == opDelete || op == opSetData || op == opMulti
 		if path := createPath(b); path != nil {
-			one.create = l.s.takeCreate(path)
+			one.create = l.s.takeCreate(string(path))
 		}
 	}
 	l.sentFirst = true
@@ -146,22 +146,16 @@ func (l *link) nextFrame() error {
 		return nil // go-zookeeper will report the error
 	case !l.shook:
 		l.shook = true
-		return l.handshake(head)
+		timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
+		if !l.s.admit(int64(binary.BigEndian.Uint64(head[8:])), timeout) {
+			return l.s.Err()
+		}
+		return l.acknowledged(0, 0)
 	}
 	if xid := int32(binary.BigEndian.Uint32(head)); xid != xidNotification {
 		return l.acknowledged(xid, int64(binary.BigEndian.Uint64(head[4:])))
 	}
 	return nil
-}
-
-// handshake reads the connect response: a zero or different session ID means that our session has
-// ended.
-func (l *link) handshake(head []byte) error {
-	timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
-	if !l.s.admit(int64(binary.BigEndian.Uint64(head[8:])), timeout) {
-		return l.s.Err()
-	}
-	return l.acknowledged(0, 0)
 }
 
 // acknowledged extends the session's deadline: the servers have replied to the frame with that xid.
@@ -206,23 +200,6 @@ func (l *link) SetReadDeadline(t time.Time) error {
 		}
 	}
 	return l.Conn.SetReadDeadline(t)
-}
-
-func (s *Session) attach(l *link) (*link, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == ended {
-		l.Conn.Close()
-		return nil, sessionEnded(s.cause)
-	}
-	s.link = l
-	return l, nil
-}
-
-func (s *Session) dialFailed(addr string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dialErr = fmt.Errorf("%s: %w", addr, err)
 }
 
 // admit reports whether a connect response continues this session, and otherwise ends the session. An ID
@@ -292,7 +269,7 @@ type sentCreate struct {
 	zxid    int64         // of the reply: the zxid of the transaction; valid once Create has returned nil
 }
 
-// expectCreate makes the link record the next create of path, until dropCreate is called. path must be
+// expectCreate makes the link record the next create of path, until takeCreate is called. path must be
 // unique: a sequential create with a random ID.
 func (s *Session) expectCreate(path string) *sentCreate {
 	c := &sentCreate{written: make(chan struct{})}
@@ -302,17 +279,10 @@ func (s *Session) expectCreate(path string) *sentCreate {
 	return c
 }
 
-func (s *Session) dropCreate(path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.creates, path)
-}
-
 // takeCreate returns and removes the expected create of path, or returns nil if there is none.
-func (s *Session) takeCreate(path []byte) *sentCreate {
+func (s *Session) takeCreate(path string) *sentCreate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.creates[string(path)]
-	delete(s.creates, string(path))
-	return c
+	defer delete(s.creates, path)
+	return s.creates[path]
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
-	"sync"
+	"strconv"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -34,18 +32,8 @@ func sequence(name, prefix string) (n int32, ok bool) {
 }
 
 func number(s string) (n int32, ok bool) {
-	digits, negative := strings.CutPrefix(s, "-")
-	var v int64
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return 0, false
-		}
-		v = 10*v + int64(digits[i]-'0')
-	}
-	if negative {
-		v = -v
-	}
-	if v != int64(int32(v)) {
+	v, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || s[0] == '+' {
 		return 0, false
 	}
 	return int32(v), true
@@ -147,36 +135,4 @@ func replyLost(err error) bool {
 
 func sessionEnded(cause error) error {
 	return fmt.Errorf("%w: %w", ErrSessionEnded, cause)
-}
-
-// TrialResources holds resources, by name, that subjects keep from one trial of a run to the next, such as
-// the processes of drivers. The zero value is empty.
-type TrialResources struct {
-	mu     sync.Mutex
-	things map[string]io.Closer
-}
-
-// Of returns the resource with that name. The first call creates it with made.
-func (k *TrialResources) Of(name string, made func() io.Closer) io.Closer {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.things[name] == nil {
-		if k.things == nil {
-			k.things = map[string]io.Closer{}
-		}
-		k.things[name] = made()
-	}
-	return k.things[name]
-}
-
-// Close closes and forgets all resources, and returns their errors.
-func (k *TrialResources) Close() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var errs []error
-	for _, c := range k.things {
-		errs = append(errs, c.Close())
-	}
-	k.things = nil
-	return errors.Join(errs...)
 }

@@ -88,18 +88,15 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if len(item) > q.room {
 		return fmt.Errorf("put into %s: %w: %d bytes, but at most %d are allowed (split the item, or put a reference to it)", q.parent, ErrItemTooLarge, len(item), q.room)
 	}
-	create := func() error {
+	for made := false; ; made = true {
 		_, err := q.s.Create(ctx, q.parent+"/"+itemPrefix, item, zk.FlagSequence)
-		return err
-	}
-	err := create()
-	if errors.Is(err, zk.ErrNoNode) {
+		if made || !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
 		if err := q.s.MakePath(ctx, q.parent); err != nil {
 			return err
 		}
-		err = create()
 	}
-	return err
 }
 
 // Offer is Put under its name in the Java recipe. It returns true if the error is nil.
@@ -156,13 +153,11 @@ func nilIfEmpty(data []byte, err error) ([]byte, error) {
 // Take waits for an item and removes it. With an error for which Indeterminate is true and a
 // non-nil item, that item may have been taken (see Queue).
 func (q *Queue) Take(ctx context.Context) ([]byte, error) {
-	var item *item
-	var err error
+	take := q.takePredecessor
 	if q.variant == Parent {
-		item, err = q.takeParent(ctx)
-	} else {
-		item, err = q.takePredecessor(ctx)
+		take = q.takeParent
 	}
+	item, err := take(ctx)
 	return item.bytes(), err
 }
 
@@ -178,20 +173,17 @@ func (i *item) bytes() []byte {
 	return i.data
 }
 
+// items returns the paths of the items, oldest first.
 func (q *Queue) items(ctx context.Context) ([]string, error) {
 	names, err := q.s.List(ctx, q.parent)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return nil, err
 	}
-	return q.paths(names), nil
-}
-
-func (q *Queue) paths(names []string) []string {
-	var out []string
+	var paths []string
 	for _, p := range line(names, itemPrefix) {
-		out = append(out, q.parent+"/"+p.name)
+		paths = append(paths, q.parent+"/"+p.name)
 	}
-	return out
+	return paths, nil
 }
 
 func (q *Queue) read(ctx context.Context, path string) (*item, error) {

@@ -3,10 +3,7 @@ package recipes
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
-
-	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 func init() {
@@ -17,14 +14,16 @@ func init() {
 		Formulas: relisting,
 		Open: func(ctx context.Context, env Env) (Client, error) {
 			l := NewResourceLock(env.open, env.Parent)
-			c := &resourceClient{contender{acquire: l.Acquire, events: env.event}, l}
-			_, err := l.session(ctx) // a client has its session from the start
-			return c, err
+			s, err := l.session(ctx) // a client has its session from the start
+			return &contender{s: s, acquire: l.Acquire, events: env.event}, err
 		},
 	})
 }
 
-const resourcePrefix = "_"
+const (
+	resourceNode   = "resource_lock_node" // before the GUID
+	resourcePrefix = "_"                  // between the GUID and the sequence number
+)
 
 // ResourceLock is the reusable lock of a tutorial (seed 002), with its steps:
 //
@@ -79,27 +78,20 @@ func (l *ResourceLock) Acquire(ctx context.Context) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := contest{s: s, parent: l.parent, prefix: resourcePrefix, newID: resourceNode}
-	c.wait = func(ctx context.Context, node string, names []string) error { return l.await(ctx, c, node) }
+	c := contest{s: s, parent: l.parent, prefix: resourcePrefix, start: resourceNode}
+	c.wait = func(ctx context.Context, node string, _ reply) error { return l.await(ctx, c, node) }
 	return c.win(ctx)
-}
-
-func resourceNode() string {
-	return "resource_lock_node" + strings.ReplaceAll(client.NewID(), "-", "_")
 }
 
 func (l *ResourceLock) await(ctx context.Context, c contest, node string) error {
 	for {
-		names, err := c.list(ctx)
+		listed, err := c.list(ctx, false)
 		if err != nil {
 			return err
 		}
-		n, next, found := ahead(names, client.Base(node), c.prefix, c.prefix)
-		switch {
-		case !found:
-			return errVanished
-		case n == 0:
-			return nil
+		n, next, err := c.ahead(node, listed.names)
+		if n == 0 || err != nil {
+			return err
 		}
 		got, err := c.s.exists(ctx, c.parent+"/"+next, true)
 		if err != nil {
@@ -128,22 +120,6 @@ func (l *ResourceLock) Destroy() error {
 	return s.Close()
 }
 
-type resourceClient struct {
-	contender
-	lock *ResourceLock
-}
-
-// Write implements Worker.
-func (c *resourceClient) Write(ctx context.Context, path, value string) error {
-	s, err := c.lock.session(ctx)
-	if err == nil {
-		_, err = s.Set(ctx, path, []byte(value), -1)
-	}
-	return err
-}
-
-func (c *resourceClient) Close(context.Context) error { return c.lock.Destroy() }
-
 func init() {
 	for v, about := range map[Variant]string{
 		Parent:      "built-in; every waiter watches the parent: each release notifies all (the herd). Exclusive while sessions are alive; fenced by czxid; fifo",
@@ -152,17 +128,19 @@ func init() {
 		Register(Subject{
 			Name: "lock/" + string(v), About: about, Recipe: RecipeLock, Variant: v,
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, ReportsHeld: true,
-			Open: openContender(func(s *Session, parent string) acquirer { return NewLock(s, parent, v).Acquire }),
+			Open: openContender(func(s *Session, env Env) *contender {
+				return &contender{acquire: NewLock(s, env.Parent, v).Acquire}
+			}),
 		})
 	}
 	Register(Subject{
 		Name: "lock/predecessor-plain", Recipe: RecipeLock, Variant: Predecessor,
 		About:    "built-in, without the marker of the last holder: a notified client lists all waiters, as in the textbook algorithm",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: relisting,
-		Open: openContender(func(s *Session, parent string) acquirer {
-			l := NewLock(s, parent, Predecessor)
+		Open: openContender(func(s *Session, env Env) *contender {
+			l := NewLock(s, env.Parent, Predecessor)
 			l.contest.plain = true
-			return l.Acquire
+			return &contender{acquire: l.Acquire}
 		}),
 	})
 }

@@ -11,14 +11,10 @@ func init() {
 			Name: "rwlock/" + string(v), Recipe: RecipeRWLock, Variant: v,
 			About:    "built-in; " + who + ". Several readers or one writer while sessions are alive; writers fenced by czxid; no client overtakes a conflicting waiter",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: rwLockFormulas[v], Writes: true, ReportsHeld: true,
-			Open: func(ctx context.Context, env Env) (Client, error) {
-				s, err := env.open(ctx)
-				if err != nil {
-					return nil, err
-				}
+			Open: openContender(func(s *Session, env Env) *contender {
 				l := NewRWLock(s, env.Parent, v)
-				return &contender{s: s, acquire: l.Acquire, shared: l.AcquireShared, events: env.event}, nil
-			},
+				return &contender{acquire: l.Acquire, shared: l.AcquireShared}
+			}),
 		})
 	}
 }

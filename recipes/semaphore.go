@@ -19,13 +19,9 @@ func init() {
 			About:    "built-in; " + who + ". At most as many holders as permits while sessions are alive; permits are granted in the order of the waiters' nodes",
 			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, ReportsHeld: true, Writes: true,
 			FormulasOf: func(permits int) Formulas { return semaphoreFormulas(v, permits) },
-			Open: func(ctx context.Context, env Env) (Client, error) {
-				s, err := env.open(ctx)
-				if err != nil {
-					return nil, err
-				}
-				return &contender{s: s, acquire: NewSemaphore(s, env.Parent, env.Permits, v).Acquire, events: env.event}, nil
-			},
+			Open: openContender(func(s *Session, env Env) *contender {
+				return &contender{acquire: NewSemaphore(s, env.Parent, env.Permits, v).Acquire}
+			}),
 		})
 	}
 }
@@ -59,23 +55,21 @@ func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.cont
 // granted is the data of the node of a client that has waited for its permit.
 const granted = "granted"
 
-// awaitPermit returns when a permit is free for the node. names is the list that showed that no permit
+// awaitPermit returns when a permit is free for the node. listed is the list that showed that no permit
 // was free.
-func (c contest) awaitPermit(ctx context.Context, node string, names []string) (err error) {
-	for ; ; names = nil {
-		if names == nil {
-			if names, err = c.list(ctx); err != nil {
-				return err
-			}
+func (c contest) awaitPermit(ctx context.Context, node string, listed reply) (err error) {
+	for ; ; listed = (reply{}) {
+		if listed, err = c.known(ctx, listed); err != nil {
+			return err
 		}
-		n, next, err := c.ahead(node, names)
+		n, next, err := c.ahead(node, listed.names)
 		switch {
 		case err != nil:
 			return err
 		case n < c.permits:
-			return c.tellNext(ctx, node, names)
+			return c.tellNext(ctx, node, listed.names)
 		case n == c.permits:
-			err = c.awaitChange(ctx, node)
+			_, err = c.awaitChange(ctx, node) // whose turn it is follows from the next list
 		default:
 			err = c.awaitNode(ctx, c.parent+"/"+next)
 		}
@@ -83,22 +77,6 @@ func (c contest) awaitPermit(ctx context.Context, node string, names []string) (
 			return err
 		}
 	}
-}
-
-// awaitChange waits until the parent's children change, as long as no permit is free.
-func (c contest) awaitChange(ctx context.Context, node string) error {
-	got, err := c.s.list(ctx, c.parent, true)
-	if errors.Is(err, zk.ErrNoNode) {
-		return errVanished
-	}
-	if err != nil {
-		return err
-	}
-	if turn, err := c.turn(node, got.names); turn || err != nil {
-		return err
-	}
-	_, err = c.s.wake(ctx, got.watch)
-	return err
 }
 
 // awaitNode waits until the predecessor is granted or deleted.
@@ -121,43 +99,22 @@ func (c contest) tellNext(ctx context.Context, node string, names []string) erro
 	if standing[len(standing)-1].name == client.Base(node) {
 		return nil
 	}
-	err := c.s.again(ctx, func() error {
+	return orVanished(c.s.again(ctx, func() error {
 		_, err := c.s.Set(ctx, node, []byte(granted), -1)
 		return err
-	})
-	if errors.Is(err, zk.ErrNoNode) {
-		return errVanished
-	}
-	return err
+	}))
 }
 
-// semaphoreFormulas are the exact formulas of a semaphore. Before the i-th release of a drain,
-//
-//	w(i) = n - permits - (i-1)    clients wait, at least 0.
-//
-// Parent: at the i-th release all w(i) waiters are notified and list. The granted client has a
-// watch left, since the list that showed its turn, which fires at the next release.
+// semaphoreFormulas are the exact formulas of a semaphore.
 //
 // Predecessor: a release notifies the first waiter, which lists once. If another waits behind it, it
 // writes to its own node; that notifies the next one, which lists once to find that it is the first,
 // and once more with a watch.
 func semaphoreFormulas(v Variant, permits int) Formulas {
-	waiting := func(n, i int) int64 { return int64(max(n-permits-(i-1), 0)) }
 	if v == Parent {
 		return Formulas{
-			Drain: func(n, k int) (c Cost) {
-				for i := 1; i <= k; i++ {
-					c.Notifications += waiting(n, i)
-					c.Lists += waiting(n, i)
-					if i > 1 && waiting(n, i-1) > 0 {
-						c.Notifications++
-					}
-					c.Deletes++
-				}
-				return c
-			},
-			// As for a lock: the other waiters, and the waiter's own watch.
-			Flap: func(n, _ int) (leave, back int64) { return waiting(n, 1), max(waiting(n, 1)-1, 0) },
+			Drain: drainHerd(permits),
+			Flap:  flapHerd(permits),
 			Text: map[string]string{
 				"hand-off": "with P permits, N-P-(i-1) clients wait at the i-th release, and each is notified; from the second release on, the client that was granted last is also notified",
 				"flap":     "2(N-P)-1: the other waiters are notified when the node is deleted and again when it is created, and the flapping waiter by its own watch",
@@ -168,11 +125,11 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 		Drain: func(n, k int) (c Cost) {
 			for i := 1; i <= k; i++ {
 				c.Deletes++
-				if waiting(n, i) > 0 {
+				if waiting(n, permits, i) > 0 {
 					c.Notifications++
 					c.Lists++
 				}
-				if waiting(n, i) > 1 {
+				if waiting(n, permits, i) > 1 {
 					c.Notifications++
 					c.Lists += 2
 					c.Others++
@@ -183,10 +140,10 @@ func semaphoreFormulas(v Variant, permits int) Formulas {
 		// The first waiter watches the parent: it is notified of both, of its own leave too. A waiter
 		// directly behind is notified by the node's deletion.
 		Flap: func(n, behind int) (leave, back int64) {
-			if waiting(n, 1) == 0 {
+			if waiting(n, permits, 1) == 0 {
 				return 0, 0
 			}
-			return 1 + int64(min(behind, 1)), min(waiting(n, 1)-1, 1)
+			return 1 + int64(min(behind, 1)), min(waiting(n, permits, 1)-1, 1)
 		},
 		Text: map[string]string{
 			"hand-off": "2: the first waiter and the next one; 1 if one client waits; 0 if no client waits",

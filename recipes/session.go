@@ -41,22 +41,21 @@ type Session struct {
 	done    chan struct{} // closed when the session has ended
 	closing sync.WaitGroup
 
-	mu          sync.Mutex
-	state       sessionState
-	changed     chan struct{} // closed and replaced at every change of state
-	cause       error         // the reason why the session ended
-	id          int64         // 0 before the session is open
-	negotiated  time.Duration // session timeout
-	lastHeard   time.Time     // send time of the last acknowledged frame
-	lastWrite   time.Time     // send time of the last acknowledged write
-	deadline    *time.Timer
-	link        *link
-	dialErr     error
-	watchers    map[int]func(sessionState)
-	nextWatcher int
-	creates     map[string]*sentCreate // by path
-	buffer      int                    // size of go-zookeeper's buffer for requests, in bytes
-	wantsRoom   bool                   // whether the buffer must grow to MaxPacket bytes
+	mu         sync.Mutex
+	state      sessionState
+	changed    chan struct{} // closed and replaced at every change of state
+	cause      error         // the reason why the session ended
+	id         int64         // 0 before the session is open
+	negotiated time.Duration // session timeout
+	lastHeard  time.Time     // send time of the last acknowledged frame
+	lastWrite  time.Time     // send time of the last acknowledged write
+	deadline   *time.Timer
+	link       *link
+	dialErr    error
+	watchers   map[any]func(sessionState) // called at every change of state; by grant
+	creates    map[string]*sentCreate     // by path
+	buffer     int                        // size of go-zookeeper's buffer for requests, in bytes
+	wantsRoom  bool                       // whether the buffer must grow to MaxPacket bytes
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the given order, and
@@ -87,7 +86,7 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 		s.mu.Unlock()
 		s.abandon()
 		if dialErr != nil {
-			return nil, fmt.Errorf("open a session with %v: %w (last connection error: %v)", servers, err, dialErr)
+			err = fmt.Errorf("%w (last connection error: %v)", err, dialErr)
 		}
 		return nil, fmt.Errorf("open a session with %v: %w", servers, err)
 	}
@@ -108,7 +107,7 @@ func newSession(o Options) *Session {
 	return &Session{
 		options: o, negotiated: o.Timeout, lastHeard: time.Now(), buffer: min(o.MaxPacket, firstRequest),
 		done: make(chan struct{}), changed: make(chan struct{}),
-		watchers: map[int]func(sessionState){}, creates: map[string]*sentCreate{},
+		watchers: map[any]func(sessionState){}, creates: map[string]*sentCreate{},
 	}
 }
 
@@ -209,7 +208,7 @@ const (
 
 // ensureBuffer makes go-zookeeper's buffer large enough for a request with n bytes of paths, data and ACL.
 // After an error the buffer may be too small, and the request must not be sent.
-func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) error {
+func (s *Session) ensureBuffer(ctx context.Context, n int) error {
 	s.mu.Lock()
 	short := s.buffer < s.options.MaxPacket && n+requestRest > s.buffer
 	s.wantsRoom = s.wantsRoom || short
@@ -219,14 +218,12 @@ func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) er
 	}
 	_, err := s.Exists(ctx, "/")
 	switch {
-	case err == nil:
-		return nil
-	case s.Err() != nil:
-		err = s.Err()
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
+	case err != nil && s.Err() != nil:
+		return s.Err()
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
-	return fmt.Errorf("%s %s: not sent: %w", what, path, err)
+	return err
 }
 
 // makeRoom replaces the buffer by a larger one if ensureBuffer has requested that. Only the send loop calls
@@ -238,25 +235,6 @@ func (s *Session) makeRoom() {
 		s.buffer = s.options.MaxPacket
 		zk.WithMaxConnBufferSize(s.buffer)(s.conn)
 	}
-}
-
-func aclSize(acl []zk.ACL) (n int) {
-	for _, a := range acl {
-		n += len(a.Scheme) + len(a.ID) + 12
-	}
-	return n
-}
-
-func multiSize(ops []any) (n int) {
-	for _, op := range ops {
-		switch op := op.(type) {
-		case *zk.DeleteRequest:
-			n += len(op.Path)
-		case *zk.SetDataRequest:
-			n += len(op.Path) + len(op.Data)
-		}
-	}
-	return n
 }
 
 // dialer gives go-zookeeper the servers in the caller's order, repeatedly, and dials them. Its waits
@@ -286,44 +264,37 @@ const (
 	maxBackoff   = time.Second
 )
 
-// round returns the number of completed rounds of failed dials over all servers, at most 10.
-func (d *dialer) round() int { return min(d.failed/len(d.servers), 10) }
-
-// wait sleeps before a dial: not at all in the first round over the servers, then twice as long in each
-// round, with jitter so that clients do not reconnect at the same time.
-func (d *dialer) wait() {
-	round := d.round()
-	if round == 0 {
-		return
-	}
-	pause := min(firstBackoff<<(round-1), maxBackoff)
-	pause = pause/2 + rand.N(pause/2)
-	select {
-	case <-time.After(pause):
-	case <-d.s.done:
-	}
-}
-
-// patience returns the timeout of a dial: first, go-zookeeper's, in the first round, and twice as long in
-// each further round. If thousands of clients reconnect at once, dials delay each other: with a constant
-// timeout all of them could fail forever.
-func (d *dialer) patience(first time.Duration) time.Duration {
-	return min(first<<d.round(), d.s.timeout()/3)
-}
-
 // dial opens a connection for the session. It fails once the session has ended, so that go-zookeeper
 // cannot start another session.
+//
+// It does not sleep in the first round over the servers, and twice as long in each further round, with
+// jitter so that clients do not reconnect at the same time. The timeout, first go-zookeeper's, doubles with
+// each round too: if thousands of clients reconnect at once, dials delay each other, and with a constant
+// timeout all of them could fail forever.
 func (d *dialer) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
-	d.wait()
-	if err := d.s.Err(); err != nil {
+	s, round := d.s, min(d.failed/len(d.servers), 10)
+	if round > 0 {
+		pause := min(firstBackoff<<(round-1), maxBackoff)
+		select {
+		case <-time.After(pause/2 + rand.N(pause/2)):
+		case <-s.done:
+		}
+	}
+	if err := s.Err(); err != nil {
 		return nil, err
 	}
-	patience := d.patience(timeout)
 	d.failed++
-	c, err := d.s.options.Dial(network, addr, patience)
-	if err != nil {
-		d.s.dialFailed(addr, err)
+	c, err := s.options.Dial(network, addr, min(timeout<<round, s.timeout()/3))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		s.dialErr = fmt.Errorf("%s: %w", addr, err)
 		return nil, err
+	case s.state == ended:
+		c.Close()
+		return nil, sessionEnded(s.cause)
 	}
-	return d.s.attach(newLink(c, d.s))
+	s.link = newLink(c, s)
+	return s.link, nil
 }

@@ -17,12 +17,15 @@ import (
 // do runs f and translates its error. The result wraps ErrSessionEnded alone if nothing was sent, both it
 // and ErrConnectionLost if the session ended during the request, ErrConnectionLost, ErrUnfinished with
 // ctx's error, or the server's error.
-func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) error) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
+//
+// size is the length of the request's paths, data and ACL, in bytes.
+func (s *Session) do(ctx context.Context, what, path string, size int, f func(*zk.Conn) error) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.ensureBuffer(ctx, size)
 	}
-	if err := s.ensureBuffer(ctx, what, path, len(path)); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
 	}
 	answered, err := s.call(ctx, f)
 	switch {
@@ -61,9 +64,11 @@ func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bo
 	}
 }
 
-func once[T any](ctx context.Context, s *Session, what, path string, f func(*zk.Conn) (T, error)) (T, error) {
+func once[T any](
+	ctx context.Context, s *Session, what, path string, size int, f func(*zk.Conn) (T, error),
+) (T, error) {
 	var got, none T
-	err := s.do(ctx, what, path, func(c *zk.Conn) (err error) {
+	err := s.do(ctx, what, path, size, func(c *zk.Conn) (err error) {
 		got, err = f(c)
 		return err
 	})
@@ -96,7 +101,7 @@ type reply struct {
 
 func (s *Session) read(ctx context.Context, what, path string, f func(*zk.Conn) (reply, error)) (got reply, err error) {
 	err = s.again(ctx, func() error {
-		got, err = once(ctx, s, what, path, f)
+		got, err = once(ctx, s, what, path, len(path), f)
 		return err
 	})
 	return got, err
@@ -169,31 +174,39 @@ func (s *Session) create(ctx context.Context, path string, data []byte, flags in
 	if acl == nil {
 		acl = client.ACL(s.options.ACL)
 	}
-	if err := s.ensureBuffer(ctx, "create", path, len(path)+len(data)+aclSize(acl)); err != nil {
-		return "", err
+	size := len(path) + len(data)
+	for _, a := range acl {
+		size += len(a.Scheme) + len(a.ID) + 12
 	}
-	return once(ctx, s, "create", path, func(c *zk.Conn) (string, error) { return c.Create(path, data, flags, acl) })
+	return once(ctx, s, "create", path, size, func(c *zk.Conn) (string, error) {
+		return c.Create(path, data, flags, acl)
+	})
 }
 
 // Delete removes a node of any version. It does not retry.
 func (s *Session) Delete(ctx context.Context, path string) error {
-	return s.do(ctx, "delete", path, func(c *zk.Conn) error { return c.Delete(path, -1) })
+	return s.do(ctx, "delete", path, len(path), func(c *zk.Conn) error { return c.Delete(path, -1) })
 }
 
 // Set writes data to the node at path if that has the given version; -1 matches any. It does not retry.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
-	if err := s.ensureBuffer(ctx, "set", path, len(path)+len(data)); err != nil {
-		return nil, err
-	}
-	return once(ctx, s, "set", path, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(path, data, version) })
+	return once(ctx, s, "set", path, len(path)+len(data), func(c *zk.Conn) (*zk.Stat, error) {
+		return c.Set(path, data, version)
+	})
 }
 
 // multi runs the operations as one transaction. It does not retry.
 func (s *Session) multi(ctx context.Context, ops ...any) error {
-	if err := s.ensureBuffer(ctx, "multi", "", multiSize(ops)); err != nil {
-		return err
+	size := 0
+	for _, op := range ops {
+		switch op := op.(type) {
+		case *zk.DeleteRequest:
+			size += len(op.Path)
+		case *zk.SetDataRequest:
+			size += len(op.Path) + len(op.Data)
+		}
 	}
-	return s.do(ctx, "multi", "", func(c *zk.Conn) error {
+	return s.do(ctx, "multi", "", size, func(c *zk.Conn) error {
 		_, err := c.Multi(ops...)
 		return err
 	})

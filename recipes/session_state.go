@@ -42,7 +42,7 @@ func (s *Session) AwaitConnected(ctx context.Context) error {
 	}
 }
 
-// setState changes the state and calls all subscribers. The caller holds mu.
+// setState changes the state and calls all watchers, which must return at once. The caller holds mu.
 func (s *Session) setState(next sessionState) {
 	if s.state == next || s.state == ended {
 		return
@@ -52,21 +52,6 @@ func (s *Session) setState(next sessionState) {
 	s.changed = make(chan struct{})
 	for _, f := range s.watchers {
 		f(next)
-	}
-}
-
-// subscribe registers f, which is called at every change of state, in order, and returns the current
-// state. f runs under the session's lock and must return at once.
-func (s *Session) subscribe(f func(sessionState)) (now sessionState, unsubscribe func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := s.nextWatcher
-	s.nextWatcher++
-	s.watchers[key] = f
-	return s.state, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, key)
 	}
 }
 
@@ -108,8 +93,7 @@ func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (s
 	done := make(chan struct{})
 	running := s.background(func() {
 		defer close(done)
-		ctx, cancel := s.lifetime(context.WithoutCancel(ctx))
-		defer cancel()
+		ctx := context.WithoutCancel(ctx)                // requests end with the session at the latest
 		_ = s.again(ctx, func() error { return f(ctx) }) // f records its result
 	})
 	for running {
@@ -129,19 +113,6 @@ func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (s
 		}
 	}
 	return false
-}
-
-func (s *Session) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	now, unsubscribe := s.subscribe(func(state sessionState) {
-		if state == ended {
-			cancel()
-		}
-	})
-	if now == ended {
-		cancel()
-	}
-	return ctx, func() { unsubscribe(); cancel() }
 }
 
 // MakePath creates path and its parents as persistent nodes if they are missing.

@@ -188,7 +188,10 @@ func TestSession_closesWithoutAServerThatHangs(t *testing.T) {
 func TestSession_goesThroughItsStatesInOrder(t *testing.T) {
 	s, tap := tapped(t)
 	var seen []sessionState
-	now, _ := s.subscribe(func(state sessionState) { seen = append(seen, state) })
+	s.mu.Lock()
+	now := s.state
+	s.watchers[t] = func(state sessionState) { seen = append(seen, state) }
+	s.mu.Unlock()
 	_, changed := s.now()
 	tap.Cut()
 	<-changed

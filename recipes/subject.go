@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -118,8 +119,8 @@ type Trial struct {
 	Alone func(client int) bool
 	// Site returns the machine of a client, from its opening on; nil: this one for all.
 	Site func(client int) (site.Site, error)
-	// Kept holds resources for the next trials of the run; nil: no resource is kept.
-	Kept *TrialResources
+	// Kept holds processes for the next trials of the run, as a *host.Pool; nil: none are kept.
+	Kept io.Closer
 	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol, so that
 	// the trial cannot be evaluated. It returns at once.
 	Fail func(error)

@@ -18,7 +18,9 @@ func init() {
 		About:    "built-in, after ZooKeeper's WriteLock: the session id in the name; ten attempts with increasing delays; waits for its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, ReportsHeld: true,
 		Formulas: relisting,
-		Open:     openContender(func(s *Session, parent string) acquirer { return NewWriteLock(s, parent, nil, LockListener{}).Lock }),
+		Open: openContender(func(s *Session, env Env) *contender {
+			return &contender{acquire: NewWriteLock(s, env.Parent, nil, LockListener{}).Lock}
+		}),
 	})
 }
 
@@ -130,9 +132,7 @@ func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
 			return g, nil
 		case err == nil:
 			try = 0
-		case !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrSessionEnded):
-			return nil, err
-		case try == writeLockTries:
+		case !errors.Is(err, ErrConnectionLost), errors.Is(err, ErrSessionEnded), try == writeLockTries:
 			return nil, err
 		default:
 			select {
@@ -148,7 +148,7 @@ func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
 func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 	names, err := l.enter(ctx)
 	if err == nil && names == nil {
-		names, err = once(ctx, l.s, "list", l.parent, func(c *zk.Conn) ([]string, error) {
+		names, err = once(ctx, l.s, "list", l.parent, len(l.parent), func(c *zk.Conn) ([]string, error) {
 			names, _, err := c.Children(l.parent)
 			return names, err
 		})
@@ -180,8 +180,8 @@ func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
 	if l.at.node != "" {
 		return nil, nil
 	}
-	at, found, err := l.find(ctx)
-	if !found && err == nil {
+	at, err := l.find(ctx)
+	if at.node == "" && err == nil {
 		var listed reply
 		at, listed, err = l.entry.createAndList(ctx)
 		names = listed.names
@@ -195,27 +195,21 @@ func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-func (l *writeLocking) find(ctx context.Context) (at spot, found bool, err error) {
+func (l *writeLocking) find(ctx context.Context) (spot, error) {
 	if l.entry.made {
 		if err := l.s.barrier(ctx, l.parent+"/"+l.entry.id+"-barrier"); err != nil {
-			return spot{}, false, err
+			return spot{}, err
 		}
 	}
 	names, err := l.s.List(ctx, l.parent)
 	if err != nil {
-		return spot{}, false, err
+		return spot{}, err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		n, ok := sequence(name, writeLockPrefix)
 		return !ok || l.granted && !before(l.last, n)
 	})
-	name, stat, err := client.OwnNode(names, l.entry.id+writeLockPrefix, l.s.ID(), func(name string) (*zk.Stat, error) {
-		return l.s.Exists(ctx, l.parent+"/"+name)
-	})
-	if err != nil || stat == nil {
-		return spot{}, false, err
-	}
-	return spot{l.parent + "/" + name, stat.Czxid}, true, nil
+	return l.s.own(ctx, l.parent, l.entry.id+writeLockPrefix, names)
 }
 
 // undo removes the node of this Lock, once its create has returned: the create of the next Lock has the
@@ -224,18 +218,18 @@ func (l *writeLocking) undo(ctx context.Context) error {
 	if l.entry.pending != nil {
 		_ = l.entry.answered(<-l.entry.pending) // at the latest when the session ends
 	}
-	at, found, err := l.find(ctx)
+	at, err := l.find(ctx)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil
-	case err != nil || !found:
+	case err != nil || at.node == "":
 		return err
 	}
 	return l.s.remove(ctx, at.node)
 }
 
 func (l *writeLocking) await(ctx context.Context, path string) error {
-	got, err := once(ctx, l.s, "exists", path, func(c *zk.Conn) (r reply, err error) {
+	got, err := once(ctx, l.s, "exists", path, len(path), func(c *zk.Conn) (r reply, err error) {
 		var found bool
 		if found, r.stat, r.watch, err = c.ExistsW(path); !found {
 			r.stat = nil

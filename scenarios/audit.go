@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
@@ -32,7 +32,7 @@ type auditing struct {
 // with every fault that applies to it.
 func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell) error {
 	r.estimate = nil // the number of cells is unknown until the calm episodes end
-	r.kept = &recipes.TrialResources{}
+	r.kept = &host.Pool{}
 	defer r.kept.Close()
 	a := &auditing{runner: r, scenario: s, watches: map[string]*spec.StepWatch{}}
 	if len(s.AuditPhase().Cells) == 0 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/agents"
@@ -27,12 +27,12 @@ type runner struct {
 	network  *chaos.Network // cuts members' networks; nil if not available
 	id       string
 	seed     uint64
-	dir      string                  // the run folder
-	replay   string                  // the run folder whose plans are repeated; "" makes new ones
-	fleet    *agents.Fleet           // where the clients run; nil for this process
-	relay    bool                    // agents reach the members through this process
-	driver   []string                // starts a driver of a compiled-in subject; see Config.Driver
-	kept     *recipes.TrialResources // shared by trials; nil if each starts its own
+	dir      string        // the run folder
+	replay   string        // the run folder whose plans are repeated; "" makes new ones
+	fleet    *agents.Fleet // where the clients run; nil for this process
+	relay    bool          // agents reach the members through this process
+	driver   []string      // starts a driver of a compiled-in subject; see Config.Driver
+	kept     *host.Pool    // shared by trials; nil if each starts its own
 	progress func(stage.Status)
 	log      func(format string, args ...any)
 	estimate *stage.Estimate

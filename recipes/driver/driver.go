@@ -105,10 +105,7 @@ type server struct {
 	clients map[int]*client
 }
 
-func instant(t time.Time) *lines.Int64 {
-	ns := lines.Int64(clock.Reading(t))
-	return &ns
-}
+func instant(t time.Time) *lines.Int64 { return new(lines.Int64(clock.Reading(t))) }
 
 func (d *server) say(r lines.Reply) {
 	d.mu.Lock()
@@ -117,13 +114,15 @@ func (d *server) say(r lines.Reply) {
 }
 
 func (d *server) ok(q lines.Request, ok lines.OK) {
-	id := lines.Int64(q.ID)
-	d.say(lines.Reply{ID: &id, OK: &ok})
+	d.say(lines.Reply{ID: new(lines.Int64(q.ID)), OK: &ok})
 }
 
 func (d *server) refuse(q lines.Request, kind, format string, args ...any) {
-	id := lines.Int64(q.ID)
-	d.say(lines.Reply{ID: &id, Error: &lines.Error{Kind: kind, Text: fmt.Sprintf(format, args...)}})
+	d.fail(q, lines.Error{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+func (d *server) fail(q lines.Request, why lines.Error) {
+	d.say(lines.Reply{ID: new(lines.Int64(q.ID)), Error: &why})
 }
 
 // serve answers a request, in a new goroutine if that may take time.
@@ -209,6 +208,5 @@ func (d *server) event(n int, e recipes.Event) {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
-	number := lines.Int64(n)
-	d.say(lines.Reply{Event: string(e.Kind), Client: &number, At: instant(e.At)})
+	d.say(lines.Reply{Event: string(e.Kind), Client: new(lines.Int64(n)), At: instant(e.At)})
 }

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -68,7 +69,13 @@ var errCancelled = errors.New("cancelled on request")
 func (d *server) begin(q lines.Request, c *client) {
 	ctx, cancel := context.WithCancelCause(d.ctx)
 	o := &operation{request: q, cancel: cancel, done: make(chan struct{})}
-	if !c.enter(o) {
+	c.mu.Lock()
+	busy := c.under != nil
+	if !busy {
+		c.under = o
+	}
+	c.mu.Unlock()
+	if busy {
 		cancel(nil)
 		d.refuse(q, lines.Failed, "another operation of client %d is pending", *q.Client)
 		return
@@ -83,14 +90,12 @@ func (d *server) begin(q lines.Request, c *client) {
 		o.answer.Do(func() {
 			c.leave()
 			defer close(o.done)
-			times := lines.Times{Called: instant(called), At: instant(at)}
-			id := lines.Int64(q.ID)
+			ok.Times = lines.Times{Called: instant(called), At: instant(at)}
 			if err != nil {
-				d.say(lines.Reply{ID: &id, Error: &lines.Error{Times: times, Kind: kindOf(err), Text: err.Error()}})
+				d.fail(q, lines.Error{Times: ok.Times, Kind: kindOf(err), Text: err.Error()})
 				return
 			}
-			ok.Times = times
-			d.say(lines.Reply{ID: &id, OK: &ok})
+			d.ok(q, ok)
 		})
 	})
 }
@@ -105,16 +110,6 @@ func kindOf(err error) string {
 		return lines.Cancelled
 	}
 	return lines.Failed
-}
-
-func (c *client) enter(o *operation) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.under != nil {
-		return false
-	}
-	c.under = o
-	return true
 }
 
 // leave marks the client as idle, before the reply is written: the next request may follow at once.
@@ -171,10 +166,7 @@ func (o *operation) await(limit time.Duration) bool {
 
 func (d *server) closeAll() {
 	d.mu.Lock()
-	open := make(map[int]*client)
-	for n, c := range d.clients {
-		open[n] = c
-	}
+	open := maps.Clone(d.clients)
 	d.mu.Unlock()
 	for n, c := range open {
 		d.working.Go(func() { d.close(lines.Request{}, n, c) })

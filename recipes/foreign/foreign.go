@@ -66,12 +66,9 @@ func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, fu
 }
 
 type Library interface {
-	// Name returns the library's usual name.
 	Name() string
-	// Packages returns its Debian packages.
-	Packages() []string
-	// Missing returns an error that names the missing part if the library's drivers cannot be started.
-	Missing() error
+	Packages() []string // of Debian
+	Missing() error     // names the missing part if the library's drivers cannot be started
 	// Command returns the command that starts a driver. It builds the driver first if necessary.
 	Command(ctx context.Context, program string) ([]string, error)
 	version() string
@@ -96,85 +93,56 @@ func missing(l Library, what string) error {
 
 var (
 	oneHolder   = recipes.Promises{Exclusive: true, FIFO: true, Events: true}
-	oneLeader   = oneHolder
 	standsAgain = recipes.Promises{Exclusive: true, FIFO: true, Events: true, Requeues: true}
+	noOrder     = recipes.Promises{Exclusive: true, Events: true}
+	exactlyOnce = recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true}
 )
+
+func driver(from Library, program, name string, v recipes.Variant, p recipes.Promises, about string) Driver {
+	recipe, _ := host.RecipeOf(name)
+	s := recipes.Subject{Name: name, Recipe: recipe, Variant: v, Promises: p, About: about}
+	return Driver{s, program, from}
+}
 
 // Drivers returns the drivers of all libraries, grouped by library.
 func Drivers() []Driver {
 	return []Driver{
-		{recipes.Subject{
-			Name: "lock/curator", Recipe: recipes.RecipeLock, Variant: recipes.Predecessor, Promises: oneHolder,
-			About: "Curator's InterProcessMutex, with its guide's retry policy and connection listener. Exclusive, fifo",
-		}, "CuratorLock", curator},
-		{recipes.Subject{
-			Name: "election/curator-latch", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
-			About: "Curator's LeaderLatch: a new latch for each term; closing it resigns. One leader, fifo",
-		}, "CuratorLatch", curator},
-		{recipes.Subject{
-			Name: "election/curator-selector", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: standsAgain,
-			About: "Curator's LeaderSelector with autoRequeue: a former leader becomes a candidate again by itself. One leader, fifo",
-		}, "CuratorSelector", curator},
-		{recipes.Subject{
-			Name: "rwlock/curator", Recipe: recipes.RecipeRWLock, Variant: recipes.Predecessor, Promises: oneHolder,
-			About: "Curator's InterProcessReadWriteLock. Several readers or one writer, fifo",
-		}, "CuratorRWLock", curator},
-		{recipes.Subject{
-			Name: "semaphore/curator", Recipe: recipes.RecipeSemaphore, Promises: oneHolder,
-			About: "Curator's InterProcessSemaphoreV2: each lease takes a lock and creates a node. At most as many holders as permits, fifo",
-		}, "CuratorSemaphore", curator},
-		{recipes.Subject{
-			Name: "barrier/curator", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},
-			About: "Curator's DistributedDoubleBarrier, a new one for each generation. No client passes or leaves early",
-		}, "CuratorBarrier", curator},
-		{recipes.Subject{
-			Name: "queue/curator-simple", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
-			Promises: recipes.Promises{FIFO: true, Delivery: recipes.AtMostOnce, Events: true},
-			About:    "Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and then does not find the item. At most once, fifo",
-		}, "CuratorQueue", curator},
-		{recipes.Subject{
-			Name: "lock/kazoo", Recipe: recipes.RecipeLock, Variant: recipes.Predecessor, Promises: oneHolder,
-			About: "kazoo's Lock, a new one for each acquire, with its documentation's state listener. Exclusive, fifo",
-		}, "kazoo_lock.py", kazoo},
-		{recipes.Subject{
-			Name: "election/kazoo", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
-			About: "kazoo's Election: run() leads until it is stopped. One leader, fifo",
-		}, "kazoo_election.py", kazoo},
-		{recipes.Subject{
-			Name: "rwlock/kazoo", Recipe: recipes.RecipeRWLock, Variant: recipes.Predecessor, Promises: oneHolder,
-			About: "kazoo's ReadLock and WriteLock, a new one for each acquire. Several readers or one writer, fifo",
-		}, "kazoo_rwlock.py", kazoo},
-		{recipes.Subject{
-			Name: "semaphore/kazoo", Recipe: recipes.RecipeSemaphore, Promises: recipes.Promises{Exclusive: true, Events: true},
-			About: "kazoo's Semaphore, a new one for each acquire. At most as many holders as permits",
-		}, "kazoo_semaphore.py", kazoo},
-		{recipes.Subject{
-			Name: "barrier/kazoo", Recipe: recipes.RecipeBarrier, Promises: recipes.Promises{Exclusive: true, Events: true},
-			About: "kazoo's DoubleBarrier, a new one for each generation. No client passes or leaves early",
-		}, "kazoo_barrier.py", kazoo},
-		{recipes.Subject{
-			Name: "queue/kazoo", Recipe: recipes.RecipeQueue, Variant: recipes.Polling,
-			Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true},
-			About:    "kazoo's Queue: get() does not wait, so a consumer of an empty queue polls every 10 ms. Exactly once, fifo",
-		}, "kazoo_queue.py", kazoo},
-		{recipes.Subject{
-			Name: "queue/kazoo-locking", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
-			Promises: recipes.Promises{Delivery: recipes.AtLeastOnce, Events: true},
-			About:    "kazoo's LockingQueue: get() locks an entry, consume() removes it. At least once",
-		}, "kazoo_locking_queue.py", kazoo},
-		{recipes.Subject{
-			Name: "lock/zookeeper-writelock", Recipe: recipes.RecipeLock, Variant: recipes.Predecessor, Promises: oneHolder,
-			About: "WriteLock of ZooKeeper's own recipes, with a LockListener; a new one for each acquire. Exclusive, fifo",
-		}, "WriteLockDriver", zookeeper},
-		{recipes.Subject{
-			Name: "election/zookeeper-support", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
-			About: "LeaderElectionSupport of ZooKeeper's own recipes: start() to become a candidate, stop() to resign. One leader, fifo",
-		}, "ElectionSupportDriver", zookeeper},
-		{recipes.Subject{
-			Name: "queue/zookeeper", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
-			Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true},
-			About:    "DistributedQueue of ZooKeeper's own recipes. Exactly once, fifo",
-		}, "DistributedQueueDriver", zookeeper},
+		driver(curator, "CuratorLock", "lock/curator", recipes.Predecessor, oneHolder,
+			"Curator's InterProcessMutex, with its guide's retry policy and connection listener. Exclusive, fifo"),
+		driver(curator, "CuratorLatch", "election/curator-latch", recipes.Predecessor, oneHolder,
+			"Curator's LeaderLatch: a new latch for each term; closing it resigns. One leader, fifo"),
+		driver(curator, "CuratorSelector", "election/curator-selector", recipes.Predecessor, standsAgain,
+			"Curator's LeaderSelector with autoRequeue: a former leader becomes a candidate again by itself. One leader, fifo"),
+		driver(curator, "CuratorRWLock", "rwlock/curator", recipes.Predecessor, oneHolder,
+			"Curator's InterProcessReadWriteLock. Several readers or one writer, fifo"),
+		driver(curator, "CuratorSemaphore", "semaphore/curator", "", oneHolder,
+			"Curator's InterProcessSemaphoreV2: each lease takes a lock and creates a node. At most as many holders as permits, fifo"),
+		driver(curator, "CuratorBarrier", "barrier/curator", "", noOrder,
+			"Curator's DistributedDoubleBarrier, a new one for each generation. No client passes or leaves early"),
+		driver(curator, "CuratorQueue", "queue/curator-simple", recipes.Parent,
+			recipes.Promises{FIFO: true, Delivery: recipes.AtMostOnce, Events: true},
+			"Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and then does not find the item. At most once, fifo"),
+		driver(kazoo, "kazoo_lock.py", "lock/kazoo", recipes.Predecessor, oneHolder,
+			"kazoo's Lock, a new one for each acquire, with its documentation's state listener. Exclusive, fifo"),
+		driver(kazoo, "kazoo_election.py", "election/kazoo", recipes.Predecessor, oneHolder,
+			"kazoo's Election: run() leads until it is stopped. One leader, fifo"),
+		driver(kazoo, "kazoo_rwlock.py", "rwlock/kazoo", recipes.Predecessor, oneHolder,
+			"kazoo's ReadLock and WriteLock, a new one for each acquire. Several readers or one writer, fifo"),
+		driver(kazoo, "kazoo_semaphore.py", "semaphore/kazoo", "", noOrder,
+			"kazoo's Semaphore, a new one for each acquire. At most as many holders as permits"),
+		driver(kazoo, "kazoo_barrier.py", "barrier/kazoo", "", noOrder,
+			"kazoo's DoubleBarrier, a new one for each generation. No client passes or leaves early"),
+		driver(kazoo, "kazoo_queue.py", "queue/kazoo", recipes.Polling, exactlyOnce,
+			"kazoo's Queue: get() does not wait, so a consumer of an empty queue polls every 10 ms. Exactly once, fifo"),
+		driver(kazoo, "kazoo_locking_queue.py", "queue/kazoo-locking", recipes.Parent,
+			recipes.Promises{Delivery: recipes.AtLeastOnce, Events: true},
+			"kazoo's LockingQueue: get() locks an entry, consume() removes it. At least once"),
+		driver(zookeeper, "WriteLockDriver", "lock/zookeeper-writelock", recipes.Predecessor, oneHolder,
+			"WriteLock of ZooKeeper's own recipes, with a LockListener; a new one for each acquire. Exclusive, fifo"),
+		driver(zookeeper, "ElectionSupportDriver", "election/zookeeper-support", recipes.Predecessor, oneHolder,
+			"LeaderElectionSupport of ZooKeeper's own recipes: start() to become a candidate, stop() to resign. One leader, fifo"),
+		driver(zookeeper, "DistributedQueueDriver", "queue/zookeeper", recipes.Parent, exactlyOnce,
+			"DistributedQueue of ZooKeeper's own recipes. Exactly once, fifo"),
 	}
 }
 

@@ -30,15 +30,13 @@ func (p *python) folder() string { return "kazoo" }
 func (p *python) at(version string) Library { return &python{release: version} }
 
 func (p *python) path() string {
-	release := p.release
-	if release == "" {
+	if p.release == "" {
 		p.probe()
-		release = newest("kazoo", p.system)
 	}
-	if release == "" {
-		return ""
+	if release := cmp.Or(p.release, newest("kazoo", p.system)); release != "" {
+		return versionDir("kazoo", release)
 	}
-	return versionDir("kazoo", release)
+	return ""
 }
 
 func (p *python) version() string {

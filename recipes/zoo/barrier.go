@@ -11,10 +11,42 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
+func init() {
+	// The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification. A slow
+	// member finds too few members, because the others have begun to leave, and waits for them to enter,
+	// while they wait for it to leave.
+	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, although some of them may have left", false, steps{
+		order: neverFirst,
+		wait: func(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
+			return awaitChildren(ctx, l, func(names []string) bool { return members(names) >= l.env.Parties })
+		},
+		release: awaitOthers,
+	})
+
+	// The documentation does not name the client that deletes "ready". If no client does, the next generation
+	// passes before it is complete.
+	shared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node \"ready\" behind for the next generation", false, steps{
+		order: neverFirst, wait: awaitReady, release: awaitOthers,
+	})
+
+	// A barrier that is used like a latch: its members leave without waiting for each other.
+	shared(recipes.RecipeBarrier, "barrier-leaves-at-once", "leaves before the others do", false, steps{
+		order: neverFirst, wait: awaitReady,
+		release: func(ctx context.Context, l *line, path string) error {
+			if err := l.c.remove(ctx, path); err != nil {
+				return err
+			}
+			names, err := l.c.list(ctx, l.env.Parent)
+			if err == nil && members(names) == 0 {
+				err = l.c.remove(ctx, l.env.Parent+readyNode)
+			}
+			return err
+		},
+	})
+}
+
 // readyNode is the node of ZooKeeper's double barrier: it exists once a generation is complete.
 const readyNode = "/ready"
-
-func neverFirst([]string, string) (first bool, ahead string) { return false, "" }
 
 func members(names []string) int {
 	return len(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.Contains(n, marker) }))
@@ -34,14 +66,10 @@ func awaitReady(ctx context.Context, l *line, _, _ string) (turn bool, err error
 		return false, w.fired(ctx)
 	}
 	_, err = l.c.create(context.WithoutCancel(ctx), l.env.Parent+readyNode, nil, 0)
-	return err == nil, ignore(err, zk.ErrNodeExists)
-}
-
-func ignore(err, but error) error {
-	if errors.Is(err, but) {
-		return nil
+	if errors.Is(err, zk.ErrNodeExists) {
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // awaitOthers removes the member's node, and returns when no member is left.
@@ -50,57 +78,9 @@ func awaitOthers(ctx context.Context, l *line, path string) error {
 		return err
 	}
 	for {
-		w, err := l.c.watchChildren(ctx, l.env.Parent)
-		if err != nil {
-			return err
-		}
-		if members(w.names) == 0 {
-			return nil
-		}
-		if err := w.fired(ctx); err != nil {
+		gone, err := awaitChildren(ctx, l, func(names []string) bool { return members(names) == 0 })
+		if gone || err != nil {
 			return err
 		}
 	}
-}
-
-// The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification. A slow
-// member finds too few members, because the others have begun to leave, and waits for them to enter,
-// while they wait for it to leave.
-func init() {
-	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, although some of them may have left", false, steps{
-		order: neverFirst,
-		wait: func(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
-			w, err := l.c.watchChildren(ctx, l.env.Parent)
-			if err != nil || members(w.names) >= l.env.Parties {
-				return err == nil, err
-			}
-			return false, w.fired(ctx)
-		},
-		release: awaitOthers,
-	})
-}
-
-// The documentation does not name the client that deletes "ready". If no client does, the next generation
-// passes before it is complete.
-func init() {
-	shared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node \"ready\" behind for the next generation", false, steps{
-		order: neverFirst, wait: awaitReady, release: awaitOthers,
-	})
-}
-
-// A barrier that is used like a latch: its members leave without waiting for each other.
-func init() {
-	shared(recipes.RecipeBarrier, "barrier-leaves-at-once", "leaves before the others do", false, steps{
-		order: neverFirst, wait: awaitReady,
-		release: func(ctx context.Context, l *line, path string) error {
-			if err := l.c.remove(ctx, path); err != nil {
-				return err
-			}
-			names, err := l.c.list(ctx, l.env.Parent)
-			if err == nil && members(names) == 0 {
-				err = l.c.remove(ctx, l.env.Parent+readyNode)
-			}
-			return err
-		},
-	})
 }

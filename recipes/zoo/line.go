@@ -28,11 +28,6 @@ type line struct {
 	count int64 // number of its grants
 }
 
-func openLine(ctx context.Context, env recipes.Env, s steps) (*line, error) {
-	l := &line{env: env, steps: s}
-	return l, l.connect(ctx)
-}
-
 func (l *line) connect(ctx context.Context) error {
 	c, err := connect(ctx, l.env, func(s zk.State) { l.steps.state(l, s) })
 	if err != nil {

@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,65 +14,45 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// "We have a fencing token": a counter in each client, used with a lock that returns no number. Every client
-// begins at 1, so two holders can have the same number, and the resource cannot distinguish the old
-// holder from the new one.
 func init() {
-	contestant("token-constant", "hands out a version that each client counts for itself", steps{
-		token: func(l *line, _ int64) int64 { return l.count },
-	})
-}
+	// "We have a fencing token": a counter in each client, used with a lock that returns no number. Every client
+	// begins at 1, so two holders can have the same number, and the resource cannot distinguish the old
+	// holder from the new one.
+	contestant("token-constant", "hands out a version that each client counts for itself",
+		steps{token: func(l *line, _ int64) int64 { return l.count }})
 
-// The time of day as a fencing token, common for locks in databases or Redis: if a clock is set back, or
-// another machine's clock is behind, a later holder has a lower token. Here each grant has a lower token
-// than the one before.
-func init() {
-	contestant("token-descending", "hands out times of a clock that runs backwards", steps{
-		token: func(_ *line, czxid int64) int64 { return 1<<62 - czxid },
-	})
-}
+	// The time of day as a fencing token, common for locks in databases or Redis: if a clock is set back, or
+	// another machine's clock is behind, a later holder has a lower token. Here each grant has a lower token
+	// than the one before.
+	contestant("token-descending", "hands out times of a clock that runs backwards",
+		steps{token: func(_ *line, czxid int64) int64 { return 1<<62 - czxid }})
 
-// A transaction number has 64 bits: an epoch and a counter. Programs that store it in 32 bits keep only the
-// counter, which begins again with every leader.
-func init() {
-	contestant("token-of-32-bits", "hands out the lower half of the transaction number", steps{
-		token: func(_ *line, czxid int64) int64 { return int64(uint32(czxid)) },
-	})
-}
+	// A transaction number has 64 bits: an epoch and a counter. Programs that store it in 32 bits keep only the
+	// counter, which begins again with every leader.
+	contestant("token-of-32-bits", "hands out the lower half of the transaction number",
+		steps{token: func(_ *line, czxid int64) int64 { return int64(uint32(czxid)) }})
 
-// ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the
-// loss of the session. It continues to lead, next to its successor.
-func init() {
-	contestant("ignores-session-loss", "keeps the grant after its session has expired", steps{
-		state: func(*line, zk.State) {},
-		spans: true,
-	})
-}
+	// ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the
+	// loss of the session. It continues to lead, next to its successor.
+	contestant("ignores-session-loss", "keeps the grant after its session has expired",
+		steps{state: func(*line, zk.State) {}, spans: true})
 
-// A zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
-// old session expired is sent in the next. A client that records the session before the call and believes
-// that the grant belongs to it monitors the wrong session: it is never notified of the end of the session
-// that owns the node.
-func init() {
+	// A zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
+	// old session expired is sent in the next. A client that records the session before the call and believes
+	// that the grant belongs to it monitors the wrong session: it is never notified of the end of the session
+	// that owns the node.
 	contestant("next-session-grant", "claims its grant for the session in which it called acquire, although the next session created the node", steps{
-		session: func(l *line) int64 { return l.began },
-		spans:   true,
+		session: func(l *line) int64 { return l.began }, spans: true,
 	})
-}
 
-// Like CURATOR-678: the state in memory is cleared before the delete, and a failed delete is not
-// retried. The lock is free for its owner, and held for all others until the session ends.
-func init() {
+	// Like CURATOR-678: the state in memory is cleared before the delete, and a failed delete is not
+	// retried. The lock is free for its owner, and held for all others until the session ends.
 	contestant("unlock-local-only", "forgets the lock although the delete failed", steps{
-		release: func(ctx context.Context, l *line, path string) error {
-			return outcome(l.c.delete(ctx, path))
-		},
+		release: releaseOnce,
 	})
-}
 
-// go-zookeeper's Lock (lock.go) returns errors after its create unchanged, and leaves the node: it
-// blocks all clients, including the caller's next try, until the session ends.
-func init() {
+	// go-zookeeper's Lock (lock.go) returns errors after its create unchanged, and leaves the node: it
+	// blocks all clients, including the caller's next try, until the session ends.
 	contestant("cleanup-missing", "leaves its node in line when anything fails after the create", steps{
 		list: func(ctx context.Context, l *line) ([]string, error) {
 			names, err := once(ctx, l.c.listing(l.env.Parent))
@@ -79,86 +60,59 @@ func init() {
 		},
 		abandon: func(context.Context, *line, string) {},
 	})
-}
 
-// A lock that declares the cost of go-zookeeper's lock, one notified waiter per release, but lets all
-// waiters watch the parent: it is correct, but has the herd effect.
-func init() {
+	// A lock that declares the cost of go-zookeeper's lock, one notified waiter per release, but lets all
+	// waiters watch the parent: it is correct, but has the herd effect.
 	claimed, err := recipes.Find("lock/go-zookeeper")
 	if err != nil {
 		panic(err)
 	}
-	s := lock("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
-	s.Variant, s.Formulas = claimed.Variant, claimed.Formulas
-	recipes.Register(s)
-}
+	herd := lock("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
+	herd.Variant, herd.Formulas = claimed.Variant, claimed.Formulas
+	recipes.Register(herd)
 
-// The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and sort them")
-// treats the first name of getChildren as the lowest and never sorts. The servers keep children in a hash
-// set, whose order is arbitrary and changes when a node is added.
-func init() {
+	// The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and sort them")
+	// treats the first name of getChildren as the lowest and never sorts. The servers keep children in a hash
+	// set, whose order is arbitrary and changes when a node is added.
 	contestant("worker-unsorted", "assumes that getChildren returns the waiters in order", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return len(names) > 0 && names[0] == ours, names[max(slices.Index(names, ours)-1, 0)]
 		},
 		wait: awaitParent,
 	})
-}
 
-// The number that the servers append is an int32 in ten characters. Once the parent's counter has
-// wrapped it is negative (ZOOKEEPER-4372), and the order of texts is reversed: "-0000000002" comes before
-// "-0000000003", which is lower. kazoo sorted like this (#606).
-func init() {
+	// The number that the servers append is an int32 in ten characters. Once the parent's counter has
+	// wrapped it is negative (ZOOKEEPER-4372), and the order of texts is reversed: "-0000000002" comes before
+	// "-0000000003", which is lower. kazoo sorted like this (#606).
 	contestant("order-as-text", "compares the numbers as text, which reverses the order once they are negative", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return ordered(names, ours, func(a, b string) bool { return text(a) < text(b) })
 		},
 	})
-}
 
-func text(name string) string { return name[strings.LastIndex(name, marker)+len(marker):] }
-
-// ZooKeeper's WriteLock checks whether the node ahead exists, with a watch, and waits even if the node does
-// not exist. If the node is deleted between the list and the check, no notification comes.
-func init() {
+	// ZooKeeper's WriteLock checks whether the node ahead exists, with a watch, and waits even if the node does
+	// not exist. If the node is deleted between the list and the check, no notification comes.
 	contestant("missed-wakeup", "waits for its predecessor although the servers replied that it no longer exists", steps{
 		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
-			if err != nil {
-				return false, err
+			if err == nil {
+				err = w.fired(ctx)
 			}
-			return false, w.fired(ctx)
+			return false, err
 		},
 	})
-}
 
-// "When you are notified, it is your turn": the recipe requires another list, which many implementations
-// omit. The node ahead may have been deleted because its owner died while it waited.
-func init() {
-	contestant("watch-then-never-relist", "treats the removal of its predecessor as its grant, without listing the other waiters", steps{
-		wait: awaitRemoval,
-	})
-}
+	// "When you are notified, it is your turn": the recipe requires another list, which many implementations
+	// omit. The node ahead may have been deleted because its owner died while it waited.
+	contestant("watch-then-never-relist", "treats the removal of its predecessor as its grant, without listing the other waiters",
+		steps{wait: awaitRemoval})
 
-// awaitRemoval treats the removal of the node ahead as a grant.
-func awaitRemoval(ctx context.Context, l *line, _, ahead string) (bool, error) {
-	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
-	if err != nil || !w.found {
-		return false, err
-	}
-	err = w.fired(ctx)
-	return err == nil, err
-}
-
-// The client assumes that the parent still exists, although servers remove empty containers and operators
-// delete nodes. kazoo remembers that it created the parent (assured_path, #563).
-func init() {
+	// The client assumes that the parent still exists, although servers remove empty containers and operators
+	// delete nodes. kazoo remembers that it created the parent (assured_path, #563).
 	contestant("path-assumed", "assumes that its parent exists, and never creates it", steps{assumes: true})
-}
 
-// "No number is lower than mine": a waiter that does not check that its own node is in the list is granted
-// after an operator has deleted the node. The predecessor lock of this project did so, to save a request.
-func init() {
+	// "No number is lower than mine": a waiter that does not check that its own node is in the list is granted
+	// after an operator has deleted the node. The predecessor lock of this project did so, to save a request.
 	contestant("own-node-unchecked", "holds although its node was deleted while it waited: it only counts the nodes ahead", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			path, err := createOnce(ctx, l)
@@ -173,11 +127,9 @@ func init() {
 		},
 		unchecked: true,
 	})
-}
 
-// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
-// client waits.
-func init() {
+	// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
+	// client waits.
 	contestant("spin-lock", "polls the children instead of watching", steps{
 		wait: func(ctx context.Context, _ *line, _, _ string) (bool, error) {
 			select {
@@ -188,12 +140,10 @@ func init() {
 			}
 		},
 	})
-}
 
-// Before protected creates existed, locks repeated a create whose reply was lost, without a way to find the
-// node that it may have made (samuel/go-zookeeper #229). The node of the first try stays in line, ahead of
-// the second, until the session ends, and its owner waits behind it.
-func init() {
+	// Before protected creates existed, locks repeated a create whose reply was lost, without a way to find the
+	// node that it may have made (samuel/go-zookeeper #229). The node of the first try stays in line, ahead of
+	// the second, until the session ends, and its owner waits behind it.
 	contestant("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			return steady(ctx, l.c, func() (string, error) {
@@ -201,11 +151,9 @@ func init() {
 			})
 		},
 	})
-}
 
-// Before each acquire the lock creates an ephemeral node only to check whether it is connected, and
-// never deletes it (spring-integration #2557).
-func init() {
+	// Before each acquire the lock creates an ephemeral node only to check whether it is connected, and
+	// never deletes it (spring-integration #2557).
 	contestant("leaks-probe", "creates a node for each acquire to test the connection, and never deletes it", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			if _, err := l.c.create(ctx, l.env.Parent+"/probe-", nil, zk.FlagEphemeral|zk.FlagSequence); err != nil {
@@ -218,37 +166,25 @@ func init() {
 			return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "probe-") }), err
 		},
 	})
-}
 
-// ZooKeeper's own WriteLock puts the session ID into the name ("x-SESSION-NUMBER"), and its
-// ZNodeName compared the part before the number first (ZOOKEEPER-2931): a new client with a lower
-// session ID goes before the holder of the lock.
-func init() {
+	// ZooKeeper's own WriteLock puts the session ID into the name ("x-SESSION-NUMBER"), and its
+	// ZNodeName compared the part before the number first (ZOOKEEPER-2931): a new client with a lower
+	// session ID goes before the holder of the lock.
 	contestant("order-by-prefix", "compares names first by the session id in them, then by the number", steps{
 		name: func(c *conn, _ string) string { return fmt.Sprintf("x-%016x-", uint64(c.SessionID())) },
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return ordered(names, ours, func(a, b string) bool {
 				prefixA, numberA := split(a)
 				prefixB, numberB := split(b)
-				if prefixA != prefixB {
-					return prefixA < prefixB
-				}
-				return numberA < numberB
+				return cmp.Or(cmp.Compare(prefixA, prefixB), cmp.Compare(numberA, numberB)) < 0
 			})
 		},
 	})
-}
 
-func split(name string) (prefix, number string) {
-	i := strings.LastIndexByte(name, '-')
-	return name[:i], name[i+1:]
-}
-
-// Like CURATOR-498: a client that loses its connection opens a new session, finds the node of its last
-// create by the ID in its name, and adopts it. The node belongs to the old session, which is no longer
-// kept alive. When the old session expires, the node is deleted, and with it the grant that the client
-// believes to hold.
-func init() {
+	// Like CURATOR-498: a client that loses its connection opens a new session, finds the node of its last
+	// create by the ID in its name, and adopts it. The node belongs to the old session, which is no longer
+	// kept alive. When the old session expires, the node is deleted, and with it the grant that the client
+	// believes to hold.
 	contestant("adopts-foreign-node", "adopts a node by the id in its name, although the node belongs to the client's previous session, which will expire", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			name := l.steps.name(l.c, client.NewID())
@@ -261,31 +197,27 @@ func init() {
 				return "", err
 			}
 			names, err := l.c.list(ctx, l.env.Parent)
+			if err != nil {
+				return "", err
+			}
 			for _, n := range names {
 				if strings.HasPrefix(n, name) {
 					return l.env.Parent + "/" + n, nil
 				}
 			}
-			if err != nil {
-				return "", err
-			}
 			return l.create(ctx, name)
 		},
 	})
-}
 
-// Two tutorials, on leader election and on a resource lock, assume that the node ahead has the client's own
-// number minus one. That is true until a waiter in the middle of the line leaves. A client that then
-// checks again at once (the resource lock, and step five of the recipe read literally) is in a busy loop;
-// a client that watches the missing node (the leader election) waits forever.
-func init() {
+	// Two tutorials, on leader election and on a resource lock, assume that the node ahead has the client's own
+	// number minus one. That is true until a waiter in the middle of the line leaves. A client that then
+	// checks again at once (the resource lock, and step five of the recipe read literally) is in a busy loop;
+	// a client that watches the missing node (the leader election) waits forever.
 	contestant("predecessor-minus-one", "treats the node with its own number minus one as its predecessor, and polls if that node does not exist", steps{
-		name:  plainName,
-		order: lessOne,
+		name: plainName, order: lessOne,
 	})
 	contestant("predecessor-minus-one-waits", "watches the node with its own number minus one, whether or not that node exists", steps{
-		name:  plainName,
-		order: lessOne,
+		name: plainName, order: lessOne,
 		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
 			// The watch on a missing node fires on its creation, which never comes.
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
@@ -315,6 +247,39 @@ func init() {
 			return first, ahead
 		},
 	})
+
+	// A lock with one ephemeral node that has a fixed name: the client that creates it holds. Its release
+	// repeats a delete by name until that is answered, even in the next session, when the node may belong to
+	// another client. DEL without a comparison is the same mistake in locks on Redis, against which
+	// redis.io/docs (Distributed Locks) warns.
+	byName := lock("unlock-by-name", "deletes the lock's node by its name, even if the node belongs to another client by then", steps{
+		create: createTheOne,
+		list:   func(context.Context, *line) ([]string, error) { return nil, nil },
+		order:  alwaysFirst,
+		spans:  true,
+	})
+	byName.Promises.FIFO = false // the first client that creates the node holds
+	recipes.Register(byName)
+}
+
+// awaitRemoval treats the removal of the node ahead as a grant.
+func awaitRemoval(ctx context.Context, l *line, _, ahead string) (turn bool, err error) {
+	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+	if err != nil || !w.found {
+		return false, err
+	}
+	err = w.fired(ctx)
+	return err == nil, err
+}
+
+// releaseOnce does not repeat a delete whose reply was lost.
+func releaseOnce(ctx context.Context, l *line, path string) error {
+	return outcome(l.c.delete(ctx, path))
+}
+
+func split(name string) (prefix, number string) {
+	i := strings.LastIndexByte(name, '-')
+	return name[:i], name[i+1:]
 }
 
 // plainName makes names that can be computed from their numbers.
@@ -323,21 +288,6 @@ func plainName(*conn, string) string { return "host" + marker }
 func lessOne(names []string, ours string) (first bool, ahead string) {
 	first, _ = byNumber(names, ours)
 	return first, fmt.Sprintf("host%s%010d", marker, number(ours)-1)
-}
-
-// A lock with one ephemeral node that has a fixed name: the client that creates it holds. Its release
-// repeats a delete by name until that is answered, even in the next session, when the node may belong to
-// another client. DEL without a comparison is the same mistake in locks on Redis, against which
-// redis.io/docs (Distributed Locks) warns.
-func init() {
-	s := lock("unlock-by-name", "deletes the lock's node by its name, even if the node belongs to another client by then", steps{
-		create: createTheOne,
-		list:   func(context.Context, *line) ([]string, error) { return nil, nil },
-		order:  func([]string, string) (first bool, ahead string) { return true, "" },
-		spans:  true,
-	})
-	s.Promises.FIFO = false // the first client that creates the node holds
-	recipes.Register(s)
 }
 
 // createTheOne creates the node with the fixed name, and waits while it exists.
@@ -363,14 +313,7 @@ func createTheOne(ctx context.Context, l *line) (string, error) {
 		if stat != nil && stat.EphemeralOwner == l.c.SessionID() {
 			return path, nil // the reply to an earlier create was lost
 		}
-		w, err := l.c.watchNode(ctx, path)
-		if err != nil {
-			return "", err
-		}
-		if !w.found {
-			continue
-		}
-		if err := w.fired(ctx); err != nil {
+		if _, err := awaitNode(ctx, l, "", "lock"); err != nil {
 			return "", err
 		}
 	}

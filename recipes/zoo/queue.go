@@ -26,9 +26,11 @@ type queueSteps struct {
 
 func (s queueSteps) orSound() queueSteps {
 	or(&s.put, putOnce)
-	or(&s.order, oldestFirst)
+	or(&s.order, func(names []string) {
+		slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
+	})
 	or(&s.take, takeConfirmed)
-	or(&s.wait, awaitItem)
+	or(&s.wait, func(ctx context.Context, _ *items, empty watched) error { return empty.fired(ctx) })
 	return s
 }
 
@@ -37,14 +39,6 @@ type items struct {
 	env   recipes.Env
 	steps queueSteps
 	c     *conn
-}
-
-func openQueue(ctx context.Context, env recipes.Env, s queueSteps) (*items, error) {
-	c, err := connect(ctx, env, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &items{env, s, c}, nil
 }
 
 func (q *items) Put(ctx context.Context, item []byte) error { return q.steps.put(ctx, q, item) }
@@ -87,12 +81,6 @@ func (q *items) Take(ctx context.Context) ([]byte, error) {
 		}
 	}
 }
-
-func oldestFirst(names []string) {
-	slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
-}
-
-func awaitItem(ctx context.Context, _ *items, empty watched) error { return empty.fired(ctx) }
 
 // takeConfirmed takes an item only after its delete is confirmed.
 func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken bool, err error) {

@@ -8,6 +8,68 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
+func init() {
+	// The recipe makes a reader wait only for the writers ahead of it. A writer that is implemented like a
+	// reader, from the same template, holds while readers hold.
+	shared(recipes.RecipeRWLock, "rwlock-writers-only", "a writer waits for writers only", true, steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			return byNumber(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != ours && !writes(n) }), ours)
+		},
+	})
+
+	// A reader waits only for a writer that holds. While readers hold, new readers therefore overtake the
+	// waiting writers: as long as new readers arrive, no writer is granted.
+	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds the lock", true, steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			first, ahead = byMode(names, ours)
+			if writes(ours) || first {
+				return first, ahead
+			}
+			for _, n := range names {
+				if alone, _ := byNumber(names, n); alone {
+					return !writes(n), n
+				}
+			}
+			return false, ahead
+		},
+		wait: awaitParent,
+	})
+
+	// "When you are notified, it is your turn": a reader watches its predecessor, a waiting reader. When that
+	// gives up, it mistakes the deletion for the writer's release.
+	shared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			first, _ = byMode(names, ours)
+			_, ahead = byNumber(names, ours)
+			return first, ahead
+		},
+		wait: awaitRemoval,
+	})
+
+	// A semaphore that first counts the nodes and then creates its own, without reserving a place before: two
+	// clients that count at the same time both take the last permit.
+	shared(recipes.RecipeSemaphore, "semaphore-count-then-create", "counts the permits that are held, and creates its own node afterwards", false, steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			for {
+				free, err := awaitChildren(ctx, l, func(names []string) bool { return len(names) < l.env.Permits })
+				if err != nil {
+					return "", err
+				}
+				if free {
+					return createOnce(ctx, l)
+				}
+			}
+		},
+		order: alwaysFirst,
+	})
+
+	// Like CURATOR-678, in a semaphore: a permit whose delete failed is released for its owner, and held for
+	// all others until the session ends.
+	shared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{
+		order: neverFirst, wait: awaitPermit, release: releaseOnce,
+	})
+}
+
 // Suffixes of the random ID in the names of a read-write lock's nodes.
 const (
 	readMark  = "-r"
@@ -24,98 +86,16 @@ func byMode(names []string, ours string) (first bool, ahead string) {
 	}), ours)
 }
 
-// The recipe makes a reader wait only for the writers ahead of it. A writer that is implemented like a
-// reader, from the same template, holds while readers hold.
-func init() {
-	shared(recipes.RecipeRWLock, "rwlock-writers-only", "a writer waits for writers only", true, steps{
-		order: func(names []string, ours string) (first bool, ahead string) {
-			return byNumber(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != ours && !writes(n) }), ours)
-		},
-	})
-}
-
-// A reader waits only for a writer that holds. While readers hold, new readers therefore overtake the waiting
-// writers: as long as new readers arrive, no writer is granted.
-func init() {
-	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds the lock", true, steps{
-		order: func(names []string, ours string) (first bool, ahead string) {
-			first, ahead = byMode(names, ours)
-			if writes(ours) || first {
-				return first, ahead
-			}
-			for _, n := range names {
-				if alone, _ := byNumber(names, n); alone {
-					return !writes(n), n
-				}
-			}
-			return false, ahead
-		},
-		wait: awaitParent,
-	})
-}
-
-// "When you are notified, it is your turn": a reader watches its predecessor, a waiting reader. When that
-// gives up, it mistakes the deletion for the writer's release.
-func init() {
-	shared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
-		order: func(names []string, ours string) (first bool, ahead string) {
-			first, _ = byMode(names, ours)
-			_, ahead = byNumber(names, ours)
-			return first, ahead
-		},
-		wait: awaitRemoval,
-	})
-}
-
-// A semaphore that first counts the nodes and then creates its own, without reserving a place before: two
-// clients that count at the same time both take the last permit.
-func init() {
-	shared(recipes.RecipeSemaphore, "semaphore-count-then-create", "counts the permits that are held, and creates its own node afterwards", false, steps{
-		create: func(ctx context.Context, l *line) (string, error) {
-			for {
-				w, err := l.c.watchChildren(ctx, l.env.Parent)
-				if err != nil {
-					return "", err
-				}
-				if len(w.names) < l.env.Permits {
-					return createOnce(ctx, l)
-				}
-				if err := w.fired(ctx); err != nil {
-					return "", err
-				}
-			}
-		},
-		order: func([]string, string) (first bool, ahead string) { return true, "" },
-	})
-}
-
 // awaitPermit is the correct wait of a semaphore: it is a node's turn when fewer nodes are ahead than there
 // are permits.
 func awaitPermit(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
-	w, err := l.c.watchChildren(ctx, l.env.Parent)
-	if err != nil {
-		return false, err
-	}
-	ahead := 0
-	for _, n := range w.names {
-		if number(n)-number(ours) < 0 {
-			ahead++
+	return awaitChildren(ctx, l, func(names []string) bool {
+		ahead := 0
+		for _, n := range names {
+			if number(n)-number(ours) < 0 {
+				ahead++
+			}
 		}
-	}
-	if ahead < l.env.Permits {
-		return true, nil
-	}
-	return false, w.fired(ctx)
-}
-
-// Like CURATOR-678, in a semaphore: a permit whose delete failed is released for its owner, and held for
-// all others until the session ends.
-func init() {
-	shared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{
-		order: func([]string, string) (first bool, ahead string) { return false, "" },
-		wait:  awaitPermit,
-		release: func(ctx context.Context, l *line, path string) error {
-			return outcome(l.c.delete(ctx, path))
-		},
+		return ahead < l.env.Permits
 	})
 }

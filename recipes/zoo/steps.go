@@ -120,9 +120,11 @@ func (l *line) find(ctx context.Context, name string) (string, error) {
 	return l.env.Parent + "/" + own, nil
 }
 
-// number returns the suffix that the servers appended to a name.
+// text returns the suffix that the servers appended to a name, and number its value.
+func text(name string) string { return name[strings.LastIndex(name, marker)+len(marker):] }
+
 func number(name string) int32 {
-	n, _ := strconv.ParseInt(name[strings.LastIndex(name, marker)+len(marker):], 10, 32)
+	n, _ := strconv.ParseInt(text(name), 10, 32)
 	return int32(n)
 }
 
@@ -149,12 +151,22 @@ func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err er
 }
 
 func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
+	return awaitChildren(ctx, l, func(names []string) bool {
+		first, _ := l.steps.order(names, ours)
+		return first
+	})
+}
+
+// awaitChildren lists the parent's children with a watch. It returns true if they are enough, and false
+// once they have changed.
+func awaitChildren(ctx context.Context, l *line, enough func(names []string) bool) (bool, error) {
 	w, err := l.c.watchChildren(ctx, l.env.Parent)
-	if err != nil {
-		return false, err
-	}
-	if first, _ := l.steps.order(w.names, ours); first {
-		return true, nil
+	if err != nil || enough(w.names) {
+		return err == nil, err
 	}
 	return false, w.fired(ctx)
 }
+
+func alwaysFirst([]string, string) (first bool, ahead string) { return true, "" }
+
+func neverFirst([]string, string) (first bool, ahead string) { return false, "" }

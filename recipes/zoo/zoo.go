@@ -27,7 +27,8 @@ func lock(name, about string, wrong steps) recipes.Subject {
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,
 		Promises: recipes.Promises{Exclusive: true, FIFO: true, Events: true},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-			return openLine(ctx, env, wrong.orSound())
+			l := &line{env: env, steps: wrong.orSound()}
+			return l, l.connect(ctx)
 		},
 	}
 }
@@ -37,7 +38,8 @@ func queue(name, about string, wrong queueSteps) {
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeQueue,
 		Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-			return openQueue(ctx, env, wrong.orSound())
+			c, err := connect(ctx, env, nil)
+			return &items{env, wrong.orSound(), c}, err
 		},
 	})
 }

@@ -10,13 +10,19 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-func (k *checker) client() (*host.Client, chan recipes.Event) {
+// client opens a client.
+func (k *checker) client() *host.Client {
+	c, _ := k.clientAndEvents()
+	return c
+}
+
+func (k *checker) clientAndEvents() (*host.Client, chan recipes.Event) {
 	k.must(k.Ground.Make(k.ctx, k.path))
 	k.must(k.Ground.Make(k.ctx, k.path+"-resource"))
 	events := make(chan recipes.Event, 100)
 	env := k.Ground.Env(k.numbers, k.path)
-	env.Parent, env.Resource, env.Timeout, env.Client, env.Permits = k.path, k.path+"-resource", timeout, k.numbers, k.together
-	env.Parties = k.together
+	env.Parent, env.Resource, env.Timeout, env.Client = k.path, k.path+"-resource", timeout, k.numbers
+	env.Permits, env.Parties = k.together, k.together
 	env.Events = func(e recipes.Event) {
 		if e.Kind == recipes.EventEnded {
 			k.ended.Store(true)
@@ -44,16 +50,12 @@ func (k *checker) ask(op string, client int) lines.Reply {
 	return a
 }
 
-func (k *checker) within(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(k.ctx, d)
-}
-
 const grantLimit = 10 * time.Second
 
 func (k *checker) acquire(c *host.Client) recipes.Claim { return k.acquireAs(c, "") }
 
 func (k *checker) acquireAs(c *host.Client, mode recipes.Mode) recipes.Claim {
-	ctx, cancel := k.within(grantLimit)
+	ctx, cancel := context.WithTimeout(k.ctx, grantLimit)
 	defer cancel()
 	claim, err := c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
 	k.be(err == nil, "nothing blocks the acquire, but it was not granted within %v: %v", grantLimit, err)
@@ -61,10 +63,16 @@ func (k *checker) acquireAs(c *host.Client, mode recipes.Mode) recipes.Claim {
 }
 
 func (k *checker) release(c *host.Client) {
-	ctx, cancel := k.within(grantLimit)
+	ctx, cancel := context.WithTimeout(k.ctx, grantLimit)
 	defer cancel()
 	err := c.Release(ctx)
 	k.be(err == nil, "a release that nothing blocks must be answered ok: %v", err)
+}
+
+func (k *checker) put(c *host.Client, item, what string) {
+	ctx, cancel := context.WithTimeout(k.ctx, grantLimit)
+	defer cancel()
+	k.be(c.Put(ctx, []byte(item)) == nil, "%s must be answered ok", what)
 }
 
 func (k *checker) until(limit time.Duration, ok func() bool) bool {
@@ -106,6 +114,10 @@ func (k *checker) beginAcquireAs(c *host.Client, mode recipes.Mode) *attempt {
 	return k.begin(func(ctx context.Context, a *attempt) {
 		a.claim, a.err = c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
 	})
+}
+
+func (k *checker) beginRelease(c *host.Client) *attempt {
+	return k.begin(func(ctx context.Context, a *attempt) { a.err = c.Release(ctx) })
 }
 
 func (k *checker) beginTake(c *host.Client) *attempt {

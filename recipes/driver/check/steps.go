@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 	"github.com/zkbench/zkbench/recipes/driver/site"
@@ -78,12 +79,12 @@ func checkClock(k *checker) {
 		last = now
 	}
 	k.must(k.p.MeasureClock(200))
-	p50, p99 := k.p.Overhead()
-	k.note("round trip p50 %v, p99 %v; %s", p50, p99, k.p.ClockIs())
+	p50, p99 := clock.Percentiles(k.p.Clock.Trips())
+	k.note("round trip p50 %v, p99 %v; %s", p50, p99, k.p.Clock.About())
 }
 
 func checkOpen(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	seen := c.Seen()
 	if said := c.Session(); said != seen.Session {
 		panic(wrong{fmt.Sprintf("open was answered with session %#x, but the session on the connection is %#x", uint64(said), uint64(seen.Session))})
@@ -112,19 +113,19 @@ func answered(a lines.Reply) string {
 }
 
 func checkNothingHeld(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	_, release := lines.Ops(k.p.Hello.Recipe)
 	k.failed(release, c.Number(), "the client holds nothing")
 }
 
 func checkUnknownOp(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	a := k.ask("frobnicate", c.Number())
 	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "the op frobnicate does not exist, but it was answered %s instead of with an error of kind unsupported", answered(a))
 }
 
 func checkAcquire(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	claim := k.acquire(c)
 	seen := c.Seen()
 	k.be(claim.Session == seen.Session, "acquire was answered with session %#x, but the session on the connection is %#x", uint64(claim.Session), uint64(seen.Session))
@@ -156,24 +157,20 @@ func checkAcquire(k *checker) {
 }
 
 func checkContention(k *checker) {
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	k.acquire(a)
 	waiting := k.beginAcquire(b)
 	defer waiting.giveUp()
 	k.waits(waiting, "a second client's acquire while the first client holds the lock")
 	k.must(k.p.MeasureClock(1))
-	c, _ := k.client()
-	k.be(c != nil, "")
+	k.client()
 	k.release(a)
 	k.granted(waiting, "the holder has released the lock, but the waiting client")
 	k.release(b)
 }
 
 func checkModes(k *checker) {
-	a, _ := k.client()
-	b, _ := k.client()
-	w, _ := k.client()
+	a, b, w := k.client(), k.client(), k.client()
 	k.acquireAs(a, recipes.Read)
 	k.acquireAs(b, recipes.Read)
 	waiting := k.beginAcquireAs(w, recipes.Write)
@@ -197,9 +194,7 @@ func checkModes(k *checker) {
 
 func checkPermits(k *checker) {
 	k.together = 2
-	a, _ := k.client()
-	b, _ := k.client()
-	c, _ := k.client()
+	a, b, c := k.client(), k.client(), k.client()
 	k.acquire(a)
 	k.acquire(b)
 	waiting := k.beginAcquire(c)
@@ -213,8 +208,7 @@ func checkPermits(k *checker) {
 
 func checkParties(k *checker) {
 	k.together = 2
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	for range 2 { // the second generation must not be affected by nodes of the first
 		entering := k.beginAcquire(a)
 		defer entering.giveUp()
@@ -222,7 +216,7 @@ func checkParties(k *checker) {
 		k.must(k.p.MeasureClock(1))
 		k.acquire(b)
 		k.granted(entering, "both parties have called enter, but enter by the first party")
-		leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
+		leaving := k.beginRelease(a)
 		k.waits(leaving, "leave by one client while the other is inside")
 		k.release(b)
 		k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but the first of them did not return ok within %v: %v", grantLimit, leaving.err)
@@ -231,8 +225,7 @@ func checkParties(k *checker) {
 
 func checkCancelledEnter(k *checker) {
 	k.together = 2
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	entering := k.beginAcquire(a)
 	k.waits(entering, "enter by the first of two parties")
 	entering.giveUp()
@@ -244,7 +237,7 @@ func checkCancelledEnter(k *checker) {
 	k.waits(alone, "enter by a client after the other client's enter was cancelled")
 	k.acquire(a)
 	k.granted(alone, "both parties have called enter, but enter by the first party")
-	leaving := k.begin(func(ctx context.Context, l *attempt) { l.err = a.Release(ctx) })
+	leaving := k.beginRelease(a)
 	k.release(b)
 	k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
 }
@@ -256,7 +249,7 @@ func (k *checker) granted(a *attempt, what string) {
 }
 
 func checkHolds(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	wants := []bool{false, true, false}
 	if k.p.Hello.Requeues { // after the release the client may lead again
 		wants = wants[:2]
@@ -274,7 +267,7 @@ func checkHolds(k *checker) {
 }
 
 func checkWrite(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	err := c.Write(k.ctx, "written by check")
 	k.be(err == nil, "write: %v", err)
 	data, _, _, err := k.Ground.Look(k.ctx, k.path+"-resource")
@@ -283,8 +276,7 @@ func checkWrite(k *checker) {
 }
 
 func checkCancel(k *checker) {
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	k.acquire(a)
 	waiting := k.beginAcquire(b)
 	k.waits(waiting, "a second client's acquire")
@@ -303,7 +295,7 @@ func checkCancel(k *checker) {
 }
 
 func checkCancelNothing(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	a := k.ask("cancel", c.Number())
 	k.be(a.OK != nil, "cancel without a pending operation was not answered ok")
 	k.acquire(c)
@@ -311,10 +303,9 @@ func checkCancelNothing(k *checker) {
 }
 
 func checkLimit(k *checker) {
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	for _, limit := range []time.Duration{0, 300 * time.Millisecond} {
-		ctx, cancel := k.within(grantLimit)
+		ctx, cancel := context.WithTimeout(k.ctx, grantLimit)
 		defer cancel()
 		_, err := a.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		if limit == 0 && errors.Is(err, recipes.ErrNotAcquired) {

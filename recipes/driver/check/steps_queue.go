@@ -8,13 +8,10 @@ import (
 )
 
 func checkPutTake(k *checker) {
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	items := []string{"check-1", "check-2 with some more text in it", "check-3" + strings.Repeat("x", lines.MaxItem-7)}
 	for _, item := range items {
-		ctx, cancel := k.within(grantLimit)
-		defer cancel()
-		k.be(a.Put(ctx, []byte(item)) == nil, "a put that nothing blocks must be answered ok")
+		k.put(a, item, "a put that nothing blocks")
 	}
 	var got []string
 	for range items {
@@ -31,20 +28,17 @@ func checkPutTake(k *checker) {
 }
 
 func checkWaitingTake(k *checker) {
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	t := k.beginTake(b)
 	defer t.giveUp()
 	k.waits(t, "a take from an empty queue")
 	k.must(k.p.MeasureClock(1))
-	ctx, cancel := k.within(grantLimit)
-	defer cancel()
-	k.be(a.Put(ctx, []byte("check")) == nil, "a put during a waiting take must be answered ok")
+	k.put(a, "check", "a put during a waiting take")
 	k.be(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, but the waiting take returned %q, %v", t.item, t.err)
 }
 
 func checkCancelledTake(k *checker) {
-	a, _ := k.client()
+	a := k.client()
 	t := k.beginTake(a)
 	k.waits(t, "a take from an empty queue")
 	t.giveUp()

@@ -9,15 +9,14 @@ import (
 )
 
 func checkCloseUnder(k *checker) {
-	a, _ := k.client()
-	b, _ := k.client()
+	a, b := k.client(), k.client()
 	var under *attempt
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
 		under = k.beginTake(b)
 		k.waits(under, "a take from an empty queue")
 	} else if k.p.Hello.Recipe == string(recipes.RecipeBarrier) {
 		k.together = 2
-		b, _ = k.client() // opened with two parties
+		b = k.client() // opened with two parties
 		under = k.beginAcquire(b)
 		k.waits(under, "enter by the first of two parties")
 	} else {
@@ -33,7 +32,7 @@ func checkCloseUnder(k *checker) {
 }
 
 func checkEvents(k *checker) {
-	c, events := k.client()
+	c, events := k.clientAndEvents()
 	k.acquire(c)
 	restore := k.Ground.Cut(c.Number())
 	got := k.ofSession(events, timeout)
@@ -75,7 +74,7 @@ func (k *checker) ofSession(events chan recipes.Event, limit time.Duration) reci
 }
 
 func checkLostSession(k *checker) {
-	c, events := k.client()
+	c, events := k.clientAndEvents()
 	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
 		k.acquire(c) // many recipes notify only a holder
 	}
@@ -120,7 +119,7 @@ func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gon
 }
 
 func checkEnd(k *checker) {
-	c, _ := k.client()
+	c := k.client()
 	session := c.Seen().Session
 	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
 		k.acquire(c)

@@ -11,15 +11,12 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// spent is an error after which a client can only be closed. It matches the errors in is.
-type spent struct {
-	error
-	is []error
-}
+// spent is an error after which a client can only be closed.
+type spent struct{ error }
 
 func (s spent) Unwrap() error { return s.error }
 
-func (s spent) Is(target error) bool { return slices.Contains(s.is, target) }
+func (s spent) Is(target error) bool { return target == recipes.ErrSessionEnded }
 
 // unfinished wraps err with ErrUnfinished: the operation may have had an effect.
 func unfinished(err error) error { return fmt.Errorf("%w: %w", recipes.ErrUnfinished, err) }
@@ -131,7 +128,7 @@ func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 	if lines.Acquires(k.Op) || k.Op == "take" {
 		return c.leave(k, why)
 	}
-	c.spend(spent{unfinished(why), []error{recipes.ErrSessionEnded}}, c.env.Timeout)
+	c.spend(spent{unfinished(why)}, c.env.Timeout)
 	return lines.Reply{}, unfinished(why)
 }
 
@@ -144,8 +141,7 @@ func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
 	if !errors.Is(err, errSilent) {
 		return a, unfinished(err)
 	}
-	err = c.p.breach("", fmt.Sprintf("silence: a cancelled operation must be answered, but %s (id %d) was not answered within %v", k.Op, k.ID, limit))
-	c.p.fail(err)
+	err = c.p.breaks("", "silence: a cancelled operation must be answered, but %s (id %d) was not answered within %v", k.Op, k.ID, limit)
 	return lines.Reply{}, unfinished(err)
 }
 
@@ -189,7 +185,6 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		times = a.Error.Times
 	}
 	if err := c.takeTimes(k, times); err != nil {
-		c.p.fail(err)
 		return unfinished(err)
 	}
 	if a.Error == nil {
@@ -204,7 +199,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		return fmt.Errorf("%w: %w", recipes.ErrNotAcquired, err)
 	case lines.Unknown:
 		if claims {
-			s := spent{unfinished(err), []error{recipes.ErrSessionEnded}}
+			s := spent{unfinished(err)}
 			c.spend(s, c.env.Timeout+aftermath)
 			return s
 		}
@@ -218,16 +213,14 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		if !claims {
 			err = unfinished(err)
 		}
-		s := spent{err, []error{recipes.ErrSessionEnded}}
+		s := spent{err}
 		c.spend(s, 0)
 		c.mu.Lock()
 		c.gone = c.p.Hello.Rejoins
 		c.mu.Unlock()
 		return s
 	}
-	err = c.p.breach(c.p.lastSaid(), "the kind of an error must be failed, unknown, cancelled, timeout, lost or unsupported")
-	c.p.fail(err)
-	return unfinished(err)
+	return unfinished(c.p.breaks(c.p.lastSaid(), "the kind of an error must be failed, unknown, cancelled, timeout, lost or unsupported"))
 }
 
 // within returns t, limited to the interval from first to last.
@@ -252,13 +245,14 @@ func (c *Client) takeTimes(k *Call, t lines.Times) error {
 	switch {
 	case t.Called == nil && t.At == nil:
 	case t.Called == nil || t.At == nil:
-		return c.p.breach(c.p.lastSaid(), "an answer must have both called and at, or neither")
+		return c.p.breaks(c.p.lastSaid(), "an answer must have both called and at, or neither")
 	default:
-		called, wrong := c.p.clock.At(int64(*t.Called))
-		at, _ := c.p.clock.At(int64(*t.At))
+		called, wrong := c.p.Clock.At(int64(*t.Called))
+		at, _ := c.p.Clock.At(int64(*t.At))
 		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
-			return c.p.breach(c.p.lastSaid(), fmt.Sprintf("called and at must be times on the clock that the op clock reads: "+
-				"according to these times, the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))
+			return c.p.breaks(c.p.lastSaid(), "called and at must be times on the clock that the op clock reads: "+
+				"according to these times, the call was made %v after its request was written, and returned %v before its answer was read",
+				called.Sub(k.wrote), k.read.Sub(at))
 		}
 		times.Called, times.Returned = within(called, k.wrote, k.read), within(at, k.wrote, k.read)
 		times.Error = wrong

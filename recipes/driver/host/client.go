@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -72,10 +70,10 @@ func (c *Client) openNow() error {
 	}
 	r.Connect, r.Path, r.Resource = strings.Join(connect, ","), c.env.Parent, c.env.Resource
 	r.TimeoutMS = c.env.Timeout.Milliseconds()
-	if c.p.Hello.Recipe == string(recipes.RecipeSemaphore) {
+	switch recipes.Recipe(c.p.Hello.Recipe) {
+	case recipes.RecipeSemaphore:
 		r.Permits = max(c.env.Permits, 1)
-	}
-	if c.p.Hello.Recipe == string(recipes.RecipeBarrier) {
+	case recipes.RecipeBarrier:
 		r.Parties = max(c.env.Parties, 1)
 	}
 	c.mu.Lock()
@@ -134,7 +132,7 @@ func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 		return false
 	}
 	if r.At != nil {
-		at, wrong := c.p.clock.At(int64(*r.At))
+		at, wrong := c.p.Clock.At(int64(*r.At))
 		if at.Add(wrong).Before(asked) {
 			return false
 		}
@@ -232,9 +230,7 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if a.OK.Item == nil {
-		err := c.p.breach(c.p.lastSaid(), "the answer to take must have the field \"item\"")
-		c.p.fail(err)
-		return nil, err
+		return nil, c.p.breaks(c.p.lastSaid(), "the answer to take must have the field \"item\"")
 	}
 	return []byte(*a.OK.Item), nil
 }
@@ -264,9 +260,7 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 		case a.Error != nil:
 			return false, a.Error
 		case a.OK.Holds == nil:
-			err := c.p.breach(c.p.lastSaid(), "the answer to holds must have the field \"holds\", true or false")
-			c.p.fail(err)
-			return false, err
+			return false, c.p.breaks(c.p.lastSaid(), "the answer to holds must have the field \"holds\", true or false")
 		}
 		return *a.OK.Holds, nil
 	}
@@ -290,7 +284,7 @@ func (c *Client) Close(context.Context) error {
 	err := c.shut()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spent = spent{errors.New("the client is closed"), []error{recipes.ErrSessionEnded}}
+	c.spent = spent{errors.New("the client is closed")}
 	return err
 }
 
@@ -369,19 +363,14 @@ func (p *Process) askClock() error {
 		return err
 	}
 	if a.OK == nil || a.OK.Now == nil {
-		err := p.breach("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
-		p.fail(err)
-		return err
+		return p.breaks("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
 	}
 	if watch.met() {
 		return nil // the round trip includes a pause
 	}
-	p.clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
+	p.Clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
 	return nil
 }
-
-// Overhead returns p50 and p99 of the duration of the clock requests.
-func (p *Process) Overhead() (p50, p99 time.Duration) { return clock.Percentiles(p.clock.Trips()) }
 
 // MeasureClock reads the driver's clock repeatedly, and adds the round trips to the mapping.
 func (p *Process) MeasureClock(times int) error {
@@ -393,23 +382,12 @@ func (p *Process) MeasureClock(times int) error {
 	return nil
 }
 
-// ClockIs returns a description of the mapping of the driver's clock.
-func (p *Process) ClockIs() string { return p.clock.About() }
-
-// pool holds idle processes for the next trial of a run: starting a JVM takes a second.
-type pool struct {
+// Pool holds idle processes for the next trial of a run: starting a JVM takes a second. The zero value is
+// empty; a nil Pool keeps no processes.
+type Pool struct {
 	mu     sync.Mutex
-	idle   map[string][]*Process // by key
-	ended  []*Process
+	idle   []*Process // some may have ended
 	closed bool
-}
-
-// poolOf returns the pool of a run, or nil if the run keeps no processes.
-func poolOf(k *recipes.TrialResources) *pool {
-	if k == nil {
-		return nil
-	}
-	return k.Of("driver processes", func() io.Closer { return &pool{idle: map[string][]*Process{}} }).(*pool)
 }
 
 func key(c Command, on string) string {
@@ -417,26 +395,23 @@ func key(c Command, on string) string {
 	return fmt.Sprintf("%q %q %q %q %q", c.Name, c.Args, env, c.Dir, on)
 }
 
-func (q *pool) take(c Command, on site.Site) *Process {
+func (q *Pool) take(c Command, on site.Site) *Process {
 	if q == nil {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for k := key(c, on.Name()); len(q.idle[k]) > 0; {
-		last := len(q.idle[k]) - 1
-		p := q.idle[k][last]
-		q.idle[k] = q.idle[k][:last]
-		if p.Err() == nil {
+	for i, p := range slices.Backward(q.idle) {
+		if p.Err() == nil && key(p.command, p.machine) == key(c, on.Name()) {
+			q.idle = slices.Delete(q.idle, i, i+1)
 			return p
 		}
-		q.ended = append(q.ended, p)
 	}
 	return nil
 }
 
 // keep adds a process to the pool for the next trial. It returns false if the process had an error.
-func (q *pool) keep(p *Process) bool {
+func (q *Pool) keep(p *Process) bool {
 	if q == nil || !p.sound() {
 		return false
 	}
@@ -446,16 +421,15 @@ func (q *pool) keep(p *Process) bool {
 		return false
 	}
 	p.attach("", nil)
-	k := key(p.command, p.machine)
-	q.idle[k] = append(q.idle[k], p)
+	q.idle = append(q.idle, p)
 	return true
 }
 
 // Close stops all idle processes. The pool then accepts no more.
-func (q *pool) Close() error {
+func (q *Pool) Close() error {
 	q.mu.Lock()
 	q.closed = true
-	processes := slices.Concat(append(slices.Collect(maps.Values(q.idle)), q.ended)...)
+	processes := q.idle
 	q.idle = nil
 	q.mu.Unlock()
 	var all sync.WaitGroup
@@ -473,11 +447,12 @@ func (p *Process) sound() bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	busy := false
 	for _, c := range p.calls {
-		busy = busy || c.Op != "clock"
+		if c.Op != "clock" {
+			return false
+		}
 	}
-	return !busy && p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
+	return p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
 }
 
 // attach assigns the process to a trial. Its stderr goes to the file stderr, its error to wrong.

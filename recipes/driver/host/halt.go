@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
@@ -22,9 +21,9 @@ func (p *Process) Pause() error {
 	if err := p.here(); err != nil {
 		return err
 	}
-	p.halts.begin(time.Now())
+	p.halts.set(true)
 	if err := p.run.Pause(); err != nil {
-		p.halts.end(time.Now())
+		p.halts.set(false)
 		return fmt.Errorf("%s: pause process %d: %w", p.command.Name, p.PID(), err)
 	}
 	return nil
@@ -39,7 +38,7 @@ func (p *Process) Resume() error {
 	if err := p.run.Resume(); err != nil {
 		return fmt.Errorf("%s: resume process %d: %w", p.command.Name, p.PID(), err)
 	}
-	p.halts.end(time.Now())
+	p.halts.set(false)
 	return nil
 }
 
@@ -82,10 +81,6 @@ func (p *Process) gone() (killed, replaced bool) {
 	return p.killed, p.replaced
 }
 
-func (p *Process) errKilled() error {
-	return fmt.Errorf("%s: the client's process %d was killed: %w", p.command.Name, p.PID(), recipes.ErrSessionEnded)
-}
-
 type halts struct {
 	mu    sync.Mutex
 	since time.Time // start of the current pause; zero if there is none
@@ -93,18 +88,14 @@ type halts struct {
 	count int
 }
 
-func (h *halts) begin(now time.Time) {
+// set begins or ends a pause, unless that has already happened.
+func (h *halts) set(paused bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.since.IsZero() {
+	switch now := time.Now(); {
+	case paused && h.since.IsZero():
 		h.since, h.count = now, h.count+1
-	}
-}
-
-func (h *halts) end(now time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.since.IsZero() {
+	case !paused && !h.since.IsZero():
 		h.total, h.since = h.total+now.Sub(h.since), time.Time{}
 	}
 }

@@ -132,7 +132,7 @@ func TestAlone_putsAClientIntoAProcessOfItsOwn(t *testing.T) {
 }
 
 // trial plays a trial of a run that keeps processes, and returns that of client 0.
-func trial(t *testing.T, kept *recipes.TrialResources, mode string, do func(*Client)) (pid int) {
+func trial(t *testing.T, kept *Pool, mode string, do func(*Client)) (pid int) {
 	t.Helper()
 	p := &played{stderr: t.TempDir() + "/err", wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
 	s, stop, err := Subject(toyCommand("lock/toy", mode)).Start(t.Context(), recipes.Trial{
@@ -147,7 +147,7 @@ func trial(t *testing.T, kept *recipes.TrialResources, mode string, do func(*Cli
 }
 
 func TestKept_aSoundProcessServesTheNextTrial(t *testing.T) {
-	kept := &recipes.TrialResources{}
+	kept := &Pool{}
 	defer kept.Close()
 	closes := func(c *Client) { must(t, c.Close(t.Context())) }
 	pid := trial(t, kept, "sound", closes)
@@ -180,7 +180,7 @@ func TestKept_aSoundProcessServesTheNextTrial(t *testing.T) {
 }
 
 func TestKept_closeEndsWhatIsKept(t *testing.T) {
-	kept := &recipes.TrialResources{}
+	kept := &Pool{}
 	pid := trial(t, kept, "sound", func(c *Client) { must(t, c.Close(t.Context())) })
 	must(t, kept.Close())
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {

@@ -36,6 +36,7 @@ const endLimit = 10 * time.Second
 // Process is a process of a driver and the exchange of requests and replies with it.
 type Process struct {
 	Hello lines.Hello // valid once Greet has returned
+	Clock clock.Map   // of the driver
 
 	command  Command
 	run      site.Process
@@ -43,7 +44,6 @@ type Process struct {
 	output   *output       // stores its stderr
 	ended    chan struct{} // closed when the process has exited and all its output is read
 	broken   chan struct{} // closed when the exchange has ended
-	clock    clock.Map
 	halts    halts
 	greeting string // the reply to hello
 
@@ -80,7 +80,7 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 	}
 	p.run, p.machine = run, on.Name()
 	if p.machine != "" {
-		p.clock.Elsewhere()
+		p.Clock.Elsewhere()
 	}
 	kept := make(chan struct{})
 	go func() {
@@ -94,28 +94,24 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 
 // listening reads the process's stdout until the process has exited and all output is stored.
 func (p *Process) listening(kept <-chan struct{}) {
-	go p.cut()
+	go func() { // ends the reading of the pipes: processes outside the group may keep them open
+		<-p.run.Exited()
+		late := time.Now().Add(time.Second)
+		_ = p.run.Stdout().SetReadDeadline(late)
+		_ = p.run.Stderr().SetReadDeadline(late)
+	}()
 	p.read(p.run.Stdout())
 	_ = p.run.Stdout().Close()
 	select {
 	case <-p.run.Exited():
 	case <-time.After(time.Second):
-		p.fail(p.breach("", "the driver closed its stdout but did not exit; stdout must stay open until stdin ends"))
+		_ = p.breaks("", "the driver closed its stdout but did not exit; stdout must stay open until stdin ends")
 		<-p.run.Exited()
 	}
 	<-kept
 	p.exited()
 	p.output.to("")
 	close(p.ended)
-}
-
-// cut ends the reading of the pipes a second after the process has exited: processes outside its group
-// may keep them open.
-func (p *Process) cut() {
-	<-p.run.Exited()
-	late := time.Now().Add(time.Second)
-	_ = p.run.Stdout().SetReadDeadline(late)
-	_ = p.run.Stderr().SetReadDeadline(late)
 }
 
 func (p *Process) exited() {
@@ -130,7 +126,7 @@ func (p *Process) exited() {
 		p.fail(fmt.Errorf("%s: the driver has ended", p.command.Name))
 		return
 	}
-	p.fail(p.breach("", fmt.Sprintf("the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.said())))
+	_ = p.breaks("", "the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.said())
 }
 
 // said describes the process's last line of output and the file with the rest, for an error message.
@@ -167,7 +163,7 @@ func (p *Process) Stop() error {
 		}
 		p.run.Kill()
 		<-p.ended
-		p.stopped = p.breach("", fmt.Sprintf("when stdin ends, the driver must exit within %v; it did not, and was killed%s", endLimit, p.said()))
+		p.stopped = p.breach("", "when stdin ends, the driver must exit within %v; it did not, and was killed%s", endLimit, p.said())
 	})
 	return p.stopped
 }
@@ -214,9 +210,7 @@ func (p *Process) Greet() error {
 		err = fmt.Errorf("the answer to hello must have the protocol's number, %d", lines.Protocol)
 	}
 	if err != nil {
-		err = p.breach(p.lastSaid(), err.Error())
-		p.fail(err)
-		return err
+		return p.breaks(p.lastSaid(), err.Error())
 	}
 	p.Hello, p.greeting = *a.OK.Hello, p.lastSaid()
 	if err := p.MeasureClock(greetings); err != nil {

@@ -128,7 +128,7 @@ func TestProcess_redactsPasswords(t *testing.T) {
 		t.Errorf("stored: %q, %v", text, err)
 	}
 	p.last.add("> ", p.redact(`{"op":"open","auth":[{"auth":"user:se\"cret"}]}`))
-	if b := p.breach(`{"error":"se\"cret"}`, `it said se"cret`); strings.Contains(b.Error()+strings.Join(b.Exchange, ""), "cret") {
-		t.Errorf("a breach shows it: %v, %q", b, b.Exchange)
+	if b := p.breach(`{"error":"se\"cret"}`, `it said se"cret`); strings.Contains(b.Error()+strings.Join(p.Exchange(), ""), "cret") {
+		t.Errorf("a breach shows it: %v, %q", b, p.Exchange())
 	}
 }

@@ -25,7 +25,8 @@ func Subject(c Command) recipes.Subject {
 	return recipes.Subject{
 		Name: c.Name, Recipe: recipe, About: "a driver: " + strings.Join(c.Args, " "),
 		Start: func(_ context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
-			d := &driver{command: c, trial: t, pool: poolOf(t.Kept), seats: map[string]*started{}}
+			d := &driver{command: c, trial: t, seats: map[string]*started{}}
+			d.pool, _ = t.Kept.(*Pool)
 			s, err := d.start()
 			return s, d.stop, err
 		},
@@ -35,7 +36,7 @@ func Subject(c Command) recipes.Subject {
 type driver struct {
 	command Command
 	trial   recipes.Trial
-	pool    *pool
+	pool    *Pool
 
 	each int // clients per process; 0 means all
 
@@ -52,28 +53,24 @@ type started struct {
 	ready atomic.Bool // whether hello was answered
 }
 
+// seat returns the machine of a client, and the name of its process.
 func (d *driver) seat(client int) (on site.Site, name string, err error) {
-	on = site.Here{}
+	on, name = site.Here{}, "0"
 	if d.trial.Site != nil {
 		if on, err = d.trial.Site(client); err != nil {
 			return nil, "", err
 		}
 	}
-	if name = d.process(client); on.Name() != "" {
+	switch {
+	case d.trial.Alone != nil && d.trial.Alone(client) && d.command.Processes == 0:
+		name = fmt.Sprintf("client-%d", client)
+	case d.each > 0:
+		name = strconv.Itoa(client / d.each)
+	}
+	if on.Name() != "" {
 		name = on.Name() + "-" + name
 	}
 	return on, name, nil
-}
-
-func (d *driver) process(client int) string {
-	if d.trial.Alone != nil && d.trial.Alone(client) && d.command.Processes == 0 {
-		return fmt.Sprintf("client-%d", client)
-	}
-	n := 0
-	if d.each > 0 {
-		n = client / d.each
-	}
-	return strconv.Itoa(n)
 }
 
 func (d *driver) start() (recipes.Subject, error) {
@@ -96,7 +93,7 @@ func (d *driver) start() (recipes.Subject, error) {
 func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s, h := Subject(c), p.Hello
 	if s.Recipe != "" && h.Recipe != string(s.Recipe) {
-		return s, p.breach(p.greeting, fmt.Sprintf("the name %s requires recipe %s, but the hello has recipe %q", s.Name, s.Recipe, h.Recipe))
+		return s, p.breach(p.greeting, "the name %s requires recipe %s, but the hello has recipe %q", s.Name, s.Recipe, h.Recipe)
 	}
 	if h.About != "" {
 		s.About = h.About
@@ -115,18 +112,18 @@ func checkHello(p *Process, h lines.Hello) error {
 		if has == "" || slices.Contains(may, has) {
 			return nil
 		}
-		return p.breach(p.greeting, fmt.Sprintf("%s is %q, but must be one of %s", what, has, strings.Join(may, ", ")))
+		return p.breach(p.greeting, "%s is %q, but must be one of %s", what, has, strings.Join(may, ", "))
 	}
 	var known []string
 	for _, r := range recipes.Recipes {
 		known = append(known, string(r))
 	}
 	if err := wrong("recipe", h.Recipe, known...); err != nil || h.Recipe == "" {
-		return cmp.Or(err, error(p.breach(p.greeting, "recipe must be one of "+strings.Join(known, ", "))))
+		return cmp.Or(err, p.breach(p.greeting, "recipe must be one of "+strings.Join(known, ", ")))
 	}
 	begin, end := lines.Ops(h.Recipe)
 	if !slices.Contains(h.Ops, begin) || !slices.Contains(h.Ops, end) {
-		return p.breach(p.greeting, fmt.Sprintf("the ops of a %s must include %s and %s", h.Recipe, begin, end))
+		return p.breach(p.greeting, "the ops of a %s must include %s and %s", h.Recipe, begin, end)
 	}
 	if h.Rejoins && !h.Events {
 		return p.breach(p.greeting, "rejoins requires events: zkbench detects a lost session by the event lost")
@@ -142,11 +139,7 @@ func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, err
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.Open(ctx, env)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return p.Open(ctx, env)
 }
 
 // carrier returns the process for a client. It starts the process at the first call, and again if the
@@ -209,7 +202,7 @@ func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	var took []time.Duration
 	for _, s := range d.all() {
 		if s.ready.Load() {
-			took = append(took, s.p.clock.Trips()...)
+			took = append(took, s.p.Clock.Trips()...)
 		}
 	}
 	p50, p99 = clock.Percentiles(took)

@@ -27,7 +27,7 @@ func (p *Process) fail(why error) {
 	p.mu.Lock()
 	first := p.wrong == nil
 	if p.killed {
-		why = p.errKilled()
+		why = fmt.Errorf("%s: the client's process %d was killed: %w", p.command.Name, p.PID(), recipes.ErrSessionEnded)
 	}
 	if first {
 		p.wrong = why
@@ -71,7 +71,7 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	c.wrote = time.Now()
 	p.mu.Unlock()
 	if !p.write(append(line, '\n')) {
-		p.fail(p.breach(string(line), fmt.Sprintf("the driver has not read its stdin for %v, so this request cannot be written", endLimit)))
+		_ = p.breaks(string(line), "the driver has not read its stdin for %v, so this request cannot be written", endLimit)
 	}
 	return c
 }
@@ -122,9 +122,7 @@ func (p *Process) Await(c *Call, limit time.Duration) (lines.Reply, error) {
 	if !errors.Is(err, errSilent) {
 		return a, err
 	}
-	err = p.breach("", fmt.Sprintf("silence: %s (id %d) was not answered within %v", c.Op, c.ID, limit))
-	p.fail(err)
-	return lines.Reply{}, err
+	return lines.Reply{}, p.breaks("", "silence: %s (id %d) was not answered within %v", c.Op, c.ID, limit)
 }
 
 func (p *Process) read(stdout io.Reader) {
@@ -134,7 +132,7 @@ func (p *Process) read(stdout io.Reader) {
 		now := time.Now()
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			p.fail(p.breach(string(line), fmt.Sprintf("a line must have at most %d bytes", lines.MaxLine)))
+			_ = p.breaks(string(line), "a line must have at most %d bytes", lines.MaxLine)
 		case err == nil || len(bytes.TrimSpace(line)) > 0:
 			p.take(bytes.TrimRight(line, "\r\n"), now)
 		}
@@ -152,28 +150,23 @@ func (p *Process) take(line []byte, now time.Time) {
 	if len(p.secrets) > 0 { // passwords that a driver repeats must not get into a record
 		line = []byte(p.redact(string(line)))
 	}
-	p.mu.Unlock()
 	r, err := lines.Parse(line)
-	p.heard(r, line)
+	var asked *Call
+	if r.ID != nil {
+		asked = p.calls[int64(*r.ID)]
+	}
+	if asked == nil || asked.Op != "clock" {
+		p.last.add("< ", string(line))
+	}
+	p.mu.Unlock()
 	if err == nil && r.Event != "" {
 		err = p.event(r, now)
 	} else if err == nil {
 		err = p.answered(r, now)
 	}
 	if err != nil {
-		p.fail(p.breach(string(line), err.Error()))
+		_ = p.breaks(string(line), err.Error())
 	}
-}
-
-func (p *Process) heard(r lines.Reply, line []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r.ID != nil {
-		if c := p.calls[int64(*r.ID)]; c != nil && c.Op == "clock" {
-			return
-		}
-	}
-	p.last.add("< ", string(line))
 }
 
 func (p *Process) answered(r lines.Reply, now time.Time) error {
@@ -263,26 +256,26 @@ const (
 	closeLimit  = 20 * time.Second
 )
 
-// Breach is the error for a rule of the protocol that a driver has broken.
-type Breach struct {
-	Driver   string
-	Rule     string
-	Line     string   // the line that breaks the rule, or ""
-	Exchange []string // the lines before it, "> " sent and "< " received
-}
-
-func (b *Breach) Error() string {
-	text := b.Driver + ": the driver broke the protocol: " + b.Rule
-	if b.Line != "" {
-		text += ": " + b.Line
+// breach returns the error for a rule of the protocol that the driver has broken. line is the line that
+// breaks it, or "".
+func (p *Process) breach(line, rule string, args ...any) error {
+	if len(args) > 0 {
+		rule = fmt.Sprintf(rule, args...)
 	}
-	return text
-}
-
-func (p *Process) breach(line, rule string) *Breach {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &Breach{p.command.Name, p.redact(rule), p.redact(shortened(line)), slices.Clone(p.last.lines)}
+	text := p.command.Name + ": the driver broke the protocol: " + p.redact(rule)
+	if line != "" {
+		text += ": " + p.redact(shortened(line))
+	}
+	return errors.New(text)
+}
+
+// breaks ends the exchange because of a breach, and returns its error.
+func (p *Process) breaks(line, rule string, args ...any) error {
+	err := p.breach(line, rule, args...)
+	p.fail(err)
+	return err
 }
 
 // redacted is written in place of passwords in printed and stored text.

@@ -61,5 +61,3 @@ func (h *here) Exited() <-chan struct{} { return h.exited }
 func (h *here) State() (text string, code int) {
 	return h.cmd.ProcessState.String(), h.cmd.ProcessState.ExitCode()
 }
-
-func (h *here) Lost() bool { return false }

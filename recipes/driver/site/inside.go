@@ -57,6 +57,3 @@ func (p *inside) State() (text string, code int) {
 	}
 	return "it returned without an error", 0
 }
-
-// Lost implements Process. It returns false because the function runs on the machine of its caller.
-func (p *inside) Lost() bool { return false }

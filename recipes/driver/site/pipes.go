@@ -31,3 +31,6 @@ func (p pipes) close() { closeAll([]*os.File{p.stdin, p.stdout, p.stderr}) }
 func (p pipes) Stdin() Stdin   { return p.stdin }
 func (p pipes) Stdout() Output { return p.stdout }
 func (p pipes) Stderr() Output { return p.stderr }
+
+// Lost returns false: a process with pipes runs on this machine.
+func (p pipes) Lost() bool { return false }

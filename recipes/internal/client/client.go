@@ -9,6 +9,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"strings"
 	"sync"
 	"time"
@@ -57,12 +59,9 @@ func Connect(o Options, onEvent func(zk.Event)) (*zk.Conn, <-chan zk.Event, erro
 	}
 	r := &receive{dial: o.Dial, max: o.MaxPacket}
 	return zk.Connect(o.Servers, o.Timeout, hosts, r.option, zk.WithDialer(r.Dial), zk.WithEventCallback(onEvent),
-		zk.WithLogger(silence{}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(cmp.Or(o.MaxRequest, o.MaxPacket)))
+		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false),
+		zk.WithMaxConnBufferSize(cmp.Or(o.MaxRequest, o.MaxPacket)))
 }
-
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}
 
 // OpenACL allows everything to all clients.
 var OpenACL = zk.WorldACL(zk.PermAll)
