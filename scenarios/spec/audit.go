@@ -198,9 +198,7 @@ func (c Cell) Driven() bool { return c.Subject.Start != nil }
 
 // Alone reports whether a fault of the cell affects members, so that only cells with the same fault may
 // run at the same time.
-func (c Cell) Alone() bool {
-	return slices.ContainsFunc(c.Aims, func(a Aim) bool { return a.Fault.Alone != nil })
-}
+func (c Cell) Alone() bool { return c.MemberFault() != nil }
 
 // MemberFault returns the cell's fault that affects members, or nil.
 func (c Cell) MemberFault() *MemberFault {

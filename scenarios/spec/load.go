@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"reflect"
 	"strings"
 
@@ -19,9 +20,14 @@ import (
 var builtin embed.FS
 
 // Builtin returns the names of the built-in scenarios, in alphabetical order.
-func Builtin() []string {
-	files, _ := fs.Glob(builtin, "builtin/*.yaml")
-	return units.Names(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
+func Builtin() []string { return embedded("builtin/", "") }
+
+// Incidents returns the names of all incidents for [Source], in alphabetical order.
+func Incidents() []string { return embedded(incidentDir, IncidentPrefix) }
+
+func embedded(dir, prefix string) []string {
+	files, _ := fs.Glob(builtin, dir+"*.yaml")
+	return units.Names(files, func(f string) string { return prefix + strings.TrimSuffix(path.Base(f), ".yaml") })
 }
 
 // Source returns the text of a built-in scenario, an incident or a file, and its name for error messages.
@@ -109,7 +115,8 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 // messages, it names a tab or an unexpected character.
 func notYAML(text []byte, err error) Problems {
 	lines := strings.Split(string(text), "\n")
-	problemAt := func(line, column int, message string) *problem {
+	problemAt := func(e *yaml.LoadError) *problem {
+		line, column, message := e.Mark.Line, e.Mark.Column, e.Message
 		p := &problem{Line: line, Column: column, Text: message}
 		if line < 1 || line > len(lines) {
 			return p
@@ -132,11 +139,11 @@ func notYAML(text []byte, err error) Problems {
 	case errors.As(err, &all):
 		var ps Problems
 		for _, e := range all.Errors {
-			ps = append(ps, problemAt(e.Mark.Line, e.Mark.Column, e.Message))
+			ps = append(ps, problemAt(e))
 		}
 		return ps
 	case errors.As(err, &one):
-		return Problems{problemAt(one.Mark.Line, one.Mark.Column, one.Message)}
+		return Problems{problemAt(one)}
 	}
 	return Problems{{Text: err.Error()}}
 }

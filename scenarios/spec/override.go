@@ -20,19 +20,16 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	if !ok || path == "" {
 		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
 	}
-	if path == execKey {
+	declared, isField := paramNames(root), slices.Contains(FieldNames(reflect.TypeFor[Scenario]()), path)
+	switch all := forAllPhases(path); {
+	case path == execKey:
 		return overrideExec(root, value)
-	}
-	if all := forAllPhases(path); all != path && child(child(root, "matrix"), all) != nil {
+	case all != path && child(child(root, "matrix"), all) != nil:
 		return fmt.Errorf("--set %s: the matrix varies the %s of all phases: set one value for all phases, or vary phases.NAME.%s instead", o, all, all)
-	}
-	if path == allHold || path == allDuration {
+	case path == allHold || path == allDuration:
 		decide(root, path)
 		forAll[path] = value
 		return nil
-	}
-	declared := paramNames(root)
-	switch isField := slices.Contains(FieldNames(reflect.TypeFor[Scenario]()), path); {
 	case slices.Contains(declared, path) && !isField:
 		path = "params." + path // the prefix is optional
 	case !isField && !strings.Contains(path, ".") && units.Closest(path, declared) != "":
@@ -44,11 +41,11 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	return nil
 }
 
-func paramNames(root *yaml.Node) (names []string) {
-	if params := resolve(child(root, "params")); params != nil {
-		for key := range pairs(params) {
-			names = append(names, key.Value)
-		}
+func paramNames(root *yaml.Node) []string { return keysOf(resolve(child(root, "params"))) }
+
+func keysOf(node *yaml.Node) (names []string) {
+	for key := range pairs(node) {
+		names = append(names, key.Value)
 	}
 	return names
 }
@@ -147,11 +144,7 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 			return next, nil
 		}
 		if !last {
-			var keys []string
-			for key := range pairs(node) {
-				keys = append(keys, key.Value)
-			}
-			return nil, fmt.Errorf("there is no field %q%s", step, units.Nearest(step, keys))
+			return nil, fmt.Errorf("there is no field %q%s", step, units.Nearest(step, keysOf(node)))
 		}
 		child := &yaml.Node{Kind: yaml.ScalarNode}
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
@@ -299,11 +292,7 @@ type Problems []*problem
 
 // Error returns one line per problem.
 func (ps Problems) Error() string {
-	lines := make([]string, len(ps))
-	for i, p := range ps {
-		lines[i] = p.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(units.Names(ps, (*problem).Error), "\n")
 }
 
 func (ps *Problems) add(path, format string, args ...any) {
@@ -350,17 +339,14 @@ func (ps Problems) sort() {
 	})
 }
 
-// about reports whether a problem concerns the field at path, an enclosing field, or a field inside it.
-// Further problems of the field then follow from that problem.
-func (ps Problems) about(path string) bool {
-	return slices.ContainsFunc(ps, func(p *problem) bool {
-		return within(path, p.Path) || within(p.Path, path) || p.meant != "" && within(path, p.meant)
-	})
-}
-
-// beyond returns the problems that do not follow from known problems.
+// beyond returns the problems that do not follow from known problems: those of other fields, which neither
+// enclose the known problems' fields nor are inside them.
 func (ps Problems) beyond(known Problems) Problems {
-	return slices.DeleteFunc(ps, func(p *problem) bool { return known.about(p.Path) })
+	return slices.DeleteFunc(ps, func(p *problem) bool {
+		return slices.ContainsFunc(known, func(k *problem) bool {
+			return within(p.Path, k.Path) || within(k.Path, p.Path) || k.meant != "" && within(p.Path, k.meant)
+		})
+	})
 }
 
 // ProblemFunc records a problem with the field at a path.

@@ -45,10 +45,10 @@ var (
 // RolesOf returns the roles of the clients in an episode of the subject. The index of a role is the
 // number of its client, except for BacklogRoles.
 func RolesOf(s recipes.Subject) []string {
-	if s.Recipe == recipes.RecipeQueue {
+	switch s.Recipe {
+	case recipes.RecipeQueue:
 		return slices.Concat(queueRoles, BacklogRoles[1:])
-	}
-	if s.Recipe == recipes.RecipeBarrier {
+	case recipes.RecipeBarrier:
 		return partyRoles
 	}
 	return grantRoles
@@ -96,7 +96,6 @@ func (s Step) Client() int {
 	return max(slices.Index(grantRoles, s.Role), slices.Index(partyRoles, s.Role), slices.Index(queueRoles, s.Role), slices.Index(BacklogRoles, s.Role))
 }
 
-// Kind returns the kind of the step.
 func (s Step) Kind() StepKind {
 	switch {
 	case s.Op == CallWait:
@@ -138,12 +137,6 @@ type SeenStep struct {
 	Under string // the call in progress: acquire, hold (and release), put or take; "" before the first
 }
 
-func inBoth(a, b []SeenStep) []SeenStep {
-	return slices.DeleteFunc(slices.Clone(a), func(s SeenStep) bool {
-		return !slices.ContainsFunc(b, func(o SeenStep) bool { return o.Step == s.Step })
-	})
-}
-
 func fileName(text string) string {
 	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }
@@ -168,7 +161,9 @@ func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
 	defer w.mu.Unlock()
 	w.Tries, w.Variant = of.Tries, of.Variant
 	if w.times++; w.times > 1 {
-		seen = inBoth(w.Steps, seen)
+		seen = slices.DeleteFunc(slices.Clone(w.Steps), func(s SeenStep) bool {
+			return !slices.ContainsFunc(seen, func(o SeenStep) bool { return o.Step == s.Step })
+		})
 	}
 	w.Steps = seen
 	return w.times == CalmTimes
