@@ -24,28 +24,11 @@ const joinLimit = 5 * time.Minute
 // endLimit bounds the time that an agent needs to stop.
 const endLimit = 10 * time.Second
 
-type local struct {
-	Place
-	n int
-}
-
-func parseLocal(rest string, p Place) (Engine, error) {
-	n, err := count(rest)
-	return local{p, n}, err
-}
-
-func (l local) Agents() int { return l.n }
-
-func (l local) Reach(context.Context) (listen, host string, err error) {
-	if l.Listen != "" {
-		return l.Listen, "", nil
-	}
-	return "127.0.0.1:0", "", nil
-}
+type local struct{ joiners }
 
 func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() error, err error) {
-	file := filepath.Join(l.Dir, "join.pem")
-	if err := writeJoin(file, j); err != nil {
+	file, err := l.writeJoin(j)
+	if err != nil {
 		return nil, err
 	}
 	s := &started{}
@@ -221,7 +204,7 @@ func (e *end) Close() error {
 // watch waits until the program has exited or its agent is lost. It reads the remaining output
 // first.
 func (q *process) watch() {
-	if err := q.peer.await("Exit", q.id, &q.exit); err != nil {
+	if err := q.peer.await("Exit", q.id, &q.exit, nil); err != nil {
 		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}
 		if q.lost = errors.Is(err, errLost); q.lost {
 			<-q.peer.gone // from then on its clients move to other agents

@@ -107,17 +107,16 @@ func deadline(err error) error {
 	return err
 }
 
+// join copies in both directions until one of them ends, and closes both connections.
 func join(a, b net.Conn) {
-	done := make(chan struct{}, 2)
+	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
-		go func() {
+		both.Go(func() {
 			_, _ = io.Copy(way[0], way[1])
-			done <- struct{}{}
-		}()
+			_, _ = a.Close(), b.Close()
+		})
 	}
-	<-done
-	_, _ = a.Close(), b.Close()
-	<-done
+	both.Wait()
 }
 
 // reachLimit bounds an agent's attempt to connect to a server.
@@ -138,7 +137,7 @@ func (f *Fleet) Reaches(servers []string) error {
 
 // Reach tries to connect to servers. Its error names the servers that do not answer, and the cause for
 // the first.
-func (v *service) Reach(servers []string, _ *msg.Nothing) error {
+func (s *server) Reach(servers []string, _ *msg.Nothing) error {
 	errs := make([]error, len(servers))
 	var all sync.WaitGroup
 	for i, server := range servers {
