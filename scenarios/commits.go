@@ -54,17 +54,13 @@ func (t *trial) saveCommits(after int64) (err error) {
 			w.Record(c)
 		}
 	}
-	w.Record(commitsEnd(after, summary, readErr))
-	return w.Close()
-}
-
-func commitsEnd(after int64, s txnlog.Summary, err error) *history.CommitsEnd {
-	end := &history.CommitsEnd{After: after, Last: s.Last, Read: s.Entries, Unknown: s.Unknown}
-	for _, g := range s.Gaps {
+	end := &history.CommitsEnd{After: after, Last: summary.Last, Read: summary.Entries, Unknown: summary.Unknown}
+	for _, g := range summary.Gaps {
 		end.Gaps = append(end.Gaps, history.ZxidGap(g))
 	}
-	if err != nil {
-		end.Err = err.Error()
+	if readErr != nil {
+		end.Err = readErr.Error()
 	}
-	return end
+	w.Record(end)
+	return w.Close()
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
 	"golang.org/x/sync/errgroup"
 )
@@ -163,10 +161,6 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 		})
 	}
 	return g.Wait()
-}
-
-func subjects(group []spec.Cell) string {
-	return strings.Join(units.Names(group, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
 }
 
 // groups divides the cells into groups that alternate: with a base, a group has the subjects of one

@@ -119,9 +119,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 		ID: filepath.Base(c.Dir), Scenario: c.Scenario.Name, Seed: c.Seed, Start: start.UTC(),
 		Host: hostFacts(), Versions: map[string]string{}, Incident: c.Scenario.ReportedIncident(),
 	}
-	for what, version := range c.Versions {
-		run.Versions[what] = version
-	}
+	maps.Copy(run.Versions, c.Versions)
 	for _, name := range c.Scenario.AllSubjects() {
 		if s, err := c.Scenario.Find(name); err == nil && s.Version != nil && !strings.Contains(name, "@") {
 			run.Versions[name] = cmp.Or(s.Version(), "unknown")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -15,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/agents"
 	"github.com/zkbench/zkbench/scenarios/observer"
 	"github.com/zkbench/zkbench/scenarios/spec"
@@ -196,11 +198,12 @@ func broken(path string) bool {
 // group creates the trials of a group, which take turns; i is the index of the first among all trials.
 func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*trial {
 	var trials []*trial
+	beside := strings.Join(units.Names(cells, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
 	for k, seat := range newTurns(len(cells)) {
 		t := r.trial(cells[k], plans[k], i+k, all, seat)
 		if len(cells) > 1 {
 			s := &t.stage.Status.Status
-			s.First, s.Last, s.Beside = i+1, i+len(cells), subjects(cells)
+			s.First, s.Last, s.Beside = i+1, i+len(cells), beside
 		}
 		trials = append(trials, t)
 	}

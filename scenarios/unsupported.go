@@ -74,32 +74,22 @@ func reasonWithout(err error) string {
 
 const exitUnknown = 3
 
+// checkMembers returns an error if faults target members that are not in the ensemble.
 func (c Config) checkMembers() error {
 	all, err := c.Scenario.Combinations()
-	if err != nil {
-		return err
-	}
-	for _, one := range all {
-		if err := c.missingMembers(one.Scenario); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// missingMembers returns an error if faults of a scenario without a matrix target members that are not
-// in the ensemble.
-func (c Config) missingMembers(s *spec.Scenario) error {
 	names := memberNames(c.Ensemble)
-	var missing []error
-	for i, p := range s.Phases {
-		for j, f := range p.Faults {
+	for _, one := range all {
+		var missing []error
+		for at, f := range one.Scenario.Faults() {
 			if who := f.TargetMember(); who != "" && !slices.Contains(names, who) && !c.isAddress(who) {
-				missing = append(missing, fmt.Errorf("phases.%d.faults.%d.target: %q is not a member; the members are %s", i, j, who, strings.Join(names, ", ")))
+				missing = append(missing, fmt.Errorf("%s.target: %q is not a member; the members are %s", at, who, strings.Join(names, ", ")))
 			}
 		}
+		if missing != nil {
+			return errors.Join(missing...)
+		}
 	}
-	return errors.Join(missing...)
+	return err
 }
 
 // isAddress reports whether who may be a member's client address. The addresses of members that
