@@ -217,8 +217,12 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	defer func() { err = errors.Join(err, down(e, logs)) }()
 	about, version := ofEnsemble(e)
 	about = also(run.Ensemble.About, about, "; ")
-	run.Ensemble = ensembleOf(e)
-	run.Ensemble.About = about
+	run.Ensemble = report.Ensemble{Kind: string(e.Kind), About: about, Members: len(e.Voting()), Tick: e.Tick}
+	for _, m := range e.Members {
+		if m.Observer {
+			run.Ensemble.Observers = append(run.Ensemble.Observers, m.Name)
+		}
+	}
 	run.Versions["zookeeper"] = also(run.Versions["zookeeper"], version, ", ")
 	c.Logf("ensemble: %s, %s (%s)", e.Kind, e.Size(), e.About)
 	unlock, err := c.lock(e)
@@ -250,16 +254,6 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 		ensemble: e, network: network, id: e.ID + "-" + randomID(), log: c.Logf,
 		fleet: c.Agents, relay: c.Relay, seed: c.Seed, dir: c.Dir, replay: c.Replay, driver: c.Driver, progress: c.Progress,
 	})
-}
-
-func ensembleOf(e *ensembles.Ensemble) report.Ensemble {
-	out := report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Voting()), Tick: e.Tick}
-	for _, m := range e.Members {
-		if m.Observer {
-			out.Observers = append(out.Observers, m.Name)
-		}
-	}
-	return out
 }
 
 // lock protects runs on a persistent ensemble from each other: a run whose faults affect members

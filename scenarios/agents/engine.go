@@ -28,7 +28,6 @@ import (
 	"sync/atomic"
 )
 
-// Engine starts and stops agents.
 type Engine interface {
 	// Agents returns the number of agents that it starts.
 	Agents() int
@@ -74,7 +73,6 @@ func Engines() (lines []string) {
 	return lines
 }
 
-// ParseEngine parses the value of --agents.
 func ParseEngine(text string, p Place) (Engine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	e, known := engines[kind]

@@ -38,9 +38,7 @@ type Kubernetes struct {
 	n       int
 	id      string // part of the names of all objects
 	options map[string]string
-
-	over     chan struct{}
-	finished bool // over is closed
+	over    chan struct{}
 }
 
 func parseKubernetes(rest string, p Place) (Engine, error) {
@@ -452,8 +450,6 @@ type (
 // rewatch is the delay before a watch that has ended begins again: the API ends watches at times.
 const rewatch = time.Second
 
-const deleted = "DELETED"
-
 // follow calls seen with each object of a kind, at first and when it changes, until ctx is done.
 func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(event string, object T)) {
 	for said := ""; ctx.Err() == nil; {
@@ -531,17 +527,17 @@ func (p podObject) trouble() string {
 // followJob reports an agent that will not be replaced, and closes over when the Job ends.
 func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 	said := ""
+	end := sync.OnceFunc(func() { close(k.over) })
 	follow(ctx, k, "job", func(event string, j jobObject) {
-		if event == deleted {
+		if event == "DELETED" {
 			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by another user of the cluster"}}
 		}
 		if why := j.failure(); why != said {
 			said = why
 			ended(fmt.Errorf("the Job %s: %s", k.id, why))
 		}
-		if (j.has("Complete") != nil || j.has("Failed") != nil) && !k.finished {
-			k.finished = true
-			close(k.over)
+		if j.has("Complete") != nil || j.has("Failed") != nil {
+			end()
 		}
 	})
 }

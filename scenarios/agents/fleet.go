@@ -83,11 +83,13 @@ func (f *Fleet) accept() {
 			late := time.AfterFunc(greetLimit, func() { _ = conn.Close() })
 			err := f.admit(conn)
 			late.Stop()
-			f.end(conn)
+			f.mu.Lock()
+			delete(f.pending, conn)
 			if err != nil {
-				f.mu.Lock()
 				f.refused = fmt.Errorf("%s: %w", conn.RemoteAddr(), err)
-				f.mu.Unlock()
+			}
+			f.mu.Unlock()
+			if err != nil {
 				f.logf("an agent from %s was rejected: %v", conn.RemoteAddr(), err)
 				_ = conn.Close()
 			}
@@ -105,12 +107,6 @@ func (f *Fleet) begin(conn net.Conn) bool {
 	}
 	f.pending[conn] = true
 	return true
-}
-
-func (f *Fleet) end(conn net.Conn) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.pending, conn)
 }
 
 func (f *Fleet) admit(conn net.Conn) error {

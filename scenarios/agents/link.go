@@ -191,7 +191,6 @@ func (j Join) Encode() []byte {
 	return bytes.Join([][]byte{pem.EncodeToMemory(block), j.Certificate, j.Key}, nil)
 }
 
-// ParseJoin parses the content of a join file.
 func ParseJoin(text []byte) (j Join, err error) {
 	wrong := errors.New("not a join file: want the three PEM blocks that zkbench run --agents wrote")
 	authority, rest := pem.Decode(text)

@@ -37,7 +37,6 @@ type Agent struct {
 // dialLimit is the time for which an agent tries to reach its coordinator, which may start later.
 const dialLimit = 60 * time.Second
 
-// ErrRefused means that the coordinator refuses the agent.
 var ErrRefused = errors.New("the coordinator rejected this agent")
 
 // Serve joins a run and serves the coordinator until the run is over, ctx is done, or the link is lost.
@@ -102,7 +101,13 @@ func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (ne
 
 // greet sends hello, and returns an error if the agent is refused.
 func (a Agent) greet(link *yamux.Session) error {
-	w, err := a.hello(link)
+	var w msg.Welcome
+	s, err := link.OpenStream()
+	if err == nil {
+		defer s.Close()
+		_ = s.SetDeadline(time.Now().Add(greetLimit))
+		err = errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w))
+	}
 	if err != nil {
 		return fmt.Errorf("the coordinator closed the connection (are the join file and its certificate from this run?): %w", err)
 	}
@@ -110,17 +115,6 @@ func (a Agent) greet(link *yamux.Session) error {
 		return fmt.Errorf("%w: %s", ErrRefused, w.Refused)
 	}
 	return nil
-}
-
-func (a Agent) hello(link *yamux.Session) (w msg.Welcome, err error) {
-	s, err := link.OpenStream()
-	if err != nil {
-		return w, err
-	}
-	defer s.Close()
-	_ = s.SetDeadline(time.Now().Add(greetLimit))
-	err = errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w))
-	return w, err
 }
 
 type server struct {
@@ -186,7 +180,6 @@ func (s *server) end() {
 	s.work.Wait()
 }
 
-// Over stops the agent.
 func (s *server) Over(msg.Nothing, *msg.Nothing) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +191,6 @@ func (s *server) Over(msg.Nothing, *msg.Nothing) error {
 	return nil
 }
 
-// Clock reads the agent's clock.
 func (s *server) Clock(_ msg.Nothing, now *int64) error {
 	*now = s.clock.At(time.Now())
 	return nil

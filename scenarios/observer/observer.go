@@ -115,7 +115,6 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// Node is a node of the tree.
 type Node struct {
 	Path         string
 	Czxid, Owner int64
@@ -305,7 +304,6 @@ func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() tim
 	return seen, func() { cancel(); all.Wait() }
 }
 
-// Open creates the contested parent.
 func (o *Observer) Open(ctx context.Context, parent string) error {
 	err := o.AnyMember(ctx, o.timeout+o.tryFor(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
 	if err != nil {

@@ -28,7 +28,6 @@ const (
 	openTimeout   = 15 * time.Second // to open it
 )
 
-// Config configures live observation.
 type Config struct {
 	Servers  []string // host:port
 	Security ensembles.Security

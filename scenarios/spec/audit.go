@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of an audit.
 const (
 	EpisodeKind    = "episode"
 	EpisodeClients = 3
@@ -200,7 +199,6 @@ func (c Cell) Driven() bool { return c.Subject.Start != nil }
 // run at the same time.
 func (c Cell) Alone() bool { return c.MemberFault() != nil }
 
-// MemberFault returns the cell's fault that affects members, or nil.
 func (c Cell) MemberFault() *MemberFault {
 	for _, a := range c.Aims {
 		if a.Fault.Alone != nil {

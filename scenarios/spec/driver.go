@@ -25,12 +25,10 @@ type Driver struct {
 	Processes int               `yaml:"processes,omitempty"` // minimum number of processes; the clients are distributed over them
 }
 
-// AllSubjects returns the names of all subjects that the scenario runs.
 func (s *Scenario) AllSubjects() []string {
 	return slices.Concat(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects, s.Successors())
 }
 
-// DriverCommands returns the commands of the drivers in the scenario.
 func (s *Scenario) DriverCommands() (commands []host.Command) {
 	all := s.AllSubjects()
 	for _, d := range s.Drivers {

@@ -51,7 +51,6 @@ func KindNamed(name string) *Kind {
 	return nil
 }
 
-// KindNames returns the names of all kinds.
 func KindNames() []string { return kindsThat(func(*Kind) bool { return true }) }
 
 // KindsHelp describes the kinds of phase in up to two lines each: the name with the behaviour, and the

@@ -290,7 +290,6 @@ func (p *problem) field() string {
 // Problems are all errors of a scenario, in the order of the text.
 type Problems []*problem
 
-// Error returns one line per problem.
 func (ps Problems) Error() string {
 	return strings.Join(units.Names(ps, (*problem).Error), "\n")
 }

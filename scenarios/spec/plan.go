@@ -23,7 +23,6 @@ type Plan struct {
 	Phases []PhasePlan `yaml:"phases"`
 }
 
-// PhasePlan is the part of a plan for one phase.
 type PhasePlan struct {
 	Name string `yaml:"name"`
 	// Seed determines random arrivals and the choices that are made when a fault is injected, such as
@@ -94,7 +93,6 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) PlannedFault {
 	return out
 }
 
-// Entries returns the faults of the phase, parsed.
 func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {
@@ -145,7 +143,6 @@ func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
 	return seed, nil
 }
 
-// PlanPath returns the path of a trial's plan in the run folder dir.
 func PlanPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
 }

@@ -122,7 +122,6 @@ func (s Step) Rule(act wire.Act) wire.Rule {
 // StepKind is a set of kinds of step.
 type StepKind int
 
-// The kinds of step.
 const (
 	AtRequest StepKind = 1 << iota
 	AtNotification
