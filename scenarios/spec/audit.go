@@ -27,30 +27,6 @@ type Aim struct {
 // String returns the name of a cell, such as "next exists #1/reply.drop".
 func (a Aim) String() string { return a.Step.String() + "/" + a.Fault.Name }
 
-func parseAims(name string) ([]Aim, error) {
-	var out []Aim
-	for _, text := range strings.Split(name, " + ") {
-		at, with, both := strings.Cut(text, "/")
-		s, err := parseStep(at)
-		if err != nil {
-			return nil, err
-		}
-		if !both {
-			return nil, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
-		}
-		f := FindStepFault(with)
-		if f == nil {
-			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
-			return nil, fmt.Errorf("%q: there is no step fault %q%s", text, with, units.Nearest(with, names))
-		}
-		if f.fits&s.Kind() == 0 {
-			return nil, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
-		}
-		out = append(out, Aim{s, f})
-	}
-	return out, nil
-}
-
 // ParseCell parses the name of a cell: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by
 // " + ".
 func ParseCell(name string) (Provocation, error) {
@@ -67,11 +43,27 @@ func ParseCell(name string) (Provocation, error) {
 		p.Name = name
 		return p, nil
 	}
-	aims, err := parseAims(name)
-	if err != nil {
-		return Provocation{}, err
+	out := Provocation{Name: name, clients: EpisodeClients}
+	for text := range strings.SplitSeq(name, " + ") {
+		at, with, both := strings.Cut(text, "/")
+		s, err := parseStep(at)
+		if err != nil {
+			return Provocation{}, err
+		}
+		if !both {
+			return Provocation{}, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
+		}
+		f := FindStepFault(with)
+		if f == nil {
+			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
+			return Provocation{}, fmt.Errorf("%q: there is no step fault %q%s", text, with, units.Nearest(with, names))
+		}
+		if f.fits&s.Kind() == 0 {
+			return Provocation{}, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
+		}
+		out.Aims = append(out.Aims, Aim{s, f})
 	}
-	return Provocation{Name: name, clients: EpisodeClients, Aims: aims}, nil
+	return out, nil
 }
 
 // AuditPhase returns the phase of an audit; nil if the scenario is not an audit.

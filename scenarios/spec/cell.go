@@ -41,7 +41,10 @@ type Cell struct {
 // under the same conditions. If the scenario names trials (Only), Cells returns only these.
 func (s *Scenario) Cells() ([]Cell, error) {
 	cells, err := s.everyCell()
-	return s.chosen(cells), err
+	if len(s.Only) > 0 {
+		cells = slices.DeleteFunc(cells, func(c Cell) bool { return !slices.Contains(s.Only, c.TrialName()) })
+	}
+	return cells, err
 }
 
 func (s *Scenario) everyCell() (all []Cell, err error) {

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strconv"
@@ -86,12 +85,6 @@ func suggest(err error) string {
 
 // minEvery bounds the number of repetitions in a plan.
 const minEvery = 10 * time.Millisecond
-
-// isBuiltin reports whether text is the unchanged built-in scenario of this name.
-func isBuiltin(name string, text []byte) bool {
-	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
-	return err == nil && bytes.Equal(own, text)
-}
 
 // markBuiltin marks the faults that the user has not requested: the faults of phases whose faults are not
 // overridden.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -58,8 +59,6 @@ func unknownScenario(name string) error {
 	return fmt.Errorf("unknown scenario %q (see zkbench list scenarios and zkbench list incidents; the name of your own scenario file must end in .yaml)", name)
 }
 
-const noDocument = "no documents in stream"
-
 // Load reads a scenario, applies overrides in order, and validates the result. An override is
 // PATH=VALUE, such as "phases.0.rounds=1" or "params.promise=9s"; "hold=5ms" and "duration=8s" apply
 // to all phases. name is used in error messages. The error, of type [Problems], lists all problems,
@@ -67,7 +66,7 @@ const noDocument = "no documents in stream"
 func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	var root yaml.Node
 	err := yaml.Load(text, &root)
-	empty := err != nil && strings.Contains(err.Error(), noDocument)
+	empty := err != nil && strings.Contains(err.Error(), "no documents in stream")
 	if err != nil && !empty {
 		return nil, notYAML(text, err).in(name)
 	}
@@ -84,7 +83,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		}
 	}
 	s, found := decode(&root)
-	if isBuiltin(name, text) {
+	if own, err := builtin.ReadFile("builtin/" + name + ".yaml"); err == nil && bytes.Equal(own, text) { // unchanged
 		s.markBuiltin(overrides)
 	}
 	ps = append(ps, s.unplayed(overrides)...)

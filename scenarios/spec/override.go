@@ -215,14 +215,6 @@ func resolve(node *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// chosen returns the cells that the scenario selects by name, or all cells if it names none.
-func (s *Scenario) chosen(cells []Cell) []Cell {
-	if len(s.Only) == 0 {
-		return cells
-	}
-	return slices.DeleteFunc(cells, func(c Cell) bool { return !slices.Contains(s.Only, c.TrialName()) })
-}
-
 func (s *Scenario) validateOnly(bad ProblemFunc) {
 	if len(s.Only) == 0 {
 		return

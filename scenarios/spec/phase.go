@@ -121,7 +121,8 @@ func (p *Phase) fits(s *Scenario, at string, bad ProblemFunc) {
 			k.Fits(p, subject, bad.in(at))
 		}
 	}
-	if fewest := s.fewest(); fewest > 0 {
+	if len(s.Clients) > 0 && slices.Min(s.Clients) > 0 {
+		fewest := slices.Min(s.Clients)
 		for j, f := range p.Faults {
 			f.fitsClients(bad.in(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
 		}
@@ -134,13 +135,6 @@ func (p *Phase) fits(s *Scenario, at string, bad ProblemFunc) {
 			bad("clients", "%s: %s", at, why)
 		}
 	}
-}
-
-func (s *Scenario) fewest() int {
-	if len(s.Clients) == 0 {
-		return 0
-	}
-	return slices.Min(s.Clients)
 }
 
 // resize sets the duration of the phase and changes the times of its faults in proportion.
