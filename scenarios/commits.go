@@ -17,9 +17,8 @@ import (
 // commitsTimeout bounds the reading of the members' logs, also after an interruption.
 const commitsTimeout = 30 * time.Second
 
-// saveCommits reads the transactions after a zxid from the members' logs, and stores those of the
-// trial next to its history. It stores nothing if zkbench has no access to the logs: the trial is then
-// evaluated without them.
+// saveCommits reads the transactions after a zxid from the members' logs, and stores those of the trial
+// next to its history. Without access to the logs, it stores nothing, and the trial is evaluated without.
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()

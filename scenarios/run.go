@@ -175,8 +175,7 @@ func (c Config) writeScenario(s *spec.Scenario) error {
 	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
 }
 
-// play runs every batch of the scenario's trials on its own ensemble, and adds the description of the
-// ensembles to run.
+// play runs each batch of trials on its own ensemble, and adds the ensembles' description to run.
 func (c Config) play(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.Batches()
 	if err != nil {
@@ -276,8 +275,7 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	return l.Release, nil
 }
 
-// kept returns the ID of a persistent ensemble, even if e names it by its addresses; "" if e is
-// external.
+// kept returns the ID of a persistent ensemble, even if named by its addresses; "" if e is external.
 func kept(e *ensembles.Ensemble) (id string, err error) {
 	if e.Kind != ensembles.External {
 		return e.ID, nil

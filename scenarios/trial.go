@@ -38,8 +38,7 @@ type trial struct {
 // errBroken means that the history could not be written.
 var errBroken = errors.New("the history cannot be written")
 
-// run runs the trial. It always closes the trial's sessions and removes its subtree, even after an
-// error.
+// run runs the trial. It closes the trial's sessions and removes its subtree, even after an error.
 func (t *trial) run(ctx context.Context) error {
 	return stage.Protected(func() error { return t.play(ctx) })
 }
@@ -79,8 +78,7 @@ func (t *trial) play(ctx context.Context) (err error) {
 	})
 }
 
-// recorded creates the trial's subtree, calls play, and records the load of the members and of
-// zkbench until it returns.
+// recorded creates the trial's subtree, calls play, and meanwhile records the load of members and zkbench.
 func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	st := t.stage
 	after, err := st.Members.LastZxid(ctx)

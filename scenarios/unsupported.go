@@ -16,9 +16,8 @@ import (
 )
 
 // leaveOut removes from the cells, and returns, the faults that the ensemble does not support and
-// that a built-in scenario does not need. It removes phases without remaining faults, and writes the
-// resulting scenario to the run folder. It logs the other unsupported faults: a run that needs one
-// cannot pass.
+// that a built-in scenario does not need. It removes phases without remaining faults, and writes the new
+// scenario to the run folder. It logs the other unsupported faults: a run that needs one cannot pass.
 func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell) ([]report.LeftOut, error) {
 	var out []report.LeftOut
 	for i := range c.Scenario.Phases {
@@ -37,8 +36,7 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell)
 	return out, c.writeScenario(c.Scenario.Without(out))
 }
 
-// lacking returns the faults of a phase that the ensemble does not support and the phase does not need.
-// It logs the unsupported faults.
+// lacking logs the faults of a phase that the ensemble does not support, and returns those not needed.
 func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
 	p := &c.Scenario.Phases[phase]
 	cannot := func(what string, err error) {

@@ -97,8 +97,7 @@ func count(text string) (int, error) {
 	return n, nil
 }
 
-// joiners are n agents that join with a file. The coordinator listens on this machine only, unless an address
-// is given.
+// joiners are n agents that join with a file; without an address the coordinator listens on loopback only.
 type joiners struct {
 	Place
 	n int
@@ -111,10 +110,10 @@ func (a joiners) Reach(context.Context) (listen, host string, err error) {
 }
 
 func (a joiners) writeJoin(j Join) (path string, err error) {
-	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
+	path = filepath.Join(a.Dir, "join.pem")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	path = filepath.Join(a.Dir, "join.pem")
 	return path, os.WriteFile(path, j.Encode(), 0o600)
 }
 
@@ -125,8 +124,7 @@ type Crew struct {
 	over atomic.Bool
 }
 
-// StartAgents listens, lets the engine start its agents, and returns when all have joined. If there is
-// no error, Dismiss must be called.
+// StartAgents lets the engine start its agents, and waits until all have joined. Dismiss must follow success.
 func StartAgents(ctx context.Context, e Engine, version string, logf func(string, ...any)) (_ *Crew, err error) {
 	listen, host, err := e.Reach(ctx)
 	if err != nil {

@@ -77,8 +77,7 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 	return listen, host, nil
 }
 
-// guess returns the address of this machine, or pod, on the route to the cluster's API: nodes can
-// probably reach it too.
+// guess returns this machine's or pod's address on the route to the API, which nodes can probably reach too.
 func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 	server := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
 	if server == ":" { // not in a pod
@@ -133,8 +132,7 @@ func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop
 	return stop, nil
 }
 
-// apply creates the objects of the manifests. It is not interrupted: an object might be created
-// after the removal.
+// apply creates the objects. It is not interrupted: an object might be created after the removal.
 func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyLimit)
 	defer cancel()
@@ -147,8 +145,7 @@ func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	return context.Cause(ctx)
 }
 
-// handOver makes the Job the owner of the other objects, so that they are deleted with it even if
-// this process cannot.
+// handOver makes the Job the owner of the other objects: they are deleted with it if this process cannot.
 func (k *Kubernetes) handOver(ctx context.Context) error {
 	var uid strings.Builder
 	if err := k.kubectl(ctx, nil, into(&uid), "get", "job/"+k.id, "--output=jsonpath={.metadata.uid}"); err != nil {
@@ -240,8 +237,7 @@ func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader
 	return nil
 }
 
-// talk writes to a process and reads its output to the end. It returns the output on
-// stderr, as a suffix for an error.
+// talk writes to a process and reads all its output. It returns that on stderr as a suffix for an error.
 func talk(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
 	var text bytes.Buffer
 	var streams sync.WaitGroup
@@ -331,8 +327,7 @@ func parseOptions(text string, known []Option) (map[string]string, error) {
 	return values, nil
 }
 
-// defaultImage returns the published image for a release of zkbench, otherwise the image that make image
-// builds.
+// defaultImage returns the published image for a release, otherwise the image that make image builds.
 func defaultImage() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return imageOf(info.Main.Version)

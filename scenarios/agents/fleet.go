@@ -52,8 +52,7 @@ func Listen(address, version string, logf func(format string, args ...any)) (*Fl
 	return f, nil
 }
 
-// Join returns the credentials of an agent that dials the coordinator at host; "" for the host of the
-// listener.
+// Join returns the credentials of an agent that dials the coordinator at host; "" is the listener's host.
 func (f *Fleet) Join(host string) Join {
 	j := f.credentials.join
 	j.Version, j.Address = f.version, f.listener.Addr().String()
@@ -97,8 +96,7 @@ func (f *Fleet) accept() {
 	}
 }
 
-// begin records a connection that has not joined yet. It returns false if there are too many or the
-// fleet is closing.
+// begin records a pending connection. It returns false if there are too many or the fleet is closing.
 func (f *Fleet) begin(conn net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,8 +242,7 @@ func (f *Fleet) Names() []string {
 // String describes the fleet.
 func (f *Fleet) String() string { return "agents " + strings.Join(f.Names(), ", ") }
 
-// Close notifies the agents that the run is over, and waits for all goroutines of the fleet. It may be
-// called twice.
+// Close tells the agents that the run is over, and waits for all goroutines. It may be called twice.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	first := !f.closed

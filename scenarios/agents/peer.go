@@ -30,8 +30,7 @@ type peer struct {
 
 var errLost = errors.New("the connection to the agent is lost")
 
-// callLimit bounds the time until an agent's reply to a request that it handles at once. After that
-// time the link counts as lost.
+// callLimit bounds the time until the reply to a request that is handled at once; then the link is lost.
 const callLimit = 3 * silenceLimit
 
 const (

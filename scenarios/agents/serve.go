@@ -66,14 +66,14 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 		return err
 	}
 	a.Logf("joined the run of %s", j.Address)
-	s := &server{agent: a, clock: own, link: link, over: make(chan struct{}), trials: map[string]*servedTrial{}, processes: map[int64]servedProcess{}}
+	over, finish := context.WithCancel(context.Background())
+	defer finish()
+	s := &server{agent: a, clock: own, link: link, finish: finish, trials: map[string]*servedTrial{}, processes: map[int64]servedProcess{}}
 	defer s.end()
 	defer context.AfterFunc(ctx, func() { _ = link.Close() })()
 	err = s.streams()
-	select {
-	case <-s.over:
+	if over.Err() != nil {
 		return nil
-	default:
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -118,10 +118,10 @@ func (a Agent) greet(link *yamux.Session) error {
 }
 
 type server struct {
-	agent Agent
-	clock clock.Own
-	link  *yamux.Session
-	over  chan struct{} // closed when the run is over
+	agent  Agent
+	clock  clock.Own
+	link   *yamux.Session
+	finish context.CancelFunc // called when the run is over
 
 	mu        sync.Mutex
 	trials    map[string]*servedTrial
@@ -181,13 +181,7 @@ func (s *server) end() {
 }
 
 func (s *server) Over(msg.Nothing, *msg.Nothing) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.over:
-	default:
-		close(s.over)
-	}
+	s.finish()
 	return nil
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// tapped is the tap of a client on an agent. If the agent does not answer, it returns the last
-// known state.
+// tapped is the tap of a client on an agent. It returns the last known state if the agent does not answer.
 type tapped struct {
 	trial *Trial
 	args  msg.ClientArgs // of calls
@@ -101,8 +100,7 @@ func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
 	}
 }
 
-// mapped converts a state to the trial's clock. A session's deadline is made earlier by the clock's
-// possible error.
+// mapped converts a state to the trial's clock. The clock's possible error makes a deadline earlier.
 func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	acked, wrong := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - wrong
@@ -119,8 +117,7 @@ func (c *tapped) Known() wire.Known     { return c.see().Known }
 func (c *tapped) Unanswered() int64     { return c.see().Unanswered }
 func (c *tapped) Moments() wire.Moments { return c.see().Moments }
 
-// Counts implements wire.Client: the sum over all agents of the client. The counts of a lost
-// agent are the last known counts.
+// Counts returns the sum over all agents of the client; of a lost agent, the last known counts.
 func (c *tapped) Counts() (sum wire.Counts) {
 	c.see()
 	c.mu.Lock()

@@ -19,9 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Observer reads the tree with one session per member, so that it sees every member's state, also
-// while some members are isolated. Its sessions bypass the tap and leave no watch, so that counts
-// are not affected.
+// Observer reads the tree with one session per member, so that it sees every member's state, also that of
+// isolated members. Its sessions bypass the tap and leave no watch, so that counts are not affected.
 type Observer struct {
 	Ensemble *ensembles.Ensemble
 	timeout  time.Duration
@@ -39,8 +38,7 @@ type post struct {
 	session *recipes.Session // nil at first
 }
 
-// NewObserver returns an observer whose sessions have that timeout. root is the root of everything
-// that the run creates.
+// NewObserver returns an observer whose sessions have that timeout, for nodes below root.
 func NewObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *Observer {
 	o := &Observer{Ensemble: e, timeout: timeout, Root: root, ids: map[int64]bool{}}
 	for range e.Members {
@@ -120,8 +118,7 @@ type Node struct {
 	Czxid, Owner int64
 }
 
-// Nodes returns the current nodes below the contested parent at any depth, oldest first. A missing
-// parent has none.
+// Nodes returns the current nodes below parent at any depth, oldest first. A missing parent has none.
 func (o *Observer) Nodes(ctx context.Context, parent string) ([]Node, error) {
 	found, err := o.now(ctx, parent, AllBelow)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -260,8 +257,7 @@ func (o *Observer) Gone(ctx context.Context, path string) (bool, error) {
 	return true, nil
 }
 
-// CaughtUp waits until the member with that address has all earlier commits: it has executed a
-// write that changes nothing.
+// CaughtUp waits until a member has all earlier commits: it has executed a write that changes nothing.
 func (o *Observer) CaughtUp(ctx context.Context, server string) error {
 	i := slices.Index(o.Ensemble.Servers(), server)
 	if i < 0 {

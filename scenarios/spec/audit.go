@@ -27,8 +27,7 @@ type Aim struct {
 // String returns the name of a cell, such as "next exists #1/reply.drop".
 func (a Aim) String() string { return a.Step.String() + "/" + a.Fault.Name }
 
-// ParseCell parses the name of a cell: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by
-// " + ".
+// ParseCell parses a cell's name: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by " + ".
 func ParseCell(name string) (Provocation, error) {
 	if what, ok := strings.CutPrefix(name, AllSteps+"/"); ok {
 		if what == CalmName {
@@ -180,15 +179,13 @@ func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err erro
 	return pairs, nil
 }
 
-// Counted reports whether the cell uses the members' own counters, so that no other trial may use the
-// members at the same time.
+// Counted reports whether the cell uses the members' own counters: no other trial may run at the same time.
 func (c Cell) Counted() bool { return c.Step == AllSteps && c.Fault == "line" }
 
 // Driven reports whether a driver runs the clients.
 func (c Cell) Driven() bool { return c.Subject.Start != nil }
 
-// Alone reports whether a fault of the cell affects members, so that only cells with the same fault may
-// run at the same time.
+// Alone reports whether a fault affects members: only cells with the same fault may run at the same time.
 func (c Cell) Alone() bool { return c.MemberFault() != nil }
 
 func (c Cell) MemberFault() *MemberFault {

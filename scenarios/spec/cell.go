@@ -109,12 +109,10 @@ func interleave(row []Cell, n int) []Cell {
 	return out
 }
 
-// fewTrials is the number of trials of a cell that run regardless of the budget: with fewer there is no
-// confidence interval.
+// fewTrials are the trials of a cell that ignore the budget: with fewer there is no confidence interval.
 const fewTrials = 6
 
-// BudgetSpent reports whether the budget does not allow another repetition. elapsed is the time since the
-// start of the first trial.
+// BudgetSpent reports whether the budget allows no repetition after that time since the first trial began.
 func (s *Scenario) BudgetSpent(group []Cell, elapsed time.Duration) bool {
 	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
 }

@@ -86,8 +86,7 @@ func suggest(err error) string {
 // minEvery bounds the number of repetitions in a plan.
 const minEvery = 10 * time.Millisecond
 
-// markBuiltin marks the faults that the user has not requested: the faults of phases whose faults are not
-// overridden.
+// markBuiltin marks the faults that the user has not requested: those of phases that are not overridden.
 func (s *Scenario) markBuiltin(overrides []string) {
 	for i := range s.Phases {
 		p := &s.Phases[i]
@@ -113,9 +112,8 @@ func (s *Scenario) markAs(like *Scenario) {
 	}
 }
 
-// CanOmit reports whether the phase can omit all faults of this name: the user has not requested
-// them, and none is essential. A phase of a built-in scenario whose kind injects the fault is omitted
-// as a whole.
+// CanOmit reports whether the phase can omit all faults of this name: the user has not requested them, and
+// none is essential. A phase of a built-in scenario whose kind injects the fault is omitted as a whole.
 func (p *Phase) CanOmit(name string) bool {
 	if p.makes(name) {
 		return p.builtin

@@ -107,8 +107,7 @@ func (k *Kind) Suits(s recipes.Subject) error {
 	return nil
 }
 
-// MemberFaults returns the faults of the phase that affect members; an external ensemble needs
-// commands for them.
+// MemberFaults returns the faults that affect members; an external ensemble needs commands for them.
 func (p *Phase) MemberFaults() []string {
 	return slices.DeleteFunc(p.FaultNames(), func(name string) bool { return !chaos.TouchesMembers(name) })
 }

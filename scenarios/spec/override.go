@@ -50,8 +50,7 @@ func keysOf(node *yaml.Node) (names []string) {
 	return names
 }
 
-// unknownParams returns a problem for each override of an undeclared parameter that no threshold
-// reads: it would have no effect.
+// unknownParams reports overrides without effect: of undeclared parameters that no threshold reads.
 func (s *Scenario) unknownParams(declared, overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		path, _, _ := strings.Cut(o, "=")
@@ -304,8 +303,7 @@ func (ps Problems) in(file string) Problems {
 	return ps
 }
 
-// locate sets missing positions of problems to the position of the field, or of the nearest enclosing
-// node.
+// locate sets missing positions to the position of the field, or of the nearest enclosing node.
 func (ps Problems) locate(root *yaml.Node) {
 	for _, p := range ps {
 		if p.Line > 0 {

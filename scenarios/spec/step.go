@@ -84,8 +84,7 @@ func stepOps() []string {
 	return names
 }
 
-// UnsteadyOps are the operations that cannot be steps: classes of operations, and operations that the
-// client library sends by itself.
+// UnsteadyOps cannot be steps: classes of operations, and operations that client libraries send themselves.
 var UnsteadyOps = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
 
 // Client returns the number of the client in the role; -1 if there is no such role.
@@ -189,8 +188,7 @@ func (w *StepWatch) Records(subject recipes.Subject) []*history.Step {
 // backlogFaults are the faults for the requests of two consumers while items are waiting.
 var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
 
-// atBacklog returns the consumers' requests again, as steps that occur while items are waiting for
-// both.
+// atBacklog returns the consumers' requests again, as steps that occur while items wait for both.
 func (w *StepWatch) atBacklog() (out []*history.Step) {
 	for _, s := range w.Steps {
 		if i := slices.Index(queueRoles, s.Role); i > 0 && s.Kind() == AtRequest && s.Under == CallTake {

@@ -105,8 +105,7 @@ func (s *Scenario) validateVersions(bad ProblemFunc) {
 	}
 }
 
-// CheckUpgrades returns an error unless the scenario upgrades members to each of the versions except
-// the first.
+// CheckUpgrades returns an error unless members are upgraded to each of the versions except the first.
 func (s *Scenario) CheckUpgrades(all []ensembles.Version) error {
 	names := units.Names(all, func(v ensembles.Version) string { return v.Name })
 	if len(all) < 2 {

@@ -124,8 +124,7 @@ func (s *Scenario) validateSpecimen(x Specimen, bad ProblemFunc) {
 	}
 }
 
-// Caught returns the broken recipes of the built-in zoo, each with its cell and the guarantees that
-// it breaks.
+// Caught returns the broken recipes of the built-in zoo, each with its cell and the guarantees it breaks.
 func Caught() (out [][2]string) {
 	name, text, _ := Source("zoo")
 	s, err := Load(name, text)
