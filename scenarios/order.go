@@ -160,8 +160,7 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 	return g.Wait()
 }
 
-// groups divides the cells into groups that alternate: with a base, a group has the subjects of one
-// repetition; without, a single cell.
+// groups returns the groups that alternate: with a base, the subjects of one repetition; else single cells.
 func groups(cells []spec.Cell, base string) [][]spec.Cell {
 	var out [][]spec.Cell
 	for i, c := range cells {

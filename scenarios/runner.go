@@ -176,8 +176,7 @@ func (t *trial) missed() bool {
 	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.Missed.Load()
 }
 
-// again removes the records of a trial so that it can be repeated. It returns false, and keeps the
-// records, if the trial has broken a guarantee.
+// again removes a trial's records for its repetition; it returns false if the trial has broken a guarantee.
 func (r *runner) again(trial string) (bool, error) {
 	path := report.HistoryPath(r.dir, trial)
 	if broken(path) {

@@ -90,8 +90,7 @@ func (c Config) checkMembers() error {
 	return err
 }
 
-// isAddress reports whether who may be a member's client address. The addresses of members that
-// zkbench starts are unknown until then.
+// isAddress reports whether who may be a member's address, unknown until zkbench has started the member.
 func (c Config) isAddress(who string) bool {
 	if c.external() {
 		return slices.Contains(c.Ensemble.Servers, who)

@@ -53,15 +53,17 @@ var engines = map[string]struct {
 	about string
 	parse func(rest string, p Place) (Engine, error)
 }{
-	"local": {"local:N, N processes on this machine, for trying out agents", func(rest string, p Place) (Engine, error) {
-		n, err := count(rest)
-		return local{joiners{p, n}}, err
-	}},
+	"local": {"local:N, N processes on this machine, for trying out agents",
+		func(rest string, p Place) (Engine, error) {
+			n, err := count(rest)
+			return local{joiners{p, n}}, err
+		}},
 	"kubernetes": {"kubernetes:N, an Indexed Job of N pods", parseKubernetes},
-	"wait": {"wait:N, N agents that you start yourself with the join file that zkbench writes", func(rest string, p Place) (Engine, error) {
-		n, err := count(rest)
-		return wait{joiners{p, n}}, err
-	}},
+	"wait": {"wait:N, N agents that you start yourself with the join file that zkbench writes",
+		func(rest string, p Place) (Engine, error) {
+			n, err := count(rest)
+			return wait{joiners{p, n}}, err
+		}},
 }
 
 // Engines returns a line about each kind of engine.

@@ -168,14 +168,16 @@ func (k *Kubernetes) kinds() []string {
 }
 
 func (k *Kubernetes) remove() error {
-	err := k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=10000")
+	err := k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors",
+		"--max-log-requests=10000")
 	if err != nil {
 		k.Logf("the output of the pods was not saved: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deleteLimit)
 	defer cancel()
 	all := units.Names(k.kinds(), func(kind string) string { return kind + "/" + k.id })
-	err = k.kubectl(ctx, nil, nil, append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)...)
+	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
+	err = k.kubectl(ctx, nil, nil, args...)
 	if err != nil && k.leaving() {
 		k.Logf("%s: some pods remain because their nodes do not respond; Kubernetes removes these pods when the nodes return or are deleted", k.id)
 		return nil
@@ -211,8 +213,7 @@ func (k *Kubernetes) keep(name string, which ...string) error {
 
 func (k *Kubernetes) selector() string { return runLabel + "=" + k.id }
 
-// kubectl runs kubectl until it ends; it is killed when ctx is done. read receives its output; nil
-// discards it. The process ignores the terminal's Ctrl-C.
+// kubectl runs kubectl, which is killed when ctx is done and ignores Ctrl-C. A nil read discards its output.
 func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader) error, args ...string) error {
 	all := slices.Concat([]string{"kubectl"}, k.cluster(), args)
 	p, err := site.Here{}.Start(site.Program{Args: all, Mark: Mark + "=" + k.Owner})
@@ -372,7 +373,8 @@ const placeholder = "(the join file of the coordinator: --join FILE puts it here
 
 // Manifests renders the objects that Start creates. Without a Join the Secret has a placeholder.
 func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
-	m := manifest{Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Attempts: attemptsPerIndex, Options: k.options}
+	m := manifest{Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Options: k.options,
+		Attempts: attemptsPerIndex}
 	if j != nil {
 		reached := *j
 		if err := m.reach(&reached); err != nil {

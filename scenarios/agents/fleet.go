@@ -47,7 +47,8 @@ func Listen(address, version string, logf func(format string, args ...any)) (*Fl
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	f := &Fleet{version: version, logf: logf, credentials: c, listener: l, changed: make(chan struct{}), pending: map[net.Conn]bool{}}
+	f := &Fleet{version: version, logf: logf, credentials: c, listener: l,
+		changed: make(chan struct{}), pending: map[net.Conn]bool{}}
 	f.work.Go(f.accept)
 	return f, nil
 }
@@ -186,7 +187,8 @@ func (f *Fleet) lost(p *peer) {
 func (f *Fleet) joined() []*peer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.SortedStableFunc(slices.Values(f.peers), func(a, b *peer) int { return a.hello.Index - b.hello.Index })
+	byIndex := func(a, b *peer) int { return a.hello.Index - b.hello.Index }
+	return slices.SortedStableFunc(slices.Values(f.peers), byIndex)
 }
 
 // alive returns the connected agents, in the order of joined.

@@ -188,7 +188,8 @@ func (c *tapped) Arm(r wire.Rule) (wire.ArmedRule, error) {
 	if p == nil {
 		return nil, fmt.Errorf("client %d: %w", c.Number(), errLost)
 	}
-	if err := p.call("Arm", msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r.Drawn()}, &msg.Nothing{}); err != nil {
+	sent := msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r.Drawn()}
+	if err := p.call("Arm", sent, &msg.Nothing{}); err != nil {
 		return nil, err
 	}
 	s := &shot{trial: c.trial, peer: p, args: msg.ShotArgs{Trial: c.args.Trial, Shot: n}, fired: make(chan wire.Proof, 1)}

@@ -167,7 +167,8 @@ func (t *Trial) Client(n int) wire.Client {
 	defer t.mu.Unlock()
 	c := t.clients[n]
 	if c == nil {
-		c = &tapped{trial: t, args: msg.ClientArgs{Trial: t.options.Trial, Client: n}, lived: map[*peer]*wire.Counts{}}
+		args := msg.ClientArgs{Trial: t.options.Trial, Client: n}
+		c = &tapped{trial: t, args: args, lived: map[*peer]*wire.Counts{}}
 		t.clients[n] = c
 	}
 	return c

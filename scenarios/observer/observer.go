@@ -154,8 +154,7 @@ func (o *Observer) Owned(ctx context.Context, parent string, session int64) (min
 	return mine, found, err
 }
 
-// DeleteOwned deletes the ephemeral nodes below parent that the session owns. It returns their paths
-// and the session that deleted them.
+// DeleteOwned deletes the session's ephemeral nodes below parent. operator is the session that deletes them.
 func (o *Observer) DeleteOwned(ctx context.Context, parent string, session int64) (operator int64, deleted []string, err error) {
 	nodes, err := o.Nodes(ctx, parent)
 	if err != nil {
@@ -218,8 +217,7 @@ func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node,
 	return found, err
 }
 
-// AllBelow returns the nodes below a path at any depth, oldest first. It does not descend into
-// nodes that are sequential or ephemeral.
+// AllBelow returns the nodes below a path, oldest first, but none below sequential or ephemeral nodes.
 func AllBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
 	found, err := nodesBelow(ctx, s, parent)
 	for _, n := range found {
@@ -308,8 +306,7 @@ func (o *Observer) Open(ctx context.Context, parent string) error {
 	return nil
 }
 
-// Close removes everything below the root and closes the sessions. It continues as long as the
-// ensemble serves, for up to two minutes.
+// Close removes all below the root, for up to two minutes while the ensemble serves, and closes the sessions.
 func (o *Observer) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -348,8 +345,7 @@ func (o *Observer) ItemNodes(ctx context.Context, parent string) ([]Node, error)
 	})
 }
 
-// Children returns the smallest and the largest number of sequential children of path that the
-// members show. A missing path has none.
+// Children returns the smallest and the largest number of sequential children that members show at a path.
 func (o *Observer) Children(ctx context.Context, path string) (fewest, most int, err error) {
 	return o.count(ctx, func(s *recipes.Session) (int, error) {
 		names, err := s.List(ctx, path)

@@ -122,8 +122,7 @@ func (p *Phase) CanOmit(name string) bool {
 	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
 }
 
-// makes reports whether the kind of the phase injects the fault, rather than the fault schedule. A
-// failover, for example, kills a member.
+// makes reports whether the phase's kind injects the fault, as a failover kills a member, not the schedule.
 func (p *Phase) makes(name string) bool {
 	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
 }

@@ -28,7 +28,9 @@ func Incidents() []string { return embedded(incidentDir, IncidentPrefix) }
 
 func embedded(dir, prefix string) []string {
 	files, _ := fs.Glob(builtin, dir+"*.yaml")
-	return units.Names(files, func(f string) string { return prefix + strings.TrimSuffix(path.Base(f), ".yaml") })
+	return units.Names(files, func(f string) string {
+		return prefix + strings.TrimSuffix(path.Base(f), ".yaml")
+	})
 }
 
 // Source returns the text of a built-in scenario, an incident or a file, and its name for error messages.
@@ -83,7 +85,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		}
 	}
 	s, found := decode(&root)
-	if own, err := builtin.ReadFile("builtin/" + name + ".yaml"); err == nil && bytes.Equal(own, text) { // unchanged
+	if own, err := builtin.ReadFile("builtin/" + name + ".yaml"); err == nil && bytes.Equal(own, text) {
 		s.markBuiltin(overrides)
 	}
 	ps = append(ps, s.unplayed(overrides)...)
@@ -110,8 +112,7 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 	return &s, c.problems
 }
 
-// notYAML returns the YAML library's errors with their positions in the text. Unlike the library's
-// messages, it names a tab or an unexpected character.
+// notYAML returns the library's errors with their positions, and names a tab or an unexpected character.
 func notYAML(text []byte, err error) Problems {
 	lines := strings.Split(string(text), "\n")
 	problemAt := func(e *yaml.LoadError) *problem {

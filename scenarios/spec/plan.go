@@ -126,8 +126,7 @@ func MakePlans(cells []Cell, seed uint64, replay, dir string) ([]Plan, error) {
 	return out, nil
 }
 
-// ReplaySeed returns the seed of the plans in the run folder dir. It returns an error if a
-// trial of the scenario has no plan there.
+// ReplaySeed returns the seed of the plans in the run folder dir, or an error if a trial has no plan there.
 func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
 	cells, err := s.Cells()
 	if err != nil {

@@ -283,8 +283,7 @@ func around(name, version string) (before, from string) {
 	return before, from
 }
 
-// Caught returns the guarantees that the scenario's specimens must break, in their order; none if there
-// are no specimens or all are correct.
+// Caught returns the guarantees that the specimens must break, in their order; none if all are correct.
 func (s *Scenario) Caught() (names []string) {
 	for _, x := range s.Specimens {
 		names = append(names, x.Caught...)

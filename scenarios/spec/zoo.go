@@ -55,7 +55,9 @@ func (s *Scenario) zoo() ([]Cell, error) {
 
 // named reports whether one of the specimens has the subject and the provocation.
 func named(all []Specimen, subject, provocation string) bool {
-	return slices.ContainsFunc(all, func(x Specimen) bool { return x.Subject == subject && x.Provocation == provocation })
+	return slices.ContainsFunc(all, func(x Specimen) bool {
+		return x.Subject == subject && x.Provocation == provocation
+	})
 }
 
 func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
