@@ -14,8 +14,7 @@ import (
 // The cells of an audit are episodes. Calm episodes run first and show the steps; each step is then
 // tested with each fault that applies to it.
 
-// episodesAtOnce is the number of episodes that run in parallel. Episodes mostly wait, and nothing is
-// timed.
+// episodesAtOnce is the number of parallel episodes, which mostly wait. Nothing is timed.
 const episodesAtOnce = 16
 
 // auditTries bounds the attempts at a cell whose fault could not be injected or proven.
@@ -60,8 +59,7 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 	return errors.Join(calm, a.play(ctx, cells, until))
 }
 
-// play runs cells in parallel, except for cells whose faults affect members and cells whose requests
-// the members count.
+// play runs cells in parallel, except cells whose faults affect members or whose requests members count.
 func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time) error {
 	first := a.played
 	a.played += len(cells)
@@ -84,8 +82,7 @@ func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time)
 	return err
 }
 
-// sharedGroups groups the cells that share one fault of members. Each group has at most
-// driversAtOnce cells of drivers.
+// sharedGroups groups cells that share a fault of members, each with at most driversAtOnce drivers' cells.
 func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 	for _, f := range spec.StepFaults {
 		if f.Alone == nil {
@@ -102,8 +99,7 @@ func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 	return groups
 }
 
-// cellsOf returns the cells of the steps that were observed in a subject's calm episodes; none if cells
-// were named.
+// cellsOf returns the cells of the steps observed in a subject's calm episodes; none if cells were named.
 func (a *auditing) cellsOf(subject string) ([]spec.Cell, error) {
 	w := a.watches[subject]
 	switch {

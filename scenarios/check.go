@@ -87,18 +87,14 @@ func (g *ground) Look(ctx context.Context, path string) (data string, czxid, own
 
 func (g *ground) Below(ctx context.Context, path string, session int64) (count int, err error) {
 	err = g.observer.AnyMember(ctx, 4*observer.TryFor, func(ctx context.Context, s *recipes.Session) error {
-		count, err = ownedBelow(ctx, s, path, session)
+		nodes, err := observer.AllBelow(ctx, s, path)
+		if errors.Is(err, zk.ErrNoNode) {
+			nodes, err = nil, nil
+		}
+		count = len(slices.DeleteFunc(nodes, func(n observer.Node) bool { return n.Owner != session }))
 		return err
 	})
 	return count, err
-}
-
-func ownedBelow(ctx context.Context, s *recipes.Session, path string, session int64) (count int, err error) {
-	nodes, err := observer.AllBelow(ctx, s, path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return 0, nil
-	}
-	return len(slices.DeleteFunc(nodes, func(n observer.Node) bool { return n.Owner != session })), err
 }
 
 func (g *ground) Cut(client int) (restore func()) {

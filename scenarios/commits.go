@@ -17,9 +17,8 @@ import (
 // commitsTimeout bounds the reading of the members' logs, also after an interruption.
 const commitsTimeout = 30 * time.Second
 
-// saveCommits reads the transactions after a zxid from the members' logs, and stores those of the
-// trial next to its history. It stores nothing if zkbench has no access to the logs: the trial is then
-// evaluated without them.
+// saveCommits reads the transactions after a zxid from the members' logs, and stores those of the trial
+// next to its history. Without access to the logs, it stores nothing, and the trial is evaluated without.
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()
@@ -54,17 +53,13 @@ func (t *trial) saveCommits(after int64) (err error) {
 			w.Record(c)
 		}
 	}
-	w.Record(commitsEnd(after, summary, readErr))
-	return w.Close()
-}
-
-func commitsEnd(after int64, s txnlog.Summary, err error) *history.CommitsEnd {
-	end := &history.CommitsEnd{After: after, Last: s.Last, Read: s.Entries, Unknown: s.Unknown}
-	for _, g := range s.Gaps {
+	end := &history.CommitsEnd{After: after, Last: summary.Last, Read: summary.Entries, Unknown: summary.Unknown}
+	for _, g := range summary.Gaps {
 		end.Gaps = append(end.Gaps, history.ZxidGap(g))
 	}
-	if err != nil {
-		end.Err = err.Error()
+	if readErr != nil {
+		end.Err = readErr.Error()
 	}
-	return end
+	w.Record(end)
+	return w.Close()
 }

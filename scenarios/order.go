@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
 	"golang.org/x/sync/errgroup"
 )
@@ -66,8 +64,7 @@ func (e *repetitions) of(group []spec.Cell) (bool, error) {
 	return c.decided, nil
 }
 
-// look returns the number of the next evaluation after the trials of the group; 0 if the comparison is
-// evaluated only once.
+// look returns the number of the next evaluation after the group; 0 if there is only one evaluation.
 func (e *repetitions) look(group []spec.Cell) int {
 	if e.scenario.ExtraTime == 0 {
 		return 0
@@ -86,8 +83,7 @@ func (e *repetitions) cell(group []spec.Cell) *comparedCell {
 
 // turns lets compared trials alternate, one at a time: between two rounds of a drain, a trial yields
 // to the next. Successive rounds are only milliseconds apart, so that other load of the machine
-// affects all trials equally; trials that run one after the other are seconds apart, and the load may
-// change.
+// affects all trials equally; between trials that run one after the other, it may change.
 type turns struct {
 	mu    sync.Mutex
 	queue []*turnSlot // the first one has the turn
@@ -135,8 +131,7 @@ func (s *turnSlot) yield(ctx context.Context) error {
 
 func (s *turnSlot) leave() { s.release(false) }
 
-// release removes the slot from the queue, or moves it to the end if stays is set. If the slot had the
-// turn, the next slot gets it.
+// release removes the slot, or moves it to the end if stays is set, and passes on the turn if it had it.
 func (s *turnSlot) release(stays bool) {
 	t := s.turns
 	t.mu.Lock()
@@ -165,12 +160,7 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 	return g.Wait()
 }
 
-func subjects(group []spec.Cell) string {
-	return strings.Join(units.Names(group, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
-}
-
-// groups divides the cells into groups that alternate: with a base, a group has the subjects of one
-// repetition; without, a single cell.
+// groups returns the groups that alternate: with a base, the subjects of one repetition; else single cells.
 func groups(cells []spec.Cell, base string) [][]spec.Cell {
 	var out [][]spec.Cell
 	for i, c := range cells {

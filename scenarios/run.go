@@ -119,9 +119,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 		ID: filepath.Base(c.Dir), Scenario: c.Scenario.Name, Seed: c.Seed, Start: start.UTC(),
 		Host: hostFacts(), Versions: map[string]string{}, Incident: c.Scenario.ReportedIncident(),
 	}
-	for what, version := range c.Versions {
-		run.Versions[what] = version
-	}
+	maps.Copy(run.Versions, c.Versions)
 	for _, name := range c.Scenario.AllSubjects() {
 		if s, err := c.Scenario.Find(name); err == nil && s.Version != nil && !strings.Contains(name, "@") {
 			run.Versions[name] = cmp.Or(s.Version(), "unknown")
@@ -177,8 +175,7 @@ func (c Config) writeScenario(s *spec.Scenario) error {
 	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
 }
 
-// play runs every batch of the scenario's trials on its own ensemble, and adds the description of the
-// ensembles to run.
+// play runs each batch of trials on its own ensemble, and adds the ensembles' description to run.
 func (c Config) play(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.Batches()
 	if err != nil {
@@ -219,8 +216,12 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	defer func() { err = errors.Join(err, down(e, logs)) }()
 	about, version := ofEnsemble(e)
 	about = also(run.Ensemble.About, about, "; ")
-	run.Ensemble = ensembleOf(e)
-	run.Ensemble.About = about
+	run.Ensemble = report.Ensemble{Kind: string(e.Kind), About: about, Members: len(e.Voting()), Tick: e.Tick}
+	for _, m := range e.Members {
+		if m.Observer {
+			run.Ensemble.Observers = append(run.Ensemble.Observers, m.Name)
+		}
+	}
 	run.Versions["zookeeper"] = also(run.Versions["zookeeper"], version, ", ")
 	c.Logf("ensemble: %s, %s (%s)", e.Kind, e.Size(), e.About)
 	unlock, err := c.lock(e)
@@ -254,16 +255,6 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	})
 }
 
-func ensembleOf(e *ensembles.Ensemble) report.Ensemble {
-	out := report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Voting()), Tick: e.Tick}
-	for _, m := range e.Members {
-		if m.Observer {
-			out.Observers = append(out.Observers, m.Name)
-		}
-	}
-	return out
-}
-
 // lock protects runs on a persistent ensemble from each other: a run whose faults affect members
 // locks the ensemble exclusively, other runs share it. The caller must call unlock.
 func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
@@ -284,8 +275,7 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	return l.Release, nil
 }
 
-// kept returns the ID of a persistent ensemble, even if e names it by its addresses; "" if e is
-// external.
+// kept returns the ID of a persistent ensemble, even if named by its addresses; "" if e is external.
 func kept(e *ensembles.Ensemble) (id string, err error) {
 	if e.Kind != ensembles.External {
 		return e.ID, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -15,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/agents"
 	"github.com/zkbench/zkbench/scenarios/observer"
 	"github.com/zkbench/zkbench/scenarios/spec"
@@ -174,8 +176,7 @@ func (t *trial) missed() bool {
 	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.Missed.Load()
 }
 
-// again removes the records of a trial so that it can be repeated. It returns false, and keeps the
-// records, if the trial has broken a guarantee.
+// again removes a trial's records for its repetition; it returns false if the trial has broken a guarantee.
 func (r *runner) again(trial string) (bool, error) {
 	path := report.HistoryPath(r.dir, trial)
 	if broken(path) {
@@ -196,11 +197,12 @@ func broken(path string) bool {
 // group creates the trials of a group, which take turns; i is the index of the first among all trials.
 func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*trial {
 	var trials []*trial
+	beside := strings.Join(units.Names(cells, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
 	for k, seat := range newTurns(len(cells)) {
 		t := r.trial(cells[k], plans[k], i+k, all, seat)
 		if len(cells) > 1 {
 			s := &t.stage.Status.Status
-			s.First, s.Last, s.Beside = i+1, i+len(cells), subjects(cells)
+			s.First, s.Last, s.Beside = i+1, i+len(cells), beside
 		}
 		trials = append(trials, t)
 	}

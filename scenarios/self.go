@@ -14,8 +14,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// self monitors the harness: late timers and busy processors show whether the machine was overloaded
-// during the measurement.
+// self monitors the harness: late timers and busy processors show whether the machine was overloaded.
 type self struct {
 	record *history.Writer
 	limits spec.Limits

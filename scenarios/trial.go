@@ -38,8 +38,7 @@ type trial struct {
 // errBroken means that the history could not be written.
 var errBroken = errors.New("the history cannot be written")
 
-// run runs the trial. It always closes the trial's sessions and removes its subtree, even after an
-// error.
+// run runs the trial. It closes the trial's sessions and removes its subtree, even after an error.
 func (t *trial) run(ctx context.Context) error {
 	return stage.Protected(func() error { return t.play(ctx) })
 }
@@ -59,10 +58,15 @@ func (t *trial) play(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
 	defer func() { err = errors.Join(err, st.Record.Close()) }()
-	ctx, cancel := whileWritten(ctx, st.Record)
-	defer cancel()
 	ctx, st.End = context.WithCancelCause(ctx)
 	defer st.End(nil)
+	go func() {
+		select {
+		case <-st.Record.Broken():
+			st.End(fmt.Errorf("%w: %w", errBroken, st.Record.Err()))
+		case <-ctx.Done():
+		}
+	}()
 	if unready == nil {
 		go st.WatchEnsemble(ctx, st.End)
 	}
@@ -74,20 +78,7 @@ func (t *trial) play(ctx context.Context) (err error) {
 	})
 }
 
-func whileWritten(ctx context.Context, record *history.Writer) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-record.Broken():
-			cancel(fmt.Errorf("%w: %w", errBroken, record.Err()))
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
-}
-
-// recorded creates the trial's subtree, calls play, and records the load of the members and of
-// zkbench until it returns.
+// recorded creates the trial's subtree, calls play, and meanwhile records the load of members and zkbench.
 func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	st := t.stage
 	after, err := st.Members.LastZxid(ctx)
@@ -162,12 +153,10 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<- error) (_ recipes.Subject, stop func(), err error) {
 	st := t.stage
 	if (st.Scenario.Apart || t.runner.fleet != nil) && given.Start == nil {
-		if given, err = t.runner.driven(given, st.Scenario.Apart); err != nil {
-			return given, func() {}, err
-		}
+		given, err = t.runner.driven(given, st.Scenario.Apart)
 	}
-	if given.Start == nil {
-		return given, func() {}, nil
+	if given.Start == nil || err != nil {
+		return given, func() {}, err
 	}
 	st.Driven = true
 	dir := filepath.Join(t.runner.dir, report.DriverDir)
@@ -200,19 +189,13 @@ func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<
 func (t *trial) phasesUnless(ctx context.Context, failed <-chan error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	over := make(chan struct{})
-	defer close(over)
 	go func() {
 		select {
 		case err := <-failed:
 			fail(err)
-		case <-over:
+		case <-ctx.Done():
 		}
 	}()
-	return t.phases(ctx)
-}
-
-func (t *trial) phases(ctx context.Context) error {
 	st := t.stage
 	if err := st.OpenClients(ctx); err != nil {
 		return stage.Reason(ctx, err)
@@ -253,12 +236,10 @@ func (t *trial) playable(ctx context.Context, err error) error {
 		}
 	}
 	not := errors.Is(err, audit.ErrInapplicable)
-	t.unplayed = !not
 	st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: err.Error(), Inapplicable: not})
-	if not {
-		return nil
+	if t.unplayed = !not; t.unplayed {
+		t.runner.logf("trial %s could not be run: %v", t.name, err)
 	}
-	t.runner.logf("trial %s could not be run: %v", t.name, err)
 	return nil
 }
 

@@ -16,9 +16,8 @@ import (
 )
 
 // leaveOut removes from the cells, and returns, the faults that the ensemble does not support and
-// that a built-in scenario does not need. It removes phases without remaining faults, and writes the
-// resulting scenario to the run folder. It logs the other unsupported faults: a run that needs one
-// cannot pass.
+// that a built-in scenario does not need. It removes phases without remaining faults, and writes the new
+// scenario to the run folder. It logs the other unsupported faults: a run that needs one cannot pass.
 func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell) ([]report.LeftOut, error) {
 	var out []report.LeftOut
 	for i := range c.Scenario.Phases {
@@ -37,8 +36,7 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell)
 	return out, c.writeScenario(c.Scenario.Without(out))
 }
 
-// lacking returns the faults of a phase that the ensemble does not support and the phase does not need.
-// It logs the unsupported faults.
+// lacking logs the faults of a phase that the ensemble does not support, and returns those not needed.
 func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
 	p := &c.Scenario.Phases[phase]
 	cannot := func(what string, err error) {
@@ -74,36 +72,25 @@ func reasonWithout(err error) string {
 
 const exitUnknown = 3
 
+// checkMembers returns an error if faults target members that are not in the ensemble.
 func (c Config) checkMembers() error {
 	all, err := c.Scenario.Combinations()
-	if err != nil {
-		return err
-	}
-	for _, one := range all {
-		if err := c.missingMembers(one.Scenario); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// missingMembers returns an error if faults of a scenario without a matrix target members that are not
-// in the ensemble.
-func (c Config) missingMembers(s *spec.Scenario) error {
 	names := memberNames(c.Ensemble)
-	var missing []error
-	for i, p := range s.Phases {
-		for j, f := range p.Faults {
+	for _, one := range all {
+		var missing []error
+		for at, f := range one.Scenario.Faults() {
 			if who := f.TargetMember(); who != "" && !slices.Contains(names, who) && !c.isAddress(who) {
-				missing = append(missing, fmt.Errorf("phases.%d.faults.%d.target: %q is not a member; the members are %s", i, j, who, strings.Join(names, ", ")))
+				missing = append(missing, fmt.Errorf("%s.target: %q is not a member; the members are %s", at, who, strings.Join(names, ", ")))
 			}
 		}
+		if missing != nil {
+			return errors.Join(missing...)
+		}
 	}
-	return errors.Join(missing...)
+	return err
 }
 
-// isAddress reports whether who may be a member's client address. The addresses of members that
-// zkbench starts are unknown until then.
+// isAddress reports whether who may be a member's address, unknown until zkbench has started the member.
 func (c Config) isAddress(who string) bool {
 	if c.external() {
 		return slices.Contains(c.Ensemble.Servers, who)

@@ -102,8 +102,7 @@ func also(before, what, separator string) string {
 	return before + separator + what
 }
 
-// ofEnsemble returns a description of an ensemble, and its version, both with the versions to which its
-// members are upgraded.
+// ofEnsemble returns an ensemble's description and version, both with those to which members are upgraded.
 func ofEnsemble(e *ensembles.Ensemble) (about, version string) {
 	about, version = e.About, e.Version
 	for _, v := range e.Versions[min(1, len(e.Versions)):] {

@@ -15,6 +15,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,6 @@ import (
 	"sync/atomic"
 )
 
-// Engine starts and stops agents.
 type Engine interface {
 	// Agents returns the number of agents that it starts.
 	Agents() int
@@ -53,9 +53,17 @@ var engines = map[string]struct {
 	about string
 	parse func(rest string, p Place) (Engine, error)
 }{
-	"local":      {"local:N, N processes on this machine, for trying out agents", parseLocal},
+	"local": {"local:N, N processes on this machine, for trying out agents",
+		func(rest string, p Place) (Engine, error) {
+			n, err := count(rest)
+			return local{joiners{p, n}}, err
+		}},
 	"kubernetes": {"kubernetes:N, an Indexed Job of N pods", parseKubernetes},
-	"wait":       {"wait:N, N agents that you start yourself with the join file that zkbench writes", parseWait},
+	"wait": {"wait:N, N agents that you start yourself with the join file that zkbench writes",
+		func(rest string, p Place) (Engine, error) {
+			n, err := count(rest)
+			return wait{joiners{p, n}}, err
+		}},
 }
 
 // Engines returns a line about each kind of engine.
@@ -67,7 +75,6 @@ func Engines() (lines []string) {
 	return lines
 }
 
-// ParseEngine parses the value of --agents.
 func ParseEngine(text string, p Place) (Engine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	e, known := engines[kind]
@@ -92,11 +99,24 @@ func count(text string) (int, error) {
 	return n, nil
 }
 
-func writeJoin(path string, j Join) error {
+// joiners are n agents that join with a file; without an address the coordinator listens on loopback only.
+type joiners struct {
+	Place
+	n int
+}
+
+func (a joiners) Agents() int { return a.n }
+
+func (a joiners) Reach(context.Context) (listen, host string, err error) {
+	return cmp.Or(a.Listen, "127.0.0.1:0"), "", nil
+}
+
+func (a joiners) writeJoin(j Join) (path string, err error) {
+	path = filepath.Join(a.Dir, "join.pem")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return "", err
 	}
-	return os.WriteFile(path, j.Encode(), 0o600)
+	return path, os.WriteFile(path, j.Encode(), 0o600)
 }
 
 // Crew is a fleet and the engine that started its agents.
@@ -106,8 +126,7 @@ type Crew struct {
 	over atomic.Bool
 }
 
-// StartAgents listens, lets the engine start its agents, and returns when all have joined. If there is
-// no error, Dismiss must be called.
+// StartAgents lets the engine start its agents, and waits until all have joined. Dismiss must follow success.
 func StartAgents(ctx context.Context, e Engine, version string, logf func(string, ...any)) (_ *Crew, err error) {
 	listen, host, err := e.Reach(ctx)
 	if err != nil {
@@ -154,28 +173,11 @@ func everywhere(host string) bool {
 }
 
 // wait expects agents that the user starts.
-type wait struct {
-	Place
-	n int
-}
-
-func parseWait(rest string, p Place) (Engine, error) {
-	n, err := count(rest)
-	return wait{p, n}, err
-}
-
-func (w wait) Agents() int { return w.n }
-
-func (w wait) Reach(context.Context) (listen, host string, err error) {
-	if w.Listen != "" {
-		return w.Listen, "", nil
-	}
-	return "127.0.0.1:0", "", nil
-}
+type wait struct{ joiners }
 
 func (w wait) Start(_ context.Context, j Join, _ func(error)) (stop func() error, err error) {
-	file := filepath.Join(w.Dir, "join.pem")
-	if err := writeJoin(file, j); err != nil {
+	file, err := w.writeJoin(j)
+	if err != nil {
 		return nil, err
 	}
 	w.Logf("start %d agents, each with: %s agent --join %s", w.n, strings.Join(w.Self, " "), file)

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Kubernetes runs agents as pods of an Indexed Job: the completion index is the agent's index. It uses
@@ -37,9 +38,7 @@ type Kubernetes struct {
 	n       int
 	id      string // part of the names of all objects
 	options map[string]string
-
-	over     chan struct{}
-	finished bool // over is closed
+	over    chan struct{}
 }
 
 func parseKubernetes(rest string, p Place) (Engine, error) {
@@ -78,8 +77,7 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 	return listen, host, nil
 }
 
-// guess returns the address of this machine, or pod, on the route to the cluster's API: nodes can
-// probably reach it too.
+// guess returns this machine's or pod's address on the route to the API, which nodes can probably reach too.
 func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 	server := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
 	if server == ":" { // not in a pod
@@ -91,7 +89,7 @@ func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("invalid server URL in kubectl's configuration: %w", err)
 		}
-		server = net.JoinHostPort(u.Hostname(), portOf(u))
+		server = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", server) // sends no packet
 	if err != nil {
@@ -103,13 +101,6 @@ func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the cluster's API is on this machine (%s)", server)
 	}
 	return ours.String(), nil
-}
-
-func portOf(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	return "443"
 }
 
 const (
@@ -141,8 +132,7 @@ func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop
 	return stop, nil
 }
 
-// apply creates the objects of the manifests. It is not interrupted: an object might be created
-// after the removal.
+// apply creates the objects. It is not interrupted: an object might be created after the removal.
 func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyLimit)
 	defer cancel()
@@ -155,8 +145,7 @@ func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	return context.Cause(ctx)
 }
 
-// handOver makes the Job the owner of the other objects, so that they are deleted with it even if
-// this process cannot.
+// handOver makes the Job the owner of the other objects: they are deleted with it if this process cannot.
 func (k *Kubernetes) handOver(ctx context.Context) error {
 	var uid strings.Builder
 	if err := k.kubectl(ctx, nil, into(&uid), "get", "job/"+k.id, "--output=jsonpath={.metadata.uid}"); err != nil {
@@ -179,17 +168,16 @@ func (k *Kubernetes) kinds() []string {
 }
 
 func (k *Kubernetes) remove() error {
-	if err := k.keepLogs(); err != nil {
+	err := k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors",
+		"--max-log-requests=10000")
+	if err != nil {
 		k.Logf("the output of the pods was not saved: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deleteLimit)
 	defer cancel()
-	var all []string
-	for _, kind := range k.kinds() {
-		all = append(all, kind+"/"+k.id)
-	}
+	all := units.Names(k.kinds(), func(kind string) string { return kind + "/" + k.id })
 	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
-	err := k.kubectl(ctx, nil, nil, args...)
+	err = k.kubectl(ctx, nil, nil, args...)
 	if err != nil && k.leaving() {
 		k.Logf("%s: some pods remain because their nodes do not respond; Kubernetes removes these pods when the nodes return or are deleted", k.id)
 		return nil
@@ -209,10 +197,7 @@ func (k *Kubernetes) leaving() bool {
 	return err == nil && since.Len() > 0
 }
 
-func (k *Kubernetes) keepLogs() error {
-	return k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=10000")
-}
-
+// keep saves the logs of some pods in a file.
 func (k *Kubernetes) keep(name string, which ...string) error {
 	if k.Dir == "" {
 		return nil
@@ -228,8 +213,7 @@ func (k *Kubernetes) keep(name string, which ...string) error {
 
 func (k *Kubernetes) selector() string { return runLabel + "=" + k.id }
 
-// kubectl runs kubectl until it ends; it is killed when ctx is done. read receives its output; nil
-// discards it. The process ignores the terminal's Ctrl-C.
+// kubectl runs kubectl, which is killed when ctx is done and ignores Ctrl-C. A nil read discards its output.
 func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader) error, args ...string) error {
 	all := slices.Concat([]string{"kubectl"}, k.cluster(), args)
 	p, err := site.Here{}.Start(site.Program{Args: all, Mark: Mark + "=" + k.Owner})
@@ -254,8 +238,7 @@ func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader
 	return nil
 }
 
-// talk writes to a process and reads its output to the end. It returns the output on
-// stderr, as a suffix for an error.
+// talk writes to a process and reads all its output. It returns that on stderr as a suffix for an error.
 func talk(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
 	var text bytes.Buffer
 	var streams sync.WaitGroup
@@ -334,7 +317,8 @@ func parseOptions(text string, known []Option) (map[string]string, error) {
 		name, value, _ := strings.Cut(part, "=")
 		i := slices.IndexFunc(known, func(o Option) bool { return o.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown option %q; the options are %s", name, strings.Join(names(known), ", "))
+			names := units.Names(known, func(o Option) string { return o.Name })
+			return nil, fmt.Errorf("unknown option %q; the options are %s", name, strings.Join(names, ", "))
 		}
 		if !known[i].valid.MatchString(value) {
 			return nil, fmt.Errorf("%s=%s: invalid value, want: %s", name, value, known[i].About)
@@ -344,21 +328,12 @@ func parseOptions(text string, known []Option) (map[string]string, error) {
 	return values, nil
 }
 
-func names(options []Option) (all []string) {
-	for _, o := range options {
-		all = append(all, o.Name)
-	}
-	return all
-}
-
-// defaultImage returns the published image for a release of zkbench, otherwise the image that make image
-// builds.
+// defaultImage returns the published image for a release, otherwise the image that make image builds.
 func defaultImage() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return localImage
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return imageOf(info.Main.Version)
 	}
-	return imageOf(info.Main.Version)
+	return localImage
 }
 
 const localImage = "zkbench:local"
@@ -381,22 +356,16 @@ func quote(text string) (string, error) {
 	return string(quoted), err
 }
 
-// runLabel is the label of every object. Its value is the engine's ID.
-const runLabel = "zkbench/run"
-
 const (
-	attemptsPerIndex = 6     // retries; each waits twice as long as the last
-	keepFinished     = 300   // seconds that a Job is kept without its coordinator
-	graceSeconds     = 10    // grace period of a pod, in seconds
-	imageUser        = 65532 // user of the image; any other user works too
+	runLabel         = "zkbench/run" // label of every object; its value is the engine's ID
+	attemptsPerIndex = 6             // retries; each waits twice as long as the last
 )
 
 type manifest struct {
-	Name, Label, Join           string
-	Agents                      int
-	Attempts, Keep, Grace, User int
-	Options                     map[string]string
-	Endpoint, Port, Family      string // of the coordinator, if it is behind a Service
+	Name, Label, Join      string
+	Agents, Attempts       int
+	Options                map[string]string
+	Endpoint, Port, Family string // of the coordinator, if it is behind a Service
 }
 
 // placeholder is for a Secret that is only displayed.
@@ -404,13 +373,11 @@ const placeholder = "(the join file of the coordinator: --join FILE puts it here
 
 // Manifests renders the objects that Start creates. Without a Join the Secret has a placeholder.
 func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
-	m := manifest{
-		Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Options: k.options,
-		Attempts: attemptsPerIndex, Keep: keepFinished, Grace: graceSeconds, User: imageUser,
-	}
+	m := manifest{Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Options: k.options,
+		Attempts: attemptsPerIndex}
 	if j != nil {
 		reached := *j
-		if err := errors.Join(m.reach(&reached), m.putServiceInFront(&reached)); err != nil {
+		if err := m.reach(&reached); err != nil {
 			return nil, err
 		}
 		m.Join = string(reached.Encode())
@@ -420,32 +387,22 @@ func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// reach makes agents dial an address of the coordinator that pods can reach.
+// reach makes agents dial an address of the coordinator that pods can reach, or a Service in front of it.
 func (m *manifest) reach(j *Join) error {
 	host, port, err := net.SplitHostPort(j.Address)
 	if err != nil {
 		return err
 	}
-	if named := m.Options["host"]; named != "" {
-		j.Address = net.JoinHostPort(named, port)
-		return nil
-	}
-	if ip := net.ParseIP(host); ip.IsUnspecified() || ip.IsLoopback() {
+	named := m.Options["host"]
+	host = cmp.Or(named, host)
+	ip := net.ParseIP(host)
+	if named == "" && (ip.IsUnspecified() || ip.IsLoopback()) {
 		return fmt.Errorf("pods cannot reach the coordinator at %s: set another address with host=ADDRESS", host)
 	}
-	return nil
-}
-
-// putServiceInFront makes agents dial a Service in front of the coordinator, if requested.
-func (m *manifest) putServiceInFront(j *Join) error {
 	if m.Options["service"] != "yes" {
+		j.Address = net.JoinHostPort(host, port)
 		return nil
 	}
-	host, port, err := net.SplitHostPort(j.Address)
-	if err != nil {
-		return err
-	}
-	ip := net.ParseIP(host)
 	if ip == nil {
 		return fmt.Errorf("service=yes needs the coordinator's IP address, not the name %s: set it with host=ADDRESS", host)
 	}
@@ -489,8 +446,6 @@ type (
 
 // rewatch is the delay before a watch that has ended begins again: the API ends watches at times.
 const rewatch = time.Second
-
-const deleted = "DELETED"
 
 // follow calls seen with each object of a kind, at first and when it changes, until ctx is done.
 func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(event string, object T)) {
@@ -569,17 +524,17 @@ func (p podObject) trouble() string {
 // followJob reports an agent that will not be replaced, and closes over when the Job ends.
 func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 	said := ""
+	end := sync.OnceFunc(func() { close(k.over) })
 	follow(ctx, k, "job", func(event string, j jobObject) {
-		if event == deleted {
+		if event == "DELETED" {
 			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by another user of the cluster"}}
 		}
 		if why := j.failure(); why != said {
 			said = why
 			ended(fmt.Errorf("the Job %s: %s", k.id, why))
 		}
-		if (j.has("Complete") != nil || j.has("Failed") != nil) && !k.finished {
-			k.finished = true
-			close(k.over)
+		if j.has("Complete") != nil || j.has("Failed") != nil {
+			end()
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
@@ -24,28 +25,11 @@ const joinLimit = 5 * time.Minute
 // endLimit bounds the time that an agent needs to stop.
 const endLimit = 10 * time.Second
 
-type local struct {
-	Place
-	n int
-}
-
-func parseLocal(rest string, p Place) (Engine, error) {
-	n, err := count(rest)
-	return local{p, n}, err
-}
-
-func (l local) Agents() int { return l.n }
-
-func (l local) Reach(context.Context) (listen, host string, err error) {
-	if l.Listen != "" {
-		return l.Listen, "", nil
-	}
-	return "127.0.0.1:0", "", nil
-}
+type local struct{ joiners }
 
 func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() error, err error) {
-	file := filepath.Join(l.Dir, "join.pem")
-	if err := writeJoin(file, j); err != nil {
+	file, err := l.writeJoin(j)
+	if err != nil {
 		return nil, err
 	}
 	s := &started{}
@@ -61,19 +45,16 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 }
 
 type started struct {
-	mu       sync.Mutex
-	ending   bool
+	ending   atomic.Bool
 	all      []site.Process
 	logs     []*os.File
 	watchers sync.WaitGroup
 }
 
-// Mark names the environment variable of agents that were started here. Its value identifies the
-// process that started them.
+// Mark names the agents' environment variable whose value identifies the process that started them.
 const Mark = "ZKBENCH_AGENT"
 
-// start starts the process of an agent. Its output goes to a file. Its stdin stays open: an agent
-// stops when its stdin ends.
+// start starts an agent. Its output goes to a file. Its stdin stays open: an agent stops when it ends.
 func (s *started) start(p Place, name string, args []string, ended func(error)) error {
 	log, err := os.Create(filepath.Join(p.Dir, name+".log"))
 	if err != nil {
@@ -83,9 +64,7 @@ func (s *started) start(p Place, name string, args []string, ended func(error)) 
 	if err != nil {
 		return errors.Join(fmt.Errorf("start agent %s: %w", name, err), log.Close())
 	}
-	s.mu.Lock()
 	s.all, s.logs = append(s.all, r), append(s.logs, log)
-	s.mu.Unlock()
 	printed := &tail{to: log}
 	var said sync.WaitGroup
 	for _, from := range []site.Output{r.Stdout(), r.Stderr()} { // the output is for users
@@ -100,10 +79,7 @@ func (s *started) start(p Place, name string, args []string, ended func(error)) 
 		late := time.Now().Add(time.Second) // another process may keep the pipes open
 		_, _ = r.Stdout().SetReadDeadline(late), r.Stderr().SetReadDeadline(late)
 		said.Wait()
-		s.mu.Lock()
-		ending := s.ending
-		s.mu.Unlock()
-		if text, _ := r.State(); !ending {
+		if text, _ := r.State(); !s.ending.Load() {
 			ended(fmt.Errorf("agent %s has ended (%s)%s", name, text, printed.last()))
 		}
 	})
@@ -112,12 +88,9 @@ func (s *started) start(p Place, name string, args []string, ended func(error)) 
 
 // end stops all processes: their stdin is closed, and processes that do not exit in time are killed.
 func (s *started) end() error {
-	s.mu.Lock()
-	s.ending = true
-	all := s.all
-	s.mu.Unlock()
+	s.ending.Store(true)
 	var ends sync.WaitGroup
-	for _, r := range all {
+	for _, r := range s.all {
 		ends.Go(func() {
 			_ = r.Stdin().Close()
 			select {
@@ -218,10 +191,9 @@ func (e *end) Close() error {
 	return e.Conn.Close()
 }
 
-// watch waits until the program has exited or its agent is lost. It reads the remaining output
-// first.
+// watch waits until the program has exited, and its output is read, or until its agent is lost.
 func (q *process) watch() {
-	if err := q.peer.await("Exit", q.id, &q.exit); err != nil {
+	if err := q.peer.await("Exit", q.id, &q.exit, nil); err != nil {
 		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}
 		if q.lost = errors.Is(err, errLost); q.lost {
 			<-q.peer.gone // from then on its clients move to other agents

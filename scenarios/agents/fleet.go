@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
@@ -46,13 +47,13 @@ func Listen(address, version string, logf func(format string, args ...any)) (*Fl
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	f := &Fleet{version: version, logf: logf, credentials: c, listener: l, changed: make(chan struct{})}
+	f := &Fleet{version: version, logf: logf, credentials: c, listener: l,
+		changed: make(chan struct{}), pending: map[net.Conn]bool{}}
 	f.work.Go(f.accept)
 	return f, nil
 }
 
-// Join returns the credentials of an agent that dials the coordinator at host; "" for the host of the
-// listener.
+// Join returns the credentials of an agent that dials the coordinator at host; "" is the listener's host.
 func (f *Fleet) Join(host string) Join {
 	j := f.credentials.join
 	j.Version, j.Address = f.version, f.listener.Addr().String()
@@ -82,11 +83,13 @@ func (f *Fleet) accept() {
 			late := time.AfterFunc(greetLimit, func() { _ = conn.Close() })
 			err := f.admit(conn)
 			late.Stop()
-			f.end(conn)
+			f.mu.Lock()
+			delete(f.pending, conn)
 			if err != nil {
-				f.mu.Lock()
 				f.refused = fmt.Errorf("%s: %w", conn.RemoteAddr(), err)
-				f.mu.Unlock()
+			}
+			f.mu.Unlock()
+			if err != nil {
 				f.logf("an agent from %s was rejected: %v", conn.RemoteAddr(), err)
 				_ = conn.Close()
 			}
@@ -94,25 +97,15 @@ func (f *Fleet) accept() {
 	}
 }
 
-// begin records a connection that has not joined yet. It returns false if there are too many or the
-// fleet is closing.
+// begin records a pending connection. It returns false if there are too many or the fleet is closing.
 func (f *Fleet) begin(conn net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed || len(f.pending) >= mostPending {
 		return false
 	}
-	if f.pending == nil {
-		f.pending = map[net.Conn]bool{}
-	}
 	f.pending[conn] = true
 	return true
-}
-
-func (f *Fleet) end(conn net.Conn) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.pending, conn)
 }
 
 func (f *Fleet) admit(conn net.Conn) error {
@@ -185,36 +178,34 @@ func (f *Fleet) lost(p *peer) {
 	closed := f.closed
 	f.mu.Unlock()
 	if !closed {
-		f.logf("lost agent %s: %v; its clients count as killed since that message", p.name, p.why())
+		f.logf("lost agent %s: the connection ended or was silent for too long; the last message arrived %v ago; "+
+			"its clients count as killed since that message", p.name, time.Since(p.since).Round(time.Millisecond))
 	}
 }
 
-// alive returns the connected agents by index, then in order of joining.
-func (f *Fleet) alive() []*peer {
+// joined returns all agents that have joined, including lost ones, by index, then in order of joining.
+func (f *Fleet) joined() []*peer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return inOrder(slices.DeleteFunc(slices.Clone(f.peers), func(p *peer) bool { return p.isLost() }))
+	byIndex := func(a, b *peer) int { return a.hello.Index - b.hello.Index }
+	return slices.SortedStableFunc(slices.Values(f.peers), byIndex)
 }
+
+// alive returns the connected agents, in the order of joined.
+func (f *Fleet) alive() []*peer { return slices.DeleteFunc(f.joined(), (*peer).isLost) }
 
 // home returns the agent for the n-th client, or nil if no agent is connected. Clients are spread over all
 // agents that have joined, and the clients of a lost agent over the others. An agent with the index of a lost
 // agent replaces it.
 func (f *Fleet) home(n int) *peer {
-	var places, there []*peer
-	f.mu.Lock()
-	for _, p := range inOrder(slices.Clone(f.peers)) {
+	var places []*peer
+	for _, p := range f.joined() {
 		if last := len(places) - 1; last >= 0 && p.hello.Index >= 0 && p.hello.Index == places[last].hello.Index && places[last].isLost() {
 			places = places[:last]
 		}
 		places = append(places, p)
 	}
-	f.mu.Unlock()
-	for _, p := range places {
-		if !p.isLost() {
-			there = append(there, p)
-		}
-	}
-	switch {
+	switch there := slices.DeleteFunc(slices.Clone(places), (*peer).isLost); {
 	case len(there) == 0:
 		return nil
 	case places[n%len(places)].isLost():
@@ -247,32 +238,13 @@ func (f *Fleet) Await(ctx context.Context, n int) error {
 
 // Names returns the names of all agents that have joined, including lost ones.
 func (f *Fleet) Names() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var names []string
-	for _, p := range inOrder(slices.Clone(f.peers)) {
-		names = append(names, p.name)
-	}
-	return names
-}
-
-func inOrder(peers []*peer) []*peer {
-	slices.SortStableFunc(peers, func(a, b *peer) int { return a.hello.Index - b.hello.Index })
-	return peers
+	return units.Names(f.joined(), func(p *peer) string { return p.name })
 }
 
 // String describes the fleet.
 func (f *Fleet) String() string { return "agents " + strings.Join(f.Names(), ", ") }
 
-func (f *Fleet) clockError() (worst time.Duration) {
-	for _, p := range f.alive() {
-		worst = max(worst, p.clockError())
-	}
-	return worst
-}
-
-// Close notifies the agents that the run is over, and waits for all goroutines of the fleet. It may be
-// called twice.
+// Close tells the agents that the run is over, and waits for all goroutines. It may be called twice.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	first := !f.closed

@@ -86,8 +86,7 @@ func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	return pipe{s}, nil
 }
 
-// pipe is a stream used like an operating system's pipe: an expired deadline is
-// os.ErrDeadlineExceeded.
+// pipe is a stream used like a system's pipe: an expired deadline is os.ErrDeadlineExceeded.
 type pipe struct{ *yamux.Stream }
 
 func (p pipe) Write(b []byte) (int, error) {
@@ -107,24 +106,22 @@ func deadline(err error) error {
 	return err
 }
 
+// join copies in both directions until one of them ends, and closes both connections.
 func join(a, b net.Conn) {
-	done := make(chan struct{}, 2)
+	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
-		go func() {
+		both.Go(func() {
 			_, _ = io.Copy(way[0], way[1])
-			done <- struct{}{}
-		}()
+			_, _ = a.Close(), b.Close()
+		})
 	}
-	<-done
-	_, _ = a.Close(), b.Close()
-	<-done
+	both.Wait()
 }
 
 // reachLimit bounds an agent's attempt to connect to a server.
 const reachLimit = 3 * time.Second
 
-// Reaches checks that every live agent can connect to all servers, given as host:port. Its error names the
-// agents that cannot.
+// Reaches returns an error that names the live agents which cannot connect to all servers (host:port).
 func (f *Fleet) Reaches(servers []string) error {
 	there := f.alive()
 	errs := make([]error, len(there))
@@ -136,9 +133,8 @@ func (f *Fleet) Reaches(servers []string) error {
 	return errors.Join(errs...)
 }
 
-// Reach tries to connect to servers. Its error names the servers that do not answer, and the cause for
-// the first.
-func (v *service) Reach(servers []string, _ *msg.Nothing) error {
+// Reach returns an error that names the servers which do not answer, with the cause for the first.
+func (s *server) Reach(servers []string, _ *msg.Nothing) error {
 	errs := make([]error, len(servers))
 	var all sync.WaitGroup
 	for i, server := range servers {
@@ -192,7 +188,6 @@ func (j Join) Encode() []byte {
 	return bytes.Join([][]byte{pem.EncodeToMemory(block), j.Certificate, j.Key}, nil)
 }
 
-// ParseJoin parses the content of a join file.
 func ParseJoin(text []byte) (j Join, err error) {
 	wrong := errors.New("not a join file: want the three PEM blocks that zkbench run --agents wrote")
 	authority, rest := pem.Decode(text)
@@ -236,12 +231,10 @@ type credentials struct {
 	join   Join // without address and version
 }
 
-// validity is the time for which a run's certificates are valid before and after now: clocks of
-// machines may differ.
+// validity is the validity of a run's certificates before and after now: machines' clocks may differ.
 const validity = 24 * time.Hour
 
-// newCredentials creates an authority, which signs the keys of the coordinator and the agents. The
-// authority's own key is discarded.
+// newCredentials creates an authority, which signs the others' keys. Its own key is discarded.
 func newCredentials() (*credentials, error) {
 	authority := template("zkbench run")
 	authority.IsCA, authority.BasicConstraintsValid, authority.KeyUsage = true, true, x509.KeyUsageCertSign

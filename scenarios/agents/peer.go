@@ -30,8 +30,7 @@ type peer struct {
 
 var errLost = errors.New("the connection to the agent is lost")
 
-// callLimit bounds the time until an agent's reply to a request that it handles at once. After that
-// time the link counts as lost.
+// callLimit bounds the time until the reply to a request that is handled at once; then the link is lost.
 const callLimit = 3 * silenceLimit
 
 const (
@@ -56,38 +55,26 @@ func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 }
 
 func (p *peer) call(what string, args, reply any) error {
-	late := time.NewTimer(callLimit)
-	defer late.Stop()
+	return p.await(what, args, reply, time.After(callLimit))
+}
+
+// await makes a call. The link is closed if a time comes from late before the reply; nil waits without limit.
+func (p *peer) await(what string, args, reply any, late <-chan time.Time) error {
 	c := p.calls.Go("Agent."+what, args, reply, make(chan *rpc.Call, 1))
 	select {
 	case <-c.Done:
-		return p.said(what, c.Error)
+		switch theirs := (rpc.ServerError)(""); {
+		case c.Error == nil:
+			return nil
+		case errors.As(c.Error, &theirs):
+			return fmt.Errorf("agent %s: %w", p.name, c.Error)
+		}
+		return fmt.Errorf("agent %s: %s: %w: %w", p.name, what, errLost, c.Error)
 	case <-p.gone:
-	case <-late.C:
+	case <-late:
 		_ = p.link.Close()
 	}
 	return fmt.Errorf("agent %s: %s: %w", p.name, what, errLost)
-}
-
-func (p *peer) await(what string, args, reply any) error {
-	c := p.calls.Go("Agent."+what, args, reply, make(chan *rpc.Call, 1))
-	select {
-	case <-c.Done:
-		return p.said(what, c.Error)
-	case <-p.gone:
-		return fmt.Errorf("agent %s: %s: %w", p.name, what, errLost)
-	}
-}
-
-func (p *peer) said(what string, err error) error {
-	var theirs rpc.ServerError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &theirs):
-		return fmt.Errorf("agent %s: %w", p.name, err)
-	}
-	return fmt.Errorf("agent %s: %s: %w: %w", p.name, what, errLost, err)
 }
 
 func (p *peer) readClock() error {
@@ -134,12 +121,11 @@ func (p *peer) serve() {
 			return
 		}
 		p.fleet.work.Go(func() {
+			defer s.Close()
 			var o msg.Opening
-			if hear(s, &o) != nil || o.Kind != msg.StreamServer {
-				_ = s.Close()
-				return
+			if hear(s, &o) == nil && o.Kind == msg.StreamServer {
+				p.relay(pipe{s}, o)
 			}
-			p.relay(pipe{s}, o)
 		})
 	}
 }
@@ -149,17 +135,13 @@ func (p *peer) relay(near net.Conn, o msg.Opening) {
 	t := p.trials[o.Of]
 	p.mu.Unlock()
 	if t == nil {
-		_ = near.Close()
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), greetLimit)
 	defer cancel()
-	far, err := t.options.Dial(ctx, "tcp", o.Addr)
-	if err != nil {
-		_ = near.Close()
-		return
+	if far, err := t.options.Dial(ctx, "tcp", o.Addr); err == nil {
+		join(near, far)
 	}
-	join(near, far)
 }
 
 func (p *peer) isLost() bool {
@@ -169,10 +151,6 @@ func (p *peer) isLost() bool {
 	default:
 		return false
 	}
-}
-
-func (p *peer) why() string {
-	return fmt.Sprintf("the connection ended or was silent for too long; the last message arrived %v ago", time.Since(p.since).Round(time.Millisecond))
 }
 
 func (p *peer) clockError() time.Duration {

@@ -37,7 +37,6 @@ type Agent struct {
 // dialLimit is the time for which an agent tries to reach its coordinator, which may start later.
 const dialLimit = 60 * time.Second
 
-// ErrRefused means that the coordinator refuses the agent.
 var ErrRefused = errors.New("the coordinator rejected this agent")
 
 // Serve joins a run and serves the coordinator until the run is over, ctx is done, or the link is lost.
@@ -67,14 +66,14 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 		return err
 	}
 	a.Logf("joined the run of %s", j.Address)
-	s := &server{agent: a, clock: own, link: link, over: make(chan struct{}), trials: map[string]*servedTrial{}, processes: map[int64]*servedProcess{}}
+	over, finish := context.WithCancel(context.Background())
+	defer finish()
+	s := &server{agent: a, clock: own, link: link, finish: finish, trials: map[string]*servedTrial{}, processes: map[int64]servedProcess{}}
 	defer s.end()
 	defer context.AfterFunc(ctx, func() { _ = link.Close() })()
 	err = s.streams()
-	select {
-	case <-s.over:
+	if over.Err() != nil {
 		return nil
-	default:
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -102,7 +101,13 @@ func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (ne
 
 // greet sends hello, and returns an error if the agent is refused.
 func (a Agent) greet(link *yamux.Session) error {
-	w, err := a.hello(link)
+	var w msg.Welcome
+	s, err := link.OpenStream()
+	if err == nil {
+		defer s.Close()
+		_ = s.SetDeadline(time.Now().Add(greetLimit))
+		err = errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w))
+	}
 	if err != nil {
 		return fmt.Errorf("the coordinator closed the connection (are the join file and its certificate from this run?): %w", err)
 	}
@@ -112,26 +117,15 @@ func (a Agent) greet(link *yamux.Session) error {
 	return nil
 }
 
-func (a Agent) hello(link *yamux.Session) (w msg.Welcome, err error) {
-	s, err := link.OpenStream()
-	if err != nil {
-		return w, err
-	}
-	defer s.Close()
-	_ = s.SetDeadline(time.Now().Add(greetLimit))
-	err = errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w))
-	return w, err
-}
-
 type server struct {
-	agent Agent
-	clock clock.Own
-	link  *yamux.Session
-	over  chan struct{} // closed when the run is over
+	agent  Agent
+	clock  clock.Own
+	link   *yamux.Session
+	finish context.CancelFunc // called when the run is over
 
 	mu        sync.Mutex
 	trials    map[string]*servedTrial
-	processes map[int64]*servedProcess
+	processes map[int64]servedProcess
 	last      int64 // number of the last process
 	work      sync.WaitGroup
 }
@@ -139,7 +133,7 @@ type server struct {
 // streams serves the coordinator's streams until the link ends.
 func (s *server) streams() error {
 	calls := rpc.NewServer()
-	if err := calls.RegisterName("Agent", &service{s}); err != nil {
+	if err := calls.RegisterName("Agent", s); err != nil { // its exported methods
 		return err
 	}
 	for {
@@ -161,11 +155,11 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 	case msg.StreamCalls:
 		calls.ServeConn(stream)
 	case msg.StreamEvents:
-		if t := s.trial(o.Of); t != nil {
+		if t, err := s.trial(o.Of); err == nil {
 			t.tell(stream)
 		}
 	default:
-		if p := s.process(o.ID); p != nil {
+		if p, err := s.process(o.ID); err == nil {
 			p.attach(o.Kind, stream, s.link.IsClosed)
 		}
 	}
@@ -175,7 +169,7 @@ func (s *server) end() {
 	_ = s.link.Close()
 	s.mu.Lock()
 	processes, trials := s.processes, s.trials
-	s.processes, s.trials = map[int64]*servedProcess{}, map[string]*servedTrial{}
+	s.processes, s.trials = map[int64]servedProcess{}, map[string]*servedTrial{}
 	s.mu.Unlock()
 	for _, t := range trials {
 		t.end() // first, so that no client can close its session
@@ -186,23 +180,13 @@ func (s *server) end() {
 	s.work.Wait()
 }
 
-type service struct{ s *server }
-
-// Over stops the agent.
-func (v *service) Over(msg.Nothing, *msg.Nothing) error {
-	v.s.mu.Lock()
-	defer v.s.mu.Unlock()
-	select {
-	case <-v.s.over:
-	default:
-		close(v.s.over)
-	}
+func (s *server) Over(msg.Nothing, *msg.Nothing) error {
+	s.finish()
 	return nil
 }
 
-// Clock reads the agent's clock.
-func (v *service) Clock(_ msg.Nothing, now *int64) error {
-	*now = v.s.clock.At(time.Now())
+func (s *server) Clock(_ msg.Nothing, now *int64) error {
+	*now = s.clock.At(time.Now())
 	return nil
 }
 
@@ -235,34 +219,28 @@ func (s *server) dial(network, addr string, timeout time.Duration) (net.Conn, er
 	return nil, fmt.Errorf("%s: %w", addr, wire.ErrClosed)
 }
 
-type servedProcess struct {
-	site.Process
-	once sync.Once
-}
+type servedProcess struct{ site.Process }
 
-func (s *server) process(id int64) *servedProcess {
+func (s *server) process(id int64) (p servedProcess, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.processes[id]
-}
-
-func (v *service) process(id int64) (*servedProcess, error) {
-	if p := v.s.process(id); p != nil {
-		return p, nil
+	p, ok := s.processes[id]
+	if !ok {
+		err = fmt.Errorf("process %d does not belong to this agent", id)
 	}
-	return nil, fmt.Errorf("process %d does not belong to this agent", id)
+	return p, err
 }
 
-func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
-	p, err := v.s.start(a)
+func (s *server) Start(a msg.StartArgs, r *msg.StartReply) error {
+	p, err := s.start(a)
 	if err != nil {
-		return fmt.Errorf("on %s: %w", v.s.agent.Name, err)
+		return fmt.Errorf("on %s: %w", s.agent.Name, err)
 	}
-	v.s.mu.Lock()
-	defer v.s.mu.Unlock()
-	v.s.last++
-	v.s.processes[v.s.last] = &servedProcess{Process: p}
-	r.ID, r.PID = v.s.last, p.PID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.processes[s.last] = servedProcess{p}
+	r.ID, r.PID = s.last, p.PID()
 	return nil
 }
 
@@ -279,7 +257,7 @@ func (s *server) start(a msg.StartArgs) (site.Process, error) {
 
 // attach copies one of the program's pipes until it ends. If the link ends first, the program is not
 // notified, because it would close its sessions, which a lost client cannot do.
-func (p *servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
+func (p servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 	switch kind {
 	case msg.StreamStdin:
 		if _, _ = io.Copy(p.Stdin(), stream); !lost() {
@@ -292,9 +270,8 @@ func (p *servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 	}
 }
 
-// Signal signals a program.
-func (v *service) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
-	p, err := v.process(a.ID)
+func (s *server) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
+	p, err := s.process(a.ID)
 	if err != nil {
 		return err
 	}
@@ -310,8 +287,8 @@ func (v *service) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
 	return fmt.Errorf("unknown action on a process: %q", a.What)
 }
 
-func (v *service) Group(id int64, r *msg.GroupReply) error {
-	p, err := v.process(id)
+func (s *server) Group(id int64, r *msg.GroupReply) error {
+	p, err := s.process(id)
 	if err == nil {
 		r.All, r.Stopped = chaos.GroupHere(p.PID())
 	}
@@ -319,8 +296,8 @@ func (v *service) Group(id int64, r *msg.GroupReply) error {
 }
 
 // Exit returns once a program has exited.
-func (v *service) Exit(id int64, r *msg.ExitReply) error {
-	p, err := v.process(id)
+func (s *server) Exit(id int64, r *msg.ExitReply) error {
+	p, err := s.process(id)
 	if err != nil {
 		return err
 	}
@@ -329,28 +306,26 @@ func (v *service) Exit(id int64, r *msg.ExitReply) error {
 	return nil
 }
 
-func (v *service) Forget(id int64, _ *msg.Nothing) error {
-	v.s.mu.Lock()
-	p := v.s.processes[id]
-	delete(v.s.processes, id)
-	v.s.mu.Unlock()
-	if p != nil {
+func (s *server) Forget(id int64, _ *msg.Nothing) error {
+	s.mu.Lock()
+	p, ok := s.processes[id]
+	delete(s.processes, id)
+	s.mu.Unlock()
+	if ok {
 		p.end()
 	}
 	return nil
 }
 
 // end kills a program that has not exited, and closes its pipes.
-func (p *servedProcess) end() {
-	p.once.Do(func() {
-		select {
-		case <-p.Exited():
-		default:
-			p.Kill()
-			<-p.Exited()
-		}
-		// Processes that have left the group may keep the pipes open.
-		_, _ = p.Stdout().SetReadDeadline(time.Now()), p.Stderr().SetReadDeadline(time.Now())
-		_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
-	})
+func (p servedProcess) end() {
+	select {
+	case <-p.Exited():
+	default:
+		p.Kill()
+		<-p.Exited()
+	}
+	// Processes that have left the group may keep the pipes open.
+	_, _ = p.Stdout().SetReadDeadline(time.Now()), p.Stderr().SetReadDeadline(time.Now())
+	_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
 }

@@ -28,47 +28,42 @@ type servedTrial struct {
 	ended  bool
 }
 
-// trial returns the running trial with that name, or nil.
-func (s *server) trial(name string) *servedTrial {
+func (s *server) trial(name string) (*servedTrial, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.trials[name]
-}
-
-func (v *service) trial(name string) (*servedTrial, error) {
-	if t := v.s.trial(name); t != nil {
+	if t := s.trials[name]; t != nil {
 		return t, nil
 	}
 	return nil, fmt.Errorf("trial %s is not running on this agent", name)
 }
 
-func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
-	t, err := v.trial(a.Trial)
+func (s *server) client(a msg.ClientArgs) (wire.Client, error) {
+	t, err := s.trial(a.Trial)
 	if err != nil {
 		return nil, err
 	}
 	return t.tap.Client(a.Client), nil
 }
 
-func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
+func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
 		parent: a.Parent, stop: stop, shots: map[int64]wire.ArmedRule{}, behind: map[string]wire.Dialer{}, more: make(chan struct{}, 1),
-		tap: wire.New(func() time.Duration { return time.Duration(v.s.clock.At(time.Now())) }),
+		tap: wire.New(func() time.Duration { return time.Duration(s.clock.At(time.Now())) }),
 	}
 	w := wire.Way{Digest: a.Digest}
 	if a.Relay {
 		w.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
-			return open(v.s.link, msg.Opening{Kind: msg.StreamServer, Of: a.Trial, Addr: addr})
+			return open(s.link, msg.Opening{Kind: msg.StreamServer, Of: a.Trial, Addr: addr})
 		}
 	}
 	t.tap.Through(w)
 	t.tap.OnEvent(t.event)
 	t.tap.Admit(func(c net.Conn) bool { ours, known := state.FromHere(c); return ours || !known })
 	t.watch.Go(func() { t.tap.WatchDeadlines(ctx) })
-	v.s.mu.Lock()
-	defer v.s.mu.Unlock()
-	v.s.trials[a.Trial] = t
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trials[a.Trial] = t
 	return nil
 }
 
@@ -123,41 +118,41 @@ func (t *servedTrial) end() {
 	t.wake()
 }
 
-func (v *service) End(name string, _ *msg.Nothing) error {
-	v.s.mu.Lock()
-	t := v.s.trials[name]
-	delete(v.s.trials, name)
-	v.s.mu.Unlock()
+func (s *server) End(name string, _ *msg.Nothing) error {
+	s.mu.Lock()
+	t := s.trials[name]
+	delete(s.trials, name)
+	s.mu.Unlock()
 	if t != nil {
 		t.end()
 	}
 	return nil
 }
 
-func (v *service) State(a msg.ClientArgs, s *msg.ClientState) error {
-	t, err := v.trial(a.Trial)
+func (s *server) State(a msg.ClientArgs, state *msg.ClientState) error {
+	t, err := s.trial(a.Trial)
 	if err != nil {
 		return err
 	}
 	c := t.tap.Client(a.Client)
-	*s = msg.ClientState{Session: c.Session(), Known: c.Known(), Counts: c.Counts(), Unanswered: c.Unanswered(), Moments: c.Moments()}
-	s.Node, s.HasNode = c.Node(t.parent)
+	*state = msg.ClientState{Session: c.Session(), Known: c.Known(), Counts: c.Counts(), Unanswered: c.Unanswered(), Moments: c.Moments()}
+	state.Node, state.HasNode = c.Node(t.parent)
 	t.mu.Lock()
-	s.Events = t.count
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	state.Events = t.count
 	return nil
 }
 
-func (v *service) Totals(name string, c *wire.Counts) error {
-	t, err := v.trial(name)
+func (s *server) Totals(name string, c *wire.Counts) error {
+	t, err := s.trial(name)
 	if err == nil {
 		*c = t.tap.Totals()
 	}
 	return err
 }
 
-func (v *service) Listen(a msg.ListenArgs, addr *string) error {
-	t, err := v.trial(a.Trial)
+func (s *server) Listen(a msg.ListenArgs, addr *string) error {
+	t, err := s.trial(a.Trial)
 	if err != nil {
 		return err
 	}
@@ -174,40 +169,40 @@ func (v *service) Listen(a msg.ListenArgs, addr *string) error {
 }
 
 // Hold delays all bytes.
-func (v *service) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
-	c, err := v.client(a.ClientArgs)
+func (s *server) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
+	c, err := s.client(a.ClientArgs)
 	if err != nil {
 		return err
 	}
 	return c.Hold(a.Mode)
 }
 
-func (v *service) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
-	c, err := v.client(a)
+func (s *server) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
+	c, err := s.client(a)
 	if err == nil {
 		c.Thaw()
 	}
 	return err
 }
 
-func (v *service) Gate(a msg.GateArgs, _ *msg.Nothing) error {
-	c, err := v.client(a.ClientArgs)
+func (s *server) Gate(a msg.GateArgs, _ *msg.Nothing) error {
+	c, err := s.client(a.ClientArgs)
 	if err == nil {
 		c.Gate(a.Closed)
 	}
 	return err
 }
 
-func (v *service) Cut(a msg.ClientArgs, n *int) error {
-	c, err := v.client(a)
+func (s *server) Cut(a msg.ClientArgs, n *int) error {
+	c, err := s.client(a)
 	if err == nil {
 		*n = c.Cut()
 	}
 	return err
 }
 
-func (v *service) Arm(a msg.ArmArgs, _ *msg.Nothing) error {
-	t, err := v.trial(a.Trial)
+func (s *server) Arm(a msg.ArmArgs, _ *msg.Nothing) error {
+	t, err := s.trial(a.Trial)
 	if err != nil {
 		return err
 	}
@@ -221,43 +216,42 @@ func (v *service) Arm(a msg.ArmArgs, _ *msg.Nothing) error {
 	return nil
 }
 
-func (v *service) shot(a msg.ShotArgs) (wire.ArmedRule, error) {
-	t, err := v.trial(a.Trial)
+func (s *server) shot(a msg.ShotArgs) (wire.ArmedRule, error) {
+	t, err := s.trial(a.Trial)
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.shots[a.Shot]; s != nil {
-		return s, nil
+	if shot := t.shots[a.Shot]; shot != nil {
+		return shot, nil
 	}
 	return nil, fmt.Errorf("rule %d is not active on this agent", a.Shot)
 }
 
 // Fired returns once a rule has matched or is disarmed.
-func (v *service) Fired(a msg.ShotArgs, p *msg.ShotProof) error {
-	s, err := v.shot(a)
+func (s *server) Fired(a msg.ShotArgs, p *msg.ShotProof) error {
+	shot, err := s.shot(a)
 	if err != nil {
 		return err
 	}
-	p.Proof, p.Fired = <-s.Fired()
+	p.Proof, p.Fired = <-shot.Fired()
 	p.Err, p.Proof.Err = msg.Words(p.Proof.Err), nil
 	return nil
 }
 
-func (v *service) Release(a msg.ShotArgs, _ *msg.Nothing) error {
-	s, err := v.shot(a)
+func (s *server) Release(a msg.ShotArgs, _ *msg.Nothing) error {
+	shot, err := s.shot(a)
 	if err == nil {
-		s.Release()
+		shot.Release()
 	}
 	return err
 }
 
-// Disarm disarms a rule.
-func (v *service) Disarm(a msg.ShotArgs, inTime *bool) error {
-	s, err := v.shot(a)
+func (s *server) Disarm(a msg.ShotArgs, inTime *bool) error {
+	shot, err := s.shot(a)
 	if err == nil {
-		*inTime = s.Disarm()
+		*inTime = shot.Disarm()
 	}
 	return err
 }

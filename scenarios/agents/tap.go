@@ -11,11 +11,10 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// tapped is the tap of a client on an agent. If the agent does not answer, it returns the last
-// known state.
+// tapped is the tap of a client on an agent. It returns the last known state if the agent does not answer.
 type tapped struct {
-	trial  *Trial
-	number int
+	trial *Trial
+	args  msg.ClientArgs // of calls
 
 	mu    sync.Mutex
 	peer  *peer                  // the client's agent; nil before its first opening
@@ -26,8 +25,7 @@ type tapped struct {
 }
 
 func (c *tapped) move(to *peer) {
-	from, _ := c.at()
-	if from == to {
+	if c.at() == to {
 		return
 	}
 	c.see() // read the counts of the old agent
@@ -63,22 +61,24 @@ func (c *tapped) counted(p *peer) (n wire.Counts) {
 	return n
 }
 
-func (c *tapped) at() (*peer, msg.ClientArgs) {
+func (c *tapped) at() *peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer, msg.ClientArgs{Trial: c.trial.options.Trial, Client: c.number}
+	return c.peer
 }
 
 // see reads the tap's state from the agent. All earlier events have been delivered when it returns.
 func (c *tapped) see() msg.ClientState {
-	p, args := c.at()
 	c.mu.Lock()
 	c.asked++
-	n := c.asked
+	n, p := c.asked, c.peer
 	c.mu.Unlock()
 	var s msg.ClientState
-	if p != nil && p.call("State", args, &s) == nil {
-		c.trial.heardFrom(p).wait(s.Events)
+	if p != nil && p.call("State", c.args, &s) == nil {
+		c.trial.mu.Lock()
+		h := c.trial.heard[p]
+		c.trial.mu.Unlock()
+		h.wait(s.Events)
 		c.trial.mapped(p, &s)
 		c.show(n, p, s)
 	}
@@ -100,14 +100,7 @@ func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
 	}
 }
 
-func (t *Trial) heardFrom(p *peer) *heard {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.heard[p]
-}
-
-// mapped converts a state to the trial's clock. A session's deadline is made earlier by the clock's
-// possible error.
+// mapped converts a state to the trial's clock. The clock's possible error makes a deadline earlier.
 func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	acked, wrong := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - wrong
@@ -118,14 +111,13 @@ func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	}
 }
 
-func (c *tapped) Number() int           { return c.number }
+func (c *tapped) Number() int           { return c.args.Client }
 func (c *tapped) Session() wire.Session { return c.see().Session }
 func (c *tapped) Known() wire.Known     { return c.see().Known }
 func (c *tapped) Unanswered() int64     { return c.see().Unanswered }
 func (c *tapped) Moments() wire.Moments { return c.see().Moments }
 
-// Counts implements wire.Client: the sum over all agents of the client. The counts of a lost
-// agent are the last known counts.
+// Counts returns the sum over all agents of the client; of a lost agent, the last known counts.
 func (c *tapped) Counts() (sum wire.Counts) {
 	c.see()
 	c.mu.Lock()
@@ -156,11 +148,7 @@ func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (a
 	if between != nil {
 		return "", errElsewhere
 	}
-	p, args := c.at()
-	if p == nil {
-		return "", fmt.Errorf("client %d: %w", c.number, errLost)
-	}
-	err = p.call("Listen", msg.ListenArgs{ClientArgs: args, Server: server}, &addr)
+	err = c.do("Listen", msg.ListenArgs{ClientArgs: c.args, Server: server}, &addr)
 	return addr, err
 }
 
@@ -168,26 +156,26 @@ func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (a
 func (c *tapped) Record() *wire.Transcript { return &wire.Transcript{} }
 
 // do makes a call about the client's connections. It fails if the client has no agent.
-func (c *tapped) do(what string, args func(msg.ClientArgs) any, reply any) error {
-	p, who := c.at()
+func (c *tapped) do(what string, args, reply any) error {
+	p := c.at()
 	if p == nil {
-		return fmt.Errorf("client %d: %w", c.number, errLost)
+		return fmt.Errorf("client %d: %w", c.Number(), errLost)
 	}
-	return p.call(what, args(who), reply)
+	return p.call(what, args, reply)
 }
 
 func (c *tapped) Hold(mode wire.HoldMode) error {
-	return c.do("Hold", func(a msg.ClientArgs) any { return msg.HoldArgs{ClientArgs: a, Mode: mode} }, &msg.Nothing{})
+	return c.do("Hold", msg.HoldArgs{ClientArgs: c.args, Mode: mode}, &msg.Nothing{})
 }
 
-func (c *tapped) Thaw() { _ = c.do("Thaw", func(a msg.ClientArgs) any { return a }, &msg.Nothing{}) }
+func (c *tapped) Thaw() { _ = c.do("Thaw", c.args, &msg.Nothing{}) }
 
 func (c *tapped) Gate(closed bool) {
-	_ = c.do("Gate", func(a msg.ClientArgs) any { return msg.GateArgs{ClientArgs: a, Closed: closed} }, &msg.Nothing{})
+	_ = c.do("Gate", msg.GateArgs{ClientArgs: c.args, Closed: closed}, &msg.Nothing{})
 }
 
 func (c *tapped) Cut() (n int) {
-	_ = c.do("Cut", func(a msg.ClientArgs) any { return a }, &n)
+	_ = c.do("Cut", c.args, &n)
 	return n
 }
 
@@ -196,15 +184,15 @@ func (c *tapped) Arm(r wire.Rule) (wire.ArmedRule, error) {
 	c.trial.shots++
 	n := c.trial.shots
 	c.trial.mu.Unlock()
-	p, args := c.at()
+	p := c.at()
 	if p == nil {
-		return nil, fmt.Errorf("client %d: %w", c.number, errLost)
+		return nil, fmt.Errorf("client %d: %w", c.Number(), errLost)
 	}
-	sent := r.Drawn()
-	if err := p.call("Arm", msg.ArmArgs{ClientArgs: args, Shot: n, Rule: sent}, &msg.Nothing{}); err != nil {
+	sent := msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r.Drawn()}
+	if err := p.call("Arm", sent, &msg.Nothing{}); err != nil {
 		return nil, err
 	}
-	s := &shot{trial: c.trial, peer: p, args: msg.ShotArgs{Trial: args.Trial, Shot: n}, fired: make(chan wire.Proof, 1)}
+	s := &shot{trial: c.trial, peer: p, args: msg.ShotArgs{Trial: c.args.Trial, Shot: n}, fired: make(chan wire.Proof, 1)}
 	go s.watch(r)
 	return s, nil
 }
@@ -220,7 +208,7 @@ type shot struct {
 func (s *shot) watch(r wire.Rule) {
 	defer close(s.fired)
 	var p msg.ShotProof
-	if s.peer.await("Fired", s.args, &p) != nil || !p.Fired {
+	if s.peer.await("Fired", s.args, &p, nil) != nil || !p.Fired {
 		return
 	}
 	p.Proof.Rule, p.Proof.Err = r, msg.FromWords(p.Err)

@@ -98,11 +98,11 @@ func (t *Trial) begin(p *peer, h *heard) error {
 		for {
 			var e msg.WireEvent
 			if in.Decode(&e) != nil {
-				h.end()
+				h.changed(func() { h.ended = true })
 				return
 			}
 			t.event(p, e)
-			h.add()
+			h.changed(func() { h.count++ })
 		}
 	})
 	return nil
@@ -140,18 +140,11 @@ type heard struct {
 	more  chan struct{} // closed and replaced with every event
 }
 
-func (h *heard) add() {
+// changed makes a change and wakes those who wait.
+func (h *heard) changed(change func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.count++
-	close(h.more)
-	h.more = make(chan struct{})
-}
-
-func (h *heard) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ended = true
+	change()
 	close(h.more)
 	h.more = make(chan struct{})
 }
@@ -174,7 +167,8 @@ func (t *Trial) Client(n int) wire.Client {
 	defer t.mu.Unlock()
 	c := t.clients[n]
 	if c == nil {
-		c = &tapped{trial: t, number: n, lived: map[*peer]*wire.Counts{}}
+		args := msg.ClientArgs{Trial: t.options.Trial, Client: n}
+		c = &tapped{trial: t, args: args, lived: map[*peer]*wire.Counts{}}
 		t.clients[n] = c
 	}
 	return c
@@ -196,11 +190,7 @@ func (t *Trial) Site(n int) (site.Site, error) {
 func (t *Trial) all() []*tapped {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []*tapped
-	for _, c := range t.clients {
-		out = append(out, c)
-	}
-	return out
+	return slices.Collect(maps.Values(t.clients))
 }
 
 // Totals returns the sum of all clients' counts. The counts of lost agents are the last known counts.
@@ -228,7 +218,7 @@ func (t *Trial) lose(p *peer) {
 	var gone []int
 	for _, c := range t.all() {
 		if c.left(p) {
-			gone = append(gone, c.number)
+			gone = append(gone, c.Number())
 		}
 	}
 	slices.Sort(gone)
@@ -261,4 +251,9 @@ func (t *Trial) Close() {
 }
 
 // ClockError returns the largest possible clock error of an agent now.
-func (t *Trial) ClockError() time.Duration { return t.fleet.clockError() }
+func (t *Trial) ClockError() (worst time.Duration) {
+	for _, p := range t.fleet.alive() {
+		worst = max(worst, p.clockError())
+	}
+	return worst
+}

@@ -18,7 +18,6 @@ type Fence struct {
 	writes   atomic.Int64 // makes every write distinct
 }
 
-// Open creates the resource.
 func (f *Fence) Open(ctx context.Context) error {
 	return f.Observer.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
 		_, err := s.Create(ctx, f.Path, []byte("0 0 0"), 0)
@@ -29,7 +28,6 @@ func (f *Fence) Open(ctx context.Context) error {
 	})
 }
 
-// Errors of writes that the fence rejects.
 var (
 	ErrFenced = errors.New("refused by the fence")
 	ErrHigher = fmt.Errorf("%w: a grant with a higher token has already written to the resource", ErrFenced)

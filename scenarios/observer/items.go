@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Items tracks the items of a queue that were put and not taken, by ID. A node is recognized as
-// an item by its data: a recipe may keep journals, claims and records next to its items, in nodes
-// with similar names.
+// Items tracks the items of a queue that were put and not taken, by ID. A node is recognized as an item by
+// its data: a recipe may keep journals, claims and records in nodes with similar names.
 type Items struct {
 	mu    sync.Mutex
 	takes map[string]int // how often each item that was put has been received
@@ -30,8 +29,7 @@ func (o *Items) Put(id string) {
 	o.takes[id] = 0
 }
 
-// Taken records that a consumer received the item. An item that is received again was not removed: it is
-// outstanding from then on.
+// Taken records that a consumer received the item. If received again, it was not removed: it is outstanding.
 func (o *Items) Taken(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,9 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Observer reads the tree with one session per member, so that it sees every member's state, also
-// while some members are isolated. Its sessions bypass the tap and leave no watch, so that counts
-// are not affected.
+// Observer reads the tree with one session per member, so that it sees every member's state, also that of
+// isolated members. Its sessions bypass the tap and leave no watch, so that counts are not affected.
 type Observer struct {
 	Ensemble *ensembles.Ensemble
 	timeout  time.Duration
@@ -39,8 +38,7 @@ type post struct {
 	session *recipes.Session // nil at first
 }
 
-// NewObserver returns an observer whose sessions have that timeout. root is the root of everything
-// that the run creates.
+// NewObserver returns an observer whose sessions have that timeout, for nodes below root.
 func NewObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *Observer {
 	o := &Observer{Ensemble: e, timeout: timeout, Root: root, ids: map[int64]bool{}}
 	for range e.Members {
@@ -115,14 +113,12 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// Node is a node of the tree.
 type Node struct {
 	Path         string
 	Czxid, Owner int64
 }
 
-// Nodes returns the current nodes below the contested parent at any depth, oldest first. A missing
-// parent has none.
+// Nodes returns the current nodes below parent at any depth, oldest first. A missing parent has none.
 func (o *Observer) Nodes(ctx context.Context, parent string) ([]Node, error) {
 	found, err := o.now(ctx, parent, AllBelow)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -158,8 +154,7 @@ func (o *Observer) Owned(ctx context.Context, parent string, session int64) (min
 	return mine, found, err
 }
 
-// DeleteOwned deletes the ephemeral nodes below parent that the session owns. It returns their paths
-// and the session that deleted them.
+// DeleteOwned deletes the session's ephemeral nodes below parent. operator is the session that deletes them.
 func (o *Observer) DeleteOwned(ctx context.Context, parent string, session int64) (operator int64, deleted []string, err error) {
 	nodes, err := o.Nodes(ctx, parent)
 	if err != nil {
@@ -222,8 +217,7 @@ func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node,
 	return found, err
 }
 
-// AllBelow returns the nodes below a path at any depth, oldest first. It does not descend into
-// nodes that are sequential or ephemeral.
+// AllBelow returns the nodes below a path, oldest first, but none below sequential or ephemeral nodes.
 func AllBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
 	found, err := nodesBelow(ctx, s, parent)
 	for _, n := range found {
@@ -261,8 +255,7 @@ func (o *Observer) Gone(ctx context.Context, path string) (bool, error) {
 	return true, nil
 }
 
-// CaughtUp waits until the member with that address has all earlier commits: it has executed a
-// write that changes nothing.
+// CaughtUp waits until a member has all earlier commits: it has executed a write that changes nothing.
 func (o *Observer) CaughtUp(ctx context.Context, server string) error {
 	i := slices.Index(o.Ensemble.Servers(), server)
 	if i < 0 {
@@ -305,7 +298,6 @@ func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() tim
 	return seen, func() { cancel(); all.Wait() }
 }
 
-// Open creates the contested parent.
 func (o *Observer) Open(ctx context.Context, parent string) error {
 	err := o.AnyMember(ctx, o.timeout+o.tryFor(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
 	if err != nil {
@@ -314,8 +306,7 @@ func (o *Observer) Open(ctx context.Context, parent string) error {
 	return nil
 }
 
-// Close removes everything below the root and closes the sessions. It continues as long as the
-// ensemble serves, for up to two minutes.
+// Close removes all below the root, for up to two minutes while the ensemble serves, and closes the sessions.
 func (o *Observer) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -354,8 +345,7 @@ func (o *Observer) ItemNodes(ctx context.Context, parent string) ([]Node, error)
 	})
 }
 
-// Children returns the smallest and the largest number of sequential children of path that the
-// members show. A missing path has none.
+// Children returns the smallest and the largest number of sequential children that members show at a path.
 func (o *Observer) Children(ctx context.Context, path string) (fewest, most int, err error) {
 	return o.count(ctx, func(s *recipes.Session) (int, error) {
 		names, err := s.List(ctx, path)

@@ -22,8 +22,7 @@ func WayTo(e *ensembles.Ensemble) wire.Way {
 	return w
 }
 
-// AuthFor returns the credentials of the ensemble's clients; nil if they have none in addition to
-// their TLS certificate.
+// AuthFor returns the credentials of clients; nil if they have at most a TLS certificate.
 func AuthFor(e *ensembles.Ensemble) []recipes.Auth {
 	if e.Security.Digest == "" {
 		return nil
@@ -39,8 +38,7 @@ func ACLFor(e *ensembles.Ensemble) []zk.ACL {
 	return zk.AuthACL(zk.PermAll) // the creator has all permissions
 }
 
-// tryFor is the time for which the observer tries to open a session with one member before it tries
-// the next.
+// tryFor is the time for which the observer tries to open a session with a member before it tries the next.
 func (o *Observer) tryFor() time.Duration {
 	if o.Ensemble.Security.TLS != nil {
 		return 4 * TryFor // a TLS handshake takes longer

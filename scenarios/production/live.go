@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/observe"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/observer"
 )
 
 // Limits on the requests of live observation.
@@ -28,7 +28,6 @@ const (
 	openTimeout   = 15 * time.Second // to open it
 )
 
-// Config configures live observation.
 type Config struct {
 	Servers  []string // host:port
 	Security ensembles.Security
@@ -88,15 +87,8 @@ type parent struct {
 }
 
 func (l *live) open(ctx context.Context) error {
-	options := recipes.Options{Timeout: liveTimeout, MaxPacket: 4 << 20,
-		Dial: func(network, addr string, limit time.Duration) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(context.Background(), limit)
-			defer cancel()
-			return l.config.Security.Dial(ctx, network, addr)
-		}}
-	if d := l.config.Security.Digest; d != "" {
-		options.Auth = []recipes.Auth{{Scheme: "digest", Auth: d}}
-	}
+	options := observer.HarnessOptions(&ensembles.Ensemble{Security: l.config.Security}, liveTimeout)
+	options.MaxPacket = 4 << 20
 	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no session was opened within %v: check that the servers are up and reachable, and that this is their client port", openTimeout))
 	defer cancel()
 	s, err := recipes.Open(ctx, l.config.Servers, options)

@@ -3,10 +3,12 @@
 package production
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,10 +125,7 @@ func find(paths []string) ([]*member, error) {
 		return zxid
 	}
 	slices.SortFunc(members, func(a, b *member) int {
-		if na, nb := newest(a), newest(b); na != nb {
-			return map[bool]int{true: -1, false: 1}[na > nb]
-		}
-		return strings.Compare(a.dir, b.dir)
+		return cmp.Or(cmp.Compare(newest(b), newest(a)), strings.Compare(a.dir, b.dir))
 	})
 	return members, nil
 }
@@ -160,10 +159,9 @@ func add(found map[string]*member, dir, name string) error {
 	switch snapshot := zxidOf(name, "snapshot."); {
 	case snapshot >= 0:
 		m.snapshots[snapshot] = filepath.Join(dir, name)
+	case slices.Contains(m.logs, name):
 	case zxidOf(name, "log.") >= 0:
-		if !slices.Contains(m.logs, name) {
-			m.logs = append(m.logs, name)
-		}
+		m.logs = append(m.logs, name)
 	default:
 		return fmt.Errorf("%s is neither a transaction log (log.ZXID) nor a snapshot (snapshot.ZXID)", filepath.Join(dir, name))
 	}
@@ -190,9 +188,7 @@ func begin(members []*member) (after int64, snapshot string, err error) {
 				first = z
 			}
 		}
-		for z, name := range m.snapshots {
-			snapshots[z] = name
-		}
+		maps.Copy(snapshots, m.snapshots)
 	}
 	if first <= firstOfAll {
 		return 0, "", nil

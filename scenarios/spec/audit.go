@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of an audit.
 const (
 	EpisodeKind    = "episode"
 	EpisodeClients = 3
@@ -28,32 +27,7 @@ type Aim struct {
 // String returns the name of a cell, such as "next exists #1/reply.drop".
 func (a Aim) String() string { return a.Step.String() + "/" + a.Fault.Name }
 
-func parseAims(name string) ([]Aim, error) {
-	var out []Aim
-	for _, text := range strings.Split(name, " + ") {
-		at, with, both := strings.Cut(text, "/")
-		s, err := parseStep(at)
-		if err != nil {
-			return nil, err
-		}
-		if !both {
-			return nil, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
-		}
-		f := FindStepFault(with)
-		if f == nil {
-			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
-			return nil, fmt.Errorf("%q: there is no step fault %q%s", text, with, units.Nearest(with, names))
-		}
-		if f.fits&s.Kind() == 0 {
-			return nil, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
-		}
-		out = append(out, Aim{s, f})
-	}
-	return out, nil
-}
-
-// ParseCell parses the name of a cell: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by
-// " + ".
+// ParseCell parses a cell's name: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by " + ".
 func ParseCell(name string) (Provocation, error) {
 	if what, ok := strings.CutPrefix(name, AllSteps+"/"); ok {
 		if what == CalmName {
@@ -68,11 +42,27 @@ func ParseCell(name string) (Provocation, error) {
 		p.Name = name
 		return p, nil
 	}
-	aims, err := parseAims(name)
-	if err != nil {
-		return Provocation{}, err
+	out := Provocation{Name: name, clients: EpisodeClients}
+	for text := range strings.SplitSeq(name, " + ") {
+		at, with, both := strings.Cut(text, "/")
+		s, err := parseStep(at)
+		if err != nil {
+			return Provocation{}, err
+		}
+		if !both {
+			return Provocation{}, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
+		}
+		f := FindStepFault(with)
+		if f == nil {
+			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
+			return Provocation{}, fmt.Errorf("%q: there is no step fault %q%s", text, with, units.Nearest(with, names))
+		}
+		if f.fits&s.Kind() == 0 {
+			return Provocation{}, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
+		}
+		out.Aims = append(out.Aims, Aim{s, f})
 	}
-	return Provocation{Name: name, clients: EpisodeClients, Aims: aims}, nil
+	return out, nil
 }
 
 // AuditPhase returns the phase of an audit; nil if the scenario is not an audit.
@@ -189,20 +179,15 @@ func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err erro
 	return pairs, nil
 }
 
-// Counted reports whether the cell uses the members' own counters, so that no other trial may use the
-// members at the same time.
+// Counted reports whether the cell uses the members' own counters: no other trial may run at the same time.
 func (c Cell) Counted() bool { return c.Step == AllSteps && c.Fault == "line" }
 
 // Driven reports whether a driver runs the clients.
 func (c Cell) Driven() bool { return c.Subject.Start != nil }
 
-// Alone reports whether a fault of the cell affects members, so that only cells with the same fault may
-// run at the same time.
-func (c Cell) Alone() bool {
-	return slices.ContainsFunc(c.Aims, func(a Aim) bool { return a.Fault.Alone != nil })
-}
+// Alone reports whether a fault affects members: only cells with the same fault may run at the same time.
+func (c Cell) Alone() bool { return c.MemberFault() != nil }
 
-// MemberFault returns the cell's fault that affects members, or nil.
 func (c Cell) MemberFault() *MemberFault {
 	for _, a := range c.Aims {
 		if a.Fault.Alone != nil {

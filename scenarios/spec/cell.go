@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,17 +32,19 @@ type Cell struct {
 	// In an audit: the step and the fault, which Provocation names together.
 	Step, Fault string
 
+	Aims     []Aim               // parsed from Provocation
 	versions []ensembles.Version // versions of ZooKeeper that the ensemble runs; empty for the default
-
-	Aims   []Aim // parsed from Provocation
-	suffix string
+	suffix   string
 }
 
 // Cells returns the cells of the matrix. The subject varies fastest, so that subjects are compared
 // under the same conditions. If the scenario names trials (Only), Cells returns only these.
 func (s *Scenario) Cells() ([]Cell, error) {
 	cells, err := s.everyCell()
-	return s.chosen(cells), err
+	if len(s.Only) > 0 {
+		cells = slices.DeleteFunc(cells, func(c Cell) bool { return !slices.Contains(s.Only, c.TrialName()) })
+	}
+	return cells, err
 }
 
 func (s *Scenario) everyCell() (all []Cell, err error) {
@@ -95,24 +98,21 @@ func interleave(row []Cell, n int) []Cell {
 	}
 	var out []Cell
 	for k := 1; k <= n; k++ {
-		turn := slices.Clone(row)
-		for i := range turn {
-			turn[i].Trial = k
+		for _, c := range row {
+			c.Trial = k
+			out = append(out, c)
 		}
 		if k%2 == 0 {
-			slices.Reverse(turn)
+			slices.Reverse(out[len(out)-len(row):])
 		}
-		out = append(out, turn...)
 	}
 	return out
 }
 
-// fewTrials is the number of trials of a cell that run regardless of the budget: with fewer there is no
-// confidence interval.
+// fewTrials are the trials of a cell that ignore the budget: with fewer there is no confidence interval.
 const fewTrials = 6
 
-// BudgetSpent reports whether the budget does not allow another repetition. elapsed is the time since the
-// start of the first trial.
+// BudgetSpent reports whether the budget allows no repetition after that time since the first trial began.
 func (s *Scenario) BudgetSpent(group []Cell, elapsed time.Duration) bool {
 	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
 }
@@ -150,16 +150,16 @@ func (s *Scenario) validateTrials(bad ProblemFunc) {
 
 // TrialName returns the trial's name, which is unique in the scenario.
 func (c Cell) TrialName() string {
-	start := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-") + c.VersionSuffix()
-	switch {
-	case c.Provocation != "" && c.Trial > 0:
-		return fmt.Sprintf("%s-%s-%d", start, fileName(c.Provocation), c.Trial)
-	case c.Provocation != "":
-		return start + "-" + fileName(c.Provocation)
-	case c.Trial > 0:
-		return fmt.Sprintf("%s-%d%s-%d", start, c.Clients, c.suffix, c.Trial)
+	name := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-") + c.VersionSuffix() + "-"
+	if c.Provocation != "" {
+		name += fileName(c.Provocation)
+	} else {
+		name += strconv.Itoa(c.Clients) + c.suffix
 	}
-	return fmt.Sprintf("%s-%d%s", start, c.Clients, c.suffix)
+	if c.Trial > 0 {
+		name += "-" + strconv.Itoa(c.Trial)
+	}
+	return name
 }
 
 // Params returns the parameters of the cell's trial for result.json and thresholds. They include the
@@ -183,26 +183,20 @@ func (c Cell) Params() map[string]string {
 	if s.Mix != (Mix{}) {
 		p["mix"] = fmt.Sprintf("%d:%d", s.Mix.Read, s.Mix.Write)
 	}
-	c.name(p)
-	for k, v := range s.Params {
-		p[k] = v
-	}
-	return p
-}
-
-func (c Cell) name(params map[string]string) {
 	for key, value := range c.Choice {
-		switch field := c.Scenario.field(key); {
+		switch field := s.field(key); {
 		case key == allHold:
-			for _, p := range c.Scenario.Phases {
-				delete(params, p.Name+".hold")
+			for _, phase := range s.Phases {
+				delete(p, phase.Name+".hold")
 			}
-			params[key] = value
+			p[key] = value
 		case strings.HasPrefix(key, "params."):
-		case params[field] == "":
-			params[field] = value
+		case p[field] == "":
+			p[field] = value
 		}
 	}
+	maps.Copy(p, s.Params)
+	return p
 }
 
 // Batch is cells that run on one ensemble.
@@ -212,25 +206,18 @@ type Batch struct {
 	Cells    []Cell
 }
 
-func (b *Batch) takes(c Cell) bool {
-	return b.Tick == c.Scenario.Tick && slices.Equal(b.Versions, c.versions) && !c.Scenario.Upgrades()
-}
-
 // Batches returns the cells of the scenario in the order in which they run.
-func (s *Scenario) Batches() ([]Batch, error) {
+func (s *Scenario) Batches() (out []Batch, err error) {
 	cells, err := s.Cells()
-	if err != nil {
-		return nil, err
-	}
-	var out []Batch
 	for _, c := range cells {
-		if len(out) == 0 || !out[len(out)-1].takes(c) {
-			out = append(out, Batch{Tick: c.Scenario.Tick, Versions: c.versions})
+		if last := len(out) - 1; last >= 0 && out[last].Tick == c.Scenario.Tick &&
+			slices.Equal(out[last].Versions, c.versions) && !c.Scenario.Upgrades() {
+			out[last].Cells = append(out[last].Cells, c)
+		} else {
+			out = append(out, Batch{Tick: c.Scenario.Tick, Versions: c.versions, Cells: []Cell{c}})
 		}
-		b := &out[len(out)-1]
-		b.Cells = append(b.Cells, c)
 	}
-	return out, nil
+	return out, err
 }
 
 // Permits returns the number of permits; 0 unless the subject is a semaphore.

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"iter"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -24,12 +25,10 @@ type Driver struct {
 	Processes int               `yaml:"processes,omitempty"` // minimum number of processes; the clients are distributed over them
 }
 
-// AllSubjects returns the names of all subjects that the scenario runs.
 func (s *Scenario) AllSubjects() []string {
 	return slices.Concat(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects, s.Successors())
 }
 
-// DriverCommands returns the commands of the drivers in the scenario.
 func (s *Scenario) DriverCommands() (commands []host.Command) {
 	all := s.AllSubjects()
 	for _, d := range s.Drivers {
@@ -60,21 +59,15 @@ func (s *Scenario) Find(name string) (recipes.Subject, error) {
 	return s.sized(subject), err
 }
 
-// known returns the names of all available subjects.
-func (s *Scenario) known() []string {
-	return append(units.Names(s.Drivers, func(d Driver) string { return d.Name }), SubjectNames()...)
-}
-
-// DriverName matches the names of drivers, which begin with a kind of recipe.
-var DriverName = regexp.MustCompile(`^(` + strings.Join(recipeKinds(), "|") + `)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
-
-func recipeKinds() []string {
-	return units.Names(recipes.Recipes, func(r recipes.Recipe) string { return string(r) })
-}
+var (
+	recipeKinds = units.Names(recipes.Recipes, func(r recipes.Recipe) string { return string(r) })
+	// DriverName matches the names of drivers, which begin with a kind of recipe.
+	DriverName = regexp.MustCompile(`^(` + strings.Join(recipeKinds, "|") + `)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+)
 
 func (d Driver) validate(bad ProblemFunc) {
 	if !DriverName.MatchString(d.Name) {
-		bad("name", "%q is not of the form KIND/NAME with one of the kinds %s", d.Name, units.List(recipeKinds()))
+		bad("name", "%q is not of the form KIND/NAME with one of the kinds %s", d.Name, units.List(recipeKinds))
 	} else if _, err := recipes.Find(d.Name); err == nil {
 		bad("name", "%s is compiled in; give the driver another name", d.Name)
 	}
@@ -134,7 +127,7 @@ const execKey = "exec"
 func overrideExec(root *yaml.Node, value string) error {
 	name, line, ok := strings.Cut(value, "=")
 	if !ok || line == "" || !DriverName.MatchString(name) {
-		return fmt.Errorf("--exec %q: want NAME=PROGRAM ARGS, for example 'lock/mine=python3 driver.py'; NAME is KIND/NAME, with one of the kinds %s", value, units.List(recipeKinds()))
+		return fmt.Errorf("--exec %q: want NAME=PROGRAM ARGS, for example 'lock/mine=python3 driver.py'; NAME is KIND/NAME, with one of the kinds %s", value, units.List(recipeKinds))
 	}
 	var entry yaml.Node
 	if err := entry.Dump(Driver{Name: name, Exec: line}); err != nil {
@@ -151,8 +144,7 @@ func overrideExec(root *yaml.Node, value string) error {
 	return nil
 }
 
-// unplayed returns a problem for each program that a flag sets for a subject which the scenario does
-// not run: the program would not be tested.
+// unplayed returns a problem for each program of a flag that would not be tested: its subject does not run.
 func (s *Scenario) unplayed(overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		value, ok := strings.CutPrefix(o, execKey+"=")
@@ -166,13 +158,14 @@ func (s *Scenario) unplayed(overrides []string) (ps Problems) {
 
 func (s *Scenario) unknownSubject(name string) string {
 	text := fmt.Sprintf("unknown subject %q", name)
+	known := append(units.Names(s.Drivers, func(d Driver) string { return d.Name }), SubjectNames()...)
 	var ends []string // a subject's name without its recipe matches several recipes
-	for _, known := range s.known() {
-		if strings.HasSuffix(known, "/"+name) && name != "" {
-			ends = append(ends, known)
+	for _, k := range known {
+		if strings.HasSuffix(k, "/"+name) && name != "" {
+			ends = append(ends, k)
 		}
 	}
-	switch best := units.Closest(name, s.known()); {
+	switch best := units.Closest(name, known); {
 	case len(ends) > 0:
 		return text + "; did you mean " + strings.Join(ends, " or ") + "?"
 	case best != "":
@@ -195,19 +188,30 @@ func (c Cell) SeparateProcess() func(client int) bool {
 }
 
 func (s *Scenario) processFaults() (names []string) {
-	for i := range s.Phases {
-		names = append(names, slices.DeleteFunc(s.Phases[i].FaultNames(), func(name string) bool { return !chaos.TouchesProcesses(name) })...)
+	for _, p := range s.Phases {
+		names = append(names, slices.DeleteFunc(p.FaultNames(), func(name string) bool { return !chaos.TouchesProcesses(name) })...)
 	}
 	return names
 }
 
+// Faults yields the faults of all phases, with the paths of their fields.
+func (s *Scenario) Faults() iter.Seq2[string, Fault] {
+	return func(yield func(path string, f Fault) bool) {
+		for i, p := range s.Phases {
+			for j, f := range p.Faults {
+				if !yield(fmt.Sprintf("phases.%d.faults.%d", i, j), f) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Successors returns the subjects that clients run after a client.restart fault with [chaos.RestartAs].
 func (s *Scenario) Successors() (names []string) {
-	for _, p := range s.Phases {
-		for _, f := range p.Faults {
-			if as := f.Params[chaos.RestartAs]; as != "" && !slices.Contains(names, as) {
-				names = append(names, as)
-			}
+	for _, f := range s.Faults() {
+		if as := f.Params[chaos.RestartAs]; as != "" && !slices.Contains(names, as) {
+			names = append(names, as)
 		}
 	}
 	return names
@@ -215,26 +219,24 @@ func (s *Scenario) Successors() (names []string) {
 
 // validateSuccessors reports subjects with which the scenario's subjects cannot be replaced.
 func (s *Scenario) validateSuccessors(bad ProblemFunc) {
-	for i, p := range s.Phases {
-		for j, f := range p.Faults {
-			as := f.Params[chaos.RestartAs]
-			if as == "" {
-				continue
-			}
-			at := fmt.Sprintf("phases.%d.faults.%d.params.%s", i, j, chaos.RestartAs)
-			next, err := s.Find(as)
-			if err != nil {
-				bad(at, "%s", s.unknownSubject(as))
-				continue
-			}
-			for _, name := range s.Subjects {
-				switch old, err := s.Find(name); {
-				case err != nil:
-				case next.Recipe != old.Recipe:
-					bad(at, "%s cannot replace %s: the first is a %s, the second a %s", as, name, next.Recipe, old.Recipe)
-				case next.Start == nil && !s.Apart:
-					bad(at, "%s runs inside zkbench and has no process that could replace a process of %s: name a driver", as, name)
-				}
+	for at, f := range s.Faults() {
+		as := f.Params[chaos.RestartAs]
+		if as == "" {
+			continue
+		}
+		at += ".params." + chaos.RestartAs
+		next, err := s.Find(as)
+		if err != nil {
+			bad(at, "%s", s.unknownSubject(as))
+			continue
+		}
+		for _, name := range s.Subjects {
+			switch old, err := s.Find(name); {
+			case err != nil:
+			case next.Recipe != old.Recipe:
+				bad(at, "%s cannot replace %s: the first is a %s, the second a %s", as, name, next.Recipe, old.Recipe)
+			case next.Start == nil && !s.Apart:
+				bad(at, "%s runs inside zkbench and has no process that could replace a process of %s: name a driver", as, name)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strconv"
@@ -87,14 +86,7 @@ func suggest(err error) string {
 // minEvery bounds the number of repetitions in a plan.
 const minEvery = 10 * time.Millisecond
 
-// isBuiltin reports whether text is the unchanged built-in scenario of this name.
-func isBuiltin(name string, text []byte) bool {
-	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
-	return err == nil && bytes.Equal(own, text)
-}
-
-// markBuiltin marks the faults that the user has not requested: the faults of phases whose faults are not
-// overridden.
+// markBuiltin marks the faults that the user has not requested: those of phases that are not overridden.
 func (s *Scenario) markBuiltin(overrides []string) {
 	for i := range s.Phases {
 		p := &s.Phases[i]
@@ -120,9 +112,8 @@ func (s *Scenario) markAs(like *Scenario) {
 	}
 }
 
-// CanOmit reports whether the phase can omit all faults of this name: the user has not requested
-// them, and none is essential. A phase of a built-in scenario whose kind injects the fault is omitted
-// as a whole.
+// CanOmit reports whether the phase can omit all faults of this name: the user has not requested them, and
+// none is essential. A phase of a built-in scenario whose kind injects the fault is omitted as a whole.
 func (p *Phase) CanOmit(name string) bool {
 	if p.makes(name) {
 		return p.builtin
@@ -131,8 +122,7 @@ func (p *Phase) CanOmit(name string) bool {
 	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
 }
 
-// makes reports whether the kind of the phase injects the fault, rather than the fault schedule. A
-// failover, for example, kills a member.
+// makes reports whether the phase's kind injects the fault, as a failover kills a member, not the schedule.
 func (p *Phase) makes(name string) bool {
 	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
 }

@@ -45,16 +45,13 @@ func RegisterKind(k Kind) { Kinds = append(Kinds, &k) }
 
 // KindNamed returns the kind of that name, or nil.
 func KindNamed(name string) *Kind {
-	for _, k := range Kinds {
-		if k.Name == name {
-			return k
-		}
+	if i := slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == name }); i >= 0 {
+		return Kinds[i]
 	}
 	return nil
 }
 
-// KindNames returns the names of all kinds.
-func KindNames() []string { return kindsWith("") }
+func KindNames() []string { return kindsThat(func(*Kind) bool { return true }) }
 
 // KindsHelp describes the kinds of phase in up to two lines each: the name with the behaviour, and the
 // fields in addition to name, kind and hold.
@@ -69,10 +66,10 @@ func KindsHelp() string {
 	return b.String()
 }
 
-func kindsWith(field string) []string {
-	var names []string
+// kindsThat returns the names of the kinds for which is returns true.
+func kindsThat(is func(*Kind) bool) (names []string) {
 	for _, k := range Kinds {
-		if field == "" || slices.Contains(k.Fields, field) {
+		if is(k) {
 			names = append(names, k.Name)
 		}
 	}
@@ -80,7 +77,7 @@ func kindsWith(field string) []string {
 }
 
 func (k *Kind) refusal(field string) string {
-	with := strings.Join(kindsWith(field), " or ")
+	with := strings.Join(kindsThat(func(k *Kind) bool { return slices.Contains(k.Fields, field) }), " or ")
 	switch {
 	case field == "duration" && slices.Contains(k.Fields, "rounds"):
 		return fmt.Sprintf("a %s phase ends after a number of rounds: set rounds instead", k.Name)
@@ -101,7 +98,8 @@ const NeedsGrants needs = "a lock or an election"
 // Suits returns nil if a phase of the kind supports the subject, else an error with the reason.
 func (k *Kind) Suits(s recipes.Subject) error {
 	if s.Recipe == recipes.RecipeBarrier && !k.Meets {
-		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meetingKinds()), k.Name)
+		meeting := kindsThat(func(k *Kind) bool { return k.Meets })
+		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meeting), k.Name)
 	}
 	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {
 		return fmt.Errorf("%s is a queue, which does not grant anything; a %s phase requires %s", s.Name, k.Name, k.Needs)
@@ -109,17 +107,7 @@ func (k *Kind) Suits(s recipes.Subject) error {
 	return nil
 }
 
-func meetingKinds() (names []string) {
-	for _, k := range Kinds {
-		if k.Meets {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
-// MemberFaults returns the faults of the phase that affect members; an external ensemble needs
-// commands for them.
+// MemberFaults returns the faults that affect members; an external ensemble needs commands for them.
 func (p *Phase) MemberFaults() []string {
 	return slices.DeleteFunc(p.FaultNames(), func(name string) bool { return !chaos.TouchesMembers(name) })
 }
@@ -130,7 +118,11 @@ func (p *Phase) FaultNames() []string {
 	if k := KindNamed(p.Kind); k != nil && k.Faults != nil {
 		names = append(names, k.Faults(p)...)
 	}
-	var once []string
+	return unique(names)
+}
+
+// unique returns the names without repetitions, in the order of their first occurrences.
+func unique(names []string) (once []string) {
 	for _, name := range names {
 		if !slices.Contains(once, name) {
 			once = append(once, name)

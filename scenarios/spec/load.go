@@ -1,11 +1,13 @@
 package spec
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"reflect"
 	"strings"
 
@@ -19,9 +21,16 @@ import (
 var builtin embed.FS
 
 // Builtin returns the names of the built-in scenarios, in alphabetical order.
-func Builtin() []string {
-	files, _ := fs.Glob(builtin, "builtin/*.yaml")
-	return units.Names(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
+func Builtin() []string { return embedded("builtin/", "") }
+
+// Incidents returns the names of all incidents for [Source], in alphabetical order.
+func Incidents() []string { return embedded(incidentDir, IncidentPrefix) }
+
+func embedded(dir, prefix string) []string {
+	files, _ := fs.Glob(builtin, dir+"*.yaml")
+	return units.Names(files, func(f string) string {
+		return prefix + strings.TrimSuffix(path.Base(f), ".yaml")
+	})
 }
 
 // Source returns the text of a built-in scenario, an incident or a file, and its name for error messages.
@@ -52,8 +61,6 @@ func unknownScenario(name string) error {
 	return fmt.Errorf("unknown scenario %q (see zkbench list scenarios and zkbench list incidents; the name of your own scenario file must end in .yaml)", name)
 }
 
-const noDocument = "no documents in stream"
-
 // Load reads a scenario, applies overrides in order, and validates the result. An override is
 // PATH=VALUE, such as "phases.0.rounds=1" or "params.promise=9s"; "hold=5ms" and "duration=8s" apply
 // to all phases. name is used in error messages. The error, of type [Problems], lists all problems,
@@ -61,7 +68,7 @@ const noDocument = "no documents in stream"
 func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	var root yaml.Node
 	err := yaml.Load(text, &root)
-	empty := err != nil && strings.Contains(err.Error(), noDocument)
+	empty := err != nil && strings.Contains(err.Error(), "no documents in stream")
 	if err != nil && !empty {
 		return nil, notYAML(text, err).in(name)
 	}
@@ -78,7 +85,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		}
 	}
 	s, found := decode(&root)
-	if isBuiltin(name, text) {
+	if own, err := builtin.ReadFile("builtin/" + name + ".yaml"); err == nil && bytes.Equal(own, text) {
 		s.markBuiltin(overrides)
 	}
 	ps = append(ps, s.unplayed(overrides)...)
@@ -105,11 +112,11 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 	return &s, c.problems
 }
 
-// notYAML returns the YAML library's errors with their positions in the text. Unlike the library's
-// messages, it names a tab or an unexpected character.
+// notYAML returns the library's errors with their positions, and names a tab or an unexpected character.
 func notYAML(text []byte, err error) Problems {
 	lines := strings.Split(string(text), "\n")
-	problemAt := func(line, column int, message string) *problem {
+	problemAt := func(e *yaml.LoadError) *problem {
+		line, column, message := e.Mark.Line, e.Mark.Column, e.Message
 		p := &problem{Line: line, Column: column, Text: message}
 		if line < 1 || line > len(lines) {
 			return p
@@ -132,16 +139,15 @@ func notYAML(text []byte, err error) Problems {
 	case errors.As(err, &all):
 		var ps Problems
 		for _, e := range all.Errors {
-			ps = append(ps, problemAt(e.Mark.Line, e.Mark.Column, e.Message))
+			ps = append(ps, problemAt(e))
 		}
 		return ps
 	case errors.As(err, &one):
-		return Problems{problemAt(one.Mark.Line, one.Mark.Column, one.Message)}
+		return Problems{problemAt(one)}
 	}
 	return Problems{{Text: err.Error()}}
 }
 
-// Dump returns the scenario as YAML.
 func (s *Scenario) Dump() ([]byte, error) { return yaml.Dump(s) }
 
 // SubjectNames returns the names of the subjects that are compiled in.

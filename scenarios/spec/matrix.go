@@ -57,8 +57,7 @@ func (s *Scenario) Combinations() ([]combination, error) {
 	return out, nil
 }
 
-// with returns the scenario with a choice applied and without a matrix. The error describes invalid
-// values.
+// with returns the scenario with a choice applied, without a matrix. The error describes invalid values.
 func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 	plain := *s
 	plain.Matrix = nil

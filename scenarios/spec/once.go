@@ -7,8 +7,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-// afterFault is the time for which a phase continues after its last fault, so that clients are granted
-// again.
+// afterFault is the time for which a phase continues after its last fault: clients are granted again.
 const afterFault = 3 * time.Second
 
 // Once reduces the scenario to the minimum that runs every phase: the smallest number of clients, one

@@ -20,19 +20,16 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	if !ok || path == "" {
 		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
 	}
-	if path == execKey {
+	declared, isField := paramNames(root), slices.Contains(FieldNames(reflect.TypeFor[Scenario]()), path)
+	switch all := forAllPhases(path); {
+	case path == execKey:
 		return overrideExec(root, value)
-	}
-	if all := forAllPhases(path); all != path && child(child(root, "matrix"), all) != nil {
+	case all != path && child(child(root, "matrix"), all) != nil:
 		return fmt.Errorf("--set %s: the matrix varies the %s of all phases: set one value for all phases, or vary phases.NAME.%s instead", o, all, all)
-	}
-	if path == allHold || path == allDuration {
+	case path == allHold || path == allDuration:
 		decide(root, path)
 		forAll[path] = value
 		return nil
-	}
-	declared := paramNames(root)
-	switch isField := slices.Contains(FieldNames(reflect.TypeFor[Scenario]()), path); {
 	case slices.Contains(declared, path) && !isField:
 		path = "params." + path // the prefix is optional
 	case !isField && !strings.Contains(path, ".") && units.Closest(path, declared) != "":
@@ -44,17 +41,16 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	return nil
 }
 
-func paramNames(root *yaml.Node) (names []string) {
-	if params := resolve(child(root, "params")); params != nil {
-		for key := range pairs(params) {
-			names = append(names, key.Value)
-		}
+func paramNames(root *yaml.Node) []string { return keysOf(resolve(child(root, "params"))) }
+
+func keysOf(node *yaml.Node) (names []string) {
+	for key := range pairs(node) {
+		names = append(names, key.Value)
 	}
 	return names
 }
 
-// unknownParams returns a problem for each override of an undeclared parameter that no threshold
-// reads: it would have no effect.
+// unknownParams reports overrides without effect: of undeclared parameters that no threshold reads.
 func (s *Scenario) unknownParams(declared, overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		path, _, _ := strings.Cut(o, "=")
@@ -147,11 +143,7 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 			return next, nil
 		}
 		if !last {
-			var keys []string
-			for key := range pairs(node) {
-				keys = append(keys, key.Value)
-			}
-			return nil, fmt.Errorf("there is no field %q%s", step, units.Nearest(step, keys))
+			return nil, fmt.Errorf("there is no field %q%s", step, units.Nearest(step, keysOf(node)))
 		}
 		child := &yaml.Node{Kind: yaml.ScalarNode}
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
@@ -222,14 +214,6 @@ func resolve(node *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// chosen returns the cells that the scenario selects by name, or all cells if it names none.
-func (s *Scenario) chosen(cells []Cell) []Cell {
-	if len(s.Only) == 0 {
-		return cells
-	}
-	return slices.DeleteFunc(cells, func(c Cell) bool { return !slices.Contains(s.Only, c.TrialName()) })
-}
-
 func (s *Scenario) validateOnly(bad ProblemFunc) {
 	if len(s.Only) == 0 {
 		return
@@ -297,13 +281,8 @@ func (p *problem) field() string {
 // Problems are all errors of a scenario, in the order of the text.
 type Problems []*problem
 
-// Error returns one line per problem.
 func (ps Problems) Error() string {
-	lines := make([]string, len(ps))
-	for i, p := range ps {
-		lines[i] = p.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(units.Names(ps, (*problem).Error), "\n")
 }
 
 func (ps *Problems) add(path, format string, args ...any) {
@@ -324,8 +303,7 @@ func (ps Problems) in(file string) Problems {
 	return ps
 }
 
-// locate sets missing positions of problems to the position of the field, or of the nearest enclosing
-// node.
+// locate sets missing positions to the position of the field, or of the nearest enclosing node.
 func (ps Problems) locate(root *yaml.Node) {
 	for _, p := range ps {
 		if p.Line > 0 {
@@ -350,17 +328,14 @@ func (ps Problems) sort() {
 	})
 }
 
-// about reports whether a problem concerns the field at path, an enclosing field, or a field inside it.
-// Further problems of the field then follow from that problem.
-func (ps Problems) about(path string) bool {
-	return slices.ContainsFunc(ps, func(p *problem) bool {
-		return within(path, p.Path) || within(p.Path, path) || p.meant != "" && within(path, p.meant)
-	})
-}
-
-// beyond returns the problems that do not follow from known problems.
+// beyond returns the problems that do not follow from known problems: those of other fields, which neither
+// enclose the known problems' fields nor are inside them.
 func (ps Problems) beyond(known Problems) Problems {
-	return slices.DeleteFunc(ps, func(p *problem) bool { return known.about(p.Path) })
+	return slices.DeleteFunc(ps, func(p *problem) bool {
+		return slices.ContainsFunc(known, func(k *problem) bool {
+			return within(p.Path, k.Path) || within(k.Path, p.Path) || k.meant != "" && within(p.Path, k.meant)
+		})
+	})
 }
 
 // ProblemFunc records a problem with the field at a path.

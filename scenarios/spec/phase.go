@@ -100,10 +100,8 @@ func (p *Phase) validate(bad ProblemFunc) {
 	k.Validate(p, bad)
 }
 
-// CheckRounds checks that the number of rounds is from 1 to MaxRounds.
 func (p *Phase) CheckRounds(bad ProblemFunc) { Between(bad, "rounds", p.Rounds, 1, MaxRounds) }
 
-// CheckDuration checks that the duration is above 0 and at most MaxDuration.
 func (p *Phase) CheckDuration(bad ProblemFunc) { Between(bad, "duration", p.Duration, 1, MaxDuration) }
 
 // fits checks the phase, whose path is at, against the scenario's subjects and numbers of clients.
@@ -123,7 +121,8 @@ func (p *Phase) fits(s *Scenario, at string, bad ProblemFunc) {
 			k.Fits(p, subject, bad.in(at))
 		}
 	}
-	if fewest := s.fewest(); fewest > 0 {
+	if len(s.Clients) > 0 && slices.Min(s.Clients) > 0 {
+		fewest := slices.Min(s.Clients)
 		for j, f := range p.Faults {
 			f.fitsClients(bad.in(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
 		}
@@ -136,13 +135,6 @@ func (p *Phase) fits(s *Scenario, at string, bad ProblemFunc) {
 			bad("clients", "%s: %s", at, why)
 		}
 	}
-}
-
-func (s *Scenario) fewest() int {
-	if len(s.Clients) == 0 {
-		return 0
-	}
-	return slices.Min(s.Clients)
 }
 
 // resize sets the duration of the phase and changes the times of its faults in proportion.
@@ -159,31 +151,25 @@ func (p *Phase) resize(d time.Duration) {
 
 // validateThresholds reports thresholds that are misspelt or that the scenario cannot evaluate.
 func (s *Scenario) validateThresholds(bad ProblemFunc) {
-	for i, expr := range s.Thresholds {
-		c, err := report.ParseThreshold(expr)
-		if err == nil {
-			err = s.answers(c)
-		}
-		if err != nil {
-			bad(fmt.Sprintf("thresholds.%d", i), "%v", err)
-		}
-	}
-}
-
-func (s *Scenario) answers(c report.Condition) error {
 	phases := units.Names(s.Phases, func(p Phase) string { return p.Name })
-	parameter, phase := c.Parameter(), c.Phase()
-	switch {
-	case parameter != "" && !slices.Contains(s.parameters(), parameter):
-		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.parameters()))
-	case parameter != "" && s.Params[parameter] != "" && c.Fits(s.Params[parameter]) != "":
-		return fmt.Errorf("threshold %q: %s", c.Expr, c.Fits(s.Params[parameter]))
-	case phase != "" && !slices.Contains(phases, phase):
-		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
-	case c.TakesBase() && s.Base == "":
-		return fmt.Errorf("threshold %q: the scenario has no base; name one, for example base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
+	for i, expr := range s.Thresholds {
+		at := fmt.Sprintf("thresholds.%d", i)
+		c, err := report.ParseThreshold(expr)
+		if err != nil {
+			bad(at, "%v", err)
+			continue
+		}
+		switch parameter, phase := c.Parameter(), c.Phase(); {
+		case parameter != "" && !slices.Contains(s.parameters(), parameter):
+			bad(at, "threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.parameters()))
+		case parameter != "" && s.Params[parameter] != "" && c.Fits(s.Params[parameter]) != "":
+			bad(at, "threshold %q: %s", c.Expr, c.Fits(s.Params[parameter]))
+		case phase != "" && !slices.Contains(phases, phase):
+			bad(at, "threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
+		case c.TakesBase() && s.Base == "":
+			bad(at, "threshold %q: the scenario has no base; name one, for example base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
+		}
 	}
-	return nil
 }
 
 // Values of Phase.Arrivals.

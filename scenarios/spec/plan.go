@@ -23,7 +23,6 @@ type Plan struct {
 	Phases []PhasePlan `yaml:"phases"`
 }
 
-// PhasePlan is the part of a plan for one phase.
 type PhasePlan struct {
 	Name string `yaml:"name"`
 	// Seed determines random arrivals and the choices that are made when a fault is injected, such as
@@ -94,7 +93,6 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) PlannedFault {
 	return out
 }
 
-// Entries returns the faults of the phase, parsed.
 func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {
@@ -128,8 +126,7 @@ func MakePlans(cells []Cell, seed uint64, replay, dir string) ([]Plan, error) {
 	return out, nil
 }
 
-// ReplaySeed returns the seed of the plans in the run folder dir. It returns an error if a
-// trial of the scenario has no plan there.
+// ReplaySeed returns the seed of the plans in the run folder dir, or an error if a trial has no plan there.
 func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
 	cells, err := s.Cells()
 	if err != nil {
@@ -145,7 +142,6 @@ func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
 	return seed, nil
 }
 
-// PlanPath returns the path of a trial's plan in the run folder dir.
 func PlanPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
 }

@@ -47,8 +47,7 @@ func wholeLine(s recipes.Subject) (names []string) {
 }
 
 // WholeLine returns the name and the description of every script that is not limited to one step.
-func WholeLine() [][2]string {
-	var out [][2]string
+func WholeLine() (out [][2]string) {
 	for _, p := range provocations {
 		out = append(out, [2]string{p.Name, p.about})
 	}

@@ -67,8 +67,7 @@ func (s *Scenario) CheckExternal(o ensembles.Options) error {
 	return errors.Join(errs...)
 }
 
-// lacks returns the reason why the commands of an external ensemble's members do not suffice for a
-// fault, or "".
+// lacks returns why the commands of an external ensemble's members do not suffice for a fault, or "".
 func lacks(fault string, o ensembles.Options) string {
 	kind, err := chaos.KindOf(fault)
 	if err != nil {
@@ -90,9 +89,8 @@ func lacks(fault string, o ensembles.Options) string {
 // clients' connections: histories, logs, sessions of the harness, a JVM's jars.
 const otherFiles = 400
 
-// CheckFiles returns an error if the largest number of clients needs more open files than most, the
-// limit of this process. A member needs at most as many: in the worst case, all clients are connected
-// to one member.
+// CheckFiles returns an error if the largest number of clients needs more open files than most, the limit of
+// this process. A member needs at most as many: in the worst case, all clients are connected to it.
 func (s *Scenario) CheckFiles(most int) error {
 	if len(s.Clients) == 0 {
 		return nil

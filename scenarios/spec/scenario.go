@@ -3,7 +3,6 @@ package spec
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/units"
 	"golang.org/x/mod/semver"
 )
 
@@ -285,25 +283,12 @@ func around(name, version string) (before, from string) {
 	return before, from
 }
 
-// Incidents returns the names of all incidents for [Source], in alphabetical order.
-func Incidents() []string {
-	files, _ := fs.Glob(builtin, incidentDir+"*.yaml")
-	return units.Names(files, func(f string) string {
-		return IncidentPrefix + strings.TrimSuffix(strings.TrimPrefix(f, incidentDir), ".yaml")
-	})
-}
-
-// Caught returns the guarantees that the scenario's specimens must break, in their order; none if there
-// are no specimens or all are correct.
+// Caught returns the guarantees that the specimens must break, in their order; none if all are correct.
 func (s *Scenario) Caught() (names []string) {
 	for _, x := range s.Specimens {
-		for _, name := range x.Caught {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		names = append(names, x.Caught...)
 	}
-	return names
+	return unique(names)
 }
 
 // ReportedIncident returns the incident's part of the result; nil if the scenario is not an incident.
@@ -315,8 +300,7 @@ func (s *Scenario) ReportedIncident() *report.Incident {
 	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Introduced: i.Introduced, Fixed: i.Fixed, Cause: i.Cause, Tried: i.Tried}
 }
 
-// validateIncident checks that an incident is complete, and either reproduces the failure or
-// explains why it cannot.
+// validateIncident checks that an incident is complete, and either reproduces or explains the failure.
 func (s *Scenario) validateIncident(bad ProblemFunc) {
 	i := s.Incident
 	if i == (Incident{}) {

@@ -45,10 +45,10 @@ var (
 // RolesOf returns the roles of the clients in an episode of the subject. The index of a role is the
 // number of its client, except for BacklogRoles.
 func RolesOf(s recipes.Subject) []string {
-	if s.Recipe == recipes.RecipeQueue {
+	switch s.Recipe {
+	case recipes.RecipeQueue:
 		return slices.Concat(queueRoles, BacklogRoles[1:])
-	}
-	if s.Recipe == recipes.RecipeBarrier {
+	case recipes.RecipeBarrier:
 		return partyRoles
 	}
 	return grantRoles
@@ -84,8 +84,7 @@ func stepOps() []string {
 	return names
 }
 
-// UnsteadyOps are the operations that cannot be steps: classes of operations, and operations that the
-// client library sends by itself.
+// UnsteadyOps cannot be steps: classes of operations, and operations that client libraries send themselves.
 var UnsteadyOps = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
 
 // Client returns the number of the client in the role; -1 if there is no such role.
@@ -96,7 +95,6 @@ func (s Step) Client() int {
 	return max(slices.Index(grantRoles, s.Role), slices.Index(partyRoles, s.Role), slices.Index(queueRoles, s.Role), slices.Index(BacklogRoles, s.Role))
 }
 
-// Kind returns the kind of the step.
 func (s Step) Kind() StepKind {
 	switch {
 	case s.Op == CallWait:
@@ -123,7 +121,6 @@ func (s Step) Rule(act wire.Act) wire.Rule {
 // StepKind is a set of kinds of step.
 type StepKind int
 
-// The kinds of step.
 const (
 	AtRequest StepKind = 1 << iota
 	AtNotification
@@ -136,12 +133,6 @@ type SeenStep struct {
 	Step
 	At    time.Duration
 	Under string // the call in progress: acquire, hold (and release), put or take; "" before the first
-}
-
-func inBoth(a, b []SeenStep) []SeenStep {
-	return slices.DeleteFunc(slices.Clone(a), func(s SeenStep) bool {
-		return !slices.ContainsFunc(b, func(o SeenStep) bool { return o.Step == s.Step })
-	})
 }
 
 func fileName(text string) string {
@@ -168,7 +159,9 @@ func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
 	defer w.mu.Unlock()
 	w.Tries, w.Variant = of.Tries, of.Variant
 	if w.times++; w.times > 1 {
-		seen = inBoth(w.Steps, seen)
+		seen = slices.DeleteFunc(slices.Clone(w.Steps), func(s SeenStep) bool {
+			return !slices.ContainsFunc(seen, func(o SeenStep) bool { return o.Step == s.Step })
+		})
 	}
 	w.Steps = seen
 	return w.times == CalmTimes
@@ -195,8 +188,7 @@ func (w *StepWatch) Records(subject recipes.Subject) []*history.Step {
 // backlogFaults are the faults for the requests of two consumers while items are waiting.
 var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
 
-// atBacklog returns the consumers' requests again, as steps that occur while items are waiting for
-// both.
+// atBacklog returns the consumers' requests again, as steps that occur while items wait for both.
 func (w *StepWatch) atBacklog() (out []*history.Step) {
 	for _, s := range w.Steps {
 		if i := slices.Index(queueRoles, s.Role); i > 0 && s.Kind() == AtRequest && s.Under == CallTake {

@@ -17,22 +17,16 @@ type StepFault struct {
 	About string   // one line, for lists
 	fits  StepKind // kinds of step it applies to
 	Act   wire.Act // the tap's action at a request
-	// Told is the tap's action at a notification.
-	Told wire.Act
-	Away bool // the client cannot connect from the step until the fault is healed
+	Told  wire.Act // the tap's action at a notification
+	Away  bool     // the client cannot connect from the step until the fault is healed
 	// Late means that the fault lasts until other clients have progressed: meanwhile the episode does
 	// not wait until this client is idle.
-	Late bool
-	// under are the calls during which the fault applies; all if empty.
-	under []string
-	// Alone is the fault of members that cells share, which run apart from other cells; nil if none.
-	Alone *MemberFault
-	// Timed means that the call is the recipe's own timed try, which must time out.
-	Timed bool
-	// Named means that a full audit includes the fault only if the phase's field also lists it.
-	Named bool
-	// process means that the fault stops the client's process, which only a driver has.
-	process bool
+	Late    bool
+	under   []string     // the calls during which the fault applies; all if empty
+	Alone   *MemberFault // the fault of members that cells share, which run apart from other cells; nil if none
+	Timed   bool         // the call is the recipe's own timed try, which must time out
+	Named   bool         // a full audit includes the fault only if the phase's field also lists it
+	process bool         // the fault stops the client's process, which only a driver has
 	// only restricts the steps of a full audit further; nil for most faults.
 	only func(s SeenStep, subject recipes.Subject) bool
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -21,28 +22,18 @@ var versionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`)
 // Versions returns the versions of ZooKeeper that the scenario lists, in order. An entry is NAME=FROM or
 // FROM; the default name of an image is its reference, that of a folder its last part.
 func (s *Scenario) Versions() (all []ensembles.Version) {
-	for _, entry := range s.Images {
-		name, from := splitVersion(entry)
-		if name == "" {
-			name = from
+	for i, entry := range slices.Concat(s.Images, s.Homes) {
+		name, from, named := strings.Cut(entry, "=")
+		if !named {
+			name, from = "", entry
 		}
-		all = append(all, ensembles.Version{Name: name, From: from})
-	}
-	for _, entry := range s.Homes {
-		name, from := splitVersion(entry)
-		if name == "" {
-			name = filepath.Base(from)
+		usual := from
+		if i >= len(s.Images) {
+			usual = filepath.Base(from)
 		}
-		all = append(all, ensembles.Version{Name: name, From: from})
+		all = append(all, ensembles.Version{Name: cmp.Or(name, usual), From: from})
 	}
 	return all
-}
-
-func splitVersion(entry string) (name, from string) {
-	if name, from, named := strings.Cut(entry, "="); named {
-		return name, from
-	}
-	return "", entry
 }
 
 // Upgrades reports whether the scenario upgrades members while it runs.
@@ -80,7 +71,6 @@ func (c Cell) VersionSuffix() string {
 	return "-" + invalidNameChars.ReplaceAllString(c.versions[0].Name, "_")
 }
 
-// validateVersions checks the names of images and distributions.
 func (s *Scenario) validateVersions(bad ProblemFunc) {
 	field, word := "images", "NAME=IMAGE"
 	if len(s.Homes) > 0 {
@@ -115,8 +105,7 @@ func (s *Scenario) validateVersions(bad ProblemFunc) {
 	}
 }
 
-// CheckUpgrades returns an error unless the scenario upgrades members to each of the versions except
-// the first.
+// CheckUpgrades returns an error unless members are upgraded to each of the versions except the first.
 func (s *Scenario) CheckUpgrades(all []ensembles.Version) error {
 	names := units.Names(all, func(v ensembles.Version) string { return v.Name })
 	if len(all) < 2 {
@@ -124,17 +113,15 @@ func (s *Scenario) CheckUpgrades(all []ensembles.Version) error {
 			"--zookeeper-home /opt/apache-zookeeper-3.8.4-bin,/opt/apache-zookeeper-3.9.3-bin; to try it with one build under two names: --zookeeper-home old=FOLDER,new=FOLDER", s.Name)
 	}
 	used := names[:1:1]
-	for i, p := range s.Phases {
-		for j, f := range p.Faults {
-			if f.Fault != chaos.MemberUpgrade {
-				continue
-			}
-			to := chaos.UpgradesTo(f.Params["to"], names)
-			if !slices.Contains(names, to) {
-				return fmt.Errorf("phases.%d.faults.%d: to: %q is not one of the versions %s%s", i, j, to, strings.Join(names, ", "), units.Nearest(to, append(names, "old", "new")))
-			}
-			used = append(used, to)
+	for at, f := range s.Faults() {
+		if f.Fault != chaos.MemberUpgrade {
+			continue
 		}
+		to := chaos.UpgradesTo(f.Params["to"], names)
+		if !slices.Contains(names, to) {
+			return fmt.Errorf("%s: to: %q is not one of the versions %s%s", at, to, strings.Join(names, ", "), units.Nearest(to, append(names, "old", "new")))
+		}
+		used = append(used, to)
 	}
 	for _, name := range names {
 		if !slices.Contains(used, name) {

@@ -35,7 +35,13 @@ func (s *Scenario) zoo() ([]Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range s.provocationsOf(x, subject) {
+		names := []string{x.Provocation}
+		if x.Provocation == EveryProvocation {
+			names = slices.DeleteFunc(s.everyProvocation(subject), func(name string) bool {
+				return slices.Contains(x.Except, name) || named(s.Specimens, x.Subject, name)
+			})
+		}
+		for _, name := range names {
 			c, err := s.auditCell(subject, name)
 			if err != nil {
 				return nil, err
@@ -47,17 +53,11 @@ func (s *Scenario) zoo() ([]Cell, error) {
 	return cells, nil
 }
 
-func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []string) {
-	if x.Provocation != EveryProvocation {
-		return []string{x.Provocation}
-	}
-	for _, name := range s.everyProvocation(subject) {
-		named := slices.ContainsFunc(s.Specimens, func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == name })
-		if !named && !slices.Contains(x.Except, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+// named reports whether one of the specimens has the subject and the provocation.
+func named(all []Specimen, subject, provocation string) bool {
+	return slices.ContainsFunc(all, func(x Specimen) bool {
+		return x.Subject == subject && x.Provocation == provocation
+	})
 }
 
 func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
@@ -65,11 +65,11 @@ func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 		names = append(names, AllSteps+"/"+name)
 	}
 	for _, x := range s.Specimens {
-		if _, err := s.auditCell(subject, x.Provocation); err == nil && len(x.Caught) > 0 && !slices.Contains(names, x.Provocation) {
+		if _, err := s.auditCell(subject, x.Provocation); err == nil && len(x.Caught) > 0 {
 			names = append(names, x.Provocation)
 		}
 	}
-	return names
+	return unique(names)
 }
 
 func (s *Scenario) validateZoo(bad ProblemFunc) {
@@ -79,7 +79,7 @@ func (s *Scenario) validateZoo(bad ProblemFunc) {
 	for i, x := range s.Specimens {
 		at := bad.in(fmt.Sprintf("specimens.%d", i))
 		s.validateSpecimen(x, at)
-		if slices.ContainsFunc(s.Specimens[:i], func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == x.Provocation }) {
+		if named(s.Specimens[:i], x.Subject, x.Provocation) {
 			at("provocation", "%s occurs twice with %s: list them once, with all guarantees that detect the bug", x.Subject, x.Provocation)
 		}
 	}
@@ -126,13 +126,9 @@ func (s *Scenario) validateSpecimen(x Specimen, bad ProblemFunc) {
 	}
 }
 
-// Caught returns the broken recipes of the built-in zoo, each with its cell and the guarantees that
-// it breaks.
+// Caught returns the broken recipes of the built-in zoo, each with its cell and the guarantees it breaks.
 func Caught() (out [][2]string) {
-	name, text, err := Source("zoo")
-	if err != nil {
-		return nil
-	}
+	name, text, _ := Source("zoo")
 	s, err := Load(name, text)
 	if err != nil {
 		return nil // not reached: a test loads the zoo

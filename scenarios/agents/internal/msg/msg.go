@@ -16,7 +16,6 @@ type Hello struct {
 	Index   int    // its index, if it was started with one; otherwise -1
 }
 
-// Welcome is the reply to Hello.
 type Welcome struct {
 	Refused string // why the agent was refused, or ""
 }
@@ -65,19 +64,16 @@ type ClientState struct {
 	Events     int64 // events of the trial on this agent so far
 }
 
-// ListenArgs requests a listener for a server.
 type ListenArgs struct {
 	ClientArgs
 	Server string
 }
 
-// HoldArgs delays all bytes of a client.
 type HoldArgs struct {
 	ClientArgs
 	Mode wire.HoldMode
 }
 
-// GateArgs opens or closes a client's gate.
 type GateArgs struct {
 	ClientArgs
 	Closed bool
@@ -90,26 +86,22 @@ type ArmArgs struct {
 	Rule wire.Rule
 }
 
-// ShotArgs names an armed rule.
 type ShotArgs struct {
 	Trial string
 	Shot  int64
 }
 
-// ShotProof is the outcome of a rule.
 type ShotProof struct {
 	Fired bool
 	Proof wire.Proof
 	Err   string
 }
 
-// WireEvent is an event of a session.
 type WireEvent struct {
 	wire.Event
 	Why string
 }
 
-// StartArgs starts a program.
 type StartArgs struct {
 	Args, Env []string
 	Dir       string
@@ -128,17 +120,14 @@ type SignalArgs struct {
 	What string
 }
 
-// Signals for a program.
 const (
 	Pause  = "pause"
 	Resume = "resume"
 	Kill   = "kill"
 )
 
-// GroupReply lists the processes of a program's group.
 type GroupReply struct{ All, Stopped []int }
 
-// ExitReply is the exit state of a program.
 type ExitReply struct {
 	Text string
 	Code int
