@@ -36,7 +36,10 @@ type Node struct {
 	Gone           int64  // zxid of its removal; 0 while it exists
 	Removal        removal
 	Before, after  *Node // at the same path, as far as they are kept
-	former         *Node // of a read-write lock: the oldest node in line of its session when this one was created
+	// Queued is the czxid of its session's newest other node that existed when this one was created; 0 if there
+	// was none. With it the client may have waited.
+	Queued int64
+	former *Node // of a read-write lock: the oldest node in line of its session when this one was created
 }
 
 type removal byte
@@ -111,6 +114,9 @@ func (l *NodeTable) create(n *Node) {
 	n.in, n.Owned = ValueAt(l.Dirs, path.Dir(n.Path)), ValueAt(l.Sessions, n.Session)
 	if n.Before != nil {
 		n.Before.after = n
+	}
+	if k := len(n.Owned.Standing); k > 0 {
+		n.Queued = n.Owned.Standing[k-1].Czxid
 	}
 	if l.header.Recipe == RWLock {
 		if i := slices.IndexFunc(n.Owned.Standing, func(o *Node) bool { return l.contend(o, n) }); i >= 0 {

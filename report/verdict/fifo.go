@@ -28,12 +28,15 @@ type order struct {
 	judged    int
 	skipped   int
 	// contended counts the grants that were requested while no permit was free for them; waited counts
-	// how many of them had their node then.
-	contended, waited int
-	permits           int            // if more than 1, the order of grants proves nothing
-	recent            []facts.Belief // the last grants whose nodes are in the commits
-	unseen            int            // grants whose node is not in the commits
-	broken            evidence
+	// how many of them had their node then, and queued how many had another node instead, as the candidates
+	// of an election whose leader creates a node of its own.
+	contended, waited, queued int
+	queue                     int64          // largest czxid of such another node so far
+	unlike                    int            // grants that did not follow the order of these
+	permits                   int            // if more than 1, the order of grants proves nothing
+	recent                    []facts.Belief // the last grants whose nodes are in the commits
+	unseen                    int            // grants whose node is not in the commits
+	broken                    evidence
 }
 
 func newFIFO(in *inputs) checker {
@@ -81,25 +84,34 @@ func (o *order) belief(b facts.Belief) {
 // recentGrants is the number of past grants that are searched for the holders that a client waited for.
 const recentGrants = 64
 
-// countWaiting counts whether the client of a grant waited, and whether its node existed while it did.
+// countWaiting counts whether the client of a grant waited, and which of its nodes existed while it did.
 // Only commits show when a node was created.
 func (o *order) countWaiting(b facts.Belief, czxid int64) {
 	if b.Granted == nil || b.Granted.Node == nil {
 		return
 	}
-	total, stood := b.Permits, false
+	place := b.Granted.Node.Queued
+	total, stood, queued := b.Permits, false, false
 	for _, r := range o.recent {
 		if r.End > b.Call && r.Client != b.Client {
 			gone := r.Granted.Node.Gone
 			total, stood = total+r.Permits, stood || gone == 0 || czxid < gone
+			queued = queued || place != 0 && (gone == 0 || place < gone)
 		}
 	}
 	if total > o.permits {
 		o.contended++
-		if stood {
+		switch {
+		case stood:
 			o.waited++
+		case queued:
+			o.queued++
 		}
 	}
+	if place != 0 && place < o.queue && !o.dying(b) {
+		o.unlike++
+	}
+	o.queue = max(o.queue, place)
 	if o.recent = append(o.recent, b); len(o.recent) > recentGrants {
 		o.recent = slices.Delete(o.recent, 0, 1)
 	}
@@ -137,6 +149,11 @@ func (o *order) finish(ending) Verdict {
 		return o.broken.Fail("overtakings")
 	case !o.exclusive:
 		return unknown("the subject does not promise exclusion: several clients may hold a grant at once, so it is unknown which grants overtook an older waiter")
+	case o.contended >= fewWaits && 2*o.waited < o.contended && o.permits == 1 && 2*(o.waited+o.queued) >= o.contended && o.unlike == 0:
+		return pass("the granted nodes are created at the grant: the order is that of the nodes with which their clients waited")
+	case o.contended >= fewWaits && 2*o.waited < o.contended && o.queued > 0:
+		return unknown(fmt.Sprintf("%d of %d clients that waited had another node while they waited, and the order of these is not the order of the grants: which nodes decide the order is unknown",
+			o.queued, o.contended))
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
 		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",
 			o.contended-o.waited, o.contended))

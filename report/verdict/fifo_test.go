@@ -119,7 +119,17 @@ func TestFIFO_whereCommitsAreMissing(t *testing.T) {
 	judgeOne(t, FIFO, join(start, inOrder, unseen, []history.Record{unread}), Unknown, "the commits do not contain the node of 1 grant")
 }
 
-// Nodes that are created at the grant say nothing about who waited longer.
+func claimOf(s *history.Sample, path string, token int64) *history.Sample {
+	s.Path, s.Token = path, token
+	return s
+}
+
+func named(c *history.Commit, path string) *history.Commit {
+	c.Path = path
+	return c
+}
+
+// Nodes that are created at the grant say nothing about who waited longer, unless their clients waited with others.
 func TestFIFO_ofNodesThatAreCreatedAtTheGrant(t *testing.T) {
 	grants := func(waits bool) (records []history.Record) {
 		records = []history.Record{opened(1, 101), opened(2, 102)}
@@ -136,6 +146,33 @@ func TestFIFO_ofNodesThatAreCreatedAtTheGrant(t *testing.T) {
 		return append(records, whole())
 	}
 	judgeOne(t, FIFO, grants(false), Unknown, "nodes are created at the grant")
+	// The leader of an election creates a node of its own at the grant, and waited as a candidate.
+	candidates := func(first, second int64) (records []history.Record) {
+		session := func(i int64) int64 { return 101 + i%2 }
+		records = []history.Record{opened(1, 101), opened(2, 102)}
+		if second < first {
+			records = append(records, created(session(1), second))
+		}
+		records = append(records, created(session(0), first))
+		candidate := first
+		for i := range int64(12) {
+			leader, zxid, next := "/l/leader", 10*i+20, 10*i+15
+			if i == 0 && second < first {
+				next = second
+			} else {
+				records = append(records, created(session(i+1), next))
+			}
+			grant := claimOf(operation(history.Acquire, int(1+i%2), zxid, zxid, seconds(10+i)), leader, zxid)
+			grant.Call -= 5 * time.Second
+			records = append(records, named(created(session(i), zxid), leader), grant,
+				deleted(session(i), candidate, zxid+3), named(deleted(session(i), zxid, zxid+4), leader),
+				claimOf(operation(history.Release, int(1+i%2), zxid, zxid+4, seconds(11+i)), leader, zxid))
+			candidate = next
+		}
+		return append(records, &history.CommitsEnd{Last: 999})
+	}
+	judgeOne(t, FIFO, candidates(5, 15), Pass, "the order is that of the nodes with which their clients waited")
+	judgeOne(t, FIFO, candidates(5, 4), Unknown, "the order of these is not the order of the grants")
 	judgeOne(t, FIFO, grants(true), Pass, "")
 }
 
@@ -155,14 +192,6 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 	notified := func(s *history.Sample, removed int64) *history.Sample {
 		s.Removed = nodeOf(removed)
 		return s
-	}
-	claims := func(s *history.Sample, path string, token int64) *history.Sample {
-		s.Path, s.Token = path, token
-		return s
-	}
-	named := func(c *history.Commit, path string) *history.Commit {
-		c.Path = path
-		return c
 	}
 	for _, c := range []struct {
 		name           string
@@ -187,21 +216,21 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"a persistent node", []history.Record{&history.Commit{Op: history.CommitCreate, Session: 101, Zxid: 10, Cxid: 1, Path: nodeOf(10)}, acquired(1, 10, 10), whole()}, Fail,
 			"that node is persistent (created in transaction 0xa)"},
 		{"a claim that names no node, of a session with nodes in two folders",
-			[]history.Record{created(101, 10), named(created(101, 11), "/l/leader"), claims(acquired(1, 11, 11), "", 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
+			[]history.Record{created(101, 10), named(created(101, 11), "/l/leader"), claimOf(acquired(1, 11, 11), "", 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
 		{"a node that may stand in a gap",
 			[]history.Record{acquired(1, 10, 10), withGap()}, Unknown, "gaps in the commits"},
 		{"one ahead whose removal may stand in a gap",
 			[]history.Record{created(102, 9), created(101, 10), acquired(1, 10, 12), withGap()}, Unknown, "gaps in the commits"},
 		{"another session's node, whatever stands in a gap",
 			[]history.Record{created(102, 10), acquired(1, 10, 10), withGap()}, Fail, "session 0x66 created that node"},
-		{"a token that is not its node's", []history.Record{created(101, 10), claims(acquired(1, 10, 10), nodeOf(10), 11), whole()}, Fail, "the node's czxid is 0xa"},
-		{"a claim that names no node is by the session's newest", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Pass, "all 1 grants"},
-		{"a claim that names no node, of a session that has none", []history.Record{created(102, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Fail,
+		{"a token that is not its node's", []history.Record{created(101, 10), claimOf(acquired(1, 10, 10), nodeOf(10), 11), whole()}, Fail, "the node's czxid is 0xa"},
+		{"a claim that names no node is by the session's newest", []history.Record{created(101, 10), claimOf(acquired(1, 10, 10), "", 0), whole()}, Pass, "all 1 grants"},
+		{"a claim that names no node, of a session that has none", []history.Record{created(102, 10), claimOf(acquired(1, 10, 10), "", 0), whole()}, Fail,
 			"client 1 was granted no token and no node (the client reported neither, and its traffic does not identify a node) of session 0x65, having seen no commit after 0xa (record 3), but that session had no node"},
-		{"a claim of a node that is not there, and has no token", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "/l/none", 0), whole()}, Fail,
+		{"a claim of a node that is not there, and has no token", []history.Record{created(101, 10), claimOf(acquired(1, 10, 10), "/l/none", 0), whole()}, Fail,
 			"client 1 was granted no token with node /l/none of session 0x65"},
 		{"a claim that names no node, of a session that has two of one transaction",
-			[]history.Record{created(101, 10), named(created(101, 10), "/l/m-0000000011"), claims(acquired(1, 10, 10), "", 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
+			[]history.Record{created(101, 10), named(created(101, 10), "/l/m-0000000011"), claimOf(acquired(1, 10, 10), "", 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
 		{"a client of which the wire tells nothing", []history.Record{created(101, 10), acquired(1, 10, 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
 		{"an older node of another kind does not contend",
 			[]history.Record{named(created(102, 9), "/l/read-0000000009"), created(101, 10), acquired(1, 10, 10), whole()}, Pass, ""},
@@ -209,10 +238,10 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"nodes of one kind, whatever ids were drawn for them",
 			[]history.Record{named(created(102, 9), "/l/_c_0a1b2c3d-1111-2222-3333-0123456789ab-lock-0000000009"),
 				named(created(101, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010"),
-				claims(acquired(1, 10, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010", 10), whole()}, Fail, "czxid 0x9) existed all the time"},
+				claimOf(acquired(1, 10, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010", 10), whole()}, Fail, "czxid 0x9) existed all the time"},
 		{"a fixed name that somebody else has taken since",
 			[]history.Record{named(created(101, 10), "/l/lock"), &history.Commit{Op: history.CommitDelete, Session: 101, Zxid: 11, Cxid: 2, Path: "/l/lock"}, named(created(102, 12), "/l/lock"),
-				claims(acquired(2, 12, 12), "/l/lock", 12), claims(acquired(1, 10, 10), "/l/lock", 10), whole()}, Pass, "all 2 grants"},
+				claimOf(acquired(2, 12, 12), "/l/lock", 12), claimOf(acquired(1, 10, 10), "/l/lock", 10), whole()}, Pass, "all 2 grants"},
 		{"commits that could not be read", []history.Record{created(101, 10), acquired(1, 10, 10), &history.CommitsEnd{Err: "no leader"}}, Unknown, "no leader"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

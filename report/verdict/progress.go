@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -375,10 +376,11 @@ func (p *progress) idles(i idle) {
 }
 
 func (p *progress) finish(end ending) Verdict {
-	for _, w := range p.trying {
-		p.waited(w)
+	for _, client := range slices.Sorted(maps.Keys(p.trying)) {
+		p.waited(p.trying[client])
 	}
-	for _, w := range p.without {
+	for _, client := range slices.Sorted(maps.Keys(p.without)) {
+		w := p.without[client]
 		w.to = end.at
 		p.waited(w)
 	}
