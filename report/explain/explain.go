@@ -201,6 +201,10 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 		return r.At, r.At, r.Client
 	case *history.Effort:
 		return r.At, r.At, r.Client
+	case *history.Holds:
+		return r.Asked, r.At, r.Client
+	case *history.Paused:
+		return r.At, r.At, r.Client
 	}
 	return n.Time(), n.Time(), -1
 }

@@ -112,6 +112,12 @@ func describeSession(r *history.Session) string {
 		return fmt.Sprintf("is notified that token %s is lost", units.Zxid(r.Token))
 	case history.Expired:
 		return fmt.Sprintf("is notified by the servers that session %#x expired", uint64(r.Session))
+	case history.Ended:
+		return fmt.Sprintf("is notified that its grant with token %s ended, although its session is alive", units.Zxid(r.Token))
+	case history.Deadline:
+		return fmt.Sprintf("had no reply for the whole timeout of session %#x: from now on it cannot know whether it holds", uint64(r.Session))
+	case history.Killed:
+		return "is killed by zkbench"
 	}
 	return string(r.Event)
 }
@@ -128,16 +134,16 @@ func describeObservation(r history.Record) string {
 	case *history.Effort:
 		return fmt.Sprintf("made %d requests for %d calls; the only other causes were %d notifications and %d connections", r.Requests, r.Calls, r.Notifications, r.Connections)
 	case *history.Paused:
-		notification := "was notified by " + r.By + " at " + units.Moment(r.Told)
+		notification := "it was notified by " + r.By + " at " + units.Moment(r.Told)
 		if r.By == "" {
-			notification = "was never notified that it no longer holds the grant"
+			notification = "it was never notified that it no longer holds the grant"
 		}
-		return fmt.Sprintf("the holder's process was paused from %s to %s; client %d received its grant at %s; the holder %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
+		return fmt.Sprintf("held the grant while its process was paused from %s to %s; client %d received its grant at %s; %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
 	case *history.Holds:
 		if r.Holds {
-			return "the queried client replies that it holds the grant"
+			return "answers a query: it holds the grant"
 		}
-		return "the queried client replies that it does not hold the grant"
+		return "answers a query: it does not hold the grant"
 	case *history.Emptied:
 		return "found the queue empty"
 	case *history.Joined:
