@@ -88,7 +88,7 @@ func describePassage(s *history.Sample) string {
 }
 
 func describeWindow(w *history.Window) string {
-	s := fmt.Sprintf("%s for %s", history.Struck(w.Fault, w.Target), max(w.End-w.Start, 0).Round(time.Millisecond))
+	s := fmt.Sprintf("%s for %s", history.DescribeFault(w.Fault, w.Target), max(w.End-w.Start, 0).Round(time.Millisecond))
 	if w.Proof != "" {
 		return s + ": " + w.Proof
 	}

@@ -37,9 +37,9 @@ type Belief struct {
 	Open    bool     // its end is unknown: it is still believed, or a release that may be in progress has no record
 }
 
-// After reports whether a newer token was granted before b. A grant without a token is never after
+// OlderThan reports whether a newer token was granted before b. A grant without a token is never after
 // another.
-func (b Belief) After(youngest int64) bool { return b.Token > 0 && b.Token < youngest }
+func (b Belief) OlderThan(youngest int64) bool { return b.Token > 0 && b.Token < youngest }
 
 const (
 	// Reorder is how much later than its own time a record may come before the order of beliefs is

@@ -31,16 +31,16 @@ func MaxDetection(h *history.History) time.Duration {
 	return t + t/2 + Margin
 }
 
-// Ended returns when a fault was healed; forever if that is not recorded.
-func Ended(w history.Fault) time.Duration {
+// FaultEnd returns when a fault was healed; forever if that is not recorded.
+func FaultEnd(w history.Fault) time.Duration {
 	if w.End < w.Start {
 		return Forever
 	}
 	return w.End
 }
 
-// Later returns t plus d, at most Forever.
-func Later(t, d time.Duration) time.Duration {
+// AddSaturating returns t plus d, at most Forever.
+func AddSaturating(t, d time.Duration) time.Duration {
 	if t > Forever-d {
 		return Forever
 	}
@@ -52,7 +52,7 @@ func Later(t, d time.Duration) time.Duration {
 func FaultWindows(h *history.History, after time.Duration) Spans {
 	var s Spans
 	for _, w := range h.Faults {
-		s = append(s, Span{w.Start, Later(Ended(w), after)})
+		s = append(s, Span{w.Start, AddSaturating(FaultEnd(w), after)})
 	}
 	return Union(s)
 }

@@ -55,8 +55,8 @@ const (
 // WithSession reports whether the node was removed with its session.
 func (n *Node) WithSession() bool { return n.Gone != 0 && n.Removal >= ByClose }
 
-// WentBefore reports whether a node was removed before the other was.
-func (n *Node) WentBefore(other *Node) bool {
+// RemovedBefore reports whether a node was removed before the other was.
+func (n *Node) RemovedBefore(other *Node) bool {
 	return n.Gone != 0 && (other.Gone == 0 || other.Gone > n.Gone)
 }
 
@@ -71,8 +71,8 @@ type lineIn struct {
 	Removed  []*Node // recent ones, by zxid of the removal
 }
 
-// Remember is the number of removed nodes of a line that are kept for samples of clients that lag behind.
-const Remember = 4096
+// RemovedLimit is the number of removed nodes of a line that are kept for samples of clients that lag behind.
+const RemovedLimit = 4096
 
 // NewNodeTable returns an empty table, for the commits of one history.
 func NewNodeTable(h *history.History) *NodeTable {
@@ -159,11 +159,11 @@ func (l *NodeTable) remove(p string, c *history.Commit) {
 		d.Standing = slices.DeleteFunc(d.Standing, func(o *Node) bool { return o.Gone != 0 })
 		d.gone = 0
 	}
-	if d.Removed = append(d.Removed, n); len(d.Removed) == 2*Remember {
-		for _, old := range d.Removed[:Remember] {
+	if d.Removed = append(d.Removed, n); len(d.Removed) == 2*RemovedLimit {
+		for _, old := range d.Removed[:RemovedLimit] {
 			l.forget(old)
 		}
-		d.Removed = append(d.Removed[:0], d.Removed[Remember:]...)
+		d.Removed = append(d.Removed[:0], d.Removed[RemovedLimit:]...)
 	}
 }
 

@@ -347,8 +347,8 @@ type Window struct {
 	Operator int64 `json:"operator,omitempty"`
 }
 
-// Struck describes a fault and its target. The target may be empty.
-func Struck(fault, target string) string {
+// DescribeFault describes a fault and its target. The target may be empty.
+func DescribeFault(fault, target string) string {
 	if target == "" {
 		return fault
 	}

@@ -221,7 +221,7 @@ func cause(last, b *facts.Belief, faults []history.Fault, graceful bool) (histor
 			break
 		}
 		early := w.Start < last.Start
-		hit := w.Client == last.Client && (!early || facts.Ended(w) >= last.Start) || w.Client < 0 && !graceful && !early
+		hit := w.Client == last.Client && (!early || facts.FaultEnd(w) >= last.Start) || w.Client < 0 && !graceful && !early
 		if hit && (!graceful || last.End > b.Start) {
 			return w, true
 		}

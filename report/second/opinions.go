@@ -58,7 +58,7 @@ func (o *Opinions) Belief(b facts.Belief) {
 	if o.violated || o.against != "" {
 		return
 	}
-	next := late{b, b.After(o.youngest)}
+	next := late{b, b.OlderThan(o.youngest)}
 	o.youngest = max(o.youngest, b.Token)
 	o.active = append(slices.DeleteFunc(o.active, func(a late) bool { return a.End <= b.Start }), next)
 	if o.exposed && o.overlaps < overlapLimit && len(o.active) <= sampleSize {

@@ -111,7 +111,7 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 	var youngest int64 // largest token so far
 	tracker := facts.NewBeliefs(h.Header, func(b facts.Belief) {
 		if b.Start <= to && b.End >= from && len(beliefs) < limit {
-			beliefs = append(beliefs, late{b, b.After(youngest)})
+			beliefs = append(beliefs, late{b, b.OlderThan(youngest)})
 		}
 		youngest = max(youngest, b.Token)
 	})
@@ -178,8 +178,8 @@ func (k *known) holds(beliefs []late) []hold {
 	return out
 }
 
-// whole returns a belief that was true from its beginning to its end.
-func whole(b facts.Belief) hold {
+// fullHold returns a belief that was true from its beginning to its end.
+func fullHold(b facts.Belief) hold {
 	h := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End, b.Permits}
 	if b.Restored {
 		h.asked = b.Start
@@ -191,7 +191,7 @@ func whole(b facts.Belief) hold {
 // because they expired the session, or a fault closed it in the client's name or deleted the node;
 // also before the client was notified of its reconnect.
 func (k *known) byCommits(b late) hold {
-	h := whole(b.Belief)
+	h := fullHold(b.Belief)
 	expired, ended := k.ended[b.Session]
 	hit := func(does func(history.Fault) bool) bool {
 		return slices.ContainsFunc(k.faults, func(f history.Fault) bool {
@@ -200,7 +200,7 @@ func (k *known) byCommits(b late) hold {
 	}
 	closed := hit(func(f history.Fault) bool { return verdict.ClosesInItsName(f, b.Client) })
 	deleted := hit(func(f history.Fault) bool {
-		return f.Operator != 0 && f.Client == b.Client && facts.Ended(f) >= b.Call
+		return f.Operator != 0 && f.Client == b.Client && facts.FaultEnd(f) >= b.Call
 	})
 	if expired || ended && closed || deleted {
 		h.asked = min(b.Call, b.Start)
@@ -212,9 +212,9 @@ func (k *known) byCommits(b late) hold {
 // split accounts for a fault that may have taken the grant away at any time from its injection to
 // the end of the excuse; a later belief must be a new, possibly wrong, grant.
 func (k *known) split(b late) []hold {
-	whole := whole(b.Belief)
+	whole := fullHold(b.Belief)
 	for _, f := range k.faults {
-		over, since := facts.Ended(f), b.Start
+		over, since := facts.FaultEnd(f), b.Start
 		served := slices.Contains(f.Served, b.Client)
 		if served && b.late || b.Restored {
 			since = b.Call
@@ -242,10 +242,10 @@ func (k *known) split(b late) []hold {
 
 // excused returns until when the victim of a fault that ended at over may not know of its loss.
 func (k *known) excused(client int, over time.Duration) time.Duration {
-	end := facts.Later(over, k.excuse)
+	end := facts.AddSaturating(over, k.excuse)
 	for _, at := range k.back[client] {
 		if at >= over {
-			return min(end, facts.Later(at, time.Second))
+			return min(end, facts.AddSaturating(at, time.Second))
 		}
 	}
 	return end

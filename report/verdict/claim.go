@@ -66,7 +66,7 @@ func hitsByClient(h *history.History) map[int]facts.Spans {
 	out := map[int]facts.Spans{}
 	for client, faults := range facts.FaultsByClient(h) {
 		for _, f := range faults {
-			out[client] = append(out[client], facts.Span{From: f.Start, To: facts.Later(facts.Ended(f), facts.MaxDetection(h))})
+			out[client] = append(out[client], facts.Span{From: f.Start, To: facts.AddSaturating(facts.FaultEnd(f), facts.MaxDetection(h))})
 		}
 		out[client] = facts.Union(out[client])
 	}
@@ -111,7 +111,7 @@ func (c *claims) committed(g *facts.Granted) {
 		g.Client, g.Claims(), uint64(g.Session), uint64(g.Zxid), g.Record, wrong)
 }
 
-func handed(token int64) string {
+func describeToken(token int64) string {
 	if token == 0 {
 		return "no token (the client did not report a token, and its traffic does not identify its node)"
 	}
@@ -187,7 +187,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 	}
 	if s.Session != 0 && (k == nil || k.opened == 0) {
 		c.guests.Add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
-			"it shares another client's session", s.Client, handed(s.Token), uint64(s.Session), record)
+			"it shares another client's session", s.Client, describeToken(s.Token), uint64(s.Session), record)
 	}
 	if s.Session == 0 || k == nil || k.opened == 0 {
 		return
@@ -195,7 +195,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
 		c.broken.Add([]int{l.record, record},
 			"client %d was granted %s at %v (record %d), %v after it was notified that session %#x had ended (record %d)",
-			s.Client, handed(s.Token), s.Return, record, s.Return-l.at, uint64(l.session), l.record)
+			s.Client, describeToken(s.Token), s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		return
 	}
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {

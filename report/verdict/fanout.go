@@ -30,7 +30,7 @@ type fan struct {
 
 type wakeUps struct {
 	phase                             string
-	clients, calls, connections, were int64
+	clients, calls, connections, notifications int64
 	record                            int
 }
 
@@ -59,7 +59,7 @@ func (f *fan) effort(e *history.Effort, record int) {
 		f.phases = append(f.phases, &wakeUps{phase: e.Phase})
 	}
 	p := f.phases[len(f.phases)-1]
-	p.clients, p.calls, p.connections, p.were, p.record = p.clients+1, p.calls+e.Calls, p.connections+e.Connections, p.were+e.Notifications, record
+	p.clients, p.calls, p.connections, p.notifications, p.record = p.clients+1, p.calls+e.Calls, p.connections+e.Connections, p.notifications+e.Notifications, record
 }
 
 // byVariant compares a phase with the variant's limit, and reports whether the variant has one.
@@ -75,9 +75,9 @@ func (f *fan) byVariant(p *wakeUps) bool {
 	default:
 		return false
 	}
-	if p.were > allowed {
+	if p.notifications > allowed {
 		f.broken.Add([]int{p.record}, "%d notifications to %d clients in phase %s, for %d calls and %d connections (record %d): waiters that watch their %s cause at most %d",
-			p.were, p.clients, p.phase, p.calls, p.connections, p.record, f.history.Header.Variant, allowed)
+			p.notifications, p.clients, p.phase, p.calls, p.connections, p.record, f.history.Header.Variant, allowed)
 	}
 	return true
 }
@@ -175,10 +175,10 @@ func (x *notifications) record(n history.Numbered) {
 	case *history.Sample:
 		switch {
 		case r.Op == history.Acquire && r.Outcome == history.OK:
-			x.over(r.Client, r.Call)
+			x.resolvePending(r.Client, r.Call)
 			x.held[r.Client], x.told[r.Client] = r.Session, false
 		case r.Op == history.Release:
-			x.over(r.Client, r.Call)
+			x.resolvePending(r.Client, r.Call)
 			delete(x.held, r.Client)
 		}
 	case *history.Session:
@@ -186,13 +186,13 @@ func (x *notifications) record(n history.Numbered) {
 		case history.Suspended, history.Lost, history.Ended:
 			x.told[r.Client] = true
 			if _, waits := x.pending[r.Client]; waits {
-				x.over(r.Client, r.At)
+				x.resolvePending(r.Client, r.At)
 				x.count++
 			}
 		case history.Restored:
 			x.told[r.Client] = false
 		case history.Closed, history.Killed:
-			x.over(r.Client, r.At)
+			x.resolvePending(r.Client, r.At)
 			delete(x.held, r.Client)
 		case history.Expired:
 			if held, ok := x.held[r.Client]; !ok || held != r.Session {
@@ -207,7 +207,7 @@ func (x *notifications) record(n history.Numbered) {
 	}
 }
 
-func (x *notifications) over(client int, at time.Duration) {
+func (x *notifications) resolvePending(client int, at time.Duration) {
 	l, waits := x.pending[client]
 	delete(x.pending, client)
 	if waits && x.limit > 0 && at-l.at > x.limit {
@@ -219,7 +219,7 @@ func (x *notifications) over(client int, at time.Duration) {
 func (x *notifications) finish(end ending) Verdict {
 	if !end.cut {
 		for client := range x.pending {
-			x.over(client, end.at)
+			x.resolvePending(client, end.at)
 		}
 	}
 	switch {

@@ -22,7 +22,7 @@ func newFaults(in *inputs) checker {
 					of = &not
 				}
 				of.Add([]int{w.N}, "%s at %v (record %d): %s",
-					history.Struck(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "there is no proof that the fault had an effect"))
+					history.DescribeFault(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "there is no proof that the fault had an effect"))
 			}
 			switch {
 			case len(h.Faults) == 0:

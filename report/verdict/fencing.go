@@ -84,7 +84,7 @@ func (f *fences) belief(b facts.Belief) {
 	}
 	f.last, f.has = b, true
 	if b.Own && b.Token != 0 && !b.Restored {
-		f.repeats(b)
+		f.checkRepeated(b)
 		f.named = b
 	}
 }
@@ -95,7 +95,7 @@ func (f *fences) judge(next time.Duration) {
 	alone := f.alone(b)
 	held := alone && next >= b.End && f.held(b)
 	if held {
-		f.refusals(b)
+		f.checkRefusals(b)
 	}
 	if all := f.refused[b.Client]; len(all) > 0 {
 		f.refused[b.Client] = slices.DeleteFunc(all, func(r refusal) bool { return r.answer <= b.End })
@@ -108,7 +108,7 @@ func (f *fences) judge(next time.Duration) {
 		letIn = alone && b.Granted != nil && b.Granted.Valid()
 	}
 	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.Own || b.Granted != nil && b.Granted.Mistaken()) {
-		f.rises(b)
+		f.checkIncreasing(b)
 	}
 }
 
@@ -120,17 +120,17 @@ func (f *fences) alone(b facts.Belief) bool {
 	})
 }
 
-// repeats records a token that equals the token of the previous grant, of another session. The holders
+// checkRepeated records a token that equals the token of the previous grant, of another session. The holders
 // need not be certain.
-func (f *fences) repeats(b facts.Belief) {
+func (f *fences) checkRepeated(b facts.Belief) {
 	if n := f.named; b.Token == n.Token && n.Session != b.Session {
 		f.repeated = b.Record
-		f.lower(&f.broken, n, b)
+		f.reportNotHigher(&f.broken, n, b)
 	}
 }
 
-// rises compares the token with the token of the last grant that is known to be older.
-func (f *fences) rises(b facts.Belief) {
+// checkIncreasing compares the token with the token of the last grant that is known to be older.
+func (f *fences) checkIncreasing(b facts.Belief) {
 	c, into := f.certain, &f.broken
 	if c.Granted != nil {
 		if !f.follows(b, c) {
@@ -141,7 +141,7 @@ func (f *fences) rises(b facts.Belief) {
 	f.judged++
 	f.certain = b
 	if c.Record > 0 && b.Token <= c.Token && b.Record != f.repeated {
-		f.lower(into, c, b)
+		f.reportNotHigher(into, c, b)
 	}
 }
 
@@ -149,14 +149,14 @@ func (f *fences) rises(b facts.Belief) {
 // holds until its node is deleted.
 func (f *fences) follows(b, before facts.Belief) bool {
 	first, then := before.Granted.Node, b.Granted.Node
-	if first.WentBefore(then) {
+	if first.RemovedBefore(then) {
 		return true
 	}
-	return !then.WentBefore(first) && f.held(before) && f.held(b) && before.End <= b.Start
+	return !then.RemovedBefore(first) && f.held(before) && f.held(b) && before.End <= b.Start
 }
 
-// lower reports the token of a grant that is not higher than an earlier token.
-func (f *fences) lower(into *evidence, before, b facts.Belief) {
+// reportNotHigher reports the token of a grant that is not higher than an earlier token.
+func (f *fences) reportNotHigher(into *evidence, before, b facts.Belief) {
 	how, harm := "is lower than", "the resource mistakes the holder for a stale one"
 	if b.Token == before.Token {
 		how, harm = "repeats", "the resource cannot distinguish the two holders"
@@ -177,7 +177,7 @@ func (f *fences) held(b facts.Belief) bool {
 	return !f.faults[b.Client].Touches(b.Call, b.End)
 }
 
-func (f *fences) refusals(b facts.Belief) {
+func (f *fences) checkRefusals(b facts.Belief) {
 	for _, r := range f.refused[b.Client] {
 		if r.token != b.Token || r.call < b.Start || r.answer > b.End {
 			continue

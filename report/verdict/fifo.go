@@ -129,7 +129,7 @@ func (o *order) dying(b facts.Belief) bool {
 		return true
 	}
 	for _, w := range o.faults[b.Client] {
-		if w.Start <= b.Start && facts.Later(facts.Ended(w), o.after) >= b.Call {
+		if w.Start <= b.Start && facts.AddSaturating(facts.FaultEnd(w), o.after) >= b.Call {
 			return true
 		}
 	}

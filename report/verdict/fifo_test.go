@@ -262,7 +262,7 @@ func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
 	judgeOne(t, ClaimValidity, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second), &history.CommitsEnd{Last: 99, Unknown: 1}},
 		Unknown, "some commits have an unknown transaction type")
 	r, z := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), sessionGone(101, 11, 10)}, int64(12)
-	for range 2 * facts.Remember {
+	for range 2 * facts.RemovedLimit {
 		r = append(r, created(102, z), deleted(102, z, z+1))
 		z += 2
 	}

@@ -96,7 +96,7 @@ func TestLine_forgetsWhoHasGone(t *testing.T) {
 		l.Record(deleted(2, z, z+1))
 	}
 	d := l.Dirs["/l"]
-	if len(d.Standing) > 4 || len(d.Removed) > 2*facts.Remember || len(l.Nodes) > 2*facts.Remember+1 {
+	if len(d.Standing) > 4 || len(d.Removed) > 2*facts.RemovedLimit || len(l.Nodes) > 2*facts.RemovedLimit+1 {
 		t.Errorf("%d stand, %d are remembered, %d by name", len(d.Standing), len(d.Removed), len(l.Nodes))
 	}
 }
@@ -114,7 +114,7 @@ func TestLine_forgetsOldNodesOfOneName(t *testing.T) {
 	for n := l.Nodes["/l/lock"]; n != nil; n = n.Before {
 		kept++
 	}
-	if kept > 2*facts.Remember || l.Find("/l/lock", 99_998-2) == nil {
+	if kept > 2*facts.RemovedLimit || l.Find("/l/lock", 99_998-2) == nil {
 		t.Errorf("%d nodes are remembered", kept)
 	}
 }

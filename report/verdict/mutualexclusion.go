@@ -30,7 +30,7 @@ import (
 // they may take all permits.
 type exclusion struct {
 	permits  int
-	told     bool                    // holders are notified of session events
+	notifiesHolders     bool                    // holders are notified of session events
 	line     *facts.NodeTable        // nil without commits
 	faults   map[int][]history.Fault // by client
 	excuse   time.Duration           // longest time after a fault for which its victim may not be notified
@@ -66,17 +66,17 @@ type loss struct {
 	record  int
 }
 
-// silence is the longest session timeout that ZooKeeper grants by default (20 ticks of 2 s), used
+// defaultMaxSessionTimeout is the longest session timeout that ZooKeeper grants by default (20 ticks of 2 s), used
 // if the history does not have the real one.
-const silence = 40 * time.Second
+const defaultMaxSessionTimeout = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		permits: facts.Permits(in.history.Header), line: in.line, told: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
+		permits: facts.Permits(in.history.Header), line: in.line, notifiesHolders: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
 		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
-		x.excuse = silence + silence/2 + facts.Margin
+		x.excuse = defaultMaxSessionTimeout + defaultMaxSessionTimeout/2 + facts.Margin
 	}
 	return checker{record: x.record, belief: x.belief, rest: true, finish: x.finish}
 }
@@ -91,7 +91,7 @@ type claimed struct {
 func (x *exclusion) belief(next facts.Belief) {
 	x.beliefs++
 	x.checkBeliefAfterExpiry(next)
-	b := claimed{next, next.After(x.youngest)}
+	b := claimed{next, next.OlderThan(x.youngest)}
 	x.youngest = max(x.youngest, b.Token)
 	x.active = slices.DeleteFunc(x.active, func(a claimed) bool { return a.End <= b.Start })
 	if total := b.Permits + totalPermits(x.active); total > x.permits {
@@ -204,7 +204,7 @@ func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) over
 // byCommits checks the overlap of two beliefs by the commits: all of it is exposure, or none.
 func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []claimed) (o overlapping) {
 	stale, good := a, b
-	if went(b) < went(a) {
+	if removalZxid(b) < removalZxid(a) {
 		stale, good = b, a
 	}
 	good = x.exceeding(stale, good, all)
@@ -227,7 +227,7 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 		o.why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
 	case n.Removal == facts.ByAnother:
 		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
-	case n.Removal == facts.ByClose && !x.hit(stale):
+	case n.Removal == facts.ByClose && !x.closedByFault(stale):
 		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.Gone))
 	case stale.Session != 0 && told && heard <= stale.Start: // it knew: that is not exposure
 		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, heard, uint64(stale.Session))
@@ -246,11 +246,11 @@ func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Bel
 		}
 		at, taken := b.Granted.Zxid, 0
 		for _, other := range all {
-			if other.Granted != nil && other.Granted.Zxid <= at && went(other.Belief) > at {
+			if other.Granted != nil && other.Granted.Zxid <= at && removalZxid(other.Belief) > at {
 				taken += other.Permits
 			}
 		}
-		if taken > x.permits && stale.Granted.Zxid <= at && went(stale) > at {
+		if taken > x.permits && stale.Granted.Zxid <= at && removalZxid(stale) > at {
 			return b.Belief
 		}
 		if at > good.Granted.Zxid {
@@ -260,17 +260,17 @@ func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Bel
 	return good
 }
 
-// went returns the zxid at which the node of a belief was removed; forever if it was not.
-func went(b facts.Belief) int64 {
+// removalZxid returns the zxid at which the node of a belief was removed; forever if it was not.
+func removalZxid(b facts.Belief) int64 {
 	if n := b.Granted.Node; n != nil && n.Gone != 0 {
 		return n.Gone
 	}
 	return int64(facts.Forever)
 }
 
-// hit reports whether a fault closed, or may have closed, the session of a belief in its client's name
+// closedByFault reports whether a fault closed, or may have closed, the session of a belief in its client's name
 // before the belief ended.
-func (x *exclusion) hit(stale facts.Belief) bool {
+func (x *exclusion) closedByFault(stale facts.Belief) bool {
 	return slices.ContainsFunc(x.faults[stale.Client], func(w history.Fault) bool {
 		return ClosesInItsName(w, stale.Client) && w.Start <= stale.End && w.Start >= x.since[stale.Session]
 	})
@@ -287,14 +287,14 @@ func ClosesInItsName(w history.Fault, client int) bool {
 // was active, and only until the client is connected again.
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
-		over, since := facts.Ended(w), stale.Start
+		over, since := facts.FaultEnd(w), stale.Start
 		if stale.Restored || stale.late && w.Client != stale.Client {
 			since = stale.Call // the grant is older than its notification, or a fault of the member delayed it
 		}
 		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
 			continue
 		}
-		if end := min(facts.Later(over, x.excuse), x.reconnectedAfter(stale.Client, w)); end > until {
+		if end := min(facts.AddSaturating(over, x.excuse), x.reconnectedAfter(stale.Client, w)); end > until {
 			until, cause = end, w
 		}
 	}
@@ -305,8 +305,8 @@ func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause his
 // its grant; forever if unknown.
 func (x *exclusion) reconnectedAfter(client int, w history.Fault) time.Duration {
 	for _, at := range x.back[client] {
-		if at >= facts.Ended(w) {
-			return facts.Later(at, grace)
+		if at >= facts.FaultEnd(w) {
+			return facts.AddSaturating(at, grace)
 		}
 	}
 	return facts.Forever
@@ -346,7 +346,7 @@ func (x *exclusion) record(n history.Numbered) {
 			x.lost[r.Client] = loss{r.Session, r.At, n.N}
 			x.heard[r.Session] = r.At
 		case history.Expired:
-			if !x.told {
+			if !x.notifiesHolders {
 				return // it was not notified: its belief ends here, and the next write shows nothing
 			}
 			x.expired[r.Session] = loss{r.Session, r.At, n.N}

@@ -34,7 +34,7 @@ type unseen struct {
 	bound time.Duration
 	gave  map[int]time.Duration // by client: when its last acquire ended without a grant, in a live session
 	gone  map[int]bool          // clients without a session
-	away  map[int]bool          // clients without a connection: an observation cannot attribute their nodes
+	disconnected  map[int]bool          // clients without a connection: an observation cannot attribute their nodes
 	count int
 }
 
@@ -49,7 +49,7 @@ type inLine struct {
 
 func newNoOrphan(in *inputs) checker {
 	o := &orphans{requeues: in.promises.Requeues, last: map[int]time.Duration{}, lines: map[string]bool{},
-		unseen: unseen{bound: max(cleanUp, in.history.Timeout), gave: map[int]time.Duration{}, gone: map[int]bool{}, away: map[int]bool{}}}
+		unseen: unseen{bound: max(cleanUp, in.history.Timeout), gave: map[int]time.Duration{}, gone: map[int]bool{}, disconnected: map[int]bool{}}}
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
@@ -90,17 +90,17 @@ func (u *unseen) acquired(s *history.Sample) {
 
 // looked records that the line was observed from that time on.
 func (u *unseen) looked(asked time.Duration) {
-	maps.DeleteFunc(u.gave, func(client int, at time.Duration) bool { return at <= asked && !u.away[client] })
+	maps.DeleteFunc(u.gave, func(client int, at time.Duration) bool { return at <= asked && !u.disconnected[client] })
 }
 
 func (u *unseen) session(e *history.Session) {
 	switch e.Event {
 	case history.Opened:
-		u.gone[e.Client], u.away[e.Client] = false, false
+		u.gone[e.Client], u.disconnected[e.Client] = false, false
 	case history.Suspended:
-		u.away[e.Client] = true
+		u.disconnected[e.Client] = true
 	case history.Restored:
-		u.away[e.Client] = false
+		u.disconnected[e.Client] = false
 	case history.Expired, history.Killed: // the servers remove its nodes
 		u.gone[e.Client] = true
 	case history.Lost, history.Closed:
@@ -288,9 +288,9 @@ func newLeftovers(in *inputs) *orphansByCommits {
 	}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {
-			o.hits[f.Client] = append(o.hits[f.Client], facts.Span{From: f.Start, To: facts.Later(facts.Ended(f), cleanUp)})
+			o.hits[f.Client] = append(o.hits[f.Client], facts.Span{From: f.Start, To: facts.AddSaturating(facts.FaultEnd(f), cleanUp)})
 		} else {
-			o.members = append(o.members, facts.Span{From: f.Start, To: facts.Later(facts.Ended(f), facts.MaxDetection(in.history))})
+			o.members = append(o.members, facts.Span{From: f.Start, To: facts.AddSaturating(facts.FaultEnd(f), facts.MaxDetection(in.history))})
 		}
 	}
 	return o
@@ -310,7 +310,7 @@ func (o *orphansByCommits) commit(c *history.Commit) {
 		return
 	}
 	all := o.line.Of(c.Session)
-	o.unheardOf(c, all)
+	o.suspectLostCreate(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
 		if n.Sequential() && n.Czxid < c.Zxid && facts.SameKind(n, all[len(all)-1]) {
 			if x := o.suspect(n, -1, o.bound, "its client had another node in line, "+c.Path, 0, false); x != nil {
@@ -320,9 +320,9 @@ func (o *orphansByCommits) commit(c *history.Commit) {
 	}
 }
 
-// unheardOf suspects a node whose client never received the reply to its create, and has ended its
+// suspectLostCreate suspects a node whose client never received the reply to its create, and has ended its
 // acquire by then.
-func (o *orphansByCommits) unheardOf(c *history.Commit, all []*facts.Node) {
+func (o *orphansByCommits) suspectLostCreate(c *history.Commit, all []*facts.Node) {
 	sent, lost := o.lost[request{c.Session, c.Cxid}]
 	own := o.sessions[c.Session]
 	if !lost || own == nil || len(all) == 0 || all[len(all)-1].Czxid != c.Zxid {
@@ -441,7 +441,7 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 		if x.since < 0 {
 			x.since, x.record = o.now, record
 		}
-		if x.behind && x.Gone == 0 && !x.youngerStands() {
+		if x.behind && x.Gone == 0 && !x.hasYounger() {
 			continue // the client may wait with it
 		}
 		another := x.Owned.Youngest != x.Node // the client has waited with another node since
@@ -458,8 +458,8 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 	o.suspects = kept
 }
 
-// youngerStands reports whether the node's session has a younger one in the same line.
-func (x *leftover) youngerStands() bool {
+// hasYounger reports whether the node's session has a younger one in the same line.
+func (x *leftover) hasYounger() bool {
 	return slices.ContainsFunc(x.Owned.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameKind(n, x.Node) })
 }
 

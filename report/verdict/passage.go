@@ -34,7 +34,7 @@ type passages struct {
 	members  *generations      // by session
 	inside   map[int]*member   // by client: the member with which it passed
 	leaves   map[int][]leaving // by generation
-	overtook []overtaken
+	earlyLeaves []earlyLeave
 	doubtful []doubtful
 	calls    []passage // without commits
 	ended    bool      // a session has ended
@@ -49,8 +49,8 @@ type leaving struct {
 	record int
 }
 
-// overtaken is a member that had not called leave when others had left.
-type overtaken struct {
+// earlyLeave is a member that had not called leave when others had left.
+type earlyLeave struct {
 	*member
 	client, record int
 	call           time.Duration
@@ -100,7 +100,7 @@ func (p *passages) remove(path string, withSession bool) {
 			return
 		}
 	}
-	p.members.part(session, withSession)
+	p.members.leave(session, withSession)
 }
 
 func (p *passages) record(n history.Numbered) {
@@ -154,7 +154,7 @@ func (p *passages) left(s *history.Sample, record int) {
 	}
 	for _, l := range p.leaves[m.generation] {
 		if l.client != s.Client && l.at < s.Call {
-			p.overtook = append(p.overtook, overtaken{m, s.Client, record, s.Call, l})
+			p.earlyLeaves = append(p.earlyLeaves, earlyLeave{m, s.Client, record, s.Call, l})
 			break
 		}
 	}
@@ -208,7 +208,7 @@ func (p *passages) checkCalls() {
 		if c.ok {
 			p.checked++
 		}
-		p.members.part(client, false)
+		p.members.leave(client, false)
 	}
 }
 
@@ -228,7 +228,7 @@ func (p *passages) finish(end ending) Verdict {
 			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but the last member of its generation called enter only at %v", d.Client, d.Return, d.record, last.called)
 		}
 	}
-	for _, o := range p.overtook {
+	for _, o := range p.earlyLeaves {
 		if !o.withSession {
 			p.broken.Add([]int{o.by.record, o.record}, "client %d had left the barrier at %v (record %d), but client %d of the same generation called leave only at %v (record %d)",
 				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
@@ -299,7 +299,7 @@ func (g *generations) completeBy(generation int, at int64) bool {
 	return ok && complete <= at
 }
 
-func (g *generations) part(key int64, withSession bool) {
+func (g *generations) leave(key int64, withSession bool) {
 	if m := g.inside[key]; m != nil {
 		m.withSession = withSession
 		delete(g.inside, key)

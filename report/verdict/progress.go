@@ -41,7 +41,7 @@ type progress struct {
 	idle     []idle        // long idle times without a fault
 	phases   *phases
 	silent   map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
-	letGo    map[grantOf]time.Duration // and when one was released on a live session
+	releasedAt    map[grantOf]time.Duration // and when one was released on a live session
 	acquires int
 	stuck    *stuck
 	permits  int
@@ -97,19 +97,19 @@ type idle struct {
 // the first until the last returned.
 type tries map[int]wait
 
-// again is the maximum time until a client that still waits calls a failed operation again.
-const again = 2 * time.Second
+// maxRetryDelay is the maximum time until a client that still waits calls a failed operation maxRetryDelay.
+const maxRetryDelay = 2 * time.Second
 
 // since returns when the client of an operation that was called at call began to wait.
 func (t tries) since(client int, call time.Duration) time.Duration {
-	if last, tried := t[client]; tried && call-last.to <= again {
+	if last, tried := t[client]; tried && call-last.to <= maxRetryDelay {
 		return last.from
 	}
 	return call
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]facts.Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
+	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]facts.Belief{}, releasedAt: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
 	if in.history.Header.Recipe == facts.Semaphore {
 		p.permits = facts.Permits(in.history.Header)
 	}
@@ -229,16 +229,16 @@ func (p *progress) acquired(s *history.Sample, record int) {
 		}
 		w.failed++
 	}
-	w.cited = w.cited || p.fails(w, s.Err)
+	w.cited = w.cited || p.checkFailures(w, s.Err)
 	p.trying[s.Client] = w
 }
 
 // failsOften is the number of successive failures from which on a client counts as unable to acquire.
 const failsOften = 3
 
-// fails reports a client whose acquires all fail for longer than the limit without a fault, while
+// checkFailures reports a client whose acquires all fail for longer than the limit without a fault, while
 // others may be granted.
-func (p *progress) fails(w wait, err string) bool {
+func (p *progress) checkFailures(w wait, err string) bool {
 	if p.limit == 0 || w.cited || w.failed < failsOften {
 		return false
 	}
@@ -254,18 +254,18 @@ func (p *progress) fails(w wait, err string) bool {
 // have lived all the time.
 func (p *progress) released(s *history.Sample) {
 	if w, late := p.without[s.Client]; late && !p.told && !w.gone {
-		p.letGo[grantOf{s.Client, s.Token}] = s.Return
+		p.releasedAt[grantOf{s.Client, s.Token}] = s.Return
 	}
 }
 
-// heldOn records that a client held through an outage: its belief was taken to end at the deadline,
+// applyLateReleases records that a client held through an outage: its belief was taken to end at the deadline,
 // and it released later.
-func (p *progress) heldOn() {
+func (p *progress) applyLateReleases() {
 	for g, b := range p.silent {
-		if at := p.letGo[g]; at > b.End {
+		if at := p.releasedAt[g]; at > b.End {
 			p.covered = max(p.covered, at)
 			delete(p.silent, g)
-			delete(p.letGo, g)
+			delete(p.releasedAt, g)
 		}
 	}
 }
@@ -276,12 +276,12 @@ func (p *progress) waited(w wait) {
 		return
 	}
 	for i := range p.idle {
-		p.meet(&p.idle[i], w)
+		p.checkIdle(&p.idle[i], w)
 	}
 	p.waits = append(p.waits, w)
 }
 
-func (p *progress) meet(i *idle, w wait) {
+func (p *progress) checkIdle(i *idle, w wait) {
 	from, to := max(i.From, w.from), min(i.To, w.to)
 	if i.cited || to-from <= i.most || w.without && !i.cannotCall() {
 		return
@@ -310,7 +310,7 @@ func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness &
 func (p *progress) belief(b facts.Belief) {
 	p.stuck.belief(b)
 	p.meeting.belief(b)
-	p.heldOn()
+	p.applyLateReleases()
 	p.gap(b.Start, b.Record)
 	for _, ph := range p.phases.all {
 		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
@@ -318,7 +318,7 @@ func (p *progress) belief(b facts.Belief) {
 	if g := (grantOf{b.Client, b.Token}); b.Ended == string(history.Deadline) && !p.told {
 		p.silent[g] = b
 	} else {
-		delete(p.letGo, g)
+		delete(p.releasedAt, g)
 	}
 	if b.Permits > 1 {
 		p.readers.busy.add(facts.Span{From: b.Call, To: b.End})
@@ -370,7 +370,7 @@ func (p *progress) idles(i idle) {
 		return
 	}
 	for _, w := range p.waits {
-		p.meet(&i, w)
+		p.checkIdle(&i, w)
 	}
 	p.idle = append(p.idle, i)
 }
@@ -385,7 +385,7 @@ func (p *progress) finish(end ending) Verdict {
 		p.waited(w)
 	}
 	if !end.cut {
-		p.heldOn()
+		p.applyLateReleases()
 		p.gap(end.at, 0)
 		p.stuck.judge(&p.broken)
 	}

@@ -20,20 +20,20 @@ import (
 // The history has the clients that joined, in the order of their nodes, and the clients that were made to
 // leave, so the expected leaders (0, 1, 2, 2, 2, 5 in the classic drill) follow from the history alone.
 type succession struct {
-	drills []*drill
+	rounds []*successionRound
 }
 
-type drill struct {
+type successionRound struct {
 	phase  string
 	round  int
 	start  time.Duration
-	line   []standing // in the order of their nodes
+	line   []candidate // in the order of their nodes
 	checks []check
 	terms  []facts.Belief
 	over   bool
 }
 
-type standing struct {
+type candidate struct {
 	client int
 	token  int64
 	left   time.Duration // when it was made to leave; 0: it remains
@@ -57,8 +57,8 @@ func (s *succession) record(n history.Numbered) {
 	case *history.Joined:
 		d := s.find(r.Phase, r.Round)
 		if d == nil {
-			d = &drill{phase: r.Phase, round: r.Round, start: r.At}
-			s.drills = append(s.drills, d)
+			d = &successionRound{phase: r.Phase, round: r.Round, start: r.At}
+			s.rounds = append(s.rounds, d)
 		}
 		d.joined(r, n.N)
 	case *history.Leaving:
@@ -68,8 +68,8 @@ func (s *succession) record(n history.Numbered) {
 	}
 }
 
-func (s *succession) find(phase string, round int) *drill {
-	for _, d := range slices.Backward(s.drills) {
+func (s *succession) find(phase string, round int) *successionRound {
+	for _, d := range slices.Backward(s.rounds) {
 		if d.phase == phase && d.round == round {
 			return d
 		}
@@ -77,16 +77,16 @@ func (s *succession) find(phase string, round int) *drill {
 	return nil
 }
 
-func (d *drill) joined(n *history.Joined, record int) {
+func (d *successionRound) joined(n *history.Joined, record int) {
 	i := len(d.line)
 	for i > 0 && d.line[i-1].token > n.Token {
 		i--
 	}
-	d.line = slices.Insert(d.line, i, standing{client: n.Client, token: n.Token, record: record})
+	d.line = slices.Insert(d.line, i, candidate{client: n.Client, token: n.Token, record: record})
 }
 
 // leaving records which client must lead now, before the client leaves.
-func (d *drill) leaving(n *history.Leaving, record int) {
+func (d *successionRound) leaving(n *history.Leaving, record int) {
 	c := check{at: n.At, first: -1, record: record, after: "after all candidates had joined"}
 	var last time.Duration
 	for i, k := range d.line {
@@ -120,7 +120,7 @@ func (s *succession) finish(end ending) Verdict {
 	var doubts []string
 	led := map[string][]string{}
 	var phases []string
-	for _, d := range s.drills {
+	for _, d := range s.rounds {
 		leaders := d.judge(&broken, &doubts)
 		if led[d.phase] == nil {
 			phases = append(phases, d.phase)
@@ -130,7 +130,7 @@ func (s *succession) finish(end ending) Verdict {
 		}
 	}
 	switch {
-	case len(s.drills) == 0:
+	case len(s.rounds) == 0:
 		return notJudged("no phase removed leaders in a known order")
 	case broken.Count > 0:
 		return broken.Fail("wrong leaders")
@@ -145,7 +145,7 @@ func (s *succession) finish(end ending) Verdict {
 }
 
 // judge compares the drill's terms with its checks, and returns the leaders as text.
-func (d *drill) judge(broken *evidence, doubts *[]string) string {
+func (d *successionRound) judge(broken *evidence, doubts *[]string) string {
 	if len(d.checks) == 0 {
 		*doubts = append(*doubts, fmt.Sprintf("in round %d of %s no leader was removed", d.round, d.phase))
 	} else if !d.over {
@@ -161,16 +161,16 @@ func (d *drill) judge(broken *evidence, doubts *[]string) string {
 }
 
 // judgeAt checks the time from the last check until this one, and returns the leader.
-func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
-	due := standing{client: -1}
+func (d *successionRound) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
+	due := candidate{client: -1}
 	if c.first >= 0 {
 		due = d.line[c.first]
 	}
 	leads, who, doubt := false, "no client led", ""
 	for _, b := range d.terms {
 		// Some clients wait with one node, and hold with another: then the token is of no node in line.
-		inLine := slices.ContainsFunc(d.line, func(k standing) bool { return k.token == b.Token })
-		remains := slices.ContainsFunc(d.line, func(k standing) bool {
+		inLine := slices.ContainsFunc(d.line, func(k candidate) bool { return k.token == b.Token })
+		remains := slices.ContainsFunc(d.line, func(k candidate) bool {
 			return k.client == b.Client && (k.left == 0 || k.left >= c.at)
 		})
 		switch {
@@ -200,7 +200,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 	return "nobody"
 }
 
-func (k standing) first() string {
+func (k candidate) first() string {
 	if k.client < 0 {
 		return "no candidate was in line"
 	}

@@ -121,7 +121,7 @@ func unprovenFaults(t report.Trial) []Check {
 		if f.Proof != "" {
 			continue
 		}
-		c := Check{What: fmt.Sprintf("fault %s at %s", history.Struck(f.Fault, f.Target), f.Start.Round(time.Millisecond)), Result: report.Unknown, Reasons: []string{cmp.Or(f.Err, noProof)}}
+		c := Check{What: fmt.Sprintf("fault %s at %s", history.DescribeFault(f.Fault, f.Target), f.Start.Round(time.Millisecond)), Result: report.Unknown, Reasons: []string{cmp.Or(f.Err, noProof)}}
 		if f.Skipped() {
 			c.Result = Skipped
 		}

@@ -48,7 +48,7 @@ func (st *Stage) Report(format string, args ...any) {
 	}
 	fault := ""
 	if f := r.fault.Load(); f != nil {
-		fault = history.Struck(f.Fault, f.Target)
+		fault = history.DescribeFault(f.Fault, f.Target)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

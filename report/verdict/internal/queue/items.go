@@ -100,7 +100,7 @@ func (q *Items) Record(n history.Numbered) {
 
 func (q *Items) sample(s *history.Sample, record int) {
 	if q.commits != nil {
-		q.commits.knows(s)
+		q.commits.noteZxid(s)
 	}
 	switch {
 	case s.Op == history.Put:
@@ -139,7 +139,7 @@ func (q *Items) take(s *history.Sample, record int) {
 	if s.Zxid > 0 && (i.handed == 0 || s.Zxid < i.handed) {
 		i.handed = s.Zxid
 	}
-	i.revive()
+	i.markRecreated()
 	if i.passed != nil {
 		q.commits.order.overtook(i, s, record, q.commits.clientOf(i.by.session))
 	}
@@ -406,7 +406,7 @@ func (q *Items) excused(i *Item) bool {
 	switch {
 	case by == nil || q.delivery == AtLeastOnce:
 		return false
-	case q.commits.couldNot(i):
+	case q.commits.couldNotDeliver(i):
 		return true
 	case q.delivery != AtMostOnce:
 		return false

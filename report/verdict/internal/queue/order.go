@@ -163,7 +163,7 @@ type request struct {
 
 type consumer struct {
 	client int
-	knew   int64 // highest zxid that the client had seen by its last operation
+	seenZxid   int64 // highest zxid that the client had seen by its last operation
 	killed bool  // the harness killed the client
 	ended  bool  // it was notified of the session's end
 }
@@ -193,9 +193,9 @@ func (c *itemCommits) event(e *history.Session) {
 	}
 }
 
-func (c *itemCommits) knows(s *history.Sample) {
+func (c *itemCommits) noteZxid(s *history.Sample) {
 	if w := c.sessions[c.current[s.Client]]; w != nil && !w.ended && !w.killed {
-		w.knew = max(w.knew, s.Zxid)
+		w.seenZxid = max(w.seenZxid, s.Zxid)
 	}
 }
 
@@ -231,7 +231,7 @@ func (c *itemCommits) create(k *history.Commit) {
 // may put it back.
 func (c *itemCommits) remade(i *Item, k *history.Commit) {
 	i.remade = k.Zxid
-	i.revive()
+	i.markRecreated()
 	maker := c.clientOf(k.Session)
 	putBack := i.standing == 1 && maker == c.clientOf(i.by.session)
 	if maker == c.clientOf(i.maker) && !putBack {
@@ -239,18 +239,18 @@ func (c *itemCommits) remade(i *Item, k *history.Commit) {
 	}
 }
 
-// revive records that another node of an item was created after a take had handed it over.
-func (i *Item) revive() { i.recreated = i.recreated || i.handed > 0 && i.handed < i.remade }
+// markRecreated records that another node of an item was created after a take had handed it over.
+func (i *Item) markRecreated() { i.recreated = i.recreated || i.handed > 0 && i.handed < i.remade }
 
 func (c *itemCommits) link(i *Item) {
 	c.linked, c.homes[i.in] = true, true
 }
 
-// couldNot reports whether the client that removed an item's last node could not hand it over: it
+// couldNotDeliver reports whether the client that removed an item's last node could not hand it over: it
 // was killed, or its session ended, before it had any later reply.
-func (c *itemCommits) couldNot(i *Item) bool {
+func (c *itemCommits) couldNotDeliver(i *Item) bool {
 	by := c.sessions[i.by.session]
-	return by != nil && (by.killed || by.ended) && by.knew < i.gone
+	return by != nil && (by.killed || by.ended) && by.seenZxid < i.gone
 }
 
 // movedUndelivered reports whether a consumer has moved an item to another folder, where it still exists,
@@ -261,7 +261,7 @@ func (q *Items) movedUndelivered(i *Item) bool {
 	}
 	c := q.commits
 	by := c.clientOf(i.by.session)
-	return by != c.clientOf(i.maker) && !c.couldNot(i) && q.unnamed[by] == 0
+	return by != c.clientOf(i.maker) && !c.couldNotDeliver(i) && q.unnamed[by] == 0
 }
 
 // clientOf returns the client of a session; -1 if unknown.
