@@ -189,7 +189,7 @@ var renderedFiles []string
 
 // Rendered registers a file that a renderer writes into every run folder, so that [Clear]
 // removes it. Call it only from the initialization of package variables.
-func Rendered(name string) { renderedFiles = append(renderedFiles, name) }
+func RegisterRendered(name string) { renderedFiles = append(renderedFiles, name) }
 
 // noResult is the reason for the early end of a run whose folder has histories but no result: even an
 // interrupted run writes a result.
@@ -281,12 +281,12 @@ func readFile(dir, name string) (data []byte, err error) {
 }
 
 // Holds reports whether name, a path below dir, exists.
-func Holds(dir, name string) bool {
+func Exists(dir, name string) bool {
 	return withRoot(dir, func(root *os.Root) error { _, err := root.Stat(name); return err }) == nil
 }
 
 // Sweep removes the files in the subfolder name of dir for which former returns true.
-func Sweep(dir, name string, former func(name string) bool) error {
+func RemoveFiles(dir, name string, former func(name string) bool) error {
 	err := withRoot(dir, func(root *os.Root) error {
 		entries, err := fs.ReadDir(root.FS(), name)
 		for _, e := range entries {

@@ -102,7 +102,7 @@ func TestWriteFile_followsNoLinkOutOfTheFolder(t *testing.T) {
 	if err := WriteFile(dir, filepath.Join(PlotDir, "victim.svg"), []byte("theirs")); err == nil || !strings.Contains(err.Error(), "victim.svg") {
 		t.Errorf("a folder that is a link was written to: %v", err)
 	}
-	if err := Sweep(dir, PlotDir, func(string) bool { return true }); err == nil {
+	if err := RemoveFiles(dir, PlotDir, func(string) bool { return true }); err == nil {
 		t.Error("a folder that is a link was swept")
 	}
 	if err := WriteFile(dir, PageFile, []byte("page")); err != nil { // takes the link's place
@@ -117,7 +117,7 @@ func TestWriteFile_followsNoLinkOutOfTheFolder(t *testing.T) {
 }
 
 func TestSweep_ofAFolderThatIsNotThere(t *testing.T) {
-	if err := Sweep(t.TempDir(), PlotDir, func(string) bool { return true }); err != nil {
+	if err := RemoveFiles(t.TempDir(), PlotDir, func(string) bool { return true }); err != nil {
 		t.Error(err)
 	}
 }

@@ -42,7 +42,7 @@ func opinions(dir string, c report.Conclusion, stories []explain.Story) error {
 		s.Second = filepath.ToSlash(filepath.Join(report.PlotDir, "linearization-"+s.Trial.Name+".html"))
 		// The search orders ties randomly. Its page is written only once, so that rendering a
 		// folder again does not change it.
-		if !report.Holds(dir, s.Second) {
+		if !report.Exists(dir, s.Second) {
 			page, err := o.Draw()
 			errs = append(errs, err, report.WriteFile(dir, s.Second, page))
 		}

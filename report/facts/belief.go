@@ -61,7 +61,7 @@ type Beliefs struct {
 	emit    func(Belief)
 	Granted func(record int) *Granted // returns the grant of a record in the commits
 	stops   bool                      // the deadline of its session ends a belief
-	told    bool                      // the subject notifies its holders of session events
+	notifiesHolders    bool                      // the subject notifies its holders of session events
 	clients map[int]*holder
 	Queue   []*entry      // in order of Start
 	now     time.Duration // the latest time in the records
@@ -100,7 +100,7 @@ type entry struct {
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := PromisesOf(h)
 	return &Beliefs{
-		header: h, emit: emit, clients: map[int]*holder{}, stops: p.Deadline || !p.Events, told: p.Events,
+		header: h, emit: emit, clients: map[int]*holder{}, stops: p.Deadline || !p.Events, notifiesHolders: p.Events,
 		Granted: func(int) *Granted { return nil },
 	}
 }
@@ -220,7 +220,7 @@ func (t *Beliefs) event(e *history.Session, record int) {
 			return
 		}
 	case history.Expired:
-		if t.told {
+		if t.notifiesHolders {
 			return
 		}
 	default:
@@ -236,7 +236,7 @@ func (t *Beliefs) event(e *history.Session, record int) {
 
 // apply lets an event end a grant's belief, or continue it.
 func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
-	if g.dead || !g.meant(e) || e.At < g.start.Start {
+	if g.dead || !g.matches(e) || e.At < g.start.Start {
 		return
 	}
 	if e.Event == history.Restored {
@@ -258,7 +258,7 @@ func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
 
 // meant reports whether the event is about this grant: by the token if the event has one, else by
 // the session, else by the client.
-func (g *grant) meant(e *history.Session) bool {
+func (g *grant) matches(e *history.Session) bool {
 	if e.Token != 0 && g.token != 0 {
 		return e.Token == g.token
 	}

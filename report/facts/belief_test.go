@@ -22,7 +22,7 @@ func TestGrant_meant(t *testing.T) {
 		{"by the client alone", grant{token: 5, session: 9}, history.Session{}, true},
 		{"by the client, for the grant has no session", grant{}, history.Session{Session: 8}, true},
 	} {
-		if got := row.grant.meant(&row.event); got != row.want {
+		if got := row.grant.matches(&row.event); got != row.want {
 			t.Errorf("%s: %v", row.name, got)
 		}
 	}

@@ -284,7 +284,7 @@ func (w *Writer) finish() {
 	w.mu.Unlock()
 	var err error
 	if failed == nil {
-		err = w.ending()
+		err = w.writeEnd()
 	}
 	if failed != nil || err != nil {
 		w.zw.Reset(io.Discard) // discard its content, which cannot be written
@@ -298,7 +298,7 @@ func (w *Writer) finish() {
 	}
 }
 
-func (w *Writer) ending() error {
+func (w *Writer) writeEnd() error {
 	for b := w.take(); b != nil; b = w.take() {
 		err := w.encode(b)
 		w.give(b, err)

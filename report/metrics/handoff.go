@@ -76,7 +76,7 @@ type Handoff struct {
 
 type holders struct {
 	last facts.Belief
-	some bool   // last is set
+	hasLast bool   // last is set
 	away []away // times during which the last holder was in doubt
 
 	recent []facts.Belief // latest beliefs of a lock that several clients may hold, or of a barrier
@@ -98,14 +98,14 @@ func (f *Fold) Belief(b facts.Belief) {
 		f.shared(b)
 		return
 	}
-	last, some := f.holders.last, f.holders.some
+	last, some := f.holders.last, f.holders.hasLast
 	if some && b.Client == last.Client && b.Token == last.Token {
 		f.holders.away = append(f.holders.away, away{last.End, b.Start})
 		f.holders.last.End, f.holders.last.Early, f.holders.last.Ended = b.End, b.Early, b.Ended // the same grant continues
 		return
 	}
 	doubts := f.holders.away
-	f.holders = holders{last: b, some: true}
+	f.holders = holders{last: b, hasLast: true}
 	if !some || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}

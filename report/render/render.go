@@ -33,7 +33,7 @@ var files = map[string]renderer{}
 // the initialization of a variable.
 func register(name string, r renderer) renderer {
 	files[name] = r
-	report.Rendered(name)
+	report.RegisterRendered(name)
 	return r
 }
 
@@ -78,7 +78,7 @@ func removeOldPlots(dir string, figures []*plot.Figure) error {
 	for _, f := range figures {
 		kept[f.Name+".svg"], kept[f.Name+".png"], kept[f.Name+".csv"] = true, true, true
 	}
-	return report.Sweep(dir, report.PlotDir, func(name string) bool {
+	return report.RemoveFiles(dir, report.PlotDir, func(name string) bool {
 		return slices.Contains([]string{".svg", ".png", ".csv"}, filepath.Ext(name)) && !kept[name]
 	})
 }

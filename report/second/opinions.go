@@ -26,7 +26,7 @@ type Opinions struct {
 	overlaps int  // overlaps that were searched
 	violated bool // the verdict has failed
 	searched int  // windows
-	against  string
+	disagreement  string
 }
 
 const (
@@ -55,7 +55,7 @@ func (o *Opinions) Overlap(v verdict.Overlap) {
 
 // Belief adds the next belief, in the order of their start.
 func (o *Opinions) Belief(b facts.Belief) {
-	if o.violated || o.against != "" {
+	if o.violated || o.disagreement != "" {
 		return
 	}
 	next := late{b, b.OlderThan(o.youngest)}
@@ -87,7 +87,7 @@ func (o *Opinions) collect(b late) {
 func (o *Opinions) search(window []late) {
 	o.searched++
 	if check(o.known.holds(window), sampleLimit, o.known.permits).Result == verdict.Fail {
-		o.against = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs allows only one client at a time to hold the grant",
+		o.disagreement = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs allows only one client at a time to hold the grant",
 			window[0].Start, window[len(window)-1].End)
 	}
 }
@@ -95,11 +95,11 @@ func (o *Opinions) search(window []late) {
 // Close returns why the second check contradicts the verdict that no two clients held at once;
 // empty if it agrees, or the verdict differs.
 func (o *Opinions) Close() string {
-	if o.opened && !o.violated && o.against == "" {
+	if o.opened && !o.violated && o.disagreement == "" {
 		o.search(o.window)
 	}
 	if o.violated {
 		return ""
 	}
-	return o.against
+	return o.disagreement
 }

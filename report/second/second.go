@@ -40,7 +40,7 @@ type hold struct {
 	client            int
 	token             int64
 	asked, from       time.Duration // taken somewhere between
-	mayEnd, certainly time.Duration // and released somewhere between
+	mayEnd, mustEnd time.Duration // and released somewhere between
 	permits           int           // see facts.Permits
 }
 
@@ -232,7 +232,7 @@ func (k *known) split(b late) []hold {
 		if excused := k.excused(b.Client, over); excused < b.End {
 			excused = max(excused, b.Start)
 			again := hold{b.Client, b.Token, excused, excused, b.End, b.End, b.Permits}
-			whole.certainly = excused
+			whole.mustEnd = excused
 			return []hold{whole, again}
 		}
 		break
@@ -261,7 +261,7 @@ func check(holds []hold, limit time.Duration, permits int) Opinion {
 	for i, h := range holds {
 		ops = append(ops,
 			porcupine.Operation{ClientId: h.client, Input: act{true, i + 1, h}, Call: int64(h.asked), Return: int64(h.from)},
-			porcupine.Operation{ClientId: h.client, Input: act{false, i + 1, h}, Call: int64(h.mayEnd), Return: int64(max(h.mayEnd, h.certainly))})
+			porcupine.Operation{ClientId: h.client, Input: act{false, i + 1, h}, Call: int64(h.mayEnd), Return: int64(max(h.mayEnd, h.mustEnd))})
 	}
 	o := Opinion{Operations: len(ops), model: model}
 	result, info := porcupine.CheckOperationsVerbose(model, ops, limit)
