@@ -386,9 +386,9 @@ func modes(ctx context.Context, list []memberRule) map[string]string {
 	return was
 }
 
-// changed waits until each member's mode differs from was: a follower without a leader and a leader
+// awaitModeChange waits until each member's mode differs from was: a follower without a leader and a leader
 // without followers stop serving.
-func changed(ctx context.Context, list []memberRule, was map[string]string) (proof string, err error) {
+func awaitModeChange(ctx context.Context, list []memberRule, was map[string]string) (proof string, err error) {
 	err = poll(ctx, changeLimit, func(ctx context.Context) error {
 		proof = ""
 		now := modes(ctx, list)

@@ -83,7 +83,7 @@ func GroupHere(id int) (all, stopped []int) {
 	return all, stopped
 }
 
-func killed(ctx context.Context, p Process) (proof string, err error) {
+func killAndConfirm(ctx context.Context, p Process) (proof string, err error) {
 	here, _ := p.Group()
 	if len(here) == 0 {
 		return "", fmt.Errorf("%w: process %d had already ended", ErrNoEffect, p.PID())
@@ -110,7 +110,7 @@ var _ = register(Kind{
 	build: func(target string, _ settings) injector {
 		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
 			e.Undo = func(context.Context) error { return p.Replace("") }
-			err = act(ctx, nil, func() error { e.Proof, err = killed(ctx, p); return err }, e.Undo)
+			err = act(ctx, nil, func() error { e.Proof, err = killAndConfirm(ctx, p); return err }, e.Undo)
 			return e, err
 		})
 	},
@@ -129,7 +129,7 @@ var _ = register(Kind{
 		as := s.text(RestartAs)
 		return onProcess(target, func(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
 			old, begin := c.Session().ID, time.Now()
-			proof, err := killed(ctx, p)
+			proof, err := killAndConfirm(ctx, p)
 			if err := errors.Join(err, p.Replace(as)); err != nil {
 				return Effect{}, err
 			}
@@ -164,15 +164,15 @@ var _ = register(Kind{
 	needs: []need{needsTap, needsDriver},
 	build: func(target string, _ settings) injector {
 		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
-			e.Undo = func(ctx context.Context) error { return goesOn(ctx, p) }
+			e.Undo = func(ctx context.Context) error { return resumeAndConfirm(ctx, p) }
 			pause := func(context.Context) error { return p.Pause() }
-			err = act(ctx, pause, func() error { e.Proof, err = stopped(ctx, p); return err }, e.Undo)
+			err = act(ctx, pause, func() error { e.Proof, err = awaitStopped(ctx, p); return err }, e.Undo)
 			return e, err
 		})
 	},
 })
 
-func stopped(ctx context.Context, p Process) (proof string, err error) {
+func awaitStopped(ctx context.Context, p Process) (proof string, err error) {
 	err = poll(ctx, signalLimit, func(context.Context) error {
 		group, halted := p.Group()
 		for _, pid := range group {
@@ -189,7 +189,7 @@ func stopped(ctx context.Context, p Process) (proof string, err error) {
 	return proof, err
 }
 
-func goesOn(ctx context.Context, p Process) error {
+func resumeAndConfirm(ctx context.Context, p Process) error {
 	if err := p.Resume(); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func takeDown(ctx context.Context, v victim, end func(context.Context) error) er
 		if err != nil {
 			return err
 		}
-		return silent(ctx, v.Member)
+		return checkSilent(ctx, v.Member)
 	}, func(ctx context.Context) error {
 		_ = end(ctx) // may fail if the process has stopped
 		if err := ctx.Err(); err != nil {
@@ -68,8 +68,8 @@ func startAgain(ctx context.Context, v victim) error {
 	return nil
 }
 
-func back(ctx context.Context, t Target, v victim) error {
-	if err := serves(ctx, v.Member); err != nil {
+func awaitRecovered(ctx context.Context, t Target, v victim) error {
+	if err := awaitServing(ctx, v.Member); err != nil {
 		return err
 	}
 	if t.Network != nil {
@@ -87,7 +87,7 @@ func takesDown(who, how string, end func(ensembles.Machine, context.Context) err
 		return Effect{
 			Proof: fmt.Sprintf("%s, its process had ended after %v, and it does not answer srvr", how, time.Since(begin).Round(time.Millisecond)),
 			Undo:  func(ctx context.Context) error { return startAgain(ctx, v) },
-			Back:  func(ctx context.Context) error { return back(ctx, t, v) },
+			Back:  func(ctx context.Context) error { return awaitRecovered(ctx, t, v) },
 		}, err
 	})
 }
@@ -103,7 +103,7 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 		return 0, err
 	}
 	start := func(ctx context.Context) error { return startAgain(ctx, v) }
-	err := act(ctx, start, func() error { return back(ctx, t, v) }, start)
+	err := act(ctx, start, func() error { return awaitRecovered(ctx, t, v) }, start)
 	return time.Since(begin).Round(time.Millisecond), err
 }
 
@@ -158,7 +158,7 @@ var _ = register(Kind{
 })
 
 func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
-	if err := speaks(ctx, v.Member); err != nil {
+	if err := awaitResponsive(ctx, v.Member); err != nil {
 		return Effect{}, err
 	}
 	resume := func(ctx context.Context) error {
@@ -170,8 +170,8 @@ func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
 	return Effect{
 		Proof: fmt.Sprintf("%s answered srvr before the fault, and did not answer for %v after it was frozen", v.Name, silenceOf(v.Member)),
 		Undo:  resume,
-		Back:  func(ctx context.Context) error { return serves(ctx, v.Member) },
-	}, act(ctx, v.Machine.Pause, func() error { return silent(ctx, v.Member) }, resume)
+		Back:  func(ctx context.Context) error { return awaitServing(ctx, v.Member) },
+	}, act(ctx, v.Machine.Pause, func() error { return checkSilent(ctx, v.Member) }, resume)
 }
 
 // member.rolling is a rolling restart: each member serves before the next one stops.

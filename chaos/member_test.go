@@ -108,7 +108,7 @@ func TestMemberRestart_returnsWhenTheMemberServes(t *testing.T) {
 			if e.Target != "zk2" || e.Undo != nil {
 				t.Errorf("effect %+v", e)
 			}
-			must(t, serves(t.Context(), target.Ensemble.Members[1]))
+			must(t, awaitServing(t.Context(), target.Ensemble.Members[1]))
 		})
 	}
 	must(t, allServe(t.Context(), target.Ensemble))
@@ -127,7 +127,7 @@ func TestMemberRestart_leavesTheMemberUpWhenInterrupted(t *testing.T) {
 	if up, err := m.Machine.Running(t.Context()); err != nil || !up {
 		t.Errorf("left running: %v, %v", up, err)
 	}
-	must(t, serves(t.Context(), &m))
+	must(t, awaitServing(t.Context(), &m))
 }
 
 // interrupted is a real member whose test cancels its context once it was killed.

@@ -141,7 +141,7 @@ func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version)
 	err = act(ctx, func(ctx context.Context) error {
 		return errors.Join(change(ctx, m, machine, v, was.Zxid), start(ctx))
 	}, func() error {
-		if err := back(ctx, t, m); err != nil {
+		if err := awaitRecovered(ctx, t, m); err != nil {
 			return err
 		}
 		name, err := machine.Runs(ctx) // from how its process or container was started

@@ -52,7 +52,7 @@ func TestMemberUpgrade_needsTwoVersions(t *testing.T) {
 	if !errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), "--image OLD,NEW or --zookeeper-home OLD,NEW") {
 		t.Errorf("with one version: %v", err)
 	}
-	if Lacking(t.Context(), MemberUpgrade, one) == nil {
+	if CheckEnsemble(t.Context(), MemberUpgrade, one) == nil {
 		t.Error("it is not known before")
 	}
 	two := Target{Ensemble: &ensembles.Ensemble{Versions: []ensembles.Version{{Name: "a"}, {Name: "b"}}}}

@@ -47,9 +47,9 @@ func ofNetworks(words ...string) need {
 		missing: Abilities.noCuts, lacking: noNetwork}
 }
 
-// Lacks returns which commands a member lacks for the fault: the words that name them in a file, or
+// MissingCommands returns which commands a member lacks for the fault: the words that name them in a file, or
 // the placeholders missing in isolate. possible is false if no command suffices.
-func (k Kind) Lacks(c ensembles.Commands) (words []string, possible bool) {
+func (k Kind) MissingCommands(c ensembles.Commands) (words []string, possible bool) {
 	for _, n := range k.needs {
 		if n.members && n.words == nil {
 			return nil, false
@@ -104,8 +104,8 @@ func (k Kind) Missing(a Abilities) error {
 	return nil
 }
 
-// Lacking returns why a running ensemble does not support the fault with that name, or nil.
-func Lacking(ctx context.Context, name string, t Target) error {
+// CheckEnsemble returns why a running ensemble does not support the fault with that name, or nil.
+func CheckEnsemble(ctx context.Context, name string, t Target) error {
 	k, err := KindOf(name)
 	if err != nil {
 		return err

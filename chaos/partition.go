@@ -76,7 +76,7 @@ func worst(all []error) error {
 
 func (p *partition) back(ctx context.Context) error {
 	for _, c := range p.cuts {
-		if err := serves(ctx, c.member); err != nil {
+		if err := awaitServing(ctx, c.member); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) 
 	e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
 		served = servedBy(t, list)
 		if p.commanded() {
-			return changed(ctx, proven, was)
+			return awaitModeChange(ctx, proven, was)
 		}
 		d, err := p.of(proven).dropped(ctx, nil)
 		return fmt.Sprintf("%d packets between members were dropped", d), err
@@ -166,7 +166,7 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 	if t.Network == nil {
 		return Effect{}, errNoNetwork
 	}
-	if err := speaks(ctx, v.Member); err != nil {
+	if err := awaitResponsive(ctx, v.Member); err != nil {
 		return Effect{}, err
 	}
 	var conn net.Conn // from before the cut: commands that only block new connections do not affect it
@@ -178,7 +178,7 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 		defer conn.Close()
 	}
 	return newPartition(ctx, t, []memberRule{{v, r}}, func(p *partition) (string, error) {
-		if err := silent(ctx, v.Member); err != nil {
+		if err := checkSilent(ctx, v.Member); err != nil {
 			return "", err
 		}
 		if p.commanded() {

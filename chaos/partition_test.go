@@ -61,10 +61,10 @@ func TestPartition_isRemovedWhenItCannotBeProven(t *testing.T) {
 func TestSpeaks_needsAnAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := speaks(ctx, &ensembles.Member{Name: "zk1", Addr: "127.0.0.1:1"}); !errors.Is(err, ErrNoEffect) {
+	if err := awaitResponsive(ctx, &ensembles.Member{Name: "zk1", Addr: "127.0.0.1:1"}); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("got %v", err)
 	}
-	must(t, speaks(t.Context(), shared(t).Ensemble.Members[0]))
+	must(t, awaitResponsive(t.Context(), shared(t).Ensemble.Members[0]))
 }
 
 func TestPartitionPeers_costsTheMemberItsQuorum(t *testing.T) {

@@ -133,11 +133,11 @@ func (t Target) clientLimit() time.Duration {
 func tryClient(t Target, who string) (n int, name string, err error) {
 	switch {
 	case who == Holder && t.Holder != nil:
-		return whoStands(t, t.Holder(true), Holder, "no client holds a grant")
+		return describeClient(t, t.Holder(true), Holder, "no client holds a grant")
 	case who == Next && t.Next == nil:
 		return -1, "", fmt.Errorf("%w: the next client in line is known only for clients of drivers; use %q", ErrSkipped, Waiter)
 	case who == Next:
-		return whoStands(t, t.Next(), Next, "no client is waiting behind a holder")
+		return describeClient(t, t.Next(), Next, "no client is waiting behind a holder")
 	case fixed(who):
 		n, err := clientNumber(who)
 		if err == nil && !lives(t, n) {
@@ -148,8 +148,8 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 	return anyClient(t, who)
 }
 
-// whoStands returns n and the description of client n, or the error nobody if the client has no live session.
-func whoStands(t Target, n int, who, nobody string) (int, string, error) {
+// describeClient returns n and the description of client n, or the error nobody if the client has no live session.
+func describeClient(t Target, n int, who, nobody string) (int, string, error) {
 	if !lives(t, n) {
 		return -1, "", errors.New(nobody)
 	}

@@ -19,11 +19,11 @@ type play struct {
 	calls sync.Mutex // one call of Injected or Healed at a time
 
 	mu    sync.Mutex
-	force []*inForce // active faults, in the order of their injection
+	force []*activeFault // active faults, in the order of their injection
 	errs  []error
 }
 
-type inForce struct {
+type activeFault struct {
 	window Window
 	effect Effect
 }
@@ -70,7 +70,7 @@ func (s *play) missed(e Entry) {
 }
 
 // inject injects a fault and records it. It returns nil if there is nothing to heal.
-func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
+func (s *play) inject(ctx context.Context, f Fault, index, n int) *activeFault {
 	t := s.target
 	t.Random = s.generator(index, n)
 	if s.Injecting != nil {
@@ -101,7 +101,7 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	hit := &inForce{window: w, effect: effect}
+	hit := &activeFault{window: w, effect: effect}
 	s.force = append(s.force, hit)
 	return hit
 }
@@ -120,21 +120,21 @@ func (s *play) generator(index, n int) func(int) int {
 
 // claim removes a fault from the active faults, and reports whether it was still one of them. If not,
 // healAll is healing it.
-func (s *play) claim(f *inForce) bool {
+func (s *play) claim(f *activeFault) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.force)
-	s.force = slices.DeleteFunc(s.force, func(o *inForce) bool { return o == f })
+	s.force = slices.DeleteFunc(s.force, func(o *activeFault) bool { return o == f })
 	return len(s.force) < before
 }
 
-func (s *play) undo(ctx context.Context, f *inForce) {
+func (s *play) undo(ctx context.Context, f *activeFault) {
 	f.window.Healing = s.Now()
 	f.window.Err = s.limited(ctx, f, f.effect.Undo)
 }
 
 // awaitBack waits until the target has recovered, and then records the end of the fault.
-func (s *play) awaitBack(ctx context.Context, f *inForce) {
+func (s *play) awaitBack(ctx context.Context, f *activeFault) {
 	if !errors.Is(f.window.Err, ErrNotHealed) && f.effect.Back != nil {
 		f.window.Err = cmp.Or(s.limited(ctx, f, f.effect.Back), f.window.Err)
 	}
@@ -143,7 +143,7 @@ func (s *play) awaitBack(ctx context.Context, f *inForce) {
 }
 
 // limited runs a healing step of a fault for at most HealLimit. The end of ctx does not stop the step.
-func (s *play) limited(ctx context.Context, f *inForce, step func(context.Context) error) error {
+func (s *play) limited(ctx context.Context, f *activeFault, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
 	defer cancel()
 	_, err := try(func() (Effect, error) { return Effect{}, step(ctx) })

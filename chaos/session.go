@@ -55,15 +55,15 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 		}
 		return Effect{}, err
 	}
-	if asked, err = unknown(ctx, t, s, asked); err != nil {
+	if asked, err = confirmUnknown(ctx, t, s, asked); err != nil {
 		return Effect{}, fmt.Errorf("closeSession of session %#x was acknowledged, but the session's end is not proven: %w", s.ID, err)
 	}
 	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
 }
 
-// unknown returns the address of a member that does not know the session. It tries the address in first
+// confirmUnknown returns the address of a member that does not know the session. It tries the address in first
 // before all others. It returns an error if the member that answers knows the session.
-func unknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
+func confirmUnknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
 	known := false
 	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
 		known, err = s.KnownAt(ctx, addr)
@@ -158,28 +158,28 @@ func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
 	client.Gate(true)
 	client.Cut()
 	begin := time.Now()
-	proof, err := expired(ctx, t, client.Session())
+	proof, err := awaitExpired(ctx, t, client.Session())
 	return Effect{Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, err
 }
 
-// Expired waits until the servers have expired the session of a client that is cut off or stopped,
+// AwaitExpired waits until the servers have expired the session of a client that is cut off or stopped,
 // and returns the proof.
-func Expired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
+func AwaitExpired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
 	if err := noDump(ctx, t); err != nil {
 		return "", err
 	}
-	return expired(ctx, t, client.Session())
+	return awaitExpired(ctx, t, client.Session())
 }
 
 // dumpEvery is the interval at which the leader's sessions are listed. The list is a load on the
 // leader while a failover is timed.
 const dumpEvery = 20 * time.Millisecond
 
-// expired waits until the session has expired. A request in the session would keep it alive, so
+// awaitExpired waits until the session has expired. A request in the session would keep it alive, so
 // the leader's list is read first, until the session was missing twice: a list may miss a session
 // whose expiry time is being changed. A session that is listed was acknowledged at most a third of
 // its timeout before it was cut off, so the first two thirds are not polled.
-func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
+func awaitExpired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
 	var leader *ensembles.Member
 	lacked := 0
 	earliest := time.Now().Add(s.Timeout * 2 / 3)
@@ -207,7 +207,7 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 	if err != nil {
 		return "", err
 	}
-	asked, err := unknown(ctx, t, s, leader.Addr)
+	asked, err := confirmUnknown(ctx, t, s, leader.Addr)
 	if err != nil {
 		return "", err
 	}
@@ -238,7 +238,7 @@ var _ = register(Kind{
 		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
 			begin := time.Now()
 			b := disconnect(ctx, []wire.Client{c}, down)[0]
-			err := b.back(ctx)
+			err := b.awaitReconnected(ctx)
 			return Effect{Proof: fmt.Sprintf("%d connection was cut; session %#x had a new connection after %v",
 				b.cut, b.session.ID, time.Since(begin).Round(time.Millisecond))}, err
 		})
@@ -269,7 +269,7 @@ func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) 
 	return all
 }
 
-func (b *disconnection) back(ctx context.Context) error {
+func (b *disconnection) awaitReconnected(ctx context.Context) error {
 	if b.cut == 0 {
 		return untouched{fmt.Errorf("%w: the client had no connection to cut", ErrNoEffect)}
 	}
@@ -321,7 +321,7 @@ func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect
 	clients = clients[:max(1, len(clients)*share/100)]
 	begin, cut := time.Now(), 0
 	for _, b := range disconnect(ctx, clients, down) {
-		if err := b.back(ctx); err != nil {
+		if err := b.awaitReconnected(ctx); err != nil {
 			return Effect{}, fmt.Errorf("client %d: %w", b.client.Number(), err)
 		}
 		cut += b.cut
@@ -352,7 +352,7 @@ var _ = register(Kind{
 				return e, err
 			}
 			e.Undo = func(context.Context) error { c.Thaw(); return nil }
-			err = act(ctx, nil, func() (err error) { e.Proof, err = still(ctx, c); return err }, e.Undo)
+			err = act(ctx, nil, func() (err error) { e.Proof, err = awaitNoTraffic(ctx, c); return err }, e.Undo)
 			return e, err
 		})
 	},
@@ -361,8 +361,8 @@ var _ = register(Kind{
 // stillness is the time for which nothing must reach a frozen client that sends nothing.
 const stillness = 20 * time.Millisecond
 
-// still proves that the hold works: bytes from the client accumulate, or no bytes reach the client for a while.
-func still(ctx context.Context, client wire.Client) (proof string, err error) {
+// awaitNoTraffic proves that the hold works: bytes from the client accumulate, or no bytes reach the client for a while.
+func awaitNoTraffic(ctx context.Context, client wire.Client) (proof string, err error) {
 	last, since := client.Counts().BytesIn, time.Now()
 	err = poll(ctx, time.Second, func(context.Context) error {
 		c := client.Counts()
@@ -396,7 +396,7 @@ const (
 // silenceOf returns how long a member must not answer to count as silent: longer with a TLS
 // handshake or an external network.
 func silenceOf(m *ensembles.Member) time.Duration {
-	if m.Dial != nil || m.Theirs {
+	if m.Dial != nil || m.External {
 		return 15 * silence
 	}
 	return silence
@@ -410,23 +410,23 @@ func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bo
 	return err == nil && answer != "" || errors.Is(err, ensembles.ErrNotWhitelisted)
 }
 
-// silent returns nil if a member that answered before no longer answers.
-func silent(ctx context.Context, m *ensembles.Member) error {
+// checkSilent returns nil if a member that answered before no longer answers.
+func checkSilent(ctx context.Context, m *ensembles.Member) error {
 	try := func(ctx context.Context) error {
 		// The member of another owner may be slow once: its commands are not known to have worked.
-		if reachable(ctx, m, silenceOf(m)) || m.Theirs && reachable(ctx, m, silenceOf(m)) {
+		if reachable(ctx, m, silenceOf(m)) || m.External && reachable(ctx, m, silenceOf(m)) {
 			return fmt.Errorf("%w: %s still answers srvr", ErrNoEffect, m.Name)
 		}
 		return context.Cause(ctx)
 	}
-	if m.Theirs {
+	if m.External {
 		return poll(ctx, lagLimit, try)
 	}
 	return try(ctx)
 }
 
-// speaks waits until a member answers quickly: otherwise its silence would prove nothing.
-func speaks(ctx context.Context, m *ensembles.Member) error {
+// awaitResponsive waits until a member answers quickly: otherwise its silence would prove nothing.
+func awaitResponsive(ctx context.Context, m *ensembles.Member) error {
 	err := poll(ctx, memberLimit, func(ctx context.Context) error {
 		begin := time.Now()
 		if !reachable(ctx, m, silenceOf(m)) || time.Since(begin) > silenceOf(m)/2 {
@@ -440,7 +440,7 @@ func speaks(ctx context.Context, m *ensembles.Member) error {
 	return nil
 }
 
-func serves(ctx context.Context, m *ensembles.Member) error {
+func awaitServing(ctx context.Context, m *ensembles.Member) error {
 	alone := &ensembles.Ensemble{Members: []*ensembles.Member{m}}
 	err := poll(ctx, returnLimit, func(ctx context.Context) error {
 		err := ensembles.Status(ctx, alone)[0].Err

@@ -99,8 +99,8 @@ type Member struct {
 	ContainerID string
 	NetNS       string
 
-	// Theirs reports whether the member belongs to an external ensemble.
-	Theirs bool
+	// External reports whether the member belongs to an external ensemble.
+	External bool
 	// Dial connects to the member as required, for example with TLS; nil: without TLS.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -304,13 +304,13 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 		}
 		logs = append(logs, log)
 	}
-	return txnlog.Merge(e.FirstZxid, after, applied(status), each, logs...)
+	return txnlog.Merge(e.FirstZxid, after, highestZxid(status), each, logs...)
 }
 
-// applied returns the highest zxid that any member has applied: a majority has logged it, but perhaps
+// highestZxid returns the highest zxid that any member has applied: a majority has logged it, but perhaps
 // not every member. The leader announces a commit before it applies it, so a client of another
 // member can receive its reply before the leader reports the zxid.
-func applied(all []MemberStatus) (zxid int64) {
+func highestZxid(all []MemberStatus) (zxid int64) {
 	for _, s := range all {
 		if s.Err == nil {
 			zxid = max(zxid, s.Server.Zxid)

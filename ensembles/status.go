@@ -35,9 +35,9 @@ const maxReply = 64 << 20
 // ErrNotWhitelisted means that a member is up but does not allow the four-letter word.
 var ErrNotWhitelisted = errors.New("add the word to 4lw.commands.whitelist in the member's zoo.cfg")
 
-// ErrMute means that a member accepts a query and closes the connection without a reply, as other
+// ErrEmptyReply means that a member accepts a query and closes the connection without a reply, as other
 // implementations of the protocol do.
-var ErrMute = errors.New("an empty reply")
+var ErrEmptyReply = errors.New("an empty reply")
 
 // FourLetter sends one of ZooKeeper's four-letter words to a member and returns the reply. A member
 // that is starting or has no quorum also replies.
@@ -104,7 +104,7 @@ func parseServer(reply string) (Server, error) {
 		}
 	}
 	if strings.TrimSpace(reply) == "" {
-		return Server{}, fmt.Errorf("it does not serve requests: %w", ErrMute)
+		return Server{}, fmt.Errorf("it does not serve requests: %w", ErrEmptyReply)
 	}
 	if s.Mode == "" {
 		return Server{}, fmt.Errorf("it does not serve requests: %s", excerpt(reply))
@@ -115,7 +115,7 @@ func parseServer(reply string) (Server, error) {
 func excerpt(reply string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(reply), "\n")
 	if line == "" {
-		return ErrMute.Error()
+		return ErrEmptyReply.Error()
 	}
 	return strconv.Quote(line[:min(len(line), 200)])
 }
@@ -247,7 +247,7 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 		}
 		// Querying the process costs more than querying the server.
 		if tries++; tries%5 == 0 {
-			gone = stopped(ctx, e)
+			gone = checkProcesses(ctx, e)
 		}
 		return gone != nil
 	})
@@ -267,7 +267,7 @@ func serving(all []MemberStatus) bool {
 	return len(leadersOf(all)) == 1
 }
 
-func stopped(ctx context.Context, e *Ensemble) error {
+func checkProcesses(ctx context.Context, e *Ensemble) error {
 	var names []string
 	for _, m := range e.Members {
 		if m.Machine == nil {

@@ -150,7 +150,7 @@ func TestApplied_isWhatAnyMemberShows(t *testing.T) {
 		{Server: Server{Mode: ModeFollower, Zxid: 0x100000008}},
 		{Server: Server{Zxid: 0x100000009}, Err: errors.New("gone")},
 	}
-	if got := applied(all); got != 0x100000008 {
+	if got := highestZxid(all); got != 0x100000008 {
 		t.Errorf("got %#x", got)
 	}
 }

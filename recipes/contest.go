@@ -59,12 +59,12 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 			c.s.cleanUp(ctx, func(ctx context.Context) error { return c.s.remove(ctx, at.node) })
 		}
 	}()
-	return c.stand(ctx, at, listed, wait)
+	return c.awaitTurn(ctx, at, listed, wait)
 }
 
-// stand waits until it is the turn of a node, and returns the grant. listed is the list of the parent
+// awaitTurn waits until it is the turn of a node, and returns the grant. listed is the list of the parent
 // from the creation of the node, if known.
-func (c contest) stand(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
+func (c contest) awaitTurn(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
 	for ; ; listed = (reply{}) {
 		if listed, err = c.known(ctx, listed); err != nil {
 			return nil, err

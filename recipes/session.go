@@ -129,7 +129,7 @@ func (s *Session) Err() error {
 // goroutines have ended. If the servers cannot be reached they will expire the session, and Close still
 // returns nil.
 func (s *Session) Close() error {
-	s.begin(errClosed, nil)
+	s.markEnded(errClosed, nil)
 	s.finish()
 	return nil
 }
@@ -159,7 +159,7 @@ func (s *Session) finish() {
 	<-s.loop
 }
 
-func (s *Session) begin(cause error, then func()) {
+func (s *Session) markEnded(cause error, then func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == ended {
@@ -180,7 +180,7 @@ func (s *Session) begin(cause error, then func()) {
 // because the Conn's Close blocks for up to a second without a connection, and the Conn's own loops
 // call end.
 func (s *Session) end(cause error) {
-	s.begin(cause, func() {
+	s.markEnded(cause, func() {
 		s.mu.Lock()
 		l, conn := s.link, s.conn
 		s.mu.Unlock()

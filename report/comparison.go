@@ -171,7 +171,7 @@ func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool
 			noise = append(noise, *odd / *even)
 		}
 	}
-	c.Pairs, c.Ratio = len(ratios), stats.Ratios(ratios, stats.Look(look))
+	c.Pairs, c.Ratio = len(ratios), stats.Ratios(ratios, stats.SequentialConfidence(look))
 	c.SubjectMedian, c.BaseMedian = stats.Median(subjects).Center, stats.Median(bases).Center
 	if len(noise) > 0 {
 		c.Noise = new(stats.Ratios(noise, stats.Confidence))

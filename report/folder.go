@@ -187,7 +187,7 @@ func writtenByRun(name string) bool {
 // renderedFiles contains the names of the files that renderers write into a run folder.
 var renderedFiles []string
 
-// Rendered registers a file that a renderer writes into every run folder, so that [Clear]
+// RegisterRendered registers a file that a renderer writes into every run folder, so that [Clear]
 // removes it. Call it only from the initialization of package variables.
 func RegisterRendered(name string) { renderedFiles = append(renderedFiles, name) }
 
@@ -280,12 +280,12 @@ func readFile(dir, name string) (data []byte, err error) {
 	return data, err
 }
 
-// Holds reports whether name, a path below dir, exists.
+// Exists reports whether name, a path below dir, exists.
 func Exists(dir, name string) bool {
 	return withRoot(dir, func(root *os.Root) error { _, err := root.Stat(name); return err }) == nil
 }
 
-// Sweep removes the files in the subfolder name of dir for which former returns true.
+// RemoveFiles removes the files in the subfolder name of dir for which former returns true.
 func RemoveFiles(dir, name string, former func(name string) bool) error {
 	err := withRoot(dir, func(root *os.Root) error {
 		entries, err := fs.ReadDir(root.FS(), name)

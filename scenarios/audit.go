@@ -85,13 +85,13 @@ func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time)
 // sharedGroups groups cells that share a fault of members, each with at most driversAtOnce drivers' cells.
 func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 	for _, f := range spec.StepFaults {
-		if f.Alone == nil {
+		if f.MemberFault == nil {
 			continue
 		}
-		ours, drivers := split(slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool { return c.MemberFault() != f.Alone }), spec.Cell.Driven)
+		ours, drivers := split(slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool { return c.MemberFault() != f.MemberFault }), spec.Cell.Driven)
 		groups = append(groups, slices.Collect(slices.Chunk(drivers, driversAtOnce()))...)
 		atOnce := max(1, len(ours))
-		if f.Alone.Target != "" { // all reconnect at the same time
+		if f.MemberFault.Target != "" { // all reconnect at the same time
 			atOnce = driversAtOnce()
 		}
 		groups = append(groups, slices.Collect(slices.Chunk(ours, atOnce))...)

@@ -237,7 +237,7 @@ phases:
 	}
 	var w spec.StepWatch
 	s := subject(t, "lock/kazoo")
-	w.Add([]spec.SeenStep{{Step: spec.Step{Role: "next", Op: spec.CallWait}, Under: spec.CallAcquire}}, s)
+	w.Add([]spec.SeenStep{{Step: spec.Step{Role: "next", Op: spec.CallWait}, Call: spec.CallAcquire}}, s)
 	if got := w.Records(s); slices.Contains(got[1].Faults, "timeout") {
 		t.Errorf("a driver that has not said that it has a timed try: %v", got[1].Faults)
 	}

@@ -33,7 +33,7 @@ func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr
 func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, stderr string, each func(check.Step)) (err error) {
 	g := &ground{observer: observer.NewObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
 	g.tap.Admit(observer.OwnProcesses(func(string, ...any) {}))
-	g.tap.Through(observer.WayTo(e))
+	g.tap.SetUpstream(observer.WayTo(e))
 	defer g.tap.Close()
 	defer func() { err = errors.Join(err, g.observer.Close()) }()
 	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.Root}, each)

@@ -32,12 +32,12 @@ type comparedCell struct {
 // firstLook is the number of pairs at the first evaluation: fewer give no confidence interval.
 const firstLook = 8
 
-// of reports whether the group, a repetition of a cell, can be omitted.
+// canSkip reports whether the group, a repetition of a cell, can be omitted.
 //
 // Each evaluation of the comparison is a look at the data. The confidence level of a look depends on
 // its number (stats.Look), so a comparison is evaluated first with firstLook pairs, and again only
 // when there are half as many more.
-func (e *repetitions) of(group []spec.Cell) (bool, error) {
+func (e *repetitions) canSkip(group []spec.Cell) (bool, error) {
 	s, elapsed := e.scenario, time.Since(e.start)
 	switch {
 	case !s.BudgetSpent(group, elapsed):

@@ -73,7 +73,7 @@ func TestEnough(t *testing.T) {
 			}, log: func(string, ...any) { told++ }}
 			for trial := range 2 {
 				one := recipes.Subject{Name: []string{"lock/a", "lock/b"}[trial]} // they take turns in being first
-				got, err := e.of([]spec.Cell{{Scenario: s, Subject: one, Clients: 5, Trial: 9 + 4*trial}})
+				got, err := e.canSkip([]spec.Cell{{Scenario: s, Subject: one, Clients: 5, Trial: 9 + 4*trial}})
 				if got != row.want || err != row.err {
 					t.Errorf("%v, %v; want %v, %v", got, err, row.want, row.err)
 				}
@@ -89,7 +89,7 @@ func TestEnough_ofAnotherCellIsAskedAgain(t *testing.T) {
 	s := &spec.Scenario{Name: "s", Budget: time.Minute, ExtraTime: time.Hour}
 	e := repetitions{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: func(c history.Cell) (bool, error) { return c.Clients == 50, nil }}
 	for clients, want := range map[int]bool{10: true, 50: false} {
-		if got, err := e.of([]spec.Cell{{Scenario: s, Clients: clients, Trial: 9}}); got != want || err != nil {
+		if got, err := e.canSkip([]spec.Cell{{Scenario: s, Clients: clients, Trial: 9}}); got != want || err != nil {
 			t.Errorf("%d clients: %v, %v", clients, got, err)
 		}
 	}

@@ -72,7 +72,7 @@ thresholds: [verdicts == pass]
 	t.Run("one that does not answer is behind", func(t *testing.T) {
 		o, member := observer.NewObserver(e, 4*time.Second, "/behind"), e.Members[0]
 		defer o.Close()
-		behind := func() bool { return o.CaughtUp(t.Context(), member.Addr) != nil }
+		behind := func() bool { return o.AwaitCaughtUp(t.Context(), member.Addr) != nil }
 		if behind() {
 			t.Error("before it was stopped")
 		}

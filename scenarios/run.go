@@ -245,7 +245,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 		defer func() { run.Agents = c.Agents.Names() }() // some may have joined later
 	}
 	if c.Agents != nil && !relayed(c.Relay, e) {
-		if err := c.Agents.Reaches(e.Servers()); err != nil {
+		if err := c.Agents.CheckReachable(e.Servers()); err != nil {
 			return fmt.Errorf("%w; to connect the agents through this machine, use --agents-relay", err)
 		}
 	}

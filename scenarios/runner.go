@@ -76,7 +76,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 	i, e := 0, repetitions{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
 	for _, group := range groups(b.Cells, s.Base) {
 		next := i + len(group)
-		done, err := e.of(group)
+		done, err := e.canSkip(group)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) er
 			}
 			return err
 		}
-		if again, err := r.again(t.name); !again {
+		if again, err := r.prepareRetry(t.name); !again {
 			return err
 		}
 	}
@@ -176,8 +176,8 @@ func (t *trial) missed() bool {
 	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.Missed.Load()
 }
 
-// again removes a trial's records for its repetition; it returns false if the trial has broken a guarantee.
-func (r *runner) again(trial string) (bool, error) {
+// prepareRetry removes a trial's records for its repetition; it returns false if the trial has broken a guarantee.
+func (r *runner) prepareRetry(trial string) (bool, error) {
 	path := report.HistoryPath(r.dir, trial)
 	if broken(path) {
 		return false, nil

@@ -67,7 +67,7 @@ func TestRunner_playsNoTrialAgainThatHasBrokenAGuarantee(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.again(name)
+		got, err := r.prepareRetry(name)
 		if _, gone := os.Stat(path); err != nil || got != again || (gone == nil) == again {
 			t.Errorf("%s: again %v, %v; its history: %v", name, got, err, gone)
 		}

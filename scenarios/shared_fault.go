@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-func newJoint(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *stage.SharedFault {
+func newSharedFault(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *stage.SharedFault {
 	return &stage.SharedFault{Fault: fault, Lasts: lasts, Server: server, Missing: trials, Ready: make(chan struct{}), Down: make(chan struct{}), Back: make(chan struct{})}
 }
 
@@ -30,7 +30,7 @@ func (r *runner) runShared(ctx context.Context, cells []spec.Cell, before, all i
 			return err
 		}
 		for cells = nil; len(late) > 0; late = late[1:] {
-			again, err := r.again(late[0].TrialName())
+			again, err := r.prepareRetry(late[0].TrialName())
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func (r *runner) wave(ctx context.Context, cells []spec.Cell, again, before, all
 	if fault.Target != "" {
 		server = ""
 	}
-	j := newJoint(fault, fault.Lasts(cells[0].Scenario.SessionTimeout), server, len(cells))
+	j := newSharedFault(fault, fault.Lasts(cells[0].Scenario.SessionTimeout), server, len(cells))
 	played := make(chan error, 1)
 	playing, stop := context.WithCancel(ctx)
 	defer stop()

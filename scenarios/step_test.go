@@ -39,8 +39,8 @@ func TestStepsOf_countsEachOperationAndPutsTheCallsBetween(t *testing.T) {
 	if !slices.Equal(names(got), want) {
 		t.Errorf("got  %q\nwant %q", names(got), want)
 	}
-	if got[1].Under != spec.CallAcquire || got[7].Under != spec.CallHold {
-		t.Errorf("the create is under %q, the delete under %q", got[1].Under, got[7].Under)
+	if got[1].Call != spec.CallAcquire || got[7].Call != spec.CallHold {
+		t.Errorf("the create is under %q, the delete under %q", got[1].Call, got[7].Call)
 	}
 }
 

@@ -116,7 +116,7 @@ func (t *trial) listen() (stop func(), err error) {
 		return t.listenElsewhere()
 	}
 	tap := wire.New(st.Clock.Now)
-	tap.Through(observer.WayTo(st.Members.Ensemble))
+	tap.SetUpstream(observer.WayTo(st.Members.Ensemble))
 	tap.OnEvent(st.RecordSession)
 	tap.Admit(observer.OwnProcesses(t.runner.logf))
 	st.Tap = tap
@@ -221,7 +221,7 @@ func (t *trial) playable(ctx context.Context, err error) error {
 		return nil
 	}
 	switch {
-	case errors.Is(err, stage.ErrNotWhole):
+	case errors.Is(err, stage.ErrUnhealthy):
 		st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: err.Error()})
 		return err
 	case err == nil || errors.Is(err, errBroken):
@@ -231,8 +231,8 @@ func (t *trial) playable(ctx context.Context, err error) error {
 		return err
 	}
 	if st.Members.Ours() {
-		if sick := stage.AwaitWhole(ctx, st.Members.Ensemble, st.Observer.Root+"/whole"); sick != nil {
-			return stage.Reason(ctx, fmt.Errorf("%w: %w, after %w", stage.ErrNotWhole, sick, err))
+		if sick := stage.AwaitHealthy(ctx, st.Members.Ensemble, st.Observer.Root+"/whole"); sick != nil {
+			return stage.Reason(ctx, fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, sick, err))
 		}
 	}
 	not := errors.Is(err, audit.ErrInapplicable)
@@ -271,7 +271,7 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	st.Stopped.Store(0)
 	st.Record.Record(&history.PhaseStart{At: st.Clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.Pace, Contenders: p.Contenders, Params: p.Params()})
 	defer func() {
-		st.Waiting()
+		st.RecordPending()
 		st.Record.Record(&history.PhaseEnd{At: st.Clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.Stopped.Load())})
 	}()
 	if i > 0 {

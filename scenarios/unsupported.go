@@ -43,7 +43,7 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 		c.Logf("phases.%d%s, so the run cannot pass (exit code %d): %s", phase, what, exitUnknown, reasonWithout(err))
 	}
 	for _, name := range p.FaultNames() {
-		err := chaos.Lacking(ctx, name, t)
+		err := chaos.CheckEnsemble(ctx, name, t)
 		switch {
 		case err == nil:
 		case p.CanOmit(name):

@@ -75,7 +75,7 @@ type client struct {
 	listeners  map[string]*listener // by server
 	nodes      []Node               // of the session, the newest last
 	unsure     bool                 // nodes may be incomplete: a request may have created or deleted a node
-	gate       bool
+	gateClosed bool
 	delivering bool
 }
 
@@ -135,7 +135,7 @@ func (c *client) admit(timeout time.Duration) error {
 	defer patience.Stop()
 	for {
 		c.mu.Lock()
-		h, gate := c.hold, c.gate
+		h, gate := c.hold, c.gateClosed
 		c.mu.Unlock()
 		late := patience.C
 		switch {
@@ -162,7 +162,7 @@ func (c *client) admit(timeout time.Duration) error {
 func (c *client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gate || c.ctx.Err() != nil {
+	if c.gateClosed || c.ctx.Err() != nil {
 		c.counts.Refused++
 		_ = raw.Close() // nothing was sent on it
 		return nil, fmt.Errorf("client %d: dial %s: %w", c.number, addr, ErrGate)
@@ -193,7 +193,7 @@ func (c *client) Cut() int {
 func (c *client) Gate(closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gate = closed
+	c.gateClosed = closed
 }
 
 func (c *client) connections() []*conn {

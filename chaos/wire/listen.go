@@ -156,7 +156,7 @@ func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	open := func(time.Duration) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.gate {
+		if c.gateClosed {
 			return ErrGate
 		}
 		return nil

@@ -19,11 +19,11 @@ type Session struct {
 	Expired     bool // a server's message that the session has expired was delivered
 	Closed      bool // the client closed the session, and received the reply
 
-	way Way // dials the servers
+	way Upstream // dials the servers
 }
 
-// Through returns the session, seen by another tap, with a way to its servers.
-func (s Session) Through(w Way) Session {
+// WithUpstream returns the session, seen by another tap, with a way to its servers.
+func (s Session) WithUpstream(w Upstream) Session {
 	s.way = w
 	return s
 }
@@ -92,7 +92,7 @@ func (k *conn) handshake(head []byte) {
 		return
 	}
 	e.Resumed = e.Session == c.session.ID
-	c.overdue(e.Resumed)
+	c.recordMissedDeadlines(e.Resumed)
 	if e.Resumed {
 		e.Lost = c.lost
 	} else {
@@ -111,7 +111,7 @@ func (k *conn) acknowledged(s sent) {
 	if c.current != k {
 		return
 	}
-	c.overdue(true)
+	c.recordMissedDeadlines(true)
 	c.session.LastAckSent = max(c.session.LastAckSent, s.at)
 	if s.op == CloseSession {
 		c.session.Closed, c.session.Server, c.current = true, "", nil
@@ -142,25 +142,25 @@ func (c *client) note(e Event) {
 	}
 }
 
-// overdue records the sessions whose deadlines have passed, each once. It is called before the
+// recordMissedDeadlines records the sessions whose deadlines have passed, each once. It is called before the
 // latest session is acknowledged again or replaced, and periodically. A replaced session stays due,
 // because it will not be acknowledged again. The caller holds c.mu.
-func (c *client) overdue(stays bool) {
+func (c *client) recordMissedDeadlines(stays bool) {
 	now := c.tap.now()
-	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.passed(s, now) })
+	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.recordIfPassed(s, now) })
 	s := c.session
 	if s.ID == 0 || s.Closed || s.Deadline() == c.missed {
 		return
 	}
 	switch {
-	case c.passed(s, now):
+	case c.recordIfPassed(s, now):
 		c.missed = s.Deadline()
 	case !stays:
 		c.due = append(c.due, s)
 	}
 }
 
-func (c *client) passed(s Session, now time.Duration) bool {
+func (c *client) recordIfPassed(s Session, now time.Duration) bool {
 	if now < s.Deadline() {
 		return false
 	}
@@ -189,7 +189,7 @@ func (t *Tap) WatchDeadlines(ctx context.Context) {
 func (t *Tap) checkDeadlines() {
 	for _, c := range t.all() {
 		c.mu.Lock()
-		c.overdue(true)
+		c.recordMissedDeadlines(true)
 		c.mu.Unlock()
 		c.deliverEvents()
 	}

@@ -16,7 +16,7 @@ import (
 type Tap struct {
 	now     func() time.Duration
 	onEvent func(Event)
-	way     Way
+	way     Upstream
 	admit   func(net.Conn) bool // nil admits all
 
 	mu      sync.Mutex

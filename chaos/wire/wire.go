@@ -45,17 +45,17 @@ type Known struct {
 
 func (c *client) Known() Known { return snapshot(c, &c.known) }
 
-type Way struct {
+type Upstream struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Digest is user:password of the scheme digest, with which [Session.CloseAt] authenticates; ""
 	// for none. Clients authenticate themselves.
 	Digest string
 }
 
-// Through sets the way to the servers. Set it before the first Dial.
-func (t *Tap) Through(w Way) { t.way = w }
+// SetUpstream sets the way to the servers. Set it before the first Dial.
+func (t *Tap) SetUpstream(w Upstream) { t.way = w }
 
-func (w Way) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (w Upstream) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if w.Dial == nil {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}
@@ -66,7 +66,7 @@ func (w Way) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 const authXid = -4
 
 // authRequest returns the frame with which a session authenticates; nil without a Digest.
-func (w Way) authRequest() []byte {
+func (w Upstream) authRequest() []byte {
 	if w.Digest == "" {
 		return nil
 	}

@@ -47,7 +47,7 @@ func adviseCmd() *cobra.Command {
 			}
 			a, err := phases.Advise(o)
 			if err != nil {
-				return coded{err, exitBroken}
+				return exitError{err, exitBroken}
 			}
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), a)
@@ -128,7 +128,7 @@ func validate(cmd *cobra.Command, o phases.AdviceOptions, a phases.Advice, membe
 	defer stop()
 	err = run.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return coded{errors.New("the failover scenario did not pass"), exit.ExitCode()}
+		return exitError{errors.New("the failover scenario did not pass"), exit.ExitCode()}
 	}
 	return err
 }

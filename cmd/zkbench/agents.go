@@ -245,8 +245,8 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 	return err
 }
 
-// muster starts the agents of --agents; fleet is nil without agents. dismiss stops them.
-func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
+// start starts the agents of --agents; fleet is nil without agents. dismiss stops them.
+func (f *agentFlags) start(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
 	if f.engine == "" {
 		return nil, func() error { return nil }, nil
 	}
@@ -269,15 +269,15 @@ func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fle
 	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
 }
 
-// agentsPattern is the prefix of the names of folders for agents' files. ownerFile is a file in such a
+// agentsPrefix is the prefix of the names of folders for agents' files. ownerFile is a file in such a
 // folder with the process that created it.
 const (
-	agentsPattern = "zkbench-agents-"
-	ownerFile     = "owner"
+	agentsPrefix = "zkbench-agents-"
+	ownerFile    = "owner"
 )
 
 func agentsFolder() (string, error) {
-	dir, err := os.MkdirTemp("", agentsPattern)
+	dir, err := os.MkdirTemp("", agentsPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -287,7 +287,7 @@ func agentsFolder() (string, error) {
 // sweepAgents removes this user's agent folders of crashed runs, and returns a line for each removed
 // folder.
 func sweepAgents() (removed []string, err error) {
-	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is valid
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPrefix+"*")) // the pattern is valid
 	for _, dir := range folders {
 		folder, openErr := state.OpenDir(dir)
 		if openErr != nil {

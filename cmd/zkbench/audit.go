@@ -23,7 +23,7 @@ func auditCmd() *cobra.Command {
   zkbench audit lock/mine --depth 2 --budget 5m`,
 		ValidArgsFunction: completeSubjects,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := refuseOfRun(cmd); err != nil {
+			if err := rejectRunOnlyFlags(cmd); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -38,15 +38,15 @@ func auditCmd() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	for _, no := range ofRun {
+	for _, no := range runOnlyFlags {
 		_ = cmd.Flags().MarkHidden(no.flag) // they are rejected
 	}
 	a.register(cmd)
 	return cmd
 }
 
-// ofRun lists the flags of run that audit rejects, and the message for each.
-var ofRun = []struct{ flag, instead string }{
+// runOnlyFlags lists the flags of run that audit rejects, and the message for each.
+var runOnlyFlags = []struct{ flag, instead string }{
 	{"subject", "name subjects as arguments: zkbench audit lock/predecessor"},
 	{"clients", "an episode has 3 clients; remove the flag"},
 	{"trials", "an audit runs every cell once; run it again with another --seed"},
@@ -55,9 +55,9 @@ var ofRun = []struct{ flag, instead string }{
 	{"duration", "use --depth 2 and --budget to set the time for pairs of faults"},
 }
 
-// refuseOfRun rejects flags of run that do not apply to an audit.
-func refuseOfRun(cmd *cobra.Command) error {
-	for _, no := range ofRun {
+// rejectRunOnlyFlags rejects flags of run that do not apply to an audit.
+func rejectRunOnlyFlags(cmd *cobra.Command) error {
+	for _, no := range runOnlyFlags {
 		if cmd.Flags().Changed(no.flag) {
 			return usageError("--%s: %s", no.flag, no.instead)
 		}

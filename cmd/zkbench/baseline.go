@@ -65,7 +65,7 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 			if len(all) == 0 {
 				fmt.Fprintln(cmd.ErrOrStderr(), "no baselines are stored here (zkbench baseline save stores one)")
 			}
-			w := tabwriter.NewWriter(&cleaned{Writer: cmd.OutOrStdout()}, 0, 8, 2, ' ', 0)
+			w := tabwriter.NewWriter(&sanitizingWriter{Writer: cmd.OutOrStdout()}, 0, 8, 2, ' ', 0)
 			for _, e := range all {
 				if e.Err != nil {
 					fmt.Fprintf(w, "%s\tunreadable: %v\n", e.Name, e.Err)
@@ -109,7 +109,7 @@ func baselineCompareCmd(f *baselineFlags) *cobra.Command {
 			old, err := baseline.Last(s, runs[0])
 			switch {
 			case errors.Is(err, baseline.ErrNone):
-				return coded{err, exitUnknown}
+				return exitError{err, exitUnknown}
 			case err != nil:
 				return usage(err)
 			}
@@ -141,7 +141,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 				runs = append(runs, e.Result)
 			}
 			if len(runs) < 2 {
-				return coded{fmt.Errorf("only %s of %s can be read, but a trend requires two (zkbench baseline list shows all)", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
+				return exitError{fmt.Errorf("only %s of %s can be read, but a trend requires two (zkbench baseline list shows all)", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
 			}
 			_, o, err := c.inputs(nil)
 			if err != nil {

@@ -118,7 +118,7 @@ func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.O
 func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o compare.Options) error {
 	v := compare.Trend(runs, o.Measures)
 	if len(v.Figures) == 0 {
-		return coded{errors.New("no plot can be drawn: the runs do not contain any latency, count or throughput"), exitUnknown}
+		return exitError{errors.New("no plot can be drawn: the runs do not contain any latency, count or throughput"), exitUnknown}
 	}
 	if err := showWhole(cmd.OutOrStdout(), v); err != nil {
 		return err

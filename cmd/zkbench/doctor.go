@@ -33,7 +33,7 @@ func doctorCmd() *cobra.Command {
 				return nil
 			case !d.runs():
 				return errors.New("no ensemble can be started here; use --servers to connect to an existing ensemble")
-			case d.uncured():
+			case d.hasProblem():
 				return errors.New("nothing can be run until the items marked \"no\" are fixed")
 			}
 			return nil
@@ -66,7 +66,7 @@ type diagnosis struct {
 
 func (d diagnosis) runs() bool { return d.able.Docker == nil || d.able.Java == nil }
 
-func (d diagnosis) uncured() bool {
+func (d diagnosis) hasProblem() bool {
 	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo })
 }
 
@@ -76,14 +76,14 @@ func examine(ctx context.Context) diagnosis {
 	if d.runs() {
 		either = findingWeak // the other kind of ensemble works
 	}
-	d.works("Docker", d.able.Docker, "an image is available: members can run in containers", either)
-	d.works("Java and ZooKeeper", d.able.Java, "members can run as local JVMs"+versionsText(process.Versions()), either)
+	d.addCheck("Docker", d.able.Docker, "an image is available: members can run in containers", either)
+	d.addCheck("Java and ZooKeeper", d.able.Java, "members can run as local JVMs"+versionsText(process.Versions()), either)
 	d.findings = append(d.findings, rights(d.able))
-	d.works("network namespaces", d.able.Namespaces, "each local JVM gets its own network namespace", findingWeak)
-	d.works("nftables", d.able.Filter, "packets can be dropped", findingWeak)
-	d.works("netem", d.able.Delay, "packets can be delayed", findingWeak)
+	d.addCheck("network namespaces", d.able.Namespaces, "each local JVM gets its own network namespace", findingWeak)
+	d.addCheck("nftables", d.able.Filter, "packets can be dropped", findingWeak)
+	d.addCheck("netem", d.able.Delay, "packets can be delayed", findingWeak)
 	for _, l := range foreign.Libraries() {
-		d.works(l.Name(), l.Missing(), "drivers of its recipes can be started"+versionsText(foreign.Versions(l)), findingWeak)
+		d.addCheck(l.Name(), l.Missing(), "drivers of its recipes can be started"+versionsText(foreign.Versions(l)), findingWeak)
 	}
 	d.findings = append(d.findings, clockResolution(), cores(), memory(), openFiles(), diskSync())
 	return d
@@ -96,8 +96,8 @@ func versionsText(versions []string) string {
 	return "; versions: " + strings.Join(versions, ", ")
 }
 
-// works adds a finding. If err is not nil, it is the reason, and otherwise is the finding's result.
-func (d *diagnosis) works(what string, err error, seen, otherwise string) {
+// addCheck adds a finding. If err is not nil, it is the reason, and otherwise is the finding's result.
+func (d *diagnosis) addCheck(what string, err error, seen, otherwise string) {
 	f := finding{what: what, result: findingOK, seen: seen}
 	if err != nil {
 		f.result, f.seen = otherwise, strings.TrimPrefix(err.Error(), "skipped: ")
@@ -131,7 +131,7 @@ func (d diagnosis) print(w io.Writer) {
 		fmt.Fprintf(w, "skipped: %s: %s\n", strings.Join(names[why], ", "), why)
 	}
 	switch {
-	case d.uncured():
+	case d.hasProblem():
 	case d.able.Docker == nil:
 		fmt.Fprintln(w, "zkbench run herd can run here, in containers")
 	case d.able.Java == nil:

@@ -50,16 +50,16 @@ func driverCmd() *cobra.Command {
 			if s.Open == nil {
 				return usageError("%s is already a driver, a separate program: %s", s.Name, s.About)
 			}
-			leaveRoom()
+			limitProcessors()
 			return driver.Serve(cmd.Context(), s, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 }
 
-// leaveRoom leaves half of the processors to other processes: a hand-off alternates between a driver,
+// limitProcessors leaves half of the processors to other processes: a hand-off alternates between a driver,
 // zkbench and the members, and idle threads that search for work delay it. The environment variable
 // GOMAXPROCS overrides this.
-func leaveRoom() {
+func limitProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))
 	}
@@ -219,7 +219,7 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	if err != nil {
 		return err
 	}
-	out := &cleaned{Writer: cmd.OutOrStdout()}
+	out := &sanitizingWriter{Writer: cmd.OutOrStdout()}
 	stderr, count := filepath.Join(dir, "stderr"), map[string]int{}
 	err = scenarios.CheckDriver(cmd.Context(), args, o, stderr, func(s check.Step) {
 		count[s.Result]++
@@ -233,7 +233,7 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	}
 	switch {
 	case count[check.Wrong] > 0:
-		return errors.Join(coded{fmt.Errorf("the driver violates %s of the protocol (zkbench help drivers)", units.Plural(count[check.Wrong], "rule")), exitBroken}, err)
+		return errors.Join(exitError{fmt.Errorf("the driver violates %s of the protocol (zkbench help drivers)", units.Plural(count[check.Wrong], "rule")), exitBroken}, err)
 	case err != nil || count[check.Unknown] > 0:
 		return errors.Join(fmt.Errorf("some rules could not be checked"), err)
 	}

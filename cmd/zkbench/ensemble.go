@@ -100,7 +100,7 @@ func ensembleStatusCmd() *cobra.Command {
 				if !r.Here() {
 					show = showElsewhere
 				}
-				if err := show(cmd.Context(), &cleaned{Writer: cmd.OutOrStdout()}, r); err != nil {
+				if err := show(cmd.Context(), &sanitizingWriter{Writer: cmd.OutOrStdout()}, r); err != nil {
 					return err
 				}
 			}
@@ -121,7 +121,7 @@ func statusHereCmd() *cobra.Command {
 			records, err := state.List()
 			for _, r := range records {
 				if r.ID == args[0] && r.Here() {
-					return showEnsemble(cmd.Context(), &cleaned{Writer: cmd.OutOrStdout()}, r)
+					return showEnsemble(cmd.Context(), &sanitizingWriter{Writer: cmd.OutOrStdout()}, r)
 				}
 			}
 			return errors.Join(fmt.Errorf("there is no ensemble %s here", args[0]), err)
@@ -131,7 +131,7 @@ func statusHereCmd() *cobra.Command {
 
 // showElsewhere shows an ensemble in another network namespace, by running zkbench in that namespace.
 func showElsewhere(ctx context.Context, w io.Writer, r state.Record) error {
-	there, err := auto.Elsewhere(ctx, r, "ensemble", "status-here", r.ID)
+	there, err := auto.CommandInNamespace(ctx, r, "ensemble", "status-here", r.ID)
 	if err != nil {
 		_, err = fmt.Fprintf(w, "ensemble %s: %s, %s, %s: %v\n", r.ID, r.Kind, r.About, whose(r), err)
 		return err
@@ -206,8 +206,8 @@ func isFile(kind string) bool {
 	return strings.HasSuffix(kind, ".yaml") || strings.HasSuffix(kind, ".yml")
 }
 
-// theirs returns the options for the external ensemble that the file of --ensemble describes.
-func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
+// externalOptions returns the options for the external ensemble that the file of --ensemble describes.
+func (f *runFlags) externalOptions(o ensembles.Options) (ensembles.Options, error) {
 	if len(o.Servers) > 0 || len(o.Secure) > 0 {
 		return o, usageError("--ensemble %s describes the servers and their security; remove --servers and --secure", f.kind)
 	}

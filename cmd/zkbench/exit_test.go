@@ -21,7 +21,7 @@ func exitCodeOf(err error) string {
 func TestExitCode(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	broken := coded{errors.New("broken"), exitBroken}
+	broken := exitError{errors.New("broken"), exitBroken}
 	for _, row := range []struct {
 		about string
 		ctx   context.Context
@@ -33,8 +33,8 @@ func TestExitCode(t *testing.T) {
 		{"a wrong call", t.Context(), usageError("no"), 2},
 		{"something that nobody foresaw is not a pass", t.Context(), errors.New("?"), 3},
 		{"a broken guarantee counts more than what else went wrong", t.Context(), errors.Join(errors.New("?"), broken), 1},
-		{"also than what could not be judged", t.Context(), errors.Join(coded{errors.New("?"), exitUnknown}, fmt.Errorf("and: %w", broken)), 1},
-		{"an interrupted run says so", cancelled, errors.Join(context.Canceled, coded{errors.New("?"), exitUnknown}), 130},
+		{"also than what could not be judged", t.Context(), errors.Join(exitError{errors.New("?"), exitUnknown}, fmt.Errorf("and: %w", broken)), 1},
+		{"an interrupted run says so", cancelled, errors.Join(context.Canceled, exitError{errors.New("?"), exitUnknown}), 130},
 		{"an interrupted run that found a broken guarantee says that it was interrupted", cancelled, broken, 130},
 	} {
 		t.Run(row.about, func(t *testing.T) {

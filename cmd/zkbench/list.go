@@ -344,7 +344,7 @@ func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
 	switch {
 	case result == report.Unknown:
-		return coded{fmt.Errorf("%s: cannot determine whether the incident was reproduced", s.Name), exitUnknown}
+		return exitError{fmt.Errorf("%s: cannot determine whether the incident was reproduced", s.Name), exitUnknown}
 	case result == report.Pass && broken != "":
 		_, err := fmt.Fprintf(w, "%s reproduced: %s broken, as described in %s\n", s.Name, broken, i.Thread)
 		return err
@@ -352,7 +352,7 @@ func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 		_, err := fmt.Fprintf(w, "%s was not reproduced, as expected: %s\n", s.Name, i.Tried)
 		return err
 	case broken != "":
-		return coded{fmt.Errorf("%s was NOT reproduced: %s passed in this run, but failed with %s", s.Name, broken, i.Version), exitBroken}
+		return exitError{fmt.Errorf("%s was NOT reproduced: %s passed in this run, but failed with %s", s.Name, broken, i.Version), exitBroken}
 	}
-	return coded{fmt.Errorf("%s was reproduced unexpectedly: a guarantee was broken in this run, but was kept with %s", s.Name, i.Version), exitBroken}
+	return exitError{fmt.Errorf("%s was reproduced unexpectedly: a guarantee was broken in this run, but was kept with %s", s.Name, i.Version), exitBroken}
 }

@@ -37,20 +37,20 @@ const (
 	exitInterrupted = 130 // interrupted; faults were healed, and results written
 )
 
-// coded is an error with an exit code.
-type coded struct {
+// exitError is an error with an exit code.
+type exitError struct {
 	error
 	code int
 }
 
-func (c coded) Unwrap() error { return c.error }
+func (c exitError) Unwrap() error { return c.error }
 
 // usage returns err with the exit code for wrong arguments, or nil if err is nil.
 func usage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return coded{err, exitUsage}
+	return exitError{err, exitUsage}
 }
 
 func usageError(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
@@ -100,7 +100,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCmd()
 	root.SetArgs(args)
 	root.SetOut(stdout)
-	root.SetErr(&cleaned{Writer: stderr})
+	root.SetErr(&sanitizingWriter{Writer: stderr})
 	refuseUnknown(root)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
@@ -123,7 +123,7 @@ func codeOf(err error) int {
 	switch e := err.(type) {
 	case nil:
 		return exitOK
-	case coded:
+	case exitError:
 		return e.code
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {

@@ -22,16 +22,16 @@ type progress struct {
 	tty   *os.File // nil if w is not a terminal
 	start time.Time
 
-	mu      sync.Mutex
-	painted bool           // the cursor is after a status line
-	said    map[int]string // heading of each running trial; interleaved trials share the heading of the first
-	shown   int            // number of the trial in the line
-	fault   string         // fault of the last plain line
+	mu       sync.Mutex
+	painted  bool           // the cursor is after a status line
+	headings map[int]string // heading of each running trial; interleaved trials share the heading of the first
+	shown    int            // number of the trial in the line
+	fault    string         // fault of the last plain line
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	w = uncleaned(w) // its status line moves the cursor
-	return &progress{w: w, quiet: quiet, tty: tty(w), start: time.Now(), said: map[int]string{}}
+	w = rawWriter(w) // its status line moves the cursor
+	return &progress{w: w, quiet: quiet, tty: tty(w), start: time.Now(), headings: map[int]string{}}
 }
 
 func (p *progress) columns() int {
@@ -66,14 +66,14 @@ func printable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cleaned is a writer that makes text printable before it writes the text, which may quote drivers,
+// sanitizingWriter is a writer that makes text printable before it writes the text, which may quote drivers,
 // files and servers.
-type cleaned struct {
+type sanitizingWriter struct {
 	io.Writer
 	mid bool // the last line is incomplete
 }
 
-func (c *cleaned) Write(p []byte) (int, error) {
+func (c *sanitizingWriter) Write(p []byte) (int, error) {
 	text := string(p)
 	if c.mid {
 		text = "." + text // not the start of a line
@@ -89,9 +89,9 @@ func (c *cleaned) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// uncleaned returns the writer behind w, for control sequences and commands of a CI system.
-func uncleaned(w io.Writer) io.Writer {
-	if c, ok := w.(*cleaned); ok {
+// rawWriter returns the writer behind w, for control sequences and commands of a CI system.
+func rawWriter(w io.Writer) io.Writer {
+	if c, ok := w.(*sanitizingWriter); ok {
 		return c.Writer
 	}
 	return w
@@ -104,7 +104,7 @@ func (p *progress) status(s stage.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	head := heading(s)
-	news, shows := p.hear(head, s)
+	news, shows := p.updateHeading(head, s)
 	if p.tty == nil {
 		if news && s.Phase != "" {
 			fmt.Fprintf(p.w, "%6.1fs  %s%s\n", time.Since(p.start).Seconds(), head, remaining(s.Left))
@@ -122,24 +122,24 @@ func (p *progress) status(s stage.Status) {
 	p.painted = true
 }
 
-// hear records the heading of a trial. news reports whether the heading is new, and shows whether the
+// updateHeading records the heading of a trial. news reports whether the heading is new, and shows whether the
 // status line shows the trial: of parallel trials, it shows the trial that changed its heading last.
-func (p *progress) hear(head string, s stage.Status) (news, shows bool) {
+func (p *progress) updateHeading(head string, s stage.Status) (news, shows bool) {
 	trial := cmp.Or(s.First, s.Trial)
 	if s.Over {
-		delete(p.said, trial)
+		delete(p.headings, trial)
 		return false, false
 	}
 	if trial > 0 {
-		delete(p.said, 0) // the end of the warm-up is not reported
+		delete(p.headings, 0) // the end of the warm-up is not reported
 	}
-	said, known := p.said[trial]
+	said, known := p.headings[trial]
 	if known && s.Phase == "" { // the second of a pair opens its sessions
 		head = said
 	}
 	news = said != head
-	p.said[trial] = head
-	if _, runs := p.said[p.shown]; news || !runs {
+	p.headings[trial] = head
+	if _, runs := p.headings[p.shown]; news || !runs {
 		p.shown = trial
 	}
 	return news, p.shown == trial

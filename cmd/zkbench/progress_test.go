@@ -92,7 +92,7 @@ func TestProgress_hear(t *testing.T) {
 		{"the second opens its sessions", stage.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b"}, false, true},
 		{"the second drains", stage.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b", Phase: "drain"}, false, true},
 	} {
-		if news, shows := p.hear(heading(row.s), row.s); news != row.news || shows != row.shows {
+		if news, shows := p.updateHeading(heading(row.s), row.s); news != row.news || shows != row.shows {
 			t.Errorf("%s: news %v, shown %v; want %v and %v", row.about, news, shows, row.news, row.shows)
 		}
 	}
@@ -113,7 +113,7 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	w := &cleaned{Writer: &out}
+	w := &sanitizingWriter{Writer: &out}
 	for _, part := range []string{"at ::1, ", "::error::\x1b[2J\n", "::error::x\n"} {
 		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatal(n, err)

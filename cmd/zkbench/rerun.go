@@ -37,20 +37,20 @@ func rerunCmd() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	for _, name := range otherRun {
+	for _, name := range rerunRejectedFlags {
 		_ = cmd.Flags().MarkHidden(name) // they are rejected
 	}
 	cmd.Flags().BoolVar(&failed, "failed", false, "run only the failed trials, or the failed cells of an audit")
 	return cmd
 }
 
-// otherRun lists the flags of zkbench run that rerun rejects, because they would change the run.
-var otherRun = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
+// rerunRejectedFlags lists the flags of zkbench run that rerun rejects, because they would change the run.
+var rerunRejectedFlags = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
 
 // rerun evaluates and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	f.packed = true
-	if err := refuseOthers(cmd); err != nil {
+	if err := checkRerunFlags(cmd); err != nil {
 		return err
 	}
 	said, err := report.ReadResult(dir)
@@ -85,7 +85,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 			return verdictError(old.Outcome())
 		}
 	}
-	if err := f.sameAs(dir, old, again, failed); err != nil {
+	if err := f.setRepeatOptions(dir, old, again, failed); err != nil {
 		return usage(err)
 	}
 	if err := f.moveDrivers(cmd, dir); err != nil {
@@ -104,9 +104,9 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	return ran
 }
 
-// refuseOthers returns an error if a flag of otherRun is set.
-func refuseOthers(cmd *cobra.Command) error {
-	for _, name := range otherRun {
+// checkRerunFlags returns an error if a flag of rerunRejectedFlags is set.
+func checkRerunFlags(cmd *cobra.Command) error {
+	for _, name := range rerunRejectedFlags {
 		if cmd.Flags().Changed(name) {
 			return usageError("--%s would change the run: remove it, or use zkbench run with a changed scenario", name)
 		}
@@ -126,11 +126,11 @@ func failures(r report.Result) []report.Trial {
 	})
 }
 
-func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, only bool) error {
+func (f *runFlags) setRepeatOptions(dir string, old report.Result, trials []report.Trial, only bool) error {
 	if f.out != "" && same(f.out, dir) {
 		return fmt.Errorf("--out %s is the run to repeat; choose another folder", f.out)
 	}
-	f.like(old.Run.Ensemble)
+	f.copyEnsembleOptions(old.Run.Ensemble)
 	audited := slices.ContainsFunc(old.Trials, func(t report.Trial) bool { return t.Step != "" })
 	if audited { // an audit with the same seed finds the same cells
 		f.seed = old.Run.Seed
@@ -197,13 +197,13 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error)
 	}
 	old, err := report.ReadResult(f.replay)
 	if err == nil && old.Run.Ensemble.Members > 0 { // a crashed run has no result: only the flags apply
-		f.like(old.Run.Ensemble)
+		f.copyEnsembleOptions(old.Run.Ensemble)
 	}
 	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
 }
 
-// like sets the options to an ensemble like e, except options that flags set.
-func (f *runFlags) like(e report.Ensemble) {
+// copyEnsembleOptions sets the options to an ensemble like e, except options that flags set.
+func (f *runFlags) copyEnsembleOptions(e report.Ensemble) {
 	given := func(flag string) bool { return f.scenario.flags.Changed(flag) }
 	if !given("members") && e.Members > 0 {
 		f.ensemble.Members = e.Members

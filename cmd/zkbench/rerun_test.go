@@ -88,7 +88,7 @@ func TestRerun_ofAnAuditPlaysTheCellsThatFailed(t *testing.T) {
 	old := report.Result{Run: report.Run{Seed: 7, Scenario: "audit"}, Trials: []report.Trial{calm,
 		trial("lock/predecessor", "holder delete #1/reply.drop", report.Fail, 0), trial("lock/predecessor", "all/crowd", report.Pass, 0)}}
 	f := parsed(t)
-	if err := f.sameAs("folder", old, failures(old), true); err != nil {
+	if err := f.setRepeatOptions("folder", old, failures(old), true); err != nil {
 		t.Fatal(err)
 	}
 	configs, err := f.configs([]string{"audit"}, t.Logf)

@@ -131,7 +131,7 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 			return usage(err)
 		}
 	}
-	fleet, dismiss, err := f.agents.muster(cmd.Context(), p.log)
+	fleet, dismiss, err := f.agents.start(cmd.Context(), p.log)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	o.Kind = ensembles.Kind(f.kind)
 	kinds := []string{"auto", "container", "process", "external"}
 	if isFile(f.kind) {
-		return f.theirs(o)
+		return f.externalOptions(o)
 	}
 	switch {
 	case !slices.Contains(kinds, f.kind):
@@ -275,10 +275,10 @@ func (f *runFlags) makeFolder(s *spec.Scenario) (dir string, release func(), err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", nil, usageError("--out %s: %v", dir, err)
 	}
-	if release, err = state.Keep(dir); err != nil {
+	if release, err = state.LockDir(dir); err != nil {
 		return "", nil, usageError("--out %s: %v: name another folder", dir, err)
 	}
-	if err := f.empty(dir); err != nil {
+	if err := f.clearFolder(dir); err != nil {
 		release()
 		return "", nil, err
 	}
@@ -300,7 +300,7 @@ func newFolder(name string) (string, error) {
 	}
 }
 
-func (f *runFlags) empty(dir string) error {
+func (f *runFlags) clearFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil:
@@ -396,7 +396,7 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 			out = append(out, set.field+"="+yamlList(units.Names(f.list(set.flag), strconv.Quote)))
 		}
 	}
-	repeated, err := f.repeated()
+	repeated, err := f.trialOverrides()
 	if err != nil {
 		return nil, err
 	}
@@ -417,7 +417,7 @@ func kindOf(subject string) string {
 	return kind
 }
 
-func (f *scenarioFlags) repeated() ([]string, error) {
+func (f *scenarioFlags) trialOverrides() ([]string, error) {
 	trials := f.trials
 	if f.flags.Changed("trials") && trials < 1 {
 		return nil, fmt.Errorf("--trials %d: must be at least 1", trials)
@@ -461,7 +461,7 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *spec.Scenario, c 
 		result = incidentError(cmd.ErrOrStderr(), s, v.Result)
 	}
 	// A broken guarantee decides the exit code, regardless of other errors.
-	return errors.Join(shown, annotate(uncleaned(cmd.ErrOrStderr()), v), result)
+	return errors.Join(shown, annotate(rawWriter(cmd.ErrOrStderr()), v), result)
 }
 
 func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
@@ -503,9 +503,9 @@ func resultError(result, failed, unknown string) error {
 	case report.Pass:
 		return nil
 	case report.Fail:
-		return coded{errors.New(failed), exitBroken}
+		return exitError{errors.New(failed), exitBroken}
 	}
-	return coded{errors.New(unknown), exitUnknown}
+	return exitError{errors.New(unknown), exitUnknown}
 }
 
 // argCount returns a check of the number of arguments. format is the format of its message, with the

@@ -56,7 +56,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if e := findKept(ctx, o); e != nil {
 		return e, nil
 	}
-	return best(ctx, o)
+	return startDefault(ctx, o)
 }
 
 // choose returns the kind that the options require. An option that only one kind has selects that kind
@@ -94,8 +94,8 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 	return kind, nil
 }
 
-// best starts containers, or local JVMs if containers are not available.
-func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
+// startDefault starts containers, or local JVMs if containers are not available.
+func startDefault(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	if rootless.Inside() {
 		return process.Start(ctx, o) // no container can be reached; Enter has logged the reason
 	}
@@ -147,14 +147,14 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 }
 
 func unfit(r state.Record, o ensembles.Options) string {
-	if why := misfit(r, o); why != "" || r.Here() {
+	if why := mismatch(r, o); why != "" || r.Here() {
 		return why
 	}
 	return "it is in a different network from this process"
 }
 
-// misfit is like unfit, but ignores the network namespace of the ensemble.
-func misfit(r state.Record, o ensembles.Options) string {
+// mismatch is like unfit, but ignores the network namespace of the ensemble.
+func mismatch(r state.Record, o ensembles.Options) string {
 	voting := len(r.Ensemble().Voting())
 	if o.Members != 0 && o.Members != voting {
 		return fmt.Sprintf("its number of members is %d, not %d", voting, o.Members)
@@ -297,16 +297,16 @@ func keptElsewhere(o ensembles.Options) *state.Record {
 		o.Logf("cannot list all kept ensembles: %v", err)
 	}
 	for _, r := range records {
-		if r.Keep && !r.Here() && misfit(r, o) == "" {
+		if r.Keep && !r.Here() && mismatch(r, o) == "" {
 			return &r
 		}
 	}
 	return nil
 }
 
-// Elsewhere returns a command that runs this program with these arguments in the network namespace
+// CommandInNamespace returns a command that runs this program with these arguments in the network namespace
 // of an ensemble that is not [state.Record.Here].
-func Elsewhere(ctx context.Context, r state.Record, args ...string) (*exec.Cmd, error) {
+func CommandInNamespace(ctx context.Context, r state.Record, args ...string) (*exec.Cmd, error) {
 	p, err := process.Place(r)
 	if err == nil {
 		err = shareRecords()

@@ -38,7 +38,7 @@ func Docker(ctx context.Context) (*client.Client, error) {
 	prepare()
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	if err := reachable(ctx); err != nil {
+	if err := checkReachable(ctx); err != nil {
 		return nil, err
 	}
 	tc, err := newClient(ctx)
@@ -75,9 +75,9 @@ func sameDaemon(found string) error {
 	return fmt.Errorf("DOCKER_HOST=%s does not answer, but there is a daemon at %s: unset DOCKER_HOST to use it", asked, found)
 }
 
-// reachable dials the daemon's socket, from DOCKER_HOST or the default. testcontainers would lose the
+// checkReachable dials the daemon's socket, from DOCKER_HOST or the default. testcontainers would lose the
 // reason for a failure (no daemon, no permission) and remember the failure.
-func reachable(ctx context.Context) error {
+func checkReachable(ctx context.Context) error {
 	host := os.Getenv("DOCKER_HOST")
 	path := "/var/run/docker.sock"
 	if host != "" {
@@ -91,15 +91,15 @@ func reachable(ctx context.Context) error {
 	if err == nil {
 		return conn.Close()
 	}
-	if host == "" && errors.Is(err, fs.ErrNotExist) && elsewhere() {
+	if host == "" && errors.Is(err, fs.ErrNotExist) && hasOtherSocket() {
 		return nil
 	}
 	return explain(path, err)
 }
 
-// elsewhere reports whether a daemon may have another socket than the default: rootless daemons and
+// hasOtherSocket reports whether a daemon may have another socket than the default: rootless daemons and
 // Docker Desktop have their socket in the user's folders.
-func elsewhere() bool {
+func hasOtherSocket() bool {
 	home, _ := os.UserHomeDir()
 	for _, path := range []string{
 		os.Getenv("XDG_RUNTIME_DIR") + "/docker.sock",

@@ -32,9 +32,9 @@ const (
 	poll         = 50 * time.Millisecond
 )
 
-// commanded controls a member by its owner's commands. It verifies starts and stops by connecting to
+// commandMachine controls a member by its owner's commands. It verifies starts and stops by connecting to
 // the member.
-type commanded struct {
+type commandMachine struct {
 	member   *ensembles.Member
 	commands ensembles.Commands
 
@@ -50,7 +50,7 @@ var executed atomic.Bool
 // command has started, for example a server, must keep running.
 func Executed() bool { return executed.Load() }
 
-func (m *commanded) run(ctx context.Context, word string, args []string, out io.Writer) error {
+func (m *commandMachine) run(ctx context.Context, word string, args []string, out io.Writer) error {
 	if args == nil {
 		return fmt.Errorf("%w: %s has no command to %s it", ensembles.ErrNotOurs, m.member.Name, word)
 	}
@@ -98,7 +98,7 @@ func Line(args []string) string {
 
 // accepts reports whether the member's client port accepts connections; known is false if this cannot be
 // determined.
-func (m *commanded) accepts(ctx context.Context) (accepts, known bool) {
+func (m *commandMachine) accepts(ctx context.Context) (accepts, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", m.member.Addr)
@@ -108,7 +108,7 @@ func (m *commanded) accepts(ctx context.Context) (accepts, known bool) {
 	return err == nil, err == nil || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-func (m *commanded) await(ctx context.Context, there bool) error {
+func (m *commandMachine) await(ctx context.Context, there bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, changeLimit, fmt.Errorf("timed out after %v", changeLimit))
 	defer cancel()
 	err := wait.Until(ctx, poll, func() bool { up, _ := m.accepts(ctx); return up == there && ctx.Err() == nil })
@@ -122,7 +122,7 @@ func (m *commanded) await(ctx context.Context, there bool) error {
 }
 
 // Start starts the member and returns when it accepts connections.
-func (m *commanded) Start(ctx context.Context) error {
+func (m *commandMachine) Start(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err := m.run(ctx, "start", m.commands.Start, nil)
@@ -133,17 +133,17 @@ func (m *commanded) Start(ctx context.Context) error {
 	return err
 }
 
-func (m *commanded) Stop(ctx context.Context) error { return m.end(ctx, "stop", m.commands.Stop) }
+func (m *commandMachine) Stop(ctx context.Context) error { return m.end(ctx, "stop", m.commands.Stop) }
 
 // Kill runs the kill command or, without one, the stop command, and returns when the member has ended.
-func (m *commanded) Kill(ctx context.Context) error {
+func (m *commandMachine) Kill(ctx context.Context) error {
 	if m.commands.Kill == nil {
 		return m.end(ctx, "stop", m.commands.Stop)
 	}
 	return m.end(ctx, "kill", m.commands.Kill)
 }
 
-func (m *commanded) end(ctx context.Context, word string, args []string) error {
+func (m *commandMachine) end(ctx context.Context, word string, args []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if args != nil {
@@ -155,13 +155,13 @@ func (m *commanded) end(ctx context.Context, word string, args []string) error {
 	return m.await(ctx, false)
 }
 
-func (m *commanded) Pause(ctx context.Context) error {
+func (m *commandMachine) Pause(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.run(ctx, "pause", m.commands.Pause, nil)
 }
 
-func (m *commanded) Resume(ctx context.Context) error {
+func (m *commandMachine) Resume(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.run(ctx, "resume", m.commands.Resume, nil)
@@ -169,7 +169,7 @@ func (m *commanded) Resume(ctx context.Context) error {
 
 // Running reports whether the member accepts connections; a frozen member does. If that is unknown, it
 // returns true, unless a command of this process has stopped the member.
-func (m *commanded) Running(ctx context.Context) (bool, error) {
+func (m *commandMachine) Running(ctx context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	accepts, known := m.accepts(ctx)
@@ -178,7 +178,7 @@ func (m *commanded) Running(ctx context.Context) (bool, error) {
 
 // Save writes the executed commands to NAME.commands in dir. The member's configuration and log
 // belong to its owner.
-func (m *commanded) Save(_ context.Context, dir string) error {
+func (m *commandMachine) Save(_ context.Context, dir string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.executed.Len() == 0 {
@@ -188,14 +188,14 @@ func (m *commanded) Save(_ context.Context, dir string) error {
 }
 
 // RecentLog returns an error: the log belongs to the member's owner.
-func (m *commanded) RecentLog(context.Context) ([]byte, error) { return nil, ensembles.ErrNotOurs }
+func (m *commandMachine) RecentLog(context.Context) ([]byte, error) { return nil, ensembles.ErrNotOurs }
 
 // Logged reports whether the member has a command for [commanded.TxnLogs].
-func (m *commanded) Logged() bool { return m.commands.Log != nil }
+func (m *commandMachine) Logged() bool { return m.commands.Log != nil }
 
 // TxnLogs reads the member's transaction logs from the command's output, a tar archive of its
 // folder version-2.
-func (m *commanded) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error) {
+func (m *commandMachine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, w := io.Pipe()
@@ -216,7 +216,7 @@ func (m *commanded) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, 
 	return logs, nil
 }
 
-func (m *commanded) Isolate(ctx context.Context, c ensembles.Cut) error {
+func (m *commandMachine) Isolate(ctx context.Context, c ensembles.Cut) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isolated {
@@ -231,7 +231,7 @@ func (m *commanded) Isolate(ctx context.Context, c ensembles.Cut) error {
 }
 
 // Heal implements ensembles.Cutter. It does nothing if the member is not isolated.
-func (m *commanded) Heal(ctx context.Context) error {
+func (m *commandMachine) Heal(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.isolated {
@@ -243,7 +243,7 @@ func (m *commanded) Heal(ctx context.Context) error {
 }
 
 // fill replaces the placeholders in the command's arguments.
-func (m *commanded) fill(c ensembles.Cut) ([]string, error) {
+func (m *commandMachine) fill(c ensembles.Cut) ([]string, error) {
 	values := map[string]string{"{direction}": c.Direction, "{peers}": list(c.Peers, "all"), "{except}": list(c.Except, "none")}
 	needed := map[string]bool{"{direction}": c.Direction != "both", "{peers}": len(c.Peers) > 0, "{except}": len(c.Except) > 0}
 	args := make([]string, len(m.commands.Isolate))

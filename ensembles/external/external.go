@@ -56,7 +56,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if err != nil {
 		return nil, err
 	}
-	give(members, o.Terms)
+	applyConfig(members, o.Terms)
 	said, err := askAll(ctx, members)
 	if err != nil {
 		return nil, err
@@ -120,9 +120,9 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 	return members, nil
 }
 
-func give(members []*ensembles.Member, t ensembles.ExternalConfig) {
+func applyConfig(members []*ensembles.Member, t ensembles.ExternalConfig) {
 	for i, m := range members {
-		m.Theirs = true
+		m.External = true
 		if t.Security.TLS != nil {
 			m.Dial = t.Security.Dial
 		}
@@ -134,7 +134,7 @@ func give(members []*ensembles.Member, t ensembles.ExternalConfig) {
 		if !c.Any() {
 			continue
 		}
-		power := &commanded{member: m, commands: c}
+		power := &commandMachine{member: m, commands: c}
 		m.Machine = power
 		if c.Isolate != nil {
 			m.Cutter = power
@@ -169,7 +169,7 @@ func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer in %v", askTimeout))
 	defer cancel()
 	server, err := ensembles.Ask(ctx, m)
-	if errors.Is(err, ensembles.ErrNotWhitelisted) || errors.Is(err, ensembles.ErrMute) && greet(ctx, m) == nil {
+	if errors.Is(err, ensembles.ErrNotWhitelisted) || errors.Is(err, ensembles.ErrEmptyReply) && checkSession(ctx, m) == nil {
 		return ensembles.Server{}, nil
 	}
 	if err != nil {
@@ -188,8 +188,8 @@ func oneVersion(versions []string) string {
 	return strings.Join(different, ", ")
 }
 
-// greet checks a member that does not report its status, by opening and closing a session.
-func greet(ctx context.Context, m *ensembles.Member) error {
+// checkSession checks a member that does not report its status, by opening and closing a session.
+func checkSession(ctx context.Context, m *ensembles.Member) error {
 	connected := make(chan struct{})
 	accepted := sync.OnceFunc(func() { close(connected) })
 	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout,

@@ -129,14 +129,14 @@ func (m *machine) end(ctx context.Context, doing string, signals ...os.Signal) e
 
 // Pause freezes the member and returns when all its threads are stopped.
 func (m *machine) Pause(ctx context.Context) error {
-	return m.freeze(ctx, "pausing", syscall.SIGSTOP, true)
+	return m.setStopped(ctx, "pausing", syscall.SIGSTOP, true)
 }
 
 func (m *machine) Resume(ctx context.Context) error {
-	return m.freeze(ctx, "resuming", syscall.SIGCONT, false)
+	return m.setStopped(ctx, "resuming", syscall.SIGCONT, false)
 }
 
-func (m *machine) freeze(ctx context.Context, doing string, s os.Signal, stopped bool) error {
+func (m *machine) setStopped(ctx context.Context, doing string, s os.Signal, stopped bool) error {
 	return m.act(doing, func() error {
 		if !m.process.Alive() {
 			return errors.New("it is not running")

@@ -27,7 +27,7 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Here() {
 		return nil, fmt.Errorf("ensemble %s is in a different network from this process", r.ID)
 	}
-	used, err := use(r.Dir)
+	used, err := lockShared(r.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("attaching to ensemble %s: %w", r.ID, err)
 	}
@@ -82,7 +82,7 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	if r.OwnerAlive() || r.Keep && running > 0 && !all {
 		return "", nil
 	}
-	claimed, ours, err := claim(r.Dir)
+	claimed, ours, err := tryLockExclusive(r.Dir)
 	if err != nil {
 		return "", fmt.Errorf("removing ensemble %s: %w", r.ID, err)
 	}
@@ -132,7 +132,7 @@ func kill(ctx context.Context, id string) error {
 // An attached process holds a shared lock on the ensemble's folder; removal needs an exclusive lock.
 // The kernel releases both when their process dies, so that a crashed run never blocks a later run.
 
-func use(dir string) (*os.File, error) {
+func lockShared(dir string) (*os.File, error) {
 	f, err := lock(dir, syscall.LOCK_SH)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, errors.New("another process is removing it")
@@ -140,9 +140,9 @@ func use(dir string) (*os.File, error) {
 	return f, err
 }
 
-// claim takes the exclusive lock; ok is false if the ensemble is in use or being removed. f is nil if
+// tryLockExclusive takes the exclusive lock; ok is false if the ensemble is in use or being removed. f is nil if
 // the folder does not exist or belongs to another user.
-func claim(dir string) (f *os.File, ok bool, err error) {
+func tryLockExclusive(dir string) (f *os.File, ok bool, err error) {
 	f, err = lock(dir, syscall.LOCK_EX)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):

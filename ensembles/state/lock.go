@@ -16,9 +16,9 @@ type Lock struct{ file *os.File }
 // ErrLocked means that other processes use an ensemble in a conflicting way.
 var ErrLocked = errors.New("the ensemble is in use")
 
-// Keep locks a folder for this process until release is called or the process ends. It fails if
+// LockDir locks a folder for this process until release is called or the process ends. It fails if
 // another process has locked it.
-func Keep(dir string) (release func(), err error) {
+func LockDir(dir string) (release func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err

@@ -108,9 +108,9 @@ func Dir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("zkbench-%d", os.Geteuid()))
 }
 
-// trusted returns an error unless only this user can write to the folder of the records. If the folder
+// checkDir returns an error unless only this user can write to the folder of the records. If the folder
 // does not exist, the error wraps fs.ErrNotExist.
-func trusted() error {
+func checkDir() error {
 	info, err := os.Lstat(Dir())
 	if err == nil {
 		err = ours(Dir(), info)
@@ -128,7 +128,7 @@ func open() error {
 	if err := os.Mkdir(Dir(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return trusted()
+	return checkDir()
 }
 
 // Save writes the record, replacing an older record of the same ensemble. A reader sees the old or the
@@ -155,7 +155,7 @@ func Save(r Record) error {
 // List reads all records of this host: the folder may be shared with others, such as development
 // containers. Unreadable records are omitted and named in the error.
 func List() ([]Record, error) {
-	if err := trusted(); errors.Is(err, fs.ErrNotExist) {
+	if err := checkDir(); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -217,15 +217,15 @@ func read(name string) (Record, error) {
 	if r.ID != strings.TrimSuffix(filepath.Base(name), ".json") {
 		return Record{}, fmt.Errorf("%s contains the record of a different ensemble, %q (delete the file)", name, r.ID)
 	}
-	if strange := r.strange(); strange != "" {
+	if strange := r.foreignObject(); strange != "" {
 		return Record{}, fmt.Errorf("%s names %s, which cannot belong to ensemble %s (delete the file)", name, strange, r.ID)
 	}
 	return r, nil
 }
 
-// strange returns an object in the record that cannot have been created for its ensemble, or "".
+// foreignObject returns an object in the record that cannot have been created for its ensemble, or "".
 // Everything that a record lists is removed with the ensemble.
-func (r Record) strange() string {
+func (r Record) foreignObject() string {
 	if r.Dir != "" && (!filepath.IsAbs(r.Dir) || !strings.HasPrefix(filepath.Base(r.Dir), r.Prefix()) || r.Dir != filepath.Clean(r.Dir)) {
 		return "the folder " + strconv.Quote(r.Dir)
 	}

@@ -170,7 +170,7 @@ func (m *merger) committed(zxid int64) bool {
 // log that were never committed, even when it follows again. Otherwise the leader received the entry in
 // a snapshot, if a log that contains it continues in a later epoch.
 func (m *merger) decide() error {
-	straight := m.logs[0].straight(m.pending[0].entry.Zxid, m.first)
+	straight := m.logs[0].entersEpochAfter(m.pending[0].entry.Zxid, m.first)
 	for _, p := range m.pending {
 		goesOn := slices.ContainsFunc(p.by, func(l *head) bool { return !l.ended })
 		if 2*len(p.by) <= len(m.logs) && (straight || !goesOn) {
@@ -185,9 +185,9 @@ func (m *merger) decide() error {
 	return nil
 }
 
-// straight reports whether the log's entry before zxid is directly followed by the first entry of a
+// entersEpochAfter reports whether the log's entry before zxid is directly followed by the first entry of a
 // later epoch.
-func (l *head) straight(zxid, first int64) bool {
+func (l *head) entersEpochAfter(zxid, first int64) bool {
 	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+first
 }
 

@@ -148,7 +148,7 @@ func (d *server) serve(q lines.Request) {
 	case c == nil:
 		d.refuse(q, lines.Failed, "client %d is not open", n)
 	case q.Op == "cancel" && slices.Contains(d.ops, q.Op):
-		c.callOff()
+		c.cancelPending()
 		d.ok(q, lines.OK{})
 	case q.Op == "holds" && slices.Contains(d.ops, q.Op):
 		d.ok(q, lines.OK{Holds: new(c.Client.(recipes.HeldReporter).Holds())})

@@ -16,7 +16,7 @@ type client struct {
 	recipes.Client
 	resource string
 	mu       sync.Mutex
-	under    *operation // the pending operation, or nil
+	pending  *operation // the pending operation, or nil
 }
 
 type operation struct {
@@ -70,9 +70,9 @@ func (d *server) begin(q lines.Request, c *client) {
 	ctx, cancel := context.WithCancelCause(d.ctx)
 	o := &operation{request: q, cancel: cancel, done: make(chan struct{})}
 	c.mu.Lock()
-	busy := c.under != nil
+	busy := c.pending != nil
 	if !busy {
-		c.under = o
+		c.pending = o
 	}
 	c.mu.Unlock()
 	if busy {
@@ -88,7 +88,7 @@ func (d *server) begin(q lines.Request, c *client) {
 			at = time.Now()
 		}
 		o.answer.Do(func() {
-			c.leave()
+			c.setIdle()
 			defer close(o.done)
 			ok.Times = lines.Times{Called: instant(called), At: instant(at)}
 			if err != nil {
@@ -112,20 +112,20 @@ func kindOf(err error) string {
 	return lines.Failed
 }
 
-// leave marks the client as idle, before the reply is written: the next request may follow at once.
-func (c *client) leave() {
+// setIdle marks the client as idle, before the reply is written: the next request may follow at once.
+func (c *client) setIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.under = nil
+	c.pending = nil
 }
 
-func (c *client) callOff() *operation {
+func (c *client) cancelPending() *operation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.under != nil {
-		c.under.cancel(errCancelled)
+	if c.pending != nil {
+		c.pending.cancel(errCancelled)
 	}
-	return c.under
+	return c.pending
 }
 
 // giveUpLimit bounds the time that a recipe needs to give up before its client is closed.
@@ -136,7 +136,7 @@ func (d *server) close(q lines.Request, n int, c *client) {
 	d.mu.Lock()
 	delete(d.clients, n)
 	d.mu.Unlock()
-	o := c.callOff()
+	o := c.cancelPending()
 	if o != nil && slices.Contains(d.ops, "cancel") {
 		o.await(giveUpLimit)
 	}
@@ -145,7 +145,7 @@ func (d *server) close(q lines.Request, n int, c *client) {
 	_ = c.Close(ctx) // after an error the session expires
 	if o != nil && !o.await(time.Second) {
 		o.answer.Do(func() {
-			c.leave()
+			c.setIdle()
 			defer close(o.done)
 			d.refuse(o.request, lines.Cancelled, "the client was closed")
 		})

@@ -15,9 +15,9 @@ import (
 //go:embed java/*/*.java python/*.py
 var sources embed.FS
 
-// built returns a folder with the sources from folders and the output of build, which may be nil. The
+// buildDir returns a folder with the sources from folders and the output of build, which may be nil. The
 // folder is created once for each content and version of the library, in the user's cache.
-func built(version string, build func(dir string) error, folders ...string) (string, error) {
+func buildDir(version string, build func(dir string) error, folders ...string) (string, error) {
 	files, err := read(folders)
 	if err != nil {
 		return "", err
@@ -75,9 +75,9 @@ func stateDir() (string, error) {
 	return filepath.Join(home, "zkbench"), nil
 }
 
-// private returns an error unless dir is a folder to which only its owner may write: programs in it are
+// checkPrivate returns an error unless dir is a folder to which only its owner may write: programs in it are
 // run.
-func private(dir string) error {
+func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func cache() (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("create a folder for the drivers: %w (set ZKBENCH_STATE to a writable folder)", err)
 	}
-	return dir, private(dir)
+	return dir, checkPrivate(dir)
 }
 
 // fill creates dir completely or not at all. Several processes may do this at the same time.

@@ -20,7 +20,7 @@ func TestBuilt_isMadeOnceForEveryContentByWhoeverComesFirst(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			dir, err := built("", build, "python")
+			dir, err := buildDir("", build, "python")
 			if err != nil {
 				t.Error(err)
 			}
@@ -33,7 +33,7 @@ func TestBuilt_isMadeOnceForEveryContentByWhoeverComesFirst(t *testing.T) {
 	}
 	all.Wait()
 	before := builds.Load()
-	if _, err := built("", build, "python"); err != nil || builds.Load() != before {
+	if _, err := buildDir("", build, "python"); err != nil || builds.Load() != before {
 		t.Errorf("built again: %d times after %d, %v", builds.Load(), before, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.Getenv("ZKBENCH_STATE"), "drivers", ".half-*")); len(left) > 0 {
@@ -44,7 +44,7 @@ func TestBuilt_isMadeOnceForEveryContentByWhoeverComesFirst(t *testing.T) {
 func TestBuilt_thatFailsLeavesNothing(t *testing.T) {
 	t.Setenv("ZKBENCH_STATE", t.TempDir())
 	broken := errors.New("no")
-	if _, err := built("", func(string) error { return broken }, "python"); !errors.Is(err, broken) {
+	if _, err := buildDir("", func(string) error { return broken }, "python"); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	if left, _ := os.ReadDir(filepath.Join(os.Getenv("ZKBENCH_STATE"), "drivers")); len(left) > 0 {
@@ -61,7 +61,7 @@ func TestBuilt_refusesAFolderWhereOthersCanWrite(t *testing.T) {
 	if err := os.Chmod(dir, 0o770); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := built("", nil, "python"); err == nil || !strings.Contains(err.Error(), "other users can write to this folder, from which programs are run (remove it, or set ZKBENCH_STATE)") {
+	if _, err := buildDir("", nil, "python"); err == nil || !strings.Contains(err.Error(), "other users can write to this folder, from which programs are run (remove it, or set ZKBENCH_STATE)") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -155,7 +155,7 @@ func installed(library string) []string {
 	}
 	for _, below := range []string{"", "versions", library} {
 		dir = filepath.Join(dir, below)
-		if private(dir) != nil {
+		if checkPrivate(dir) != nil {
 			return nil
 		}
 	}

@@ -102,7 +102,7 @@ func (j *java) Command(ctx context.Context, class string) ([]string, error) {
 	if err := j.Missing(); err != nil {
 		return nil, err
 	}
-	classes, err := built("-"+j.version(), func(dir string) error { return j.compile(ctx, dir) }, "java/driver", j.sources)
+	classes, err := buildDir("-"+j.version(), func(dir string) error { return j.compile(ctx, dir) }, "java/driver", j.sources)
 	if err != nil {
 		return nil, err
 	}

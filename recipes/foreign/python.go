@@ -69,7 +69,7 @@ func (p *python) Command(_ context.Context, file string) ([]string, error) {
 	if err := p.Missing(); err != nil {
 		return nil, err
 	}
-	dir, err := built("", nil, "python")
+	dir, err := buildDir("", nil, "python")
 	command := []string{python3, filepath.Join(dir, file)}
 	if path := p.path(); path != "" {
 		command = append([]string{"/usr/bin/env", "PYTHONPATH=" + path, "PYTHONDONTWRITEBYTECODE=1"}, command...)

@@ -63,7 +63,7 @@ func awaitReady(ctx context.Context, l *line, _, _ string) (turn bool, err error
 		return false, err
 	}
 	if members(names) < l.env.Parties {
-		return false, w.fired(ctx)
+		return false, w.wait(ctx)
 	}
 	_, err = l.c.create(context.WithoutCancel(ctx), l.env.Parent+readyNode, nil, 0)
 	if errors.Is(err, zk.ErrNodeExists) {

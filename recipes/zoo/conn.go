@@ -51,15 +51,15 @@ func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	return v, err
 }
 
-// steady repeats a request until its reply arrives.
-func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) {
+// retry repeats a request until its reply arrives.
+func retry[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) {
 	for {
 		if c.Expired() && !c.spans {
 			var zero T
 			return zero, errDead
 		}
 		v, err := once(ctx, f)
-		if !lost(err) {
+		if !isReplyLost(err) {
 			return v, err
 		}
 		if err := c.await(ctx); err != nil {
@@ -68,7 +68,7 @@ func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error)
 	}
 }
 
-func lost(err error) bool {
+func isReplyLost(err error) bool {
 	if err == nil || errors.Is(err, recipes.ErrUnfinished) || errors.Is(err, recipes.ErrSessionEnded) {
 		return false
 	}
@@ -80,7 +80,7 @@ func lost(err error) bool {
 
 // outcome wraps err with ErrConnectionLost, which means an unknown outcome, if the reply was lost.
 func outcome(err error) error {
-	if lost(err) {
+	if isReplyLost(err) {
 		return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err)
 	}
 	return err
@@ -100,7 +100,7 @@ func (c *conn) deleting(path string) func() (struct{}, error) {
 }
 
 func (c *conn) remove(ctx context.Context, path string) error {
-	_, err := steady(ctx, c, c.deleting(path))
+	_, err := retry(ctx, c, c.deleting(path))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (c *conn) remove(ctx context.Context, path string) error {
 }
 
 func (c *conn) list(ctx context.Context, path string) ([]string, error) {
-	return steady(ctx, c, c.listing(path))
+	return retry(ctx, c, c.listing(path))
 }
 
 func (c *conn) listing(path string) func() ([]string, error) {
@@ -119,7 +119,7 @@ func (c *conn) listing(path string) func() ([]string, error) {
 }
 
 func (c *conn) stat(ctx context.Context, path string) (*zk.Stat, error) {
-	return steady(ctx, c, func() (*zk.Stat, error) {
+	return retry(ctx, c, func() (*zk.Stat, error) {
 		found, stat, err := c.Exists(path)
 		if !found {
 			stat = nil
@@ -135,20 +135,20 @@ type watched struct {
 }
 
 func (c *conn) watchNode(ctx context.Context, path string) (watched, error) {
-	return steady(ctx, c, func() (w watched, err error) {
+	return retry(ctx, c, func() (w watched, err error) {
 		w.found, _, w.watch, err = c.ExistsW(path)
 		return w, err
 	})
 }
 
 func (c *conn) watchChildren(ctx context.Context, path string) (watched, error) {
-	return steady(ctx, c, func() (w watched, err error) {
+	return retry(ctx, c, func() (w watched, err error) {
 		w.names, _, w.watch, err = c.ChildrenW(path)
 		return w, err
 	})
 }
 
-func (w watched) fired(ctx context.Context) error {
+func (w watched) wait(ctx context.Context) error {
 	select {
 	case <-w.watch:
 		return nil

@@ -70,7 +70,7 @@ func (l *line) reenter(token int64, path string) {
 			l.env.Events(recipes.Event{Kind: recipes.EventRestored, Token: token})
 			return
 		}
-		if w.fired(ctx) != nil {
+		if w.wait(ctx) != nil {
 			return
 		}
 	}

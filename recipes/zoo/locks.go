@@ -96,7 +96,7 @@ func init() {
 		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 			if err == nil {
-				err = w.fired(ctx)
+				err = w.wait(ctx)
 			}
 			return false, err
 		},
@@ -146,7 +146,7 @@ func init() {
 	// the second, until the session ends, and its owner waits behind it.
 	contestant("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
-			return steady(ctx, l.c, func() (string, error) {
+			return retry(ctx, l.c, func() (string, error) {
 				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, client.NewID()), nil, zk.FlagEphemeral|zk.FlagSequence, l.c.acl)
 			})
 		},
@@ -189,7 +189,7 @@ func init() {
 		create: func(ctx context.Context, l *line) (string, error) {
 			name := l.steps.name(l.c, client.NewID())
 			path, err := l.create(ctx, name)
-			if !lost(err) {
+			if !isReplyLost(err) {
 				return path, err
 			}
 			l.c.Close() // disconnected: the servers do not receive it
@@ -229,7 +229,7 @@ func init() {
 					return true, nil // the node ahead was deleted after the last list, an ordinary hand-off
 				}
 			}
-			return false, w.fired(ctx)
+			return false, w.wait(ctx)
 		},
 	})
 	// With a GUID in the names (the original resource lock) a name cannot be computed: the tutorial
@@ -268,7 +268,7 @@ func awaitRemoval(ctx context.Context, l *line, _, ahead string) (turn bool, err
 	if err != nil || !w.found {
 		return false, err
 	}
-	err = w.fired(ctx)
+	err = w.wait(ctx)
 	return err == nil, err
 }
 
@@ -298,7 +298,7 @@ func createTheOne(ctx context.Context, l *line) (string, error) {
 		switch {
 		case err == nil:
 			return path, nil
-		case lost(err):
+		case isReplyLost(err):
 			if err := l.c.await(ctx); err != nil {
 				return "", err
 			}

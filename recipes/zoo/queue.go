@@ -30,7 +30,7 @@ func (s queueSteps) orSound() queueSteps {
 		slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
 	})
 	or(&s.take, takeConfirmed)
-	or(&s.wait, func(ctx context.Context, _ *items, empty watched) error { return empty.fired(ctx) })
+	or(&s.wait, func(ctx context.Context, _ *items, empty watched) error { return empty.wait(ctx) })
 	return s
 }
 
@@ -59,7 +59,7 @@ func (q *items) Take(ctx context.Context) ([]byte, error) {
 		q.steps.order(names)
 		for _, n := range names {
 			path := q.env.Parent + "/" + n
-			item, err := steady(ctx, q.c, func() ([]byte, error) {
+			item, err := retry(ctx, q.c, func() ([]byte, error) {
 				data, _, err := q.c.Get(path)
 				return data, err
 			})

@@ -34,13 +34,13 @@ func init() {
 			if err != nil {
 				return err
 			}
-			return w.fired(ctx)
+			return w.wait(ctx)
 		},
 	})
 
 	queue("queue-take-reply-lost", "discards the data when the reply to its delete was lost", queueSteps{
 		take: func(ctx context.Context, q *items, path string, _ []byte) (bool, error) {
-			_, err := steady(ctx, q.c, q.c.deleting(path))
+			_, err := retry(ctx, q.c, q.c.deleting(path))
 			if errors.Is(err, zk.ErrNoNode) {
 				return false, nil
 			}
@@ -52,7 +52,7 @@ func init() {
 	// lost, and report that the item is in the queue once.
 	queue("queue-offer-retry", "puts an item again when the reply was lost, and reports a single put", queueSteps{
 		put: func(ctx context.Context, q *items, item []byte) error {
-			_, err := steady(ctx, q.c, func() (string, error) {
+			_, err := retry(ctx, q.c, func() (string, error) {
 				return q.c.Create(q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence, q.c.acl)
 			})
 			return err

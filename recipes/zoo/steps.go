@@ -77,7 +77,7 @@ func createOnce(ctx context.Context, l *line) (string, error) {
 		if err == nil && ctx.Err() != nil {
 			return "", errors.Join(ctx.Err(), l.c.remove(context.WithoutCancel(ctx), path))
 		}
-		if !lost(err) {
+		if !isReplyLost(err) {
 			return path, err
 		}
 		if err := l.c.await(ctx); err != nil {
@@ -147,7 +147,7 @@ func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err er
 	if err != nil || !w.found {
 		return false, err
 	}
-	return false, w.fired(ctx)
+	return false, w.wait(ctx)
 }
 
 func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
@@ -164,7 +164,7 @@ func awaitChildren(ctx context.Context, l *line, enough func(names []string) boo
 	if err != nil || enough(w.names) {
 		return err == nil, err
 	}
-	return false, w.fired(ctx)
+	return false, w.wait(ctx)
 }
 
 func alwaysFirst([]string, string) (first bool, ahead string) { return true, "" }

@@ -83,7 +83,7 @@ func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 		return Row{}, false
 	}
 	r := Row{What: m.String(), Result: Unknown, alpha: alpha, Old: Side{stats.Median(old), len(old)}, New: Side{stats.Median(new), len(new)}, higher: m.HigherIsBetter()}
-	if noise, ok := stats.Halves(old); ok {
+	if noise, ok := stats.HalvesRatio(old); ok {
 		r.Noise = &noise
 	}
 	p := stats.PValue(old, new)

@@ -57,15 +57,15 @@ type Beliefs struct {
 	// then in doubt.
 	Late int
 
-	header  history.Header
-	emit    func(Belief)
-	Granted func(record int) *Granted // returns the grant of a record in the commits
-	stops   bool                      // the deadline of its session ends a belief
-	notifiesHolders    bool                      // the subject notifies its holders of session events
-	clients map[int]*holder
-	Queue   []*entry      // in order of Start
-	now     time.Duration // the latest time in the records
-	emitted time.Duration // start of the last emitted belief
+	header          history.Header
+	emit            func(Belief)
+	Granted         func(record int) *Granted // returns the grant of a record in the commits
+	stops           bool                      // the deadline of its session ends a belief
+	notifiesHolders bool                      // the subject notifies its holders of session events
+	clients         map[int]*holder
+	Queue           []*entry      // in order of Start
+	now             time.Duration // the latest time in the records
+	emitted         time.Duration // start of the last emitted belief
 }
 
 type holder struct {
@@ -256,7 +256,7 @@ func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
 	g.held = false
 }
 
-// meant reports whether the event is about this grant: by the token if the event has one, else by
+// matches reports whether the event is about this grant: by the token if the event has one, else by
 // the session, else by the client.
 func (g *grant) matches(e *history.Session) bool {
 	if e.Token != 0 && g.token != 0 {

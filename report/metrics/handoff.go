@@ -75,9 +75,9 @@ type Handoff struct {
 }
 
 type holders struct {
-	last facts.Belief
+	last    facts.Belief
 	hasLast bool   // last is set
-	away []away // times during which the last holder was in doubt
+	away    []away // times during which the last holder was in doubt
 
 	recent []facts.Belief // latest beliefs of a lock that several clients may hold, or of a barrier
 }

@@ -95,8 +95,8 @@ const (
 	stepsKept     = 1000   // time steps in which a line counts its nodes
 )
 
-// standsLong is the shortest hold at the end of the observation that is an anomaly, if a client waits.
-const standsLong = 30 * time.Second
+// longHold is the shortest hold at the end of the observation that is an anomaly, if a client waits.
+const longHold = 30 * time.Second
 
 // Anomaly is an event or a state that an operator should investigate.
 type Anomaly struct {
@@ -415,7 +415,7 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 			held := to.Sub(n.first)
 			t.checkHold(l, n, to)
 			usual := l.held.quantile(99)
-			if waiters := len(l.present) - 1; waiters > 0 && held > max(standsLong, 10*usual) {
+			if waiters := len(l.present) - 1; waiters > 0 && held > max(longHold, 10*usual) {
 				t.report(l, n.first, "stands", false, "%s (session %s) was still first in line at the end of the observation, after %v, with %d waiting", n.name, hex(n.session), held, waiters)
 			}
 			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: Standing, Waiters: len(l.present) - 1})

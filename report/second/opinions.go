@@ -21,12 +21,12 @@ type Opinions struct {
 	count  int    // beliefs
 	next   int    // number of beliefs at which another window begins
 
-	youngest int64
-	exposed  bool // the next belief completes an overlap that was counted as exposure
-	overlaps int  // overlaps that were searched
-	violated bool // the verdict has failed
-	searched int  // windows
-	disagreement  string
+	youngest     int64
+	exposed      bool // the next belief completes an overlap that was counted as exposure
+	overlaps     int  // overlaps that were searched
+	violated     bool // the verdict has failed
+	searched     int  // windows
+	disagreement string
 }
 
 const (

@@ -37,11 +37,11 @@ const (
 )
 
 type hold struct {
-	client            int
-	token             int64
-	asked, from       time.Duration // taken somewhere between
+	client          int
+	token           int64
+	asked, from     time.Duration // taken somewhere between
 	mayEnd, mustEnd time.Duration // and released somewhere between
-	permits           int           // see facts.Permits
+	permits         int           // see facts.Permits
 }
 
 type act struct {

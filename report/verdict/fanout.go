@@ -29,9 +29,9 @@ type fan struct {
 }
 
 type wakeUps struct {
-	phase                             string
+	phase                                      string
 	clients, calls, connections, notifications int64
-	record                            int
+	record                                     int
 }
 
 // Variants of a line, as Header.Variant.

@@ -29,25 +29,25 @@ import (
 // Readers of a read-write lock, and holders of a semaphore's permits, do not exclude each other: together
 // they may take all permits.
 type exclusion struct {
-	permits  int
-	notifiesHolders     bool                    // holders are notified of session events
-	line     *facts.NodeTable        // nil without commits
-	faults   map[int][]history.Fault // by client
-	excuse   time.Duration           // longest time after a fault for which its victim may not be notified
-	since    map[int64]time.Duration // by session: when it was opened
-	heard    map[int64]time.Duration // by session: the client's last report of its loss
-	back     map[int][]time.Duration // by client: when it reconnected
-	beliefs  int
-	active   []claimed
-	youngest int64 // largest token so far
-	exposed  time.Duration
-	exposure int
-	unsure   int            // overlaps of claims whose node is ambiguous in the commits
-	missing  int            // violations that an unread commit might disprove
-	lost     map[int]loss   // the last loss of which each client was notified
-	acted    map[int64]bool // tokens with which a client wrote after its loss
-	expired  map[int64]loss // by session: its expiry, of which the client received the message
-	report   func(Overlap)
+	permits         int
+	notifiesHolders bool                    // holders are notified of session events
+	line            *facts.NodeTable        // nil without commits
+	faults          map[int][]history.Fault // by client
+	excuse          time.Duration           // longest time after a fault for which its victim may not be notified
+	since           map[int64]time.Duration // by session: when it was opened
+	heard           map[int64]time.Duration // by session: the client's last report of its loss
+	back            map[int][]time.Duration // by client: when it reconnected
+	beliefs         int
+	active          []claimed
+	youngest        int64 // largest token so far
+	exposed         time.Duration
+	exposure        int
+	unsure          int            // overlaps of claims whose node is ambiguous in the commits
+	missing         int            // violations that an unread commit might disprove
+	lost            map[int]loss   // the last loss of which each client was notified
+	acted           map[int64]bool // tokens with which a client wrote after its loss
+	expired         map[int64]loss // by session: its expiry, of which the client received the message
+	report          func(Overlap)
 
 	broken evidence
 }

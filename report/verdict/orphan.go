@@ -31,11 +31,11 @@ type orphans struct {
 // unseen counts, without commits, sessions that may have had an orphan that no snapshot shows: an acquire
 // ended without a grant, and the session was closed, which removes its nodes, later than clean-up takes.
 type unseen struct {
-	bound time.Duration
-	gave  map[int]time.Duration // by client: when its last acquire ended without a grant, in a live session
-	gone  map[int]bool          // clients without a session
-	disconnected  map[int]bool          // clients without a connection: an observation cannot attribute their nodes
-	count int
+	bound        time.Duration
+	gave         map[int]time.Duration // by client: when its last acquire ended without a grant, in a live session
+	gone         map[int]bool          // clients without a session
+	disconnected map[int]bool          // clients without a connection: an observation cannot attribute their nodes
+	count        int
 }
 
 // inLine is a client's nodes in line in one snapshot.

@@ -27,20 +27,20 @@ import (
 // Without commits a member counts from its call of enter until its call of leave. An early passage is
 // then proven only if no session had ended.
 type passages struct {
-	parties  int
-	line     *facts.NodeTable // nil without commits
-	grants   *facts.Grants
-	nodes    map[string]int64  // by path: the session of an existing member's node
-	members  *generations      // by session
-	inside   map[int]*member   // by client: the member with which it passed
-	leaves   map[int][]leaving // by generation
+	parties     int
+	line        *facts.NodeTable // nil without commits
+	grants      *facts.Grants
+	nodes       map[string]int64  // by path: the session of an existing member's node
+	members     *generations      // by session
+	inside      map[int]*member   // by client: the member with which it passed
+	leaves      map[int][]leaving // by generation
 	earlyLeaves []earlyLeave
-	doubtful []doubtful
-	calls    []passage // without commits
-	ended    bool      // a session has ended
-	checked  int
-	unclear  int // passages of sessions without a member's node
-	broken   evidence
+	doubtful    []doubtful
+	calls       []passage // without commits
+	ended       bool      // a session has ended
+	checked     int
+	unclear     int // passages of sessions without a member's node
+	broken      evidence
 }
 
 type leaving struct {

@@ -32,27 +32,27 @@ type progress struct {
 	faults facts.Spans // with the time to recover
 	told   bool        // the subject reports events of its grants
 
-	covered  time.Duration // idle times are known until here
-	by       int           // record that ended the last belief
-	waits    []wait        // long ones that have ended
-	prune    int           // number of waits above which old waits are dropped
-	trying   tries         // acquires that ended without a grant
-	without  tries         // since when clients have been without a session
-	idle     []idle        // long idle times without a fault
-	phases   *phases
-	silent   map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
-	releasedAt    map[grantOf]time.Duration // and when one was released on a live session
-	acquires int
-	stuck    *stuck
-	permits  int
-	meeting  *meeting        // of a barrier
-	ends     []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
-	readers  *modeWaits      // of a read-write lock
-	broken   evidence
-	slow     evidence // waits that are longer than the limit, by the clock alone
-	late     []string // why the clock proves nothing: the machine was too busy
-	endless  evidence // operations that did not return in time
-	unserved int      // record of an episode's line in which not every client was granted in time
+	covered    time.Duration // idle times are known until here
+	by         int           // record that ended the last belief
+	waits      []wait        // long ones that have ended
+	prune      int           // number of waits above which old waits are dropped
+	trying     tries         // acquires that ended without a grant
+	without    tries         // since when clients have been without a session
+	idle       []idle        // long idle times without a fault
+	phases     *phases
+	silent     map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
+	releasedAt map[grantOf]time.Duration // and when one was released on a live session
+	acquires   int
+	stuck      *stuck
+	permits    int
+	meeting    *meeting        // of a barrier
+	ends       []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
+	readers    *modeWaits      // of a read-write lock
+	broken     evidence
+	slow       evidence // waits that are longer than the limit, by the clock alone
+	late       []string // why the clock proves nothing: the machine was too busy
+	endless    evidence // operations that did not return in time
+	unserved   int      // record of an episode's line in which not every client was granted in time
 }
 
 type grantOf struct {

@@ -164,17 +164,17 @@ func extent(t *report.Trace) (from, to time.Duration) {
 // is ordered by start, as the script requires.
 func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	exposure := map[bool]int{true: 1}
-	return most(all, limit, func(o verdict.Overlap) time.Duration { return o.Start }, func(a, b verdict.Overlap) int {
+	return firstByStart(all, limit, func(o verdict.Overlap) time.Duration { return o.Start }, func(a, b verdict.Overlap) int {
 		return cmp.Or(exposure[a.Exposure]-exposure[b.Exposure], cmp.Compare(b.End-b.Start, a.End-a.Start))
 	})
 }
 
 func longest(all []report.Fault, limit int) []report.Fault {
-	return most(all, limit, func(f report.Fault) time.Duration { return f.Start }, func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+	return firstByStart(all, limit, func(f report.Fault) time.Duration { return f.Start }, func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
 }
 
-// most returns the first limit elements in the given order, sorted by start.
-func most[T any](all []T, limit int, start func(T) time.Duration, order func(a, b T) int) []T {
+// firstByStart returns the first limit elements in the given order, sorted by start.
+func firstByStart[T any](all []T, limit int, start func(T) time.Duration, order func(a, b T) int) []T {
 	chosen := slices.SortedStableFunc(slices.Values(all), order)
 	chosen = chosen[:min(len(chosen), limit)]
 	slices.SortStableFunc(chosen, func(a, b T) int { return cmp.Compare(start(a), start(b)) })

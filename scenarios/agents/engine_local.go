@@ -32,7 +32,7 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 	if err != nil {
 		return nil, err
 	}
-	s := &started{}
+	s := &localAgents{}
 	stop = func() error { return errors.Join(s.end(), os.Remove(file)) }
 	for i := range l.n {
 		name := fmt.Sprintf("local-%d", i+1)
@@ -44,7 +44,7 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 	return stop, nil
 }
 
-type started struct {
+type localAgents struct {
 	ending   atomic.Bool
 	all      []site.Process
 	logs     []*os.File
@@ -55,7 +55,7 @@ type started struct {
 const Mark = "ZKBENCH_AGENT"
 
 // start starts an agent. Its output goes to a file. Its stdin stays open: an agent stops when it ends.
-func (s *started) start(p Place, name string, args []string, ended func(error)) error {
+func (s *localAgents) start(p Place, name string, args []string, ended func(error)) error {
 	log, err := os.Create(filepath.Join(p.Dir, name+".log"))
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *started) start(p Place, name string, args []string, ended func(error)) 
 }
 
 // end stops all processes: their stdin is closed, and processes that do not exit in time are killed.
-func (s *started) end() error {
+func (s *localAgents) end() error {
 	s.ending.Store(true)
 	var ends sync.WaitGroup
 	for _, r := range s.all {
@@ -196,7 +196,7 @@ func (q *process) watch() {
 	if err := q.peer.await("Exit", q.id, &q.exit, nil); err != nil {
 		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}
 		if q.lost = errors.Is(err, errLost); q.lost {
-			<-q.peer.gone // from then on its clients move to other agents
+			<-q.peer.closed // from then on its clients move to other agents
 		}
 	}
 	close(q.exited)

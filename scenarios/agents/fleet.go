@@ -139,11 +139,11 @@ func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 	}
 	defer s.Close()
 	_ = s.SetDeadline(time.Now().Add(greetLimit))
-	if err := hear(s, &h); err != nil {
+	if err := readMessage(s, &h); err != nil {
 		return h, err
 	}
 	refused := sameVersion(f.version, h.Version)
-	err = errors.Join(refused, say(s, msg.Welcome{Refused: msg.Words(refused)}))
+	err = errors.Join(refused, writeMessage(s, msg.Welcome{Refused: msg.Words(refused)}))
 	if refused != nil {
 		_, _ = io.Copy(io.Discard, s)
 	}

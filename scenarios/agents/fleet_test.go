@@ -43,12 +43,12 @@ func TestFleet_home(t *testing.T) {
 func parsePeer(word string) *peer {
 	word, lost := strings.CutSuffix(word, "!")
 	name, index, numbered := strings.Cut(word, ":")
-	p := &peer{name: name, hello: msg.Hello{Index: -1}, gone: make(chan struct{})}
+	p := &peer{name: name, hello: msg.Hello{Index: -1}, closed: make(chan struct{})}
 	if numbered {
 		p.hello.Index = int(index[0] - '0')
 	}
 	if lost {
-		close(p.gone)
+		close(p.closed)
 	}
 	return p
 }
@@ -83,10 +83,10 @@ func TestFleet_closesBesideSilentConnections(t *testing.T) {
 
 func TestHear_hasALimit(t *testing.T) {
 	var h msg.Hello
-	if err := hear(strings.NewReader(strings.Repeat("x", 2*longestWord)), &h); err == nil || !strings.Contains(err.Error(), "longer than 65536 bytes") {
+	if err := readMessage(strings.NewReader(strings.Repeat("x", 2*maxMessage)), &h); err == nil || !strings.Contains(err.Error(), "longer than 65536 bytes") {
 		t.Errorf("a word without end: %v", err)
 	}
-	if err := hear(strings.NewReader("{}\n"), &h); err != nil {
+	if err := readMessage(strings.NewReader("{}\n"), &h); err != nil {
 		t.Error(err)
 	}
 }

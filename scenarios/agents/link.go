@@ -45,8 +45,8 @@ func linkConfig() *yamux.Config {
 	return c
 }
 
-// say writes a line of JSON, the first message on a stream.
-func say(w io.Writer, word any) error {
+// writeMessage writes a line of JSON, the first message on a stream.
+func writeMessage(w io.Writer, word any) error {
 	line, err := json.Marshal(word)
 	if err == nil {
 		_, err = w.Write(append(line, '\n'))
@@ -54,11 +54,11 @@ func say(w io.Writer, word any) error {
 	return err
 }
 
-// hear reads a line of JSON and nothing after it.
-func hear(r io.Reader, word any) error {
-	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, longestWord)}, 16).ReadBytes('\n')
-	if errors.Is(err, io.EOF) && len(line) == longestWord {
-		return fmt.Errorf("the first message on the stream is longer than %d bytes", longestWord)
+// readMessage reads a line of JSON and nothing after it.
+func readMessage(r io.Reader, word any) error {
+	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, maxMessage)}, 16).ReadBytes('\n')
+	if errors.Is(err, io.EOF) && len(line) == maxMessage {
+		return fmt.Errorf("the first message on the stream is longer than %d bytes", maxMessage)
 	}
 	if err != nil {
 		return err
@@ -66,8 +66,8 @@ func hear(r io.Reader, word any) error {
 	return json.Unmarshal(line, word)
 }
 
-// longestWord bounds the first message of one end, in bytes.
-const longestWord = 64 << 10
+// maxMessage bounds the first message of one end, in bytes.
+const maxMessage = 64 << 10
 
 // oneByte reads byte by byte, so that a decoder does not read ahead.
 type oneByte struct{ io.Reader }
@@ -80,7 +80,7 @@ func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := say(s, o); err != nil {
+	if err := writeMessage(s, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return pipe{s}, nil
@@ -121,8 +121,8 @@ func join(a, b net.Conn) {
 // reachLimit bounds an agent's attempt to connect to a server.
 const reachLimit = 3 * time.Second
 
-// Reaches returns an error that names the live agents which cannot connect to all servers (host:port).
-func (f *Fleet) Reaches(servers []string) error {
+// CheckReachable returns an error that names the live agents which cannot connect to all servers (host:port).
+func (f *Fleet) CheckReachable(servers []string) error {
 	there := f.alive()
 	errs := make([]error, len(there))
 	var all sync.WaitGroup

@@ -15,14 +15,14 @@ import (
 )
 
 type peer struct {
-	fleet *Fleet
-	hello msg.Hello
-	name  string
-	link  *yamux.Session
-	calls *rpc.Client
-	clock clock.Map
-	gone  chan struct{} // closed when it is lost or dismissed
-	since time.Time
+	fleet  *Fleet
+	hello  msg.Hello
+	name   string
+	link   *yamux.Session
+	calls  *rpc.Client
+	clock  clock.Map
+	closed chan struct{} // closed when it is lost or dismissed
+	since  time.Time
 
 	mu     sync.Mutex
 	trials map[string]*Trial
@@ -35,7 +35,7 @@ const callLimit = 3 * silenceLimit
 
 const (
 	firstReadings = 32
-	readClock     = 250 * time.Millisecond
+	clockInterval = 250 * time.Millisecond
 )
 
 // newPeer sets up the calls to an agent that was admitted. Fleet.add starts watch.
@@ -44,7 +44,7 @@ func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &peer{fleet: f, hello: h, link: link, calls: rpc.NewClient(s), gone: make(chan struct{}), trials: map[string]*Trial{}}
+	p := &peer{fleet: f, hello: h, link: link, calls: rpc.NewClient(s), closed: make(chan struct{}), trials: map[string]*Trial{}}
 	p.clock.Elsewhere()
 	for range firstReadings {
 		if err := p.readClock(); err != nil {
@@ -70,7 +70,7 @@ func (p *peer) await(what string, args, reply any, late <-chan time.Time) error 
 			return fmt.Errorf("agent %s: %w", p.name, c.Error)
 		}
 		return fmt.Errorf("agent %s: %s: %w: %w", p.name, what, errLost, c.Error)
-	case <-p.gone:
+	case <-p.closed:
 	case <-late:
 		_ = p.link.Close()
 	}
@@ -89,7 +89,7 @@ func (p *peer) readClock() error {
 
 // watch reads the clock until the link ends. Then the agent is lost.
 func (p *peer) watch() {
-	ticker := time.NewTicker(readClock)
+	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for ended := false; !ended; {
 		select {
@@ -108,7 +108,7 @@ func (p *peer) watch() {
 	for _, t := range trials {
 		t.lose(p) // before its clients move to other agents
 	}
-	close(p.gone)
+	close(p.closed)
 	p.fleet.lost(p)
 	_ = p.calls.Close()
 }
@@ -123,7 +123,7 @@ func (p *peer) serve() {
 		p.fleet.work.Go(func() {
 			defer s.Close()
 			var o msg.Opening
-			if hear(s, &o) == nil && o.Kind == msg.StreamServer {
+			if readMessage(s, &o) == nil && o.Kind == msg.StreamServer {
 				p.relay(pipe{s}, o)
 			}
 		})
@@ -146,7 +146,7 @@ func (p *peer) relay(near net.Conn, o msg.Opening) {
 
 func (p *peer) isLost() bool {
 	select {
-	case <-p.gone:
+	case <-p.closed:
 		return true
 	default:
 		return false
@@ -164,5 +164,5 @@ func (p *peer) dismiss() {
 		_ = p.call("Over", msg.Nothing{}, &msg.Nothing{})
 	}
 	_ = p.link.Close()
-	<-p.gone
+	<-p.closed
 }

@@ -106,7 +106,7 @@ func (a Agent) greet(link *yamux.Session) error {
 	if err == nil {
 		defer s.Close()
 		_ = s.SetDeadline(time.Now().Add(greetLimit))
-		err = errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w))
+		err = errors.Join(writeMessage(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), readMessage(s, &w))
 	}
 	if err != nil {
 		return fmt.Errorf("the coordinator closed the connection (are the join file and its certificate from this run?): %w", err)
@@ -148,7 +148,7 @@ func (s *server) streams() error {
 func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 	defer stream.Close()
 	var o msg.Opening
-	if hear(stream, &o) != nil {
+	if readMessage(stream, &o) != nil {
 		return
 	}
 	switch o.Kind {

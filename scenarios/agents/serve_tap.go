@@ -51,13 +51,13 @@ func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 		parent: a.Parent, stop: stop, shots: map[int64]wire.ArmedRule{}, behind: map[string]wire.Dialer{}, more: make(chan struct{}, 1),
 		tap: wire.New(func() time.Duration { return time.Duration(s.clock.At(time.Now())) }),
 	}
-	w := wire.Way{Digest: a.Digest}
+	w := wire.Upstream{Digest: a.Digest}
 	if a.Relay {
 		w.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
 			return open(s.link, msg.Opening{Kind: msg.StreamServer, Of: a.Trial, Addr: addr})
 		}
 	}
-	t.tap.Through(w)
+	t.tap.SetUpstream(w)
 	t.tap.OnEvent(t.event)
 	t.tap.Admit(func(c net.Conn) bool { ours, known := state.FromHere(c); return ours || !known })
 	t.watch.Go(func() { t.tap.WatchDeadlines(ctx) })

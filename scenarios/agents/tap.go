@@ -16,19 +16,19 @@ type tapped struct {
 	trial *Trial
 	args  msg.ClientArgs // of calls
 
-	mu    sync.Mutex
-	peer  *peer                  // the client's agent; nil before its first opening
-	last  msg.ClientState        // last known state, on the trial's clock
-	lived map[*peer]*wire.Counts // last known counts, by each present or past agent of the client
-	asked int64                  // number of requests for the tap's state
-	shown int64                  // the newest of their replies in last and lived
+	mu           sync.Mutex
+	peer         *peer                  // the client's agent; nil before its first opening
+	last         msg.ClientState        // last known state, on the trial's clock
+	countsByPeer map[*peer]*wire.Counts // last known counts, by each present or past agent of the client
+	asked        int64                  // number of requests for the tap's state
+	shown        int64                  // the newest of their replies in last and lived
 }
 
 func (c *tapped) move(to *peer) {
 	if c.at() == to {
 		return
 	}
-	c.see() // read the counts of the old agent
+	c.refresh() // read the counts of the old agent
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peer = to
@@ -52,7 +52,7 @@ func (c *tapped) countedOn(p *peer) wire.Counts {
 
 // counted is countedOn with c.mu held. Only the client's current agent has requests in flight.
 func (c *tapped) counted(p *peer) (n wire.Counts) {
-	if seen := c.lived[p]; seen != nil {
+	if seen := c.countsByPeer[p]; seen != nil {
 		n = *seen
 	}
 	if p != c.peer || p.isLost() {
@@ -67,8 +67,8 @@ func (c *tapped) at() *peer {
 	return c.peer
 }
 
-// see reads the tap's state from the agent. All earlier events have been delivered when it returns.
-func (c *tapped) see() msg.ClientState {
+// refresh reads the tap's state from the agent. All earlier events have been delivered when it returns.
+func (c *tapped) refresh() msg.ClientState {
 	c.mu.Lock()
 	c.asked++
 	n, p := c.asked, c.peer
@@ -76,7 +76,7 @@ func (c *tapped) see() msg.ClientState {
 	var s msg.ClientState
 	if p != nil && p.call("State", c.args, &s) == nil {
 		c.trial.mu.Lock()
-		h := c.trial.heard[p]
+		h := c.trial.streams[p]
 		c.trial.mu.Unlock()
 		h.wait(s.Events)
 		c.trial.mapped(p, &s)
@@ -94,7 +94,7 @@ func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
 	if n < c.shown {
 		return
 	}
-	c.shown, c.lived[p] = n, &s.Counts
+	c.shown, c.countsByPeer[p] = n, &s.Counts
 	if c.peer == p {
 		c.last = s
 	}
@@ -104,7 +104,7 @@ func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
 func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	acked, wrong := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - wrong
-	s.Session = s.Session.Through(t.options.Way)
+	s.Session = s.Session.WithUpstream(t.options.Way)
 	for _, at := range []*time.Duration{&s.Known.RemovedAt, &s.Known.ChangedAt,
 		&s.Moments.Changed, &s.Moments.Applied, &s.Moments.Notified, &s.Moments.Asked, &s.Moments.Answered} {
 		*at, _ = t.instant(p, *at)
@@ -112,17 +112,17 @@ func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 }
 
 func (c *tapped) Number() int           { return c.args.Client }
-func (c *tapped) Session() wire.Session { return c.see().Session }
-func (c *tapped) Known() wire.Known     { return c.see().Known }
-func (c *tapped) Unanswered() int64     { return c.see().Unanswered }
-func (c *tapped) Moments() wire.Moments { return c.see().Moments }
+func (c *tapped) Session() wire.Session { return c.refresh().Session }
+func (c *tapped) Known() wire.Known     { return c.refresh().Known }
+func (c *tapped) Unanswered() int64     { return c.refresh().Unanswered }
+func (c *tapped) Moments() wire.Moments { return c.refresh().Moments }
 
 // Counts returns the sum over all agents of the client; of a lost agent, the last known counts.
 func (c *tapped) Counts() (sum wire.Counts) {
-	c.see()
+	c.refresh()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for p := range c.lived {
+	for p := range c.countsByPeer {
 		sum = sum.Add(c.counted(p))
 	}
 	return sum
@@ -133,7 +133,7 @@ func (c *tapped) Node(path string) (wire.Node, bool) {
 	if path != c.trial.options.Parent {
 		return wire.Node{}, false
 	}
-	s := c.see()
+	s := c.refresh()
 	return s.Node, s.HasNode
 }
 

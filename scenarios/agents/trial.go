@@ -23,7 +23,7 @@ type Options struct {
 	Trial  string
 	Parent string                        // the contested node
 	At     func(time.Time) time.Duration // converts to the trial's clock
-	Way    wire.Way                      // dials the servers
+	Way    wire.Upstream                 // dials the servers
 	// Relay makes agents reach the servers through the coordinator, which dials with Way. It is for agents
 	// that cannot reach the servers directly, or would need certificates.
 	Relay bool
@@ -42,21 +42,21 @@ type Trial struct {
 
 	mu      sync.Mutex
 	clients map[int]*tapped
-	heard   map[*peer]*heard
+	streams map[*peer]*eventStream
 	shots   int64
 	ended   bool
 }
 
 // Begin starts a trial on all connected agents. Close must be called.
 func (f *Fleet) Begin(o Options) (*Trial, error) {
-	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, heard: map[*peer]*heard{}}
+	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, streams: map[*peer]*eventStream{}}
 	there := f.alive()
 	if len(there) == 0 {
 		return nil, errors.New("no agent is connected")
 	}
 	var all errgroup.Group
 	for _, p := range there {
-		all.Go(func() error { return t.at(p) })
+		all.Go(func() error { return t.ensureBegun(p) })
 	}
 	if err := all.Wait(); err != nil {
 		t.Close()
@@ -65,12 +65,12 @@ func (f *Fleet) Begin(o Options) (*Trial, error) {
 	return t, nil
 }
 
-func (t *Trial) at(p *peer) error {
+func (t *Trial) ensureBegun(p *peer) error {
 	t.mu.Lock()
-	h := t.heard[p]
+	h := t.streams[p]
 	if h == nil {
-		h = &heard{more: make(chan struct{})}
-		t.heard[p] = h
+		h = &eventStream{more: make(chan struct{})}
+		t.streams[p] = h
 	}
 	t.mu.Unlock()
 	h.once.Do(func() {
@@ -80,7 +80,7 @@ func (t *Trial) at(p *peer) error {
 	return h.err
 }
 
-func (t *Trial) begin(p *peer, h *heard) error {
+func (t *Trial) begin(p *peer, h *eventStream) error {
 	p.mu.Lock()
 	p.trials[t.options.Trial] = t
 	p.mu.Unlock()
@@ -129,8 +129,8 @@ func (t *Trial) instant(p *peer, at time.Duration) (ours, wrong time.Duration) {
 	return max(t.options.At(when), 1), wrong
 }
 
-// heard tracks the events received from an agent.
-type heard struct {
+// eventStream tracks the events received from an agent.
+type eventStream struct {
 	once  sync.Once
 	err   error
 	begun atomic.Bool // the trial has begun on the agent
@@ -141,7 +141,7 @@ type heard struct {
 }
 
 // changed makes a change and wakes those who wait.
-func (h *heard) changed(change func()) {
+func (h *eventStream) changed(change func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change()
@@ -149,7 +149,7 @@ func (h *heard) changed(change func()) {
 	h.more = make(chan struct{})
 }
 
-func (h *heard) wait(n int64) {
+func (h *eventStream) wait(n int64) {
 	for {
 		h.mu.Lock()
 		done, more := h.count >= n || h.ended, h.more
@@ -168,7 +168,7 @@ func (t *Trial) Client(n int) wire.Client {
 	c := t.clients[n]
 	if c == nil {
 		args := msg.ClientArgs{Trial: t.options.Trial, Client: n}
-		c = &tapped{trial: t, args: args, lived: map[*peer]*wire.Counts{}}
+		c = &tapped{trial: t, args: args, countsByPeer: map[*peer]*wire.Counts{}}
 		t.clients[n] = c
 	}
 	return c
@@ -180,7 +180,7 @@ func (t *Trial) Site(n int) (site.Site, error) {
 	if p == nil {
 		return nil, errors.New("no agent is connected")
 	}
-	if err := t.at(p); err != nil {
+	if err := t.ensureBegun(p); err != nil {
 		return nil, err
 	}
 	t.Client(n).(*tapped).move(p)
@@ -196,7 +196,7 @@ func (t *Trial) all() []*tapped {
 // Totals returns the sum of all clients' counts. The counts of lost agents are the last known counts.
 func (t *Trial) Totals() (sum wire.Counts) {
 	t.mu.Lock()
-	heard := maps.Clone(t.heard)
+	heard := maps.Clone(t.streams)
 	t.mu.Unlock()
 	for p, h := range heard {
 		var here wire.Counts
@@ -232,7 +232,7 @@ func (t *Trial) Close() {
 	t.mu.Lock()
 	first := !t.ended
 	t.ended = true
-	heard := maps.Clone(t.heard)
+	heard := maps.Clone(t.streams)
 	t.mu.Unlock()
 	if !first {
 		return

@@ -20,18 +20,18 @@ import (
 
 func init() {
 	stage.AddKind(spec.Kind{
-		Name:   spec.EpisodeKind,
-		About:  "three clients wait in line and each holds once; every step is tested against every applicable fault, one fault per episode",
-		Pace:   history.ByHarness,
-		Meets:  true,
-		Fields: []string{"cells", "also", "depth", "duration"},
+		Name:     spec.EpisodeKind,
+		About:    "three clients wait in line and each holds once; every step is tested against every applicable fault, one fault per episode",
+		Pace:     history.ByHarness,
+		Barriers: true,
+		Fields:   []string{"cells", "also", "depth", "duration"},
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
 			spec.Between(bad, "depth", p.Depth, 0, 2)
 			if (p.Depth == 2) != (p.Duration > 0) {
 				bad("duration", "must be set if and only if depth is 2: it limits the time for pairs of faults")
 			}
 			for i, name := range p.Also {
-				if f := spec.FindStepFault(name); f == nil || !f.Named {
+				if f := spec.FindStepFault(name); f == nil || !f.OptIn {
 					names := spec.NamedFaults()
 					bad(fmt.Sprintf("also.%d", i), "%q is not one of %s%s", name, strings.Join(names, ", "), units.Nearest(name, names))
 				}
@@ -136,12 +136,12 @@ func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
 // and no other fault is injected.
 func (p *episodeRun) passable(x *stepInjection) bool {
 	first := p.course.released.Load() == 0 && x.c.Number > 0
-	return first && !p.st.IsQueue() && !p.st.IsBarrier() && len(p.strikes) == 1
+	return first && !p.st.IsQueue() && !p.st.IsBarrier() && len(p.injections) == 1
 }
 
 // late reports whether an active fault delays client i.
 func (p *episodeRun) late(i int) bool {
-	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.c.Number == i && x.fault.Late && x.lasts() })
+	return slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.c.Number == i && x.fault.Late && x.lasts() })
 }
 
 // episode lets every client wait and hold once, or a producer put and the others take, while the
@@ -152,11 +152,11 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 	defer faults.Wait()
 	defer cancel()
 	for _, a := range aims {
-		x, err := p.newStrike(a.Step, a.Fault)
+		x, err := p.newInjection(a.Step, a.Fault)
 		p.must(err)
-		p.strikes = append(p.strikes, x)
+		p.injections = append(p.injections, x)
 	}
-	for _, x := range p.strikes {
+	for _, x := range p.injections {
 		faults.Go(func() { x.run(ctx) })
 	}
 	switch {
@@ -176,8 +176,8 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 			if i == 0 && !p.st.IsBarrier() && !slices.ContainsFunc(aims, func(a spec.Aim) bool { return a.Step.Client() == 0 }) {
 				a.Returned(p.ctx, p.turnLimit())
 			}
-			p.asks(i, before)
-			p.atRest(i)
+			p.awaitRequest(i, before)
+			p.awaitIdle(i)
 		}
 		if !p.st.IsBarrier() {
 			p.waits(p.st.Clients[1:])
@@ -196,7 +196,7 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 // step that one turn does not reach.
 func (p *episodeRun) rounds() (n int) {
 	n = 1
-	for _, x := range p.strikes {
+	for _, x := range p.injections {
 		if x.at.Nth > mostOf {
 			n = max(n, x.at.Nth)
 		}
@@ -205,14 +205,14 @@ func (p *episodeRun) rounds() (n int) {
 }
 
 func (p *episodeRun) awaited() bool {
-	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return !x.begun.Load() })
+	return slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return !x.begun.Load() })
 }
 
 // waits lets the clients wait, without a release or put. A fault may hit a waiter once all wait; a client that
 // joined later would see only the effect of the fault. After the fault the others have time to make a mistake.
 func (p *episodeRun) waits(clients []*stage.Client) {
-	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.Kind() == spec.AtWait }) {
-		p.allRestless()
+	if slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.at.Kind() == spec.AtWait }) {
+		p.awaitAllIdleOrPolling()
 	}
 	for _, c := range clients {
 		x := p.calling(c.Number, spec.CallWait)
@@ -220,7 +220,7 @@ func (p *episodeRun) waits(clients []*stage.Client) {
 			continue
 		}
 		_ = stage.Await(p.ctx, x.over)
-		p.allRestless()
+		p.awaitAllIdleOrPolling()
 	}
 }
 
@@ -230,7 +230,7 @@ func (p *episodeRun) outlast() {
 	_ = stage.Poll(p.ctx, restLimit, func(context.Context) (bool, error) {
 		return !p.awaited(), nil
 	})
-	for _, x := range p.strikes {
+	for _, x := range p.injections {
 		if x.begun.Load() && stage.Await(p.ctx, x.over) != nil {
 			p.must(context.Cause(p.ctx))
 		}
@@ -257,9 +257,9 @@ const (
 
 const askLimit = 2 * time.Second
 
-// asks waits, within askLimit, until client i has sent a request. A separate process needs a
+// awaitRequest waits, within askLimit, until client i has sent a request. A separate process needs a
 // while, and a client called after it would join the queue before it.
-func (p *episodeRun) asks(i int, before int64) {
+func (p *episodeRun) awaitRequest(i int, before int64) {
 	_ = stage.Poll(p.ctx, askLimit, func(context.Context) (bool, error) {
 		a := p.last(i)
 		return p.late(i) || a != nil && a.Ended() || p.asked(i) > before, nil
@@ -269,8 +269,8 @@ func (p *episodeRun) asks(i int, before int64) {
 
 func (p *episodeRun) asked(i int) int64 { return p.st.Clients[i].Wire.Counts().Requests.Total() }
 
-// atRest waits, within limits, until client i is idle on the wire.
-func (p *episodeRun) atRest(i int) {
+// awaitIdle waits, within limits, until client i is idle on the wire.
+func (p *episodeRun) awaitIdle(i int) {
 	still := stage.Stillness{Polls: stage.StillPolls - quietFor}
 	_ = stage.Poll(p.ctx, restLimit, func(context.Context) (bool, error) {
 		if a := p.last(i); p.late(i) || a != nil && a.Ended() {
@@ -284,8 +284,8 @@ func (p *episodeRun) atRest(i int) {
 // manyRequests is the number of requests after which a waiting client is not expected to become idle.
 const manyRequests = 200
 
-// restless waits until client i is idle, or has sent more than manyRequests.
-func (p *episodeRun) restless(i int) {
+// awaitIdleOrPolling waits until client i is idle, or has sent more than manyRequests.
+func (p *episodeRun) awaitIdleOrPolling(i int) {
 	w := p.st.Clients[i].Wire
 	before := w.Counts().Requests.Total()
 	var still stage.Stillness
@@ -296,11 +296,11 @@ func (p *episodeRun) restless(i int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// allRestless calls restless for every client that no active fault delays.
-func (p *episodeRun) allRestless() {
+// awaitAllIdleOrPolling calls restless for every client that no active fault delays.
+func (p *episodeRun) awaitAllIdleOrPolling() {
 	for k := range p.st.Clients {
 		if !p.late(k) {
-			p.restless(k)
+			p.awaitIdleOrPolling(k)
 		}
 	}
 }
@@ -321,8 +321,8 @@ func (p *episodeRun) handOut() {
 		leave[i] = func() { cancel(); <-done }
 		before := p.asked(i)
 		takers.Go(func() { defer close(done); p.takeOn(ctx, i) })
-		p.asks(i, before)
-		p.atRest(i)
+		p.awaitRequest(i, before)
+		p.awaitIdle(i)
 	}
 	join(1)
 	p.putOne()
@@ -350,7 +350,7 @@ func (p *episodeRun) handOut() {
 // hitConsumer returns the consumer that the episode's fault hit, and the other one; 0 if it hit the
 // producer, both or none.
 func (p *episodeRun) hitConsumer() (hit, other int) {
-	for _, x := range p.strikes {
+	for _, x := range p.injections {
 		if x.begun.Load() && x.c.Number > 0 && hit == 0 {
 			hit = x.c.Number
 		} else if x.begun.Load() && x.c.Number != hit {
@@ -396,7 +396,7 @@ func (p *episodeRun) putOne() {
 		c.RecoverAfter(p.ctx, err)
 	}
 	for i := range p.st.Clients {
-		p.atRest(i)
+		p.awaitIdle(i)
 	}
 }
 

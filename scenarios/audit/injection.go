@@ -41,7 +41,7 @@ func StepsOf(role string, frames []wire.Frame, made []spec.SeenStep) []spec.Seen
 		if s.Kind() == spec.AtCall { // a waiter is in the call that it made
 			under = s.Op
 		}
-		if s.Role, s.Nth, s.Under = role, counts[s.Op], under; s.Nth <= mostOf {
+		if s.Role, s.Nth, s.Call = role, counts[s.Op], under; s.Nth <= mostOf {
 			out = append(out, s)
 		}
 	}
@@ -74,8 +74,8 @@ var ErrInapplicable = errors.New("not applicable")
 // errNoStep means that the step did not occur in the episode.
 var errNoStep = errors.New("the step did not occur")
 
-// newStrike prepares the injection of a fault at a step. The caller must call run.
-func (p *episodeRun) newStrike(s spec.Step, f *spec.StepFault) (*stepInjection, error) {
+// newInjection prepares the injection of a fault at a step. The caller must call run.
+func (p *episodeRun) newInjection(s spec.Step, f *spec.StepFault) (*stepInjection, error) {
 	x := &stepInjection{p: p, c: p.st.Clients[s.Client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
 	x.inForce = sync.OnceFunc(func() { close(x.force) })
 	if f.Timed {
@@ -87,7 +87,7 @@ func (p *episodeRun) newStrike(s spec.Step, f *spec.StepFault) (*stepInjection, 
 	if s.Kind()&(spec.AtRequest|spec.AtNotification) != 0 {
 		act := f.Act
 		if s.Kind() == spec.AtNotification {
-			act = f.Told
+			act = f.NotificationAct
 		}
 		var err error
 		if x.shot, err = x.c.Wire.Arm(s.Rule(act)); err != nil {
@@ -132,8 +132,8 @@ func (x *stepInjection) run(ctx context.Context) {
 	if play := playStep[x.fault.Name]; err == nil && play != nil {
 		err = play(ctx, x)
 	}
-	if !x.begun.Load() && x.fault.Alone != nil {
-		x.p.st.Shared.Come(false)
+	if !x.begun.Load() && x.fault.MemberFault != nil {
+		x.p.st.Shared.Arrive(false)
 	}
 	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // not available on this machine: a repetition would not help
 		x.p.st.Missed.Store(true)
@@ -141,7 +141,7 @@ func (x *stepInjection) run(ctx context.Context) {
 	x.release()
 	w := &history.Window{Fault: x.fault.Name, Target: fmt.Sprintf("client %d (%s)", x.c.Number, x.at.Role), Client: x.c.Number,
 		Start: start, End: x.p.st.Clock.Now(), Proof: x.proof, Operator: x.operator}
-	if x.fault.Alone != nil && x.fault.Alone.Target != "" {
+	if x.fault.MemberFault != nil && x.fault.MemberFault.Target != "" {
 		for _, c := range x.p.st.Clients {
 			w.Served = append(w.Served, c.Number)
 		}
@@ -199,7 +199,7 @@ func (x *stepInjection) release() {
 // active or failed, and returns it; otherwise it returns nil.
 func (p *episodeRun) calling(n int, call string) *stepInjection {
 	nth := p.course.called(n, call, p.st.Clock.Now())
-	for _, x := range p.strikes {
+	for _, x := range p.injections {
 		if x.c.Number == n && x.at.Op == call && x.at.Nth == nth {
 			close(x.come)
 			<-x.force
@@ -283,7 +283,7 @@ func freeze(ctx context.Context, x *stepInjection) error {
 	defer x.c.Wire.Thaw()
 	x.inForce()
 	x.release()
-	proof, err := chaos.Expired(ctx, st.Target(nil), x.c.Wire)
+	proof, err := chaos.AwaitExpired(ctx, st.Target(nil), x.c.Wire)
 	x.proof += "; " + proof
 	return err
 }
@@ -303,7 +303,7 @@ func pauseProcess(ctx context.Context, x *stepInjection) (err error) {
 	defer func() { err = errors.Join(err, e.Heal(context.WithoutCancel(ctx))) }()
 	x.inForce()
 	x.release()
-	expired, err := chaos.Expired(ctx, st.Target(nil), x.c.Wire)
+	expired, err := chaos.AwaitExpired(ctx, st.Target(nil), x.c.Wire)
 	x.proof += "; " + e.Proof + "; " + expired
 	return err
 }
@@ -341,7 +341,7 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 	case errors.Is(err, stage.ErrPollLimit):
 		return nil // no client could: the fault was the delay
 	case err == nil:
-		err = x.p.st.Observer.CaughtUp(ctx, server)
+		err = x.p.st.Observer.AwaitCaughtUp(ctx, server)
 	}
 	if err == nil && gone() && time.Since(start) < limit {
 		return fmt.Errorf("%w: the client's library disconnected in less than %v, half its session timeout", ErrInapplicable, limit)
@@ -395,5 +395,5 @@ func runOut(ctx context.Context, x *stepInjection) error {
 
 // hitMembers injects a fault of members for all trials that wait for it.
 func hitMembers(ctx context.Context, x *stepInjection) error {
-	return x.p.st.Shared.Strike(ctx, x.c.Wire.Session().Server, x.release)
+	return x.p.st.Shared.AwaitHit(ctx, x.c.Wire.Session().Server, x.release)
 }

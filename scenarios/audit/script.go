@@ -26,8 +26,8 @@ type episodeRun struct {
 	calls context.Context
 	stop  context.CancelFunc // cancels every acquire in progress
 
-	strikes []*stepInjection // faults that wait for their step, in an episode
-	course  episodeLog
+	injections []*stepInjection // faults that wait for their step, in an episode
+	course     episodeLog
 
 	mu    sync.Mutex
 	begun []*stage.Attempt // by all clients
@@ -115,9 +115,9 @@ func (p *episodeRun) act(a *stage.Attempt) {
 // requests while it detects that its connection is closed, which may happen twice.
 const releaseTries = 6
 
-// letGo releases, and retries after an error, as applications do. A node that is left behind
+// release releases, and retries after an error, as applications do. A node that is left behind
 // appears in the snapshot.
-func (p *episodeRun) letGo(a *stage.Attempt) {
+func (p *episodeRun) release(a *stage.Attempt) {
 	p.course.begins(a.Client.Number, a.At)
 	defer p.course.ends(a.Client.Number)
 	defer p.course.released.Add(1)
@@ -170,9 +170,9 @@ const (
 	believeLostFor = 1500 * time.Millisecond
 )
 
-// holds lets a client hold its grant: it acts, and a fault may be injected. It returns true if the client may
+// hold lets a client hold its grant: it acts, and a fault may be injected. It returns true if the client may
 // release, false if the client was notified that its grant is lost, or its process was killed.
-func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, err error) {
+func (p *episodeRun) hold(ctx context.Context, a *stage.Attempt) (sure bool, err error) {
 	p.act(a)
 	session := a.Client.Wire.Session().ID
 	if x := p.calling(a.Client.Number, spec.CallHold); x != nil {
@@ -184,7 +184,7 @@ func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, er
 			return false, nil
 		}
 		if !p.st.IsBarrier() {
-			p.challenged(ctx, a, session)
+			p.challenge(ctx, a, session)
 		}
 	} else if err := stage.Pause(ctx, p.st.Phase.Hold); err != nil {
 		return false, err
@@ -204,14 +204,14 @@ func (p *episodeRun) holds(ctx context.Context, a *stage.Attempt) (sure bool, er
 func (p *episodeRun) outlive(ctx context.Context, a *stage.Attempt) {
 	before := p.course.before(a.At)
 	_ = stage.Poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.At)) == 0, nil })
-	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.begun.Load() && slices.Contains(before, x.c.Number) }) {
+	if slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.begun.Load() && slices.Contains(before, x.c.Number) }) {
 		_ = stage.Pause(ctx, believeFor)
 	}
 }
 
-// challenged lets a holder that a fault hit act for as long as it believes that it holds, once it is connected
+// challenge lets a holder that a fault hit act for as long as it believes that it holds, once it is connected
 // again, while another client tries to acquire. session is its session before the fault.
-func (p *episodeRun) challenged(ctx context.Context, a *stage.Attempt, session int64) {
+func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session int64) {
 	acts := believeFor
 	_ = stage.Poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
 		s := a.Client.Wire.Session()
@@ -230,7 +230,7 @@ func (p *episodeRun) challenged(ctx context.Context, a *stage.Attempt, session i
 				if b.Returned(ctx, believeFor) && b.Err == nil {
 					p.act(b)
 					_ = stage.Pause(ctx, believeFor/2)
-					p.letGo(b)
+					p.release(b)
 				}
 			})
 			break
@@ -308,7 +308,7 @@ func (p *episodeRun) failing() bool {
 func (p *episodeRun) lostInside() bool {
 	return p.st.Driven && slices.ContainsFunc(p.st.Clients, func(c *stage.Client) bool {
 		e := c.Learned.Load()
-		return c.Under.Load() != nil && e != nil && e.Kind == recipes.EventLost
+		return c.Pending.Load() != nil && e != nil && e.Kind == recipes.EventLost
 	})
 }
 
@@ -338,13 +338,13 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 			a.Client.RecoverAfter(ctx, a.Err)
 			continue
 		}
-		sure, err := p.holds(ctx, a)
+		sure, err := p.hold(ctx, a)
 		if err != nil {
 			p.course.ends(i)
 			return false
 		}
 		if sure {
-			p.letGo(a)
+			p.release(a)
 			return true
 		}
 		a.Over, a.Err = true, recipes.ErrSessionEnded
@@ -372,7 +372,7 @@ func crowd(p *episodeRun) {
 			until := time.Now().Add(p.st.Phase.Hold)
 			p.act(a)
 			_ = stage.Pause(p.ctx, time.Until(until))
-			p.letGo(a)
+			p.release(a)
 			if time.Now().After(enough) && p.st.Grants.Load()-before >= 40 {
 				cancel()
 			}
@@ -401,11 +401,11 @@ func newcomers(p *episodeRun) {
 		for i := range n {
 			if a := p.last(i); a != holder {
 				if <-a.Done; a.Err == nil {
-					p.letGo(a)
+					p.release(a)
 				}
 			}
 		}
-		p.letGo(holder)
+		p.release(holder)
 		if p.st.Cell.Subject.Promises.Requeues { // it is in line again, before the next holder
 			p.must(holder.Client.Reopen(p.ctx))
 		}
@@ -522,11 +522,11 @@ func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 			continue
 		}
 		g.passed.Store(true)
-		sure, err := p.holds(ctx, a)
+		sure, err := p.hold(ctx, a)
 		if err == nil && sure {
 			p.awaitDeparture(ctx, g, i)
 			g.leaving[i].Store(true)
-			p.letGo(a)
+			p.release(a)
 			return true
 		}
 		a.Over, a.Err = true, recipes.ErrSessionEnded

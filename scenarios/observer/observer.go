@@ -255,8 +255,8 @@ func (o *Observer) Gone(ctx context.Context, path string) (bool, error) {
 	return true, nil
 }
 
-// CaughtUp waits until a member has all earlier commits: it has executed a write that changes nothing.
-func (o *Observer) CaughtUp(ctx context.Context, server string) error {
+// AwaitCaughtUp waits until a member has all earlier commits: it has executed a write that changes nothing.
+func (o *Observer) AwaitCaughtUp(ctx context.Context, server string) error {
 	i := slices.Index(o.Ensemble.Servers(), server)
 	if i < 0 {
 		return fmt.Errorf("%q is not a member of the ensemble", server)

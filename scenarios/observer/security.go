@@ -14,8 +14,8 @@ import (
 )
 
 // WayTo returns how a tap reaches the members.
-func WayTo(e *ensembles.Ensemble) wire.Way {
-	w := wire.Way{Digest: e.Security.Digest}
+func WayTo(e *ensembles.Ensemble) wire.Upstream {
+	w := wire.Upstream{Digest: e.Security.Digest}
 	if e.Security.TLS != nil {
 		w.Dial = e.Security.Dial
 	}

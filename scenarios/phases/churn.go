@@ -11,11 +11,11 @@ import (
 
 func init() {
 	stage.AddKind(spec.Kind{
-		Name:   "churn",
-		About:  "a closed loop: each client re-enters as soon as it has left, while faults are active",
-		Pace:   history.ByClients,
-		Meets:  true,
-		Fields: []string{"duration", "faults", "size", "contenders"},
+		Name:     "churn",
+		About:    "a closed loop: each client re-enters as soon as it has left, while faults are active",
+		Pace:     history.ByClients,
+		Barriers: true,
+		Fields:   []string{"duration", "faults", "size", "contenders"},
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
 			p.CheckDuration(bad)
 			spec.Between(bad, "contenders", p.Contenders, 0, spec.MaxClients)

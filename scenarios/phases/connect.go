@@ -16,7 +16,7 @@ func init() {
 		Pace:     history.ByHarness,
 		Fields:   []string{"duration", "faults"},
 		Opens:    true,
-		Meets:    true,
+		Barriers: true,
 		Validate: (*spec.Phase).CheckDuration,
 	}, connect)
 }

@@ -17,7 +17,7 @@ func init() {
 		Name:     history.DrainPhase,
 		About:    "all clients join the line, which then drains; the cost of the hand-offs is counted",
 		Pace:     history.ByHarness,
-		Meets:    true,
+		Barriers: true,
 		Fields:   []string{"rounds", "size"},
 		Validate: (*spec.Phase).CheckRounds,
 	}, func(ctx context.Context, st *stage.Stage) error {

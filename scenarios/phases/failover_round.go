@@ -87,19 +87,19 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 // hit makes the cause hit the holder and waits for the next grant. It returns nil if the holder
 // keeps its grant or no client is granted.
 func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
-	f.victim.Heard.Store(new(func(e recipes.Event) {
+	f.victim.OnEvent.Store(new(func(e recipes.Event) {
 		select {
 		case f.learned <- learned{kind: e.Kind, at: f.st.Instant(e.At)}:
 		default: // more events than are needed
 		}
 	}))
-	defer f.victim.Heard.Store(nil)
+	defer f.victim.OnEvent.Store(nil)
 	removed, stop := f.st.Observer.WatchRemoval(ctx, f.held.Claim.Path, f.st.Clock.Now)
 	defer stop()
 	s := f.victim.Wire.Session()
 	f.session = s.ID
-	f.st.Resumed.Store(new(f.resumed))
-	defer f.st.Resumed.Store(nil)
+	f.st.OnResume.Store(new(f.resumed))
+	defer f.st.OnResume.Store(nil)
 	f.leads = f.cause.expires && f.st.Members.Leads(ctx, s.Server)
 	heal, err := f.apply(ctx)
 	if err != nil {

@@ -127,9 +127,9 @@ func (f *flaps) join(ctx context.Context, c *stage.Client) error {
 func (f *flaps) stand(ctx context.Context) error {
 	switch {
 	case !f.Stage.IsQueue():
-		return f.Stage.Standing(ctx, f.Stage.Parent, len(f.line)+f.Stage.Holders(), stage.JoinLimit)
+		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent, len(f.line)+f.Stage.Holders(), stage.JoinLimit)
 	case f.Stage.Cell.Subject.Line != "":
-		return f.Stage.Standing(ctx, f.Stage.Parent+"/"+f.Stage.Cell.Subject.Line, len(f.line), stage.JoinLimit)
+		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent+"/"+f.Stage.Cell.Subject.Line, len(f.line), stage.JoinLimit)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (k *candidate) leads() bool { return k.Ended() && k.Err == nil }
 func (s *successions) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
-		s.st.Waiting()
+		s.st.RecordPending()
 		cancel()
 		for _, k := range s.line {
 			<-k.Done

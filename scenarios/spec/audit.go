@@ -190,8 +190,8 @@ func (c Cell) Alone() bool { return c.MemberFault() != nil }
 
 func (c Cell) MemberFault() *MemberFault {
 	for _, a := range c.Aims {
-		if a.Fault.Alone != nil {
-			return a.Fault.Alone
+		if a.Fault.MemberFault != nil {
+			return a.Fault.MemberFault
 		}
 	}
 	return nil

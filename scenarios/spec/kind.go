@@ -15,16 +15,16 @@ import (
 
 // Kind is a kind of phase: its fields and its random choices.
 type Kind struct {
-	Name   string
-	About  string       // one line, for lists
-	Pace   history.Pace // determines when the clients act
-	Needs  needs
-	Fields []string // fields of Phase that the kind accepts in addition to the common fields
-	Words  map[string][]string
-	Room   int  // extra packet size in bytes for the names of queued items
-	Single bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
-	Opens  bool // the phase opens the clients' sessions itself
-	Meets  bool // supports barriers, which all clients enter together
+	Name     string
+	About    string       // one line, for lists
+	Pace     history.Pace // determines when the clients act
+	Needs    needs
+	Fields   []string // fields of Phase that the kind accepts in addition to the common fields
+	Words    map[string][]string
+	Room     int  // extra packet size in bytes for the names of queued items
+	Single   bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
+	Opens    bool // the phase opens the clients' sessions itself
+	Barriers bool // supports barriers, which all clients enter together
 
 	Validate func(p *Phase, bad ProblemFunc)
 	// Fits checks fields whose valid values depend on the subject; may be nil.
@@ -97,8 +97,8 @@ const NeedsGrants needs = "a lock or an election"
 
 // Suits returns nil if a phase of the kind supports the subject, else an error with the reason.
 func (k *Kind) Suits(s recipes.Subject) error {
-	if s.Recipe == recipes.RecipeBarrier && !k.Meets {
-		meeting := kindsThat(func(k *Kind) bool { return k.Meets })
+	if s.Recipe == recipes.RecipeBarrier && !k.Barriers {
+		meeting := kindsThat(func(k *Kind) bool { return k.Barriers })
 		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meeting), k.Name)
 	}
 	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {

@@ -13,10 +13,10 @@ const (
 
 func (s *Scenario) validateShares(bad ProblemFunc) {
 	Between(bad, "permits", s.Permits, 0, maxPermits)
-	if s.Permits > 0 && !s.any(recipes.RecipeSemaphore) {
+	if s.Permits > 0 && !s.hasRecipe(recipes.RecipeSemaphore) {
 		bad("permits", "no subject is a semaphore")
 	}
-	if s.Mix != (Mix{}) && !s.any(recipes.RecipeRWLock) {
+	if s.Mix != (Mix{}) && !s.hasRecipe(recipes.RecipeRWLock) {
 		bad("mix", "no subject is a read-write lock")
 	}
 	for i, p := range s.Phases {
@@ -34,7 +34,7 @@ func (p Phase) Single() bool {
 	return k != nil && k.Single
 }
 
-func (s *Scenario) any(r recipes.Recipe) bool {
+func (s *Scenario) hasRecipe(r recipes.Recipe) bool {
 	return slices.ContainsFunc(s.AllSubjects(), func(name string) bool {
 		subject, err := s.Find(name)
 		return err == nil && subject.Recipe == r

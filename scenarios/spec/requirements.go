@@ -74,7 +74,7 @@ func lacks(fault string, o ensembles.Options) string {
 		return err.Error()
 	}
 	for i, c := range o.Terms.Commands {
-		words, possible := kind.Lacks(c)
+		words, possible := kind.MissingCommands(c)
 		switch {
 		case !possible:
 			return "cannot be injected by commands"

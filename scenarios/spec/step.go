@@ -131,8 +131,8 @@ const (
 // SeenStep is a step that occurred in an episode.
 type SeenStep struct {
 	Step
-	At    time.Duration
-	Under string // the call in progress: acquire, hold (and release), put or take; "" before the first
+	At   time.Duration
+	Call string // the call in progress: acquire, hold (and release), put or take; "" before the first
 }
 
 func fileName(text string) string {
@@ -173,7 +173,7 @@ func (w *StepWatch) Records(subject recipes.Subject) []*history.Step {
 	for _, s := range w.Steps {
 		r := &history.Step{Step: s.String()}
 		for _, f := range StepFaults {
-			if (!f.Named || slices.Contains(w.Also, f.Name)) && f.at(s, subject) {
+			if (!f.OptIn || slices.Contains(w.Also, f.Name)) && f.at(s, subject) {
 				r.Faults = append(r.Faults, f.Name)
 			}
 		}
@@ -191,7 +191,7 @@ var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
 // atBacklog returns the consumers' requests again, as steps that occur while items wait for both.
 func (w *StepWatch) atBacklog() (out []*history.Step) {
 	for _, s := range w.Steps {
-		if i := slices.Index(queueRoles, s.Role); i > 0 && s.Kind() == AtRequest && s.Under == CallTake {
+		if i := slices.Index(queueRoles, s.Role); i > 0 && s.Kind() == AtRequest && s.Call == CallTake {
 			s.Role = BacklogRoles[i]
 			out = append(out, &history.Step{Step: s.String(), Faults: backlogFaults})
 		}

@@ -13,20 +13,20 @@ import (
 
 // StepFault is a fault that an audit injects at a step.
 type StepFault struct {
-	Name  string   // name, as in the names of cells
-	About string   // one line, for lists
-	fits  StepKind // kinds of step it applies to
-	Act   wire.Act // the tap's action at a request
-	Told  wire.Act // the tap's action at a notification
-	Away  bool     // the client cannot connect from the step until the fault is healed
+	Name            string   // name, as in the names of cells
+	About           string   // one line, for lists
+	fits            StepKind // kinds of step it applies to
+	Act             wire.Act // the tap's action at a request
+	NotificationAct wire.Act // the tap's action at a notification
+	Away            bool     // the client cannot connect from the step until the fault is healed
 	// Late means that the fault lasts until other clients have progressed: meanwhile the episode does
 	// not wait until this client is idle.
-	Late    bool
-	under   []string     // the calls during which the fault applies; all if empty
-	Alone   *MemberFault // the fault of members that cells share, which run apart from other cells; nil if none
-	Timed   bool         // the call is the recipe's own timed try, which must time out
-	Named   bool         // a full audit includes the fault only if the phase's field also lists it
-	process bool         // the fault stops the client's process, which only a driver has
+	Late        bool
+	under       []string     // the calls during which the fault applies; all if empty
+	MemberFault *MemberFault // the fault of members that cells share, which run apart from other cells; nil if none
+	Timed       bool         // the call is the recipe's own timed try, which must time out
+	OptIn       bool         // a full audit includes the fault only if the phase's field also lists it
+	process     bool         // the fault stops the client's process, which only a driver has
 	// only restricts the steps of a full audit further; nil for most faults.
 	only func(s SeenStep, subject recipes.Subject) bool
 }
@@ -50,39 +50,39 @@ var StepFaults = []*StepFault{
 		About: "the server executes the request, the reply is lost, and the connection breaks"},
 	{Name: "reply.drop.away", fits: AtRequest, Act: wire.DropReply, Away: true,
 		About: "like reply.drop, and the client cannot connect for most of its session timeout"},
-	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, Told: wire.CutBefore, Away: true,
+	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, NotificationAct: wire.CutBefore, Away: true,
 		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session survives"},
-	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, Told: wire.CutReplied, Away: true,
+	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, NotificationAct: wire.CutReplied, Away: true,
 		About: "the connection breaks after the reply or the notification has arrived; the session survives"},
-	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Away: true,
+	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Away: true,
 		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
 	{Name: "reply.close", fits: AtRequest, Act: wire.DropReply, Away: true,
 		About: "the server executes the request, the reply is lost, and the session ends"},
 	{Name: "session.expire", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Away: true,
 		About: "the client is cut off until the servers have expired its session"},
-	{Name: "client.freeze", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply,
+	{Name: "client.freeze", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply,
 		About: "the client is stopped until its session has expired, and is not notified of it"},
-	{Name: "client.pause", fits: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, Told: wire.HoldReply, process: true,
+	{Name: "client.pause", fits: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true,
 		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
-	{Name: "client.restart", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, Told: wire.HoldReply, process: true, Named: true,
+	{Name: "client.restart", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true, OptIn: true,
 		About: "the process is killed, and started again at once as the same client, while its old session still exists; drivers only; not part of a full audit without --also client.restart"},
 	{Name: "request.hold", fits: AtRequest, Act: wire.HoldRequest, Late: true,
 		About: "the request reaches the server late: after another client has received or released a grant"},
-	{Name: "reply.hold", fits: AtRequest | AtNotification, Act: wire.HoldReply, Told: wire.HoldReply, Late: true,
+	{Name: "reply.hold", fits: AtRequest | AtNotification, Act: wire.HoldReply, NotificationAct: wire.HoldReply, Late: true,
 		About: "the reply, or the notification, arrives late: after another client has received or released a grant"},
 	{Name: "member.kill", fits: AtRequest, Act: wire.HoldRequest,
-		Alone: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return DownFor }},
-		About: "the member that serves the client is killed, and started again"},
-	{Name: "outage", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Named: true,
-		Alone: &MemberFault{Fault: "member.pause", Target: chaos.Majority, Lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
-		About: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
-	{Name: "node.delete", fits: AtCall | AtWait, Named: true, only: inLine,
+		MemberFault: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return DownFor }},
+		About:       "the member that serves the client is killed, and started again"},
+	{Name: "outage", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, OptIn: true,
+		MemberFault: &MemberFault{Fault: "member.pause", Target: chaos.Majority, Lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
+		About:       "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
+	{Name: "node.delete", fits: AtCall | AtWait, OptIn: true, only: inLine,
 		About: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
-	{Name: "parent.delete", fits: AtRequest, Act: wire.HoldRequest, Named: true, only: firstCreate,
+	{Name: "parent.delete", fits: AtRequest, Act: wire.HoldRequest, OptIn: true, only: firstCreate,
 		About: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
-	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, under: []string{CallAcquire, CallTake},
+	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, under: []string{CallAcquire, CallTake},
 		About: "the caller cancels the acquire or take"},
-	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Told: wire.HoldReply, Timed: true, under: []string{CallAcquire},
+	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Timed: true, under: []string{CallAcquire},
 		About: "the time limit of the recipe's own timed try ends; only drivers that offer limit"},
 }
 
@@ -97,14 +97,14 @@ func FindStepFault(name string) *StepFault {
 
 // NamedFaults returns the faults that a full audit omits unless they are named.
 func NamedFaults() []string {
-	return units.Names(slices.DeleteFunc(slices.Clone(StepFaults), func(f *StepFault) bool { return !f.Named }), func(f *StepFault) string { return f.Name })
+	return units.Names(slices.DeleteFunc(slices.Clone(StepFaults), func(f *StepFault) bool { return !f.OptIn }), func(f *StepFault) string { return f.Name })
 }
 
 func (f *StepFault) cancels() bool { return f.Name == "cancel" }
 
 func (f *StepFault) at(s SeenStep, subject recipes.Subject) bool {
 	switch {
-	case f.fits&s.Kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.Under):
+	case f.fits&s.Kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.Call):
 		return false
 	case f.cancels() && subject.NoCancel:
 		return false

@@ -55,7 +55,7 @@ func (st *Stage) RecordPipe() {
 // RecordSession records session events of the tap: a new session, an expiry reported by a server, a
 // deadline that passed, a lost reply.
 func (st *Stage) RecordSession(e wire.Event) {
-	if told := st.Resumed.Load(); told != nil && e.Kind == wire.Connected && e.Resumed {
+	if told := st.OnResume.Load(); told != nil && e.Kind == wire.Connected && e.Resumed {
 		(*told)(e)
 	}
 	switch {
@@ -104,7 +104,7 @@ func (c *Client) Begin(ctx context.Context) *Attempt {
 
 // CallOff cancels the attempts, and waits until they have returned.
 func (st *Stage) CallOff(cancel context.CancelFunc, attempts []*Attempt) {
-	st.Waiting()
+	st.RecordPending()
 	cancel()
 	for _, a := range attempts {
 		<-a.Done
@@ -143,7 +143,7 @@ func (c *Client) First(ctx context.Context) (*Attempt, error) {
 	a := c.Begin(ctx)
 	if !a.Returned(context.WithoutCancel(ctx), limit) {
 		_ = c.Stage.SnapshotStuck(ctx)
-		c.Stage.Waiting()
+		c.Stage.RecordPending()
 		a.GiveUp()
 		if !a.Returned(context.WithoutCancel(ctx), limit) {
 			c.Close()
@@ -177,7 +177,7 @@ func (st *Stage) NewLine(ctx context.Context) *Line {
 
 // Leave makes all clients give up, and waits until their calls have returned.
 func (l *Line) Leave() {
-	l.st.Waiting()
+	l.st.RecordPending()
 	l.giveUp()
 	l.waiting.Wait()
 }

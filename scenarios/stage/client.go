@@ -31,9 +31,9 @@ type Client struct {
 	// successor is the subject with which a fault restarted the client; nil while it runs the trial's subject.
 	successor atomic.Pointer[recipes.Subject]
 
-	Heard atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
+	OnEvent atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
 
-	Under      atomic.Pointer[operation]
+	Pending    atomic.Pointer[operation]
 	calls      atomic.Int64   // calls of acquire and take
 	begun      atomic.Int64   // operations begun
 	Asking     sync.WaitGroup // see askAfterLoss
@@ -70,12 +70,12 @@ func (st *Stage) Instant(t time.Time) time.Duration {
 	return st.Clock.At(t)
 }
 
-// Event records an event of the client's grant and passes it to Heard.
+// Event records an event of the client's grant and passes it to OnEvent.
 func (c *Client) Event(e recipes.Event) {
 	c.Learned.Store(&e)
 	c.recordEvent(e, c.Stage.Instant(e.At))
 	c.askAfterLoss(e)
-	if heard := c.Heard.Load(); heard != nil {
+	if heard := c.OnEvent.Load(); heard != nil {
 		(*heard)(e)
 	}
 }
@@ -107,8 +107,8 @@ func (c *Client) enter(o operation, f func() error) error {
 
 func (c *Client) do(o operation, f func() error) error {
 	c.begun.Add(1)
-	c.Under.Store(&o)
-	defer c.Under.Store(nil)
+	c.Pending.Store(&o)
+	defer c.Pending.Store(nil)
 	err := Protected(f)
 	if p, ok := errors.AsType[PanicError](err); ok {
 		c.Stage.End(fmt.Errorf("%s of client %d: %w", o.op, c.Number, p))
@@ -116,11 +116,11 @@ func (c *Client) do(o operation, f func() error) error {
 	return err
 }
 
-// Waiting records the calls in progress. It must be called before they are cancelled.
-func (st *Stage) Waiting() {
+// RecordPending records the calls in progress. It must be called before they are cancelled.
+func (st *Stage) RecordPending() {
 	now := st.Clock.Now()
 	for _, c := range slices.Concat(st.Clients, st.Producers) {
-		if o := c.Under.Load(); o != nil {
+		if o := c.Pending.Load(); o != nil {
 			st.Record.Record(&history.Waiting{At: now, Phase: st.Phase.Name, Client: c.Number, Op: o.op, Mode: string(o.mode), Call: o.call})
 		}
 	}
@@ -166,7 +166,7 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 		c.Inside.Store(true)
 		c.GrantedAt.Store(int64(s.Return - s.Clock))
 		c.shared.Store(c.shares(mode))
-		c.Stage.Holder.holds(c.Number)
+		c.Stage.Holder.set(c.Number)
 		c.grant.Store(c.Stage.Grants.Add(1))
 		c.Moves.Add(1)
 	}

@@ -100,7 +100,7 @@ func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 		Injecting: f.connections.begin, Healed: f.played, Injected: f.injected,
 	}.Play(ctx, f.st.Target(holder))
 	if errors.Is(err, chaos.ErrNotHealed) {
-		f.left = fmt.Errorf("%w: a fault may still be active: %w", ErrNotWhole, err)
+		f.left = fmt.Errorf("%w: a fault may still be active: %w", ErrUnhealthy, err)
 	}
 }
 
@@ -154,7 +154,7 @@ func (f *Faults) Proven(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// Close waits until the ensemble has recovered. The error wraps ErrNotWhole if it does not.
+// Close waits until the ensemble has recovered. The error wraps ErrUnhealthy if it does not.
 func (f *Faults) Close() error {
 	f.connections.stop()
 	return errors.Join(f.left, f.recovery.wait())
@@ -180,7 +180,7 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 		if down == "" {
 			served = time.Now()
 		} else if silent := time.Since(served); silent > limit && ctx.Err() == nil {
-			fail(fmt.Errorf("%w: it could not serve for %v although no injected fault was active: %s", ErrNotWhole, silent.Round(time.Second), down))
+			fail(fmt.Errorf("%w: it could not serve for %v although no injected fault was active: %s", ErrUnhealthy, silent.Round(time.Second), down))
 			return
 		}
 	}
@@ -192,7 +192,7 @@ func unavailable(ctx context.Context, e *ensembles.Ensemble) string {
 	var down []string
 	serving := 0
 	for _, s := range ensembles.Status(ctx, e) {
-		if s.Serves() || errors.Is(s.Err, ensembles.ErrNotWhitelisted) || errors.Is(s.Err, ensembles.ErrMute) {
+		if s.Serves() || errors.Is(s.Err, ensembles.ErrNotWhitelisted) || errors.Is(s.Err, ensembles.ErrEmptyReply) {
 			serving++
 			continue
 		}
@@ -333,9 +333,9 @@ type dial struct {
 	addr string
 }
 
-// jointFor is the time for which the first trial waits for the others. It is short, because a client
+// gatherTimeout is the time for which the first trial waits for the others. It is short, because a client
 // disconnects after two thirds of its session timeout without a reply. The member is down for DownFor.
-const jointFor = 700 * time.Millisecond
+const gatherTimeout = 700 * time.Millisecond
 
 var errLate = errors.New("the step occurred after the member had been killed")
 
@@ -371,14 +371,14 @@ func (st *Stage) served() time.Time {
 	return time.Time{}
 }
 
-// Come signals that a trial has reached its step, or with here false that it never will.
-func (j *SharedFault) Come(here bool) (inTime bool) {
+// Arrive signals that a trial has reached its step, or with here false that it never will.
+func (j *SharedFault) Arrive(here bool) (inTime bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	inTime = !Closed(j.Ready)
 	j.Missing--
 	if here && j.timer == nil {
-		j.timer = time.AfterFunc(jointFor, j.fire)
+		j.timer = time.AfterFunc(gatherTimeout, j.fire)
 	}
 	if j.Missing == 0 {
 		go j.fire()
@@ -394,14 +394,14 @@ func (j *SharedFault) fire() {
 	}
 }
 
-// Strike waits until the fault has hit a trial, whose client is connected to server, and is over. release is
+// AwaitHit waits until the fault has hit a trial, whose client is connected to server, and is over. release is
 // called when the member is down.
-func (j *SharedFault) Strike(ctx context.Context, server string, release func()) error {
+func (j *SharedFault) AwaitHit(ctx context.Context, server string, release func()) error {
 	if j.Server != "" && server != j.Server {
-		j.Come(false)
+		j.Arrive(false)
 		return fmt.Errorf("the client's member (%s) is not the killed member (%s)", cmp.Or(server, "none"), j.Server)
 	}
-	if !j.Come(true) {
+	if !j.Arrive(true) {
 		return errLate
 	}
 	for _, next := range []chan struct{}{j.Down, j.Back} {

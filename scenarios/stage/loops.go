@@ -201,9 +201,9 @@ func inSeconds(s float64) time.Duration {
 	return time.Duration(min(s, spec.MaxDuration.Seconds()) * float64(time.Second))
 }
 
-// behind is the longest time, as a fraction of a ramp's duration, for which a due operation may wait for a
+// maxLag is the longest time, as a fraction of a ramp's duration, for which a due operation may wait for a
 // free client. After a longer wait the ramp ends, because the subject does not keep up.
-const behind = 0.2
+const maxLag = 0.2
 
 type openLoop struct {
 	*arrivals
@@ -232,7 +232,7 @@ func (c *Client) Attend(ctx context.Context, l *openLoop) {
 			return
 		}
 		now := c.Stage.Clock.Now()
-		if l.Ramp() && now-due > time.Duration(behind*float64(l.For)) {
+		if l.Ramp() && now-due > time.Duration(maxLag*float64(l.For)) {
 			l.end(now)
 			l.over()
 		}

@@ -99,7 +99,7 @@ func (c *Client) Consume(ctx context.Context, taken func(id string)) {
 func (st *Stage) StartConsumers(ctx context.Context, f func(context.Context, *Client)) (end func()) {
 	taking, cancel := context.WithCancel(ctx)
 	wait := Start(st.Clients, func(c *Client) { f(taking, c) })
-	return func() { st.Waiting(); cancel(); wait() }
+	return func() { st.RecordPending(); cancel(); wait() }
 }
 
 // ConsumeSlowly takes items until ctx is done, and pauses for the phase's hold time after each.

@@ -32,8 +32,8 @@ type recovery struct {
 	errs    []error
 }
 
-// ErrNotWhole means that the ensemble cannot serve the trial.
-var ErrNotWhole = errors.New("the ensemble is not healthy")
+// ErrUnhealthy means that the ensemble cannot serve the trial.
+var ErrUnhealthy = errors.New("the ensemble is not healthy")
 
 func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
 
@@ -78,14 +78,14 @@ func (r *recovery) healed(p chaos.Window) {
 // await waits until the ensemble has recovered and records the time. A new fault ends the wait without a
 // record.
 func (r *recovery) await(ctx context.Context, p chaos.Window) {
-	err := AwaitWhole(ctx, r.st.Members.Ensemble, r.st.Observer.Root+"/whole")
+	err := AwaitHealthy(ctx, r.st.Members.Ensemble, r.st.Observer.Root+"/whole")
 	if ctx.Err() != nil {
 		return
 	}
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.errs = append(r.errs, fmt.Errorf("%w: it has not recovered after %s of %s: %w", ErrNotWhole, p.Fault, p.Target, err))
+		r.errs = append(r.errs, fmt.Errorf("%w: it has not recovered after %s of %s: %w", ErrUnhealthy, p.Fault, p.Target, err))
 		return
 	}
 	r.st.Record.Record(&history.Recovered{At: r.st.Clock.Now(), Phase: r.st.Phase.Name, Fault: p.Fault, Healing: p.Healing})
@@ -99,9 +99,9 @@ func (r *recovery) wait() error {
 	return errors.Join(r.errs...)
 }
 
-// AwaitWhole waits until every member serves, a leader exists, and a write through one member was read from
+// AwaitHealthy waits until every member serves, a leader exists, and a write through one member was read from
 // all members. It opens new sessions, because the reconnect delay of existing sessions would add to the time.
-func AwaitWhole(ctx context.Context, e *ensembles.Ensemble, path string) error {
+func AwaitHealthy(ctx context.Context, e *ensembles.Ensemble, path string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("timed out after %v", recoveryLimit))
 	defer cancel()
 	if err := ensembles.WaitServing(ctx, e); err != nil {

@@ -29,14 +29,14 @@ type clientState struct {
 	server     string // "" if not connected
 	counts     wire.Counts
 	unanswered int64      // requests in flight
-	under      *operation // nil if none is pending
+	pending    *operation // nil if none is pending
 }
 
 func (st *Stage) states() []clientState {
 	out := make([]clientState, len(st.Clients))
 	for i, c := range st.Clients {
 		s := c.Wire.Session()
-		out[i] = clientState{s.ID, s.Server, c.Wire.Counts(), c.Wire.Unanswered(), c.Under.Load()}
+		out[i] = clientState{s.ID, s.Server, c.Wire.Counts(), c.Wire.Unanswered(), c.Pending.Load()}
 	}
 	return out
 }
@@ -112,10 +112,10 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 func (st *Stage) behind(ctx context.Context) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range st.states() {
-		if _, asked := out[s.server]; asked || s.under == nil || s.server == "" {
+		if _, asked := out[s.server]; asked || s.pending == nil || s.server == "" {
 			continue
 		}
-		out[s.server] = st.Observer.CaughtUp(ctx, s.server) != nil
+		out[s.server] = st.Observer.AwaitCaughtUp(ctx, s.server) != nil
 	}
 	return out
 }
@@ -161,8 +161,8 @@ func owner(session int64, before, after []clientState) int {
 // waiter describes client i if, at both times, it was connected with the same session and in the same
 // acquire or take.
 func waiter(i int, before, after clientState) (history.Waiter, bool) {
-	o := after.under
-	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take ||
+	o := after.pending
+	if o == nil || o != before.pending || o.op != history.Acquire && o.op != history.Take ||
 		before.session != after.session || before.server == "" || after.server == "" {
 		return history.Waiter{}, false
 	}
@@ -234,10 +234,10 @@ type lineWatch struct {
 
 // rest is a period in which a client waits in one acquire and only pings pass on its connections.
 type rest struct {
-	under  *operation
-	moved  int64 // frames at its start; -1: not checked yet
-	since  time.Time
-	grants int64 // grants of all clients at its start
+	pending *operation
+	moved   int64 // frames at its start; -1: not checked yet
+	since   time.Time
+	grants  int64 // grants of all clients at its start
 }
 
 const stillFor = time.Second
@@ -272,8 +272,8 @@ func (w *lineWatch) sleeps() (found bool) {
 	w.looked = time.Now()
 	grants, all := w.st.Grants.Load(), int64(len(w.st.Clients))
 	for i, c := range w.st.Clients {
-		o, r := c.Under.Load(), &w.rests[i]
-		if o == nil || o.op != history.Acquire || o != r.under {
+		o, r := c.Pending.Load(), &w.rests[i]
+		if o == nil || o.op != history.Acquire || o != r.pending {
 			*r = rest{o, -1, w.looked, grants}
 			continue
 		}
@@ -310,7 +310,7 @@ func (st *Stage) asking() bool {
 func (st *Stage) onlyWait() bool {
 	waits := false
 	for _, c := range slices.Concat(st.Clients, st.Producers) {
-		switch o := c.Under.Load(); {
+		switch o := c.Pending.Load(); {
 		case o == nil:
 		case o.op == history.Acquire || o.op == history.Take:
 			waits = true

@@ -61,7 +61,7 @@ type Stage struct {
 
 	Counting atomic.Bool // hand-offs are counted by a formula: all clients of a read-write lock write
 
-	Resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
+	OnResume atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
 	Driven bool // the clients run in other processes
 	// Successors are the started subjects with which a fault may restart clients, by name.
@@ -205,7 +205,7 @@ func (st *Stage) Timed(ctx context.Context) (phase context.Context, over, end fu
 	over = sync.OnceFunc(func() {
 		st.Stopped.Store(int64(st.Clock.Now()))
 		if !st.IsQueue() && st.Phase.Rate == 0 { // otherwise they continue with due operations
-			st.Waiting()
+			st.RecordPending()
 		}
 		cancel()
 	})
@@ -344,7 +344,7 @@ func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 // hitLimit is the longest time that a release is delayed for a fault that is aimed at the holder.
 const hitLimit = 5 * time.Second
 
-func (p *Holder) holds(n int) {
+func (p *Holder) set(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = n

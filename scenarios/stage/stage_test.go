@@ -41,7 +41,7 @@ func TestHolder_staysUntilItIsHit(t *testing.T) {
 		if got := p.aimedAt(true); got != -1 {
 			t.Fatalf("nobody holds, and the fault is aimed at %d", got)
 		}
-		p.holds(3)
+		p.set(3)
 		if got := p.aimedAt(true); got != 3 {
 			t.Fatalf("client 3 holds, and the fault is aimed at %d", got)
 		}
@@ -64,7 +64,7 @@ func TestHolder_staysUntilItIsHit(t *testing.T) {
 func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
-		p.holds(3)
+		p.set(3)
 		p.aimedAt(true)
 		start := time.Now()
 		p.LetGo(t.Context(), 3)
@@ -78,7 +78,7 @@ func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
 func TestHolder_aimsAtTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
-		p.holds(3)
+		p.set(3)
 		p.aimedAt(true)
 		start, released := time.Now(), make(chan time.Duration, 1)
 		go func() {
@@ -86,7 +86,7 @@ func TestHolder_aimsAtTheNextOne(t *testing.T) {
 			released <- time.Since(start)
 		}()
 		synctest.Wait()
-		p.holds(4)
+		p.set(4)
 		if got := p.aimedAt(true); got != 4 {
 			t.Errorf("client 4 holds, and the fault is aimed at %d", got)
 		}

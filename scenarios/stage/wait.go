@@ -165,15 +165,15 @@ func (st *Stage) InLine(ctx context.Context, n int, limit time.Duration) error {
 // Acquiring returns the number of clients whose acquire is pending.
 func (st *Stage) Acquiring() (n int) {
 	for _, c := range st.Clients {
-		if o := c.Under.Load(); o != nil && o.op == history.Acquire {
+		if o := c.Pending.Load(); o != nil && o.op == history.Acquire {
 			n++
 		}
 	}
 	return n
 }
 
-// Standing waits until every member shows exactly n nodes in the line at path.
-func (st *Stage) Standing(ctx context.Context, path string, n int, limit time.Duration) error {
+// AwaitLineLength waits until every member shows exactly n nodes in the line at path.
+func (st *Stage) AwaitLineLength(ctx context.Context, path string, n int, limit time.Duration) error {
 	var last error
 	err := Poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		var fewest, most int

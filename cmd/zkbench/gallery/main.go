@@ -67,13 +67,13 @@ func run(ctx context.Context, args []string) error {
 	return drawAll(*runs, *out)
 }
 
-// sideBySide is the number of patient exhibits that run in parallel.
-const sideBySide = 3
+// maxParallel is the number of patient exhibits that run in parallel.
+const maxParallel = 3
 
 func playAll(ctx context.Context, all []exhibit, program, runs string) error {
 	slices.SortStableFunc(all, func(a, b exhibit) int { return a.rank() - b.rank() })
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(sideBySide)
+	g.SetLimit(maxParallel)
 	for _, e := range all {
 		if e.rank() >= 0 {
 			g.Go(func() error { return e.play(ctx, program, runs) })
@@ -141,17 +141,17 @@ var small = map[string][]string{
 	"paused-holder": {"subjects=[lock/predecessor, election/predecessor, lock/go-zookeeper, lock/curator, lock/kazoo]"},
 }
 
-// patient are the scenarios that mostly wait for sessions to expire, so that a few may run in parallel,
+// untimed are the scenarios that mostly wait for sessions to expire, so that a few may run in parallel,
 // the longest first. They test safety, not speed.
-var patient = []string{"audit", "zoo", "partition", "rolling", "succession", "flap"}
+var untimed = []string{"audit", "zoo", "partition", "rolling", "succession", "flap"}
 
 // rank returns the place of the exhibit among those that run in parallel: the patient ones, then the
 // incidents. It is -1 if times are measured, so that the exhibit runs alone, before these.
 func (e exhibit) rank() int {
 	if strings.HasPrefix(e.name, "incident/") {
-		return len(patient)
+		return len(untimed)
 	}
-	return slices.Index(patient, e.name)
+	return slices.Index(untimed, e.name)
 }
 
 // exhibits returns all runs of the gallery in order: every built-in scenario and incident, except

@@ -170,7 +170,7 @@ func (k *checker) must(err error) {
 	panic(failed{err})
 }
 
-func (k *checker) be(ok bool, format string, args ...any) {
+func (k *checker) require(ok bool, format string, args ...any) {
 	if k.p.Err() != nil {
 		panic(wrong{k.p.Err().Error()})
 	}

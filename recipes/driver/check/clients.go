@@ -34,13 +34,13 @@ func (k *checker) clientAndEvents() (*host.Client, chan recipes.Event) {
 	}
 	k.numbers++
 	c, err := k.p.Open(k.ctx, env)
-	k.be(err == nil, "open must be answered ok once the client is connected: %v", err)
+	k.require(err == nil, "open must be answered ok once the client is connected: %v", err)
 	k.open = append(k.open, c)
 	if env.Seen().Session == 0 {
 		later := k.until(2*time.Second, func() bool { return env.Seen().Session != 0 })
-		k.be(!later, "open must be answered once the client is connected, but it was answered before the client had a session")
+		k.require(!later, "open must be answered once the client is connected, but it was answered before the client had a session")
 	}
-	k.be(env.Seen().Session != 0, "each client must open its own session through the servers in \"connect\", but no session was seen there: the client shares another client's connection, or connects to other servers")
+	k.require(env.Seen().Session != 0, "each client must open its own session through the servers in \"connect\", but no session was seen there: the client shares another client's connection, or connects to other servers")
 	return c, events
 }
 
@@ -58,7 +58,7 @@ func (k *checker) acquireAs(c *host.Client, mode recipes.Mode) recipes.Claim {
 	ctx, cancel := context.WithTimeout(k.ctx, grantLimit)
 	defer cancel()
 	claim, err := c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
-	k.be(err == nil, "nothing blocks the acquire, but it was not granted within %v: %v", grantLimit, err)
+	k.require(err == nil, "nothing blocks the acquire, but it was not granted within %v: %v", grantLimit, err)
 	return claim
 }
 
@@ -66,13 +66,13 @@ func (k *checker) release(c *host.Client) {
 	ctx, cancel := context.WithTimeout(k.ctx, grantLimit)
 	defer cancel()
 	err := c.Release(ctx)
-	k.be(err == nil, "a release that nothing blocks must be answered ok: %v", err)
+	k.require(err == nil, "a release that nothing blocks must be answered ok: %v", err)
 }
 
 func (k *checker) put(c *host.Client, item, what string) {
 	ctx, cancel := context.WithTimeout(k.ctx, grantLimit)
 	defer cancel()
-	k.be(c.Put(ctx, []byte(item)) == nil, "%s must be answered ok", what)
+	k.require(c.Put(ctx, []byte(item)) == nil, "%s must be answered ok", what)
 }
 
 func (k *checker) until(limit time.Duration, ok func() bool) bool {
@@ -133,13 +133,13 @@ func (a *attempt) returns(limit time.Duration) bool {
 	}
 }
 
-// waits ends the step if the attempt, which must wait, returns within 300 ms.
-func (k *checker) waits(a *attempt, what string) {
+// requireWaiting ends the step if the attempt, which must wait, returns within 300 ms.
+func (k *checker) requireWaiting(a *attempt, what string) {
 	returned := a.returns(300 * time.Millisecond)
 	if returned && k.ended.Load() {
 		panic(failed{fmt.Errorf("%s returned, but a grant had ended without a release, so the lock may have been free", what)})
 	}
-	k.be(!returned, "%s returned, but it should have waited; its error: %v", what, a.err)
+	k.require(!returned, "%s returned, but it should have waited; its error: %v", what, a.err)
 }
 
 // nodes counts the session's nodes in line.

@@ -45,9 +45,9 @@ var steps = []step{
 
 func checkHello(k *checker) {
 	err := k.p.Greet()
-	k.be(err == nil, "%v", err)
+	k.require(err == nil, "%v", err)
 	s, err := host.SubjectOf(k.Command, k.p)
-	k.be(err == nil, "%v", err)
+	k.require(err == nil, "%v", err)
 	h := k.p.Hello
 	k.note("%s: %s, variant %q, ops %s", h.Recipe, s.About, h.Variant, strings.Join(h.Ops, " "))
 	for _, op := range h.Ops {
@@ -65,17 +65,17 @@ func checkNumber(k *checker) {
 	k.must(err)
 	defer p.Stop()
 	a, err := p.Await(p.Send(lines.Request{Op: "hello", Protocol: 99}, nil), 30*time.Second)
-	k.be(err == nil, "hello with protocol 99 was not answered: %v", err)
-	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "hello with protocol 99 must be answered with an error of kind unsupported, but the answer is %s", p.Exchange()[len(p.Exchange())-1])
+	k.require(err == nil, "hello with protocol 99 was not answered: %v", err)
+	k.require(a.Error != nil && a.Error.Kind == lines.Unsupported, "hello with protocol 99 must be answered with an error of kind unsupported, but the answer is %s", p.Exchange()[len(p.Exchange())-1])
 }
 
 func checkClock(k *checker) {
 	last := int64(0)
 	for range 200 {
 		a := k.ask("clock", 0)
-		k.be(a.OK != nil && a.OK.Now != nil, "the answer to clock must have the field \"now\"")
+		k.require(a.OK != nil && a.OK.Now != nil, "the answer to clock must have the field \"now\"")
 		now := int64(*a.OK.Now)
-		k.be(now >= last, "the driver's clock went backwards, from %d to %d", last, now)
+		k.require(now >= last, "the driver's clock went backwards, from %d to %d", last, now)
 		last = now
 	}
 	k.must(k.p.MeasureClock(200))
@@ -102,7 +102,7 @@ func checkNotOpen(k *checker) {
 // failed ends the step unless the request is answered with failed. why is the reason for that answer.
 func (k *checker) failed(op string, client int, why string) {
 	a := k.ask(op, client)
-	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s, but %s of client %d was answered %s instead of with an error of kind failed", why, op, client, answered(a))
+	k.require(a.Error != nil && a.Error.Kind == lines.Failed, "%s, but %s of client %d was answered %s instead of with an error of kind failed", why, op, client, answered(a))
 }
 
 func answered(a lines.Reply) string {
@@ -121,14 +121,14 @@ func checkNothingHeld(k *checker) {
 func checkUnknownOp(k *checker) {
 	c := k.client()
 	a := k.ask("frobnicate", c.Number())
-	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "the op frobnicate does not exist, but it was answered %s instead of with an error of kind unsupported", answered(a))
+	k.require(a.Error != nil && a.Error.Kind == lines.Unsupported, "the op frobnicate does not exist, but it was answered %s instead of with an error of kind unsupported", answered(a))
 }
 
 func checkAcquire(k *checker) {
 	c := k.client()
 	claim := k.acquire(c)
 	seen := c.Seen()
-	k.be(claim.Session == seen.Session, "acquire was answered with session %#x, but the session on the connection is %#x", uint64(claim.Session), uint64(seen.Session))
+	k.require(claim.Session == seen.Session, "acquire was answered with session %#x, but the session on the connection is %#x", uint64(claim.Session), uint64(seen.Session))
 	var czxid int64
 	if claim.Path == "" {
 		k.note("the grant's node is unknown: neither the answer nor the connection shows it")
@@ -137,8 +137,8 @@ func checkAcquire(k *checker) {
 		var err error
 		_, czxid, owner, err = k.Ground.Look(k.ctx, claim.Path)
 		k.must(err)
-		k.be(czxid != 0, "the grant's node %s does not exist", claim.Path)
-		k.be(owner == claim.Session, "the grant's node %s belongs to session %#x, not %#x", claim.Path, uint64(owner), uint64(claim.Session))
+		k.require(czxid != 0, "the grant's node %s does not exist", claim.Path)
+		k.require(owner == claim.Session, "the grant's node %s belongs to session %#x, not %#x", claim.Path, uint64(owner), uint64(claim.Session))
 		k.note("node %s", claim.Path)
 	}
 	if t := c.Times(); !t.Called.IsZero() {
@@ -161,7 +161,7 @@ func checkContention(k *checker) {
 	k.acquire(a)
 	waiting := k.beginAcquire(b)
 	defer waiting.giveUp()
-	k.waits(waiting, "a second client's acquire while the first client holds the lock")
+	k.requireWaiting(waiting, "a second client's acquire while the first client holds the lock")
 	k.must(k.p.MeasureClock(1))
 	k.client()
 	k.release(a)
@@ -175,21 +175,21 @@ func checkModes(k *checker) {
 	k.acquireAs(b, recipes.Read)
 	waiting := k.beginAcquireAs(w, recipes.Write)
 	defer waiting.giveUp()
-	k.waits(waiting, "a writer's acquire while two readers hold the lock")
+	k.requireWaiting(waiting, "a writer's acquire while two readers hold the lock")
 	k.release(a)
-	k.waits(waiting, "a writer's acquire while a reader holds the lock")
+	k.requireWaiting(waiting, "a writer's acquire while a reader holds the lock")
 	k.release(b)
 	k.granted(waiting, "the readers have released the lock, but the waiting writer")
 	reading := k.beginAcquireAs(a, recipes.Read)
 	defer reading.giveUp()
-	k.waits(reading, "a reader's acquire while a writer holds the lock")
+	k.requireWaiting(reading, "a reader's acquire while a writer holds the lock")
 	k.release(w)
 	k.granted(reading, "the writer has released the lock, but the waiting reader")
 	k.release(a)
 	r := lines.Request{Op: "acquire", Client: new(a.Number()), Mode: "both"}
 	reply, err := k.p.Await(k.p.Send(r, nil), 10*time.Second)
 	k.must(err)
-	k.be(reply.Error != nil && reply.Error.Kind == lines.Failed, "acquire with mode \"both\" was answered %s instead of with an error of kind failed", answered(reply))
+	k.require(reply.Error != nil && reply.Error.Kind == lines.Failed, "acquire with mode \"both\" was answered %s instead of with an error of kind failed", answered(reply))
 }
 
 func checkPermits(k *checker) {
@@ -199,7 +199,7 @@ func checkPermits(k *checker) {
 	k.acquire(b)
 	waiting := k.beginAcquire(c)
 	defer waiting.giveUp()
-	k.waits(waiting, "a third client's acquire while both permits are held")
+	k.requireWaiting(waiting, "a third client's acquire while both permits are held")
 	k.release(b)
 	k.granted(waiting, "a permit was returned, but the waiting client")
 	k.release(a)
@@ -212,14 +212,14 @@ func checkParties(k *checker) {
 	for range 2 { // the second generation must not be affected by nodes of the first
 		entering := k.beginAcquire(a)
 		defer entering.giveUp()
-		k.waits(entering, "enter by the first of two parties")
+		k.requireWaiting(entering, "enter by the first of two parties")
 		k.must(k.p.MeasureClock(1))
 		k.acquire(b)
 		k.granted(entering, "both parties have called enter, but enter by the first party")
 		leaving := k.beginRelease(a)
-		k.waits(leaving, "leave by one client while the other is inside")
+		k.requireWaiting(leaving, "leave by one client while the other is inside")
 		k.release(b)
-		k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but the first of them did not return ok within %v: %v", grantLimit, leaving.err)
+		k.require(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but the first of them did not return ok within %v: %v", grantLimit, leaving.err)
 	}
 }
 
@@ -227,25 +227,25 @@ func checkCancelledEnter(k *checker) {
 	k.together = 2
 	a, b := k.client(), k.client()
 	entering := k.beginAcquire(a)
-	k.waits(entering, "enter by the first of two parties")
+	k.requireWaiting(entering, "enter by the first of two parties")
 	entering.giveUp()
-	k.be(entering.returns(2*timeout) && entering.err != nil, "the cancelled enter did not answer with an error within %v: %v", 2*timeout, entering.err)
+	k.require(entering.returns(2*timeout) && entering.err != nil, "the cancelled enter did not answer with an error within %v: %v", 2*timeout, entering.err)
 	session := a.Seen().Session
-	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
+	k.require(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	alone := k.beginAcquire(b)
 	defer alone.giveUp()
-	k.waits(alone, "enter by a client after the other client's enter was cancelled")
+	k.requireWaiting(alone, "enter by a client after the other client's enter was cancelled")
 	k.acquire(a)
 	k.granted(alone, "both parties have called enter, but enter by the first party")
 	leaving := k.beginRelease(a)
 	k.release(b)
-	k.be(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
+	k.require(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
 }
 
 // granted ends the step unless the attempt succeeds.
 func (k *checker) granted(a *attempt, what string) {
-	k.be(a.returns(grantLimit), "%s was not granted within %v", what, grantLimit)
-	k.be(a.err == nil, "%s was not granted: %v", what, a.err)
+	k.require(a.returns(grantLimit), "%s was not granted within %v", what, grantLimit)
+	k.require(a.err == nil, "%s was not granted: %v", what, a.err)
 }
 
 func checkHolds(k *checker) {
@@ -256,8 +256,8 @@ func checkHolds(k *checker) {
 	}
 	for _, want := range wants {
 		holds, err := c.Holds()
-		k.be(err == nil, "holds: %v", err)
-		k.be(holds == want, "holds answered %v, want %v", holds, want)
+		k.require(err == nil, "holds: %v", err)
+		k.require(holds == want, "holds answered %v, want %v", holds, want)
 		if want {
 			k.release(c)
 		} else {
@@ -269,26 +269,26 @@ func checkHolds(k *checker) {
 func checkWrite(k *checker) {
 	c := k.client()
 	err := c.Write(k.ctx, "written by check")
-	k.be(err == nil, "write: %v", err)
+	k.require(err == nil, "write: %v", err)
 	data, _, _, err := k.Ground.Look(k.ctx, k.path+"-resource")
 	k.must(err)
-	k.be(data == "written by check", "the resource contains %q, not the value that was written", data)
+	k.require(data == "written by check", "the resource contains %q, not the value that was written", data)
 }
 
 func checkCancel(k *checker) {
 	a, b := k.client(), k.client()
 	k.acquire(a)
 	waiting := k.beginAcquire(b)
-	k.waits(waiting, "a second client's acquire")
+	k.requireWaiting(waiting, "a second client's acquire")
 	waiting.giveUp()
-	k.be(waiting.returns(2*timeout), "the cancelled acquire did not answer within %v", 2*timeout)
-	k.be(waiting.err != nil, "a cancelled acquire was granted although another client holds the lock")
+	k.require(waiting.returns(2*timeout), "the cancelled acquire did not answer within %v", 2*timeout)
+	k.require(waiting.err != nil, "a cancelled acquire was granted although another client holds the lock")
 	session := b.Seen().Session
-	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
+	k.require(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	k.release(a)
 	if k.p.Hello.Requeues { // the client may lead again by itself
 		err := a.Close(k.ctx)
-		k.be(err == nil, "close: %v", err)
+		k.require(err == nil, "close: %v", err)
 	}
 	k.acquire(b)
 	k.release(b)
@@ -297,7 +297,7 @@ func checkCancel(k *checker) {
 func checkCancelNothing(k *checker) {
 	c := k.client()
 	a := k.ask("cancel", c.Number())
-	k.be(a.OK != nil, "cancel without a pending operation was not answered ok")
+	k.require(a.OK != nil, "cancel without a pending operation was not answered ok")
 	k.acquire(c)
 	k.release(c)
 }
@@ -313,12 +313,12 @@ func checkLimit(k *checker) {
 			k.acquire(a)
 			err = nil
 		}
-		k.be(err == nil, "no client holds the lock, but acquire with limit_ms %d failed: %v", limit.Milliseconds(), err)
+		k.require(err == nil, "no client holds the lock, but acquire with limit_ms %d failed: %v", limit.Milliseconds(), err)
 		start := time.Now()
 		_, err = b.AcquireWith(ctx, recipes.AcquireOptions{Limit: &limit})
 		took := time.Since(start)
-		k.be(errors.Is(err, recipes.ErrNotAcquired), "another client holds the lock, but acquire with limit_ms %d was not answered with timeout: %v", limit.Milliseconds(), err)
-		k.be(took >= limit*9/10 && took < limit+5*time.Second, "acquire with limit_ms %d must wait for about that time, but took %v", limit.Milliseconds(), took)
+		k.require(errors.Is(err, recipes.ErrNotAcquired), "another client holds the lock, but acquire with limit_ms %d was not answered with timeout: %v", limit.Milliseconds(), err)
+		k.require(took >= limit*9/10 && took < limit+5*time.Second, "acquire with limit_ms %d must wait for about that time, but took %v", limit.Milliseconds(), took)
 		k.release(a)
 	}
 }

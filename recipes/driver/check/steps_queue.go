@@ -17,13 +17,13 @@ func checkPutTake(k *checker) {
 	for range items {
 		t := k.beginTake(b)
 		defer t.giveUp()
-		k.be(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, but a take did not return any within %v: %v", len(items)-len(got), grantLimit, t.err)
+		k.require(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, but a take did not return any within %v: %v", len(items)-len(got), grantLimit, t.err)
 		got = append(got, string(t.item))
 	}
 	sorted := slices.Sorted(slices.Values(got))
-	k.be(slices.Equal(sorted, items), "the items put are %.60q, but the items taken are %.60q", items, got)
+	k.require(slices.Equal(sorted, items), "the items put are %.60q, but the items taken are %.60q", items, got)
 	if k.p.Hello.Promises.FIFO {
-		k.be(slices.Equal(got, items), "fifo is promised: items were put in the order %.60q, but taken in the order %.60q", items, got)
+		k.require(slices.Equal(got, items), "fifo is promised: items were put in the order %.60q, but taken in the order %.60q", items, got)
 	}
 }
 
@@ -31,17 +31,17 @@ func checkWaitingTake(k *checker) {
 	a, b := k.client(), k.client()
 	t := k.beginTake(b)
 	defer t.giveUp()
-	k.waits(t, "a take from an empty queue")
+	k.requireWaiting(t, "a take from an empty queue")
 	k.must(k.p.MeasureClock(1))
 	k.put(a, "check", "a put during a waiting take")
-	k.be(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, but the waiting take returned %q, %v", t.item, t.err)
+	k.require(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, but the waiting take returned %q, %v", t.item, t.err)
 }
 
 func checkCancelledTake(k *checker) {
 	a := k.client()
 	t := k.beginTake(a)
-	k.waits(t, "a take from an empty queue")
+	k.requireWaiting(t, "a take from an empty queue")
 	t.giveUp()
-	k.be(t.returns(2*timeout), "the cancelled take did not answer within %v", 2*timeout)
-	k.be(t.err != nil, "a cancelled take returned an item of an empty queue: %q", t.item)
+	k.require(t.returns(2*timeout), "the cancelled take did not answer within %v", 2*timeout)
+	k.require(t.err != nil, "a cancelled take returned an item of an empty queue: %q", t.item)
 }

@@ -13,22 +13,22 @@ func checkCloseUnder(k *checker) {
 	var under *attempt
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
 		under = k.beginTake(b)
-		k.waits(under, "a take from an empty queue")
+		k.requireWaiting(under, "a take from an empty queue")
 	} else if k.p.Hello.Recipe == string(recipes.RecipeBarrier) {
 		k.together = 2
 		b = k.client() // opened with two parties
 		under = k.beginAcquire(b)
-		k.waits(under, "enter by the first of two parties")
+		k.requireWaiting(under, "enter by the first of two parties")
 	} else {
 		k.acquire(a)
 		under = k.beginAcquire(b)
-		k.waits(under, "a second client's acquire")
+		k.requireWaiting(under, "a second client's acquire")
 	}
 	session := b.Seen().Session
 	err := b.Close(k.ctx)
-	k.be(err == nil, "close during an operation must be answered ok: %v", err)
-	k.be(under.returns(time.Second) && under.err != nil, "the pending operation did not answer with an error when its client was closed: %v", under.err)
-	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close must end the session, but %v later the session still has a node in line", timeout)
+	k.require(err == nil, "close during an operation must be answered ok: %v", err)
+	k.require(under.returns(time.Second) && under.err != nil, "the pending operation did not answer with an error when its client was closed: %v", under.err)
+	k.require(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close must end the session, but %v later the session still has a node in line", timeout)
 }
 
 func checkEvents(k *checker) {
@@ -37,20 +37,20 @@ func checkEvents(k *checker) {
 	restore := k.Ground.Cut(c.Number())
 	got := k.ofSession(events, timeout)
 	restore()
-	k.be(got == recipes.EventSuspended, "the connection was lost, but within %v the driver reported %s, not suspended", timeout, said(got))
+	k.require(got == recipes.EventSuspended, "the connection was lost, but within %v the driver reported %s, not suspended", timeout, said(got))
 	got = k.ofSession(events, 2*timeout)
 	if got == recipes.EventLost {
 		k.note("the session ended while the connection was cut briefly, so the event restored could not be checked")
 		return
 	}
-	k.be(got == recipes.EventRestored, "the same session is connected again, but the driver reported %s, not restored", said(got))
+	k.require(got == recipes.EventRestored, "the same session is connected again, but the driver reported %s, not restored", said(got))
 	restore = k.Ground.Cut(c.Number())
 	err := k.Ground.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
 	for got = k.ofSession(events, 3*timeout); got == recipes.EventSuspended; got = k.ofSession(events, 3*timeout) {
 	}
-	k.be(got == recipes.EventLost, "the session was closed at the servers, but the driver reported %s, not lost", said(got))
+	k.require(got == recipes.EventLost, "the session was closed at the servers, but the driver reported %s, not lost", said(got))
 }
 
 func said(kind recipes.EventKind) string { return cmp.Or(string(kind), "nothing") }
@@ -84,22 +84,22 @@ func checkLostSession(k *checker) {
 	restore()
 	k.must(err)
 	if k.p.Hello.Events {
-		k.neverRestored(c, events, gone)
+		k.requireNotRestored(c, events, gone)
 	}
 	err = c.Close(k.ctx)
-	k.be(err == nil, "close must be answered ok even if the session has ended: %v", err)
+	k.require(err == nil, "close must be answered ok even if the session has ended: %v", err)
 	k.numbers-- // open a client with the same number
 	k.client()
 }
 
-// afterthought bounds the time that a driver needs to report an event after its client has
+// eventDelayLimit bounds the time that a driver needs to report an event after its client has
 // connected.
-const afterthought = 500 * time.Millisecond
+const eventDelayLimit = 500 * time.Millisecond
 
-// neverRestored ends the step if the client reports restored although its session has ended. A
+// requireNotRestored ends the step if the client reports restored although its session has ended. A
 // driver that mistakes a new session for the old one reports restored once it has connected. Many
 // clients do not connect after lost, so the wait for a connection is limited to a session timeout.
-func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gone int64) {
+func (k *checker) requireNotRestored(c *host.Client, events <-chan recipes.Event, gone int64) {
 	lost := false
 	listen := func() {
 		for len(events) > 0 {
@@ -107,15 +107,15 @@ func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gon
 			case recipes.EventLost:
 				lost = true
 			case recipes.EventRestored:
-				k.be(!lost, "session %#x has ended, but the client reported lost and then restored; restored must not follow lost, and a new session must not be reported", uint64(gone))
-				k.be(false, "session %#x has ended, but the client reported restored, not lost; restored is for the same session only, and a new session must not be reported", uint64(gone))
+				k.require(!lost, "session %#x has ended, but the client reported lost and then restored; restored must not follow lost, and a new session must not be reported", uint64(gone))
+				k.require(false, "session %#x has ended, but the client reported restored, not lost; restored is for the same session only, and a new session must not be reported", uint64(gone))
 			}
 		}
 	}
 	connected := func() bool { listen(); return c.Seen().Session != gone }
 	k.until(3*timeout, func() bool { return connected() || lost })
 	k.until(timeout, connected)
-	k.until(afterthought, func() bool { listen(); return false })
+	k.until(eventDelayLimit, func() bool { listen(); return false })
 }
 
 func checkEnd(k *checker) {

@@ -11,12 +11,12 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// spent is an error after which a client can only be closed.
-type spent struct{ error }
+// terminalError is an error after which a client can only be closed.
+type terminalError struct{ error }
 
-func (s spent) Unwrap() error { return s.error }
+func (s terminalError) Unwrap() error { return s.error }
 
-func (s spent) Is(target error) bool { return target == recipes.ErrSessionEnded }
+func (s terminalError) Is(target error) bool { return target == recipes.ErrSessionEnded }
 
 // unfinished wraps err with ErrUnfinished: the operation may have had an effect.
 func unfinished(err error) error { return fmt.Errorf("%w: %w", recipes.ErrUnfinished, err) }
@@ -128,7 +128,7 @@ func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 	if lines.Acquires(k.Op) || k.Op == "take" {
 		return c.leave(k, why)
 	}
-	c.spend(spent{unfinished(why)}, c.env.Timeout)
+	c.spend(terminalError{unfinished(why)}, c.env.Timeout)
 	return lines.Reply{}, unfinished(why)
 }
 
@@ -166,7 +166,7 @@ func (c *Client) leave(k *Call, why error) (lines.Reply, error) {
 }
 
 // spend makes all later operations but Close fail with why. Close first waits until settle has passed.
-func (c *Client) spend(why spent, settle time.Duration) {
+func (c *Client) spend(why terminalError, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spent, c.settle = why, time.Now().Add(settle)
@@ -199,7 +199,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		return fmt.Errorf("%w: %w", recipes.ErrNotAcquired, err)
 	case lines.Unknown:
 		if claims {
-			s := spent{unfinished(err)}
+			s := terminalError{unfinished(err)}
 			c.spend(s, c.env.Timeout+aftermath)
 			return s
 		}
@@ -213,7 +213,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 		if !claims {
 			err = unfinished(err)
 		}
-		s := spent{err}
+		s := terminalError{err}
 		c.spend(s, 0)
 		c.mu.Lock()
 		c.gone = c.p.Hello.Rejoins

@@ -284,7 +284,7 @@ func (c *Client) Close(context.Context) error {
 	err := c.shut()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spent = spent{errors.New("the client is closed")}
+	c.spent = terminalError{errors.New("the client is closed")}
 	return err
 }
 
@@ -365,7 +365,7 @@ func (p *Process) askClock() error {
 	if a.OK == nil || a.OK.Now == nil {
 		return p.breaks("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
 	}
-	if watch.met() {
+	if watch.pausedSince() {
 		return nil // the round trip includes a pause
 	}
 	p.Clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})

@@ -18,7 +18,7 @@ func (p *Process) PID() int { return p.run.PID() }
 
 // Pause stops the process group with SIGSTOP, until Resume is called.
 func (p *Process) Pause() error {
-	if err := p.here(); err != nil {
+	if err := p.checkRunning(); err != nil {
 		return err
 	}
 	p.halts.set(true)
@@ -32,7 +32,7 @@ func (p *Process) Pause() error {
 // Resume continues a paused process with SIGCONT. It has no effect if the process is not paused or has
 // ended.
 func (p *Process) Resume() error {
-	if p.here() != nil {
+	if p.checkRunning() != nil {
 		return nil
 	}
 	if err := p.run.Resume(); err != nil {
@@ -42,8 +42,8 @@ func (p *Process) Resume() error {
 	return nil
 }
 
-// here returns an error if the process has ended.
-func (p *Process) here() error {
+// checkRunning returns an error if the process has ended.
+func (p *Process) checkRunning() error {
 	select {
 	case <-p.ended:
 		return fmt.Errorf("%s: process %d has ended: %s", p.command.Name, p.PID(), p.state)
@@ -130,7 +130,7 @@ func (s stopwatch) left(limit time.Duration) time.Duration {
 	return limit - now.Sub(s.begun) + halted - s.halted
 }
 
-func (s stopwatch) met() bool {
+func (s stopwatch) pausedSince() bool {
 	halted, count := s.halts.until(time.Now())
 	return count > s.count || halted > s.halted
 }

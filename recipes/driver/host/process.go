@@ -88,12 +88,12 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 		_, _ = io.Copy(p.output, run.Stderr())
 		_ = run.Stderr().Close()
 	}()
-	go p.listening(kept)
+	go p.readUntilExit(kept)
 	return p, nil
 }
 
-// listening reads the process's stdout until the process has exited and all output is stored.
-func (p *Process) listening(kept <-chan struct{}) {
+// readUntilExit reads the process's stdout until the process has exited and all output is stored.
+func (p *Process) readUntilExit(kept <-chan struct{}) {
 	go func() { // ends the reading of the pipes: processes outside the group may keep them open
 		<-p.run.Exited()
 		late := time.Now().Add(time.Second)
@@ -126,11 +126,11 @@ func (p *Process) exited() {
 		p.fail(fmt.Errorf("%s: the driver has ended", p.command.Name))
 		return
 	}
-	_ = p.breaks("", "the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.said())
+	_ = p.breaks("", "the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.lastOutputHint())
 }
 
-// said describes the process's last line of output and the file with the rest, for an error message.
-func (p *Process) said() string {
+// lastOutputHint describes the process's last line of output and the file with the rest, for an error message.
+func (p *Process) lastOutputHint() string {
 	said := ""
 	if line := p.output.lastLine(); line != "" {
 		said = fmt.Sprintf("; it printed last %q", line)
@@ -156,14 +156,14 @@ func (p *Process) Stop() error {
 		select {
 		case <-p.ended:
 			if _, code := p.run.State(); code != 0 && sound {
-				p.stopped = p.breach("", "when stdin ends, the driver must exit with status 0, but ended with: "+p.state+p.said())
+				p.stopped = p.breach("", "when stdin ends, the driver must exit with status 0, but ended with: "+p.state+p.lastOutputHint())
 			}
 			return
 		case <-late.C:
 		}
 		p.run.Kill()
 		<-p.ended
-		p.stopped = p.breach("", "when stdin ends, the driver must exit within %v; it did not, and was killed%s", endLimit, p.said())
+		p.stopped = p.breach("", "when stdin ends, the driver must exit within %v; it did not, and was killed%s", endLimit, p.lastOutputHint())
 	})
 	return p.stopped
 }

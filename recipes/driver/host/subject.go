@@ -25,7 +25,7 @@ func Subject(c Command) recipes.Subject {
 	return recipes.Subject{
 		Name: c.Name, Recipe: recipe, About: "a driver: " + strings.Join(c.Args, " "),
 		Start: func(_ context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
-			d := &driver{command: c, trial: t, seats: map[string]*started{}}
+			d := &driver{command: c, trial: t, seats: map[string]*processSlot{}}
 			d.pool, _ = t.Kept.(*Pool)
 			s, err := d.start()
 			return s, d.stop, err
@@ -41,12 +41,12 @@ type driver struct {
 	each int // clients per process; 0 means all
 
 	mu      sync.Mutex
-	seats   map[string]*started // by the name of the seat
-	killed  []*started          // killed processes that others have replaced
+	seats   map[string]*processSlot // by the name of the seat
+	killed  []*processSlot          // killed processes that others have replaced
 	stopped bool
 }
 
-type started struct {
+type processSlot struct {
 	once  sync.Once
 	p     *Process
 	err   error
@@ -74,7 +74,7 @@ func (d *driver) seat(client int) (on site.Site, name string, err error) {
 }
 
 func (d *driver) start() (recipes.Subject, error) {
-	p, err := d.carrier(0)
+	p, err := d.processFor(0)
 	if err != nil {
 		return Subject(d.command), err
 	}
@@ -135,21 +135,21 @@ func checkHello(p *Process, h lines.Hello) error {
 }
 
 func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-	p, err := d.carrier(env.Client)
+	p, err := d.processFor(env.Client)
 	if err != nil {
 		return nil, err
 	}
 	return p.Open(ctx, env)
 }
 
-// carrier returns the process for a client. It starts the process at the first call, and again if the
+// processFor returns the process for a client. It starts the process at the first call, and again if the
 // last process was killed and may be replaced.
-func (d *driver) carrier(client int) (*Process, error) {
+func (d *driver) processFor(client int) (*Process, error) {
 	on, seat, err := d.seat(client)
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.taken(seat)
+	s, err := d.slot(seat)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (d *driver) carrier(client int) (*Process, error) {
 // starting limits the number of processes that start at the same time: each uses a processor for a second.
 var starting = make(chan struct{}, max(2, runtime.NumCPU()))
 
-func (d *driver) taken(seat string) (*started, error) {
+func (d *driver) slot(seat string) (*processSlot, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stopped {
@@ -192,7 +192,7 @@ func (d *driver) taken(seat string) (*started, error) {
 		}
 	}
 	if s == nil {
-		s = &started{}
+		s = &processSlot{}
 		d.seats[seat] = s
 	}
 	return s, nil
@@ -209,7 +209,7 @@ func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	return p50, p99, len(took)
 }
 
-func (d *driver) all() []*started {
+func (d *driver) all() []*processSlot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return append(slices.Collect(maps.Values(d.seats)), d.killed...)

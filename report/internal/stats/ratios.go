@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Look returns the confidence level of the n-th evaluation of data that grow until they allow a
+// SequentialConfidence returns the confidence level of the n-th evaluation of data that grow until they allow a
 // decision. The error 1-[Confidence] is distributed over all evaluations, with the weight 6/(pi n)^2
 // for the n-th (alpha spending; Lan and DeMets, Biometrika 70, 1983; the weights sum to 1, so
 // Bonferroni's inequality bounds the total). For n = 0, a single evaluation, it returns Confidence.
-func Look(n int) float64 {
+func SequentialConfidence(n int) float64 {
 	if n == 0 {
 		return Confidence
 	}
@@ -40,13 +40,13 @@ func Ratios(ratios []float64, confidence float64) Interval {
 	return out
 }
 
-// countedOut is the maximum number of pairs for which the exact distribution of the signed-rank
+// maxExactPairs is the maximum number of pairs for which the exact distribution of the signed-rank
 // statistic is computed.
-const countedOut = 60
+const maxExactPairs = 60
 
 func signedRank(n int, confidence float64) int {
 	half := (1 - confidence) / 2
-	if n > countedOut {
+	if n > maxExactPairs {
 		f := float64(n)
 		return int(math.Floor(f*(f+1)/4 - normalQuantile(1-half)*math.Sqrt(f*(f+1)*(2*f+1)/24)))
 	}

@@ -69,7 +69,7 @@ func TestLook_boundsFalseAlarmsOfAGate(t *testing.T) {
 		}
 		return found
 	}
-	spent, plain := alarms(1, Look), alarms(1, func(int) float64 { return Confidence })
+	spent, plain := alarms(1, SequentialConfidence), alarms(1, func(int) float64 { return Confidence })
 	t.Logf("false alarms in %d gates without a difference: %d; with the plain interval: %d", gates, spent, plain)
 	if spent > gates*5/100 {
 		t.Errorf("%d of %d gates without a difference raise an alarm, more than 5 %%", spent, gates)
@@ -82,7 +82,7 @@ func TestLook_boundsFalseAlarmsOfAGate(t *testing.T) {
 func TestLook_spendsNoMoreThanTheError(t *testing.T) {
 	sum := 0.0
 	for n := 1; n <= 10000; n++ {
-		sum += 1 - Look(n)
+		sum += 1 - SequentialConfidence(n)
 	}
 	if sum > 1-Confidence {
 		t.Errorf("10,000 looks spend %v", sum)

@@ -52,9 +52,9 @@ func Middle(values []float64) (float64, bool) {
 	return values[(len(values)-1)/2], true
 }
 
-// Halves returns the median of the odd values divided by the median of the even values: the difference
+// HalvesRatio returns the median of the odd values divided by the median of the even values: the difference
 // between two halves of the same measurement. It returns false for fewer than four values.
-func Halves(values []float64) (float64, bool) {
+func HalvesRatio(values []float64) (float64, bool) {
 	var odd, even []float64
 	for i, v := range values {
 		if i%2 == 0 {

@@ -36,10 +36,10 @@ func TestMiddle_isAValueThatWasMeasured(t *testing.T) {
 }
 
 func TestHalves_takesTwoOfEach(t *testing.T) {
-	if got, ok := Halves([]float64{2, 1, 2, 1}); !ok || got != 2 {
+	if got, ok := HalvesRatio([]float64{2, 1, 2, 1}); !ok || got != 2 {
 		t.Errorf("got %v, %v; want 2", got, ok)
 	}
-	if _, ok := Halves([]float64{2, 1, 2}); ok {
+	if _, ok := HalvesRatio([]float64{2, 1, 2}); ok {
 		t.Error("three values have no two halves")
 	}
 }

@@ -162,10 +162,10 @@ type request struct {
 }
 
 type consumer struct {
-	client int
-	seenZxid   int64 // highest zxid that the client had seen by its last operation
-	killed bool  // the harness killed the client
-	ended  bool  // it was notified of the session's end
+	client   int
+	seenZxid int64 // highest zxid that the client had seen by its last operation
+	killed   bool  // the harness killed the client
+	ended    bool  // it was notified of the session's end
 }
 
 func newItemCommits(q *Items, l *facts.NodeTable) *itemCommits {
