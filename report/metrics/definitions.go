@@ -77,16 +77,6 @@ const (
 
 	PipeRoundtrip = "pipe.roundtrip" // between the harness and a driver
 	AgentsClock   = "agents.clock"
-
-	selfTicks      = "self.ticks"
-	selfLateTicks  = "self.ticks.late"
-	selfLate       = "self.late.max"
-	selfRecords    = "self.records"
-	selfLost       = "self.records.lost"
-	selfBacklog    = "self.backlog.max"
-	selfCPU        = "self.cpu.own"
-	selfMachineCPU = "self.cpu.machine"
-	selfStolen     = "self.cpu.stolen"
 )
 
 // families are all metrics, the most important first.
@@ -213,17 +203,6 @@ var families = []Family{
 		{Name: AgentsClock, Unit: "ns", Better: Lower,
 			Help: "Largest uncertainty of an agent's clock. A latency that begins and ends on one agent is exact; " +
 				"a time that begins on one client and ends on another (hand-off, failover) may be off by twice this value. Belief intervals are narrowed by it"},
-	}},
-	{About: "The harness itself:", Definitions: []Definition{
-		{Name: selfTicks, Unit: "1", Help: "Ticks of the harness's own timer"},
-		{Name: selfLateTicks, Unit: "1", Better: Lower, Help: "Ticks delivered more than 10 ms late"},
-		{Name: selfLate, Unit: "ns", Better: Lower, Help: "Largest delay of a tick"},
-		{Name: selfRecords, Unit: "1", Help: "Records written"},
-		{Name: selfLost, Unit: "1", Better: Lower, Help: "Records dropped; must be 0"},
-		{Name: selfBacklog, Unit: "1", Better: Lower, Help: "Maximum number of records waiting to be written"},
-		{Name: selfCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by zkbench"},
-		{Name: selfMachineCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by all programs"},
-		{Name: selfStolen, Unit: "1", Better: Lower, Help: "Fraction of all processors that other virtual machines used (steal)"},
 	}},
 }
 

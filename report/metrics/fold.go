@@ -78,7 +78,10 @@ func NewFold(h *history.History) *Fold {
 		&recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}},
 		&sessions{fold: f, opened: map[int64]time.Duration{}, gone: map[int64]bool{}},
 		&memberLoads{silent: map[string]int{}, means: map[string]time.Duration{}},
-		&fanout{}, &harness{},
+		&fanout{}, &pipe{},
+	}
+	for _, collect := range registered {
+		f.collectors = append(f.collectors, collect(f))
 	}
 	return f
 }

@@ -70,6 +70,14 @@ type Family struct {
 	Definitions []Definition
 }
 
+// registered are the collectors of families that a file of their own registers.
+var registered []func(*Fold) collector
+
+// register adds a family, after the others, and the collector that computes it. It is called by init.
+func register(f Family, collect func(*Fold) collector) {
+	families, registered = append(families, f), append(registered, collect)
+}
+
 // Families returns the families in order.
 func Families() []Family { return slices.Clone(families) }
 

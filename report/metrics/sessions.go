@@ -125,37 +125,20 @@ func longestAway(back []*history.Reconnected) (longest time.Duration) {
 	return longest
 }
 
-// harness collects the last report of the harness on itself, and of a driver's pipe.
-type harness struct {
+// pipe collects the last report on a driver's pipe.
+type pipe struct {
 	ignored
-	self *history.Self
-	pipe *history.Pipe
+	last *history.Pipe
 }
 
-func (x *harness) record(r history.Record) {
-	switch r := r.(type) {
-	case *history.Self:
-		x.self = r
-	case *history.Pipe:
-		x.pipe = r
+func (x *pipe) record(r history.Record) {
+	if p, ok := r.(*history.Pipe); ok {
+		x.last = p
 	}
 }
 
-func (x *harness) close(out map[string]Metric) {
-	if s := x.self; s != nil {
-		for name, v := range map[string]int64{
-			selfTicks: s.Ticks, selfLateTicks: s.LateTicks, selfLate: int64(s.LateMax),
-			selfRecords: s.Records, selfLost: s.Lost, selfBacklog: s.MaxBacklog,
-		} {
-			out[name] = value(name, float64(v))
-		}
-		for name, share := range map[string]*float64{selfCPU: s.CPU, selfMachineCPU: s.MachineCPU, selfStolen: s.Stolen} {
-			if share != nil {
-				out[name] = value(name, *share)
-			}
-		}
-	}
-	if p := x.pipe; p != nil {
+func (x *pipe) close(out map[string]Metric) {
+	if p := x.last; p != nil {
 		out[PipeRoundtrip] = Metric{Unit: "ns", P50: new(float64(p.P50)), P99: new(float64(p.P99)), Count: new(int64(p.Count))}
 		if p.Clock > 0 {
 			out[AgentsClock] = value(AgentsClock, float64(p.Clock))

@@ -10,6 +10,18 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
+const FIFO = "fifo"
+
+func init() {
+	register(Guarantee{
+		Name: FIFO, Rule: 6, Concerns: granting, promised: inOrder,
+		Promise: "Grants are given in the order in which the servers created the nodes in line.",
+		Harm:    "A newer waiter overtakes an older one, which can starve.",
+		Help:    "grants were given in another order than their nodes were created",
+		check:   newFIFO,
+	})
+}
+
 // order checks rule 6: grants follow the order in which the servers created their nodes, which is the
 // order of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
 // tokens without commits.

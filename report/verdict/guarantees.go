@@ -17,7 +17,6 @@ const (
 	MutualExclusion  = "mutual-exclusion"
 	NoEarlyPassage   = "no-early-passage"
 	Fencing          = "fencing"
-	FIFO             = "fifo"
 	Succession       = "succession"
 	NoLeak           = "no-leak"
 	NoOrphan         = "no-orphan"
@@ -123,7 +122,7 @@ func register(all ...Guarantee) {
 
 func init() { register(guarantees...) }
 
-// guarantees are those of this package. A file with another one can also register it itself.
+// guarantees are those of this package, apart from those that register themselves, as fifo.go shows.
 var guarantees = []Guarantee{{
 	Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
 	Promise: "A granted client owns a live node at the head of the queue.",
@@ -160,12 +159,6 @@ var guarantees = []Guarantee{{
 	Harm:    "A stale holder overwrites its successor's data, or the current holder is rejected.",
 	Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
 	check:   newFencing,
-}, {
-	Name: FIFO, Rule: 6, Concerns: granting, promised: inOrder,
-	Promise: "Grants are given in the order in which the servers created the nodes in line.",
-	Harm:    "A newer waiter overtakes an older one, which can starve.",
-	Help:    "grants were given in another order than their nodes were created",
-	check:   newFIFO,
 }, {
 	Name: Succession, Rule: 6, Concerns: granting, promised: inOrder,
 	Promise: "When a leader leaves, the candidate that joined next is the next leader.",
