@@ -29,7 +29,7 @@ type NodeTable struct {
 // Node is an ephemeral node, which exists or existed.
 type Node struct {
 	Path           string
-	kind           string // see NodeKind
+	kind           string // see NodeKind; empty until it is needed
 	in             *lineIn
 	Session, Czxid int64
 	Owned          *owned // the nodes of its session
@@ -110,7 +110,6 @@ func (l *NodeTable) commit(c *history.Commit) {
 }
 
 func (l *NodeTable) create(n *Node) {
-	n.kind = NodeKind(n.Path)
 	n.in, n.Owned = ValueAt(l.Dirs, path.Dir(n.Path)), ValueAt(l.Sessions, n.Session)
 	if n.Before != nil {
 		n.Before.after = n
@@ -255,7 +254,15 @@ var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA
 
 // SameKind reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
 // as a reader's and a writer's, do not contend.
-func SameKind(a, b *Node) bool { return a.kind == b.kind }
+func SameKind(a, b *Node) bool { return a.kindOnce() == b.kindOnce() }
+
+// kindOnce computes the kind when it is first needed: most nodes never have another ahead of them.
+func (n *Node) kindOnce() string {
+	if n.kind == "" {
+		n.kind = NodeKind(n.Path)
+	}
+	return n.kind
+}
 
 // longestKind bounds the part of a path that kind reads: a path may have a megabyte.
 const longestKind = 4096
@@ -357,7 +364,7 @@ func modesOf(h *history.History) modes {
 
 // of returns the mode of a node, "" if it is unknown.
 func (m modes) of(n *Node) string {
-	if mode := m.byKind[n.kind]; mode != bothModes {
+	if mode := m.byKind[n.kindOnce()]; mode != bothModes {
 		return mode
 	}
 	return m.byPath[n.Path]
