@@ -1,0 +1,197 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/report/facts"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/queue"
+)
+
+// Sweep checks a history record by record.
+type Sweep struct {
+	OnBelief  func(b facts.Belief) // receives every belief in the order of its start
+	OnOverlap func(o Overlap)      // receives every time in which two clients held at once
+
+	history *history.History
+	judges  []*judge
+	cut     bool // the history is known to be truncated
+	beliefs *facts.Beliefs
+	line    *facts.NodeTable // nil without commits
+	grants  *facts.Grants
+	items   *queue.Items
+	queue   bool // there may be items
+	seen    seen
+	end     time.Duration
+	records int
+}
+
+type judge struct {
+	Guarantee
+	checker
+}
+
+// notPromised is the checker of a guarantee that the subject does not promise.
+var notPromised = checker{finish: func(ending) Verdict {
+	return Verdict{Result: NotPromised, Reasons: []string{"the subject does not promise this guarantee"}}
+}}
+
+// NewSweep returns a sweep over the history, before the first record. It checks the guarantees that
+// the header names, or all if it names none.
+func NewSweep(h *history.History) *Sweep {
+	asked := h.Header.Guarantees
+	return newSweep(h, func(name string) bool {
+		// Guarantees about the trial are always evaluated.
+		return len(asked) == 0 || name == Faults || name == Fit || name == Played || slices.Contains(asked, name)
+	})
+}
+
+func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
+	s := &Sweep{history: h, seen: seen{recipe: h.Header.Recipe}, OnBelief: func(facts.Belief) {}, OnOverlap: func(Overlap) {}}
+	s.beliefs = facts.NewBeliefs(h.Header, s.believe)
+	in := &inputs{
+		history: h, promises: facts.PromisesOf(h.Header),
+		overlap: func(o Overlap) { s.OnOverlap(o) },
+	}
+	if h.Commits {
+		s.line = facts.NewNodeTable(h)
+		if h.Header.Recipe != Queue {
+			s.line.Persistent = map[string]int64{}
+		}
+		s.grants = facts.NewGrants(s.line, in.promises)
+		s.beliefs.Granted = s.grants.Last
+		in.line, in.grants = s.line, s.grants
+	}
+	s.items = queue.New(h, s.line)
+	s.queue = h.Header.Recipe == "" || h.Header.Recipe == Queue
+	in.items = s.items
+	for _, g := range registry {
+		if !wanted(g.Name) || s.seen.recipe != "" && !s.seen.concerned(g) && !slices.Contains(h.Header.Guarantees, g.Name) {
+			continue
+		}
+		j := &judge{g, notPromised}
+		if g.promised == nil || g.promised(in.promises) {
+			j.checker = g.check(in)
+		}
+		s.judges = append(s.judges, j)
+	}
+	return s
+}
+
+func (s *Sweep) believe(b facts.Belief) {
+	for _, j := range s.judges {
+		if j.belief != nil && (!s.cut || j.rest && !b.Open) {
+			j.belief(b)
+		}
+	}
+	s.OnBelief(b)
+}
+
+// Add checks the next record; a record with the number 0 is a commit.
+func (s *Sweep) Add(n history.Numbered) {
+	if n.N == 0 {
+		commit, ok := n.Record.(*history.Commit)
+		if ok && s.queue {
+			s.items.Commit(commit) // before the line drops the claims of removed nodes
+		}
+		s.line.Record(n.Record)
+		for _, j := range s.judges {
+			if ok && j.commit != nil {
+				j.commit(commit)
+			}
+		}
+		return
+	}
+	s.records++
+	s.end = max(s.end, n.Time())
+	s.seen.record(n)
+	if s.grants != nil {
+		s.grants.Record(n)
+	}
+	for _, j := range s.judges {
+		if j.record != nil {
+			j.record(n)
+		}
+	}
+	s.beliefs.Add(n)
+	if s.queue {
+		s.items.Record(n)
+	}
+}
+
+// Close returns the verdicts, in the order of [All]. readErr is the error of reading the history,
+// nil at its end: a truncated history can prove a failure, never a pass.
+func (s *Sweep) Close(readErr error) []Verdict {
+	end := ending{at: s.end, cut: readErr != nil}
+	if end.cut {
+		s.cut = true
+	} else if s.grants != nil {
+		s.grants.Judge(true)
+	}
+	s.beliefs.Close(s.end)
+	var out []Verdict
+	for _, j := range s.judges {
+		if !s.seen.concerned(j.Guarantee) && !slices.Contains(s.history.Header.Guarantees, j.Name) {
+			continue
+		}
+		v := j.finish(end)
+		if s.beliefs.Late > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
+			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.Late, facts.Reorder))
+		}
+		if v.Result == Pass || v.Result == NotJudged {
+			switch {
+			case readErr != nil:
+				v = unknown(append([]string{"the history could not be read to its end"}, v.Reasons...)...)
+			case s.records == 0:
+				v = unknown("the history contains no record")
+			}
+		}
+		v.Guarantee = j.Name
+		if v.Reasons == nil {
+			v.Reasons = []string{}
+		}
+		out = append(out, v)
+	}
+	if v := s.readable(readErr); v.Result != Pass {
+		out = append(out, v)
+	}
+	return out
+}
+
+// readable checks the history itself.
+func (s *Sweep) readable(readErr error) Verdict {
+	v := Verdict{Guarantee: Readable, Result: Pass}
+	switch {
+	case errors.Is(readErr, history.ErrTruncated):
+		v.Reasons = []string{fmt.Sprintf("%v: later records are unknown", readErr)}
+	case readErr != nil:
+		v.Reasons = []string{readErr.Error()}
+	case s.records == 0:
+		v.Reasons = []string{"the history contains no record: nothing was measured"}
+	}
+	for _, name := range s.history.Header.Guarantees {
+		if _, known := Find(name); !known {
+			v.Reasons = append(v.Reasons, fmt.Sprintf("unknown guarantee %q was requested", name))
+		}
+	}
+	if len(v.Reasons) > 0 {
+		v.Result = Unknown
+	}
+	return v
+}
+
+// Judge reads the history once and returns a verdict for each guarantee that applies to it. It has
+// no error: a history that cannot be read gives an unknown verdict with the reason.
+func Judge(h *history.History) []Verdict {
+	s := NewSweep(h)
+	for n, err := range h.Records {
+		if err != nil {
+			return s.Close(err)
+		}
+		s.Add(n)
+	}
+	return s.Close(nil)
+}
