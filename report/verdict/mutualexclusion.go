@@ -392,4 +392,3 @@ func (x *exclusion) finish(ending) Verdict {
 	}
 	return pass()
 }
-

@@ -92,4 +92,3 @@ func (s *stuck) judge(broken *evidence) {
 
 // asleep reports whether the waiter did nothing during the snapshot, and nothing reached it.
 func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 && !w.Behind }
-
