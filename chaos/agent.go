@@ -30,7 +30,7 @@ import (
 // socket, not the network that is cut. When the process that started the agent ends, also by SIGKILL,
 // Docker closes the agent's standard input; the agent then heals everything and exits.
 
-// agentEnv is the environment variable that makes this executable an agent of the owner in its value.
+// agentEnv is the environment variable that makes this executable run as an agent. Its value is the owner.
 const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
 type order struct {
@@ -333,8 +333,8 @@ func (a *containerAgent) copyIn(ctx context.Context) error {
 	return err
 }
 
-// commands change a member's network by its owner's commands. They do not count dropped packets,
-// and cannot drop a share of packets or delay them.
+// commands change a member's network by the configured commands of an external ensemble. They do not
+// count dropped packets, and cannot drop a share of packets or delay them.
 type commands struct{ member *ensembles.Member }
 
 func (c commands) do(ctx context.Context, o order) (answer, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// link.loss does not affect loopback. The kernel chooses the packets, not the seed.
+// link.loss does not affect loopback. The kernel, not the seed, determines which packets are dropped.
 var _ = register(Kind{
 	Name:   "link.loss",
 	About:  "drops a share of a member's packets, both ways",

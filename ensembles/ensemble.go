@@ -174,8 +174,8 @@ type Machine interface {
 	Running(ctx context.Context) (bool, error)
 	Save(ctx context.Context, dir string) error
 	RecentLog(ctx context.Context) ([]byte, error) // the last few thousand lines of the server's log
-	// TxnLogs opens the member's transaction logs, oldest first, without logs that end before the
-	// zxid after. The caller must close them. [Commits] reads them.
+	// TxnLogs opens the member's transaction logs that can contain entries after a zxid, oldest first. The
+	// caller must close them. [Commits] reads them.
 	TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error)
 }
 

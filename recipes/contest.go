@@ -345,7 +345,7 @@ func (c *contender) Close(context.Context) error { return c.s.Close() }
 
 type entry struct {
 	s      *Session
-	path   string // of the node, without its number
+	path   string // of the node, without its sequence number
 	id     string // the random ID at the start of its name
 	parent string
 	data   []byte

@@ -14,7 +14,7 @@ type GrantState int
 // The states of a grant.
 const (
 	Held      GrantState = iota // the holder may act, in this state only
-	Suspended                   // disconnected: start no new effects
+	Suspended                   // disconnected: do not start anything that the grant protects
 	Lost                        // the session has ended or the node was deleted; final
 	Released                    // released by the holder; final
 )

@@ -277,8 +277,8 @@ func Fold(h *history.History, doubts ...string) Folded {
 	return out
 }
 
-// judgeThresholds evaluates the thresholds on a trial. baseConditions contains the thresholds on the
-// base, which need other trials and are not evaluated.
+// judgeThresholds evaluates the thresholds on a trial. baseConditions are the conditions that
+// compare with the base: they need other trials and are not evaluated.
 func judgeThresholds(exprs []string, t Trial) (judged []Threshold, baseConditions []Condition) {
 	for _, expr := range exprs {
 		c, err := ParseThreshold(expr)

@@ -23,11 +23,11 @@ import (
 //	verdicts.fifo == pass               one verdict
 //
 // A distribution needs a field: count, min, mean, p50, p90, p99, p999 or max.
-// Other metrics have value (the default), expected, servers and count.
+// Other metrics have the fields value (the default), expected, servers and count.
 type Condition struct {
 	Expr   string
 	Metric string // "verdicts" for verdicts
-	Field  string // of the metric; for verdicts the guarantee, or empty for all
+	Field  string // of the metric; for verdicts the name of a guarantee, or "" for all
 	Op     string // <, <=, >, >=, == or !=
 	Value  string // as written
 }

@@ -37,9 +37,8 @@ type Config struct {
 	Seed     uint64
 	Replay   string // run folder whose faults and seed are repeated
 	Dir      string // run folder, which must be empty or missing; "" uses a temporary folder
-	// Driver is the program with the arguments that starts a driver of a compiled-in subject, such
-	// as zkbench driver; the subject's name is appended. It is required for scenarios whose subjects
-	// run apart.
+	// Driver is the command that starts a driver of a compiled-in subject, such as zkbench driver; the
+	// subject's name is appended. It is required for scenarios whose subjects run in separate processes.
 	Driver []string
 	// Agents run the clients on other machines; nil runs them in this process. With Relay, agents
 	// connect to the members through this process.

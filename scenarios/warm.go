@@ -35,7 +35,7 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 }
 
 // warmOne acquires and releases locks of both variants in one session until the given time. Two
-// sessions share a parent, so that a lock may also have to wait.
+// sessions share each parent, so that an acquire may also have to wait.
 func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
 	s, err := recipes.Open(ctx, stage.Rotated(r.ensemble.Servers(), i), observer.HarnessOptions(r.ensemble, 0))
 	if err != nil {

@@ -105,7 +105,7 @@ const (
 )
 
 type extent struct {
-	least int // a shorter body is not such a frame
+	least int // minimum length of the body
 	head  int // length of the head
 }
 

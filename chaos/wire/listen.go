@@ -120,8 +120,9 @@ const (
 	aheadLimit = 4 << 10
 )
 
-// reach connects to the server, unless the client closes its connection in the meantime: its bytes could
-// take its session away from a newer connection. sent holds the bytes that the client has sent.
+// reach connects to the server, unless the client closes its connection in the meantime: to forward the
+// bytes of that connection could take the session away from a newer one. sent holds the bytes that the
+// client has sent.
 func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err error) {
 	ctx, leave := context.WithCancel(l.ctx)
 	defer leave()

@@ -125,7 +125,7 @@ func below(pattern, p string) bool {
 	return ok && len(p) > end+1
 }
 
-// Drawn returns the rule with a fixed jitter, so that another process can arm it.
+// Drawn returns the rule with its jitter drawn and added to Delay, so that another process can arm it.
 func (r Rule) Drawn() Rule {
 	if r.Jitter > 0 && r.Random != nil {
 		r.Delay, r.Jitter = max(r.after(), 1), 0

@@ -35,8 +35,8 @@ type Known struct {
 	// notification. Before version 3.9 a notification has no zxid.
 	Removed   string
 	RemovedAt time.Duration
-	// ChangedAt is the time of the latest notification without a zxid that children have changed: the
-	// client may know of one transaction after Zxid.
+	// ChangedAt is the time of the latest notification of changed children that had no zxid: the client may
+	// know of one transaction after Zxid.
 	ChangedAt time.Duration
 	// Notified means that a notification has arrived since the last reply: the client may know of later
 	// commits.

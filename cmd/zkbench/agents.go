@@ -136,7 +136,7 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 		return err
 	}
 	select {
-	case <-e.(*agents.Kubernetes).Over(): // lost pods are replaced; the Job reports the end of the last pod
+	case <-e.(*agents.Kubernetes).Over(): // the Job has ended; until then it replaces lost pods
 	case <-cmd.Context().Done(): // the exit code shows it
 		return nil
 	}

@@ -59,8 +59,8 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	return startDefault(ctx, o)
 }
 
-// choose returns the kind that the options require. An option that only one kind has selects that kind
-// if the kind is Auto, and is an error for another kind.
+// choose returns the kind that the options require. An option that only one kind supports selects that kind
+// if o.Kind is Auto or empty, and is an error if o.Kind is another kind.
 func choose(o ensembles.Options) (ensembles.Kind, error) {
 	kind := cmp.Or(o.Kind, ensembles.Auto)
 	switch kind {

@@ -54,7 +54,7 @@ func Docker(ctx context.Context) (*client.Client, error) {
 	return tc.Client, nil
 }
 
-// newClient returns an error if a busy daemon does not answer in time; testcontainers panics then.
+// newClient returns an error where testcontainers panics: if a busy daemon does not answer in time.
 func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error) {
 	defer func() {
 		if why := recover(); why != nil {

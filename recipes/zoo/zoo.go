@@ -1,6 +1,6 @@
-// Package zoo contains recipes with deliberate bugs. Each has one small mistake that real code has made, with
-// its origin in a comment, in an otherwise correct implementation. They prove that the verdicts can fail:
-// a run of the scenario zoo must detect each.
+// Package zoo contains recipes with deliberate bugs. Each is correct except for one small mistake that real
+// code has made; a comment names its origin. They prove that the verdicts can fail: a run of the scenario
+// zoo must detect every mistake.
 //
 // Importing the package registers the recipes as subjects named "zoo/...". They must not be used for
 // anything else.

@@ -84,8 +84,8 @@ func (x *failed) close(out map[string]Metric) {
 // fewestGrants is the average number of grants per client that the fairness index needs.
 const fewestGrants = 4
 
-// fairness collects the grants by number of contenders and client: shares in phases with different
-// contenders are not comparable.
+// fairness counts the grants of each client by the number of contenders: shares in phases with
+// different numbers of contenders are not comparable.
 type fairness struct {
 	ignored
 	fold   *Fold

@@ -120,8 +120,8 @@ func (f *fences) alone(b facts.Belief) bool {
 	})
 }
 
-// checkRepeated records a token that equals the token of the previous grant, of another session. The holders
-// need not be certain.
+// checkRepeated reports a token that equals that of the previous grant, if that grant is of another session.
+// It need not be certain that the clients held.
 func (f *fences) checkRepeated(b facts.Belief) {
 	if n := f.named; b.Token == n.Token && n.Session != b.Session {
 		f.repeated = b.Record

@@ -164,7 +164,7 @@ func (o *order) finish(ending) Verdict {
 	case o.contended >= fewWaits && 2*o.waited < o.contended && o.permits == 1 && 2*(o.waited+o.queued) >= o.contended && o.unlike == 0:
 		return pass("the granted nodes are created at the grant: the order is that of the nodes with which their clients waited")
 	case o.contended >= fewWaits && 2*o.waited < o.contended && o.queued > 0:
-		return unknown(fmt.Sprintf("%d of %d clients that waited had another node while they waited, and the order of these is not the order of the grants: which nodes decide the order is unknown",
+		return unknown(fmt.Sprintf("%d of %d clients waited with another node than the one with which they were granted, and the grants do not follow the order of those nodes: it is unknown which nodes decide the order",
 			o.queued, o.contended))
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
 		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",

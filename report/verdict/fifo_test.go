@@ -172,7 +172,7 @@ func TestFIFO_ofNodesThatAreCreatedAtTheGrant(t *testing.T) {
 		return append(records, &history.CommitsEnd{Last: 999})
 	}
 	judgeOne(t, FIFO, candidates(5, 15), Pass, "the order is that of the nodes with which their clients waited")
-	judgeOne(t, FIFO, candidates(5, 4), Unknown, "the order of these is not the order of the grants")
+	judgeOne(t, FIFO, candidates(5, 4), Unknown, "the grants do not follow the order of those nodes")
 	judgeOne(t, FIFO, grants(true), Pass, "")
 }
 

@@ -34,7 +34,7 @@ const (
 	Fit              = "harness-health"
 )
 
-// Kinds of recipe, as Guarantee.Concerns.
+// Kinds of recipe, the values in Guarantee.Concerns.
 const (
 	Lock     = "lock"
 	Election = "election"

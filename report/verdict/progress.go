@@ -432,7 +432,7 @@ type phase struct {
 	tried       int           // acquires, or takes, including those in progress at its end
 	done        int           // granted, or items taken
 	calm        bool          // one of them without a fault near
-	held        bool          // a client held in it; for a queue: it was empty
+	held        bool          // a client held a grant during it; for a queue: nothing was put
 	put         bool          // items were put
 	open        time.Duration // how long at its end nothing was granted while a client waited, if longer than the limit
 	short       time.Duration // the same without a fault near, if longer than half the limit

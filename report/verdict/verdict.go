@@ -79,7 +79,7 @@ type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b facts.Belief)     // every belief, in the order of its start
 	rest   bool                     // belief takes the rest of a truncated history, if its end is known
-	commit func(c *history.Commit)  // every commit, before the first record of a client that may know it
+	commit func(c *history.Commit)  // every commit, before the first record of a client that may know of it
 	// finish returns the verdict.
 	finish func(end ending) Verdict
 }
@@ -97,8 +97,8 @@ type inputs struct {
 	promises history.Promises
 	overlap  func(Overlap)
 	items    *queue.Items
-	line     *facts.NodeTable // by the commits; nil without
-	grants   *facts.Grants    // looked up in them; nil without
+	line     *facts.NodeTable // by the commits; nil if there are none
+	grants   *facts.Grants    // looked up in line; nil without it
 }
 
 // seen records which kinds of recipe the operations of a history belong to, if its header does not

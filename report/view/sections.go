@@ -94,7 +94,7 @@ func tableBlocks(tables ...Table) (out []Block) {
 	return out
 }
 
-// passedFolded returns the table with its rows that passed or do not count collapsed, if there are others.
+// passedFolded collapses the rows that passed or do not affect the result, unless there are no others.
 func passedFolded(t Table) []Block {
 	at := slices.IndexFunc(t.Rows, func(r Row) bool { return rank(r.Result) <= 0 })
 	if at <= 0 {

@@ -463,7 +463,7 @@ func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(ev
 	}
 }
 
-// changes parses kubectl's output of a watch.
+// changes calls seen with each event in the output of kubectl get --watch.
 func changes[T any](r io.Reader, seen func(event string, object T)) error {
 	for d := json.NewDecoder(r); ; {
 		var c struct {

@@ -74,7 +74,7 @@ type oneByte struct{ io.Reader }
 
 func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
 
-// open opens a stream with its first message.
+// open opens a stream and sends o as its first message.
 func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	s, err := link.OpenStream()
 	if err != nil {

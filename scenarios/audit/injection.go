@@ -54,7 +54,7 @@ type stepInjection struct {
 	at    spec.Step
 	fault *spec.StepFault
 	shot  wire.ArmedRule // nil if the tap does not see the step
-	come  chan struct{}  // closed when a step occurs that the tap does not see
+	come  chan struct{}  // closed when the step occurs, if the tap does not see it
 	force chan struct{}  // closed when the fault is active or failed
 	over  chan struct{}  // closed when the fault is over or was cancelled
 	moves int64          // grants and releases of other clients at the injection

@@ -96,7 +96,7 @@ func (f *flaps) runQueue(ctx context.Context) error {
 	})
 }
 
-// wave makes the clients wait, runs the flaps, and calls last before the clients give up.
+// wave makes the clients wait, runs the flaps and calls last. Then it cancels the calls that still wait.
 func (f *flaps) wave(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() { f.Stage.CallOff(cancel, f.line) }()

@@ -144,7 +144,7 @@ func overrideExec(root *yaml.Node, value string) error {
 	return nil
 }
 
-// unplayed returns a problem for each program of a flag that would not be tested: its subject does not run.
+// unplayed returns a problem for each --exec program that would not be tested: its subject does not run.
 func (s *Scenario) unplayed(overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		value, ok := strings.CutPrefix(o, execKey+"=")

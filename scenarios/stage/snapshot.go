@@ -242,7 +242,7 @@ type rest struct {
 
 const stillFor = time.Second
 
-// passedBy is the number of grants per client above which the others pass over a waiting client.
+// passedBy is the average number of grants per client above which a waiting client counts as passed over.
 const passedBy = 2
 
 // look checks the wire, and takes a snapshot if the line is still or a waiting client is passed over.

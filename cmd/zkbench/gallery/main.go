@@ -103,7 +103,7 @@ func (e exhibit) play(ctx context.Context, program, runs string) error {
 	return play(ctx, program, e.name, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder())))
 }
 
-// play runs zkbench, replacing the last run. Failed and unknown results (exit codes 1 and 3) are no errors.
+// play runs zkbench. Failed and unknown results (exit codes 1 and 3) are not errors.
 func play(ctx context.Context, program, name string, args []string) error {
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, program, args...)

@@ -15,7 +15,7 @@ const Skew = "ZKBENCH_SKEW"
 // Own is the clock that this process reports to others: the machine's monotonic clock if that can be
 // read, with the error of Skew.
 type Own struct {
-	start   time.Time // the time at which the clock read raw
+	start   time.Time // when the clock's reading was raw
 	raw     int64
 	tooFast float64 // deviation of the rate: 0.001 gains 1 ms per second
 }

@@ -33,7 +33,7 @@ const Mark = "ZKBENCH_DRIVER"
 
 const endLimit = 10 * time.Second
 
-// Process is a process of a driver and the exchange of requests and replies with it.
+// Process is a process of a driver. It sends the process requests and receives the replies.
 type Process struct {
 	Hello lines.Hello // valid once Greet has returned
 	Clock clock.Map   // of the driver

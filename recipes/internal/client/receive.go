@@ -36,7 +36,7 @@ type received struct {
 	net.Conn
 	r     *receive
 	first int
-	large bool // whether the longest reply is accepted
+	large bool // whether the limit has been raised to r.max
 }
 
 // Read is called first for the handshake, with a shorter buffer, and then by the receive loop with

@@ -13,15 +13,15 @@ import (
 	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
 
-// itemOrder checks the order in which items leave a queue by the commits: an item whose node is
-// removed is the oldest existing one. Commits are totally ordered. An older item that another
-// consumer has claimed by a node of its own, named after the item's, may be overtaken.
+// itemOrder checks the order in which items leave a queue by the commits, which are totally ordered:
+// when an item's node is removed, no older item may exist. An older item may be overtaken if another
+// consumer has claimed it by a node named after the item's.
 //
 // Only an item's first node has a position, among its siblings, and only its removal by the client
-// that took the item counts: a put that is withdrawn overtakes none. If an item is handed over
-// first and removed when its work is done, removals do not show the order of hand-overs. A node
-// whose put has not been recorded yet may not be an item's: items that overtook it are kept until
-// that is known.
+// that took the item counts: a put that is withdrawn does not overtake any item. If an item is
+// handed over first and removed when the work is done, the removals do not show the order of the
+// hand-overs. A node whose put has not been recorded yet may not belong to an item: items that
+// overtook it are kept until that is known.
 type itemOrder struct {
 	lines  map[string]*itemLine // by parent
 	judged int                  // items that have left
