@@ -290,7 +290,7 @@ func TestCommands_driveSomebodyElsesMembers(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			e := inject(t, parse(t, fault, Leader), target)
 			m := hit(t, target, e)
-			if mode := modes(t.Context(), []memberRule{{victim: victim{Member: m}}})[m.Name]; mode != "" {
+			if mode := modes(t.Context(), []memberRule{{targetMember: targetMember{Member: m}}})[m.Name]; mode != "" {
 				t.Errorf("%s still is %s", m.Name, mode)
 			}
 			heal(t, target, e)
@@ -339,7 +339,7 @@ func TestCommands_areNotBelieved(t *testing.T) {
 	o := ensembles.Options{Servers: mine.Servers()}
 	for range mine.Members {
 		c := []string{"true"}
-		o.Terms.Commands = append(o.Terms.Commands, ensembles.Commands{Start: c, Stop: c, Pause: c, Resume: c, Isolate: c, Heal: c})
+		o.External.Commands = append(o.External.Commands, ensembles.Commands{Start: c, Stop: c, Pause: c, Resume: c, Isolate: c, Heal: c})
 	}
 	theirs, err := external.Start(t.Context(), o)
 	must(t, err)

@@ -14,7 +14,7 @@ import (
 )
 
 // needsDriver is the need of faults that act on a client's process.
-var needsDriver = need{about: "a client that runs in its own process, as a driver does (zkbench help drivers), on Linux", missing: func(Abilities) error {
+var needsDriver = need{about: "a client that runs in its own process, as a driver does (zkbench help drivers), on Linux", checkMachine: func(Abilities) error {
 	if runtime.GOOS != "linux" {
 		return errors.New("faults that act on a client's process need Linux")
 	}
@@ -30,26 +30,26 @@ func TouchesProcesses(name string) bool {
 
 var errNoProcess = fmt.Errorf("%w: the clients run inside zkbench, so a signal would stop zkbench itself: run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
-// onProcess returns an injector that hits the process of the client described by who, with all other
+// processInjector returns an injector that hits the process of the client described by who, with all other
 // clients in the process.
-func onProcess(who string, inject func(context.Context, Target, wire.Client, Process) (Effect, error)) injector {
-	one := onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
+func processInjector(who string, inject func(context.Context, Target, wire.Client, Process) (Effect, error)) injector {
+	one := clientInjector(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		if t.Process == nil {
-			return Effect{}, untouched{errNoProcess}
+			return Effect{}, untouchedError{errNoProcess}
 		}
 		n := slices.Index(t.Clients, c)
 		p, err := t.Process(n)
 		if err != nil {
-			return Effect{}, untouched{err}
+			return Effect{}, untouchedError{err}
 		}
 		e, err := inject(ctx, t, c, p)
-		e.Served = slices.DeleteFunc(p.Clients(), func(o int) bool { return o == n })
+		e.ServedClients = slices.DeleteFunc(p.Clients(), func(o int) bool { return o == n })
 		return e, err
 	})
 	return func(ctx context.Context, t Target) (Effect, error) {
 		e, err := one(ctx, t)
-		if err == nil && len(e.Served) > 0 {
-			e.Target += ", and in the same process " + clientList(e.Served)
+		if err == nil && len(e.ServedClients) > 0 {
+			e.Target += ", and in the same process " + clientList(e.ServedClients)
 		}
 		return e, err
 	}
@@ -108,9 +108,9 @@ var _ = register(Kind{
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, needsDriver},
 	build: func(target string, _ settings) injector {
-		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
+		return processInjector(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
 			e.Undo = func(context.Context) error { return p.Replace("") }
-			err = act(ctx, nil, func() error { e.Proof, err = killAndConfirm(ctx, p); return err }, e.Undo)
+			err = injectAndProve(ctx, nil, func() error { e.Proof, err = killAndConfirm(ctx, p); return err }, e.Undo)
 			return e, err
 		})
 	},
@@ -127,7 +127,7 @@ var _ = register(Kind{
 	needs:  []need{needsTap, needsDriver},
 	build: func(target string, s settings) injector {
 		as := s.text(RestartAs)
-		return onProcess(target, func(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
+		return processInjector(target, func(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
 			old, begin := c.Session().ID, time.Now()
 			proof, err := killAndConfirm(ctx, p)
 			if err := errors.Join(err, p.Replace(as)); err != nil {
@@ -163,10 +163,10 @@ var _ = register(Kind{
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, needsDriver},
 	build: func(target string, _ settings) injector {
-		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
+		return processInjector(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
 			e.Undo = func(ctx context.Context) error { return resumeAndConfirm(ctx, p) }
 			pause := func(context.Context) error { return p.Pause() }
-			err = act(ctx, pause, func() error { e.Proof, err = awaitStopped(ctx, p); return err }, e.Undo)
+			err = injectAndProve(ctx, pause, func() error { e.Proof, err = awaitStopped(ctx, p); return err }, e.Undo)
 			return e, err
 		})
 	},

@@ -105,8 +105,8 @@ func TestClientPause_stopsTheWholeProcessUntilItHeals(t *testing.T) {
 			t.Errorf("process %d is not stopped: %s %v", p.PID, stat, err)
 		}
 	}
-	if e.Client != 0 || len(e.Served) != 1 || e.Served[0] != 1 || !strings.Contains(e.Target, "client 0, and in the same process clients 1") {
-		t.Errorf("the effect names %q, client %d, others %v", e.Target, e.Client, e.Served)
+	if e.Client != 0 || len(e.ServedClients) != 1 || e.ServedClients[0] != 1 || !strings.Contains(e.Target, "client 0, and in the same process clients 1") {
+		t.Errorf("the effect names %q, client %d, others %v", e.Target, e.Client, e.ServedClients)
 	}
 	time.Sleep(100 * time.Millisecond) // it asks some hundred times in that when it runs
 	if after := target.Clients[0].Counts().BytesIn; after > before+1000 {

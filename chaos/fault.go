@@ -47,8 +47,8 @@ type Target struct {
 	// Next returns the number of the client directly behind the holder in line, or -1. Nil if there is
 	// no line, or its order is unknown.
 	Next func() int
-	// Losses is the number of sessions that may expire in sequence before a client holds the grant; 0 means 1.
-	Losses int
+	// MaxExpiries is the number of sessions that may expire in sequence before a client holds the grant; 0 means 1.
+	MaxExpiries int
 	// Process returns the process of a client, or an error if the process cannot be stopped or killed.
 	// Nil if no client has its own process.
 	Process func(client int) (Process, error)
@@ -74,22 +74,22 @@ type Process interface {
 type Effect struct {
 	Target string // the target, as text: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
-	// Served lists the clients whose session is on a member that was hit but still answers them: they
+	// ServedClients lists the clients whose session is on a member that was hit but still answers them: they
 	// cannot know that the member is slow or cut off from the other members. If a process was hit,
 	// Served lists its other clients.
-	Served []int
-	Proof  string // the proof that the fault took effect
+	ServedClients []int
+	Proof         string // the proof that the fault took effect
 	// Undo removes the fault, without waiting for recovery. Nil if there is nothing to undo. May be
 	// called twice.
 	Undo func(ctx context.Context) error
-	// Back waits, after Undo, until the target has recovered: a member until it serves again, which
+	// AwaitRecovery waits, after Undo, until the target has recovered: a member until it serves again, which
 	// may need other faults to be undone. Nil if nothing has to recover. May be called twice.
-	Back func(ctx context.Context) error
+	AwaitRecovery func(ctx context.Context) error
 }
 
 // Heal undoes the fault and waits for recovery. May be called twice.
 func (e Effect) Heal(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{e.Undo, e.Back} {
+	for _, step := range []func(context.Context) error{e.Undo, e.AwaitRecovery} {
 		if step == nil {
 			continue
 		}
@@ -116,10 +116,10 @@ var ErrSkipped = errors.New("skipped")
 // ErrNoEffect means that the fault was injected and its effect could not be proven.
 var ErrNoEffect = errors.New("no proven effect")
 
-// untouched is an error of a fault that had no effect on its target.
-type untouched struct{ error }
+// untouchedError is an error of a fault that had no effect on its target.
+type untouchedError struct{ error }
 
-func (u untouched) Unwrap() error { return u.error }
+func (u untouchedError) Unwrap() error { return u.error }
 
 // ErrNotHealed means that a fault may still be active.
 var ErrNotHealed = errors.New("not healed")
@@ -218,7 +218,7 @@ func (s settings) positive(name string, most float64) float64 {
 	return x
 }
 
-func (s settings) truth(name string) bool {
+func (s settings) boolean(name string) bool {
 	b, err := strconv.ParseBool(s.values[name])
 	if err != nil {
 		s.bad(name, "is neither true nor false")

@@ -34,9 +34,9 @@ const (
 // The tables belong to the socket (NFT_TABLE_F_OWNER, Linux 5.12): when the process ends, also by
 // SIGKILL, the kernel removes them, so that no partition outlives the process that made it.
 type filter struct {
-	owner string
-	plain bool              // the kernel cannot tie tables to a socket
-	qdisc *rtnetlink.Handle // the namespace's interfaces and queues
+	owner            string
+	ownerUnsupported bool              // the kernel cannot tie tables to a socket
+	qdisc            *rtnetlink.Handle // the namespace's interfaces and queues
 
 	mu      sync.Mutex
 	conn    *nftables.Conn
@@ -304,12 +304,12 @@ func (f *filter) sweep(dead string) (n int, err error) {
 // table's flags, so the message is written here. Kernels before 5.12 do not support owners: there
 // the table stays until it is healed or swept.
 func (f *filter) newTable(t *nftables.Table) error {
-	if !f.plain {
+	if !f.ownerUnsupported {
 		err := f.sendNewTable(t.Name, tableOwned)
 		if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) {
 			return err
 		}
-		f.plain = true
+		f.ownerUnsupported = true
 	}
 	return f.sendNewTable(t.Name, 0)
 }

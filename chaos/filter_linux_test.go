@@ -242,7 +242,7 @@ func leave(t *testing.T, ns *namespace, owner string) {
 	t.Helper()
 	f, err := openFilter(int(ns.fd), owner)
 	must(t, err)
-	f.plain = true
+	f.ownerUnsupported = true
 	_, err = f.cut(packetRule{})
 	must(t, err)
 	must(t, f.conn.CloseLasting())

@@ -32,28 +32,28 @@ type Param struct {
 
 type injector func(ctx context.Context, t Target) (Effect, error)
 
-type named struct {
+type namedFault struct {
 	name   string
 	inject injector
 }
 
-func (f named) String() string { return f.name }
+func (f namedFault) String() string { return f.name }
 
-func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
+func (f namedFault) Inject(ctx context.Context, t Target) (Effect, error) {
 	e, err := f.inject(ctx, t)
 	if err != nil {
-		return Effect{Target: e.Target, Client: e.Client, Served: e.Served}, fmt.Errorf("%s: %w", f.name, err)
+		return Effect{Target: e.Target, Client: e.Client, ServedClients: e.ServedClients}, fmt.Errorf("%s: %w", f.name, err)
 	}
 	return e, nil
 }
 
-// onMember returns an injector that hits each member described by who. If inject sets no target of
+// memberInjector returns an injector that hits each member described by who. If inject sets no target of
 // the effect, the target is the first of these members.
-func onMember(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
+func memberInjector(who string, inject func(context.Context, Target, targetMember) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (e Effect, err error) {
 		all, err := pickMembers(ctx, t, who)
 		if err != nil {
-			return Effect{}, untouched{err}
+			return Effect{}, untouchedError{err}
 		}
 		if len(all) == 1 {
 			e, err = inject(ctx, t, all[0])
@@ -65,8 +65,8 @@ func onMember(who string, inject func(context.Context, Target, victim) (Effect, 
 	}
 }
 
-func onMachine(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
-	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+func machineInjector(who string, inject func(context.Context, Target, targetMember) (Effect, error)) injector {
+	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		if v.Machine == nil {
 			return Effect{}, fmt.Errorf("%w: %s: %w", ErrSkipped, v.Name, ensembles.ErrNotOurs)
 		}
@@ -74,18 +74,18 @@ func onMachine(who string, inject func(context.Context, Target, victim) (Effect,
 	})
 }
 
-// onClient returns an injector that hits the client described by who.
-func onClient(who string, inject func(context.Context, Target, wire.Client) (Effect, error)) injector {
+// clientInjector returns an injector that hits the client described by who.
+func clientInjector(who string, inject func(context.Context, Target, wire.Client) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, who)
 		if err != nil {
-			return Effect{}, untouched{err}
+			return Effect{}, untouchedError{err}
 		}
 		e, err := inject(ctx, t, t.Clients[n])
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
-		if errors.As(err, new(untouched)) {
+		if errors.As(err, new(untouchedError)) {
 			return Effect{}, err
 		}
 		e.Target, e.Client = name, n
@@ -94,10 +94,10 @@ func onClient(who string, inject func(context.Context, Target, wire.Client) (Eff
 }
 
 var (
-	memberTargets  = []string{Leader, Follower, Any, Observer} // single members
-	severalTargets = []string{Minority, Majority}
-	membersTargets = slices.Concat(memberTargets, severalTargets)
-	clientTargets  = []string{Holder, Next, Waiter, Random}
+	memberTargets    = []string{Leader, Follower, Any, Observer} // single members
+	severalTargets   = []string{Minority, Majority}
+	allMemberTargets = slices.Concat(memberTargets, severalTargets)
+	clientTargets    = []string{Holder, Next, Waiter, Random}
 )
 
 var registry []Kind
@@ -118,9 +118,9 @@ func TouchesMembers(name string) bool {
 	return err == nil && k.TouchesMembers()
 }
 
-// TakesItsTime reports whether the named fault, if no duration is given, lasts until a member has
+// IsLongRunning reports whether the named fault, if no duration is given, lasts until a member has
 // stopped or started, or a session has expired.
-func TakesItsTime(name string) bool {
+func IsLongRunning(name string) bool {
 	k, err := KindOf(name)
 	return err == nil && (k.Lasts || k.TouchesMembers())
 }
@@ -172,11 +172,11 @@ func Parse(name, target string, params map[string]string) (Fault, error) {
 	if err := s.err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return named{name, f}, nil
+	return namedFault{name, f}, nil
 }
 
-// Hits returns the targets that the fault accepts as text, the default first; "" if it takes no target.
-func (k Kind) Hits() string {
+// TargetsText returns the targets that the fault accepts as text, the default first; "" if it takes no target.
+func (k Kind) TargetsText() string {
 	if k.Targets == nil {
 		return ""
 	}

@@ -101,7 +101,7 @@ func TestKind_isMissingWhereAMachineLacksANeed(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			k, err := KindOf(row.fault)
 			must(t, err)
-			if err := k.Missing(row.able); (err != nil) != row.missing {
+			if err := k.CheckMachine(row.able); (err != nil) != row.missing {
 				t.Errorf("missing: %v", err)
 			}
 		})
@@ -117,7 +117,7 @@ func TestKind_hitsItsDefaultFirst(t *testing.T) {
 	} {
 		k, err := KindOf(name)
 		must(t, err)
-		if got := k.Hits(); got != want {
+		if got := k.TargetsText(); got != want {
 			t.Errorf("%s hits %q, want %q", name, got, want)
 		}
 	}

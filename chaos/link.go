@@ -17,11 +17,11 @@ var _ = register(Kind{
 	Name:   "link.loss",
 	About:  "drops a share of a member's packets, both ways",
 	Proof:  "packets to or from it were dropped",
-	Target: Follower, Targets: membersTargets,
+	Target: Follower, Targets: allMemberTargets,
 	Params: []Param{{"percent", "5", "the share; more than 0, at most 100"}},
 	needs:  []need{needsPackets},
 	build: func(target string, s settings) injector {
-		return cutsSome(target, packetRule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
+		return partialDropInjector(target, packetRule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
 			reachable(ctx, m, silence)
 		})
 	},
@@ -32,12 +32,12 @@ var _ = register(Kind{
 	Name:   "link.rate",
 	About:  "drops the traffic to or from a member above a rate, as a provider's policer does",
 	Proof:  "packets that exceeded the rate were dropped",
-	Target: Follower, Targets: membersTargets,
+	Target: Follower, Targets: allMemberTargets,
 	Params: []Param{{"kbit", "1000", "the rate, each way, in thousands of bits a second"}},
 	needs:  []need{needsPackets},
 	build: func(target string, s settings) injector {
 		bytes := uint64(s.positive("kbit", 1e8) * 1000 / 8)
-		return cutsSome(target, packetRule{Rate: max(bytes, 1)}, flood)
+		return partialDropInjector(target, packetRule{Rate: max(bytes, 1)}, flood)
 	},
 })
 
@@ -64,7 +64,7 @@ var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
 	Proof:  "connecting to it takes longer, by about the delay",
-	Target: Follower, Targets: membersTargets,
+	Target: Follower, Targets: allMemberTargets,
 	Params: []Param{
 		{"delay", "100ms", "length of the delay; at least 1ms"},
 		{"jitter", "0s", "largest deviation from the delay, either way"},
@@ -78,13 +78,13 @@ var _ = register(Kind{
 		if jitter > delay {
 			s.bad("jitter", "is more than the delay")
 		}
-		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			return delayLink(ctx, t, v, delay, jitter)
 		})
 	},
 })
 
-func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Duration) (e Effect, err error) {
+func delayLink(ctx context.Context, t Target, v targetMember, delay, jitter time.Duration) (e Effect, err error) {
 	if t.Network == nil {
 		return e, errNoNetwork
 	}
@@ -92,9 +92,9 @@ func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Durat
 	if err != nil {
 		return e, err
 	}
-	e.Served = servedBy(t, []memberRule{{victim: v}})
+	e.ServedClients = servedBy(t, []memberRule{{targetMember: v}})
 	remove := func(context.Context) error { return nil }
-	err = act(ctx,
+	err = injectAndProve(ctx,
 		func(ctx context.Context) (err error) {
 			remove, err = t.Network.delay(ctx, v.Member, delay, jitter)
 			return err

@@ -21,7 +21,7 @@ func TestCutSome_isRemovedWhenItDropsNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	asked := 0
-	_, err = cutsSome(v.Name, stranger, func(context.Context, *ensembles.Member) { asked++ })(ctx, target)
+	_, err = partialDropInjector(v.Name, stranger, func(context.Context, *ensembles.Member) { asked++ })(ctx, target)
 	if !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) || asked == 0 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
@@ -45,8 +45,8 @@ func TestLink_namesTheClientsThatItServes(t *testing.T) {
 				want = append(want, c.Number())
 			}
 		}
-		if !slices.Equal(e.Served, want) {
-			t.Errorf("%s of %s: it serves %v, want %v", name, m.Name, e.Served, want)
+		if !slices.Equal(e.ServedClients, want) {
+			t.Errorf("%s of %s: it serves %v, want %v", name, m.Name, e.ServedClients, want)
 		}
 		heal(t, target, e)
 	}

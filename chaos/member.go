@@ -12,9 +12,9 @@ import (
 
 const undoLimit = time.Minute
 
-// act calls do, unless it is nil, and then proof. If either fails or panics, or the context ends,
+// injectAndProve calls do, unless it is nil, and then proof. If either fails or panics, or the context ends,
 // act calls undo, unless it is nil.
-func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
+func injectAndProve(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
 	proven := false
 	defer func() {
 		if proven || undo == nil {
@@ -38,8 +38,8 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 
 // takeDown stops a member's process with end, and proves that the process has ended. If the context ends
 // in the meantime, the stop may still take effect: undoing waits for it.
-func takeDown(ctx context.Context, v victim, end func(context.Context) error) error {
-	return act(ctx, end, func() error {
+func takeDown(ctx context.Context, v targetMember, end func(context.Context) error) error {
+	return injectAndProve(ctx, end, func() error {
 		running, err := v.Machine.Running(ctx)
 		if err == nil && running {
 			err = fmt.Errorf("%w: %s is still running", ErrNoEffect, v.Name)
@@ -57,7 +57,7 @@ func takeDown(ctx context.Context, v victim, end func(context.Context) error) er
 	})
 }
 
-func startAgain(ctx context.Context, v victim) error {
+func startAgain(ctx context.Context, v targetMember) error {
 	running, err := v.Machine.Running(ctx)
 	if err == nil && !running {
 		err = v.Machine.Start(ctx)
@@ -68,7 +68,7 @@ func startAgain(ctx context.Context, v victim) error {
 	return nil
 }
 
-func awaitRecovered(ctx context.Context, t Target, v victim) error {
+func awaitRecovered(ctx context.Context, t Target, v targetMember) error {
 	if err := awaitServing(ctx, v.Member); err != nil {
 		return err
 	}
@@ -80,20 +80,20 @@ func awaitRecovered(ctx context.Context, t Target, v victim) error {
 	return nil
 }
 
-func takesDown(who, how string, end func(ensembles.Machine, context.Context) error) injector {
-	return onMachine(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+func takeDownInjector(who, how string, end func(ensembles.Machine, context.Context) error) injector {
+	return machineInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		begin := time.Now()
 		err := takeDown(ctx, v, func(ctx context.Context) error { return end(v.Machine, ctx) })
 		return Effect{
-			Proof: fmt.Sprintf("%s, its process had ended after %v, and it does not answer srvr", how, time.Since(begin).Round(time.Millisecond)),
-			Undo:  func(ctx context.Context) error { return startAgain(ctx, v) },
-			Back:  func(ctx context.Context) error { return awaitRecovered(ctx, t, v) },
+			Proof:         fmt.Sprintf("%s, its process had ended after %v, and it does not answer srvr", how, time.Since(begin).Round(time.Millisecond)),
+			Undo:          func(ctx context.Context) error { return startAgain(ctx, v) },
+			AwaitRecovery: func(ctx context.Context) error { return awaitRecovered(ctx, t, v) },
 		}, err
 	})
 }
 
 // restart stops a member's process and starts it again. It returns how long the member did not serve.
-func restart(ctx context.Context, t Target, v victim, how string) (time.Duration, error) {
+func restart(ctx context.Context, t Target, v targetMember, how string) (time.Duration, error) {
 	end := v.Machine.Stop
 	if how == "kill" {
 		end = v.Machine.Kill
@@ -103,7 +103,7 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 		return 0, err
 	}
 	start := func(ctx context.Context) error { return startAgain(ctx, v) }
-	err := act(ctx, start, func() error { return awaitRecovered(ctx, t, v) }, start)
+	err := injectAndProve(ctx, start, func() error { return awaitRecovered(ctx, t, v) }, start)
 	return time.Since(begin).Round(time.Millisecond), err
 }
 
@@ -114,9 +114,11 @@ var _ = register(Kind{
 	Name:   "member.kill",
 	About:  "kills a member's process (SIGKILL), and starts it again to heal",
 	Proof:  "the process has ended, and the member does not answer srvr",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	needs: []need{needsKill},
-	build: func(target string, _ settings) injector { return takesDown(target, "killed", ensembles.Machine.Kill) },
+	build: func(target string, _ settings) injector {
+		return takeDownInjector(target, "killed", ensembles.Machine.Kill)
+	},
 })
 
 // member.stop stops a process as for maintenance. Healing starts it again with the same data and address.
@@ -124,9 +126,11 @@ var _ = register(Kind{
 	Name:   "member.stop",
 	About:  "stops a member's process (SIGTERM), and starts it again to heal",
 	Proof:  "the process has ended, and the member does not answer srvr",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	needs: []need{needsProcess},
-	build: func(target string, _ settings) injector { return takesDown(target, "stopped", ensembles.Machine.Stop) },
+	build: func(target string, _ settings) injector {
+		return takeDownInjector(target, "stopped", ensembles.Machine.Stop)
+	},
 })
 
 // member.restart returns when the member serves again; there is nothing to heal.
@@ -134,12 +138,12 @@ var _ = register(Kind{
 	Name:   "member.restart",
 	About:  "ends a member's process and starts it again at once",
 	Proof:  "the process ended, and the member serves again",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	Params: []Param{paramHow},
 	needs:  []need{needsProcess},
 	build: func(target string, s settings) injector {
 		how := s.choice("how", "stop", "kill")
-		return onMachine(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		return machineInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			took, err := restart(ctx, t, v, how)
 			return Effect{Proof: fmt.Sprintf("%s was down (%s), and served again after %v", v.Name, how, took)}, err
 		})
@@ -152,12 +156,12 @@ var _ = register(Kind{
 	Name:   "member.pause",
 	About:  "freezes a member's process; its sockets stay open",
 	Proof:  "the process exists, and the member answered srvr before the fault but not after it",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	needs: []need{needsPause},
-	build: func(target string, _ settings) injector { return onMachine(target, pause) },
+	build: func(target string, _ settings) injector { return machineInjector(target, pause) },
 })
 
-func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
+func pause(ctx context.Context, _ Target, v targetMember) (Effect, error) {
 	if err := awaitResponsive(ctx, v.Member); err != nil {
 		return Effect{}, err
 	}
@@ -168,10 +172,10 @@ func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
 		return nil
 	}
 	return Effect{
-		Proof: fmt.Sprintf("%s answered srvr before the fault, and did not answer for %v after it was frozen", v.Name, silenceOf(v.Member)),
-		Undo:  resume,
-		Back:  func(ctx context.Context) error { return awaitServing(ctx, v.Member) },
-	}, act(ctx, v.Machine.Pause, func() error { return checkSilent(ctx, v.Member) }, resume)
+		Proof:         fmt.Sprintf("%s answered srvr before the fault, and did not answer for %v after it was frozen", v.Name, silenceOf(v.Member)),
+		Undo:          resume,
+		AwaitRecovery: func(ctx context.Context) error { return awaitServing(ctx, v.Member) },
+	}, injectAndProve(ctx, v.Machine.Pause, func() error { return checkSilent(ctx, v.Member) }, resume)
 }
 
 // member.rolling is a rolling restart: each member serves before the next one stops.
@@ -183,16 +187,16 @@ var _ = register(Kind{
 	needs:  []need{needsProcess},
 	build: func(_ string, s settings) injector {
 		how := s.choice("how", "stop", "kill")
-		return onMachine(Leader, func(ctx context.Context, t Target, leader victim) (Effect, error) {
+		return machineInjector(Leader, func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
 			return rolling(ctx, t, leader, how)
 		})
 	},
 })
 
-func rolling(ctx context.Context, t Target, leader victim, how string) (Effect, error) {
+func rolling(ctx context.Context, t Target, leader targetMember, how string) (Effect, error) {
 	var proof, targets []string
 	for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
-		took, err := restart(ctx, t, victim{Member: m}, how)
+		took, err := restart(ctx, t, targetMember{Member: m}, how)
 		if err == nil {
 			err = allServe(ctx, t.Ensemble)
 		}

@@ -30,7 +30,7 @@ func TestAct_undoesWhatItCannotProve(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			undone := false
-			err := act(ctx, func(ctx context.Context) error { defer cancel(); return row.do(ctx) },
+			err := injectAndProve(ctx, func(ctx context.Context) error { defer cancel(); return row.do(ctx) },
 				func() error { return row.proof },
 				func(ctx context.Context) error {
 					if ctx.Err() != nil {
@@ -76,7 +76,7 @@ func TestMemberFaults_areSkippedWhereTheProcessIsNotOurs(t *testing.T) {
 // and the member must be started again after that, not before.
 func TestTakeDown_startsAgainWhatWasStillEnding(t *testing.T) {
 	target := shared(t)
-	v := victim{Member: target.Ensemble.Members[0]}
+	v := targetMember{Member: target.Ensemble.Members[0]}
 	for name, end := range map[string]func(context.Context) error{"member.kill": v.Machine.Kill, "member.stop": v.Machine.Stop} {
 		over, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -28,16 +28,16 @@ var _ = register(Kind{
 		{"to", versionNew, "version to upgrade to: new (the last one in --image or --zookeeper-home), old (the first one), or its name"},
 		{"leave", "0", "number of members that are not upgraded; the leader is one of them"},
 	},
-	needs: []need{ofMembers(), needsVersions},
+	needs: []need{memberNeed(), needsVersions},
 	build: func(_ string, s settings) injector {
 		to, leave := s.text("to"), s.number("leave", 0, 100)
 		return func(ctx context.Context, t Target) (Effect, error) { return upgrade(ctx, t, to, leave) }
 	},
 })
 
-var needsVersions = need{about: "two versions of ZooKeeper (--image OLD,NEW or --zookeeper-home OLD,NEW)", lacking: oneVersion}
+var needsVersions = need{about: "two versions of ZooKeeper (--image OLD,NEW or --zookeeper-home OLD,NEW)", checkEnsemble: checkVersions}
 
-func oneVersion(_ context.Context, t Target) error {
+func checkVersions(_ context.Context, t Target) error {
 	if len(t.Ensemble.Versions) < 2 {
 		return fmt.Errorf("%w: the ensemble was started with only one version of ZooKeeper: name two (--image OLD,NEW or --zookeeper-home OLD,NEW)", ErrSkipped)
 	}
@@ -58,8 +58,8 @@ func UpgradesTo(to string, names []string) string {
 
 // upgrade restarts members with another version until at most leave members do not run it.
 func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error) {
-	if err := oneVersion(ctx, t); err != nil {
-		return Effect{}, untouched{err}
+	if err := checkVersions(ctx, t); err != nil {
+		return Effect{}, untouchedError{err}
 	}
 	var names []string
 	for _, v := range t.Ensemble.Versions {
@@ -67,7 +67,7 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 	}
 	version, err := t.Ensemble.VersionNamed(UpgradesTo(to, names))
 	if err != nil {
-		return Effect{}, untouched{err}
+		return Effect{}, untouchedError{err}
 	}
 	var proof, targets []string
 	for {
@@ -88,7 +88,7 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 		targets, proof = append(targets, next.Name), append(proof, said)
 	}
 	if targets == nil {
-		return Effect{}, untouched{fmt.Errorf("%w: no member was upgraded, because at most %d members run a version other than %s", ErrNoEffect, leave, version.Name)}
+		return Effect{}, untouchedError{fmt.Errorf("%w: no member was upgraded, because at most %d members run a version other than %s", ErrNoEffect, leave, version.Name)}
 	}
 	return Effect{Target: strings.Join(targets, ", "), Client: -1,
 		Proof: fmt.Sprintf("each was down and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil
@@ -96,14 +96,14 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 
 // nextOutdated returns a member that does not run the version, the leader last; the zero victim if at
 // most leave such members remain.
-func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int) (next victim, err error) {
+func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int) (next targetMember, err error) {
 	var outdated []*ensembles.Member
 	for _, m := range t.Ensemble.Members {
 		machine, ok := m.Machine.(ensembles.Upgrader)
 		if !ok {
-			return next, untouched{fmt.Errorf("%w: %s: %w", ErrSkipped, m.Name, ensembles.ErrNotOurs)}
+			return next, untouchedError{fmt.Errorf("%w: %s: %w", ErrSkipped, m.Name, ensembles.ErrNotOurs)}
 		}
-		name, err := machine.Runs(ctx)
+		name, err := machine.CurrentVersion(ctx)
 		if err != nil {
 			return next, err
 		}
@@ -115,7 +115,7 @@ func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int)
 		return next, nil
 	}
 	leader, err := pickMember(ctx, t, Leader)
-	return victim{Member: leaderLast(outdated, leader.Member)}, err
+	return targetMember{Member: leaderLast(outdated, leader.Member)}, err
 }
 
 // leaderLast returns the first member that does not lead, or the leader if there is no other.
@@ -128,7 +128,7 @@ func leaderLast(members []*ensembles.Member, leader *ensembles.Member) *ensemble
 	return leader
 }
 
-func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version) (said string, err error) {
+func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Version) (said string, err error) {
 	machine := m.Machine.(ensembles.Upgrader) // checked by nextOutdated
 	was, err := statusOf(ctx, m)
 	if err != nil {
@@ -138,13 +138,13 @@ func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version)
 		return "", err
 	}
 	start := func(ctx context.Context) error { return startAgain(ctx, m) }
-	err = act(ctx, func(ctx context.Context) error {
+	err = injectAndProve(ctx, func(ctx context.Context) error {
 		return errors.Join(change(ctx, m, machine, v, was.Zxid), start(ctx))
 	}, func() error {
 		if err := awaitRecovered(ctx, t, m); err != nil {
 			return err
 		}
-		name, err := machine.Runs(ctx) // from how its process or container was started
+		name, err := machine.CurrentVersion(ctx) // from how its process or container was started
 		if err == nil && name != v.Name {
 			err = fmt.Errorf("%w: %s runs %s, not %s", ErrNoEffect, m.Name, name, v.Name)
 		}
@@ -160,7 +160,7 @@ func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version)
 
 // change gives a stopped member another version, and proves that the member still has its log. zxid is near
 // the log's end.
-func change(ctx context.Context, m victim, machine ensembles.Upgrader, v ensembles.Version, zxid int64) error {
+func change(ctx context.Context, m targetMember, machine ensembles.Upgrader, v ensembles.Version, zxid int64) error {
 	before, err := logs(ctx, m, zxid)
 	if err == nil {
 		err = machine.Upgrade(ctx, v)
@@ -176,7 +176,7 @@ func change(ctx context.Context, m victim, machine ensembles.Upgrader, v ensembl
 }
 
 // logs counts a member's transaction logs that do not end before the zxid.
-func logs(ctx context.Context, m victim, zxid int64) (n int, err error) {
+func logs(ctx context.Context, m targetMember, zxid int64) (n int, err error) {
 	all, err := m.Machine.TxnLogs(ctx, zxid)
 	for _, l := range all {
 		l.Close()
@@ -185,7 +185,7 @@ func logs(ctx context.Context, m victim, zxid int64) (n int, err error) {
 }
 
 // statusOf returns a member's status; it waits while the member is electing.
-func statusOf(ctx context.Context, m victim) (s ensembles.Server, err error) {
+func statusOf(ctx context.Context, m targetMember) (s ensembles.Server, err error) {
 	err = poll(ctx, returnLimit, func(ctx context.Context) error {
 		s, err = ensembles.Ask(ctx, m.Member)
 		return err

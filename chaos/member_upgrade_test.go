@@ -38,7 +38,7 @@ func TestMemberUpgrade_leavesTheLeader(t *testing.T) {
 func versionsOf(t *testing.T, e *ensembles.Ensemble) (names []string) {
 	t.Helper()
 	for _, m := range e.Members {
-		name, err := m.Machine.(ensembles.Upgrader).Runs(t.Context())
+		name, err := m.Machine.(ensembles.Upgrader).CurrentVersion(t.Context())
 		must(t, err)
 		names = append(names, name)
 	}

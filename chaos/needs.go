@@ -15,36 +15,36 @@ import (
 )
 
 type need struct {
-	about   string
-	members bool                  // true for members that zkbench runs, and members with commands
-	words   []string              // commands that suffice; nil: none
-	process bool                  // true for clients with their own process
-	missing func(Abilities) error // returns why a machine does not meet the need; nil: every machine meets it
-	// lacking returns why a running ensemble does not meet the need; nil: every ensemble meets it.
-	lacking func(context.Context, Target) error
+	about        string
+	members      bool                  // true for members that zkbench runs, and members with commands
+	words        []string              // commands that suffice; nil: none
+	process      bool                  // true for clients with their own process
+	checkMachine func(Abilities) error // returns why a machine does not meet the need; nil: every machine meets it
+	// checkEnsemble returns why a running ensemble does not meet the need; nil: every ensemble meets it.
+	checkEnsemble func(context.Context, Target) error
 }
 
 var (
 	needsTap     = need{about: "the client's tap"}
 	needsRequest = need{about: "a matching request from the client"}
-	needsProcess = ofMembers("stop", "start")
-	needsKill    = ofMembers("kill", "start")
-	needsPause   = ofMembers("pause", "resume")
-	needsNetwork = ofNetworks("isolate", "heal")
-	needsExcept  = ofNetworks("isolate", "heal", "{except}")
-	needsPeers   = ofNetworks("isolate", "heal", "{peers}")
-	needsOneWay  = ofNetworks("isolate", "heal", "{peers}", "{direction}")
-	needsPackets = ofNetworks()
-	needsNetem   = need{about: "a kernel with netem (CONFIG_NET_SCH_NETEM; modprobe sch_netem)", missing: Abilities.noDelay, lacking: noNetem}
+	needsProcess = memberNeed("stop", "start")
+	needsKill    = memberNeed("kill", "start")
+	needsPause   = memberNeed("pause", "resume")
+	needsNetwork = networkNeed("isolate", "heal")
+	needsExcept  = networkNeed("isolate", "heal", "{except}")
+	needsPeers   = networkNeed("isolate", "heal", "{peers}")
+	needsOneWay  = networkNeed("isolate", "heal", "{peers}", "{direction}")
+	needsPackets = networkNeed()
+	needsNetem   = need{about: "a kernel with netem (CONFIG_NET_SCH_NETEM; modprobe sch_netem)", checkMachine: Abilities.noDelay, checkEnsemble: checkNetem}
 )
 
-func ofMembers(words ...string) need {
-	return need{about: "members that zkbench runs itself", members: true, words: words, missing: Abilities.noEnsemble, lacking: notOurs}
+func memberNeed(words ...string) need {
+	return need{about: "members that zkbench runs itself", members: true, words: words, checkMachine: Abilities.noEnsemble, checkEnsemble: checkManaged}
 }
 
-func ofNetworks(words ...string) need {
+func networkNeed(words ...string) need {
 	return need{about: "members in containers, or in network namespaces of their own (requires root, or a kernel that lets users create them)", members: true, words: words,
-		missing: Abilities.noCuts, lacking: noNetwork}
+		checkMachine: Abilities.noCuts, checkEnsemble: checkNetwork}
 }
 
 // MissingCommands returns which commands a member lacks for the fault: the words that name them in a file, or
@@ -67,8 +67,8 @@ func (k Kind) MissingCommands(c ensembles.Commands) (words []string, possible bo
 	return words, true
 }
 
-// Words are the members' commands that the fault may run.
-func (k Kind) Words() (words []string) {
+// CommandNames are the members' commands that the fault may run.
+func (k Kind) CommandNames() (words []string) {
 	for _, n := range k.needs {
 		for _, word := range n.words {
 			if !strings.HasPrefix(word, "{") {
@@ -94,11 +94,11 @@ func (k Kind) TouchesMembers() bool {
 	return slices.ContainsFunc(k.needs, func(n need) bool { return n.members })
 }
 
-// Missing returns why a machine does not support the fault, or nil.
-func (k Kind) Missing(a Abilities) error {
+// CheckMachine returns why a machine does not support the fault, or nil.
+func (k Kind) CheckMachine(a Abilities) error {
 	for _, n := range k.needs {
-		if n.missing != nil && n.missing(a) != nil {
-			return n.missing(a)
+		if n.checkMachine != nil && n.checkMachine(a) != nil {
+			return n.checkMachine(a)
 		}
 	}
 	return nil
@@ -111,35 +111,35 @@ func CheckEnsemble(ctx context.Context, name string, t Target) error {
 		return err
 	}
 	for _, n := range k.needs {
-		if n.lacking == nil {
+		if n.checkEnsemble == nil {
 			continue
 		}
-		if err := n.lacking(ctx, t); err != nil {
+		if err := n.checkEnsemble(ctx, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func notOurs(_ context.Context, t Target) error {
+func checkManaged(_ context.Context, t Target) error {
 	if slices.ContainsFunc(t.Ensemble.Members, func(m *ensembles.Member) bool { return m.Machine == nil }) {
 		return ensembles.ErrNotOurs
 	}
 	return nil
 }
 
-func noNetwork(_ context.Context, t Target) error {
+func checkNetwork(_ context.Context, t Target) error {
 	if t.Network != nil {
 		return nil
 	}
-	if err := rootless.Forbidden(); err != nil && rootless.Rights() != nil {
+	if err := rootless.CheckSettings(); err != nil && rootless.Rights() != nil {
 		return fmt.Errorf("%w: %w", ErrSkipped, err)
 	}
 	return errNoNetwork
 }
 
-func noNetem(ctx context.Context, t Target) error {
-	if err := noNetwork(ctx, t); err != nil {
+func checkNetem(ctx context.Context, t Target) error {
+	if err := checkNetwork(ctx, t); err != nil {
 		return err
 	}
 	return t.Network.delays(ctx)

@@ -94,9 +94,9 @@ func (m *memberAccess) close(ctx context.Context) error {
 // which it was active is unknown.
 var errVanished = fmt.Errorf("%w: the fault ended before it was healed", ErrNoEffect)
 
-// vanished returns nil if the access still belongs to the member's current network, where its changes
+// checkAccess returns nil if the access still belongs to the member's current network, where its changes
 // are active, and otherwise an error that wraps errVanished.
-func (n *Network) vanished(ctx context.Context, m *ensembles.Member, a *access) error {
+func (n *Network) checkAccess(ctx context.Context, m *ensembles.Member, a *access) error {
 	now, _, err := n.namespace(ctx, m)
 	if err == nil && now == a.namespace && a.alive() {
 		return nil
@@ -134,7 +134,7 @@ func (c *cut) dropped(ctx context.Context) (uint64, error) {
 // remove lets the member's packets pass again. It may be called twice. The error wraps errVanished
 // if the cut had ended before.
 func (c *cut) remove(ctx context.Context) error {
-	vanished := c.network.vanished(ctx, c.member, c.access)
+	vanished := c.network.checkAccess(ctx, c.member, c.access)
 	_, err := c.access.do(ctx, order{Do: "heal", Cut: c.id})
 	if err == nil {
 		return vanished
@@ -153,7 +153,7 @@ func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter 
 		return nil, err
 	}
 	remove = func(ctx context.Context) error {
-		if err := n.vanished(ctx, m, a); err != nil {
+		if err := n.checkAccess(ctx, m, a); err != nil {
 			return err
 		}
 		_, err := a.do(ctx, order{Do: "undelay"})

@@ -155,6 +155,6 @@ func TestNetwork_noticesThatACutIsGoneBeforeItIsHealed(t *testing.T) {
 		if err := effect.Undo(t.Context()); !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
 			t.Errorf("%s of a member that was started again meanwhile: %v", name, err)
 		}
-		must(t, effect.Back(t.Context()))
+		must(t, effect.AwaitRecovery(t.Context()))
 	}
 }

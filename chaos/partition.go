@@ -26,7 +26,7 @@ type partition struct {
 var errNoNetwork = fmt.Errorf("%w: members' networks cannot be cut here; use --ensemble container, or run as root (zkbench doctor shows the reason)", ErrSkipped)
 
 type memberRule struct {
-	victim
+	targetMember
 	rule packetRule
 }
 
@@ -36,7 +36,7 @@ func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*
 		return e, errNoNetwork
 	}
 	p := &partition{}
-	err = act(ctx, func(ctx context.Context) error {
+	err = injectAndProve(ctx, func(ctx context.Context) error {
 		for _, r := range list {
 			c, err := t.Network.cut(ctx, r.Member, r.rule)
 			if err != nil {
@@ -46,7 +46,7 @@ func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*
 		}
 		return nil
 	}, func() (err error) { e.Proof, err = proof(p); return err }, p.remove)
-	e.Target, e.Client, e.Undo, e.Back = names(list), -1, p.remove, p.back
+	e.Target, e.Client, e.Undo, e.AwaitRecovery = names(list), -1, p.remove, p.awaitRecovery
 	return e, err
 }
 
@@ -57,12 +57,12 @@ func (p *partition) remove(ctx context.Context) error {
 	for _, c := range slices.Backward(p.cuts) {
 		errs = append(errs, c.remove(ctx))
 	}
-	return worst(errs)
+	return joinHealErrors(errs)
 }
 
-// worst joins the errors of healing. It leaves out errVanished if there are other errors, because
+// joinHealErrors joins the errors of healing. It leaves out errVanished if there are other errors, because
 // they mean that a fault may still be active.
-func worst(all []error) error {
+func joinHealErrors(all []error) error {
 	var vanished, errs []error
 	for _, err := range all {
 		if errors.Is(err, errVanished) {
@@ -74,7 +74,7 @@ func worst(all []error) error {
 	return cmp.Or(errors.Join(errs...), errors.Join(vanished...))
 }
 
-func (p *partition) back(ctx context.Context) error {
+func (p *partition) awaitRecovery(ctx context.Context) error {
 	for _, c := range p.cuts {
 		if err := awaitServing(ctx, c.member); err != nil {
 			return err
@@ -120,10 +120,10 @@ func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) 
 		if p.commanded() {
 			return awaitModeChange(ctx, proven, was)
 		}
-		d, err := p.of(proven).dropped(ctx, nil)
+		d, err := p.restrictTo(proven).dropped(ctx, nil)
 		return fmt.Sprintf("%d packets between members were dropped", d), err
 	})
-	e.Served = served
+	e.ServedClients = served
 	return e, err
 }
 
@@ -145,7 +145,7 @@ func fromLeader(ctx context.Context, t Target, list []memberRule) ([]memberRule,
 	}), nil
 }
 
-func (p *partition) of(list []memberRule) *partition {
+func (p *partition) restrictTo(list []memberRule) *partition {
 	return &partition{cuts: slices.DeleteFunc(slices.Clone(p.cuts), func(c *cut) bool {
 		return !slices.ContainsFunc(list, func(r memberRule) bool { return r.Member == c.member })
 	})}
@@ -162,7 +162,7 @@ func servedBy(t Target, list []memberRule) (clients []int) {
 }
 
 // cutOff cuts a member off from this process, and proves it by the member's silence and by dropped packets.
-func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, error) {
+func cutOff(ctx context.Context, t Target, v targetMember, r packetRule) (Effect, error) {
 	if t.Network == nil {
 		return Effect{}, errNoNetwork
 	}
@@ -189,24 +189,24 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 	})
 }
 
-// cutsSome returns an injector that drops some of a member's packets. It calls traffic until a packet
+// partialDropInjector returns an injector that drops some of a member's packets. It calls traffic until a packet
 // has been dropped.
-func cutsSome(who string, r packetRule, traffic func(context.Context, *ensembles.Member)) injector {
-	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+func partialDropInjector(who string, r packetRule, traffic func(context.Context, *ensembles.Member)) injector {
+	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		list := []memberRule{{v, r}}
 		served := servedBy(t, list)
 		e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
 			d, err := p.dropped(ctx, traffic)
 			return fmt.Sprintf("%d packets were dropped (%s)", d, r), err
 		})
-		e.Served = served
+		e.ServedClients = served
 		return e, err
 	})
 }
 
-// cutsFromPeers returns an injector that drops packets between a member and its peers by the rule.
-func cutsFromPeers(who string, r packetRule) injector {
-	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+// peerCutInjector returns an injector that drops packets between a member and its peers by the rule.
+func peerCutInjector(who string, r packetRule) injector {
+	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		peers, err := ips(others(t.Ensemble, v.Member))
 		if err != nil {
 			return Effect{}, err
@@ -249,20 +249,20 @@ var _ = register(Kind{
 	Name:   "partition.peers",
 	About:  "cuts a member off from its peers; clients can still reach it",
 	Proof:  "packets between it and its peers are dropped",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	needs: []need{needsPeers, {about: "2 members or more"}},
-	build: func(target string, _ settings) injector { return cutsFromPeers(target, packetRule{}) },
+	build: func(target string, _ settings) injector { return peerCutInjector(target, packetRule{}) },
 })
 
 var _ = register(Kind{
 	Name:   "partition.oneway",
 	About:  "drops one direction of the traffic between a member and its peers; clients can still reach it",
 	Proof:  "its peers' packets, or its own, are dropped",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	Params: []Param{{"direction", "in", "in: the member receives nothing from its peers; out: they receive nothing from it"}},
 	needs:  []need{needsOneWay, {about: "2 members or more"}},
 	build: func(target string, s settings) injector {
-		return cutsFromPeers(target, packetRule{Direction: direction(s.choice("direction", string(inOnly), string(outOnly)))})
+		return peerCutInjector(target, packetRule{Direction: direction(s.choice("direction", string(inOnly), string(outOnly)))})
 	},
 })
 
@@ -271,10 +271,10 @@ var _ = register(Kind{
 	Name:   "partition.isolate",
 	About:  "cuts a member off from its peers, its clients and zkbench",
 	Proof:  "its packets are dropped, and it answered srvr before the cut but not after it",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	needs: []need{needsNetwork},
 	build: func(target string, _ settings) injector {
-		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			return cutOff(ctx, t, v, packetRule{})
 		})
 	},
@@ -285,10 +285,10 @@ var _ = register(Kind{
 	Name:   "partition.clients",
 	About:  "cuts a member off from all clients; its peers can still reach it",
 	Proof:  "clients' packets are dropped, and the member answered srvr before the cut but not after it",
-	Target: Leader, Targets: membersTargets,
+	Target: Leader, Targets: allMemberTargets,
 	needs: []need{needsExcept},
 	build: func(target string, _ settings) injector {
-		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			spared, err := ips(others(t.Ensemble, v.Member))
 			if err != nil {
 				return Effect{}, err
@@ -310,13 +310,13 @@ func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 	if n := len(t.Ensemble.Voting()); n < 3 {
 		return Effect{}, fmt.Errorf("%w: with %d voting members, the others are not a majority and cannot elect a leader: use 3", ErrSkipped, n)
 	}
-	return onMember(Leader, func(ctx context.Context, t Target, v victim) (Effect, error) {
+	return memberInjector(Leader, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		e, err := cutOff(ctx, t, v, packetRule{})
 		if err != nil {
 			return e, err
 		}
-		err = act(ctx, nil, func() error {
-			next, err := another(ctx, t.Ensemble, v.Member)
+		err = injectAndProve(ctx, nil, func() error {
+			next, err := awaitNewLeader(ctx, t.Ensemble, v.Member)
 			if err == nil {
 				e.Proof += fmt.Sprintf("; %s is the leader now", next.Name)
 			}
@@ -326,8 +326,8 @@ func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 	})(ctx, t)
 }
 
-// another waits until a member other than the old leader leads.
-func another(ctx context.Context, e *ensembles.Ensemble, old *ensembles.Member) (next *ensembles.Member, err error) {
+// awaitNewLeader waits until a member other than the old leader leads.
+func awaitNewLeader(ctx context.Context, e *ensembles.Ensemble, old *ensembles.Member) (next *ensembles.Member, err error) {
 	rest := &ensembles.Ensemble{Members: others(e, old)}
 	err = poll(ctx, returnLimit, func(ctx context.Context) (err error) {
 		next, err = ensembles.Leader(ctx, rest)

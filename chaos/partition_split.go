@@ -20,7 +20,7 @@ var _ = register(Kind{
 	needs:  []need{needsPeers, {about: "3 members"}},
 	build: func(target string, s settings) injector {
 		size := s.number("size", 0, 100)
-		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			list, err := minority(t, v, size)
 			if err != nil {
 				return Effect{}, err
@@ -30,7 +30,7 @@ var _ = register(Kind{
 	},
 })
 
-func minority(t Target, v victim, size int) ([]memberRule, error) {
+func minority(t Target, v targetMember, size int) ([]memberRule, error) {
 	all := len(t.Ensemble.Voting())
 	if size == 0 {
 		size = (all - 1) / 2
@@ -38,14 +38,14 @@ func minority(t Target, v victim, size int) ([]memberRule, error) {
 	if size == 0 || 2*size >= all {
 		return nil, fmt.Errorf("%w: %d of %d members are not a minority: use more members or a smaller size", ErrSkipped, size, all)
 	}
-	list, majority := []memberRule{{victim: v}}, others(t.Ensemble, v.Member)
+	list, majority := []memberRule{{targetMember: v}}, others(t.Ensemble, v.Member)
 	if v.Observer {
 		size++
 	}
 	for len(list) < size {
 		voting := slices.DeleteFunc(slices.Clone(majority), func(m *ensembles.Member) bool { return m.Observer })
 		m := voting[t.random(len(voting))]
-		list = append(list, memberRule{victim: victim{Member: m}})
+		list = append(list, memberRule{targetMember: targetMember{Member: m}})
 		majority = slices.DeleteFunc(majority, func(o *ensembles.Member) bool { return o == m })
 	}
 	rest, err := ips(majority)
@@ -61,15 +61,15 @@ var _ = register(Kind{
 	Name:  "partition.ring",
 	About: "lets each voting member reach only its two neighbours: the majorities overlap and differ",
 	Proof: "packets between the leader and the members that are not its neighbours are dropped",
-	needs: []need{needsPeers, {about: "4 members or more", lacking: noRing}},
+	needs: []need{needsPeers, {about: "4 members or more", checkEnsemble: checkRing}},
 	build: func(string, settings) injector { return partitionRing },
 })
 
 func partitionRing(ctx context.Context, t Target) (Effect, error) {
-	if err := noRing(ctx, t); err != nil { // before waiting for a leader
+	if err := checkRing(ctx, t); err != nil { // before waiting for a leader
 		return Effect{}, err
 	}
-	return onMember(Leader, func(ctx context.Context, t Target, leader victim) (Effect, error) {
+	return memberInjector(Leader, func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
 		list, err := ring(t.Ensemble, leader.Member)
 		if err != nil {
 			return Effect{}, err
@@ -77,14 +77,14 @@ func partitionRing(ctx context.Context, t Target) (Effect, error) {
 		e, err := cutPeers(ctx, t, list)
 		var all []memberRule
 		for _, m := range t.Ensemble.Voting() {
-			all = append(all, memberRule{victim: victim{Member: m}})
+			all = append(all, memberRule{targetMember: targetMember{Member: m}})
 		}
-		e.Target, e.Served = names(all), servedBy(t, all)
+		e.Target, e.ServedClients = names(all), servedBy(t, all)
 		return e, err
 	})(ctx, t)
 }
 
-func noRing(_ context.Context, t Target) error {
+func checkRing(_ context.Context, t Target) error {
 	_, err := ring(t.Ensemble, nil)
 	return err
 }
@@ -111,7 +111,7 @@ func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error)
 			}
 		}
 		if len(far) > 0 {
-			list = append(list, memberRule{victim{Member: m}, packetRule{Peers: far}})
+			list = append(list, memberRule{targetMember{Member: m}, packetRule{Peers: far}})
 		}
 	}
 	return list, nil

@@ -20,7 +20,7 @@ func TestPartitionSplit_letsTheMajorityElect(t *testing.T) {
 		t.Error("clients do not reach the minority")
 	}
 	within(t, 30*time.Second, "the majority elects another leader", func() bool {
-		_, err := another(t.Context(), target.Ensemble, m)
+		_, err := awaitNewLeader(t.Context(), target.Ensemble, m)
 		return err == nil
 	})
 	heal(t, target, e)
@@ -48,7 +48,7 @@ func TestPartitionSplit_takesAMinority(t *testing.T) {
 				Ensemble: &ensembles.Ensemble{Members: members[:row.members]},
 				Random:   func(n int) int { return n - 1 },
 			}
-			list, err := minority(target, victim{Member: members[1]}, row.size)
+			list, err := minority(target, targetMember{Member: members[1]}, row.size)
 			if row.minority == 0 {
 				if !errors.Is(err, ErrSkipped) {
 					t.Errorf("got %v, %v", list, err)
@@ -82,7 +82,7 @@ func TestPartitionSplit_countsThoseThatVote(t *testing.T) {
 		{0, "zk1, zk2"},
 		{6, "zk7, zk1, zk2"}, // an observer comes on top
 	} {
-		list, err := minority(Target{Ensemble: e}, victim{Member: e.Members[row.target]}, 0)
+		list, err := minority(Target{Ensemble: e}, targetMember{Member: e.Members[row.target]}, 0)
 		must(t, err)
 		if names(list) != row.minority || len(list[0].rule.Peers) != 7-len(list) {
 			t.Errorf("minority %s is cut off from %v", names(list), list[0].rule.Peers)

@@ -13,8 +13,8 @@ import (
 // If one of several cuts cannot be made, those before it are undone.
 func TestNewPartition_makesAllCutsOrNone(t *testing.T) {
 	target := cuttable(t)
-	good := victim{Member: target.Ensemble.Members[0]}
-	bad := victim{Member: &ensembles.Member{Name: "stranger"}}
+	good := targetMember{Member: target.Ensemble.Members[0]}
+	bad := targetMember{Member: &ensembles.Member{Name: "stranger"}}
 	list := []memberRule{{good, packetRule{}}, {bad, packetRule{}}}
 	proof := func(*partition) (string, error) { t.Error("it wants a proof"); return "", nil }
 	if _, err := newPartition(t.Context(), target, list, proof); err == nil || !strings.Contains(err.Error(), "stranger is not a member") {
@@ -39,7 +39,7 @@ func TestPartition_isRemovedWhenItCannotBeProven(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			func() {
 				defer func() { recover() }()
-				list := []memberRule{{victim{Member: m}, packetRule{}}}
+				list := []memberRule{{targetMember{Member: m}, packetRule{}}}
 				_, err := newPartition(t.Context(), target, list, func(*partition) (string, error) {
 					if reachable(t.Context(), m, silence) {
 						t.Error("not cut")

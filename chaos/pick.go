@@ -44,14 +44,14 @@ func (t Target) random(n int) int {
 	return t.Random(n)
 }
 
-// victim is a member, and its mode when it was picked.
-type victim struct {
+// targetMember is a member, and its mode when it was picked.
+type targetMember struct {
 	*ensembles.Member
 	mode string
 }
 
 // String returns name and mode: "zk2 (leader)".
-func (v victim) String() string {
+func (v targetMember) String() string {
 	if v.mode == "" {
 		return v.Name
 	}
@@ -59,11 +59,11 @@ func (v victim) String() string {
 }
 
 // pickMember returns the member described by who. It waits while the ensemble is electing.
-func pickMember(ctx context.Context, t Target, who string) (v victim, err error) {
+func pickMember(ctx context.Context, t Target, who string) (v targetMember, err error) {
 	if client, ok := strings.CutPrefix(who, MemberOf); ok {
 		return clientsMember(ctx, t, client)
 	}
-	if err := NoTarget(t.Ensemble, who); err != nil {
+	if err := CheckTarget(t.Ensemble, who); err != nil {
 		return v, err
 	}
 	if who != "" && !slices.Contains(memberTargets, who) {
@@ -77,17 +77,17 @@ func pickMember(ctx context.Context, t Target, who string) (v victim, err error)
 		return err
 	})
 	if err != nil {
-		return victim{}, fmt.Errorf("pick a target member (%s): %w", who, err)
+		return targetMember{}, fmt.Errorf("pick a target member (%s): %w", who, err)
 	}
 	return v, nil
 }
 
-func tryMember(ctx context.Context, t Target, who string) (victim, error) {
+func tryMember(ctx context.Context, t Target, who string) (targetMember, error) {
 	if who == Leader { // an isolated leader may still report the mode leader
 		m, err := ensembles.Leader(ctx, t.Ensemble)
-		return victim{m, ensembles.ModeLeader}, err
+		return targetMember{m, ensembles.ModeLeader}, err
 	}
-	var found []victim
+	var found []targetMember
 	var why []error
 	for _, s := range ensembles.Status(ctx, t.Ensemble) {
 		switch {
@@ -96,11 +96,11 @@ func tryMember(ctx context.Context, t Target, who string) (victim, error) {
 		case (who == Follower || who == Observer) && s.Server.Mode != who:
 			why = append(why, fmt.Errorf("%s is %s", s.Member.Name, s.Server.Mode))
 		default:
-			found = append(found, victim{s.Member, s.Server.Mode})
+			found = append(found, targetMember{s.Member, s.Server.Mode})
 		}
 	}
 	if len(found) == 0 {
-		return victim{}, errors.Join(why...)
+		return targetMember{}, errors.Join(why...)
 	}
 	return found[t.random(len(found))], nil
 }
@@ -126,7 +126,7 @@ func (t Target) clientLimit() time.Duration {
 	for _, c := range t.Clients {
 		longest = max(longest, c.Session().Timeout)
 	}
-	return clientLimit + time.Duration(max(t.Losses, 1))*(longest+longest/2)
+	return clientLimit + time.Duration(max(t.MaxExpiries, 1))*(longest+longest/2)
 }
 
 // tryClient picks the client described by who, without waiting.
@@ -138,9 +138,9 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 		return -1, "", fmt.Errorf("%w: the next client in line is known only for clients of drivers; use %q", ErrSkipped, Waiter)
 	case who == Next:
 		return describeClient(t, t.Next(), Next, "no client is waiting behind a holder")
-	case fixed(who):
+	case isSpecificClient(who):
 		n, err := clientNumber(who)
-		if err == nil && !lives(t, n) {
+		if err == nil && !hasLiveSession(t, n) {
 			err = fmt.Errorf("client %d (of %d clients) does not have a session", n, len(t.Clients))
 		}
 		return n, fmt.Sprintf("client %d", n), err
@@ -150,7 +150,7 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 
 // describeClient returns n and the description of client n, or the error nobody if the client has no live session.
 func describeClient(t Target, n int, who, nobody string) (int, string, error) {
-	if !lives(t, n) {
+	if !hasLiveSession(t, n) {
 		return -1, "", errors.New(nobody)
 	}
 	return n, fmt.Sprintf("client %d (%s)", n, who), nil
@@ -163,7 +163,7 @@ func anyClient(t Target, who string) (int, string, error) {
 	}
 	var found []int
 	for i := range t.Clients {
-		if lives(t, i) && i != holder {
+		if hasLiveSession(t, i) && i != holder {
 			found = append(found, i)
 		}
 	}
@@ -177,7 +177,7 @@ func anyClient(t Target, who string) (int, string, error) {
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-func fixed(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
+func isSpecificClient(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
 
 func clientNumber(who string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
@@ -187,7 +187,7 @@ func clientNumber(who string) (int, error) {
 	return n, nil
 }
 
-func lives(t Target, n int) bool {
+func hasLiveSession(t Target, n int) bool {
 	if n < 0 || n >= len(t.Clients) || t.Clients[n] == nil {
 		return false
 	}
@@ -197,12 +197,12 @@ func lives(t Target, n int) bool {
 
 // pickMembers returns the members described by who: one, or all of a minority or a majority. It
 // waits while the ensemble is electing.
-func pickMembers(ctx context.Context, t Target, who string) (all []victim, err error) {
+func pickMembers(ctx context.Context, t Target, who string) (all []targetMember, err error) {
 	if !slices.Contains(severalTargets, who) {
 		v, err := pickMember(ctx, t, who)
-		return []victim{v}, err
+		return []targetMember{v}, err
 	}
-	if err := NoTarget(t.Ensemble, who); err != nil {
+	if err := CheckTarget(t.Ensemble, who); err != nil {
 		return nil, err
 	}
 	err = poll(ctx, memberLimit, func(ctx context.Context) error {
@@ -218,10 +218,10 @@ func pickMembers(ctx context.Context, t Target, who string) (all []victim, err e
 // trySeveral picks a minority or a majority at random, and returns it in member order. Followers are
 // picked before the leader, so a minority never includes the leader. All voting members must serve:
 // if a member were down already, more would be lost than the target describes.
-func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err error) {
-	var leaders, followers []victim
+func trySeveral(ctx context.Context, t Target, who string) (picked []targetMember, err error) {
+	var leaders, followers []targetMember
 	for _, s := range ensembles.Status(ctx, &ensembles.Ensemble{Members: t.Ensemble.Voting()}) {
-		v := victim{s.Member, s.Server.Mode}
+		v := targetMember{s.Member, s.Server.Mode}
 		switch {
 		case s.Err != nil:
 			return nil, fmt.Errorf("%s: %w", v.Name, s.Err)
@@ -234,7 +234,7 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err
 	if len(leaders) != 1 {
 		return nil, fmt.Errorf("%d voting members report that they are the leader, instead of 1", len(leaders))
 	}
-	n := spare(t.Ensemble)
+	n := tolerableLosses(t.Ensemble)
 	if who == Majority {
 		n++
 	}
@@ -246,26 +246,26 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err
 	if n > 0 {
 		picked = append(picked, leaders[0])
 	}
-	slices.SortFunc(picked, func(a, b victim) int { return a.ID - b.ID })
+	slices.SortFunc(picked, func(a, b targetMember) int { return a.ID - b.ID })
 	return picked, nil
 }
 
-// spare returns the number of voting members that can be lost while the others are still a quorum.
-func spare(e *ensembles.Ensemble) int { return (len(e.Voting()) - 1) / 2 }
+// tolerableLosses returns the number of voting members that can be lost while the others are still a quorum.
+func tolerableLosses(e *ensembles.Ensemble) int { return (len(e.Voting()) - 1) / 2 }
 
-// NoTarget returns an error if the ensemble can never have the target, and nil for targets that are clients.
-func NoTarget(e *ensembles.Ensemble, who string) error {
+// CheckTarget returns an error if the ensemble can never have the target, and nil for targets that are clients.
+func CheckTarget(e *ensembles.Ensemble, who string) error {
 	voting := len(e.Voting())
 	switch {
 	case who == Observer && voting == len(e.Members):
 		return fmt.Errorf("%w: none of the %d members is an observer; use --observers 1", ErrSkipped, voting)
-	case who == Minority && spare(e) == 0:
+	case who == Minority && tolerableLosses(e) == 0:
 		return fmt.Errorf("%w: the loss of any of the %d voting members would break the quorum: use --members 3", ErrSkipped, voting)
 	}
 	return nil
 }
 
-func clientsMember(ctx context.Context, t Target, client string) (v victim, err error) {
+func clientsMember(ctx context.Context, t Target, client string) (v targetMember, err error) {
 	err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
 		n, name, err := tryClient(t, client)
 		if err != nil {
@@ -282,14 +282,14 @@ func clientsMember(ctx context.Context, t Target, client string) (v victim, err 
 		return nil
 	})
 	if err != nil {
-		return victim{}, fmt.Errorf("pick the member of a client (%s): %w", client, err)
+		return targetMember{}, fmt.Errorf("pick the member of a client (%s): %w", client, err)
 	}
 	return v, nil
 }
 
 // hitAll injects a fault into several members in parallel and combines the effects. If one injection
 // fails, it undoes the others.
-func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Context, Target, victim) (Effect, error)) (e Effect, err error) {
+func hitAll(ctx context.Context, t Target, all []targetMember, inject func(context.Context, Target, targetMember) (Effect, error)) (e Effect, err error) {
 	effects, errs := make([]Effect, len(all)), make([]error, len(all))
 	var injecting sync.WaitGroup
 	for i, v := range all {
@@ -303,14 +303,14 @@ func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Con
 			errs[i] = fmt.Errorf("%s: %w", all[i], errs[i])
 			continue
 		}
-		targets, e.Served = append(targets, all[i].String()), append(e.Served, one.Served...)
+		targets, e.ServedClients = append(targets, all[i].String()), append(e.ServedClients, one.ServedClients...)
 		proofs = append(proofs, all[i].Name+": "+strings.TrimPrefix(one.Proof, all[i].Name+" "))
-		undos, backs = append(undos, one.Undo), append(backs, one.Back)
+		undos, backs = append(undos, one.Undo), append(backs, one.AwaitRecovery)
 	}
 	e.Target, e.Proof = strings.Join(targets, ", "), strings.Join(proofs, "; ")
-	e.Undo, e.Back = allOf(undos), allOf(backs)
+	e.Undo, e.AwaitRecovery = allOf(undos), allOf(backs)
 	if err := errors.Join(errs...); err != nil {
-		return Effect{}, act(ctx, nil, func() error { return err }, e.Undo)
+		return Effect{}, injectAndProve(ctx, nil, func() error { return err }, e.Undo)
 	}
 	return e, nil
 }
@@ -328,6 +328,6 @@ func allOf(steps []func(context.Context) error) func(context.Context) error {
 			healing.Go(func() { _, errs[i] = try(func() (Effect, error) { return Effect{}, step(ctx) }) })
 		}
 		healing.Wait()
-		return worst(errs)
+		return joinHealErrors(errs)
 	}
 }

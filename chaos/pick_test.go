@@ -101,7 +101,7 @@ func shaped(voting, observers int) *ensembles.Ensemble {
 
 func TestSpare_leavesAQuorum(t *testing.T) {
 	for voting, want := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1, 5: 2, 6: 2, 7: 3} {
-		if got := spare(shaped(voting, 2)); got != want {
+		if got := tolerableLosses(shaped(voting, 2)); got != want {
 			t.Errorf("of %d members %d may be lost, want %d", voting, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestNoTarget_saysWhatIsMissing(t *testing.T) {
 		{Leader, 1, 0, ""},
 		{Holder, 1, 0, ""},
 	} {
-		err := NoTarget(shaped(row.voting, row.observers), row.who)
+		err := CheckTarget(shaped(row.voting, row.observers), row.who)
 		if (err == nil) != (row.want == "") || err != nil && (!errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), row.want)) {
 			t.Errorf("%s of %d members and %d observers: %v, want %q", row.who, row.voting, row.observers, err, row.want)
 		}
@@ -155,10 +155,10 @@ func TestParse_ofTargetsOfSeveralAndOfAClientsMember(t *testing.T) {
 }
 
 func TestHitAll_hitsAllOrNone(t *testing.T) {
-	all := []victim{{shaped(2, 0).Members[0], "leader"}, {shaped(2, 0).Members[1], "follower"}}
+	all := []targetMember{{shaped(2, 0).Members[0], "leader"}, {shaped(2, 0).Members[1], "follower"}}
 	var mu sync.Mutex
 	var done []string
-	step := func(what string, v victim, err error) func(context.Context) error {
+	step := func(what string, v targetMember, err error) func(context.Context) error {
 		return func(context.Context) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -167,12 +167,12 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 		}
 	}
 	t.Run("one effect of all", func(t *testing.T) {
-		e, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v victim) (Effect, error) {
-			return Effect{Proof: "it is gone", Served: []int{v.ID}, Undo: step("undo", v, nil), Back: step("back", v, nil)}, nil
+		e, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
+			return Effect{Proof: "it is gone", ServedClients: []int{v.ID}, Undo: step("undo", v, nil), AwaitRecovery: step("back", v, nil)}, nil
 		})
 		must(t, err)
 		must(t, e.Heal(t.Context()))
-		if e.Target != "zk1 (leader), zk2 (follower)" || e.Proof != "zk1: it is gone; zk2: it is gone" || !slices.Equal(e.Served, []int{1, 2}) {
+		if e.Target != "zk1 (leader), zk2 (follower)" || e.Proof != "zk1: it is gone; zk2: it is gone" || !slices.Equal(e.ServedClients, []int{1, 2}) {
 			t.Errorf("got %+v", e)
 		}
 		if len(done) != 4 || strings.HasPrefix(done[1], "back") || strings.HasPrefix(done[2], "undo") {
@@ -181,7 +181,7 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 	})
 	t.Run("where one cannot be hit the others are healed", func(t *testing.T) {
 		done = nil
-		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v victim) (Effect, error) {
+		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
 			if v.Name == "zk2" {
 				panic("of zk2")
 			}
@@ -193,7 +193,7 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 	})
 	t.Run("what cannot be healed is said", func(t *testing.T) {
 		broken := errors.New("still there")
-		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v victim) (Effect, error) {
+		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
 			if v.Name == "zk2" {
 				return Effect{}, ErrNoEffect
 			}
@@ -204,8 +204,8 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 		}
 	})
 	t.Run("what leaves nothing to heal", func(t *testing.T) {
-		e, err := hitAll(t.Context(), Target{}, all, func(context.Context, Target, victim) (Effect, error) { return Effect{}, nil })
-		if err != nil || e.Undo != nil || e.Back != nil {
+		e, err := hitAll(t.Context(), Target{}, all, func(context.Context, Target, targetMember) (Effect, error) { return Effect{}, nil })
+		if err != nil || e.Undo != nil || e.AwaitRecovery != nil {
 			t.Errorf("got %+v, %v", e, err)
 		}
 	})
@@ -216,7 +216,7 @@ func TestPickMembers_takesFollowersFirst(t *testing.T) {
 	for who, want := range map[string]int{Minority: 1, Majority: 2} {
 		picked, err := pickMembers(t.Context(), target, who)
 		must(t, err)
-		if len(picked) != want || slices.ContainsFunc(picked, func(v victim) bool { return v.mode != ensembles.ModeFollower }) {
+		if len(picked) != want || slices.ContainsFunc(picked, func(v targetMember) bool { return v.mode != ensembles.ModeFollower }) {
 			t.Errorf("%s is %v", who, picked)
 		}
 	}
@@ -257,7 +257,7 @@ func (c timed) Session() wire.Session { return wire.Session{Timeout: c.timeout} 
 func TestClientLimit_coversTheLosses(t *testing.T) {
 	clients := []wire.Client{timed{timeout: 2 * time.Second}, timed{timeout: 4 * time.Second}}
 	for losses, want := range map[int]time.Duration{0: 11 * time.Second, 1: 11 * time.Second, 3: 23 * time.Second} {
-		if got := (Target{Clients: clients, Losses: losses}).clientLimit(); got != want {
+		if got := (Target{Clients: clients, MaxExpiries: losses}).clientLimit(); got != want {
 			t.Errorf("%d losses: %v, want %v", losses, got, want)
 		}
 	}

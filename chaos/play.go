@@ -18,9 +18,9 @@ type play struct {
 
 	calls sync.Mutex // one call of Injected or Healed at a time
 
-	mu    sync.Mutex
-	force []*activeFault // active faults, in the order of their injection
-	errs  []error
+	mu     sync.Mutex
+	active []*activeFault // active faults, in the order of their injection
+	errs   []error
 }
 
 type activeFault struct {
@@ -54,7 +54,7 @@ func (s *play) entry(ctx context.Context, index int) {
 			stays = true
 		case sleepUntil(ctx, time.Now().Add(e.For)) && s.claim(hit):
 			s.undo(ctx, hit)
-			s.awaitBack(ctx, hit)
+			s.awaitRecovery(ctx, hit)
 		}
 		if !again {
 			return
@@ -65,7 +65,7 @@ func (s *play) entry(ctx context.Context, index int) {
 // missed records an entry that was never due, so that its fault was not injected.
 func (s *play) missed(e Entry) {
 	now := s.Now()
-	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Healing: now, End: now,
+	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, ProvenAt: now, HealingAt: now, End: now,
 		Err: fmt.Errorf("%s: %w: the phase ended before the fault was due", e.Fault, ErrNoEffect)})
 }
 
@@ -78,14 +78,14 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *activeFault {
 	}
 	w := Window{Fault: f.String(), Client: -1, Start: s.Now()}
 	effect, err := try(func() (Effect, error) { return f.Inject(ctx, t) })
-	w.Proven, w.Err = s.Now(), err
+	w.ProvenAt, w.Err = s.Now(), err
 	if effect.Target != "" {
-		w.Target, w.Client, w.Served = effect.Target, effect.Client, effect.Served
+		w.Target, w.Client, w.ServedClients = effect.Target, effect.Client, effect.ServedClients
 	}
-	w.Healing, w.End = w.Proven, w.Proven
+	w.HealingAt, w.End = w.ProvenAt, w.ProvenAt
 	if err != nil {
 		if n > 0 && ctx.Err() != nil && !errors.Is(err, ErrNotHealed) { // the play ended during a repetition
-			if errors.As(err, new(untouched)) {
+			if errors.As(err, new(untouchedError)) {
 				return nil
 			}
 			w.Err, w.CutShort = nil, true
@@ -102,7 +102,7 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *activeFault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	hit := &activeFault{window: w, effect: effect}
-	s.force = append(s.force, hit)
+	s.active = append(s.active, hit)
 	return hit
 }
 
@@ -123,20 +123,20 @@ func (s *play) generator(index, n int) func(int) int {
 func (s *play) claim(f *activeFault) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.force)
-	s.force = slices.DeleteFunc(s.force, func(o *activeFault) bool { return o == f })
-	return len(s.force) < before
+	before := len(s.active)
+	s.active = slices.DeleteFunc(s.active, func(o *activeFault) bool { return o == f })
+	return len(s.active) < before
 }
 
 func (s *play) undo(ctx context.Context, f *activeFault) {
-	f.window.Healing = s.Now()
+	f.window.HealingAt = s.Now()
 	f.window.Err = s.limited(ctx, f, f.effect.Undo)
 }
 
-// awaitBack waits until the target has recovered, and then records the end of the fault.
-func (s *play) awaitBack(ctx context.Context, f *activeFault) {
-	if !errors.Is(f.window.Err, ErrNotHealed) && f.effect.Back != nil {
-		f.window.Err = cmp.Or(s.limited(ctx, f, f.effect.Back), f.window.Err)
+// awaitRecovery waits until the target has recovered, and then records the end of the fault.
+func (s *play) awaitRecovery(ctx context.Context, f *activeFault) {
+	if !errors.Is(f.window.Err, ErrNotHealed) && f.effect.AwaitRecovery != nil {
+		f.window.Err = cmp.Or(s.limited(ctx, f, f.effect.AwaitRecovery), f.window.Err)
 	}
 	f.window.End = s.Now()
 	s.done(f.window)
@@ -158,15 +158,15 @@ func (s *play) limited(ctx context.Context, f *activeFault, step func(context.Co
 
 func (s *play) healAll(ctx context.Context) {
 	s.mu.Lock()
-	rest := s.force
-	s.force = nil
+	rest := s.active
+	s.active = nil
 	s.mu.Unlock()
 	slices.Reverse(rest)
 	for _, f := range rest {
 		s.undo(ctx, f)
 	}
 	for _, f := range rest {
-		s.awaitBack(ctx, f)
+		s.awaitRecovery(ctx, f)
 	}
 }
 
@@ -256,16 +256,16 @@ type Plan struct {
 
 // Window is a fault of a plan: its target, and when it was active. Times are on the run's clock.
 type Window struct {
-	Fault   string
-	Target  string
-	Client  int           // the client that was hit; -1 for members and for faults without a target
-	Served  []int         // as in Effect
-	Start   time.Duration // call of Inject
-	Proven  time.Duration // return of Inject
-	Healing time.Duration // begin of healing; if none is needed: Proven
-	End     time.Duration // end of healing; if none is needed: Proven
-	Proof   string        // empty when Err is set
-	Err     error         // why it was not available, had no proven effect, or did not heal; or nil
+	Fault         string
+	Target        string
+	Client        int           // the client that was hit; -1 for members and for faults without a target
+	ServedClients []int         // as in Effect
+	Start         time.Duration // call of Inject
+	ProvenAt      time.Duration // return of Inject
+	HealingAt     time.Duration // begin of healing; if none is needed: Proven
+	End           time.Duration // end of healing; if none is needed: Proven
+	Proof         string        // empty when Err is set
+	Err           error         // why it was not available, had no proven effect, or did not heal; or nil
 	// CutShort means that the play ended during this repetition, which may have injected the fault
 	// without proof.
 	CutShort bool

@@ -50,7 +50,7 @@ func (f scripted) Inject(ctx context.Context, t Target) (Effect, error) {
 	}
 	e := Effect{Target: "the target of " + f.name, Client: 3, Proof: "it was written down"}
 	if !f.instant {
-		e.Back = f.back
+		e.AwaitRecovery = f.back
 		e.Undo = func(ctx context.Context) error {
 			f.log.add("-%s", f.name)
 			if f.heal != nil {
@@ -226,10 +226,10 @@ func recordsWhatWasPlayed(t *testing.T) {
 		t.Fatalf("injected %+v, played %+v", injected, played)
 	}
 	g := played[0]
-	if g.Target != "the target of good" || g.Client != 3 || g.Proof == "" || g.Err != nil || g.End-g.Proven < 20*time.Millisecond || g.Start > g.Proven {
+	if g.Target != "the target of good" || g.Client != 3 || g.Proof == "" || g.Err != nil || g.End-g.ProvenAt < 20*time.Millisecond || g.Start > g.ProvenAt {
 		t.Errorf("good: %+v", g)
 	}
-	if b := played[1]; b.Err == nil || b.Proof != "" || b.Client != 3 || b.End != b.Proven {
+	if b := played[1]; b.Err == nil || b.Proof != "" || b.Client != 3 || b.End != b.ProvenAt {
 		t.Errorf("bad: %+v", b)
 	}
 }
@@ -242,7 +242,7 @@ func TestPlan_recordsARepetitionThatItsEndOvertook(t *testing.T) {
 		recorded int
 	}{
 		"it may have struck":     {func(err error) error { return err }, 2},
-		"it has touched nothing": {func(err error) error { return fmt.Errorf("a: %w", untouched{err}) }, 1},
+		"it has touched nothing": {func(err error) error { return fmt.Errorf("a: %w", untouchedError{err}) }, 1},
 	} {
 		t.Run(about, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

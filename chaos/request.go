@@ -45,7 +45,7 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 // fired.
 func onRequest(who string, rule wire.Rule, s settings) injector {
 	rule, within := aim(rule, s), s.duration("within")
-	return onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
+	return clientInjector(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		rule := rule
 		rule.Random = t.random
 		shot, err := c.Arm(rule)
@@ -66,7 +66,7 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 			p, fired := <-shot.Fired()
 			return shotEffect(shot, p, fired)
 		}
-		return Effect{}, untouched{err}
+		return Effect{}, untouchedError{err}
 	})
 }
 
@@ -102,7 +102,7 @@ var _ = registerRequest(Kind{
 	About:  "lets one request reach the server, and drops the reply",
 	Proof:  "the dropped reply: its zxid and error code",
 	Params: []Param{{"keep", "false", "true: the connection stays open, and the client waits; false: the connection is cut"}},
-}, func(s settings) wire.Rule { return wire.Rule{Act: wire.DropReply, Keep: s.truth("keep")} })
+}, func(s settings) wire.Rule { return wire.Rule{Act: wire.DropReply, Keep: s.boolean("keep")} })
 
 // wire.delay leaves nothing to heal.
 var _ = registerRequest(Kind{

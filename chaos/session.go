@@ -23,10 +23,10 @@ var _ = register(Kind{
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap},
 	build: func(target string, _ settings) injector {
-		once := onClient(target, closeSession)
+		once := clientInjector(target, closeSession)
 		return func(ctx context.Context, t Target) (Effect, error) {
 			e, err := once(ctx, t)
-			if errors.Is(err, errGoneBefore) && !fixed(target) {
+			if errors.Is(err, errAlreadyEnded) && !isSpecificClient(target) {
 				// Another fault has ended the session of the client, which does not know yet.
 				// Another client is or becomes the target.
 				err = poll(ctx, t.clientLimit(), func(ctx context.Context) (err error) {
@@ -42,16 +42,16 @@ var _ = register(Kind{
 // sessionCloseLimit bounds session.close, which takes milliseconds unless the ensemble has no quorum.
 const sessionCloseLimit = 10 * time.Second
 
-// errGoneBefore means that there was no session to close.
-var errGoneBefore = fmt.Errorf("%w: the session had already ended", ErrNoEffect)
+// errAlreadyEnded means that there was no session to close.
+var errAlreadyEnded = fmt.Errorf("%w: the session had already ended", ErrNoEffect)
 
 func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 	s := c.Session()
 	asked, err := closeAnywhere(ctx, t, s)
 	if err != nil {
 		err = fmt.Errorf("close session %#x: %w", s.ID, err)
-		if errors.Is(err, errGoneBefore) {
-			err = untouched{err}
+		if errors.Is(err, errAlreadyEnded) {
+			err = untouchedError{err}
 		}
 		return Effect{}, err
 	}
@@ -89,7 +89,7 @@ func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error
 		return nil
 	})
 	if err == nil && gone {
-		return "", errGoneBefore
+		return "", errAlreadyEnded
 	}
 	return asked, err
 }
@@ -123,15 +123,15 @@ var _ = register(Kind{
 	About:  "keeps a client disconnected until its session has expired, then lets it reconnect and learn of the expiry",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
 	Target: Holder, Targets: clientTargets, Lasts: true,
-	needs: []need{needsTap, {about: "the four-letter word dump", lacking: noDump}},
-	build: func(target string, _ settings) injector { return onClient(target, expire) },
+	needs: []need{needsTap, {about: "the four-letter word dump", checkEnsemble: checkDump}},
+	build: func(target string, _ settings) injector { return clientInjector(target, expire) },
 })
 
 // dumpLimit bounds the wait for a member's refusal of dump. A member that does not reply in time may support it.
 const dumpLimit = time.Second
 
-// noDump returns an error if a member does not list its sessions.
-func noDump(ctx context.Context, t Target) error {
+// checkDump returns an error if a member does not list its sessions.
+func checkDump(ctx context.Context, t Target) error {
 	ctx, cancel := context.WithTimeout(ctx, dumpLimit)
 	defer cancel()
 	var asked errgroup.Group
@@ -151,11 +151,11 @@ func noDump(ctx context.Context, t Target) error {
 const expireMargin = 30 * time.Second
 
 func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
-	if err := noDump(ctx, t); err != nil {
-		return Effect{}, untouched{err}
+	if err := checkDump(ctx, t); err != nil {
+		return Effect{}, untouchedError{err}
 	}
-	defer client.Gate(false)
-	client.Gate(true)
+	defer client.SetGateClosed(false)
+	client.SetGateClosed(true)
 	client.Cut()
 	begin := time.Now()
 	proof, err := awaitExpired(ctx, t, client.Session())
@@ -165,7 +165,7 @@ func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
 // AwaitExpired waits until the servers have expired the session of a client that is cut off or stopped,
 // and returns the proof.
 func AwaitExpired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
-	if err := noDump(ctx, t); err != nil {
+	if err := checkDump(ctx, t); err != nil {
 		return "", err
 	}
 	return awaitExpired(ctx, t, client.Session())
@@ -235,7 +235,7 @@ var _ = register(Kind{
 	needs:  []need{needsTap},
 	build: func(target string, s settings) injector {
 		down := s.duration("down")
-		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
+		return clientInjector(target, func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
 			begin := time.Now()
 			b := disconnect(ctx, []wire.Client{c}, down)[0]
 			err := b.awaitReconnected(ctx)
@@ -259,8 +259,8 @@ func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) 
 	all := make([]*disconnection, len(clients))
 	for i, c := range clients {
 		all[i] = &disconnection{client: c, session: c.Session(), before: c.Counts().Connections}
-		defer c.Gate(false)
-		c.Gate(true)
+		defer c.SetGateClosed(false)
+		c.SetGateClosed(true)
 	}
 	for _, b := range all {
 		b.cut = b.client.Cut()
@@ -271,7 +271,7 @@ func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) 
 
 func (b *disconnection) awaitReconnected(ctx context.Context) error {
 	if b.cut == 0 {
-		return untouched{fmt.Errorf("%w: the client had no connection to cut", ErrNoEffect)}
+		return untouchedError{fmt.Errorf("%w: the client had no connection to cut", ErrNoEffect)}
 	}
 	var gone error
 	err := poll(ctx, b.session.Timeout, func(context.Context) error {
@@ -307,7 +307,7 @@ var _ = register(Kind{
 func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
 	var clients []wire.Client
 	for i, c := range t.Clients {
-		if lives(t, i) {
+		if hasLiveSession(t, i) {
 			clients = append(clients, c)
 		}
 	}
@@ -346,20 +346,20 @@ var _ = register(Kind{
 		if s.choice("mode", "deaf", "stall") == "stall" {
 			mode = wire.Stall
 		}
-		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (e Effect, err error) {
+		return clientInjector(target, func(ctx context.Context, _ Target, c wire.Client) (e Effect, err error) {
 			// Not in act: on an error its undo would end an earlier hold.
 			if err := c.Hold(mode); err != nil {
 				return e, err
 			}
-			e.Undo = func(context.Context) error { c.Thaw(); return nil }
-			err = act(ctx, nil, func() (err error) { e.Proof, err = awaitNoTraffic(ctx, c); return err }, e.Undo)
+			e.Undo = func(context.Context) error { c.EndHold(); return nil }
+			err = injectAndProve(ctx, nil, func() (err error) { e.Proof, err = awaitNoTraffic(ctx, c); return err }, e.Undo)
 			return e, err
 		})
 	},
 })
 
-// stillness is the time for which nothing must reach a frozen client that sends nothing.
-const stillness = 20 * time.Millisecond
+// quietPeriod is the time for which nothing must reach a frozen client that sends nothing.
+const quietPeriod = 20 * time.Millisecond
 
 // awaitNoTraffic proves that the hold works: bytes from the client accumulate, or no bytes reach the client for a while.
 func awaitNoTraffic(ctx context.Context, client wire.Client) (proof string, err error) {
@@ -373,10 +373,10 @@ func awaitNoTraffic(ctx context.Context, client wire.Client) (proof string, err 
 		if c.BytesIn != last { // bytes in transit when the hold began
 			last, since = c.BytesIn, time.Now()
 		}
-		if time.Since(since) < stillness {
+		if time.Since(since) < quietPeriod {
 			return fmt.Errorf("%w: bytes still reach the client", ErrNoEffect)
 		}
-		proof = fmt.Sprintf("no byte reached the client for %v", stillness)
+		proof = fmt.Sprintf("no byte reached the client for %v", quietPeriod)
 		return nil
 	})
 	return proof, err

@@ -90,13 +90,13 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 		{"a word that is no client", l.Target, "hodler", `use "holder"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := onClient(row.who, closeSession)(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := clientInjector(row.who, closeSession)(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 	// A session that somebody else has closed is not this fault's doing.
-	l.Clients[0].Gate(true)
+	l.Clients[0].SetGateClosed(true)
 	endSession(t, l, 0)
 	if e, err := parse(t, "session.close", "0").Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || e.Target != "" || e.Proof != "" {
 		t.Errorf("a session that was gone before: %+v, %v", e, err)
@@ -107,7 +107,7 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 // of it. The fault goes on to who holds next.
 func TestSessionClose_picksAgainWhereTheSessionWasGone(t *testing.T) {
 	l := connect(t, shared(t), 2, 10*time.Second)
-	l.Clients[0].Gate(true)
+	l.Clients[0].SetGateClosed(true)
 	gone := endSession(t, l, 0)
 	picks := 0
 	l.Target.Holder = func(bool) int {

@@ -55,7 +55,7 @@ type Options struct {
 	Versions []Version
 	Servers  []string // external: client addresses host:port, one per member
 	Chroot   string
-	Terms    ExternalConfig // external: the allowed operations
+	External ExternalConfig // external: the allowed operations
 	Secure   []string       // container, process: the members' requirements for clients: "tls", "digest"; default nothing
 	Keep     bool           // the ensemble outlives this process (zkbench ensemble up)
 	// Logf receives one line for each message to the user. May be nil.
@@ -77,7 +77,7 @@ type Ensemble struct {
 	// Versions are the versions between which members can be upgraded and downgraded; the members started
 	// with the first. Nil if members cannot be upgraded.
 	Versions []Version
-	// Security is the members' requirements for clients; [Ensemble.Secure] sets it.
+	// Security is the members' requirements for clients; [Ensemble.SetSecurity] sets it.
 	Security Security
 	// Down stops the members and removes everything that was created for them. It may be called
 	// twice. For an external or attached ensemble it only detaches.
@@ -223,8 +223,8 @@ type Version struct {
 type Upgrader interface {
 	// Upgrade sets the version of the member's next start. The member must not run.
 	Upgrade(ctx context.Context, v Version) error
-	// Runs returns the name of the version of the member's last start, from its process or container.
-	Runs(ctx context.Context) (string, error)
+	// CurrentVersion returns the name of the version of the member's last start, from its process or container.
+	CurrentVersion(ctx context.Context) (string, error)
 }
 
 func (e *Ensemble) VersionNamed(name string) (Version, error) {
@@ -241,13 +241,13 @@ type Security struct {
 	// Digest is user:password of ZooKeeper's scheme digest, with which every connection
 	// authenticates; "" for none.
 	Digest string
-	// Owned restricts access to zkbench's nodes to clients that authenticate as zkbench does, by Digest
+	// CreatorOnly restricts access to zkbench's nodes to clients that authenticate as zkbench does, by Digest
 	// or by the certificate in TLS. If it is false, all clients have access.
-	Owned bool
+	CreatorOnly bool
 }
 
-// Secures are the values of Options.Secure.
-var Secures = []string{"tls", "digest"}
+// SecurityModes are the values of Options.Secure.
+var SecurityModes = []string{"tls", "digest"}
 
 // Dial connects to a server, host:port, as its members require. The context also bounds the TLS
 // handshake.
@@ -258,8 +258,8 @@ func (s Security) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	return (&tls.Dialer{Config: s.TLS}).DialContext(ctx, network, addr)
 }
 
-// Secure sets the ensemble's requirements for clients, and how its members are dialled.
-func (e *Ensemble) Secure(s Security) {
+// SetSecurity sets the ensemble's requirements for clients, and how its members are dialled.
+func (e *Ensemble) SetSecurity(s Security) {
 	e.Security = s
 	for _, m := range e.Members {
 		if s.TLS != nil {
@@ -280,13 +280,13 @@ func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
 // leader received as a snapshot. A majority of the voting members has logged every commit, so the logs
 // of observers add nothing. The summary lists the missing parts.
 //
-// The error wraps [ErrNotOurs] if the ensemble is not [Logged]. Commits stops at an error of each.
+// The error wraps [ErrNotOurs] if the ensemble is not [CanReadLogs]. Commits stops at an error of each.
 func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Entry) error) (txnlog.Summary, error) {
-	if !Logged(e) {
+	if !CanReadLogs(e) {
 		return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", ErrNotOurs)
 	}
 	status := Status(ctx, e)
-	leader, err := leading(status)
+	leader, err := singleLeader(status)
 	if err != nil {
 		return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", err)
 	}
@@ -319,9 +319,9 @@ func highestZxid(all []MemberStatus) (zxid int64) {
 	return zxid
 }
 
-// Logged reports whether the transaction logs of all voting members can be read: zkbench must have
+// CanReadLogs reports whether the transaction logs of all voting members can be read: zkbench must have
 // started the members, or have a command that outputs their logs.
-func Logged(e *Ensemble) bool {
+func CanReadLogs(e *Ensemble) bool {
 	return !slices.ContainsFunc(e.Voting(), func(m *Member) bool {
 		lent, ok := m.Machine.(interface{ Logged() bool })
 		return m.Machine == nil || ok && !lent.Logged()

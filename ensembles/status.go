@@ -45,7 +45,7 @@ func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	if len(word) != 4 {
 		return "", fmt.Errorf("%q is not a four-letter word", word)
 	}
-	reply, err := converse(ctx, m, word)
+	reply, err := exchange(ctx, m, word)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("querying %s with %s: %w", m.Addr, word, err)
@@ -57,9 +57,9 @@ func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	return reply, nil
 }
 
-// converse writes a word and reads the whole reply. If the context ends, it closes the connection and
+// exchange writes a word and reads the whole reply. If the context ends, it closes the connection and
 // returns the context's cause.
-func converse(ctx context.Context, m *Member, word string) (string, error) {
+func exchange(ctx context.Context, m *Member, word string) (string, error) {
 	conn, err := m.Connect(ctx)
 	if err != nil {
 		return "", err
@@ -136,7 +136,7 @@ func parseMonitor(reply string) (map[string]float64, error) {
 	return counters, nil
 }
 
-func Monitor(ctx context.Context, m *Member) (map[string]float64, error) {
+func QueryCounters(ctx context.Context, m *Member) (map[string]float64, error) {
 	return ask(ctx, m, "mntr", parseMonitor)
 }
 
@@ -193,10 +193,10 @@ var errNoLeader = errors.New("no single leader")
 
 // Leader returns the leader. A standalone server leads itself.
 func Leader(ctx context.Context, e *Ensemble) (*Member, error) {
-	return leading(Status(ctx, e))
+	return singleLeader(Status(ctx, e))
 }
 
-func leading(all []MemberStatus) (*Member, error) {
+func singleLeader(all []MemberStatus) (*Member, error) {
 	leaders := leadersOf(all)
 	if len(leaders) != 1 {
 		return nil, fmt.Errorf("%w in the ensemble: %s", errNoLeader, describe(all))
@@ -233,7 +233,7 @@ const pollInterval = 40 * time.Millisecond
 // last replies and the ends of their logs.
 func WaitServing(ctx context.Context, e *Ensemble) error {
 	var last []MemberStatus
-	var gone error
+	var processErr error
 	tries := 0
 	err := wait.Until(ctx, pollInterval, func() bool {
 		status := Status(ctx, e)
@@ -247,11 +247,11 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 		}
 		// Querying the process costs more than querying the server.
 		if tries++; tries%5 == 0 {
-			gone = checkProcesses(ctx, e)
+			processErr = checkProcesses(ctx, e)
 		}
-		return gone != nil
+		return processErr != nil
 	})
-	if err = cmp.Or(gone, err); err != nil {
+	if err = cmp.Or(processErr, err); err != nil {
 		return noQuorum(ctx, last, err)
 	}
 	return nil

@@ -45,20 +45,20 @@ const barrierPrefix = "-member-"
 type Barrier struct {
 	contest
 	parties int
-	passed  passed // members of the generation with which this client passed, and of all earlier ones
+	passed  passedRange // members of the generation with which this client passed, and of all earlier ones
 }
 
 // NewBarrier returns the barrier at parent, which is created if it is missing. All clients must agree
 // on the number of parties, 1 or more. It sends nothing.
 func NewBarrier(s *Session, parent string, parties int, v Variant) *Barrier {
 	b := &Barrier{parties: max(parties, 1)}
-	b.contest = contest{s: s, parent: parent, prefix: barrierPrefix, variant: v, plain: true, together: true, wait: b.awaitOpen}
+	b.contest = contest{s: s, parent: parent, prefix: barrierPrefix, variant: v, unmarked: true, headWaits: true, wait: b.awaitOpen}
 	return b
 }
 
 // Enter waits until as many clients have entered as there are parties. After an error it leaves no
 // node in a live session. Errors: ctx's own; ErrSessionEnded.
-func (b *Barrier) Enter(ctx context.Context) (*Grant, error) { return b.win(ctx) }
+func (b *Barrier) Enter(ctx context.Context) (*Grant, error) { return b.acquire(ctx) }
 
 // awaitOpen waits until the barrier is open for the node, or opens it. listed is the list of the parent
 // after the node was created.
@@ -66,16 +66,16 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) erro
 	own, _ := sequence(client.Base(node), b.prefix)
 	watch := len(listed.names) < b.parties // the last member of a generation does not wait
 	for {
-		door, err := b.s.get(ctx, b.parent, watch)
+		parentNode, err := b.s.get(ctx, b.parent, watch)
 		if err != nil {
-			return orVanished(err)
+			return mapNoNode(err)
 		}
-		g := generation(door.data)
+		g := parsePassed(parentNode.data)
 		if g.has(own) {
 			b.passed = g
 			return nil
 		}
-		if listed, err = b.known(ctx, listed); err != nil {
+		if listed, err = b.listIfEmpty(ctx, listed); err != nil {
 			return err
 		}
 		n, err := b.rank(node, listed.names, g)
@@ -83,7 +83,7 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) erro
 		case err != nil:
 			return err
 		case n == b.parties-1:
-			g, err = b.open(ctx, own, door.stat.Version)
+			g, err = b.open(ctx, own, parentNode.stat.Version)
 			if err == nil {
 				b.passed = g
 				return nil
@@ -93,7 +93,7 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) erro
 			}
 			listed = reply{}
 		case watch:
-			if listed, err = b.awaitMembers(ctx, node, n, g, door.watch); err != nil {
+			if listed, err = b.awaitMembers(ctx, node, n, g, parentNode.watch); err != nil {
 				return err
 			}
 			watch = false // the generation is probably complete, so no watch is needed
@@ -108,7 +108,7 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) erro
 //
 // A member before the last one cannot become the last, so it need not watch the children. The node
 // of a client beyond the parties does, when a member ahead of it dies.
-func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed, door <-chan zk.Event) (reply, error) {
+func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passedRange, door <-chan zk.Event) (reply, error) {
 	if b.variant == Predecessor && n < b.parties {
 		_, err := b.s.wake(ctx, door)
 		return reply{}, err
@@ -129,26 +129,26 @@ func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed
 }
 
 // open opens the barrier for all members numbered up to own, unless the parent's version has changed.
-func (b *Barrier) open(ctx context.Context, own, version int32) (passed, error) {
+func (b *Barrier) open(ctx context.Context, own, version int32) (passedRange, error) {
 	_, err := b.s.Set(ctx, b.parent, strconv.AppendInt(nil, int64(own), 10), version)
-	return passed{own, true}, orVanished(err)
+	return passedRange{own, true}, mapNoNode(err)
 }
 
-// passed describes the members that have passed: if any is true, all with a number up to last.
-type passed struct {
-	last int32
-	any  bool
+// passedRange describes the members that have passed: if any is true, all with a number up to last.
+type passedRange struct {
+	last     int32
+	nonEmpty bool
 }
 
-func generation(data []byte) passed {
+func parsePassed(data []byte) passedRange {
 	n, err := strconv.ParseInt(string(data), 10, 32)
-	return passed{int32(n), err == nil}
+	return passedRange{int32(n), err == nil}
 }
 
-func (p passed) has(seq int32) bool { return p.any && !before(p.last, seq) }
+func (p passedRange) has(seq int32) bool { return p.nonEmpty && !before(p.last, seq) }
 
 // rank returns how many members of its generation precede the node.
-func (b *Barrier) rank(node string, names []string, g passed) (int, error) {
+func (b *Barrier) rank(node string, names []string, g passedRange) (int, error) {
 	waiting := slices.DeleteFunc(line(names, b.prefix), func(m place) bool { return g.has(m.seq) })
 	n := slices.IndexFunc(waiting, func(m place) bool { return m.name == client.Base(node) })
 	if n < 0 {
@@ -175,7 +175,7 @@ func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 	for {
 		listed, err := b.list(ctx, false)
 		if err != nil {
-			return unlessVanished(err)
+			return ignoreVanished(err)
 		}
 		members := b.members(listed.names)
 		own := slices.IndexFunc(members, func(m place) bool { return m.name == client.Base(g.Path) })
@@ -210,7 +210,7 @@ func (b *Barrier) awaitAll(ctx context.Context) error {
 	for {
 		got, err := b.list(ctx, true)
 		if err != nil {
-			return unlessVanished(err)
+			return ignoreVanished(err)
 		}
 		if len(b.members(got.names)) == 0 {
 			return nil
@@ -221,8 +221,8 @@ func (b *Barrier) awaitAll(ctx context.Context) error {
 	}
 }
 
-// unlessVanished returns nil instead of errVanished: the parent was deleted, and all members with it.
-func unlessVanished(err error) error {
+// ignoreVanished returns nil instead of errVanished: the parent was deleted, and all members with it.
+func ignoreVanished(err error) error {
 	if errors.Is(err, errVanished) {
 		return nil
 	}

@@ -23,9 +23,9 @@ type contest struct {
 	blockedBy []string // prefixes of the nodes that block this contender when they are ahead; nil: prefix
 	permits   int      // number of contenders that may hold at the same time; 0 means 1
 
-	together bool // of a barrier: the first in line waits as well
+	headWaits bool // of a barrier: the first in line waits as well
 
-	plain bool // releases leave no mark, so a notified waiter lists
+	unmarked bool // releases leave no mark, so a notified waiter lists
 
 	start string // of the names of nodes, before the random ID
 	// wait waits until it is the node's turn; nil: the variant decides how.
@@ -36,20 +36,20 @@ type contest struct {
 // alive. The contender must join the line again.
 var errVanished = errors.New("the client's node was deleted, but its session is alive")
 
-// win joins the line, waits, and returns the grant. On an error, including cancellation, it leaves
+// acquire joins the line, waits, and returns the grant. On an error, including cancellation, it leaves
 // no node in a live session.
-func (c contest) win(ctx context.Context) (*Grant, error) {
+func (c contest) acquire(ctx context.Context) (*Grant, error) {
 	for {
-		g, err := c.try(ctx, true)
+		g, err := c.acquireOnce(ctx, true)
 		if !errors.Is(err, errVanished) {
 			return g, err
 		}
 	}
 }
 
-// try is like win, but joins the line only once. Without wait it returns ErrNotAcquired if another
+// acquireOnce is like win, but joins the line only once. Without wait it returns ErrNotAcquired if another
 // contender is ahead.
-func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
+func (c contest) acquireOnce(ctx context.Context, wait bool) (g *Grant, err error) {
 	at, listed, err := enter(ctx, c.s, c.parent, c.start+client.NewID(), c.prefix, c.data)
 	if err != nil {
 		return nil, err
@@ -64,12 +64,12 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 
 // awaitTurn waits until it is the turn of a node, and returns the grant. listed is the list of the parent
 // from the creation of the node, if known.
-func (c contest) awaitTurn(ctx context.Context, at spot, listed reply, wait bool) (_ *Grant, err error) {
+func (c contest) awaitTurn(ctx context.Context, at createdNode, listed reply, wait bool) (_ *Grant, err error) {
 	for ; ; listed = (reply{}) {
-		if listed, err = c.known(ctx, listed); err != nil {
+		if listed, err = c.listIfEmpty(ctx, listed); err != nil {
 			return nil, err
 		}
-		turn, err := c.turn(at.node, listed.names)
+		turn, err := c.isTurn(at.node, listed.names)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func (c contest) awaitTurn(ctx context.Context, at spot, listed reply, wait bool
 			}
 		}
 		if g, standing := newGrant(c.s, at.node, at.czxid); standing {
-			if c.marks() {
+			if c.usesMarks() {
 				g.markAt = c.parent
 			}
 			return g, nil
@@ -114,10 +114,10 @@ func (c contest) confirm(ctx context.Context, node string) error {
 	return err
 }
 
-// turn reports whether it is our turn, according to names, a list of the parent.
-func (c contest) turn(node string, names []string) (bool, error) {
+// isTurn reports whether it is our turn, according to names, a list of the parent.
+func (c contest) isTurn(node string, names []string) (bool, error) {
 	n, _, err := c.ahead(node, names)
-	return n < max(c.permits, 1) && !c.together, err
+	return n < max(c.permits, 1) && !c.headWaits, err
 }
 
 // ahead returns how many nodes block this one, and the name of the last of them.
@@ -136,19 +136,19 @@ func (c contest) ahead(node string, names []string) (n int, last string, err err
 // list returns the children of the parent and its Stat from the same reply, optionally with a watch.
 func (c contest) list(ctx context.Context, watch bool) (reply, error) {
 	listed, err := c.s.list(ctx, c.parent, watch)
-	return listed, orVanished(err)
+	return listed, mapNoNode(err)
 }
 
-// known returns listed, or a new list if listed is empty.
-func (c contest) known(ctx context.Context, listed reply) (reply, error) {
+// listIfEmpty returns listed, or a new list if listed is empty.
+func (c contest) listIfEmpty(ctx context.Context, listed reply) (reply, error) {
 	if listed.names != nil {
 		return listed, nil
 	}
 	return c.list(ctx, false)
 }
 
-// orVanished returns errVanished if err means that a node does not exist, otherwise err.
-func orVanished(err error) error {
+// mapNoNode returns errVanished if err means that a node does not exist, otherwise err.
+func mapNoNode(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return errVanished
 	}
@@ -183,7 +183,7 @@ func (c contest) awaitChange(ctx context.Context, node string) (turn bool, err e
 	if err != nil {
 		return false, err
 	}
-	if turn, err := c.turn(node, got.names); turn || err != nil {
+	if turn, err := c.isTurn(node, got.names); turn || err != nil {
 		return turn, err
 	}
 	_, err = c.s.wake(ctx, got.watch)
@@ -193,7 +193,7 @@ func (c contest) awaitChange(ctx context.Context, node string) (turn bool, err e
 // awaitPredecessor watches only the node directly before its own, whose deletion notifies only this client.
 func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply) (err error) {
 	for ; ; listed = (reply{}) {
-		if listed, err = c.known(ctx, listed); err != nil {
+		if listed, err = c.listIfEmpty(ctx, listed); err != nil {
 			return err
 		}
 		n, next, err := c.ahead(node, listed.names)
@@ -213,10 +213,10 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, listed reply
 		if err != nil {
 			return err
 		}
-		if event.Type != zk.EventNodeDeleted || !c.marks() {
+		if event.Type != zk.EventNodeDeleted || !c.usesMarks() {
 			continue
 		}
-		if turn, err := c.allGone(ctx, n, next, listed.stat); turn || err != nil {
+		if turn, err := c.allDeleted(ctx, n, next, listed.stat); turn || err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func (s *Session) wake(ctx context.Context, watch <-chan zk.Event, also ...<-cha
 	if len(also) > 0 {
 		second = also[0]
 	}
-	for state, changed := s.now(); ; {
+	for state, changed := s.currentState(); ; {
 		select {
 		case e = <-watch:
 		case e = <-second:
@@ -238,7 +238,7 @@ func (s *Session) wake(ctx context.Context, watch <-chan zk.Event, also ...<-cha
 			return zk.Event{}, ctx.Err()
 		case <-changed:
 			was := state
-			state, changed = s.now()
+			state, changed = s.currentState()
 			if state != ended && (state != connected || was == connected) {
 				continue
 			}
@@ -351,20 +351,20 @@ type entry struct {
 	data   []byte
 	acl    []zk.ACL // nil: the session's
 
-	made bool // whether the node may exist
+	mayExist bool // whether the node may exist
 
 	// pending delivers the outcome of the last create. That create has no context: until it is sent,
 	// it is unknown whether a node will have to be removed.
-	pending chan created
+	pending chan createResult
 	sent    *sentCreate // record of the last create
 }
 
-type created struct {
-	spot
+type createResult struct {
+	createdNode
 	err error
 }
 
-type spot struct {
+type createdNode struct {
 	node  string
 	czxid int64
 }
@@ -375,11 +375,11 @@ type spot struct {
 // The create is protected: the name begins with the random id, so that the node can be found after a
 // lost reply. A node is adopted only if its ephemeralOwner is this session. If enter fails, it removes
 // every node that it may have created.
-func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, listed reply, err error) {
+func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at createdNode, listed reply, err error) {
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
 	defer func() {
-		if !in && e.made {
+		if !in && e.mayExist {
 			s.cleanUp(ctx, e.undo)
 		}
 	}()
@@ -397,7 +397,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 		}
 	}
 	if err != nil {
-		return spot{}, reply{}, fmt.Errorf("create a queue node at %s: %w", parent, err)
+		return createdNode{}, reply{}, fmt.Errorf("create a queue node at %s: %w", parent, err)
 	}
 	in = true
 	return at, listed, nil
@@ -408,35 +408,35 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 //
 // A create's reply comes over a connection that the servers have accepted for this session
 // (Session.admit), so the node belongs to this session; the reply's zxid is the node's czxid.
-func (e *entry) createAndList(ctx context.Context) (at spot, listed reply, err error) {
+func (e *entry) createAndList(ctx context.Context) (at createdNode, listed reply, err error) {
 	s := e.s
-	sent, pending := s.expectCreate(e.path), make(chan created, 1)
-	e.sent, e.pending, e.made = sent, pending, true
+	sent, pending := s.expectCreate(e.path), make(chan createResult, 1)
+	e.sent, e.pending, e.mayExist = sent, pending, true
 	forever := context.WithoutCancel(ctx)
 	go func() {
 		node, err := s.create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence, e.acl)
 		s.takeCreate(e.path) // if it was not sent
-		pending <- created{spot{node, sent.zxid}, err}
+		pending <- createResult{createdNode{node, sent.zxid}, err}
 	}()
 	select {
 	case <-sent.written:
 		listed, _ = s.list(ctx, e.parent, false) // on an error the caller lists again
 	case r := <-pending:
-		return r.spot, reply{}, e.answered(r)
+		return r.createdNode, reply{}, e.recordResult(r)
 	case <-ctx.Done():
-		return spot{}, reply{}, ctx.Err()
+		return createdNode{}, reply{}, ctx.Err()
 	}
 	select {
 	case r := <-pending:
-		return r.spot, listed, e.answered(r)
+		return r.createdNode, listed, e.recordResult(r)
 	case <-ctx.Done():
-		return spot{}, reply{}, ctx.Err()
+		return createdNode{}, reply{}, ctx.Err()
 	}
 }
 
-func (e *entry) answered(r created) error {
+func (e *entry) recordResult(r createResult) error {
 	e.pending = nil
-	e.made = r.err == nil || Indeterminate(r.err)
+	e.mayExist = r.err == nil || Indeterminate(r.err)
 	return r.err
 }
 
@@ -446,7 +446,7 @@ func (e *entry) undo(ctx context.Context) error {
 		select {
 		case <-e.sent.written:
 		case r := <-e.pending: // at the latest when the session ends
-			if e.answered(r); !e.made {
+			if e.recordResult(r); !e.mayExist {
 				return nil
 			}
 		}
@@ -459,29 +459,29 @@ func (e *entry) undo(ctx context.Context) error {
 }
 
 // find returns the node of this session whose name begins with id, or an empty spot if there is none.
-func (s *Session) find(ctx context.Context, parent, id string) (spot, error) {
+func (s *Session) find(ctx context.Context, parent, id string) (createdNode, error) {
 	if err := s.barrier(ctx, parent+"/"+id); err != nil {
-		return spot{}, err
+		return createdNode{}, err
 	}
 	names, err := s.List(ctx, parent)
 	if errors.Is(err, zk.ErrNoNode) {
-		return spot{}, nil
+		return createdNode{}, nil
 	}
 	if err != nil {
-		return spot{}, err
+		return createdNode{}, err
 	}
 	return s.own(ctx, parent, id, names)
 }
 
 // own is find among names, the children of parent.
-func (s *Session) own(ctx context.Context, parent, prefix string, names []string) (spot, error) {
+func (s *Session) own(ctx context.Context, parent, prefix string, names []string) (createdNode, error) {
 	name, stat, err := client.OwnNode(names, prefix, s.ID(), func(name string) (*zk.Stat, error) {
 		return s.Exists(ctx, parent+"/"+name)
 	})
 	if err != nil || stat == nil {
-		return spot{}, err
+		return createdNode{}, err
 	}
-	return spot{parent + "/" + name, stat.Czxid}, nil
+	return createdNode{parent + "/" + name, stat.Czxid}, nil
 }
 
 // The mark makes the cost of a hand-off independent of the length of the line.
@@ -499,9 +499,9 @@ func (s *Session) own(ctx context.Context, parent, prefix string, names []string
 // The read cannot be stale: the member that sent the notification has executed the transaction that
 // wrote the mark. A mark is unambiguous: names are random, and never reused.
 
-func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c.wait == nil }
+func (c contest) usesMarks() bool { return c.variant == Predecessor && !c.unmarked && c.wait == nil }
 
-// allGone reports whether it is certain that all n nodes ahead were deleted, of which last is the nearest,
+// allDeleted reports whether it is certain that all n nodes ahead were deleted, of which last is the nearest,
 // and no other node was deleted. listed is the Stat of the parent at the time of the list.
 //
 //   - The only node ahead was deleted, or the node last was released by a holder, which had no node
@@ -509,17 +509,17 @@ func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c
 //   - The parent has lost exactly n children since the list, so our own node exists, although an
 //     operator may delete any node. cversion counts creates and deletes of children, so
 //     cversion - numChildren rises by 2 with a delete, and does not change with a create.
-func (c contest) allGone(ctx context.Context, n int, last string, listed *zk.Stat) (bool, error) {
+func (c contest) allDeleted(ctx context.Context, n int, last string, listed *zk.Stat) (bool, error) {
 	mark, now, err := c.s.Get(ctx, c.parent)
 	if err != nil || n > 1 && string(mark) != last {
-		return false, orVanished(err)
+		return false, mapNoNode(err)
 	}
 	deleted := (now.Cversion - now.NumChildren) - (listed.Cversion - listed.NumChildren)
 	return now.Czxid == listed.Czxid && deleted == int32(2*n), nil
 }
 
-// marked returns the request that writes the mark of a release, the name of the node at path, to the parent.
-func marked(parent, path string) *zk.SetDataRequest {
+// markRequest returns the request that writes the mark of a release, the name of the node at path, to the parent.
+func markRequest(parent, path string) *zk.SetDataRequest {
 	return &zk.SetDataRequest{Path: parent, Data: []byte(client.Base(path)), Version: -1}
 }
 
@@ -529,8 +529,8 @@ func (g *Grant) delete(ctx context.Context) error {
 	if g.markAt == "" {
 		return g.s.remove(ctx, g.Path)
 	}
-	err := g.s.again(ctx, func() error {
-		return g.s.multi(ctx, &zk.DeleteRequest{Path: g.Path, Version: -1}, marked(g.markAt, g.Path))
+	err := g.s.retry(ctx, func() error {
+		return g.s.multi(ctx, &zk.DeleteRequest{Path: g.Path, Version: -1}, markRequest(g.markAt, g.Path))
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):

@@ -248,14 +248,14 @@ func TestContest_allGoneIsNotSeenAcrossParents(t *testing.T) {
 		t.Fatal(err)
 	}
 	leave()
-	if gone, err := c.allGone(ctx, 1, "x", listed.stat); !gone || err != nil {
+	if gone, err := c.allDeleted(ctx, 1, "x", listed.stat); !gone || err != nil {
 		t.Errorf("one child less: %v, %v", gone, err)
 	}
 	if err := errors.Join(s.Delete(ctx, path), s.MakePath(ctx, path)); err != nil {
 		t.Fatal(err)
 	}
 	leave()
-	if gone, err := c.allGone(ctx, 1, "x", listed.stat); gone || err != nil {
+	if gone, err := c.allDeleted(ctx, 1, "x", listed.stat); gone || err != nil {
 		t.Errorf("another parent: %v, %v", gone, err)
 	}
 }

@@ -41,7 +41,7 @@ func NewElection(s *Session, parent, name string, v Variant) *Election {
 
 // Campaign enters the election and returns the term once it is won. If it fails, it leaves no node
 // in a live session. Resign with the grant's Release.
-func (e *Election) Campaign(ctx context.Context) (*Grant, error) { return e.contest.win(ctx) }
+func (e *Election) Campaign(ctx context.Context) (*Grant, error) { return e.contest.acquire(ctx) }
 
 // Lead campaigns, calls lead for each term that is won, resigns when it returns, and campaigns
 // again, until ctx is done or the session has ended (Curator's LeaderSelector with autoRequeue).

@@ -81,7 +81,7 @@ func (g *Grant) sessionChanged(state sessionState) {
 		g.set(Suspended)
 	case connected:
 		suspension := g.suspensions
-		g.s.closing.Go(func() { g.restore(suspension) })
+		g.s.goroutines.Go(func() { g.restore(suspension) })
 	case ended:
 		g.set(Lost)
 	}

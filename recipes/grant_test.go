@@ -37,13 +37,13 @@ func TestGrant_isLostWhenItsNodeIsGoneAfterAReconnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tap.Gate(true)
+	tap.SetGateClosed(true)
 	tap.Cut()
 	eventually(t, "the grant is suspended", func() bool { return g.State() == Suspended })
 	if err := other.Delete(ctx, g.Path); err != nil {
 		t.Fatal(err)
 	}
-	tap.Gate(false)
+	tap.SetGateClosed(false)
 	select {
 	case <-g.Lost():
 	case <-ctx.Done():
@@ -61,7 +61,7 @@ func TestGrant_isLostWithTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tap.Gate(true)
+	tap.SetGateClosed(true)
 	tap.Cut()
 	<-g.Lost()
 	if !errors.Is(s.Err(), errDeadline) {
@@ -90,7 +90,7 @@ func TestGrant_endsByItsOwnClockWhenFrozen(t *testing.T) {
 	if err := tap.Hold(wire.Deaf); err != nil {
 		t.Fatal(err)
 	}
-	defer tap.Thaw()
+	defer tap.EndHold()
 	if _, err := NewLock(open(t, nil), path, Predecessor).Acquire(ctx); err != nil {
 		t.Fatal(err)
 	}

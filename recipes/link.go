@@ -24,18 +24,18 @@ type link struct {
 
 	// go-zookeeper reads the length of a frame and then the frame, with two system calls; the
 	// buffer reads all received data with one.
-	buffered *bufio.Reader
-	left     int  // bytes of the current frame that go-zookeeper has not read yet
-	shook    bool // the connect response has been read
+	buffered      *bufio.Reader
+	left          int  // bytes of the current frame that go-zookeeper has not read yet
+	handshakeDone bool // the connect response has been read
 
 	// Written by go-zookeeper's send loop, read by its receive loop.
 	mu   sync.Mutex
-	sent []sent // frames that wait for their reply, oldest first
+	sent []sentFrame // frames that wait for their reply, oldest first
 
 	sentFirst bool // the connect request has been written; go-zookeeper's writes are serialized
 }
 
-type sent struct {
+type sentFrame struct {
 	at     time.Time
 	xid    int32       // 0 for the connect request
 	auth   bool        // its reply does not wait for the replies to earlier requests
@@ -68,7 +68,7 @@ func newLink(c net.Conn, s *Session) *link {
 
 // Write records the request and its time, then writes it. go-zookeeper writes each request with one call.
 func (l *link) Write(b []byte) (int, error) {
-	one := sent{at: time.Now()}
+	one := sentFrame{at: time.Now()}
 	if l.sentFirst && len(b) >= lengthSize+requestHead {
 		one.xid = int32(binary.BigEndian.Uint32(b[4:]))
 		op := binary.BigEndian.Uint32(b[8:])
@@ -132,7 +132,7 @@ func (l *link) nextFrame() error {
 		return l.s.Err()
 	}
 	want := replyHead
-	if !l.shook {
+	if !l.handshakeDone {
 		want = connectResponseHead
 	}
 	b, err = l.buffered.Peek(lengthSize + min(length, want))
@@ -144,30 +144,30 @@ func (l *link) nextFrame() error {
 	switch {
 	case len(head) < want:
 		return nil // go-zookeeper will report the error
-	case !l.shook:
-		l.shook = true
+	case !l.handshakeDone:
+		l.handshakeDone = true
 		timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
 		if !l.s.admit(int64(binary.BigEndian.Uint64(head[8:])), timeout) {
 			return l.s.Err()
 		}
-		return l.acknowledged(0, 0)
+		return l.recordReply(0, 0)
 	}
 	if xid := int32(binary.BigEndian.Uint32(head)); xid != xidNotification {
-		return l.acknowledged(xid, int64(binary.BigEndian.Uint64(head[4:])))
+		return l.recordReply(xid, int64(binary.BigEndian.Uint64(head[4:])))
 	}
 	return nil
 }
 
-// acknowledged extends the session's deadline: the servers have replied to the frame with that xid.
+// recordReply extends the session's deadline: the servers have replied to the frame with that xid.
 // Replies come in order, so a reply to a frame that is not the oldest means that an earlier one was
 // lost, and its caller would wait forever. The exception is auth: the server answers it at once
 // (ZooKeeperServer.processPacket) and queues other requests.
 //
 // The reply to a write has the zxid of its transaction: the server applies one transaction after
 // the other, and builds the reply to each before it applies the next (FinalRequestProcessor).
-func (l *link) acknowledged(xid int32, zxid int64) error {
+func (l *link) recordReply(xid int32, zxid int64) error {
 	l.mu.Lock()
-	i := slices.IndexFunc(l.sent, func(s sent) bool { return s.xid == xid })
+	i := slices.IndexFunc(l.sent, func(s sentFrame) bool { return s.xid == xid })
 	if i < 0 || i > 0 && !l.sent[i].auth {
 		l.mu.Unlock()
 		return errOutOfOrder
@@ -178,7 +178,7 @@ func (l *link) acknowledged(xid int32, zxid int64) error {
 	if one.create != nil {
 		one.create.zxid = zxid // go-zookeeper answers the create's caller after this
 	}
-	l.s.heard(one.at, one.write)
+	l.s.recordAck(one.at, one.write)
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (l *link) acknowledged(xid int32, zxid int64) error {
 // content of go-zookeeper's buffer is no longer needed.
 func (l *link) SetWriteDeadline(t time.Time) error {
 	if t.IsZero() {
-		l.s.makeRoom()
+		l.s.growBuffer()
 	}
 	return l.Conn.SetWriteDeadline(t)
 }
@@ -194,7 +194,7 @@ func (l *link) SetWriteDeadline(t time.Time) error {
 // SetReadDeadline shortens go-zookeeper's limit for the connect response, 6.7 session timeouts, to its
 // limit for other replies, 2/3 of a session timeout.
 func (l *link) SetReadDeadline(t time.Time) error {
-	if !l.shook && !t.IsZero() {
+	if !l.handshakeDone && !t.IsZero() {
 		if soon := time.Now().Add(l.s.timeout() * 2 / 3); soon.Before(t) {
 			t = soon
 		}
@@ -218,8 +218,8 @@ func (s *Session) admit(id int64, timeout time.Duration) bool {
 
 func (s *Session) timeout() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.negotiated }
 
-// heard records that the servers acknowledged a frame, which was sent at the time sent.
-func (s *Session) heard(sent time.Time, write bool) {
+// recordAck records that the servers acknowledged a frame, which was sent at the time sent.
+func (s *Session) recordAck(sent time.Time, write bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if write && sent.After(s.lastWrite) {

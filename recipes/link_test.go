@@ -51,9 +51,9 @@ func arrivingLink(t *testing.T, stream []byte, size, n int) *link {
 	s := newSession(Options{})
 	t.Cleanup(func() { s.end(errAbandoned) })
 	l := newLink(&arriving{stream: stream, size: size}, s)
-	l.shook = true
+	l.handshakeDone = true
 	for xid := range n {
-		l.sent = append(l.sent, sent{xid: int32(xid + 1), create: &sentCreate{}})
+		l.sent = append(l.sent, sentFrame{xid: int32(xid + 1), create: &sentCreate{}})
 	}
 	return l
 }
@@ -171,16 +171,16 @@ func TestSession_isExpiredForGood(t *testing.T) {
 func TestSession_takesQueuedRequestsWithIt(t *testing.T) {
 	ctx, path, other := within(t, 20*time.Second), freshPath(), open(t, nil)
 	s, tap := tapped(t)
-	tap.Gate(true)
+	tap.SetGateClosed(true)
 	tap.Cut()
-	eventually(t, "it is suspended", func() bool { state, _ := s.now(); return state == disconnected })
+	eventually(t, "it is suspended", func() bool { state, _ := s.currentState(); return state == disconnected })
 	created := make(chan error, 1)
 	go func() {
 		_, err := s.Create(ctx, path, nil, 0)
 		created <- err
 	}()
 	expire(t, tap.Session())
-	tap.Gate(false)
+	tap.SetGateClosed(false)
 	if err := <-created; !errors.Is(err, ErrSessionEnded) || !Indeterminate(err) {
 		t.Errorf("the queued request returned %v", err)
 	}
@@ -199,7 +199,7 @@ func TestSession_endsByItsOwnDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	tap.Gate(true)
+	tap.SetGateClosed(true)
 	tap.Cut()
 	<-s.done
 	now := time.Now()

@@ -120,13 +120,13 @@ var ErrGrantLost = errors.New("the grant is lost")
 // Indeterminate reports whether the outcome of the operation with this error is unknown: a reply
 // was lost, or the caller gave up during a request.
 func Indeterminate(err error) bool {
-	return errors.Is(err, ErrUnfinished) || replyLost(err)
+	return errors.Is(err, ErrUnfinished) || isReplyLost(err)
 }
 
-// replyLost reports whether err means that no reply came. Errors of link.Write wrap
+// isReplyLost reports whether err means that no reply came. Errors of link.Write wrap
 // ErrConnectionLost. All other errors came from a server, or from the encoder before anything was
 // sent.
-func replyLost(err error) bool {
+func isReplyLost(err error) bool {
 	return slices.ContainsFunc([]error{
 		ErrConnectionLost, zk.ErrConnectionClosed, zk.ErrClosing, zk.ErrNoServer,
 		zk.ErrSessionExpired, zk.ErrSessionMoved,

@@ -26,7 +26,7 @@ func init() {
 			},
 		}
 		if v == Predecessor {
-			subject.Line = ticketNode
+			subject.LineNode = ticketNode
 		}
 		Register(subject)
 	}
@@ -68,16 +68,16 @@ var ErrItemTooLarge = errors.New("the item is too large for a znode")
 // caller that drops it at-most-once. The item is never lost silently. The predecessor variant determines
 // the outcome as long as its session is alive.
 type Queue struct {
-	s       *Session
-	parent  string
-	variant Variant
-	room    int // largest item, in bytes
+	s           *Session
+	parent      string
+	variant     Variant
+	maxItemSize int // largest item, in bytes
 }
 
 // NewQueue returns the queue at parent, which is created if it is missing. The session's MaxPacket also
 // limits the size of items.
 func NewQueue(s *Session, parent string, v Variant) *Queue {
-	return &Queue{s: s, parent: parent, variant: v, room: min(maxFrame, s.options.MaxPacket) - len(parent) - itemFrame}
+	return &Queue{s: s, parent: parent, variant: v, maxItemSize: min(maxFrame, s.options.MaxPacket) - len(parent) - itemFrame}
 }
 
 // Put appends an item. After a nil error the item is in the queue exactly once. After an error for which
@@ -85,8 +85,8 @@ func NewQueue(s *Session, parent string, v Variant) *Queue {
 // reply Put does not search for the item: its name cannot contain an ID, because ZooKeeper's own clients
 // of the queue require "qn-" and ten digits.
 func (q *Queue) Put(ctx context.Context, item []byte) error {
-	if len(item) > q.room {
-		return fmt.Errorf("put into %s: %w: %d bytes, but at most %d are allowed (split the item, or put a reference to it)", q.parent, ErrItemTooLarge, len(item), q.room)
+	if len(item) > q.maxItemSize {
+		return fmt.Errorf("put into %s: %w: %d bytes, but at most %d are allowed (split the item, or put a reference to it)", q.parent, ErrItemTooLarge, len(item), q.maxItemSize)
 	}
 	for made := false; ; made = true {
 		_, err := q.s.Create(ctx, q.parent+"/"+itemPrefix, item, zk.FlagSequence)

@@ -94,7 +94,7 @@ func (q *Queue) awaitItems(ctx context.Context) error {
 func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 	c := contest{s: q.s, parent: q.parent + "/" + ticketNode, prefix: ticketPrefix, variant: Predecessor}
 	for {
-		ticket, err := c.win(ctx)
+		ticket, err := c.acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
 // exist, this client took the item.
 func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
 	for {
-		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1}, marked(ticket.markAt, ticket.Path))
+		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1}, markRequest(ticket.markAt, ticket.Path))
 		switch {
 		case err == nil:
 			return true, nil

@@ -69,7 +69,7 @@ func TestQueue_takesItemsUpToZooKeepersLimit(t *testing.T) {
 	}
 	defer s.Close()
 	q := NewQueue(s, path, Parent)
-	big := make([]byte, q.room)
+	big := make([]byte, q.maxItemSize)
 	for i := range big {
 		big[i] = byte(i)
 	}
@@ -89,11 +89,11 @@ func TestQueue_takesItemsUpToZooKeepersLimit(t *testing.T) {
 	if err := small.Put(ctx, big[:64<<10]); !errors.Is(err, ErrItemTooLarge) {
 		t.Errorf("an item larger than the session's MaxPacket: %v", err)
 	}
-	if err := small.Put(ctx, big[:small.room]); err != nil {
+	if err := small.Put(ctx, big[:small.maxItemSize]); err != nil {
 		t.Errorf("the largest item for a session of 64 KiB: %v", err)
 	}
-	if got, err := small.Take(ctx); err != nil || len(got) != small.room {
-		t.Errorf("took %d bytes, %v; put %d", len(got), err, small.room)
+	if got, err := small.Take(ctx); err != nil || len(got) != small.maxItemSize {
+		t.Errorf("took %d bytes, %v; put %d", len(got), err, small.maxItemSize)
 	}
 }
 

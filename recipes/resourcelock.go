@@ -80,7 +80,7 @@ func (l *ResourceLock) Acquire(ctx context.Context) (*Grant, error) {
 	}
 	c := contest{s: s, parent: l.parent, prefix: resourcePrefix, start: resourceNode}
 	c.wait = func(ctx context.Context, node string, _ reply) error { return l.await(ctx, c, node) }
-	return c.win(ctx)
+	return c.acquire(ctx)
 }
 
 func (l *ResourceLock) await(ctx context.Context, c contest, node string) error {
@@ -139,7 +139,7 @@ func init() {
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: relisting,
 		Open: openContender(func(s *Session, env Env) *contender {
 			l := NewLock(s, env.Parent, Predecessor)
-			l.contest.plain = true
+			l.contest.unmarked = true
 			return &contender{acquire: l.Acquire}
 		}),
 	})
@@ -160,7 +160,9 @@ func NewLock(s *Session, parent string, v Variant) *Lock {
 
 // Acquire waits until the lock is held. If it fails, it leaves no node in a live session. It returns ctx's
 // error if ctx is done, and ErrSessionEnded if the session has ended.
-func (l *Lock) Acquire(ctx context.Context) (*Grant, error) { return l.contest.win(ctx) }
+func (l *Lock) Acquire(ctx context.Context) (*Grant, error) { return l.contest.acquire(ctx) }
 
 // TryAcquire takes the lock if no client is ahead, and otherwise returns ErrNotAcquired.
-func (l *Lock) TryAcquire(ctx context.Context) (*Grant, error) { return l.contest.try(ctx, false) }
+func (l *Lock) TryAcquire(ctx context.Context) (*Grant, error) {
+	return l.contest.acquireOnce(ctx, false)
+}

@@ -37,7 +37,7 @@ type RWLock struct{ read, write contest }
 // nothing.
 func NewRWLock(s *Session, parent string, v Variant) *RWLock {
 	// Not marked: a reader that releases may leave other readers ahead of the writer that it notifies.
-	c := contest{s: s, parent: parent, variant: v, plain: true}
+	c := contest{s: s, parent: parent, variant: v, unmarked: true}
 	l := &RWLock{read: c, write: c}
 	l.read.prefix, l.read.blockedBy = readPrefix, []string{writePrefix}
 	l.write.prefix, l.write.blockedBy = writePrefix, []string{readPrefix, writePrefix}
@@ -46,10 +46,10 @@ func NewRWLock(s *Session, parent string, v Variant) *RWLock {
 
 // Acquire waits until the lock is held for writing. If it fails, it leaves no node in a live session. It
 // returns ctx's error if ctx is done, and ErrSessionEnded if the session has ended.
-func (l *RWLock) Acquire(ctx context.Context) (*Grant, error) { return l.write.win(ctx) }
+func (l *RWLock) Acquire(ctx context.Context) (*Grant, error) { return l.write.acquire(ctx) }
 
 // AcquireShared waits until the lock is held for reading. Errors as for Acquire.
-func (l *RWLock) AcquireShared(ctx context.Context) (*Grant, error) { return l.read.win(ctx) }
+func (l *RWLock) AcquireShared(ctx context.Context) (*Grant, error) { return l.read.acquire(ctx) }
 
 // rwLockFormulas are exact if all contenders write: their requests are then those of a plain lock. They do
 // not apply to readers.

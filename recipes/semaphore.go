@@ -41,7 +41,7 @@ type Semaphore struct{ contest contest }
 // NewSemaphore returns the semaphore at parent, which is created if it is missing. All clients must
 // agree on the number of permits, 1 or more. It sends nothing.
 func NewSemaphore(s *Session, parent string, permits int, v Variant) *Semaphore {
-	c := contest{s: s, parent: parent, prefix: semaphorePrefix, variant: v, plain: true, permits: max(permits, 1)}
+	c := contest{s: s, parent: parent, prefix: semaphorePrefix, variant: v, unmarked: true, permits: max(permits, 1)}
 	if v == Predecessor {
 		c.wait = c.awaitPermit
 	}
@@ -50,7 +50,7 @@ func NewSemaphore(s *Session, parent string, permits int, v Variant) *Semaphore 
 
 // Acquire waits until it holds a permit. If it fails, it leaves no node in a live session. It returns ctx's
 // error if ctx is done, and ErrSessionEnded if the session has ended.
-func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.contest.win(ctx) }
+func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.contest.acquire(ctx) }
 
 // granted is the data of the node of a client that has waited for its permit.
 const granted = "granted"
@@ -59,7 +59,7 @@ const granted = "granted"
 // was free.
 func (c contest) awaitPermit(ctx context.Context, node string, listed reply) (err error) {
 	for ; ; listed = (reply{}) {
-		if listed, err = c.known(ctx, listed); err != nil {
+		if listed, err = c.listIfEmpty(ctx, listed); err != nil {
 			return err
 		}
 		n, next, err := c.ahead(node, listed.names)
@@ -99,7 +99,7 @@ func (c contest) tellNext(ctx context.Context, node string, names []string) erro
 	if standing[len(standing)-1].name == client.Base(node) {
 		return nil
 	}
-	return orVanished(c.s.again(ctx, func() error {
+	return mapNoNode(c.s.retry(ctx, func() error {
 		_, err := c.s.Set(ctx, node, []byte(granted), -1)
 		return err
 	}))

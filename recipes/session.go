@@ -36,26 +36,26 @@ type Auth = client.Auth
 type Session struct {
 	options Options
 	conn    *zk.Conn
-	loop    <-chan zk.Event // closed when go-zookeeper's goroutines have ended
+	zkDone  <-chan zk.Event // closed when go-zookeeper's goroutines have ended
 
-	done    chan struct{} // closed when the session has ended
-	closing sync.WaitGroup
+	done       chan struct{} // closed when the session has ended
+	goroutines sync.WaitGroup
 
-	mu         sync.Mutex
-	state      sessionState
-	changed    chan struct{} // closed and replaced at every change of state
-	cause      error         // the reason why the session ended
-	id         int64         // 0 before the session is open
-	negotiated time.Duration // session timeout
-	lastHeard  time.Time     // send time of the last acknowledged frame
-	lastWrite  time.Time     // send time of the last acknowledged write
-	deadline   *time.Timer
-	link       *link
-	dialErr    error
-	watchers   map[any]func(sessionState) // called at every change of state; by grant
-	creates    map[string]*sentCreate     // by path
-	buffer     int                        // size of go-zookeeper's buffer for requests, in bytes
-	wantsRoom  bool                       // whether the buffer must grow to MaxPacket bytes
+	mu               sync.Mutex
+	state            sessionState
+	changed          chan struct{} // closed and replaced at every change of state
+	cause            error         // the reason why the session ended
+	id               int64         // 0 before the session is open
+	negotiated       time.Duration // session timeout
+	lastHeard        time.Time     // send time of the last acknowledged frame
+	lastWrite        time.Time     // send time of the last acknowledged write
+	deadline         *time.Timer
+	link             *link
+	dialErr          error
+	watchers         map[any]func(sessionState) // called at every change of state; by grant
+	creates          map[string]*sentCreate     // by path
+	buffer           int                        // size of go-zookeeper's buffer for requests, in bytes
+	needsLargeBuffer bool                       // whether the buffer must grow to MaxPacket bytes
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the given order, and
@@ -74,7 +74,7 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open a session with %v: %w", servers, err)
 	}
 	s.mu.Lock()
-	s.conn, s.loop = conn, events
+	s.conn, s.zkDone = conn, events
 	s.mu.Unlock()
 	err = s.AwaitConnected(ctx)
 	if err == nil {
@@ -154,9 +154,9 @@ func (s *Session) finish() {
 	}
 	// In all other cases end closes the connection first, so that the session is not ended at the
 	// servers: the Conn must not be closed before that.
-	s.closing.Wait()
+	s.goroutines.Wait()
 	s.conn.Close()
-	<-s.loop
+	<-s.zkDone
 }
 
 func (s *Session) markEnded(cause error, then func()) {
@@ -166,7 +166,7 @@ func (s *Session) markEnded(cause error, then func()) {
 		return
 	}
 	if then != nil {
-		s.closing.Go(then)
+		s.goroutines.Go(then)
 	}
 	s.cause = cause
 	if s.deadline != nil {
@@ -211,7 +211,7 @@ const (
 func (s *Session) ensureBuffer(ctx context.Context, n int) error {
 	s.mu.Lock()
 	short := s.buffer < s.options.MaxPacket && n+requestRest > s.buffer
-	s.wantsRoom = s.wantsRoom || short
+	s.needsLargeBuffer = s.needsLargeBuffer || short
 	s.mu.Unlock()
 	if !short {
 		return nil
@@ -226,12 +226,12 @@ func (s *Session) ensureBuffer(ctx context.Context, n int) error {
 	return err
 }
 
-// makeRoom replaces the buffer by a larger one if ensureBuffer has requested that. Only the send loop calls
+// growBuffer replaces the buffer by a larger one if ensureBuffer has requested that. Only the send loop calls
 // it, or the connect loop while no send loop runs.
-func (s *Session) makeRoom() {
+func (s *Session) growBuffer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.wantsRoom && s.buffer < s.options.MaxPacket {
+	if s.needsLargeBuffer && s.buffer < s.options.MaxPacket {
 		s.buffer = s.options.MaxPacket
 		zk.WithMaxConnBufferSize(s.buffer)(s.conn)
 	}

@@ -35,7 +35,7 @@ func (s *Session) do(ctx context.Context, what, path string, size int, f func(*z
 		return fmt.Errorf("%s %s: not sent: %w", what, path, s.Err())
 	case err == nil:
 		return nil
-	case !replyLost(err):
+	case !isReplyLost(err):
 		return fmt.Errorf("%s %s: %w", what, path, err)
 	case errors.Is(err, zk.ErrSessionExpired):
 		s.end(errExpired)
@@ -64,7 +64,7 @@ func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bo
 	}
 }
 
-func once[T any](
+func callOnce[T any](
 	ctx context.Context, s *Session, what, path string, size int, f func(*zk.Conn) (T, error),
 ) (T, error) {
 	var got, none T
@@ -78,9 +78,9 @@ func once[T any](
 	return got, nil
 }
 
-// again repeats f, which must be a read or idempotent, after connection losses, until it is answered, the
+// retry repeats f, which must be a read or idempotent, after connection losses, until it is answered, the
 // session ends, or ctx is done.
-func (s *Session) again(ctx context.Context, f func() error) error {
+func (s *Session) retry(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if !errors.Is(err, ErrConnectionLost) {
@@ -100,8 +100,8 @@ type reply struct {
 }
 
 func (s *Session) read(ctx context.Context, what, path string, f func(*zk.Conn) (reply, error)) (got reply, err error) {
-	err = s.again(ctx, func() error {
-		got, err = once(ctx, s, what, path, len(path), f)
+	err = s.retry(ctx, func() error {
+		got, err = callOnce(ctx, s, what, path, len(path), f)
 		return err
 	})
 	return got, err
@@ -178,7 +178,7 @@ func (s *Session) create(ctx context.Context, path string, data []byte, flags in
 	for _, a := range acl {
 		size += len(a.Scheme) + len(a.ID) + 12
 	}
-	return once(ctx, s, "create", path, size, func(c *zk.Conn) (string, error) {
+	return callOnce(ctx, s, "create", path, size, func(c *zk.Conn) (string, error) {
 		return c.Create(path, data, flags, acl)
 	})
 }
@@ -190,7 +190,7 @@ func (s *Session) Delete(ctx context.Context, path string) error {
 
 // Set writes data to the node at path if that has the given version; -1 matches any. It does not retry.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
-	return once(ctx, s, "set", path, len(path)+len(data), func(c *zk.Conn) (*zk.Stat, error) {
+	return callOnce(ctx, s, "set", path, len(path)+len(data), func(c *zk.Conn) (*zk.Stat, error) {
 		return c.Set(path, data, version)
 	})
 }

@@ -18,7 +18,7 @@ const (
 	ended        // final
 )
 
-func (s *Session) now() (sessionState, <-chan struct{}) {
+func (s *Session) currentState() (sessionState, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state, s.changed
@@ -27,7 +27,7 @@ func (s *Session) now() (sessionState, <-chan struct{}) {
 // AwaitConnected returns nil once the session is connected, and an error if it has ended or ctx is done.
 func (s *Session) AwaitConnected(ctx context.Context) error {
 	for {
-		state, changed := s.now()
+		state, changed := s.currentState()
 		switch state {
 		case connected:
 			return nil
@@ -82,7 +82,7 @@ func (s *Session) background(f func()) bool {
 	if s.state == ended {
 		return false
 	}
-	s.closing.Go(f)
+	s.goroutines.Go(f)
 	return true
 }
 
@@ -94,10 +94,10 @@ func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (s
 	running := s.background(func() {
 		defer close(done)
 		ctx := context.WithoutCancel(ctx)                // requests end with the session at the latest
-		_ = s.again(ctx, func() error { return f(ctx) }) // f records its result
+		_ = s.retry(ctx, func() error { return f(ctx) }) // f records its result
 	})
 	for running {
-		state, changed := s.now()
+		state, changed := s.currentState()
 		select {
 		case <-done:
 			return true
@@ -121,7 +121,7 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 		if i < len(path) && path[i] != '/' {
 			continue
 		}
-		err := s.again(ctx, func() error {
+		err := s.retry(ctx, func() error {
 			_, err := s.Create(ctx, path[:i], []byte{}, 0)
 			return err
 		})
@@ -137,7 +137,7 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 	return nil
 }
 
-const removeAtOnce = 64
+const maxParallelRemoves = 64
 
 // RemoveTree deletes path and all nodes below it, in parallel, and retries after connection losses. A
 // missing path is not an error.
@@ -150,7 +150,7 @@ func (s *Session) RemoveTree(ctx context.Context, path string) error {
 		return err
 	}
 	g, below := errgroup.WithContext(ctx)
-	g.SetLimit(removeAtOnce)
+	g.SetLimit(maxParallelRemoves)
 	for _, name := range names {
 		g.Go(func() error { return s.RemoveTree(below, path+"/"+name) })
 	}
@@ -194,7 +194,7 @@ func (s *Session) WatchChildren(ctx context.Context, path string, see func(names
 // remove deletes a node, and retries until the servers have confirmed that. A missing node counts as
 // success: its delete may have lost its reply, and no other node ever has the same name.
 func (s *Session) remove(ctx context.Context, path string) error {
-	err := s.again(ctx, func() error { return s.Delete(ctx, path) })
+	err := s.retry(ctx, func() error { return s.Delete(ctx, path) })
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}

@@ -114,7 +114,7 @@ func TestSession_leavesAnOpenCallIndeterminateAtItsEnd(t *testing.T) {
 	if err := tap.Hold(wire.Deaf); err != nil {
 		t.Fatal(err)
 	}
-	defer tap.Thaw()
+	defer tap.EndHold()
 	created := make(chan error, 1)
 	go func() {
 		_, err := s.Create(t.Context(), freshPath(), nil, 0)
@@ -172,7 +172,7 @@ func TestSession_closesWithoutAServerThatHangs(t *testing.T) {
 	if err := tap.Hold(wire.Deaf); err != nil {
 		t.Fatal(err)
 	}
-	defer tap.Thaw()
+	defer tap.EndHold()
 	closed := make(chan struct{})
 	go func() {
 		s.Close()
@@ -192,7 +192,7 @@ func TestSession_goesThroughItsStatesInOrder(t *testing.T) {
 	now := s.state
 	s.watchers[t] = func(state sessionState) { seen = append(seen, state) }
 	s.mu.Unlock()
-	_, changed := s.now()
+	_, changed := s.currentState()
 	tap.Cut()
 	<-changed
 	if err := s.AwaitConnected(within(t, 10*time.Second)); err != nil {

@@ -84,15 +84,15 @@ type Subject struct {
 	Formulas Formulas
 	// FormulasOf returns the formulas of a semaphore with that number of permits; nil for other recipes.
 	FormulasOf func(permits int) Formulas
-	// Line is the name of the child of a queue's node below which each waiting consumer has a node; "" if
+	// LineNode is the name of the child of a queue's node below which each waiting consumer has a node; "" if
 	// consumers have no nodes. Contenders wait below the parent itself.
-	Line string
-	// Pipe returns p50 and p99 of the round trips between zkbench and a subject in another process,
+	LineNode string
+	// PipeLatency returns p50 and p99 of the round trips between zkbench and a subject in another process,
 	// and their number; nil for a subject in this process.
-	Pipe func() (p50, p99 time.Duration, of int)
+	PipeLatency func() (p50, p99 time.Duration, of int)
 	// Writes means that the clients are Workers, ReportsHeld that they are HeldReporters, and Tries
 	// that they are OptionContenders that support Limit.
-	Writes, ReportsHeld, Tries bool
+	Writes, ReportsHeld, SupportsLimit bool
 	// NoCancel means that Acquire and Take cannot be cancelled: they continue when the context has
 	// ended, and return ErrUnfinished.
 	NoCancel bool
@@ -115,12 +115,12 @@ type Trial struct {
 	Clients int    // clients that will be opened; there may be some more
 	Stderr  string // prefix of files for the output of processes; "" discards it
 	Owner   string // identifies this process in the environment of its children, so that a sweep finds them
-	// Alone reports which clients must not share a process with others; nil: all may.
-	Alone func(client int) bool
+	// NeedsOwnProcess reports which clients must not share a process with others; nil: all may.
+	NeedsOwnProcess func(client int) bool
 	// Site returns the machine of a client, from its opening on; nil: this one for all.
 	Site func(client int) (site.Site, error)
-	// Kept holds processes for the next trials of the run, as a *host.Pool; nil: none are kept.
-	Kept io.Closer
+	// Pool holds processes for the next trials of the run, as a *host.Pool; nil: none are kept.
+	Pool io.Closer
 	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol, so that
 	// the trial cannot be evaluated. It returns at once.
 	Fail func(error)
@@ -145,11 +145,11 @@ type Env struct {
 	Client   int                      // its number in the trial
 	Connect  func() ([]string, error) // addresses of listeners that forward to the servers by Dial
 	Resource string                   // path of the node to which a holder writes as its work
-	// Served returns the end of the last injected outage in the trial: the zero time if there was
+	// LastOutageEnd returns the end of the last injected outage in the trial: the zero time if there was
 	// none, and the present time during an outage. It may be nil.
-	Served   func() time.Time
-	Requests func() int64 // number of requests that the client has sent so far, without pings and authentication; may be nil
-	Seen     func() Claim // session and newest node below Parent, from the tap; nil: the client reports both itself
+	LastOutageEnd func() time.Time
+	Requests      func() int64 // number of requests that the client has sent so far, without pings and authentication; may be nil
+	Seen          func() Claim // session and newest node below Parent, from the tap; nil: the client reports both itself
 }
 
 // EventKind is the type of an event of a client's grant.

@@ -109,7 +109,7 @@ func TestSubjects_reportSuspendedRestoredAndLost(t *testing.T) {
 			tap.Cut()
 			next(EventSuspended)
 			next(EventRestored)
-			tap.Gate(true)
+			tap.SetGateClosed(true)
 			tap.Cut()
 			next(EventSuspended)
 			next(EventLost)

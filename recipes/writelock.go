@@ -73,10 +73,10 @@ func NewWriteLock(s *Session, parent string, acl []zk.ACL, l LockListener) *Writ
 	return &WriteLock{s: s, parent: parent, acl: acl, listener: l, busy: make(chan struct{}, 1)}
 }
 
-type writeLocking struct {
+type lockAttempt struct {
 	*WriteLock
 	entry *entry
-	at    spot // our node; "" while it is unknown
+	at    createdNode // our node; "" while it is unknown
 }
 
 // Lock waits until the lock is held, and returns the grant, for Unlock or Grant.Release. After an error it
@@ -90,7 +90,7 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 		return nil, fmt.Errorf("lock %s: %w", l.parent, context.Cause(ctx))
 	}
 	id := fmt.Sprintf("x-%d", l.s.ID())
-	try := &writeLocking{WriteLock: l, entry: &entry{
+	try := &lockAttempt{WriteLock: l, entry: &entry{
 		s: l.s, parent: l.parent, id: id, path: l.parent + "/" + id + writeLockPrefix, data: []byte{0x12, 0x34}, acl: l.acl,
 	}}
 	defer func() {
@@ -124,7 +124,7 @@ func (l *WriteLock) Unlock(ctx context.Context, g *Grant) error {
 }
 
 // retry repeats the steps after connection losses, and until it is our turn.
-func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
+func (l *lockAttempt) retry(ctx context.Context) (*Grant, error) {
 	for try := 0; ; {
 		g, err := l.execute(ctx)
 		switch {
@@ -145,10 +145,10 @@ func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
 	}
 }
 
-func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
+func (l *lockAttempt) execute(ctx context.Context) (*Grant, error) {
 	names, err := l.enter(ctx)
 	if err == nil && names == nil {
-		names, err = once(ctx, l.s, "list", l.parent, len(l.parent), func(c *zk.Conn) ([]string, error) {
+		names, err = callOnce(ctx, l.s, "list", l.parent, len(l.parent), func(c *zk.Conn) ([]string, error) {
 			names, _, err := c.Children(l.parent)
 			return names, err
 		})
@@ -159,7 +159,7 @@ func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 	n, next, found := ahead(names, client.Base(l.at.node), writeLockPrefix, writeLockPrefix)
 	switch {
 	case !found:
-		l.at = spot{} // another client has deleted it: join again
+		l.at = createdNode{} // another client has deleted it: join again
 		return nil, nil
 	case n > 0:
 		return nil, l.await(ctx, l.parent+"/"+next)
@@ -176,7 +176,7 @@ func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 
 // enter finds the session's node, or creates it. names is the list of the parent at that time; nil
 // if unknown.
-func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
+func (l *lockAttempt) enter(ctx context.Context) (names []string, err error) {
 	if l.at.node != "" {
 		return nil, nil
 	}
@@ -195,15 +195,15 @@ func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-func (l *writeLocking) find(ctx context.Context) (spot, error) {
-	if l.entry.made {
+func (l *lockAttempt) find(ctx context.Context) (createdNode, error) {
+	if l.entry.mayExist {
 		if err := l.s.barrier(ctx, l.parent+"/"+l.entry.id+"-barrier"); err != nil {
-			return spot{}, err
+			return createdNode{}, err
 		}
 	}
 	names, err := l.s.List(ctx, l.parent)
 	if err != nil {
-		return spot{}, err
+		return createdNode{}, err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		n, ok := sequence(name, writeLockPrefix)
@@ -214,9 +214,9 @@ func (l *writeLocking) find(ctx context.Context) (spot, error) {
 
 // undo removes the node of this Lock, once its create has returned: the create of the next Lock has the
 // same name.
-func (l *writeLocking) undo(ctx context.Context) error {
+func (l *lockAttempt) undo(ctx context.Context) error {
 	if l.entry.pending != nil {
-		_ = l.entry.answered(<-l.entry.pending) // at the latest when the session ends
+		_ = l.entry.recordResult(<-l.entry.pending) // at the latest when the session ends
 	}
 	at, err := l.find(ctx)
 	switch {
@@ -228,8 +228,8 @@ func (l *writeLocking) undo(ctx context.Context) error {
 	return l.s.remove(ctx, at.node)
 }
 
-func (l *writeLocking) await(ctx context.Context, path string) error {
-	got, err := once(ctx, l.s, "exists", path, len(path), func(c *zk.Conn) (r reply, err error) {
+func (l *lockAttempt) await(ctx context.Context, path string) error {
+	got, err := callOnce(ctx, l.s, "exists", path, len(path), func(c *zk.Conn) (r reply, err error) {
 		var found bool
 		if found, r.stat, r.watch, err = c.ExistsW(path); !found {
 			r.stat = nil

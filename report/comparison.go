@@ -39,14 +39,14 @@ type Interval = stats.Interval
 // String describes the comparison: "0.98 of lock/go-zookeeper's (0.97 to 0.99 in 20 pairs; ...)".
 func (c Comparison) String() string {
 	s := fmt.Sprintf("%s of %s's", factorText(c.Ratio.Center), units.Clean(c.Base))
-	s += fmt.Sprintf(" (%s in %s", span(c.Ratio), units.Plural(c.Pairs, "pair"))
+	s += fmt.Sprintf(" (%s in %s", intervalText(c.Ratio), units.Plural(c.Pairs, "pair"))
 	if c.Noise != nil {
-		s += fmt.Sprintf("; %s compared with itself: %s, %s", units.Clean(c.Base), factorText(c.Noise.Center), span(*c.Noise))
+		s += fmt.Sprintf("; %s compared with itself: %s, %s", units.Clean(c.Base), factorText(c.Noise.Center), intervalText(*c.Noise))
 	}
 	return s + ")"
 }
 
-func span(i Interval) string {
+func intervalText(i Interval) string {
 	if i.Low == nil {
 		return "no confidence interval"
 	}
@@ -146,7 +146,7 @@ func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool
 	c.Metric = m.String()
 	var ratios, subjects, bases, noise []float64
 	for _, k := range slices.Sorted(maps.Keys(subject)) {
-		a, b := m.Of(base[k]), m.Of(subject[k])
+		a, b := m.Value(base[k]), m.Value(subject[k])
 		if a == nil || b == nil || *a <= 0 || *b <= 0 {
 			continue
 		}
@@ -163,7 +163,7 @@ func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool
 		}
 	}
 	for k := 1; ; k += 2 {
-		odd, even := m.Of(base[k]), m.Of(base[k+1])
+		odd, even := m.Value(base[k]), m.Value(base[k+1])
 		if _, more := base[k+1]; !more {
 			break
 		}
@@ -171,10 +171,10 @@ func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool
 			noise = append(noise, *odd / *even)
 		}
 	}
-	c.Pairs, c.Ratio = len(ratios), stats.Ratios(ratios, stats.SequentialConfidence(look))
+	c.Pairs, c.Ratio = len(ratios), stats.HodgesLehmann(ratios, stats.SequentialConfidence(look))
 	c.SubjectMedian, c.BaseMedian = stats.Median(subjects).Center, stats.Median(bases).Center
 	if len(noise) > 0 {
-		c.Noise = new(stats.Ratios(noise, stats.Confidence))
+		c.Noise = new(stats.HodgesLehmann(noise, stats.Confidence))
 	}
 	return c, true
 }

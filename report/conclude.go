@@ -78,7 +78,7 @@ var keptRecords = int64(600_000)
 // foldFolder evaluates all histories of a run folder, one per processor at a time, and adds the
 // trials whose histories are missing. It returns an error for a history of another version, because
 // the existing result must not be overwritten then.
-func foldFolder(dir string, run Run) ([]Folded, error) {
+func foldFolder(dir string, run Run) ([]Evaluation, error) {
 	names, err := TrialNames(dir)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 	if err != nil {
 		return nil, err
 	}
-	folded := make([]Folded, len(names), len(names)+len(missing))
+	folded := make([]Evaluation, len(names), len(names)+len(missing))
 	var kept atomic.Int64
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -96,8 +96,8 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 			f := foldFile(dir, name, run.Ensemble.managed())
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
 				f.History = nil
-			} else if h := f.History; h != nil && kept.Add(int64(h.Kept)) > keptRecords {
-				kept.Add(-int64(h.Kept))
+			} else if h := f.History; h != nil && kept.Add(int64(h.RecordsInMemory)) > keptRecords {
+				kept.Add(-int64(h.RecordsInMemory))
 				h.Forget()
 			}
 			folded[i] = f
@@ -111,9 +111,9 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 	return append(folded, missing...), err
 }
 
-func missingTrials(dir string, present []string) ([]Folded, error) {
+func missingTrials(dir string, present []string) ([]Evaluation, error) {
 	previous, err := previousResult(dir)
-	var out []Folded
+	var out []Evaluation
 	for _, t := range previous.Trials {
 		if slices.Contains(present, t.Name) {
 			continue
@@ -136,13 +136,13 @@ func previousResult(dir string) (Result, error) {
 
 // checkComplete returns an error if a history that was complete when the existing result was written
 // is now incomplete.
-func checkComplete(dir string, folded []Folded) error {
+func checkComplete(dir string, folded []Evaluation) error {
 	previous, err := previousResult(dir)
 	if err != nil {
 		return err
 	}
 	for _, before := range previous.Trials {
-		i := slices.IndexFunc(folded, func(f Folded) bool { return f.Trial.Name == before.Name })
+		i := slices.IndexFunc(folded, func(f Evaluation) bool { return f.Trial.Name == before.Name })
 		if doubt := folded[i].Trial.doubt(); doubt != "" && before.doubt() == "" {
 			return fmt.Errorf("%w: trial %s of %s: %s; restore the file, or move %s away to report on the other trials (zkbench check evaluates the folder without changing it)",
 				ErrDamaged, before.Name, dir, doubt, ResultFile)
@@ -151,8 +151,8 @@ func checkComplete(dir string, folded []Folded) error {
 	return nil
 }
 
-func unreadable(name string, err error) Folded {
-	f := Folded{Err: err, Trace: &Trace{Partial: err.Error()}, Trial: Trial{Name: name, Metrics: map[string]metrics.Metric{}}}
+func unreadable(name string, err error) Evaluation {
+	f := Evaluation{Err: err, Trace: &Trace{IncompleteReason: err.Error()}, Trial: Trial{Name: name, Metrics: map[string]metrics.Metric{}}}
 	f.Trial.addDoubt(err.Error())
 	return f
 }
@@ -173,21 +173,21 @@ func (t Trial) doubt() string {
 // foldFile evaluates one history. For a history that cannot be opened it returns a trial without
 // data, so that the other trials are still evaluated. If committed is set, a missing file of commits
 // makes the trial incomplete.
-func foldFile(dir, name string, committed bool) Folded {
+func foldFile(dir, name string, committed bool) Evaluation {
 	h, err := history.Open(HistoryPath(dir, name))
 	if err != nil {
 		return unreadable(name, err)
 	}
 	var doubts []string
-	if committed && !h.Commits {
+	if committed && !h.HasCommits {
 		doubts = append(doubts, "the commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" does not exist; the trial was checked without them")
 	}
-	f := Fold(h, doubts...)
+	f := EvaluateHistory(h, doubts...)
 	f.Trial.Name = name // not the header's: links to the history need the file name
 	return f
 }
 
-func conclude(run Run, folded []Folded) Conclusion {
+func conclude(run Run, folded []Evaluation) Conclusion {
 	c := Conclusion{
 		Result: Result{Schema: Schema, Run: run, Trials: []Trial{}},
 		Traces: map[string]*Trace{}, Histories: map[string]*history.History{},
@@ -210,8 +210,8 @@ func conclude(run Run, folded []Folded) Conclusion {
 	return c
 }
 
-// Folded is the result of evaluating one history.
-type Folded struct {
+// Evaluation is the result of evaluating one history.
+type Evaluation struct {
 	Trial   Trial
 	Trace   *Trace           // for plots and timelines
 	History *history.History // nil if it could not be opened
@@ -221,20 +221,20 @@ type Folded struct {
 	histograms     string      // of every distribution, in the HDR log format
 }
 
-// Fold reads a history once and derives metrics, verdicts, faults, the results of the thresholds in
+// EvaluateHistory reads a history once and derives metrics, verdicts, faults, the results of the thresholds in
 // its header, and the trace. doubts are reasons why the data is incomplete.
-func Fold(h *history.History, doubts ...string) Folded {
+func EvaluateHistory(h *history.History, doubts ...string) Evaluation {
 	sweep, fold, tracer, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h), second.NewOpinions(h)
-	fold.OnHandoff, fold.OnFailover = tracer.handoff, tracer.failover
-	fold.OnRamp, fold.OnPause = tracer.ramp, tracer.pause
+	fold.OnHandoff, fold.OnFailover = tracer.addHandoff, tracer.addFailover
+	fold.OnRamp, fold.OnPause = tracer.addRamp, tracer.addPause
 	sweep.OnOverlap = func(o verdict.Overlap) {
 		opinions.Overlap(o)
-		tracer.overlap(o)
+		tracer.addOverlap(o)
 	}
 	sweep.OnBelief = func(b facts.Belief) {
 		opinions.Belief(b)
 		fold.Belief(b)
-		tracer.belief(b)
+		tracer.addBelief(b)
 	}
 	var at []time.Duration // of each record, if the trial has a script (provocation)
 	var steps []Step
@@ -256,7 +256,7 @@ func Fold(h *history.History, doubts ...string) Folded {
 		}
 	}
 	t := Trial{
-		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Again: h.Header.Again, Look: h.Header.Look, Expect: h.Header.Expect,
+		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Retries: h.Header.Again, Look: h.Header.Look, Expect: h.Header.Expect,
 		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
 	applySecondOpinion(t.Verdicts, opinions.Close())
@@ -267,7 +267,7 @@ func Fold(h *history.History, doubts ...string) Folded {
 	if len(h.Phases) > 0 {
 		setFailureTimes(t.Verdicts, at, h.Phases[0].Start)
 	}
-	out := Folded{Trace: tracer.close(fold.Length(), readErr), History: h, Err: readErr}
+	out := Evaluation{Trace: tracer.close(fold.Length(), readErr), History: h, Err: readErr}
 	var log strings.Builder
 	// Writing to a strings.Builder cannot fail.
 	_ = stats.WriteHistograms(&log, fold.Histograms(), fold.Length())

@@ -99,7 +99,7 @@ func TestJudge_showsAHistoryThatCannotBeOpened(t *testing.T) {
 	if r := c.Result; len(r.Trials) != 2 || r.Trials[0].Name != "bad" || r.Trials[0].Verdicts[0].Result != Unknown {
 		t.Errorf("trials %+v", r.Trials)
 	}
-	if c.Traces["bad"].Partial == "" {
+	if c.Traces["bad"].IncompleteReason == "" {
 		t.Error("nothing says why there is nothing to draw")
 	}
 }
@@ -126,7 +126,7 @@ func TestJudge_showsTheTrialsWhoseHistoriesAreMissing(t *testing.T) {
 		if v := gone.Verdicts; gone.Subject != "lock/parent" || len(v) != 1 || v[0].Result != Unknown || !strings.Contains(v[0].Reasons[0], "the history is missing") {
 			t.Errorf("%+v", gone)
 		}
-		if c.Traces["removed"].Partial == "" {
+		if c.Traces["removed"].IncompleteReason == "" {
 			t.Error("nothing says why there is nothing to draw")
 		}
 	}
@@ -244,7 +244,7 @@ func TestJudge_keepsFewRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := c.Histories["bad"]
-	if h == nil || h.Kept != 0 {
+	if h == nil || h.RecordsInMemory != 0 {
 		t.Fatalf("kept is %+v, want a history without records in memory", h)
 	}
 	records := 0

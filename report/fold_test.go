@@ -31,7 +31,7 @@ func TestFold_judgesTheThresholdsOfTheHeader(t *testing.T) {
 	h := history.Of(history.Header{Trial: "t", Cell: history.Cell{Params: map[string]string{"promise": "5ms"}}, Thresholds: []string{
 		"handoff.latency.p50 < 1s", "handoff.latency.max <= promise", "nonsense", "handoff.latency.p50 < 1.05*base",
 	}}, slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40))...)
-	f := Fold(h)
+	f := EvaluateHistory(h)
 	want := []struct{ result, measured string }{{Pass, "7.00 ms"}, {Fail, "promise 5.00 ms"}, {Unknown, "a comparison operator is missing"}}
 	if len(f.Trial.Thresholds) != len(want) || len(f.baseConditions) != 1 {
 		t.Fatalf("%+v, and %d against the base", f.Trial.Thresholds, len(f.baseConditions))
@@ -52,7 +52,7 @@ func TestFold_readsTheHistoryOnce(t *testing.T) {
 		readings++
 		records(yield)
 	}
-	f := Fold(h)
+	f := EvaluateHistory(h)
 	if readings != 1 {
 		t.Errorf("read %d times", readings)
 	}
@@ -76,7 +76,7 @@ func TestFold_ofATruncatedHistoryIsNeverAPass(t *testing.T) {
 		}
 		yield(history.Numbered{}, history.ErrTruncated)
 	}
-	for _, v := range Fold(h).Trial.Verdicts {
+	for _, v := range EvaluateHistory(h).Trial.Verdicts {
 		if v.Result == Pass {
 			t.Errorf("%s passes", v.Guarantee)
 		}
@@ -107,7 +107,7 @@ func BenchmarkFold(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if f := Fold(h); f.Err != nil || *f.Trial.Metrics[metrics.AcquireLatency].Count != cycles {
+		if f := EvaluateHistory(h); f.Err != nil || *f.Trial.Metrics[metrics.AcquireLatency].Count != cycles {
 			b.Fatalf("%+v", f)
 		}
 	}

@@ -206,7 +206,7 @@ func ReadRun(dir string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	run := Run{ID: filepath.Base(dir), Ended: noResult}
+	run := Run{ID: filepath.Base(dir), EndReason: noResult}
 	for _, name := range names {
 		if h, err := history.ReadHeader(HistoryPath(dir, name)); err == nil {
 			run.Scenario, run.Seed = h.Scenario, h.Seed

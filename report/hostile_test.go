@@ -85,7 +85,7 @@ func usedByFold(t *testing.T, text []byte) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if h, err := history.Open(path); err == nil {
-		Fold(h)
+		EvaluateHistory(h)
 	}
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc

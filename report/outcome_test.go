@@ -43,7 +43,7 @@ func TestOutcome(t *testing.T) {
 		})}, "", Unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := (Result{Run: Run{Ended: c.ended}, Trials: c.trials}).Outcome(); got != c.want {
+			if got := (Result{Run: Run{EndReason: c.ended}, Trials: c.trials}).Outcome(); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -54,7 +54,7 @@ func TestTallies_countASpecimenOnce(t *testing.T) {
 	specimen := judged(Fail, Pass, Pass)
 	specimen.Expect, specimen.Cell = []string{"g-fail"}, history.Cell{Provocation: "crowd"}
 	verdicts, thresholds := Tallies([]Trial{specimen, judged(Pass, Unknown, NotPromised, NotJudged)})
-	if verdicts != (Tally{Pass: 2, Unknown: 1}) || thresholds.All() != 0 {
+	if verdicts != (Tally{Pass: 2, Unknown: 1}) || thresholds.Total() != 0 {
 		t.Errorf("verdicts %+v, thresholds %+v", verdicts, thresholds)
 	}
 }

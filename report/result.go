@@ -37,19 +37,19 @@ type Result struct {
 
 // Run describes how, where and with which versions the trials were run.
 type Run struct {
-	ID       string            `json:"id"`
-	Scenario string            `json:"scenario"`
-	Command  string            `json:"command"` // command line that repeats the run
-	Seed     uint64            `json:"seed"`
-	Start    time.Time         `json:"start"`
-	Elapsed  time.Duration     `json:"elapsed"`
-	Host     map[string]string `json:"host"`     // os, arch, cpus, cpu model, memory, kernel
-	Versions map[string]string `json:"versions"` // zkbench, go, zookeeper, client library
-	Ensemble Ensemble          `json:"ensemble"`
-	Agents   []string          `json:"agents,omitempty"` // agents that ran the clients; empty: zkbench ran them itself
-	Ended    string            `json:"ended,omitempty"`  // why the run ended early: "interrupted", or an error
-	LeftOut  []LeftOut         `json:"left_out,omitempty"`
-	Incident *Incident         `json:"incident,omitempty"`
+	ID            string            `json:"id"`
+	Scenario      string            `json:"scenario"`
+	Command       string            `json:"command"` // command line that repeats the run
+	Seed          uint64            `json:"seed"`
+	Start         time.Time         `json:"start"`
+	Elapsed       time.Duration     `json:"elapsed"`
+	Host          map[string]string `json:"host"`     // os, arch, cpus, cpu model, memory, kernel
+	Versions      map[string]string `json:"versions"` // zkbench, go, zookeeper, client library
+	Ensemble      Ensemble          `json:"ensemble"`
+	Agents        []string          `json:"agents,omitempty"` // agents that ran the clients; empty: zkbench ran them itself
+	EndReason     string            `json:"ended,omitempty"`  // why the run ended early: "interrupted", or an error
+	SkippedFaults []SkippedFault    `json:"left_out,omitempty"`
+	Incident      *Incident         `json:"incident,omitempty"`
 }
 
 // Incident is a known bug of a released library that the run reproduces.
@@ -63,9 +63,9 @@ type Incident struct {
 	Tried      string `json:"tried,omitempty"`      // the attempts, if the failure does not reproduce
 }
 
-// LeftOut is an optional fault of a built-in scenario that could not be injected on this
+// SkippedFault is an optional fault of a built-in scenario that could not be injected on this
 // machine. The result covers the other faults.
-type LeftOut struct {
+type SkippedFault struct {
 	Phase string `json:"phase"`
 	Fault string `json:"fault"` // its name
 	Why   string `json:"why"`   // why it could not be injected
@@ -89,7 +89,7 @@ type Trial struct {
 	history.Cell
 	Repetition int               `json:"repetition,omitempty"` // number of the trial in its cell, from 1; 0 if there is only one
 	Look       int               `json:"look,omitempty"`       // see history.Header
-	Again      int               `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
+	Retries    int               `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
 	Merged     int               `json:"-"`                    // number of trials merged into this one; 0: it is a single trial
 	Metrics    map[string]Metric `json:"metrics"`
 	Verdicts   []Verdict         `json:"verdicts"`
@@ -142,8 +142,8 @@ func (m Measure) String() string {
 	return m.Metric + "." + m.Field
 }
 
-// Of returns the measure's value in the trial; nil if it was not measured or has too few samples.
-func (m Measure) Of(t Trial) *float64 {
+// Value returns the measure's value in the trial; nil if it was not measured or has too few samples.
+func (m Measure) Value(t Trial) *float64 {
 	x := t.Metrics[m.Metric]
 	if x.TooFew(m.Field) {
 		return nil
@@ -221,7 +221,7 @@ func (r Result) Outcome() string {
 	for _, t := range r.Trials {
 		results = append(results, t.Outcome())
 	}
-	if r.Run.Ended != "" {
+	if r.Run.EndReason != "" {
 		results = append(results, Unknown)
 	}
 	return verdict.Worst(results...)
@@ -229,11 +229,11 @@ func (r Result) Outcome() string {
 
 // Outcome returns the worst result of the trial's verdicts and thresholds. It is at best unknown if
 // a fault has no proof. For a deliberately broken subject it depends on whether the defect was
-// detected, see [Trial.Caught].
+// detected, see [Trial.DetectionResult].
 func (t Trial) Outcome() string {
 	verdicts, thresholds := t.countedResults()
 	results := slices.Concat(verdicts, thresholds)
-	if len(t.Verdicts) == 0 && len(t.Expect) == 0 || t.Unproven() > 0 {
+	if len(t.Verdicts) == 0 && len(t.Expect) == 0 || t.CountUnproven() > 0 {
 		results = append(results, Unknown)
 	}
 	return verdict.Worst(results...)
@@ -243,7 +243,7 @@ func (t Trial) Outcome() string {
 // only the detection of its defect counts.
 func (t Trial) countedResults() (verdicts, thresholds []string) {
 	if len(t.Expect) > 0 {
-		return []string{t.Caught()}, nil
+		return []string{t.DetectionResult()}, nil
 	}
 	for _, v := range t.Verdicts {
 		verdicts = append(verdicts, v.Result)
@@ -261,13 +261,13 @@ func (t Trial) Missed() []string {
 	})
 }
 
-// Caught returns the result of a trial whose subject is deliberately broken: pass if each expected
+// DetectionResult returns the result of a trial whose subject is deliberately broken: pass if each expected
 // violation was detected.
-func (t Trial) Caught() string {
+func (t Trial) DetectionResult() string {
 	switch {
 	case len(t.Missed()) == 0:
 		return Pass
-	case t.Unproven() > 0:
+	case t.CountUnproven() > 0:
 		return Unknown
 	}
 	for _, v := range t.Verdicts {
@@ -278,8 +278,8 @@ func (t Trial) Caught() string {
 	return Unknown
 }
 
-// Unproven counts the faults of the trial whose effect was not proven.
-func (t Trial) Unproven() int {
+// CountUnproven counts the faults of the trial whose effect was not proven.
+func (t Trial) CountUnproven() int {
 	return t.countFaults(func(f Fault) bool { return f.Proof == "" })
 }
 
@@ -292,8 +292,8 @@ func (t Trial) countFaults(is func(Fault) bool) (n int) {
 	return n
 }
 
-// Inapplicable returns the reason why the trial does not apply to the recipe; "" if it applies.
-func (t Trial) Inapplicable() string {
+// InapplicableReason returns the reason why the trial does not apply to the recipe; "" if it applies.
+func (t Trial) InapplicableReason() string {
 	for _, v := range t.Verdicts {
 		if v.Result == NotJudged && (v.Guarantee == verdict.Faults || v.Guarantee == verdict.Played) {
 			return strings.Join(v.Reasons, "; ")
@@ -312,7 +312,7 @@ func (f Fault) Skipped() bool { return f.Proof == "" && strings.HasPrefix(f.Err,
 type Tally struct{ Pass, Fail, Unknown int }
 
 // All returns the number of results.
-func (t Tally) All() int { return t.Pass + t.Fail + t.Unknown }
+func (t Tally) Total() int { return t.Pass + t.Fail + t.Unknown }
 
 // Add counts results. The results "not promised" and "not exercised" do not count; any other result
 // that is neither pass nor fail counts as unknown.

@@ -108,7 +108,7 @@ func (c Condition) checkValue() error {
 		return fmt.Errorf("verdicts can only be compared with %s, not %q", Pass, c.Value)
 	case c.Metric == allVerdicts:
 		return nil
-	case strings.HasSuffix(c.Value, againstBase):
+	case strings.HasSuffix(c.Value, baseSuffix):
 		return c.checkFactor()
 	}
 	d, _, _ := metrics.Find(c.Metric)
@@ -150,11 +150,11 @@ func isName(s string) bool {
 	return true
 }
 
-// againstBase is the suffix of a threshold on the base: "handoff.latency.p50 <= 1.05*base".
-const againstBase = "*base"
+// baseSuffix is the suffix of a threshold on the base: "handoff.latency.p50 <= 1.05*base".
+const baseSuffix = "*base"
 
 func (c Condition) factor() (float64, bool) {
-	digits, ok := strings.CutSuffix(c.Value, againstBase)
+	digits, ok := strings.CutSuffix(c.Value, baseSuffix)
 	if !ok {
 		return 0, false
 	}
@@ -163,7 +163,7 @@ func (c Condition) factor() (float64, bool) {
 }
 
 // TakesBase reports whether the condition compares with the base, which needs several trials.
-func (c Condition) TakesBase() bool { return strings.HasSuffix(c.Value, againstBase) }
+func (c Condition) TakesBase() bool { return strings.HasSuffix(c.Value, baseSuffix) }
 
 // judgeAgainst evaluates the condition for a comparison with the base. If the limit is within the
 // confidence interval, or there is no interval, the result is unknown, and Measured contains the
@@ -173,7 +173,7 @@ func (c Condition) judgeAgainst(x Comparison) Threshold {
 	out := Threshold{Expr: c.Expr, Result: Unknown, Measured: x.String()}
 	r := x.Ratio
 	if r.Low == nil {
-		out.Measured += fmt.Sprintf("; not enough trials for a confidence interval: run %s", more(stats.More(x.Pairs, r, limit)))
+		out.Measured += fmt.Sprintf("; not enough trials for a confidence interval: run %s", moreTrialsText(stats.More(x.Pairs, r, limit)))
 		return out
 	}
 	best, worst := *r.Low, *r.High
@@ -181,12 +181,12 @@ func (c Condition) judgeAgainst(x Comparison) Threshold {
 		best, worst = worst, best
 	}
 	switch {
-	case holds(worst, c.Op, limit):
+	case satisfies(worst, c.Op, limit):
 		out.Result = Pass
-	case !holds(best, c.Op, limit):
+	case !satisfies(best, c.Op, limit):
 		out.Result = Fail
 	default:
-		out.Measured += "; the limit is within the confidence interval: run " + more(stats.More(x.Pairs, r, limit))
+		out.Measured += "; the limit is within the confidence interval: run " + moreTrialsText(stats.More(x.Pairs, r, limit))
 	}
 	return out
 }
@@ -196,12 +196,12 @@ func (c Condition) checkFactor() error {
 		return fmt.Errorf("two measurements are never exactly equal: compare with the base by <= or >=, not %s", c.Op)
 	}
 	if _, ok := c.factor(); !ok {
-		return fmt.Errorf("%q is not a multiple of the base: write a positive number before *base, like 1.05%s", c.Value, againstBase)
+		return fmt.Errorf("%q is not a multiple of the base: write a positive number before *base, like 1.05%s", c.Value, baseSuffix)
 	}
 	return nil
 }
 
-func more(n int) string { return units.Plural(max(n, 1), "more trial") + " of each subject" }
+func moreTrialsText(n int) string { return units.Plural(max(n, 1), "more trial") + " of each subject" }
 
 // Judge evaluates the condition for the trial. The result is unknown if the metric was not measured.
 func (c Condition) Judge(t Trial) Threshold {
@@ -239,7 +239,7 @@ func (c Condition) Judge(t Trial) Threshold {
 		out.Measured += ", expected " + units.Quantity(limit, unit)
 	}
 	out.Result = Fail
-	if holds(*v, c.Op, limit) {
+	if satisfies(*v, c.Op, limit) {
 		out.Result = Pass
 	}
 	if m.Never > 0 && c.Field != "count" && out.Result == Pass {
@@ -323,16 +323,16 @@ func (c Condition) parseParameter(text, unit string) (limit float64, why string)
 	return v, ""
 }
 
-// Fits returns the reason why text, the value of a parameter, cannot be compared with the metric; ""
+// IncomparableReason returns the reason why text, the value of a parameter, cannot be compared with the metric; ""
 // if it can.
-func (c Condition) Fits(text string) (why string) {
+func (c Condition) IncomparableReason(text string) (why string) {
 	d, _, _ := metrics.Find(c.Metric)
 	_, why = c.parseParameter(text, d.Unit)
 	return why
 }
 
-// holds reports whether v op limit is true. Values that differ only by rounding are equal.
-func holds(v float64, op string, limit float64) bool {
+// satisfies reports whether v op limit is true. Values that differ only by rounding are equal.
+func satisfies(v float64, op string, limit float64) bool {
 	diff := max(v, limit) - min(v, limit)
 	equal := v == limit || diff <= 1e-9*max(v, -v, limit, -limit)
 	switch op {

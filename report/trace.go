@@ -15,23 +15,23 @@ import (
 
 // Trace contains the data of one trial for plots and timelines. Times count from the trial's start.
 type Trace struct {
-	Length    time.Duration // of the trial
-	Queue     bool          // its clients are consumers of items
-	Permits   int           // how many may hold at once: 1 for a lock; a large number for a barrier or readers
-	Faults    []Fault       // a fault that was never healed lasts until the end
-	Holds     []Hold
-	Overlaps  []verdict.Overlap
-	Handoffs  []metrics.Handoff  // for a queue: deliveries, from the time the item was due until it was taken
-	Failovers []metrics.Failover // rounds
-	Pauses    []metrics.Pause    // rounds in which the holder's process was paused
-	Rounds    []Round            // of successions
-	Ramps     []metrics.Ramp     // phases with a rising rate of operations
-	Paces     []Pace             // of the phases in which the clients, or a rate, set the pace
-	Depth     []DepthPoint       // for a queue with a stream of items
+	Length      time.Duration // of the trial
+	Queue       bool          // its clients are consumers of items
+	Permits     int           // how many may hold at once: 1 for a lock; a large number for a barrier or readers
+	Faults      []Fault       // a fault that was never healed lasts until the end
+	Holds       []Hold
+	Overlaps    []verdict.Overlap
+	Handoffs    []metrics.Handoff  // for a queue: deliveries, from the time the item was due until it was taken
+	Failovers   []metrics.Failover // rounds
+	Pauses      []metrics.Pause    // rounds in which the holder's process was paused
+	Rounds      []Round            // of successions
+	Ramps       []metrics.Ramp     // phases with a rising rate of operations
+	Throughputs []PhaseThroughput  // of the phases in which the clients, or a rate, set the pace
+	Depth       []DepthPoint       // for a queue with a stream of items
 	// Latencies contains all measured latencies in nanoseconds, by metric. It is empty if there were
 	// too many to keep.
-	Latencies map[string][]float64
-	Partial   string // why the trace is incomplete; empty if it is complete
+	Latencies        map[string][]float64
+	IncompleteReason string // why the trace is incomplete; empty if it is complete
 }
 
 // Hold is a time during which a client believed that it held the grant.
@@ -70,7 +70,7 @@ func (t *tracer) record(n history.Numbered) {
 	t.rounds.record(n.Record)
 }
 
-func (t *tracer) belief(b facts.Belief) {
+func (t *tracer) addBelief(b facts.Belief) {
 	if len(t.trace.Holds) >= traceLimit {
 		t.droppedHolds++
 		return
@@ -78,13 +78,13 @@ func (t *tracer) belief(b facts.Belief) {
 	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == facts.RWLock && b.Permits == 1})
 }
 
-func (t *tracer) overlap(o verdict.Overlap) {
+func (t *tracer) addOverlap(o verdict.Overlap) {
 	if len(t.trace.Overlaps) < traceLimit {
 		t.trace.Overlaps = append(t.trace.Overlaps, o)
 	}
 }
 
-func (t *tracer) handoff(metric string, h metrics.Handoff) {
+func (t *tracer) addHandoff(metric string, h metrics.Handoff) {
 	if len(t.trace.Handoffs) >= traceLimit {
 		t.droppedHandoffs++
 		return
@@ -93,11 +93,11 @@ func (t *tracer) handoff(metric string, h metrics.Handoff) {
 	t.trace.Latencies[metric] = append(t.trace.Latencies[metric], float64(h.Latency))
 }
 
-func (t *tracer) ramp(r metrics.Ramp) { t.trace.Ramps = append(t.trace.Ramps, r) }
+func (t *tracer) addRamp(r metrics.Ramp) { t.trace.Ramps = append(t.trace.Ramps, r) }
 
-func (t *tracer) failover(f metrics.Failover) { t.trace.Failovers = append(t.trace.Failovers, f) }
+func (t *tracer) addFailover(f metrics.Failover) { t.trace.Failovers = append(t.trace.Failovers, f) }
 
-func (t *tracer) pause(p metrics.Pause) { t.trace.Pauses = append(t.trace.Pauses, p) }
+func (t *tracer) addPause(p metrics.Pause) { t.trace.Pauses = append(t.trace.Pauses, p) }
 
 // close returns the trace of a trial of the given length. err is the error of reading the history.
 func (t *tracer) close(length time.Duration, err error) *Trace {
@@ -106,7 +106,7 @@ func (t *tracer) close(length time.Duration, err error) *Trace {
 		clear(x.Latencies)
 	}
 	x.Length, x.Queue, x.Permits = length, t.pace.items, facts.Permits(t.history.Header)
-	x.Paces, x.Depth, x.Rounds = t.pace.paces(length), t.depth.points(), t.rounds.all
+	x.Throughputs, x.Depth, x.Rounds = t.pace.paces(length), t.depth.points(), t.rounds.all
 	x.Faults = faults(t.history.Faults)
 	for i := range x.Faults {
 		if f := &x.Faults[i]; f.End < f.Start {
@@ -115,11 +115,11 @@ func (t *tracer) close(length time.Duration, err error) *Trace {
 	}
 	switch {
 	case err != nil:
-		x.Partial = err.Error()
+		x.IncompleteReason = err.Error()
 	case t.droppedHolds > 0:
-		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "grant"), t.droppedHolds)
+		x.IncompleteReason = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "grant"), t.droppedHolds)
 	case t.droppedHandoffs > 0:
-		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "hand-off"), t.droppedHandoffs)
+		x.IncompleteReason = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "hand-off"), t.droppedHandoffs)
 	}
 	return x
 }
@@ -169,14 +169,14 @@ func (d *depth) points() []DepthPoint {
 
 // Round is a round of a succession: which clients waited in line, and which had to leave.
 type Round struct {
-	Phase  string // determines how clients leave
-	Number int
-	Line   []Stand
-	End    time.Duration // of the round; 0 if it did not end
+	Phase   string // determines how clients leave
+	Number  int
+	Waiters []Waiter
+	End     time.Duration // of the round; 0 if it did not end
 }
 
-// Stand is the time during which one client was in the line.
-type Stand struct {
+// Waiter is the time during which one client was in the line.
+type Waiter struct {
 	Client   int
 	From, To time.Duration // To is when the client had to leave, or the end of the round
 	Left     bool          // the client had to leave
@@ -193,7 +193,7 @@ func (d *rounds) record(r history.Record) {
 			d.all = append(d.all, Round{Phase: r.Phase, Number: r.Round})
 			x = &d.all[len(d.all)-1]
 		}
-		x.Line = append(x.Line, Stand{Client: r.Client, From: r.At})
+		x.Waiters = append(x.Waiters, Waiter{Client: r.Client, From: r.At})
 	case *history.Leaving:
 		if x := d.current(r.Phase, r.Round); x != nil {
 			x.leave(r)
@@ -215,8 +215,8 @@ func (d *rounds) current(phase string, number int) *Round {
 // leave ends the client's time in the line, or the whole round if r.Client is -1.
 func (x *Round) leave(r *history.Leaving) {
 	x.End = r.At
-	for i := range x.Line {
-		s := &x.Line[i]
+	for i := range x.Waiters {
+		s := &x.Waiters[i]
 		if !s.Left && (r.Client < 0 || s.Client == r.Client) {
 			s.To, s.Left = r.At, r.Client >= 0
 		}
@@ -226,10 +226,10 @@ func (x *Round) leave(r *history.Leaving) {
 // PaceWidth is the width of the time slices in which grants are counted.
 const PaceWidth = 100 * time.Millisecond
 
-// Pace is the number of grants, or of items taken, over a phase.
-type Pace struct {
+// PhaseThroughput is the number of grants, or of items taken, over a phase.
+type PhaseThroughput struct {
 	Start, End time.Duration
-	Done       []int // in slices of PaceWidth from Start; the last slice includes the rest of the phase
+	Counts     []int // in slices of PaceWidth from Start; the last slice includes the rest of the phase
 }
 
 // pace counts grants and items taken over time, in the phases that count for the throughput.
@@ -256,7 +256,7 @@ func (c *pace) sample(s *history.Sample) {
 	if i < 0 {
 		return
 	}
-	if over := c.phases[i].Over(); over > 0 && s.Return > over {
+	if over := c.phases[i].ActiveUntil(); over > 0 && s.Return > over {
 		return
 	}
 	k := int(max(0, s.Return-c.phases[i].Start) / PaceWidth)
@@ -268,16 +268,16 @@ func (c *pace) sample(s *history.Sample) {
 
 // paces returns the paces of the phases. end is the end of the history, which also ends a phase
 // without a recorded end.
-func (c *pace) paces(end time.Duration) []Pace {
-	var out []Pace
+func (c *pace) paces(end time.Duration) []PhaseThroughput {
+	var out []PhaseThroughput
 	for i, p := range c.phases {
-		x := Pace{Start: p.Start, End: cmp.Or(p.Over(), end)}
+		x := PhaseThroughput{Start: p.Start, End: cmp.Or(p.ActiveUntil(), end)}
 		if x.End <= x.Start {
 			continue
 		}
-		x.Done = make([]int, max(1, (x.End-x.Start+PaceWidth/2)/PaceWidth))
+		x.Counts = make([]int, max(1, (x.End-x.Start+PaceWidth/2)/PaceWidth))
 		for k, n := range c.done[i] {
-			x.Done[min(k, len(x.Done)-1)] += n
+			x.Counts[min(k, len(x.Counts)-1)] += n
 		}
 		out = append(out, x)
 	}

@@ -47,9 +47,9 @@ func TestTrace_endsAPaceWhenClientsAreToldToStop(t *testing.T) {
 		}
 		records = append(records, n.Record)
 	}
-	p := Fold(history.Of(h.Header, records...)).Trace.Paces[0]
+	p := EvaluateHistory(history.Of(h.Header, records...)).Trace.Throughputs[0]
 	sum := 0
-	for _, n := range p.Done {
+	for _, n := range p.Counts {
 		sum += n
 	}
 	if p.End != 7*time.Second || sum != 300 {
@@ -58,9 +58,9 @@ func TestTrace_endsAPaceWhenClientsAreToldToStop(t *testing.T) {
 }
 
 func TestTrace_ofAQueue(t *testing.T) {
-	tr := Fold(streamed()).Trace
-	if !tr.Queue || len(tr.Handoffs) != 351 || tr.Partial != "" {
-		t.Fatalf("queue %v, %d deliveries, partial %q; want 351", tr.Queue, len(tr.Handoffs), tr.Partial)
+	tr := EvaluateHistory(streamed()).Trace
+	if !tr.Queue || len(tr.Handoffs) != 351 || tr.IncompleteReason != "" {
+		t.Fatalf("queue %v, %d deliveries, partial %q; want 351", tr.Queue, len(tr.Handoffs), tr.IncompleteReason)
 	}
 	if h := tr.Handoffs[1]; h.At != time.Second+2*ms || h.Latency != 2*ms || h.Failover {
 		t.Errorf("the first item of the stream: %+v, want 2 ms from due to taken", h)
@@ -68,19 +68,19 @@ func TestTrace_ofAQueue(t *testing.T) {
 	if n := len(tr.Latencies["queue.latency"]) + len(tr.Latencies["queue.latency.faults"]); n != 351 {
 		t.Errorf("%d latencies, want all", n)
 	}
-	if len(tr.Paces) != 1 {
-		t.Fatalf("%d phases, want the stream alone: in the other the harness sets the pace", len(tr.Paces))
+	if len(tr.Throughputs) != 1 {
+		t.Fatalf("%d phases, want the stream alone: in the other the harness sets the pace", len(tr.Throughputs))
 	}
-	p := tr.Paces[0]
+	p := tr.Throughputs[0]
 	sum := 0
-	for _, n := range p.Done {
+	for _, n := range p.Counts {
 		sum += n
 	}
-	if p.Start != time.Second || p.End != 8*time.Second || len(p.Done) != 70 || sum != 350 {
-		t.Errorf("from %v to %v, %d slices, %d items", p.Start, p.End, len(p.Done), sum)
+	if p.Start != time.Second || p.End != 8*time.Second || len(p.Counts) != 70 || sum != 350 {
+		t.Errorf("from %v to %v, %d slices, %d items", p.Start, p.End, len(p.Counts), sum)
 	}
-	if p.Done[5] != 5 || p.Done[35] != 0 || p.Done[40] != 55 {
-		t.Errorf("%d in a slice before the fault, %d in one within, %d at its end; want 5, 0 and all that waited", p.Done[5], p.Done[35], p.Done[40])
+	if p.Counts[5] != 5 || p.Counts[35] != 0 || p.Counts[40] != 55 {
+		t.Errorf("%d in a slice before the fault, %d in one within, %d at its end; want 5, 0 and all that waited", p.Counts[5], p.Counts[35], p.Counts[40])
 	}
 	deepest := DepthPoint{}
 	for _, d := range tr.Depth {
@@ -98,16 +98,16 @@ func TestTrace_paceOfAPhaseThatIsCutShort(t *testing.T) {
 	grant := func(at time.Duration, outcome history.Outcome) history.Record {
 		return &history.Sample{Phase: "churn", Op: history.Acquire, Call: at, Return: at, Outcome: outcome}
 	}
-	got := Fold(history.Of(history.Header{}, &history.PhaseStart{Name: "churn", At: time.Second},
-		grant(1450*ms, history.OK), grant(1460*ms, history.Unknown))).Trace.Paces
-	if len(got) != 1 || got[0].End != 1460*ms || len(got[0].Done) != 5 || got[0].Done[4] != 1 {
+	got := EvaluateHistory(history.Of(history.Header{}, &history.PhaseStart{Name: "churn", At: time.Second},
+		grant(1450*ms, history.OK), grant(1460*ms, history.Unknown))).Trace.Throughputs
+	if len(got) != 1 || got[0].End != 1460*ms || len(got[0].Counts) != 5 || got[0].Counts[4] != 1 {
 		t.Errorf("%+v, want one grant, and an end where the history ends", got)
 	}
 }
 
 func TestTrace_aFaultThatNeverHealedLastsUntilTheEnd(t *testing.T) {
 	h := history.Of(history.Header{}, append(hold("p", 1, 5, 0, 10, 20), &history.Window{Start: 5 * ms})...)
-	if f := Fold(h).Trace.Faults; len(f) != 1 || f[0].End != 21*ms {
+	if f := EvaluateHistory(h).Trace.Faults; len(f) != 1 || f[0].End != 21*ms {
 		t.Errorf("%+v, want it to last until 21 ms", f)
 	}
 }
@@ -119,11 +119,11 @@ func TestTrace_roundsOfASuccession(t *testing.T) {
 	leaving := func(round, client, at int) history.Record {
 		return &history.Leaving{Phase: "resign", Round: round, Client: client, At: time.Duration(at) * ms}
 	}
-	got := Fold(history.Of(history.Header{}, joined(1, 0, 1), joined(1, 1, 2), leaving(1, 0, 5), leaving(1, -1, 9), joined(2, 0, 10))).Trace.Rounds
-	if len(got) != 2 || got[0].End != 9*ms || got[1].End != 0 || len(got[0].Line) != 2 {
+	got := EvaluateHistory(history.Of(history.Header{}, joined(1, 0, 1), joined(1, 1, 2), leaving(1, 0, 5), leaving(1, -1, 9), joined(2, 0, 10))).Trace.Rounds
+	if len(got) != 2 || got[0].End != 9*ms || got[1].End != 0 || len(got[0].Waiters) != 2 {
 		t.Fatalf("%+v, want a round of two clients, and one that came to no end", got)
 	}
-	if first, second := got[0].Line[0], got[0].Line[1]; !first.Left || first.To != 5*ms || second.Left || second.To != 9*ms {
+	if first, second := got[0].Waiters[0], got[0].Waiters[1]; !first.Left || first.To != 5*ms || second.Left || second.To != 9*ms {
 		t.Errorf("%+v and %+v, want one that left after 5 ms, and one that stood until the end", first, second)
 	}
 }

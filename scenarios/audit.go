@@ -20,7 +20,7 @@ const episodesAtOnce = 16
 // auditTries bounds the attempts at a cell whose fault could not be injected or proven.
 const auditTries = 3
 
-type auditing struct {
+type auditRun struct {
 	*runner
 	scenario *spec.Scenario
 	watches  map[string]*spec.StepWatch // steps of the calm episodes, by subject
@@ -31,18 +31,18 @@ type auditing struct {
 // with every fault that applies to it.
 func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell) error {
 	r.estimate = nil // the number of cells is unknown until the calm episodes end
-	r.kept = &host.Pool{}
-	defer r.kept.Close()
-	a := &auditing{runner: r, scenario: s, watches: map[string]*spec.StepWatch{}}
+	r.driverPool = &host.Pool{}
+	defer r.driverPool.Close()
+	a := &auditRun{runner: r, scenario: s, watches: map[string]*spec.StepWatch{}}
 	if len(s.AuditPhase().Cells) == 0 {
 		for _, c := range named {
 			a.watches[c.Subject.Name] = &spec.StepWatch{Also: s.AuditPhase().Also}
 		}
 	}
-	calm := a.play(ctx, named, time.Time{})
+	calm := a.runCells(ctx, named, time.Time{})
 	var cells []spec.Cell
 	for _, name := range s.Subjects {
-		more, err := a.cellsOf(name)
+		more, err := a.observedCells(name)
 		if err != nil && !errors.Is(err, errNoSteps) {
 			return err
 		}
@@ -56,15 +56,15 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 		}
 		until = time.Now().Add(p.Duration)
 	}
-	return errors.Join(calm, a.play(ctx, cells, until))
+	return errors.Join(calm, a.runCells(ctx, cells, until))
 }
 
-// play runs cells in parallel, except cells whose faults affect members or whose requests members count.
-func (a *auditing) play(ctx context.Context, cells []spec.Cell, until time.Time) error {
+// runCells runs cells in parallel, except cells whose faults affect members or whose requests members count.
+func (a *auditRun) runCells(ctx context.Context, cells []spec.Cell, until time.Time) error {
 	first := a.played
 	a.played += len(cells)
-	cells, counted := split(cells, spec.Cell.Counted)
-	cells, alone := split(cells, spec.Cell.Alone)
+	cells, counted := partition(cells, spec.Cell.UsesCounters)
+	cells, alone := partition(cells, spec.Cell.AffectsMembers)
 	b := concurrency{before: first, all: a.played, atOnce: episodesAtOnce, tries: auditTries, until: until}
 	b.prepare = func(t *trial) { t.stage.Watch = a.watches[t.stage.Cell.Subject.Name] }
 	err := a.runConcurrently(ctx, cells, b)
@@ -88,7 +88,7 @@ func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 		if f.MemberFault == nil {
 			continue
 		}
-		ours, drivers := split(slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool { return c.MemberFault() != f.MemberFault }), spec.Cell.Driven)
+		ours, drivers := partition(slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool { return c.MemberFault() != f.MemberFault }), spec.Cell.HasDriver)
 		groups = append(groups, slices.Collect(slices.Chunk(drivers, driversAtOnce()))...)
 		atOnce := max(1, len(ours))
 		if f.MemberFault.Target != "" { // all reconnect at the same time
@@ -99,8 +99,8 @@ func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 	return groups
 }
 
-// cellsOf returns the cells of the steps observed in a subject's calm episodes; none if cells were named.
-func (a *auditing) cellsOf(subject string) ([]spec.Cell, error) {
+// observedCells returns the cells of the steps observed in a subject's calm episodes; none if cells were named.
+func (a *auditRun) observedCells(subject string) ([]spec.Cell, error) {
 	w := a.watches[subject]
 	switch {
 	case w == nil:
@@ -110,14 +110,14 @@ func (a *auditing) cellsOf(subject string) ([]spec.Cell, error) {
 	}
 	s, _ := a.scenario.Find(subject)
 	if a.scenario.Apart && s.Start == nil {
-		s, _ = a.apart(s)
+		s, _ = a.inSeparateProcess(s)
 	}
-	s.Tries, s.Variant = w.Tries, w.Variant
+	s.SupportsLimit, s.Variant = w.Tries, w.Variant
 	return a.scenario.StepCells(s, w)
 }
 
 var errNoSteps = errors.New("no fault-free episode was completed, so no steps were observed")
 
-func split(cells []spec.Cell, is func(spec.Cell) bool) (others, those []spec.Cell) {
+func partition(cells []spec.Cell, is func(spec.Cell) bool) (others, those []spec.Cell) {
 	return slices.DeleteFunc(slices.Clone(cells), is), slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool { return !is(c) })
 }

@@ -62,7 +62,7 @@ func TestAudit_ofAnOperator(t *testing.T) {
 		if trial.Outcome() != report.Pass {
 			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
 		}
-		if why := trial.Inapplicable(); (why != "") != strings.Contains(name, "next-create") {
+		if why := trial.InapplicableReason(); (why != "") != strings.Contains(name, "next-create") {
 			t.Errorf("%s: not applicable: %q", name, why)
 		}
 	}
@@ -134,7 +134,7 @@ phases:
 			t.Fatal(err)
 		}
 		again += h.Header.Again
-		if trial := report.Fold(h).Trial; trial.Outcome() != report.Pass {
+		if trial := report.EvaluateHistory(h).Trial; trial.Outcome() != report.Pass {
 			t.Errorf("%s is %s: %v", trial.Name, trial.Outcome(), trial.Verdicts)
 		}
 	}
@@ -241,7 +241,7 @@ phases:
 	if got := w.Records(s); slices.Contains(got[1].Faults, "timeout") {
 		t.Errorf("a driver that has not said that it has a timed try: %v", got[1].Faults)
 	}
-	s.Tries = true
+	s.SupportsLimit = true
 	if got := w.Records(s); !slices.Contains(got[1].Faults, "timeout") {
 		t.Errorf("one that has said so: %v", got[1].Faults)
 	}
@@ -286,10 +286,10 @@ phases:
 			if err != nil {
 				t.Fatal(err)
 			}
-			trial := report.Fold(h).Trial
+			trial := report.EvaluateHistory(h).Trial
 			not := trial.Provocation == "all/newcomers" || strings.Contains(trial.Provocation, "setData")
-			if trial.Outcome() != report.Pass || (trial.Inapplicable() != "") != not {
-				t.Errorf("%s is %s, not applicable: %q: %v", trial.Name, trial.Outcome(), trial.Inapplicable(), trial.Verdicts)
+			if trial.Outcome() != report.Pass || (trial.InapplicableReason() != "") != not {
+				t.Errorf("%s is %s, not applicable: %q: %v", trial.Name, trial.Outcome(), trial.InapplicableReason(), trial.Verdicts)
 			}
 		}
 	}
@@ -307,8 +307,8 @@ func TestPairCells_areDrawnFromTheSeedAndMeetAtTwoSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range cells {
-			if len(c.Aims) != 2 || c.Aims[0].Step == c.Aims[1].Step || c.Alone() {
-				t.Fatalf("%s: %v", c.Provocation, c.Aims)
+			if len(c.Injections) != 2 || c.Injections[0].Step == c.Injections[1].Step || c.AffectsMembers() {
+				t.Fatalf("%s: %v", c.Provocation, c.Injections)
 			}
 			out = append(out, c.TrialName())
 		}
@@ -332,7 +332,7 @@ func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {
 	broken := map[string]bool{"next create #1/reply.drop": true, "third create #1/cancel": true}
 	seen := 0
 	for _, trial := range runTrials(t, string(text)) {
-		if trial.Unproven() > 0 {
+		if trial.CountUnproven() > 0 {
 			t.Errorf("%s: %v", trial.Name, trial.Faults)
 			continue
 		}

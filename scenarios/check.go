@@ -26,17 +26,17 @@ func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, limited(e.Down)) }()
+	defer func() { err = errors.Join(err, runCleanup(e.Down)) }()
 	return checkDriverOn(ctx, e, host.Command{Name: args[0], Args: args}, stderr, each)
 }
 
 func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, stderr string, each func(check.Step)) (err error) {
 	g := &ground{observer: observer.NewObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
-	g.tap.Admit(observer.OwnProcesses(func(string, ...any) {}))
+	g.tap.SetAdmit(observer.OwnProcesses(func(string, ...any) {}))
 	g.tap.SetUpstream(observer.WayTo(e))
 	defer g.tap.Close()
 	defer func() { err = errors.Join(err, g.observer.Close()) }()
-	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.Root}, each)
+	return check.Run(ctx, check.Config{Command: c, Stderr: stderr, Owner: state.Self().String(), Environment: g, Root: g.observer.Root}, each)
 }
 
 type ground struct {
@@ -99,9 +99,9 @@ func (g *ground) Below(ctx context.Context, path string, session int64) (count i
 
 func (g *ground) Cut(client int) (restore func()) {
 	c := g.tap.Client(client)
-	c.Gate(true)
+	c.SetGateClosed(true)
 	c.Cut()
-	return func() { c.Gate(false) }
+	return func() { c.SetGateClosed(false) }
 }
 
 func (g *ground) End(ctx context.Context, client int) (err error) {

@@ -54,7 +54,7 @@ phases:
 `)
 	h, err := history.Open(files[0])
 	must(t, err)
-	trial := report.Fold(h).Trial
+	trial := report.EvaluateHistory(h).Trial
 	sound(t, trial)
 	killed, _, _ := strings.Cut(trial.Faults[0].Target, " ")
 	for metric, want := range map[string]int64{metrics.ConnectAll: n, metrics.SessionHeap: n, metrics.SessionStacks: n} {
@@ -113,7 +113,7 @@ phases:
 `)
 	h, err := history.Open(files[0])
 	must(t, err)
-	trial := report.Fold(h).Trial
+	trial := report.EvaluateHistory(h).Trial
 	sound(t, trial)
 	if m := value(t, trial, metrics.SessionsExpired); *m.Value != 0 || *m.Count != 5 {
 		t.Errorf("%v of %d sessions expired without a reason, want none of the 4 and the new one", *m.Value, *m.Count)

@@ -58,7 +58,7 @@ func TestClient_convertsTheInstantsOfAdapters(t *testing.T) {
 		}
 		lost = time.Now()
 		time.Sleep(2 * time.Millisecond) // on its way
-		c.Event(recipes.Event{Kind: recipes.EventLost, Token: 7, At: lost})
+		c.HandleEvent(recipes.Event{Kind: recipes.EventLost, Token: 7, At: lost})
 	})
 	s, e := only[*history.Sample](t, records), only[*history.Session](t, records)
 	if s.Return != clock.At(at) {
@@ -92,7 +92,7 @@ func TestClient_recordsOnceMoreWhatItLearnedOfThisGrant(t *testing.T) {
 			var c *stage.Client
 			records := alone(t, spec.Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
 				if row.during >= 0 {
-					c.Event(lost(row.during))
+					c.HandleEvent(lost(row.during))
 				}
 				if row.token < 0 {
 					return recipes.Claim{}, errors.New("given up")
@@ -100,7 +100,7 @@ func TestClient_recordsOnceMoreWhatItLearnedOfThisGrant(t *testing.T) {
 				return recipes.Claim{Token: row.token}, nil
 			}}, func(_ *stage.Stage, played *stage.Client) {
 				if c = played; row.before >= 0 {
-					c.Event(lost(row.before))
+					c.HandleEvent(lost(row.before))
 				}
 				_, _ = c.Acquire(t.Context())
 			})
@@ -127,7 +127,7 @@ func TestStage_recordsWhoWaitsWhenClientsAreToldToStop(t *testing.T) {
 		if _, err := c.Acquire(phase); err == nil {
 			t.Error("nobody could grant that")
 		}
-		if st.Stopped.Load() == 0 {
+		if st.StoppedAt.Load() == 0 {
 			t.Error("nobody noted when the client was told to stop")
 		}
 	})

@@ -32,7 +32,7 @@ func (t *trial) saveCommits(after int64) (err error) {
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
 		if path := t.stage.Stray(cut, e); path != "" && !strayed {
 			strayed = true
-			t.stage.Record.Record(&history.Unplayed{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
+			t.stage.Record.Record(&history.TrialFailure{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
 				"changed %s (zxid %#x): the clients of a driver must connect only to the addresses in the open request (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
 		}
 		if cut.Concerns(e) {

@@ -25,12 +25,12 @@ func TestIncidents_sayWhatTheyAre(t *testing.T) {
 		if !strings.HasPrefix(s.Incident.Thread, "https://") || s.About == "" {
 			t.Errorf("%s: thread %q, about %q", name, s.Incident.Thread, s.About)
 		}
-		for _, broken := range s.Caught() {
+		for _, broken := range s.ExpectedViolations() {
 			if !slices.Contains(known, broken) {
 				t.Errorf("%s: no guarantee is called %q", name, broken)
 			}
 		}
-		if len(s.Caught()) > 0 {
+		if len(s.ExpectedViolations()) > 0 {
 			shown++
 		}
 	}

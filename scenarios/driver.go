@@ -12,17 +12,17 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// driven returns a compiled-in subject that runs as a driver; its properties are unchanged. Agents
+// toDriver returns a compiled-in subject that runs as a driver; its properties are unchanged. Agents
 // run it in their own process unless apart is set.
-func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) {
+func (r *runner) toDriver(s recipes.Subject, apart bool) (recipes.Subject, error) {
 	if apart {
-		return r.apart(s)
+		return r.inSeparateProcess(s)
 	}
 	s.Start = host.Subject(host.Command{Name: s.Name, Args: []string{site.Agent, s.Name}}).Start
 	return s, nil
 }
 
-func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
+func (r *runner) inSeparateProcess(s recipes.Subject) (recipes.Subject, error) {
 	if len(r.driver) == 0 {
 		return s, fmt.Errorf("%s must run in separate processes (apart: true): set Config.Driver to the command that starts them, for example zkbench driver", s.Name)
 	}
@@ -47,7 +47,7 @@ func (c Config) Commands() (lines []string) {
 			if err != nil {
 				continue // reported by Validate
 			}
-			lines = append(lines, c.commands(fmt.Sprintf("phase %s, %s", p.Name, fault), kind.Words())...)
+			lines = append(lines, c.commands(fmt.Sprintf("phase %s, %s", p.Name, fault), kind.CommandNames())...)
 		}
 	}
 	return append(lines, c.commands("after each trial", []string{"log"})...)
@@ -55,7 +55,7 @@ func (c Config) Commands() (lines []string) {
 
 // commands lists the commands of all members for the given words, such as kill.
 func (c Config) commands(when string, words []string) (lines []string) {
-	for i, member := range c.Ensemble.Terms.Commands {
+	for i, member := range c.Ensemble.External.Commands {
 		for _, word := range words {
 			args := member.ByWord()[word]
 			if args == nil && word == "kill" {

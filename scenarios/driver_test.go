@@ -499,7 +499,7 @@ func unplayed(t *testing.T, text string) (why []string, samples int) {
 			t.Fatal(err)
 		}
 		switch r := n.Record.(type) {
-		case *history.Unplayed:
+		case *history.TrialFailure:
 			why = append(why, r.Why)
 		case *history.Sample:
 			samples++
@@ -689,7 +689,7 @@ func TestLoad_driversOfEveryKind(t *testing.T) {
 // noDriversLeft fails the test if a process of a driver is left, stopped or not.
 func noDriversLeft(t *testing.T) {
 	t.Helper()
-	for p, owner := range state.Marked(host.Mark) {
+	for p, owner := range state.FindByVariable(host.Mark) {
 		if owner != state.Self().String() {
 			continue // somebody else's
 		}
@@ -715,7 +715,7 @@ phases:
 `)
 	noDriversLeft(t)
 	records := recordsOf(t, histories[0])
-	for _, u := range of[*history.Unplayed](records) {
+	for _, u := range of[*history.TrialFailure](records) {
 		t.Errorf("it could not be run: %s", u.Why)
 	}
 	killed := map[int]bool{}
@@ -744,7 +744,7 @@ phases:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range report.Fold(h).Trial.Verdicts {
+	for _, v := range report.EvaluateHistory(h).Trial.Verdicts {
 		if v.Result == report.Fail {
 			t.Errorf("%s: %q", v.Guarantee, v.Reasons)
 		}
@@ -765,7 +765,7 @@ phases: [{name: churn, kind: churn, duration: 1m, hold: 5ms, faults: [{at: 0s, f
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), progress: func(stage.Status) {
-		for p, owner := range state.Marked(host.Mark) {
+		for p, owner := range state.FindByVariable(host.Mark) {
 			if owner == state.Self().String() && p.Stopped() {
 				interrupt()
 			}
@@ -835,7 +835,7 @@ clients: [3]
 session_timeout: 1s
 phases: [{name: churn, kind: churn, duration: 8s, hold: 20ms, faults: [{at: 300ms, fault: client.restart, target: "2", params: {as: lock/new}}]}]
 `) {
-		if why := only[*history.Unplayed](t, recordsOf(t, f)).Why; !strings.Contains(why, "DEBUG: still here") {
+		if why := only[*history.TrialFailure](t, recordsOf(t, f)).Why; !strings.Contains(why, "DEBUG: still here") {
 			t.Errorf("got %s", why)
 		}
 	}
@@ -944,7 +944,7 @@ phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial := report.Fold(h).Trial
+	trial := report.EvaluateHistory(h).Trial
 	if p := trial.Metrics["pipe.roundtrip"]; p.P50 == nil {
 		t.Error("it had no pipe: it ran in this process")
 	}
@@ -955,7 +955,7 @@ phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]
 
 // theirs is an external ensemble of one member with commands.
 func theirs(c ensembles.Commands) ensembles.Options {
-	return ensembles.Options{Servers: []string{"zk1:2181"}, Terms: ensembles.ExternalConfig{Commands: []ensembles.Commands{c}, File: "theirs.yaml"}}
+	return ensembles.Options{Servers: []string{"zk1:2181"}, External: ensembles.ExternalConfig{Commands: []ensembles.Commands{c}, File: "theirs.yaml"}}
 }
 
 func scenarioWith(t *testing.T, fault string) *spec.Scenario {

@@ -88,7 +88,7 @@ func TestConfig_leaveOut(t *testing.T) {
 }
 
 // leftNames compares the names of what was left out, by spaces. Each has a reason.
-func leftNames(t *testing.T, left []report.LeftOut, want string) {
+func leftNames(t *testing.T, left []report.SkippedFault, want string) {
 	t.Helper()
 	var names []string
 	for _, l := range left {
@@ -143,7 +143,7 @@ func TestRefuseExternal_sparesWhatNobodyAskedFor(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "phases.5 (server-kill): member.kill would affect a member") || !strings.Contains(err.Error(), "phases.6 (leader-kill)") {
 		t.Errorf("asked for: %v", err)
 	}
-	less := load().Without([]report.LeftOut{{Phase: "server-kill", Fault: "member.kill"}})
+	less := load().Without([]report.SkippedFault{{Phase: "server-kill", Fault: "member.kill"}})
 	if len(less.Phases) != len(load().Phases)-1 || slices.ContainsFunc(less.Phases, func(p spec.Phase) bool { return p.Name == "server-kill" }) {
 		t.Errorf("%d phases stay", len(less.Phases))
 	}

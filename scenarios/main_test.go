@@ -68,14 +68,14 @@ func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, te
 	t.Helper()
 	trials := map[string]report.Trial{}
 	for _, f := range playOn(t, e, network, text) {
-		for _, u := range of[*history.Unplayed](recordsOf(t, f)) {
+		for _, u := range of[*history.TrialFailure](recordsOf(t, f)) {
 			t.Errorf("%s could not be run: %s", f, u.Why)
 		}
 		h, err := history.Open(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		folded := report.Fold(h)
+		folded := report.EvaluateHistory(h)
 		if folded.Err != nil {
 			t.Fatal(folded.Err)
 		}

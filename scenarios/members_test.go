@@ -26,7 +26,7 @@ func TestMembers_leaderIsAwaited(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	leader, err := m.Leader(t.Context())
+	leader, err := m.AwaitLeader(t.Context())
 	if err != nil || leader == old {
 		t.Errorf("got %v, %v", leader, err)
 	}

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// repetitions decides when a cell needs no more repetitions: when the budget is spent and either the
+// repetitionPolicy decides when a cell needs no more repetitions: when the budget is spent and either the
 // comparison with the base is decided or the extra time is spent as well.
-type repetitions struct {
+type repetitionPolicy struct {
 	scenario  *spec.Scenario
 	start     time.Time                        // of the first trial
 	undecided func(history.Cell) (bool, error) // reports whether the comparison needs further trials
@@ -24,9 +24,9 @@ type repetitions struct {
 
 type comparedCell struct {
 	history.Cell
-	looks   int // number of evaluations
-	next    int // number of pairs from which the comparison is evaluated again
-	decided bool
+	looks    int // number of evaluations
+	nextLook int // number of pairs from which the comparison is evaluated again
+	decided  bool
 }
 
 // firstLook is the number of pairs at the first evaluation: fewer give no confidence interval.
@@ -37,7 +37,7 @@ const firstLook = 8
 // Each evaluation of the comparison is a look at the data. The confidence level of a look depends on
 // its number (stats.Look), so a comparison is evaluated first with firstLook pairs, and again only
 // when there are half as many more.
-func (e *repetitions) canSkip(group []spec.Cell) (bool, error) {
+func (e *repetitionPolicy) canSkip(group []spec.Cell) (bool, error) {
 	s, elapsed := e.scenario, time.Since(e.start)
 	switch {
 	case !s.BudgetSpent(group, elapsed):
@@ -47,7 +47,7 @@ func (e *repetitions) canSkip(group []spec.Cell) (bool, error) {
 	}
 	c := e.cell(group)
 	pairs := group[0].Trial - 1
-	if c.decided || pairs < max(firstLook, c.next) {
+	if c.decided || pairs < max(firstLook, c.nextLook) {
 		return c.decided, nil
 	}
 	open, err := e.undecided(c.Cell)
@@ -55,7 +55,7 @@ func (e *repetitions) canSkip(group []spec.Cell) (bool, error) {
 		return false, err
 	}
 	c.looks++
-	c.next = pairs * 3 / 2
+	c.nextLook = pairs * 3 / 2
 	c.decided = !open
 	if open && e.log != nil {
 		e.log("the comparison with %s is inconclusive: running more trials for up to %v", s.Base, s.ExtraTime)
@@ -65,14 +65,14 @@ func (e *repetitions) canSkip(group []spec.Cell) (bool, error) {
 }
 
 // look returns the number of the next evaluation after the group; 0 if there is only one evaluation.
-func (e *repetitions) look(group []spec.Cell) int {
+func (e *repetitionPolicy) look(group []spec.Cell) int {
 	if e.scenario.ExtraTime == 0 {
 		return 0
 	}
 	return e.cell(group).looks + 1
 }
 
-func (e *repetitions) cell(group []spec.Cell) *comparedCell {
+func (e *repetitionPolicy) cell(group []spec.Cell) *comparedCell {
 	c := group[0].Recorded()
 	i := slices.IndexFunc(e.compared, func(x comparedCell) bool { return x.EqualExceptSubject(c) })
 	if i < 0 {
@@ -146,8 +146,8 @@ func (s *turnSlot) release(stays bool) {
 	}
 }
 
-// sideBySide runs compared trials in alternation. The first error ends all of them.
-func sideBySide(ctx context.Context, trials []*trial) error {
+// runAlternating runs compared trials in alternation. The first error ends all of them.
+func runAlternating(ctx context.Context, trials []*trial) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, t := range trials {
 		g.Go(func() error {

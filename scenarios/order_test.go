@@ -67,7 +67,7 @@ func TestEnough(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			asked, told := 0, 0
 			s := &spec.Scenario{Name: "s", Budget: time.Minute, ExtraTime: 30 * time.Second}
-			e := repetitions{scenario: s, start: time.Now().Add(-row.elapsed), undecided: func(c history.Cell) (bool, error) {
+			e := repetitionPolicy{scenario: s, start: time.Now().Add(-row.elapsed), undecided: func(c history.Cell) (bool, error) {
 				asked++
 				return row.undecided, row.err
 			}, log: func(string, ...any) { told++ }}
@@ -87,7 +87,7 @@ func TestEnough(t *testing.T) {
 
 func TestEnough_ofAnotherCellIsAskedAgain(t *testing.T) {
 	s := &spec.Scenario{Name: "s", Budget: time.Minute, ExtraTime: time.Hour}
-	e := repetitions{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: func(c history.Cell) (bool, error) { return c.Clients == 50, nil }}
+	e := repetitionPolicy{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: func(c history.Cell) (bool, error) { return c.Clients == 50, nil }}
 	for clients, want := range map[int]bool{10: true, 50: false} {
 		if got, err := e.canSkip([]spec.Cell{{Scenario: s, Clients: clients, Trial: 9}}); got != want || err != nil {
 			t.Errorf("%d clients: %v, %v", clients, got, err)
@@ -198,7 +198,7 @@ func TestGroups_standTogetherWhereTheyAreCompared(t *testing.T) {
 
 // A trial that panics ends the run in good order: what the others have measured is kept.
 func TestSideBySide_aPanicIsAnErrorOfItsTrial(t *testing.T) {
-	err := sideBySide(t.Context(), []*trial{{name: "torn"}}) // it has no stage
+	err := runAlternating(t.Context(), []*trial{{name: "torn"}}) // it has no stage
 	if err == nil || !strings.Contains(err.Error(), "trial torn: panic: ") {
 		t.Errorf("%v", err)
 	}

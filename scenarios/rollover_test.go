@@ -11,7 +11,7 @@ import (
 // A token that is the counter alone falls when the counter overflows.
 func TestRollover_ofATokenWithoutItsEpoch(t *testing.T) {
 	s := shipped(t, "rollover")
-	s.FirstZxid, s.Subjects, s.Phases[0].Duration = 4294967195, []string{"zoo/token-of-32-bits"}, 4*time.Second
+	s.FirstZxid, s.Subjects, s.Phases[0].Duration = 4294967195, []string{"zoo/token-of-32-bits"}, 12*time.Second
 	c, err := Run(t.Context(), Config{Scenario: s, Dir: t.TempDir(), Ensemble: ensembles.Options{Kind: ensembles.Process}})
 	if err != nil || len(c.Result.Trials) != 1 {
 		t.Fatalf("%d trials: %v", len(c.Result.Trials), err)
@@ -25,7 +25,7 @@ func TestRollover_ofATokenWithoutItsEpoch(t *testing.T) {
 func TestRollover(t *testing.T) {
 	for first, want := range map[int]string{4294967195: verdict.Pass, 1000: verdict.Unknown} {
 		s := shipped(t, "rollover")
-		s.FirstZxid, s.Subjects, s.Phases[0].Duration = first, s.Subjects[:1], 4*time.Second
+		s.FirstZxid, s.Subjects, s.Phases[0].Duration = first, s.Subjects[:1], 8*time.Second
 		c, err := Run(t.Context(), Config{Scenario: s, Dir: t.TempDir(), Ensemble: ensembles.Options{Kind: ensembles.Process}})
 		if err != nil || len(c.Result.Trials) != 1 {
 			t.Fatalf("%d trials: %v", len(c.Result.Trials), err)

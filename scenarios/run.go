@@ -72,7 +72,7 @@ func (c Config) Validate() error {
 			return err
 		}
 	}
-	if c.external() {
+	if c.isExternal() {
 		if err := c.Scenario.CheckExternal(c.Ensemble); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (c Config) Validate() error {
 
 const defaultTick = 2 * time.Second
 
-func (c Config) external() bool {
+func (c Config) isExternal() bool {
 	return c.Ensemble.Kind == ensembles.External || len(c.Ensemble.Servers) > 0
 }
 
@@ -110,7 +110,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
 	}
-	if err := c.complete(); err != nil {
+	if err := c.prepare(); err != nil {
 		return result, err
 	}
 	start := time.Now()
@@ -124,16 +124,16 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 			run.Versions[name] = cmp.Or(s.Version(), "unknown")
 		}
 	}
-	runErr := c.play(ctx, &run)
+	runErr := c.runBatches(ctx, &run)
 	run.Elapsed = time.Since(start)
 	if c.Command != nil {
 		run.Command = c.Command(run)
 	}
 	switch {
 	case ctx.Err() != nil:
-		run.Ended = "interrupted"
+		run.EndReason = "interrupted"
 	case runErr != nil:
-		run.Ended = runErr.Error()
+		run.EndReason = runErr.Error()
 	}
 	if result, err = report.Conclude(c.Dir, run); err == nil {
 		_, err = draw.Folder(c.Dir, result)
@@ -141,12 +141,12 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	return result, errors.Join(runErr, err)
 }
 
-func (c *Config) complete() (err error) {
+func (c *Config) prepare() (err error) {
 	if c.Logf == nil {
 		c.Logf = func(string, ...any) {}
 	}
 	c.Ensemble.Logf = c.Logf
-	if c.Ensemble.Kind == "" && c.external() {
+	if c.Ensemble.Kind == "" && c.isExternal() {
 		c.Ensemble.Kind = ensembles.External
 	}
 	if c.Replay != "" {
@@ -174,8 +174,8 @@ func (c Config) writeScenario(s *spec.Scenario) error {
 	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
 }
 
-// play runs each batch of trials on its own ensemble, and adds the ensembles' description to run.
-func (c Config) play(ctx context.Context, run *report.Run) error {
+// runBatches runs each batch of trials on its own ensemble, and adds the ensembles' description to run.
+func (c Config) runBatches(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.Batches()
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 	}
 	before, estimate := 0, newEstimate(batches)
 	for i, b := range batches {
-		o, logs := c.on(b), filepath.Join(c.Dir, report.EnsembleDir)
+		o, logs := c.ensembleOptions(b), filepath.Join(c.Dir, report.EnsembleDir)
 		if len(batches) > 1 {
 			logs = filepath.Join(logs, c.folder(batches, i))
 		}
@@ -212,16 +212,16 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, down(e, logs)) }()
-	about, version := ofEnsemble(e)
-	about = also(run.Ensemble.About, about, "; ")
+	defer func() { err = errors.Join(err, saveLogsAndStop(e, logs)) }()
+	about, version := describeEnsemble(e)
+	about = appendUnique(run.Ensemble.About, about, "; ")
 	run.Ensemble = report.Ensemble{Kind: string(e.Kind), About: about, Members: len(e.Voting()), Tick: e.Tick}
 	for _, m := range e.Members {
 		if m.Observer {
 			run.Ensemble.Observers = append(run.Ensemble.Observers, m.Name)
 		}
 	}
-	run.Versions["zookeeper"] = also(run.Versions["zookeeper"], version, ", ")
+	run.Versions["zookeeper"] = appendUnique(run.Versions["zookeeper"], version, ", ")
 	c.Logf("ensemble: %s, %s (%s)", e.Kind, e.Size(), e.About)
 	unlock, err := c.lock(e)
 	if err != nil {
@@ -234,9 +234,9 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	case err != nil:
 		return err
 	default:
-		defer func() { err = errors.Join(err, limited(network.Close)) }()
+		defer func() { err = errors.Join(err, runCleanup(network.Close)) }()
 	}
-	if run.LeftOut, err = c.leaveOut(ctx, chaos.Target{Ensemble: e, Network: network}, cells); err != nil {
+	if run.SkippedFaults, err = c.leaveOut(ctx, chaos.Target{Ensemble: e, Network: network}, cells); err != nil {
 		return err
 	}
 	if c.Agents != nil {
@@ -257,7 +257,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 // lock protects runs on a persistent ensemble from each other: a run whose faults affect members
 // locks the ensemble exclusively, other runs share it. The caller must call unlock.
 func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
-	id, err := kept(e)
+	id, err := persistentID(e)
 	if id == "" || err != nil {
 		return func() error { return nil }, err
 	}
@@ -274,8 +274,8 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	return l.Release, nil
 }
 
-// kept returns the ID of a persistent ensemble, even if named by its addresses; "" if e is external.
-func kept(e *ensembles.Ensemble) (id string, err error) {
+// persistentID returns the ID of a persistent ensemble, even if named by its addresses; "" if e is external.
+func persistentID(e *ensembles.Ensemble) (id string, err error) {
 	if e.Kind != ensembles.External {
 		return e.ID, nil
 	}
@@ -293,8 +293,8 @@ func kept(e *ensembles.Ensemble) (id string, err error) {
 // randomID returns an ID that distinguishes runs on one ensemble.
 func randomID() string { return fmt.Sprintf("%012x", rand.Uint64N(1<<48)) }
 
-func down(e *ensembles.Ensemble, logs string) error {
-	return limited(func(ctx context.Context) error {
+func saveLogsAndStop(e *ensembles.Ensemble, logs string) error {
+	return runCleanup(func(ctx context.Context) error {
 		errs := []error{os.MkdirAll(logs, 0o755)}
 		for _, m := range e.Members {
 			if m.Machine != nil {
@@ -305,8 +305,8 @@ func down(e *ensembles.Ensemble, logs string) error {
 	})
 }
 
-// limited runs the clean-up f for at most 30 s, with a separate context, so that f also works after a cancelled run.
-func limited(f func(context.Context) error) error {
+// runCleanup runs the clean-up f for at most 30 s, with a separate context, so that f also works after a cancelled run.
+func runCleanup(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return f(ctx)

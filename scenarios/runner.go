@@ -25,19 +25,19 @@ import (
 )
 
 type runner struct {
-	ensemble *ensembles.Ensemble
-	network  *chaos.Network // cuts members' networks; nil if not available
-	id       string
-	seed     uint64
-	dir      string        // the run folder
-	replay   string        // the run folder whose plans are repeated; "" makes new ones
-	fleet    *agents.Fleet // where the clients run; nil for this process
-	relay    bool          // agents reach the members through this process
-	driver   []string      // starts a driver of a compiled-in subject; see Config.Driver
-	kept     *host.Pool    // shared by trials; nil if each starts its own
-	progress func(stage.Status)
-	log      func(format string, args ...any)
-	estimate *stage.Estimate
+	ensemble   *ensembles.Ensemble
+	network    *chaos.Network // cuts members' networks; nil if not available
+	id         string
+	seed       uint64
+	dir        string        // the run folder
+	replay     string        // the run folder whose plans are repeated; "" makes new ones
+	fleet      *agents.Fleet // where the clients run; nil for this process
+	relay      bool          // agents reach the members through this process
+	driver     []string      // starts a driver of a compiled-in subject; see Config.Driver
+	driverPool *host.Pool    // shared by trials; nil if each starts its own
+	progress   func(stage.Status)
+	log        func(format string, args ...any)
+	estimate   *stage.Estimate
 }
 
 func (r *runner) logf(format string, args ...any) {
@@ -57,7 +57,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 	// The ensemble may be external or persistent: remove all our nodes.
 	defer func() { err = errors.Join(err, observer.NewObserver(r.ensemble, sweepTimeout, r.root()).Close()) }()
 	if err := r.warm(ctx, s.Warmup); err != nil {
-		return stage.Reason(ctx, err)
+		return stage.CauseOr(ctx, err)
 	}
 	if len(s.Specimens) > 0 {
 		return r.runConcurrently(ctx, b.Cells, concurrency{all: len(b.Cells), atOnce: zooAtOnce, tries: 2})
@@ -73,7 +73,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 		so, err := report.Judge(r.dir)
 		return so.Result.Undecided(c), err
 	}
-	i, e := 0, repetitions{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
+	i, e := 0, repetitionPolicy{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
 	for _, group := range groups(b.Cells, s.Base) {
 		next := i + len(group)
 		done, err := e.canSkip(group)
@@ -81,11 +81,11 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 			return err
 		}
 		if !done {
-			trials := r.group(group, plans[i:next], before+i, all)
+			trials := r.newTrials(group, plans[i:next], before+i, all)
 			for _, t := range trials {
 				t.look = e.look(group)
 			}
-			err := sideBySide(ctx, trials)
+			err := runAlternating(ctx, trials)
 			for _, t := range trials {
 				t.stage.ReportEnd()
 			}
@@ -128,7 +128,7 @@ func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concu
 	programs := make(chan struct{}, driversAtOnce())
 	for i, c := range cells {
 		g.Go(func() error {
-			if c.Driven() {
+			if c.HasDriver() {
 				programs <- struct{}{}
 				defer func() { <-programs }()
 			}
@@ -138,24 +138,24 @@ func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concu
 			if !b.until.IsZero() && time.Now().After(b.until) {
 				return nil
 			}
-			return r.try(ctx, b, func() *trial { return r.trial(c, plans[i], b.before+i, b.all, newTurns(1)[0]) })
+			return r.runWithRetries(ctx, b, func() *trial { return r.newTrial(c, plans[i], b.before+i, b.all, newTurns(1)[0]) })
 		})
 	}
 	return g.Wait()
 }
 
-// try runs a trial, and repeats it, within limits, if it could not run or its fault was missed.
-func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) error {
+// runWithRetries runs a trial, and repeats it, within limits, if it could not run or its fault was missed.
+func (r *runner) runWithRetries(ctx context.Context, b concurrency, begin func() *trial) error {
 	begun := time.Now()
 	for n := 1; ; n++ {
 		t := begin()
-		t.again, t.stage.Members.SharedMembers = n-1, true
+		t.earlierAttempts, t.stage.Members.SharedMembers = n-1, true
 		if b.prepare != nil {
 			b.prepare(t)
 		}
 		err := t.run(ctx)
 		t.stage.ReportEnd()
-		if n >= b.tries || time.Since(begun) > triesLimit || ctx.Err() != nil || err == nil && !t.unplayed && !t.missed() {
+		if n >= b.tries || time.Since(begun) > triesLimit || ctx.Err() != nil || err == nil && !t.incomplete && !t.missed() {
 			if err != nil {
 				err = fmt.Errorf("trial %s: %w", t.name, err)
 			}
@@ -173,13 +173,13 @@ const triesLimit = 20 * time.Second
 // missed reports whether the only fault of a cell was not injected, so that the cell tested nothing.
 func (t *trial) missed() bool {
 	c := t.stage.Cell
-	return (len(c.Aims) == 1 || len(c.Caught) > 0) && t.stage.Missed.Load()
+	return (len(c.Injections) == 1 || len(c.ExpectedViolations) > 0) && t.stage.Missed.Load()
 }
 
 // prepareRetry removes a trial's records for its repetition; it returns false if the trial has broken a guarantee.
 func (r *runner) prepareRetry(trial string) (bool, error) {
 	path := report.HistoryPath(r.dir, trial)
-	if broken(path) {
+	if hasFailedVerdict(path) {
 		return false, nil
 	}
 	err := os.Remove(path)
@@ -189,17 +189,17 @@ func (r *runner) prepareRetry(trial string) (bool, error) {
 	return err == nil, err
 }
 
-func broken(path string) bool {
+func hasFailedVerdict(path string) bool {
 	h, err := history.Open(path)
-	return err == nil && slices.ContainsFunc(report.Fold(h).Trial.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
+	return err == nil && slices.ContainsFunc(report.EvaluateHistory(h).Trial.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
 }
 
-// group creates the trials of a group, which take turns; i is the index of the first among all trials.
-func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*trial {
+// newTrials creates the trials of a group, which take turns; i is the index of the first among all trials.
+func (r *runner) newTrials(cells []spec.Cell, plans []spec.Plan, i, all int) []*trial {
 	var trials []*trial
 	beside := strings.Join(units.Names(cells, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
 	for k, seat := range newTurns(len(cells)) {
-		t := r.trial(cells[k], plans[k], i+k, all, seat)
+		t := r.newTrial(cells[k], plans[k], i+k, all, seat)
 		if len(cells) > 1 {
 			s := &t.stage.Status.Status
 			s.First, s.Last, s.Beside = i+1, i+len(cells), beside
@@ -209,11 +209,11 @@ func (r *runner) group(cells []spec.Cell, plans []spec.Plan, i, all int) []*tria
 	return trials
 }
 
-func (r *runner) trial(c spec.Cell, p spec.Plan, i, all int, seat *turnSlot) *trial {
+func (r *runner) newTrial(c spec.Cell, p spec.Plan, i, all int, seat *turnSlot) *trial {
 	name := c.TrialName()
 	root := r.root() + "/" + name
 	o := observer.NewObserver(r.ensemble, c.Scenario.SessionTimeout, root)
-	return &trial{runner: r, name: name, plan: p, seat: seat, stage: &stage.Stage{
+	return &trial{runner: r, name: name, plan: p, slot: seat, stage: &stage.Stage{
 		Scenario: c.Scenario, Cell: c, Parent: root + "/line",
 		Members:  stage.Members{Ensemble: r.ensemble, Network: r.network},
 		Observer: o, Fence: &observer.Fence{Observer: o, Path: root + "/resource"}, Holder: stage.NewHolder(), Yield: seat.yield,

@@ -57,7 +57,7 @@ phases: [{name: drain, kind: drain, rounds: 2, hold: 1ms}]`,
 	}
 	t.Run("a driver that cannot authenticate is told so", func(t *testing.T) {
 		for _, f := range playOn(t, e, nil, "name: drivers\nsubjects: ["+asDriver("lock/mute", "minimal")+"]"+aChurn) {
-			if why := only[*history.Unplayed](t, recordsOf(t, f)).Why; !strings.Contains(why, "list auth in the ops") {
+			if why := only[*history.TrialFailure](t, recordsOf(t, f)).Why; !strings.Contains(why, "list auth in the ops") {
 				t.Errorf("got %s", why)
 			}
 		}
@@ -138,7 +138,7 @@ func TestOwnProcesses_refusesStrangers(t *testing.T) {
 	var said []string
 	tap := wire.New(history.Start().Now)
 	defer tap.Close()
-	tap.Admit(observer.OwnProcesses(func(format string, args ...any) { said = append(said, format) }))
+	tap.SetAdmit(observer.OwnProcesses(func(format string, args ...any) { said = append(said, format) }))
 	addr, err := tap.Client(0).Listen(ensemble.Servers()[0], nil)
 	if err != nil {
 		t.Fatal(err)

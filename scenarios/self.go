@@ -14,8 +14,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// self monitors the harness: late timers and busy processors show whether the machine was overloaded.
-type self struct {
+// selfMonitor monitors the harness: late timers and busy processors show whether the machine was overloaded.
+type selfMonitor struct {
 	record *history.Writer
 	limits spec.Limits
 	quit   chan struct{}
@@ -28,17 +28,17 @@ type self struct {
 }
 
 const (
-	selfEvery = 10 * time.Millisecond
-	lateAt    = 10 * time.Millisecond
+	selfEvery     = 10 * time.Millisecond
+	lateThreshold = 10 * time.Millisecond
 )
 
-func watchSelf(record *history.Writer, limits spec.Limits) *self {
-	w := &self{record: record, limits: limits, quit: make(chan struct{}), start: time.Now(), before: used()}
+func watchSelf(record *history.Writer, limits spec.Limits) *selfMonitor {
+	w := &selfMonitor{record: record, limits: limits, quit: make(chan struct{}), start: time.Now(), before: readUsage()}
 	w.done.Go(w.run)
 	return w
 }
 
-func (w *self) run() {
+func (w *selfMonitor) run() {
 	for {
 		due := time.Now().Add(selfEvery)
 		select {
@@ -49,13 +49,13 @@ func (w *self) run() {
 		late := time.Since(due)
 		w.ticks++
 		w.max = max(w.max, late)
-		if late > lateAt {
+		if late > lateThreshold {
 			w.late++
 		}
 	}
 }
 
-func (w *self) stop(now func() time.Duration) {
+func (w *selfMonitor) stop(now func() time.Duration) {
 	close(w.quit)
 	w.done.Wait()
 	stats := w.record.Stats()
@@ -66,7 +66,7 @@ func (w *self) stop(now func() time.Duration) {
 			Late: w.limits.Late, LateShare: w.limits.LateShare, Backlog: int64(w.limits.Backlog), CPU: w.limits.CPU, MachineCPU: w.limits.MachineCPU,
 		},
 	}
-	after, length := used(), time.Since(w.start).Seconds()
+	after, length := readUsage(), time.Since(w.start).Seconds()
 	if whole := length * float64(runtime.NumCPU()); whole > 0 && after.known && w.before.known {
 		s.CPU = share((after.self - w.before.self) / whole)
 		if after.all > w.before.all {
@@ -87,7 +87,7 @@ type usage struct {
 	stolen    float64 // by other virtual machines
 }
 
-func used() usage {
+func readUsage() usage {
 	u := usage{}
 	u.self, u.known = ownCPU()
 	times, err := cpu.TimesWithContext(context.Background(), false)

@@ -12,21 +12,21 @@ import (
 )
 
 func newSharedFault(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *stage.SharedFault {
-	return &stage.SharedFault{Fault: fault, Lasts: lasts, Server: server, Missing: trials, Ready: make(chan struct{}), Down: make(chan struct{}), Back: make(chan struct{})}
+	return &stage.SharedFault{Fault: fault, Lasts: lasts, Server: server, Missing: trials, Ready: make(chan struct{}), Down: make(chan struct{}), Up: make(chan struct{})}
 }
 
-const waves = 5
+const maxSharedRuns = 5
 
 // runShared runs cells that share one fault of a member. They begin at the same time, with their
 // clients on that member, and the fault is injected once for all. A cell whose step came too late, or
 // whose client was on another member, is repeated, up to waves runs in all.
 func (r *runner) runShared(ctx context.Context, cells []spec.Cell, before, all int) error {
-	for n := range waves {
+	for n := range maxSharedRuns {
 		if len(cells) == 0 || ctx.Err() != nil {
 			break
 		}
-		late, err := r.wave(ctx, cells, n, before, all)
-		if err != nil || n == waves-1 {
+		late, err := r.runSharedOnce(ctx, cells, n, before, all)
+		if err != nil || n == maxSharedRuns-1 {
 			return err
 		}
 		for cells = nil; len(late) > 0; late = late[1:] {
@@ -42,8 +42,8 @@ func (r *runner) runShared(ctx context.Context, cells []spec.Cell, before, all i
 	return context.Cause(ctx)
 }
 
-// wave runs the cells and returns the cells that the fault did not affect.
-func (r *runner) wave(ctx context.Context, cells []spec.Cell, again, before, all int) (late []spec.Cell, err error) {
+// runSharedOnce runs the cells and returns the cells that the fault did not affect.
+func (r *runner) runSharedOnce(ctx context.Context, cells []spec.Cell, again, before, all int) (late []spec.Cell, err error) {
 	victim, err := r.follower(ctx)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (r *runner) wave(ctx context.Context, cells []spec.Cell, again, before, all
 	var mu sync.Mutex
 	var trials []*trial
 	err = r.runConcurrently(ctx, cells, concurrency{before: before, all: all, atOnce: len(cells), prepare: func(t *trial) {
-		t.again = again
-		t.stage.Shared, t.stage.Shift = j, victim-t.stage.Cell.Aims[0].Step.Client()+len(r.ensemble.Members)
+		t.earlierAttempts = again
+		t.stage.Shared, t.stage.Shift = j, victim-t.stage.Cell.Injections[0].Step.Client()+len(r.ensemble.Members)
 		mu.Lock()
 		defer mu.Unlock()
 		trials = append(trials, t)
@@ -78,7 +78,7 @@ func (r *runner) wave(ctx context.Context, cells []spec.Cell, again, before, all
 }
 
 func (r *runner) follower(ctx context.Context) (int, error) {
-	leader, err := stage.Members{Ensemble: r.ensemble}.Leader(ctx)
+	leader, err := stage.Members{Ensemble: r.ensemble}.AwaitLeader(ctx)
 	if err != nil {
 		return 0, err
 	}

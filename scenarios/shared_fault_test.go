@@ -17,7 +17,7 @@ import (
 func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	j := newSharedFault(&spec.MemberFault{Fault: "member.kill"}, spec.DownFor, "one:1", 2)
+	j := newSharedFault(&spec.MemberFault{Fault: "member.kill"}, spec.AuditDowntime, "one:1", 2)
 	if err := j.AwaitHit(ctx, "other:1", func() {}); err == nil || !strings.Contains(err.Error(), "the client's member (other:1) is not the killed member (one:1)") {
 		t.Errorf("got %v", err)
 	}
@@ -29,7 +29,7 @@ func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
 		t.Fatal("the member is not killed, though all have come")
 	}
 	close(j.Down)
-	close(j.Back)
+	close(j.Up)
 	if err := <-hit; err != nil {
 		t.Error(err)
 	}
@@ -38,10 +38,10 @@ func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
 // A library that tries the members in another order comes to the one that is to be killed; a
 // client that cannot is not kept out.
 func TestJoint_leadsToTheMember(t *testing.T) {
-	j, c := newSharedFault(&spec.MemberFault{Fault: "member.kill"}, spec.DownFor, "one:1", 1), wire.New(func() time.Duration { return 0 }).Client(0)
+	j, c := newSharedFault(&spec.MemberFault{Fault: "member.kill"}, spec.AuditDowntime, "one:1", 1), wire.New(func() time.Duration { return 0 }).Client(0)
 	var reached []string
 	for _, addr := range []string{"two:1", "one:1", "two:1", "three:1"} {
-		lead := j.Lead(c, func(_, addr string, _ time.Duration) (net.Conn, error) { // one a connection, as listeners do
+		lead := j.DialTargetFirst(c, func(_, addr string, _ time.Duration) (net.Conn, error) { // one a connection, as listeners do
 			reached = append(reached, addr)
 			return nil, nil
 		})

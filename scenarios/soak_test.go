@@ -159,7 +159,7 @@ func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string)
 	if err != nil {
 		return trial, append(wrong, err.Error())
 	}
-	trial = report.Fold(h).Trial
+	trial = report.EvaluateHistory(h).Trial
 	if len(trial.Verdicts) == 0 || len(trial.Faults) == 0 {
 		wrong = append(wrong, fmt.Sprintf("%d verdicts on %d faults: nothing was tried", len(trial.Verdicts), len(trial.Faults)))
 	}

@@ -28,7 +28,7 @@ func TestFault_namesAClientThatIsThere(t *testing.T) {
 }
 
 func TestConfig_namesAMemberThatIsThere(t *testing.T) {
-	theirs := ensembles.Options{Kind: ensembles.External, Servers: []string{"a:1", "b:1"}, Terms: ensembles.ExternalConfig{
+	theirs := ensembles.Options{Kind: ensembles.External, Servers: []string{"a:1", "b:1"}, External: ensembles.ExternalConfig{
 		Commands: []ensembles.Commands{{Name: "left", Stop: []string{"true"}, Start: []string{"true"}}, {Stop: []string{"true"}, Start: []string{"true"}}}}}
 	for _, row := range []struct {
 		name, target string

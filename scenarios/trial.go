@@ -27,12 +27,12 @@ type trial struct {
 	runner *runner
 	name   string
 	plan   spec.Plan
-	seat   *turnSlot // serializes trials that share the ensemble
+	slot   *turnSlot // serializes trials that share the ensemble
 	stage  *stage.Stage
 
-	again    int  // number of earlier attempts
-	look     int  // see repetitions.look
-	unplayed bool // the trial did not run to its end
+	earlierAttempts int  // number of earlier attempts
+	look            int  // see repetitions.look
+	incomplete      bool // the trial did not run to its end
 }
 
 // errBroken means that the history could not be written.
@@ -40,14 +40,14 @@ var errBroken = errors.New("the history cannot be written")
 
 // run runs the trial. It closes the trial's sessions and removes its subtree, even after an error.
 func (t *trial) run(ctx context.Context) error {
-	return stage.Protected(func() error { return t.play(ctx) })
+	return stage.CatchPanic(func() error { return t.play(ctx) })
 }
 
 func (t *trial) play(ctx context.Context) (err error) {
-	if err := t.seat.acquire(ctx); err != nil {
+	if err := t.slot.acquire(ctx); err != nil {
 		return err
 	}
-	defer t.seat.leave()
+	defer t.slot.leave()
 	st := t.stage
 	st.Clock = history.Start()
 	failed := make(chan error, 1)
@@ -70,20 +70,20 @@ func (t *trial) play(ctx context.Context) (err error) {
 	if unready == nil {
 		go st.WatchEnsemble(ctx, st.End)
 	}
-	return t.recorded(ctx, func() error {
+	return t.runRecorded(ctx, func() error {
 		if unready != nil {
 			return unready
 		}
-		return t.phasesUnless(ctx, failed)
+		return t.runPhases(ctx, failed)
 	})
 }
 
-// recorded creates the trial's subtree, calls play, and meanwhile records the load of members and zkbench.
-func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
+// runRecorded creates the trial's subtree, calls play, and meanwhile records the load of members and zkbench.
+func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) {
 	st := t.stage
 	after, err := st.Members.LastZxid(ctx)
 	if err != nil {
-		return stage.Reason(ctx, err)
+		return stage.CauseOr(ctx, err)
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
 	go st.Tap.WatchDeadlines(ctx)
@@ -91,12 +91,12 @@ func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	defer watch.stop(st.Clock.Now)
 	defer func() { _ = st.Observer.Close() }() // the runner removes the remaining nodes, or reports an error
 	if err := st.OpenTree(ctx); err != nil {
-		return stage.Reason(ctx, err)
+		return stage.CauseOr(ctx, err)
 	}
 	defer st.Tap.Close()
 	defer st.RecordPipe()
 	defer st.CloseClients()
-	return t.playable(ctx, play())
+	return t.recordError(ctx, play())
 }
 
 // setUp creates the trial's tap and starts the subject's processes, if any. failed receives the
@@ -106,7 +106,7 @@ func (t *trial) setUp(ctx context.Context, failed chan<- error) (stop func(), er
 	if err != nil {
 		return unlisten, err
 	}
-	end, err := t.ready(ctx, failed)
+	end, err := t.startSubjects(ctx, failed)
 	return func() { end(); unlisten() }, err
 }
 
@@ -118,15 +118,15 @@ func (t *trial) listen() (stop func(), err error) {
 	tap := wire.New(st.Clock.Now)
 	tap.SetUpstream(observer.WayTo(st.Members.Ensemble))
 	tap.OnEvent(st.RecordSession)
-	tap.Admit(observer.OwnProcesses(t.runner.logf))
+	tap.SetAdmit(observer.OwnProcesses(t.runner.logf))
 	st.Tap = tap
 	return tap.Close, nil
 }
 
-// ready starts the processes of the subject and of its successors, if any.
-func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
+// startSubjects starts the processes of the subject and of its successors, if any.
+func (t *trial) startSubjects(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
-	if st.Cell.Subject, stop, err = t.started(ctx, st.Cell.Subject, failed); err != nil {
+	if st.Cell.Subject, stop, err = t.startSubject(ctx, st.Cell.Subject, failed); err != nil {
 		return stop, err
 	}
 	st.Successors = map[string]recipes.Subject{}
@@ -135,7 +135,7 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 		if err != nil {
 			return stop, err
 		}
-		next, stopNext, err := t.started(ctx, next, failed)
+		next, stopNext, err := t.startSubject(ctx, next, failed)
 		stopFirst := stop
 		stop = func() { stopFirst(); stopNext() }
 		if err == nil && next.Promises != st.Cell.Subject.Promises {
@@ -149,11 +149,11 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 	return stop, nil
 }
 
-// started starts a subject that runs in processes; it returns other subjects unchanged.
-func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<- error) (_ recipes.Subject, stop func(), err error) {
+// startSubject starts a subject that runs in processes; it returns other subjects unchanged.
+func (t *trial) startSubject(ctx context.Context, given recipes.Subject, failed chan<- error) (_ recipes.Subject, stop func(), err error) {
 	st := t.stage
 	if (st.Scenario.Apart || t.runner.fleet != nil) && given.Start == nil {
-		given, err = t.runner.driven(given, st.Scenario.Apart)
+		given, err = t.runner.toDriver(given, st.Scenario.Apart)
 	}
 	if given.Start == nil || err != nil {
 		return given, func() {}, err
@@ -165,7 +165,7 @@ func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<
 	}
 	subject, stop, err := given.Start(ctx, recipes.Trial{
 		Clients: st.Cell.Clients, Stderr: filepath.Join(dir, t.name), Owner: state.Self().String(),
-		Alone: st.Cell.SeparateProcess(), Kept: t.runner.kept, Site: t.site(),
+		NeedsOwnProcess: st.Cell.SeparateProcess(), Pool: t.runner.driverPool, Site: t.site(),
 		Fail: func(err error) {
 			select {
 			case failed <- err:
@@ -174,9 +174,9 @@ func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<
 		},
 	})
 	if given.Open != nil { // compiled in: its own promises are more precise than those that a driver reports
-		open, pipe := subject.Open, subject.Pipe
+		open, pipe := subject.Open, subject.PipeLatency
 		subject = given
-		subject.Start, subject.Pipe = nil, pipe
+		subject.Start, subject.PipeLatency = nil, pipe
 		subject.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			env.Seen = nil // the recipe reports its own claim
 			return open(ctx, env)
@@ -185,8 +185,8 @@ func (t *trial) started(ctx context.Context, given recipes.Subject, failed chan<
 	return subject, stop, err
 }
 
-// phasesUnless runs the trial's phases until one fails or failed receives an error.
-func (t *trial) phasesUnless(ctx context.Context, failed <-chan error) error {
+// runPhases runs the trial's phases until one fails or failed receives an error.
+func (t *trial) runPhases(ctx context.Context, failed <-chan error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	go func() {
@@ -198,46 +198,46 @@ func (t *trial) phasesUnless(ctx context.Context, failed <-chan error) error {
 	}()
 	st := t.stage
 	if err := st.OpenClients(ctx); err != nil {
-		return stage.Reason(ctx, err)
+		return stage.CauseOr(ctx, err)
 	}
 	for i, p := range st.Scenario.Phases {
 		st.Phase, st.Planned = p, t.plan.Phases[i]
 		if err := t.runPhase(ctx, i); err != nil {
-			return stage.Reason(ctx, fmt.Errorf("phase %s: %w", p.Name, err))
+			return stage.CauseOr(ctx, fmt.Errorf("phase %s: %w", p.Name, err))
 		}
 	}
 	return nil
 }
 
-// playable records an error that prevents only this trial from running to its end, and returns nil.
+// recordError records an error that prevents only this trial from running to its end, and returns nil.
 // It returns errors that end the run: an interruption, a history that cannot be written, or an
 // ensemble that does not serve.
-func (t *trial) playable(ctx context.Context, err error) error {
+func (t *trial) recordError(ctx context.Context, err error) error {
 	st := t.stage
 	if _, ok := errors.AsType[stage.PanicError](err); ok {
 		why, _, _ := strings.Cut(err.Error(), "\n") // without the stack
-		st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: why})
+		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: why})
 		t.runner.logf("trial %s ended early: %v", t.name, err)
 		return nil
 	}
 	switch {
 	case errors.Is(err, stage.ErrUnhealthy):
-		st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: err.Error()})
+		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: err.Error()})
 		return err
 	case err == nil || errors.Is(err, errBroken):
 		return err
 	case ctx.Err() != nil:
-		st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: "the trial was interrupted"})
+		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: "the trial was interrupted"})
 		return err
 	}
-	if st.Members.Ours() {
+	if st.Members.IsManaged() {
 		if sick := stage.AwaitHealthy(ctx, st.Members.Ensemble, st.Observer.Root+"/whole"); sick != nil {
-			return stage.Reason(ctx, fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, sick, err))
+			return stage.CauseOr(ctx, fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, sick, err))
 		}
 	}
 	not := errors.Is(err, audit.ErrInapplicable)
-	st.Record.Record(&history.Unplayed{At: st.Clock.Now(), Why: err.Error(), Inapplicable: not})
-	if t.unplayed = !not; t.unplayed {
+	st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: err.Error(), Inapplicable: not})
+	if t.incomplete = !not; t.incomplete {
 		t.runner.logf("trial %s could not be run: %v", t.name, err)
 	}
 	return nil
@@ -247,10 +247,10 @@ func (t *trial) header() history.Header {
 	c := t.stage.Cell
 	s := c.Scenario
 	return history.Header{
-		Trial: t.name, Repetition: c.Trial, Again: t.again, Look: t.look, Seed: t.runner.seed,
+		Trial: t.name, Repetition: c.Trial, Again: t.earlierAttempts, Look: t.look, Seed: t.runner.seed,
 		Cell:   c.Recorded(),
 		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
-		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.Caught,
+		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.ExpectedViolations,
 	}
 }
 
@@ -268,14 +268,14 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 		return err
 	}
 	st.Round = 0
-	st.Stopped.Store(0)
+	st.StoppedAt.Store(0)
 	st.Record.Record(&history.PhaseStart{At: st.Clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.Pace, Contenders: p.Contenders, Params: p.Params()})
 	defer func() {
 		st.RecordPending()
-		st.Record.Record(&history.PhaseEnd{At: st.Clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.Stopped.Load())})
+		st.Record.Record(&history.PhaseEnd{At: st.Clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.StoppedAt.Load())})
 	}()
 	if i > 0 {
-		if err := st.Withdraw(ctx); err != nil {
+		if err := st.RenewIfRequeues(ctx); err != nil {
 			return err
 		}
 	}
@@ -302,7 +302,7 @@ func (t *trial) listenElsewhere() (stop func(), err error) {
 	begun, err := r.fleet.Begin(agents.Options{
 		Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
 		Way: observer.WayTo(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble), Dial: st.Members.Ensemble.Security.Dial,
-		Event: st.RecordSession, Lost: st.LostAgent,
+		Event: st.RecordSession, Lost: st.RecordLostAgent,
 	})
 	if err != nil {
 		st.Tap = wire.New(st.Clock.Now) // has no clients

@@ -116,10 +116,10 @@ func TestRunner_playsTheOthersWhereATrialCannotBePlayed(t *testing.T) {
 	if len(files) != 2 {
 		t.Fatalf("%d histories, want that of each trial", len(files))
 	}
-	if u := only[*history.Unplayed](t, recordsOf(t, files[1])); u.Why != "client 0: it does not open" && u.Why != "client 1: it does not open" {
+	if u := only[*history.TrialFailure](t, recordsOf(t, files[1])); u.Why != "client 0: it does not open" && u.Why != "client 1: it does not open" {
 		t.Errorf("it could not be played because: %s", u.Why)
 	}
-	if records := recordsOf(t, files[0]); len(of[*history.Unplayed](records)) > 0 || len(of[*history.Sample](records)) == 0 {
+	if records := recordsOf(t, files[0]); len(of[*history.TrialFailure](records)) > 0 || len(of[*history.Sample](records)) == 0 {
 		t.Error("the other trial was not played")
 	}
 }
@@ -176,7 +176,7 @@ func TestChurn_endsThoughAQueueNeverComesToBeEmpty(t *testing.T) {
 	})
 	records := played(t, `{name: x, subjects: [test/keeping], clients: [2], session_timeout: 4s,
 		phases: [{name: churn, kind: churn, duration: 500ms, hold: 1ms}]}`)
-	if u := only[*history.Unplayed](t, records); !strings.Contains(u.Why, "the same items are delivered repeatedly") {
+	if u := only[*history.TrialFailure](t, records); !strings.Contains(u.Why, "the same items are delivered repeatedly") {
 		t.Errorf("it could not be played because: %s", u.Why)
 	}
 }
@@ -211,10 +211,10 @@ func TestRunner_endsATrialWhoseRecipePanics(t *testing.T) {
 	if len(files) != 2 {
 		t.Fatalf("%d histories, want that of each trial", len(files))
 	}
-	if u := only[*history.Unplayed](t, recordsOf(t, files[1])); !strings.Contains(u.Why, "panic: the third") || !strings.Contains(u.Why, "acquire of client ") {
+	if u := only[*history.TrialFailure](t, recordsOf(t, files[1])); !strings.Contains(u.Why, "panic: the third") || !strings.Contains(u.Why, "acquire of client ") {
 		t.Errorf("it ended because: %s", u.Why)
 	}
-	if records := recordsOf(t, files[0]); len(of[*history.Unplayed](records)) > 0 || len(of[*history.Sample](records)) == 0 {
+	if records := recordsOf(t, files[0]); len(of[*history.TrialFailure](records)) > 0 || len(of[*history.Sample](records)) == 0 {
 		t.Error("the other trial was not played")
 	}
 }

@@ -18,10 +18,10 @@ import (
 // leaveOut removes from the cells, and returns, the faults that the ensemble does not support and
 // that a built-in scenario does not need. It removes phases without remaining faults, and writes the new
 // scenario to the run folder. It logs the other unsupported faults: a run that needs one cannot pass.
-func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell) ([]report.LeftOut, error) {
-	var out []report.LeftOut
+func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell) ([]report.SkippedFault, error) {
+	var out []report.SkippedFault
 	for i := range c.Scenario.Phases {
-		out = append(out, c.lacking(ctx, t, i)...)
+		out = append(out, c.unsupportedFaults(ctx, t, i)...)
 	}
 	if len(out) == 0 {
 		return nil, nil
@@ -36,8 +36,8 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []spec.Cell)
 	return out, c.writeScenario(c.Scenario.Without(out))
 }
 
-// lacking logs the faults of a phase that the ensemble does not support, and returns those not needed.
-func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
+// unsupportedFaults logs the faults of a phase that the ensemble does not support, and returns those not needed.
+func (c Config) unsupportedFaults(ctx context.Context, t chaos.Target, phase int) (out []report.SkippedFault) {
 	p := &c.Scenario.Phases[phase]
 	cannot := func(what string, err error) {
 		c.Logf("phases.%d%s, so the run cannot pass (exit code %d): %s", phase, what, exitUnknown, reasonWithout(err))
@@ -47,19 +47,19 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 		switch {
 		case err == nil:
 		case p.CanOmit(name):
-			out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
+			out = append(out, report.SkippedFault{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
 			c.Logf("omitted %s from phase %s, because the fault is not available here: %s", name, p.Name, reasonWithout(err))
 		default:
 			cannot(fmt.Sprintf(" (%s): %s is not available here", p.Name, name), err)
 		}
 	}
 	if cause := phases.Causes[p.Cause]; cause != nil && p.Rounds > 0 {
-		if err := cause.Lacking(t.Ensemble); err != nil {
+		if err := cause.CheckAvailable(t.Ensemble); err != nil {
 			cannot(fmt.Sprintf(" (%s) cannot run here", p.Name), err)
 		}
 	}
 	for i, f := range p.Faults {
-		if err := chaos.NoTarget(t.Ensemble, f.Target); err != nil {
+		if err := chaos.CheckTarget(t.Ensemble, f.Target); err != nil {
 			cannot(fmt.Sprintf(".faults.%d (%s of %s) has no target in this ensemble", i, f.Fault, f.Target), err)
 		}
 	}
@@ -92,7 +92,7 @@ func (c Config) checkMembers() error {
 
 // isAddress reports whether who may be a member's address, unknown until zkbench has started the member.
 func (c Config) isAddress(who string) bool {
-	if c.external() {
+	if c.isExternal() {
 		return slices.Contains(c.Ensemble.Servers, who)
 	}
 	return strings.Contains(who, ":")
@@ -105,8 +105,8 @@ func memberNames(o ensembles.Options) (names []string) {
 	}
 	for i := range n {
 		name := fmt.Sprintf("zk%d", i+1)
-		if i < len(o.Terms.Commands) {
-			name = cmp.Or(o.Terms.Commands[i].Name, name)
+		if i < len(o.External.Commands) {
+			name = cmp.Or(o.External.Commands[i].Name, name)
 		}
 		names = append(names, name)
 	}

@@ -16,7 +16,7 @@ import (
 func (c Config) checkVersions() error {
 	s := c.Scenario
 	all := s.Versions()
-	if c.external() {
+	if c.isExternal() {
 		if len(all) > 0 {
 			return errors.New("the version of an external ensemble cannot be chosen: remove images and homes (--image, --zookeeper-home)")
 		}
@@ -47,12 +47,12 @@ func (c Config) checkVersions() error {
 	return nil
 }
 
-// First returns the options of the first ensemble that the run starts.
-func (c Config) First() ensembles.Options {
-	return c.on(spec.Batch{Versions: c.Scenario.PerEnsemble()[0]})
+// FirstOptions returns the options of the first ensemble that the run starts.
+func (c Config) FirstOptions() ensembles.Options {
+	return c.ensembleOptions(spec.Batch{Versions: c.Scenario.PerEnsemble()[0]})
 }
 
-func (c Config) on(b spec.Batch) ensembles.Options {
+func (c Config) ensembleOptions(b spec.Batch) ensembles.Options {
 	o := c.Ensemble
 	if b.Tick > 0 {
 		o.Tick = b.Tick
@@ -86,13 +86,13 @@ func (c Config) folder(batches []spec.Batch, i int) string {
 	case c.Scenario.Upgrades():
 		return b.Cells[0].TrialName()
 	case slices.ContainsFunc(batches, func(o spec.Batch) bool { return o.Tick != b.Tick }):
-		return "tick-" + c.on(b).Tick.String() + b.Cells[0].VersionSuffix()
+		return "tick-" + c.ensembleOptions(b).Tick.String() + b.Cells[0].VersionSuffix()
 	}
 	return strings.TrimPrefix(b.Cells[0].VersionSuffix(), "-")
 }
 
-// also appends what to before, a list with the given separator, unless before contains it.
-func also(before, what, separator string) string {
+// appendUnique appends what to before, a list with the given separator, unless before contains it.
+func appendUnique(before, what, separator string) string {
 	switch {
 	case before == "":
 		return what
@@ -102,8 +102,8 @@ func also(before, what, separator string) string {
 	return before + separator + what
 }
 
-// ofEnsemble returns an ensemble's description and version, both with those to which members are upgraded.
-func ofEnsemble(e *ensembles.Ensemble) (about, version string) {
+// describeEnsemble returns an ensemble's description and version, both with those to which members are upgraded.
+func describeEnsemble(e *ensembles.Ensemble) (about, version string) {
 	about, version = e.About, e.Version
 	for _, v := range e.Versions[min(1, len(e.Versions)):] {
 		about, version = about+", upgraded to "+v.From, version+", then "+v.Name

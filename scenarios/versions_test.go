@@ -161,15 +161,15 @@ func TestConfig_onChoosesTheVersion(t *testing.T) {
 	c := Config{Scenario: load(t, plainTrial, "images=[a, b]"), Ensemble: given}
 	batches, err := c.Scenario.Batches()
 	must(t, err)
-	if o := c.on(batches[1]); o.Image != "b" || o.Home != "" || o.Versions != nil || o.Members != 5 {
+	if o := c.ensembleOptions(batches[1]); o.Image != "b" || o.Home != "" || o.Versions != nil || o.Members != 5 {
 		t.Errorf("the second of two images: %+v", o)
 	}
 	c.Scenario = load(t, upgradeTrial, "homes=[old=/a, new=/b]")
-	if o := c.First(); o.Home != "/a" || len(o.Versions) != 2 || o.Versions[1] != (ensembles.Version{Name: "new", From: "/b"}) {
+	if o := c.FirstOptions(); o.Home != "/a" || len(o.Versions) != 2 || o.Versions[1] != (ensembles.Version{Name: "new", From: "/b"}) {
 		t.Errorf("an upgrade: %+v", o)
 	}
 	c.Scenario = load(t, plainTrial)
-	if o := c.First(); o.Home != given.Home {
+	if o := c.FirstOptions(); o.Home != given.Home {
 		t.Errorf("no version is named: %+v", o)
 	}
 }
@@ -177,13 +177,13 @@ func TestConfig_onChoosesTheVersion(t *testing.T) {
 func TestAlso(t *testing.T) {
 	var about string
 	for _, what := range []string{"a", "b", "a"} {
-		about = also(about, what, "; ")
+		about = appendUnique(about, what, "; ")
 	}
 	if about != "a; b" {
 		t.Error(about)
 	}
 	e := &ensembles.Ensemble{About: "local JVMs", Version: "3.8.0", Versions: []ensembles.Version{{Name: "old", From: "/a"}, {Name: "new", From: "/b"}}}
-	if about, version := ofEnsemble(e); about != "local JVMs, upgraded to /b" || version != "3.8.0, then new" {
+	if about, version := describeEnsemble(e); about != "local JVMs, upgraded to /b" || version != "3.8.0, then new" {
 		t.Errorf("%s; %s", about, version)
 	}
 }

@@ -13,7 +13,7 @@ func TestOnce_ofEveryBuiltinScenario(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := shipped(t, name)
 			before, clients := len(s.Phases), s.Clients
-			if err := s.Once(); err != nil {
+			if err := s.Reduce(); err != nil {
 				t.Fatal(err)
 			}
 			if len(s.Phases) != before || len(s.Specimens) == 0 && (len(s.Clients) != 1 || s.Clients[0] > clients[0]) {

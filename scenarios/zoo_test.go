@@ -71,7 +71,7 @@ func TestZoo_everyIsWhatFits(t *testing.T) {
 	}
 	played := map[string][]string{}
 	for _, c := range cells {
-		if len(c.Caught) == 0 {
+		if len(c.ExpectedViolations) == 0 {
 			played[c.Subject.Name] = append(played[c.Subject.Name], c.Provocation)
 		}
 	}
@@ -137,7 +137,7 @@ var wrongClocks = []string{"5s,200ppm", "", "-3s,-200ppm"}
 func (h *hired) play(t *testing.T, relay bool, text string, progress func(stage.Status)) (trial report.Trial, records []history.Record) {
 	t.Helper()
 	trial, records = h.begin(t, relay, text, progress)
-	for _, u := range of[*history.Unplayed](records) {
+	for _, u := range of[*history.TrialFailure](records) {
 		t.Errorf("it could not be run: %s", u.Why)
 	}
 	return trial, records
@@ -169,7 +169,7 @@ func (h *hired) begin(t *testing.T, relay bool, text string, progress func(stage
 	if err != nil {
 		t.Fatal(err)
 	}
-	folded := report.Fold(opened)
+	folded := report.EvaluateHistory(opened)
 	if folded.Err != nil {
 		t.Fatal(folded.Err)
 	}
@@ -330,7 +330,7 @@ clients: [2]
 session_timeout: 2s
 phases: [{name: churn, kind: churn, duration: 1s}]
 `, nil)
-	if len(of[*history.Unplayed](records)) != 1 {
+	if len(of[*history.TrialFailure](records)) != 1 {
 		t.Error("no record says that it could not be played")
 	}
 	for _, guarantee := range []string{verdict.Played, verdict.MutualExclusion, verdict.Progress} {

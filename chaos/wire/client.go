@@ -46,9 +46,9 @@ type Client interface {
 
 	Arm(Rule) (ArmedRule, error) // arms a rule
 	Hold(HoldMode) error
-	Thaw()
-	Gate(closed bool) // while closed, every dial fails at once
-	Cut() int         // closes all connections and returns their number
+	EndHold()
+	SetGateClosed(closed bool) // while closed, every dial fails at once
+	Cut() int                  // closes all connections and returns their number
 	Record() *Transcript
 }
 
@@ -58,25 +58,25 @@ type client struct {
 	ctx    context.Context // ends with the tap
 	close  context.CancelFunc
 
-	mu         sync.Mutex // not held during I/O
-	hold       *hold
-	shots      []*shot // armed rules, in the order of arming
-	events     []Event
-	script     *Transcript // nil if not recording
-	current    *conn       // the connection that has the session, or nil
-	moments    Moments
-	session    Session
-	due        []Session     // sessions that were replaced before their deadlines
-	missed     time.Duration // the last deadline that has passed
-	lost       time.Duration // end of the connection that had the session; 0 while a connection has it
-	known      Known
-	counts     Counts
-	conns      map[*conn]struct{}
-	listeners  map[string]*listener // by server
-	nodes      []Node               // of the session, the newest last
-	unsure     bool                 // nodes may be incomplete: a request may have created or deleted a node
-	gateClosed bool
-	delivering bool
+	mu               sync.Mutex // not held during I/O
+	hold             *hold
+	armedRules       []*armedRule // armed rules, in the order of arming
+	events           []Event
+	script           *Transcript // nil if not recording
+	current          *conn       // the connection that has the session, or nil
+	moments          Moments
+	session          Session
+	replacedSessions []Session     // sessions that were replaced before their deadlines
+	missed           time.Duration // the last deadline that has passed
+	lostAt           time.Duration // end of the connection that had the session; 0 while a connection has it
+	known            Known
+	counts           Counts
+	conns            map[*conn]struct{}
+	listeners        map[string]*listener // by server
+	nodes            []Node               // of the session, the newest last
+	nodesUncertain   bool                 // nodes may be incomplete: a request may have created or deleted a node
+	gateClosed       bool
+	delivering       bool
 }
 
 func (c *client) Number() int { return c.number }
@@ -123,7 +123,7 @@ func (c *client) dial(ctx context.Context, network, addr string, timeout time.Du
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	raw, err := c.tap.way.dial(ctx, network, addr)
+	raw, err := c.tap.upstream.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -188,9 +188,9 @@ func (c *client) Cut() int {
 	return n
 }
 
-// Gate opens or closes the client's gate: while it is closed, every dial fails at once with
+// SetGateClosed opens or closes the client's gate: while it is closed, every dial fails at once with
 // ErrGate. Existing connections stay.
-func (c *client) Gate(closed bool) {
+func (c *client) SetGateClosed(closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gateClosed = closed
@@ -211,14 +211,14 @@ func (c *client) count(f func(*Counts)) {
 func (c *client) shut() {
 	c.mu.Lock()
 	c.close()
-	shots := slices.Clone(c.shots)
+	shots := slices.Clone(c.armedRules)
 	c.mu.Unlock()
 	for _, s := range shots {
 		s.Disarm()
 	}
 	c.closeListeners()
 	c.Cut()
-	c.Thaw()
+	c.EndHold()
 }
 
-func (c *client) plain() bool { return len(c.shots) == 0 && c.hold == nil }
+func (c *client) isPassThrough() bool { return len(c.armedRules) == 0 && c.hold == nil }

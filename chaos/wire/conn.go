@@ -22,20 +22,20 @@ type conn struct {
 	in   filter
 	back backlog // under rmu
 
-	why      error // why the connection ended; nil while it is open
-	pending  inflight
-	session  int64         // accepted by the server; 0: none yet
-	helloAt  time.Duration // when the client sent the ConnectRequest
-	helloFor int64         // the session in the ConnectRequest
-	expired  bool
-	over     bool   // expired, and the client has read the whole reply
-	queue    []item // bytes that cannot be written yet
-	mute     bool   // a cut is pending: no more replies reach the client
-	kept     *shot  // HoldReply rule that keeps a notification
-	parting  *shot  // CutReplied rule that matched the frame being read
-	cutting  *shot
-	refused  bool
-	stat     bool // the frame being read ends with a Stat
+	endErr           error // why the connection ended; nil while it is open
+	pending          inflight
+	session          int64         // accepted by the server; 0: none yet
+	connectSentAt    time.Duration // when the client sent the ConnectRequest
+	connectSessionID int64         // the session in the ConnectRequest
+	expired          bool
+	expiryRead       bool       // expired, and the client has read the whole reply
+	queue            []item     // bytes that cannot be written yet
+	mute             bool       // a cut is pending: no more replies reach the client
+	notificationRule *armedRule // HoldReply rule that keeps a notification
+	cutRepliedRule   *armedRule // CutReplied rule that matched the frame being read
+	cutAfterRule     *armedRule
+	refused          bool
+	stat             bool // the frame being read ends with a Stat
 }
 
 func newConn(c *client, raw net.Conn, addr string) *conn {
@@ -49,23 +49,23 @@ func (k *conn) Write(p []byte) (int, error) {
 	now := k.c.tap.now()
 	k.wmu.Lock()
 	defer k.wmu.Unlock()
-	if !k.watchOut(p, now) {
+	if !k.tryPassOut(p, now) {
 		return k.writeSlow(p, now)
 	}
 	n, err := k.Conn.Write(p)
 	if err != nil {
-		err = k.failed(err)
+		err = k.endOnError(err)
 	}
 	return n, err
 }
 
-// watchOut counts bytes that pass unchanged to the server. It returns false, and does nothing, if
+// tryPassOut counts bytes that pass unchanged to the server. It returns false, and does nothing, if
 // they must go through the filter.
-func (k *conn) watchOut(p []byte, now time.Duration) bool {
+func (k *conn) tryPassOut(p []byte, now time.Duration) bool {
 	c := k.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.plain() || len(k.queue) > 0 || k.cutting != nil || k.out.busy() || k.why != nil {
+	if !c.isPassThrough() || len(k.queue) > 0 || k.cutAfterRule != nil || k.out.busy() || k.endErr != nil {
 		return false
 	}
 	c.counts.BytesOut += int64(len(p))
@@ -79,7 +79,7 @@ func (k *conn) watchOut(p []byte, now time.Duration) bool {
 
 // request counts a mark of the scanner of requests. It returns the request whose head was complete,
 // or nil. The caller holds c.mu.
-func (k *conn) request(m mark, now time.Duration) *sent {
+func (k *conn) request(m mark, now time.Duration) *pendingRequest {
 	n := &k.c.counts
 	if m&gaveUp != 0 {
 		n.ParseErrors++
@@ -91,10 +91,10 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 	head := k.out.scan.head()
 	if !k.out.opened {
 		k.out.opened = true
-		k.helloAt, k.helloFor = now, int64At(head, 16)
+		k.connectSentAt, k.connectSessionID = now, int64At(head, 16)
 		return nil
 	}
-	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
+	s := pendingRequest{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
 	k.c.noteNode(&s, head)
 	if m := &k.c.moments; m.Asked == 0 && s.op != Ping {
 		m.Asked = now
@@ -115,7 +115,7 @@ func (k *conn) Read(b []byte) (int, error) {
 		return k.readSlow(b)
 	}
 	n, err := k.Conn.Read(b)
-	ok, todo := k.watchIn(b[:n])
+	ok, todo := k.tryPassIn(b[:n])
 	if !ok {
 		if err = k.keep(b[:n], err); err != nil {
 			return 0, err
@@ -123,7 +123,7 @@ func (k *conn) Read(b []byte) (int, error) {
 		return k.readSlow(b)
 	}
 	if err != nil {
-		err = k.failed(err)
+		err = k.endOnError(err)
 	}
 	if todo {
 		k.afterRead(true)
@@ -131,13 +131,13 @@ func (k *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// watchIn counts bytes that pass unchanged to the client. ok is false, and nothing is done, if they
+// tryPassIn counts bytes that pass unchanged to the client. ok is false, and nothing is done, if they
 // must go through the filter; todo requests a call of afterRead.
-func (k *conn) watchIn(p []byte) (ok, todo bool) {
+func (k *conn) tryPassIn(p []byte) (ok, todo bool) {
 	c := k.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.plain() || k.mute || k.why != nil {
+	if !c.isPassThrough() || k.mute || k.endErr != nil {
 		return false, false
 	}
 	c.counts.BytesIn += int64(len(p))
@@ -149,7 +149,7 @@ func (k *conn) watchIn(p []byte) (ok, todo bool) {
 		}
 		k.reply(m)
 	}
-	return true, k.over || len(c.events) > 0
+	return true, k.expiryRead || len(c.events) > 0
 }
 
 // reply counts a mark of the scanner of replies. The caller holds c.mu.
@@ -164,9 +164,9 @@ func (k *conn) reply(m mark) {
 		k.c.known.Zxid = max(k.c.known.Zxid, int64At(k.in.scan.tail[:], 0)) // pzxid ends a Stat
 		k.stat = false
 	}
-	k.over = k.expired
-	if k.parting != nil {
-		k.back.cut, k.parting = k.parting, nil
+	k.expiryRead = k.expired
+	if k.cutRepliedRule != nil {
+		k.back.cut, k.cutRepliedRule = k.cutRepliedRule, nil
 	}
 }
 
@@ -221,7 +221,7 @@ func (k *conn) deliver() {
 	if k.c.script != nil {
 		k.c.script.add(Frame{At: k.c.tap.now(), Kind: ReplyFrame, Op: s.op, Code: int32At(head, 12)})
 	}
-	k.acknowledged(s)
+	k.recordAcknowledged(s)
 }
 
 const (
@@ -261,7 +261,7 @@ func (n *Notifications) add(head []byte) {
 // connection whose session has expired, which go-zookeeper leaks.
 func (k *conn) afterRead(delivered bool) {
 	k.c.mu.Lock()
-	over := k.over && delivered
+	over := k.expiryRead && delivered
 	k.c.mu.Unlock()
 	if over {
 		k.end(net.ErrClosed, nil)
@@ -282,15 +282,15 @@ func (k *conn) SetDeadline(t time.Time) error {
 
 func (k *conn) SetReadDeadline(t time.Time) error { return k.clock.set(k.Conn, t) }
 
-func (k *conn) failed(err error) error {
+func (k *conn) endOnError(err error) error {
 	if isTimeout(err) {
 		return err
 	}
 	k.end(err, nil)
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
-	if errors.Is(k.why, ErrCut) {
-		return k.why // rather than the error of the closed raw connection
+	if errors.Is(k.endErr, ErrCut) {
+		return k.endErr // rather than the error of the closed raw connection
 	}
 	return err
 }
@@ -302,14 +302,14 @@ func isTimeout(err error) bool {
 
 // end ends the connection once; it returns false if it had ended before. by is the rule that ends
 // the connection, which fires afterwards, or nil.
-func (k *conn) end(why error, by *shot) bool {
+func (k *conn) end(why error, by *armedRule) bool {
 	c := k.c
 	c.mu.Lock()
-	if k.why != nil {
+	if k.endErr != nil {
 		c.mu.Unlock()
 		return false
 	}
-	k.why = why
+	k.endErr = why
 	close(k.done)
 	delete(c.conns, k)
 	for i := range k.pending.n {
@@ -318,7 +318,7 @@ func (k *conn) end(why error, by *shot) bool {
 	k.pending.clear()
 	k.dropQueue()
 	k.dropShots(by)
-	k.lost(why)
+	k.recordLost(why)
 	c.mu.Unlock()
 	_ = k.Conn.Close() // on an error the connection has ended all the same
 	c.deliverEvents()
@@ -332,7 +332,7 @@ func (k *conn) end(why error, by *shot) bool {
 }
 
 // replyLost records a request whose reply will not reach the client. The caller holds c.mu.
-func (k *conn) replyLost(s *sent) {
+func (k *conn) replyLost(s *pendingRequest) {
 	k.c.counts.underWay(s.op, -1)
 	k.c.counts.Abandoned++
 	k.c.noteLost(s)
@@ -342,9 +342,9 @@ func (k *conn) replyLost(s *sent) {
 }
 
 // dropShots retires the rules that matched on this connection, except but. The caller holds c.mu.
-func (k *conn) dropShots(but *shot) {
-	for _, s := range slices.Clone(k.c.shots) {
-		if s.hit != k || s == but {
+func (k *conn) dropShots(but *armedRule) {
+	for _, s := range slices.Clone(k.c.armedRules) {
+		if s.matchedConn != k || s == but {
 			continue
 		}
 		if s.timer != nil {

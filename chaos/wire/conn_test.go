@@ -86,7 +86,7 @@ func TestConn_deliversAnExpiryWholeAndCloses(t *testing.T) {
 		b.far.feed(sorry)
 		done := b.reading(len(sorry))
 		if held {
-			b.c.Thaw()
+			b.c.EndHold()
 		}
 		b.check(<-done)
 		Until(b.tb, "the connection is closed", b.far.isClosed)
@@ -234,11 +234,11 @@ func TestClient_Gate_refusesDials(t *testing.T) {
 		}
 		return err
 	}
-	c.Gate(true)
+	c.SetGateClosed(true)
 	if err := dial(); !errors.Is(err, ErrGate) {
 		t.Errorf("through a closed gate: %v", err)
 	}
-	c.Gate(false)
+	c.SetGateClosed(false)
 	if err := dial(); err != nil {
 		t.Errorf("through an open gate: %v", err)
 	}
@@ -256,7 +256,7 @@ func TestClient_Gate_refusesDials(t *testing.T) {
 
 func TestClient_Gate_refusesADialUnderWay(t *testing.T) {
 	b := newBench(t)
-	b.c.Gate(true)
+	b.c.SetGateClosed(true)
 	far := &tape{}
 	far.more.L = &far.mu
 	if _, err := b.c.adopt(far, "far"); !errors.Is(err, ErrGate) || !far.isClosed() {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// fate is the decision about a frame.
-type fate uint8
+// verdict is the decision about a frame.
+type verdict uint8
 
 const (
-	undecided fate = iota
+	undecided verdict = iota
 	pass
 	drop
 	keep // the frame and all later frames wait
@@ -20,57 +20,57 @@ const (
 // filter passes or drops whole frames of one direction, so that the stream stays aligned. The bytes
 // of a frame wait until its head is complete.
 type filter struct {
-	scan   scanner
-	opened bool // the handshake was seen
-	kept   []byte
-	fate   fate // of the current frame
+	scan    scanner
+	opened  bool // the handshake was seen
+	kept    []byte
+	verdict verdict // of the current frame
 }
 
 // busy reports whether the next bytes must go through run.
-func (f *filter) busy() bool { return len(f.kept) > 0 || f.fate == drop && f.scan.mid() }
+func (f *filter) busy() bool { return len(f.kept) > 0 || f.verdict == drop && f.scan.inFrame() }
 
 // run processes the next bytes. With ruled, decide returns the fate of each frame that begins here,
 // once its head is complete; otherwise all frames pass. decide is called for each mark of the
 // scanner; its result counts only if free is true. emit receives the bytes that pass, valid only
 // for the call; ended is called after the last byte of a frame. run returns the bytes from a kept
 // frame on; the caller must pass them to run again.
-func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, emit func([]byte), ended func()) (kept []byte) {
-	if !ruled && len(f.kept) > 0 {
+func (f *filter) run(p []byte, hasRules bool, decide func(m mark, free bool) verdict, emit func([]byte), ended func()) (kept []byte) {
+	if !hasRules && len(f.kept) > 0 {
 		emit(f.kept)
-		f.kept, f.fate = f.kept[:0], pass
+		f.kept, f.verdict = f.kept[:0], pass
 	}
 	for len(p) > 0 {
-		if f.fate == undecided && len(f.kept) == 0 && (!ruled || f.scan.mid()) {
-			f.fate = pass // the frame began while bytes passed unchanged
+		if f.verdict == undecided && len(f.kept) == 0 && (!hasRules || f.scan.inFrame()) {
+			f.verdict = pass // the frame began while bytes passed unchanged
 		}
 		n, m := f.scan.next(p)
 		chunk := p[:n]
 		p = p[n:]
-		free := f.fate == undecided
-		if fate := decide(m, free); free && m != 0 {
-			f.fate = fate
+		isUndecided := f.verdict == undecided
+		if fate := decide(m, isUndecided); isUndecided && m != 0 {
+			f.verdict = fate
 		}
-		if f.scan.lost {
-			f.fate = pass
+		if f.scan.unparsable {
+			f.verdict = pass
 		}
-		if free {
+		if isUndecided {
 			f.kept = append(f.kept, chunk...)
 			chunk = f.kept
 		}
-		if f.fate == undecided {
+		if f.verdict == undecided {
 			continue
 		}
-		if f.fate == keep {
+		if f.verdict == keep {
 			kept = slices.Concat(f.kept, p)
-			f.kept, f.fate, f.scan.got = f.kept[:0], undecided, 0
+			f.kept, f.verdict, f.scan.got = f.kept[:0], undecided, 0
 			return kept
 		}
-		if f.fate == pass {
+		if f.verdict == pass {
 			emit(chunk)
 		}
 		f.kept = f.kept[:0]
 		if m&atEnd != 0 {
-			f.fate = undecided
+			f.verdict = undecided
 			ended()
 		}
 	}
@@ -117,9 +117,9 @@ func (c *client) Hold(mode HoldMode) error {
 	return nil
 }
 
-// Thaw ends a hold: everything that was kept back is delivered in order, before later bytes. It
+// EndHold ends a hold: everything that was kept back is delivered in order, before later bytes. It
 // does not wait for that. Without a hold it does nothing.
-func (c *client) Thaw() {
+func (c *client) EndHold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hold == nil {
@@ -140,7 +140,7 @@ func (c *client) Thaw() {
 func (k *conn) awaitThaw() error {
 	for {
 		k.c.mu.Lock()
-		h, gone := k.c.hold, k.why
+		h, gone := k.c.hold, k.endErr
 		k.c.mu.Unlock()
 		if gone != nil {
 			return gone

@@ -43,7 +43,7 @@ func TestHold_keepsBothWays(t *testing.T) {
 		t.Errorf("a held read returned %v", err)
 	default:
 	}
-	b.c.Thaw()
+	b.c.EndHold()
 	b.check(<-done)
 	Until(b.tb, "the queue is written", func() bool { return b.c.Counts().Queued == 0 })
 	three := ask(3, Exists, "/c")
@@ -51,7 +51,7 @@ func TestHold_keepsBothWays(t *testing.T) {
 	if want := slices.Concat(before, one, two, three); !bytes.Equal(b.far.sent(), want) {
 		t.Errorf("the server got %x, want %x", b.far.sent(), want)
 	}
-	b.c.Thaw() // without a hold: nothing
+	b.c.EndHold() // without a hold: nothing
 }
 
 func TestHold_deliversTheEndAfterwards(t *testing.T) {
@@ -65,7 +65,7 @@ func TestHold_deliversTheEndAfterwards(t *testing.T) {
 		all, _ := io.ReadAll(b.conn)
 		got <- all
 	}()
-	b.c.Thaw()
+	b.c.EndHold()
 	if all := <-got; !bytes.Equal(all, append(reply, 0, 0)) {
 		t.Errorf("read %x", all)
 	}
@@ -89,7 +89,7 @@ func TestHold_swallowsADeadlineThatPassesForTheDeaf(t *testing.T) {
 				return clock.changed != nil
 			})
 			b.far.feed(be32(99))
-			b.c.Thaw()
+			b.c.EndHold()
 		}
 		if err := <-done; isTimeout(err) != (mode == Stall) {
 			t.Errorf("mode %v: the read ended with %v", mode, err)
@@ -155,7 +155,7 @@ func TestHold_keepsDialsWaiting(t *testing.T) {
 	if !isTimeout(err) {
 		t.Errorf("a dial in a stall: %v", err)
 	}
-	c.Thaw()
+	c.EndHold()
 	if err := c.Hold(Deaf); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 		b := newBench(t)
 		defer b.tap.Close()
 		var want []byte
-		var shots []*shot
+		var shots []*armedRule
 		var rest []byte // of the frame that is being written
 		say := func(f []byte) { rest = append(rest, f...) }
 		say(hello(0))
@@ -192,7 +192,7 @@ func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 				rest = rest[n:]
 			},
 			"hold": func(*rapid.T) { _ = b.c.Hold(Deaf) },
-			"thaw": func(*rapid.T) { b.c.Thaw() },
+			"thaw": func(*rapid.T) { b.c.EndHold() },
 			"arm": func(rt *rapid.T) {
 				shots = append(shots, b.arm(Rule{Op: Create, Act: HoldRequest, Nth: rapid.IntRange(0, 3).Draw(rt, "nth")}))
 			},
@@ -217,7 +217,7 @@ func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 		for _, s := range shots {
 			s.Disarm()
 		}
-		b.c.Thaw()
+		b.c.EndHold()
 		b.write(nil)
 		Until(b.tb, "all is written", func() bool { return len(b.far.sent()) == len(want) })
 		if got := b.far.sent(); !bytes.Equal(got, want) {

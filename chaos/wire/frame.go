@@ -118,32 +118,32 @@ var (
 // scanner finds the frames in the bytes of one direction of a connection, which come in pieces of
 // any size. It keeps only the head and the last 8 bytes of the current frame.
 type scanner struct {
-	extents *[2]extent
-	size    [4]byte
-	got     int // bytes of the length received; 0 between frames
-	body    int // length of the frame's body
-	seen    int // bytes of the body received
-	have    int // bytes of the body in buf
-	later   int // 0 in a connection's first frame, then 1
-	lost    bool
-	tail    [8]byte
-	whole   []byte // the head, after atHead
-	buf     []byte // for a head that comes in pieces
+	extents    *[2]extent
+	size       [4]byte
+	got        int // bytes of the length received; 0 between frames
+	body       int // length of the frame's body
+	seen       int // bytes of the body received
+	have       int // bytes of the body in buf
+	later      int // 0 in a connection's first frame, then 1
+	unparsable bool
+	tail       [8]byte
+	whole      []byte // the head, after atHead
+	buf        []byte // for a head that comes in pieces
 }
 
 func (s *scanner) head() []byte { return s.whole }
 
-func (s *scanner) mid() bool { return s.got > 0 }
+func (s *scanner) inFrame() bool { return s.got > 0 }
 
 // next scans p until a frame's head or the frame is complete, or p ends. It returns the number of
 // scanned bytes and the mark.
 func (s *scanner) next(p []byte) (int, mark) {
-	if s.lost {
+	if s.unparsable {
 		return len(p), 0
 	}
 	n := 0
 	if s.got < len(s.size) {
-		if n = s.length(p); s.lost {
+		if n = s.length(p); s.unparsable {
 			return n, gaveUp
 		}
 		if s.got < len(s.size) {
@@ -202,7 +202,7 @@ func (s *scanner) length(p []byte) int {
 	s.got += n
 	if s.got == len(s.size) {
 		s.body = int(int32(binary.BigEndian.Uint32(s.size[:])))
-		s.lost = s.body < s.extents[s.later].least || s.body > frameLimit
+		s.unparsable = s.body < s.extents[s.later].least || s.body > frameLimit
 	}
 	return n
 }
@@ -284,11 +284,11 @@ func (r *readClock) wait(over, done <-chan struct{}) error {
 	return nil
 }
 
-type sent struct {
+type pendingRequest struct {
 	xid  int32
 	op   Op
 	at   time.Duration
-	shot *shot // a rule that waits for the reply, or nil
+	shot *armedRule // a rule that waits for the reply, or nil
 
 	flags   int32 // of a create
 	removes int64 // czxid of the session's node that a delete is for; 0 if unknown
@@ -297,16 +297,16 @@ type sent struct {
 // inflight is the queue of a connection's requests without replies, oldest first: a ring that grows
 // to the deepest pipeline seen, so that a request costs no allocation.
 type inflight struct {
-	ring  []sent
+	ring  []pendingRequest
 	first int
 	n     int
 }
 
-func (q *inflight) at(i int) *sent { return &q.ring[(q.first+i)&(len(q.ring)-1)] }
+func (q *inflight) at(i int) *pendingRequest { return &q.ring[(q.first+i)&(len(q.ring)-1)] }
 
-func (q *inflight) push(s sent) {
+func (q *inflight) push(s pendingRequest) {
 	if q.n == len(q.ring) {
-		bigger := make([]sent, max(8, 2*len(q.ring)))
+		bigger := make([]pendingRequest, max(8, 2*len(q.ring)))
 		for i := range q.n {
 			bigger[i] = *q.at(i)
 		}
@@ -316,7 +316,7 @@ func (q *inflight) push(s sent) {
 	*q.at(q.n - 1) = s
 }
 
-func (q *inflight) last() *sent { return q.at(q.n - 1) }
+func (q *inflight) last() *pendingRequest { return q.at(q.n - 1) }
 
 // find returns the position of the oldest request with that xid. ZooKeeper replies in order, so it
 // is nearly always the first request; but auth overtakes queued requests, and pings share one xid.
@@ -329,12 +329,12 @@ func (q *inflight) find(xid int32) (int, bool) {
 	return 0, false
 }
 
-func (q *inflight) remove(i int) sent {
+func (q *inflight) remove(i int) pendingRequest {
 	s := *q.at(i)
 	for ; i > 0; i-- {
 		*q.at(i) = *q.at(i - 1)
 	}
-	*q.at(0) = sent{}
+	*q.at(0) = pendingRequest{}
 	q.first = (q.first + 1) & (len(q.ring) - 1)
 	q.n--
 	return s

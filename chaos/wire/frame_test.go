@@ -90,8 +90,8 @@ func TestScanner_findsFramesInAnyPieces(t *testing.T) {
 						first = first && m&atHead == 0
 					}
 				}
-				if !slices.Equal(ops, tt.ops) || s.lost != tt.lost {
-					t.Errorf("in pieces of %d: %q, lost %v", step, ops, s.lost)
+				if !slices.Equal(ops, tt.ops) || s.unparsable != tt.lost {
+					t.Errorf("in pieces of %d: %q, lost %v", step, ops, s.unparsable)
 				}
 			}
 		})
@@ -113,7 +113,7 @@ var never = Rule{Act: DropRequest, Nth: 1 << 60}
 func writeAll(t testing.TB, data, cuts []byte, armed bool) outcome {
 	b := newBench(t)
 	defer b.tap.Close()
-	var shot *shot
+	var shot *armedRule
 	if armed {
 		shot = b.arm(never)
 	}
@@ -204,7 +204,7 @@ func TestShot_swallowsRepliesAndLeavesTheRestWhole(t *testing.T) {
 		defer b.tap.Close()
 		b.greet()
 		var want, all []byte
-		var shots []*shot
+		var shots []*armedRule
 		for xid := range rapid.IntRange(1, 12).Draw(rt, "requests") {
 			swallow := rapid.Bool().Draw(rt, "swallow")
 			if swallow {
@@ -310,7 +310,7 @@ func TestHold_stallsOrStopsReadDeadlines(t *testing.T) {
 				})
 				_ = near.SetReadDeadline(start.Add(tt.again))
 			}
-			thaw := time.AfterFunc(tt.hold, c.Thaw)
+			thaw := time.AfterFunc(tt.hold, c.EndHold)
 			defer thaw.Stop()
 			got := <-ended
 			took := time.Since(start)
@@ -322,7 +322,7 @@ func TestHold_stallsOrStopsReadDeadlines(t *testing.T) {
 			}
 			// What a stall kept is not gone.
 			if tt.mode == Stall {
-				c.Thaw()
+				c.EndHold()
 				_ = near.SetReadDeadline(time.Now().Add(5 * time.Second))
 				if n, err := near.Read(make([]byte, 2)); n != 1 || err != nil {
 					t.Errorf("after the stall: %d bytes, %v", n, err)
@@ -378,7 +378,7 @@ func TestHold_stopsTheClockOfALaterConnection(t *testing.T) {
 	if clock.stopped.IsZero() {
 		t.Error("its clock runs in the hold")
 	}
-	b.c.Thaw()
+	b.c.EndHold()
 	if !clock.stopped.IsZero() {
 		t.Error("its clock stands after the hold")
 	}
@@ -392,7 +392,7 @@ func TestInflight_isAQueue(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			xid := rapid.Int32Range(-4, 20).Draw(t, "xid")
 			if rapid.Bool().Draw(t, "push") {
-				q.push(sent{xid: xid})
+				q.push(pendingRequest{xid: xid})
 				model = append(model, xid)
 				continue
 			}

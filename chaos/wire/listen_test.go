@@ -131,10 +131,10 @@ func TestNode_isTheNewestOfTheSession(t *testing.T) {
 		}
 	}
 	first := r.client.Session()
-	r.client.Gate(true)
+	r.client.SetGateClosed(true)
 	r.client.Cut()
 	must(t, first.CloseAt(t.Context(), r.addr))
-	r.client.Gate(false)
+	r.client.SetGateClosed(false)
 	wire.Until(t, "there is a new session", func() bool { return r.client.Session().ID != first.ID })
 	if n, ok := r.client.Node(top); ok {
 		t.Errorf("the new session has the old one's node %+v", n)
@@ -163,7 +163,7 @@ func TestListen_passesLargeFrames(t *testing.T) {
 func TestListen_aCutIsAResetAndAClosedGateRefuses(t *testing.T) {
 	r := newRig(t)
 	c := r.outside(4 * time.Second)
-	r.client.Gate(true)
+	r.client.SetGateClosed(true)
 	if r.client.Cut() != 1 {
 		t.Error("the client had no connection to cut")
 	}
@@ -177,7 +177,7 @@ func TestListen_aCutIsAResetAndAClosedGateRefuses(t *testing.T) {
 	}
 	wire.Until(t, "the client has noticed", func() bool { return c.State() != zk.StateHasSession })
 	wire.Until(t, "it has tried", func() bool { return r.client.Counts().Refused > 1 })
-	r.client.Gate(false)
+	r.client.SetGateClosed(false)
 	wire.Until(t, "the client is back", func() bool { return c.State() == zk.StateHasSession })
 	if got := r.kinds(); got != "connected lost connected" {
 		t.Errorf("events: %s", got)
@@ -211,7 +211,7 @@ func TestListen_aHoldKeepsBytesBackAndForgetsWhoLeaves(t *testing.T) {
 	wire.Until(t, "both are kept back", func() bool { return r.client.Counts().Queued == 8 })
 	must(t, left.Close())
 	wire.Until(t, "what the one who left had sent is forgotten", func() bool { return r.client.Counts().Queued == 4 })
-	r.client.Thaw()
+	r.client.EndHold()
 	got, err := io.ReadAll(stays)
 	if string(got) != "imok" || err != nil {
 		t.Errorf("after the hold: %q, %v", got, err)

@@ -20,7 +20,7 @@ type Node struct {
 func (c *client) Node(path string) (newest Node, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.unsure {
+	if c.nodesUncertain {
 		return Node{}, false
 	}
 	for _, n := range slices.Backward(c.nodes) {
@@ -43,7 +43,7 @@ const (
 )
 
 // noteNode records the effect of the request with that head on the session's nodes. The caller holds c.mu.
-func (c *client) noteNode(s *sent, head []byte) {
+func (c *client) noteNode(s *pendingRequest, head []byte) {
 	if c.listeners == nil {
 		return
 	}
@@ -60,10 +60,10 @@ func (c *client) noteNode(s *sent, head []byte) {
 	}
 }
 
-func (c *client) noteReply(s *sent, head []byte) {
+func (c *client) noteReply(s *pendingRequest, head []byte) {
 	switch {
 	case s.op == Multi:
-		c.unsure = true
+		c.nodesUncertain = true
 	case s.removes != 0:
 		c.nodes = slices.DeleteFunc(c.nodes, func(n Node) bool { return n.Czxid == s.removes })
 	case s.flags == flagEphemeral || s.flags == flagEphemeral|flagSequence:
@@ -71,13 +71,13 @@ func (c *client) noteReply(s *sent, head []byte) {
 		whole := len(r.left) >= 4 && len(r.left) >= 4+int(int32At(r.left, 0))
 		if path := string(r.bytes()); whole && path != "" {
 			c.nodes = append(c.nodes, Node{path, int64At(head, 4), s.flags&flagSequence != 0})
-			c.unsure = false
+			c.nodesUncertain = false
 		}
 	}
 }
 
-func (c *client) noteLost(s *sent) {
-	c.unsure = c.unsure || c.listeners != nil && (s.op == Multi || s.removes != 0 || s.flags&flagEphemeral != 0)
+func (c *client) noteLost(s *pendingRequest) {
+	c.nodesUncertain = c.nodesUncertain || c.listeners != nil && (s.op == Multi || s.removes != 0 || s.flags&flagEphemeral != 0)
 }
 
 // createFlags returns the flags of a create request (xid, opcode, path, data, ACL, flags); 0 if the

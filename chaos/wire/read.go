@@ -2,12 +2,12 @@ package wire
 
 // backlog is bytes from the server that have not reached the client.
 type backlog struct {
-	arrived []byte // as received
-	err     error  // the error that followed arrived
-	ready   []byte
-	cut     *shot // cuts the connection once ready is empty
-	gate    *shot // keeps arrived until it is released, or nil
-	scratch []byte
+	arrived  []byte // as received
+	err      error  // the error that followed arrived
+	ready    []byte
+	cut      *armedRule // cuts the connection once ready is empty
+	holdRule *armedRule // keeps arrived until it is released, or nil
+	scratch  []byte
 }
 
 func (b *backlog) waiting() bool {
@@ -36,14 +36,14 @@ func (k *conn) readSlow(b []byte) (int, error) {
 			k.end(ErrCut, back.cut)
 			return 0, ErrCut
 		}
-		if back.gate != nil {
-			if err := k.clock.wait(back.gate.released, k.done); err != nil {
+		if back.holdRule != nil {
+			if err := k.clock.wait(back.holdRule.released, k.done); err != nil {
 				return 0, err
 			}
 			continue
 		}
 		if back.err != nil {
-			return 0, k.failed(back.err)
+			return 0, k.endOnError(back.err)
 		}
 		n, err := k.Conn.Read(back.scratch)
 		if err = k.keep(back.scratch[:n], err); err != nil {
@@ -73,10 +73,10 @@ func (k *conn) filterArrived() {
 	c, back := k.c, &k.back
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if back.gate != nil && !back.gate.open && !back.gate.done {
+	if back.holdRule != nil && !back.holdRule.isReleased && !back.holdRule.done {
 		return
 	}
-	back.gate = nil
+	back.holdRule = nil
 	if len(back.ready) == 0 {
 		back.ready = nil
 	}
@@ -85,22 +85,22 @@ func (k *conn) filterArrived() {
 		c.counts.BytesIn += int64(len(p))
 	}
 	ended := func() {}
-	kept := k.in.run(back.arrived, len(c.shots) > 0 || k.mute, k.decideReply, emit, ended)
+	kept := k.in.run(back.arrived, len(c.armedRules) > 0 || k.mute, k.decideReply, emit, ended)
 	back.arrived = append(back.arrived[:0], kept...)
-	if back.err != nil && !k.mute && back.gate == nil {
+	if back.err != nil && !k.mute && back.holdRule == nil {
 		k.in.run(nil, false, k.decideReply, emit, ended) // the rest of the frame never comes
 	}
 }
 
 // decideReply returns the fate of a frame for the client. The caller holds c.mu and rmu.
-func (k *conn) decideReply(m mark, free bool) fate {
+func (k *conn) decideReply(m mark, free bool) verdict {
 	what := pass
 	if m&atHead != 0 && free && k.in.opened && !k.mute {
-		what = k.aimed()
+		what = k.decideByRule()
 	}
 	switch {
 	case m&atHead == 0:
-	case free && k.mute && k.parting == nil:
+	case free && k.mute && k.cutRepliedRule == nil:
 		what = drop
 	case what == pass:
 		k.deliver()
@@ -111,11 +111,11 @@ func (k *conn) decideReply(m mark, free bool) fate {
 	return what
 }
 
-// aimed returns the fate of the frame in the filter by the rule that waits for it. The caller holds
+// decideByRule returns the fate of the frame in the filter by the rule that waits for it. The caller holds
 // c.mu and rmu.
-func (k *conn) aimed() fate {
+func (k *conn) decideByRule() verdict {
 	head := k.in.scan.head()
-	var s *shot
+	var s *armedRule
 	i, answers := k.pending.find(int32At(head, 0))
 	switch {
 	case int32At(head, 0) == notification:
@@ -130,25 +130,25 @@ func (k *conn) aimed() fate {
 	switch s.rule.Act {
 	case HoldReply:
 		s.fire(nil)
-		if s.open {
+		if s.isReleased {
 			s.retire()
 			return pass
 		}
-		k.back.gate = s
+		k.back.holdRule = s
 		return keep
 	case CutReplied:
-		k.mute, k.parting = true, s
+		k.mute, k.cutRepliedRule = true, s
 		return pass
 	case CutBefore: // a notification
 		k.mute, k.back.cut = true, s
 		return drop
 	}
-	k.swallow(s, i)
+	k.dropReply(s, i)
 	return drop
 }
 
-// swallow drops the reply to the i-th pending request. The caller holds c.mu and rmu.
-func (k *conn) swallow(s *shot, i int) {
+// dropReply drops the reply to the i-th pending request. The caller holds c.mu and rmu.
+func (k *conn) dropReply(s *armedRule, i int) {
 	k.replyLost(k.pending.at(i))
 	k.pending.remove(i)
 	if s.rule.Keep {

@@ -95,11 +95,11 @@ func TestReal_expiryIsDeliveredAndItsConnectionClosed(t *testing.T) {
 	r := newRig(t)
 	c := r.connect(time.Second)
 	first := r.client.Session()
-	r.client.Gate(true)
+	r.client.SetGateClosed(true)
 	r.client.Cut()
 	must(t, first.CloseAt(t.Context(), r.addr))
 	wire.Until(t, "the gate refuses a dial", func() bool { return r.client.Counts().Refused > 0 })
-	r.client.Gate(false)
+	r.client.SetGateClosed(false)
 	wire.Until(t, "there is a new session", func() bool { id := r.client.Session().ID; return id != first.ID && id != 0 })
 	if got := r.kinds(); !strings.HasPrefix(got, "connected lost") || !strings.HasSuffix(got, "expired connected") {
 		t.Errorf("events: %s", got)
@@ -127,7 +127,7 @@ func TestReal_stallIsNoticed(t *testing.T) {
 	if d := time.Since(start); d < 300*time.Millisecond || d > 5*time.Second {
 		t.Errorf("noticed after %v, want about 2/3 of 1 s", d)
 	}
-	r.client.Thaw()
+	r.client.EndHold()
 	wire.Until(t, "it is connected again", func() bool { return c.State() == zk.StateHasSession })
 }
 
@@ -147,7 +147,7 @@ func TestReal_deafHoldIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
 	if d.FramesIn != 0 || d.Requests.Of(wire.Ping) == 0 || d.Queued == 0 {
 		t.Errorf("in the hold: %v", d.Map())
 	}
-	r.client.Thaw()
+	r.client.EndHold()
 	wire.Until(t, "it learns of the expiry", func() bool { return strings.Contains(r.kinds(), "expired") })
 }
 
@@ -168,7 +168,7 @@ func TestReal_deafHoldDeliversAllInOrder(t *testing.T) {
 	if len(kids) != 0 {
 		t.Errorf("in the hold %d requests reached the server", len(kids))
 	}
-	r.client.Thaw()
+	r.client.EndHold()
 	wg.Wait()
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		t.Errorf("create %d: %v", i, errs[i])

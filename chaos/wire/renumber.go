@@ -87,7 +87,7 @@ func (f *frames) whole(p []byte) []byte {
 		n, m := f.scan.next(p)
 		f.part = append(f.part, p[:n]...)
 		p = p[n:]
-		if m&atEnd != 0 || f.scan.lost {
+		if m&atEnd != 0 || f.scan.unparsable {
 			out = append(out, f.part...)
 			f.part = f.part[:0]
 		}

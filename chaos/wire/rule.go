@@ -125,16 +125,16 @@ func below(pattern, p string) bool {
 	return ok && len(p) > end+1
 }
 
-// Drawn returns the rule with its jitter drawn and added to Delay, so that another process can arm it.
-func (r Rule) Drawn() Rule {
+// WithDrawnJitter returns the rule with its jitter drawn and added to Delay, so that another process can arm it.
+func (r Rule) WithDrawnJitter() Rule {
 	if r.Jitter > 0 && r.Random != nil {
-		r.Delay, r.Jitter = max(r.after(), 1), 0
+		r.Delay, r.Jitter = max(r.drawDelay(), 1), 0
 	}
 	r.Random = nil
 	return r
 }
 
-func (r Rule) after() time.Duration {
+func (r Rule) drawDelay() time.Duration {
 	if r.Jitter == 0 {
 		return r.Delay
 	}
@@ -156,20 +156,20 @@ type ArmedRule interface {
 	Disarm() bool
 }
 
-type shot struct {
+type armedRule struct {
 	rule     Rule
 	c        *client
 	fired    chan Proof
 	released chan struct{} // closed when the held data may pass
 
 	// Under c.mu.
-	seen     int   // matches so far
-	hit      *conn // connection of the match, or nil
-	open     bool  // HoldRequest, Delay, HoldReply: released
-	done     bool
-	reported bool        // the proof was sent, or fired was closed
-	timer    *time.Timer // Delay
-	proof    Proof
+	seen        int   // matches so far
+	matchedConn *conn // connection of the match, or nil
+	isReleased  bool  // HoldRequest, Delay, HoldReply: released
+	done        bool
+	reported    bool        // the proof was sent, or fired was closed
+	timer       *time.Timer // Delay
+	proof       Proof
 }
 
 // Arm arms a rule, from the client's next request on. If several rules match a request, the rule
@@ -178,25 +178,25 @@ func (c *client) Arm(r Rule) (ArmedRule, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	s := &shot{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
+	s := &armedRule{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
 		return nil, fmt.Errorf("rule %v: %w", r, ErrClosed)
 	}
-	c.shots = append(c.shots, s)
+	c.armedRules = append(c.armedRules, s)
 	return s, nil
 }
 
-func (s *shot) Fired() <-chan Proof { return s.fired }
+func (s *armedRule) Fired() <-chan Proof { return s.fired }
 
-func (s *shot) Release() {
+func (s *armedRule) Release() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.release()
 }
 
-func (s *shot) Disarm() bool {
+func (s *armedRule) Disarm() bool {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if s.done {
@@ -209,21 +209,21 @@ func (s *shot) Disarm() bool {
 }
 
 // release forwards the data that the rule holds. The caller holds c.mu.
-func (s *shot) release() {
-	if s.open || s.hit == nil || s.done {
+func (s *armedRule) release() {
+	if s.isReleased || s.matchedConn == nil || s.done {
 		return
 	}
-	s.open = true
+	s.isReleased = true
 	close(s.released)
 	if s.timer != nil {
 		s.timer.Stop()
 	}
 	if s.rule.Act == HoldRequest || s.rule.Act == Delay {
-		go s.hit.flush() // ends at the latest with the connection
+		go s.matchedConn.flush() // ends at the latest with the connection
 	}
 }
 
-func (s *shot) fire(err error) {
+func (s *armedRule) fire(err error) {
 	if s.reported {
 		return
 	}
@@ -233,9 +233,9 @@ func (s *shot) fire(err error) {
 	close(s.fired)
 }
 
-func (s *shot) retire() {
+func (s *armedRule) retire() {
 	s.done = true
-	s.c.shots = slices.DeleteFunc(s.c.shots, func(o *shot) bool { return o == s })
+	s.c.armedRules = slices.DeleteFunc(s.c.armedRules, func(o *armedRule) bool { return o == s })
 	if !s.reported {
 		s.reported = true
 		close(s.fired)
@@ -243,10 +243,10 @@ func (s *shot) retire() {
 }
 
 // match returns the rule that matches a request or a notification, or nil. The caller holds c.mu.
-func (k *conn) match(q sent, p []byte) *shot {
-	var hit *shot
-	for _, s := range k.c.shots {
-		if s.hit != nil || !s.rule.matches(q.op, p) {
+func (k *conn) match(q pendingRequest, p []byte) *armedRule {
+	var hit *armedRule
+	for _, s := range k.c.armedRules {
+		if s.matchedConn != nil || !s.rule.matches(q.op, p) {
 			continue
 		}
 		if s.seen++; hit == nil && s.seen >= s.rule.Nth {
@@ -254,7 +254,7 @@ func (k *conn) match(q sent, p []byte) *shot {
 		}
 	}
 	if hit != nil {
-		hit.hit = k
+		hit.matchedConn = k
 		hit.proof = Proof{Rule: hit.rule, Client: k.c.number, Op: q.op, Path: string(p), Xid: q.xid,
 			Session: k.c.session.ID, Matched: q.at}
 	}
@@ -263,14 +263,14 @@ func (k *conn) match(q sent, p []byte) *shot {
 
 // matchNotification returns the rule that matches the notification with that head, or nil. A kept
 // notification is seen again. The caller holds c.mu.
-func (k *conn) matchNotification(head []byte) *shot {
-	if s := k.kept; s != nil {
-		k.kept = nil
+func (k *conn) matchNotification(head []byte) *armedRule {
+	if s := k.notificationRule; s != nil {
+		k.notificationRule = nil
 		return s
 	}
-	s := k.match(sent{xid: notification, op: Notified, at: k.c.tap.now()}, notifiedPath(head))
+	s := k.match(pendingRequest{xid: notification, op: Notified, at: k.c.tap.now()}, notifiedPath(head))
 	if s != nil && s.rule.Act == HoldReply {
-		k.kept = s
+		k.notificationRule = s
 	}
 	return s
 }

@@ -77,13 +77,13 @@ func TestRule_drawsJitterFromTheSeed(t *testing.T) {
 			}
 			return pick
 		}
-		if got := r.after(); got != want {
+		if got := r.drawDelay(); got != want {
 			t.Errorf("with %d drawn: %v, want %v", pick, got, want)
 		}
 	}
 }
 
-func proof(t *testing.T, s *shot) (Proof, bool) {
+func proof(t *testing.T, s *armedRule) (Proof, bool) {
 	t.Helper()
 	select {
 	case p, ok := <-s.Fired():
@@ -94,7 +94,7 @@ func proof(t *testing.T, s *shot) (Proof, bool) {
 	}
 }
 
-func waiting(s *shot) bool {
+func waiting(s *armedRule) bool {
 	select {
 	case <-s.Fired():
 		return false
@@ -194,7 +194,7 @@ func TestShot_cutsAfterARequestAndLetsNoReplyThrough(t *testing.T) {
 	s.Disarm() // too late: it has been promised to happen
 	b.far.feed(answer(1, 1, 0, ""))
 	done := b.reading(4)
-	b.c.Thaw()
+	b.c.EndHold()
 	if err := <-done; !errors.Is(err, ErrCut) {
 		t.Errorf("the reader got %v", err)
 	}
@@ -298,7 +298,7 @@ func TestShot_hasNoEffectWhereTheConnectionEndsFirst(t *testing.T) {
 		if p, ok := proof(t, s); !ok || p.Err == nil || p.Committed() {
 			t.Errorf("%v: proof %+v", act, p)
 		}
-		if !b.c.plain() {
+		if !b.c.isPassThrough() {
 			t.Errorf("%v: the rule is still in force", act)
 		}
 	}
@@ -329,7 +329,7 @@ func TestShot_canBeDisarmedOnce(t *testing.T) {
 	}
 	Until(b.tb, "the request is released", func() bool { return bytes.HasSuffix(b.far.sent(), ask(2, Create, "/b")) })
 	b.read(answer(2, 1, 0, ""))
-	if n := b.c.Counts(); n.Replies != 2 || n.InFlight != 0 || n.Queued != 0 || len(b.c.shots) != 1 {
+	if n := b.c.Counts(); n.Replies != 2 || n.InFlight != 0 || n.Queued != 0 || len(b.c.armedRules) != 1 {
 		t.Errorf("afterwards: %v", n.Map())
 	}
 }

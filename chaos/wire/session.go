@@ -19,12 +19,12 @@ type Session struct {
 	Expired     bool // a server's message that the session has expired was delivered
 	Closed      bool // the client closed the session, and received the reply
 
-	way Upstream // dials the servers
+	upstream Upstream // dials the servers
 }
 
 // WithUpstream returns the session, seen by another tap, with a way to its servers.
 func (s Session) WithUpstream(w Upstream) Session {
-	s.way = w
+	s.upstream = w
 	return s
 }
 
@@ -83,9 +83,9 @@ func (k *conn) handshake(head []byte) {
 	c := k.c
 	e := Event{Kind: Connected, Session: int64At(head, 8), Timeout: time.Duration(int32At(head, 4)) * time.Millisecond}
 	if e.Session == 0 {
-		e.Kind, e.Session = Expired, k.helloFor
+		e.Kind, e.Session = Expired, k.connectSessionID
 		k.expired = true
-		if c.session.ID == 0 || c.session.ID == k.helloFor { // otherwise an old connection has resumed next to a new one
+		if c.session.ID == 0 || c.session.ID == k.connectSessionID { // otherwise an old connection has resumed next to a new one
 			c.session.Expired, c.session.Server = true, ""
 		}
 		k.note(e)
@@ -94,19 +94,19 @@ func (k *conn) handshake(head []byte) {
 	e.Resumed = e.Session == c.session.ID
 	c.recordMissedDeadlines(e.Resumed)
 	if e.Resumed {
-		e.Lost = c.lost
+		e.Lost = c.lostAt
 	} else {
-		c.nodes, c.unsure = nil, false
+		c.nodes, c.nodesUncertain = nil, false
 	}
-	c.lost = 0
+	c.lostAt = 0
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,
-		Server: k.addr, LastAckSent: k.helloAt, way: c.tap.way}
+		Server: k.addr, LastAckSent: k.connectSentAt, upstream: c.tap.upstream}
 	c.current, k.session = k, e.Session
 	k.note(e)
 }
 
-// acknowledged records that a request has been answered. The caller holds c.mu.
-func (k *conn) acknowledged(s sent) {
+// recordAcknowledged records that a request has been answered. The caller holds c.mu.
+func (k *conn) recordAcknowledged(s pendingRequest) {
 	c := k.c
 	if c.current != k {
 		return
@@ -119,13 +119,13 @@ func (k *conn) acknowledged(s sent) {
 	}
 }
 
-// lost records that a connection ended. The caller holds c.mu.
-func (k *conn) lost(why error) {
+// recordLost records that a connection ended. The caller holds c.mu.
+func (k *conn) recordLost(why error) {
 	c := k.c
 	if c.current != k {
 		return
 	}
-	c.session.Server, c.current, c.lost = "", nil, c.tap.now()
+	c.session.Server, c.current, c.lostAt = "", nil, c.tap.now()
 	k.note(Event{Kind: Lost, Session: c.session.ID, Timeout: c.session.Timeout, Err: why})
 }
 
@@ -145,9 +145,9 @@ func (c *client) note(e Event) {
 // recordMissedDeadlines records the sessions whose deadlines have passed, each once. It is called before the
 // latest session is acknowledged again or replaced, and periodically. A replaced session stays due,
 // because it will not be acknowledged again. The caller holds c.mu.
-func (c *client) recordMissedDeadlines(stays bool) {
+func (c *client) recordMissedDeadlines(sameSession bool) {
 	now := c.tap.now()
-	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.recordIfPassed(s, now) })
+	c.replacedSessions = slices.DeleteFunc(c.replacedSessions, func(s Session) bool { return c.recordIfPassed(s, now) })
 	s := c.session
 	if s.ID == 0 || s.Closed || s.Deadline() == c.missed {
 		return
@@ -155,8 +155,8 @@ func (c *client) recordMissedDeadlines(stays bool) {
 	switch {
 	case c.recordIfPassed(s, now):
 		c.missed = s.Deadline()
-	case !stays:
-		c.due = append(c.due, s)
+	case !sameSession:
+		c.replacedSessions = append(c.replacedSessions, s)
 	}
 }
 

@@ -36,7 +36,7 @@ func openSession(t testing.TB, addr string) (wire.Client, wire.Session) {
 	must(t, err)
 	t.Cleanup(conn.Close)
 	wire.Until(t, "the session is up", func() bool { return conn.State() == zk.StateHasSession })
-	client.Gate(true)
+	client.SetGateClosed(true)
 	return client, client.Session()
 }
 

@@ -14,10 +14,10 @@ import (
 
 // Tap taps all client connections of one trial.
 type Tap struct {
-	now     func() time.Duration
-	onEvent func(Event)
-	way     Upstream
-	admit   func(net.Conn) bool // nil admits all
+	now      func() time.Duration
+	onEvent  func(Event)
+	upstream Upstream
+	admit    func(net.Conn) bool // nil admits all
 
 	mu      sync.Mutex
 	clients map[int]*client
@@ -34,9 +34,9 @@ func New(now func() time.Duration) *Tap {
 // usually before the client learns of the event: f must not block. It may call the tap.
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
 
-// Admit sets the function that decides whether a connection to a listener is accepted, so that only the
+// SetAdmit sets the function that decides whether a connection to a listener is accepted, so that only the
 // clients' own processes can connect. It is called before anything is read. Set it before the first Listen.
-func (t *Tap) Admit(f func(net.Conn) bool) { t.admit = f }
+func (t *Tap) SetAdmit(f func(net.Conn) bool) { t.admit = f }
 
 // Client returns the tap of client n, always the same for the same n.
 func (t *Tap) Client(n int) Client { return t.client(n) }
@@ -135,12 +135,12 @@ func (s Session) KnownAt(ctx context.Context, addr string) (bool, error) {
 // the ConnectRequest.
 func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net.Conn, err error) {
 	limit := takeoverLimit
-	if s.way.Dial != nil {
+	if s.upstream.Dial != nil {
 		limit *= 4 // a handshake takes longer
 	}
 	dialing, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	conn, err := s.way.dial(dialing, "tcp", addr)
+	conn, err := s.upstream.dial(dialing, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net
 		return nil, err
 	}
 	if first != nil {
-		first = append(s.way.authRequest(), first...)
+		first = append(s.upstream.authRequest(), first...)
 	}
 	if _, err := conn.Write(append(connectRequest(s), first...)); err != nil {
 		return nil, err

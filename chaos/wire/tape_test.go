@@ -217,9 +217,9 @@ func (b *bench) greet() {
 	b.read(welcome(5, 4*time.Second))
 }
 
-func (b *bench) arm(r Rule) *shot {
+func (b *bench) arm(r Rule) *armedRule {
 	b.tb.Helper()
 	s, err := b.c.Arm(r)
 	b.check(err)
-	return s.(*shot)
+	return s.(*armedRule)
 }

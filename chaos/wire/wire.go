@@ -8,7 +8,7 @@
 //
 // The tap counts the client's traffic in both directions, knows its session (ID, password, negotiated
 // timeout, the last acknowledged request), and controls its connections: [Client.Cut],
-// [Client.Gate], [Client.Hold] and [Client.Thaw]. A [Rule] acts on one request: it can drop the
+// [Client.SetGateClosed], [Client.Hold] and [Client.EndHold]. A [Rule] acts on one request: it can drop the
 // reply to the second create below /locks, and the [Proof] shows whether the create was committed.
 //
 // The tap never changes a byte. It forwards data that it cannot parse, such as four-letter words.
@@ -53,7 +53,7 @@ type Upstream struct {
 }
 
 // SetUpstream sets the way to the servers. Set it before the first Dial.
-func (t *Tap) SetUpstream(w Upstream) { t.way = w }
+func (t *Tap) SetUpstream(w Upstream) { t.upstream = w }
 
 func (w Upstream) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if w.Dial == nil {

@@ -10,9 +10,9 @@ import (
 const queueLimit = 16 << 20
 
 type item struct {
-	data []byte
-	gate *shot
-	cut  *shot // cuts the connection once data is written
+	data     []byte
+	holdRule *armedRule
+	cut      *armedRule // cuts the connection once data is written
 }
 
 // writeSlow implements Write while a rule is armed, the client is held or bytes are queued. The caller holds wmu.
@@ -36,11 +36,11 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 	c := k.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k.why != nil {
-		return k.why
+	if k.endErr != nil {
+		return k.endErr
 	}
 	c.counts.BytesOut += int64(len(p))
-	decide := func(m mark, free bool) fate {
+	decide := func(m mark, free bool) verdict {
 		q := k.request(m, now)
 		if q == nil || !free {
 			return pass
@@ -50,7 +50,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 		}
 		return pass
 	}
-	k.out.run(p, len(c.shots) > 0, decide, k.put, k.written)
+	k.out.run(p, len(c.armedRules) > 0, decide, k.put, k.written)
 	if c.counts.Queued > queueLimit && c.hold != nil {
 		return fmt.Errorf("client %d sent %d bytes while its messages were held; the limit is %d: %w",
 			c.number, c.counts.Queued, queueLimit, ErrCut)
@@ -59,18 +59,18 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 }
 
 // apply applies a rule to the matching request, which is in the filter. The caller holds c.mu.
-func (k *conn) apply(s *shot, q *sent) fate {
+func (k *conn) apply(s *armedRule, q *pendingRequest) verdict {
 	switch s.rule.Act {
 	case DropReply, HoldReply, CutReplied:
 		q.shot = s
 	case CutAfter:
-		k.cutting, k.mute = s, true
+		k.cutAfterRule, k.mute = s, true
 	case HoldRequest:
-		k.queue = append(k.queue, item{gate: s})
+		k.queue = append(k.queue, item{holdRule: s})
 		s.fire(nil)
 	case Delay:
-		k.queue = append(k.queue, item{gate: s})
-		s.timer = time.AfterFunc(s.rule.after(), s.Release)
+		k.queue = append(k.queue, item{holdRule: s})
+		s.timer = time.AfterFunc(s.rule.drawDelay(), s.Release)
 	case DropRequest, CutBefore:
 		k.refused = s.rule.Act == CutBefore
 		k.queue = append(k.queue, item{cut: s})
@@ -90,9 +90,9 @@ func (k *conn) put(p []byte) {
 
 // written queues the cut of a CutAfter rule after the frame that is now in the queue. The caller holds c.mu.
 func (k *conn) written() {
-	if k.cutting != nil {
-		k.queue = append(k.queue, item{cut: k.cutting})
-		k.cutting = nil
+	if k.cutAfterRule != nil {
+		k.queue = append(k.queue, item{cut: k.cutAfterRule})
+		k.cutAfterRule = nil
 	}
 }
 
@@ -114,12 +114,12 @@ func (k *conn) drain() error {
 			return nil
 		}
 		if _, err := k.Conn.Write(next.data); err != nil {
-			return k.failed(err)
+			return k.endOnError(err)
 		}
-		if next.gate != nil {
+		if next.holdRule != nil {
 			k.c.mu.Lock()
-			next.gate.fire(nil)
-			next.gate.retire()
+			next.holdRule.fire(nil)
+			next.holdRule.retire()
 			k.c.mu.Unlock()
 		}
 		if next.cut != nil {
@@ -132,11 +132,11 @@ func (k *conn) dequeue() (item, bool) {
 	c := k.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k.why != nil || c.hold != nil || len(k.queue) == 0 {
+	if k.endErr != nil || c.hold != nil || len(k.queue) == 0 {
 		return item{}, false
 	}
 	next := k.queue[0]
-	if g := next.gate; g != nil && !g.open {
+	if g := next.holdRule; g != nil && !g.isReleased {
 		return item{}, false
 	}
 	k.queue = k.queue[1:]

@@ -57,7 +57,7 @@ func adviseCmd() *cobra.Command {
 			if err != nil || !check {
 				return err
 			}
-			return validate(cmd, o, a, members)
+			return runFailover(cmd, o, a, members)
 		},
 	}
 	fl := cmd.Flags()
@@ -113,8 +113,8 @@ func failoverArgs(o phases.AdviceOptions, a phases.Advice, members int) []string
 	return []string{"run", "failover", "--tick", a.Tick.String(), "--session-timeout", a.Timeout.String(), "--members", strconv.Itoa(members), "--set", "params.promise=" + o.Promise.String()}
 }
 
-// validate runs the failover scenario in a child process, and returns an error with its exit code.
-func validate(cmd *cobra.Command, o phases.AdviceOptions, a phases.Advice, members int) error {
+// runFailover runs the failover scenario in a child process, and returns an error with its exit code.
+func runFailover(cmd *cobra.Command, o phases.AdviceOptions, a phases.Advice, members int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func readJoin(file, writer string) (agents.Join, error) {
 const waitingRun = "zkbench run --agents wait:N"
 
 func printManifests(cmd *cobra.Command, spec, join string) error {
-	e, err := agents.ParseEngine(spec, agents.Place{})
+	e, err := agents.ParseEngine(spec, agents.EngineConfig{})
 	if err != nil {
 		return usage(err)
 	}
@@ -119,7 +119,7 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 		return err
 	}
 	logf := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
-	e, err := agents.ParseEngine(spec, agents.Place{Self: []string{self}, Owner: state.Self().String(), Dir: logs, Logf: logf})
+	e, err := agents.ParseEngine(spec, agents.EngineConfig{Self: []string{self}, Owner: state.Self().String(), Dir: logs, Logf: logf})
 	if err != nil {
 		return usage(err)
 	}
@@ -241,7 +241,7 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 			return err
 		}
 	}
-	_, err := agents.ParseEngine(f.engine, agents.Place{})
+	_, err := agents.ParseEngine(f.engine, agents.EngineConfig{})
 	return err
 }
 
@@ -259,7 +259,7 @@ func (f *agentFlags) start(ctx context.Context, logf func(string, ...any)) (flee
 		return nil, nil, err
 	}
 	var crew *agents.Crew
-	engine, err := agents.ParseEngine(f.engine, agents.Place{Self: []string{self}, Owner: state.Self().String(), Dir: dir, Logf: logf, Listen: f.listen})
+	engine, err := agents.ParseEngine(f.engine, agents.EngineConfig{Self: []string{self}, Owner: state.Self().String(), Dir: dir, Logf: logf, Listen: f.listen})
 	if err == nil {
 		crew, err = agents.StartAgents(ctx, engine, ownVersion(), logf)
 	}

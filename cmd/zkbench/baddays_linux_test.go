@@ -75,7 +75,7 @@ func TestRun_killedWhileADriverIsPausedAndDownSweeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	drivers := func() (left, stopped int) {
-		for p, by := range state.Marked(host.Mark) {
+		for p, by := range state.FindByVariable(host.Mark) {
 			if by == owner.String() {
 				left++
 				if p.Stopped() {
@@ -118,7 +118,7 @@ func TestRun_endsWhoHasLeftADriver(t *testing.T) {
 	if code != "0" && code != "3" || strings.Count(said, "leftover driver process") != 1 {
 		t.Errorf("exit code %s, or it does not say whom it has killed:\n%s", code, said)
 	}
-	for p, by := range state.Marked(host.Mark) {
+	for p, by := range state.FindByVariable(host.Mark) {
 		if by == owner.String() {
 			t.Errorf("process %d is left", p.PID)
 		}

@@ -145,7 +145,7 @@ func TestRun_interruptedInAPartition(t *testing.T) {
 	}
 	r.gone()
 	result := r.result()
-	if result.Run.Ended != "interrupted" || len(result.Trials) != 1 || len(result.Trials[0].Faults) != 1 {
+	if result.Run.EndReason != "interrupted" || len(result.Trials) != 1 || len(result.Trials[0].Faults) != 1 {
 		t.Errorf("result.json should tell of an interrupted run with one trial and one fault: %+v", result)
 	}
 	played := slices.IndexFunc(result.Trials[0].Verdicts, func(v report.Verdict) bool { return v.Guarantee == "completed" && v.Result == report.Unknown })
@@ -168,7 +168,7 @@ func TestRun_interruptedTwiceAtOnceIsInterruptedOnce(t *testing.T) {
 	}
 	r.Process.Signal(syscall.SIGTERM)
 	r.Process.Signal(os.Interrupt)
-	if code := r.end(); code != "130" || r.result().Run.Ended != "interrupted" {
+	if code := r.end(); code != "130" || r.result().Run.EndReason != "interrupted" {
 		t.Errorf("exit code %s, want 130 and a result; it said:\n%s", code, strings.Join(r.said, "\n"))
 	}
 	r.gone()

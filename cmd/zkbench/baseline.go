@@ -106,9 +106,9 @@ func baselineCompareCmd(f *baselineFlags) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			old, err := baseline.Last(s, runs[0])
+			old, err := baseline.Latest(s, runs[0])
 			switch {
-			case errors.Is(err, baseline.ErrNone):
+			case errors.Is(err, baseline.ErrNoBaseline):
 				return exitError{err, exitUnknown}
 			case err != nil:
 				return usage(err)

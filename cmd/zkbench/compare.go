@@ -60,7 +60,7 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 
 // judge compares the runs and writes the result to stdout, to a page and to compare.md.
 func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
-	unlike := compare.Unlike(old, now)
+	unlike := compare.IncomparableReasons(old, now)
 	if len(unlike) > 0 && !f.force {
 		return usageError("the runs are not comparable (use --force to compare them anyway):\n  %s", strings.Join(unlike, "\n  "))
 	}
@@ -74,11 +74,11 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 	}
 	answer := resultError(c.Result, "the new run is worse",
 		"result: inconclusive: cannot determine whether the new run is slower; this is not a pass")
-	return errors.Join(err, f.keep(cmd.ErrOrStderr(), v), answer) // an output error does not hide the result
+	return errors.Join(err, f.writeFiles(cmd.ErrOrStderr(), v), answer) // an output error does not hide the result
 }
 
-// keep writes the page and compare.md, and appends to the summary of a GitHub workflow's step.
-func (f *compareFlags) keep(stderr io.Writer, v *view.View) error {
+// writeFiles writes the page and compare.md, and appends to the summary of a GitHub workflow's step.
+func (f *compareFlags) writeFiles(stderr io.Writer, v *view.View) error {
 	dir, err := writePage(stderr, f.out, v)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func doctorCmd() *cobra.Command {
 			switch {
 			case cmd.Context().Err() != nil:
 				return nil
-			case !d.runs():
+			case !d.canRun():
 				return errors.New("no ensemble can be started here; use --servers to connect to an existing ensemble")
 			case d.hasProblem():
 				return errors.New("nothing can be run until the items marked \"no\" are fixed")
@@ -60,28 +60,28 @@ func weakIf(bad bool) string {
 }
 
 type diagnosis struct {
-	able     chaos.Abilities
-	findings []finding
+	abilities chaos.Abilities
+	findings  []finding
 }
 
-func (d diagnosis) runs() bool { return d.able.Docker == nil || d.able.Java == nil }
+func (d diagnosis) canRun() bool { return d.abilities.Docker == nil || d.abilities.Java == nil }
 
 func (d diagnosis) hasProblem() bool {
 	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo })
 }
 
 func examine(ctx context.Context) diagnosis {
-	d := diagnosis{able: chaos.Probe(ctx)}
+	d := diagnosis{abilities: chaos.Probe(ctx)}
 	either := findingNo
-	if d.runs() {
+	if d.canRun() {
 		either = findingWeak // the other kind of ensemble works
 	}
-	d.addCheck("Docker", d.able.Docker, "an image is available: members can run in containers", either)
-	d.addCheck("Java and ZooKeeper", d.able.Java, "members can run as local JVMs"+versionsText(process.Versions()), either)
-	d.findings = append(d.findings, rights(d.able))
-	d.addCheck("network namespaces", d.able.Namespaces, "each local JVM gets its own network namespace", findingWeak)
-	d.addCheck("nftables", d.able.Filter, "packets can be dropped", findingWeak)
-	d.addCheck("netem", d.able.Delay, "packets can be delayed", findingWeak)
+	d.addCheck("Docker", d.abilities.Docker, "an image is available: members can run in containers", either)
+	d.addCheck("Java and ZooKeeper", d.abilities.Java, "members can run as local JVMs"+versionsText(process.Versions()), either)
+	d.findings = append(d.findings, rights(d.abilities))
+	d.addCheck("network namespaces", d.abilities.Namespaces, "each local JVM gets its own network namespace", findingWeak)
+	d.addCheck("nftables", d.abilities.Filter, "packets can be dropped", findingWeak)
+	d.addCheck("netem", d.abilities.Delay, "packets can be delayed", findingWeak)
 	for _, l := range foreign.Libraries() {
 		d.addCheck(l.Name(), l.Missing(), "drivers of its recipes can be started"+versionsText(foreign.Versions(l)), findingWeak)
 	}
@@ -116,7 +116,7 @@ func (d diagnosis) print(w io.Writer) {
 	var whys []string              // why faults are not available
 	names := map[string][]string{} // the faults, by reason
 	for _, k := range chaos.Catalogue() {
-		if err := k.Missing(d.able); err != nil {
+		if err := k.CheckMachine(d.abilities); err != nil {
 			why := oneLine(strings.TrimPrefix(err.Error(), "skipped: "))
 			if names[why] == nil {
 				whys = append(whys, why)
@@ -132,9 +132,9 @@ func (d diagnosis) print(w io.Writer) {
 	}
 	switch {
 	case d.hasProblem():
-	case d.able.Docker == nil:
+	case d.abilities.Docker == nil:
 		fmt.Fprintln(w, "zkbench run herd can run here, in containers")
-	case d.able.Java == nil:
+	case d.abilities.Java == nil:
 		fmt.Fprintln(w, "zkbench run herd can run here, on local JVMs")
 	}
 }
@@ -149,13 +149,13 @@ func rights(a chaos.Abilities) finding {
 		f.seen = "root"
 	}
 	const cure = "run as root, or use containers, to cut members' networks"
-	var refused *rootless.Refused
+	var refused *rootless.RefusedError
 	switch {
 	case a.Rootless:
 		f.seen += ", and zkbench restarts itself in new namespaces for this user"
 	case errors.As(a.Namespaces, &refused):
 		f.seen += ", which does not have permission to create namespaces: " + refused.Why
-		f.cure = refused.Cure + ", or " + cure
+		f.cure = refused.Fix + ", or " + cure
 	case a.Namespaces != nil:
 		f.seen, f.cure = f.seen+", which does not have permission to create network namespaces", cure
 	}
@@ -163,11 +163,11 @@ func rights(a chaos.Abilities) finding {
 }
 
 const (
-	clockCoarse = 10 * time.Microsecond // a notification takes about 100 us
-	coresFew    = 2
-	memoryLeast = 1 << 30 // three members of 70 to 200 MB each, and the harness
-	filesFew    = 4096    // a client needs one, a container a few
-	syncSlow    = 10 * time.Millisecond
+	maxClockStep   = 10 * time.Microsecond // a notification takes about 100 us
+	minCores       = 2
+	minMemory      = 1 << 30 // three members of 70 to 200 MB each, and the harness
+	minOpenFiles   = 4096    // a client needs one, a container a few
+	maxSyncLatency = 10 * time.Millisecond
 )
 
 func clockResolution() finding {
@@ -180,14 +180,14 @@ func clockResolution() finding {
 		}
 		least = min(least, d)
 	}
-	return finding{"clock", weakIf(least > clockCoarse), fmt.Sprintf("steps of %v", least),
+	return finding{"clock", weakIf(least > maxClockStep), fmt.Sprintf("steps of %v", least),
 		"switch the kernel to a finer clock source (tsc): short latencies are rounded"}
 }
 
 func cores() finding {
 	n := runtime.NumCPU()
-	return finding{"cores", weakIf(n < coresFew), fmt.Sprint(n),
-		fmt.Sprintf("use a machine with %d or more: members and clients compete for the cores", coresFew)}
+	return finding{"cores", weakIf(n < minCores), fmt.Sprint(n),
+		fmt.Sprintf("use a machine with %d or more: members and clients compete for the cores", minCores)}
 }
 
 func memory() finding {
@@ -195,8 +195,8 @@ func memory() finding {
 	if err != nil {
 		return finding{what: "memory", result: findingWeak, seen: err.Error()}
 	}
-	return finding{"memory", weakIf(m.Available < memoryLeast), fmt.Sprintf("%d MiB available", m.Available>>20),
-		fmt.Sprintf("free memory: three members and zkbench need %d MiB", memoryLeast>>20)}
+	return finding{"memory", weakIf(m.Available < minMemory), fmt.Sprintf("%d MiB available", m.Available>>20),
+		fmt.Sprintf("free memory: three members and zkbench need %d MiB", minMemory>>20)}
 }
 
 // diskSync measures a small forced write to the disk of the members' transaction logs: every commit
@@ -206,7 +206,7 @@ func diskSync() finding {
 	if err != nil {
 		return finding{what: "disk", result: findingNo, seen: err.Error(), cure: "set ZKBENCH_STATE to a writable folder"}
 	}
-	return finding{"disk", weakIf(took > syncSlow), fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond)),
+	return finding{"disk", weakIf(took > maxSyncLatency), fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond)),
 		"use a faster disk: every commit waits for it, so the disk determines the latencies"}
 }
 

@@ -75,7 +75,7 @@ func sweepDrivers() (removed []string, err error) {
 		}
 		removed = append(removed, fmt.Sprintf(format, p.PID))
 	}
-	for p, owner := range state.Marked(host.Mark) {
+	for p, owner := range state.FindByVariable(host.Mark) {
 		if o := state.ParseProcess(owner); o != (state.Process{}) && (!o.Alive() || o.PID == os.Getpid()) {
 			kill(p, "leftover driver process %d")
 		}
@@ -111,9 +111,9 @@ func (f *runFlags) placeDrivers(s *spec.Scenario) error {
 	return err
 }
 
-// moveDrivers sets the working directory of drivers of the run in dir to the current folder if their
+// replaceMissingDirs sets the working directory of drivers of the run in dir to the current folder if their
 // recorded folder does not exist on this machine.
-func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
+func (f *runFlags) replaceMissingDirs(cmd *cobra.Command, dir string) error {
 	var s struct{ Drivers []spec.Driver }
 	text, err := safefile.Read(filepath.Join(dir, report.ScenarioFile), safefile.Config)
 	if err != nil || yaml.Load(text, &s) != nil {
@@ -156,7 +156,7 @@ func probeDrivers(configs []scenarios.Config) error {
 		all.Go(func() { errs[i] = host.Probe(c, state.Self().String()) })
 	}
 	all.Wait()
-	for p, owner := range state.Marked(host.Mark) {
+	for p, owner := range state.FindByVariable(host.Mark) {
 		if owner == state.Self().String() {
 			errs = append(errs, p.Kill())
 		}

@@ -62,7 +62,7 @@ func TestMoveDrivers_startsHereWhatWasElsewhere(t *testing.T) {
 	cmd := &cobra.Command{}
 	cmd.SetErr(&stderr)
 	f := parsed(t, "--exec", "lock/a=sh a2")
-	if err := f.moveDrivers(cmd, "."); err != nil {
+	if err := f.replaceMissingDirs(cmd, "."); err != nil {
 		t.Fatal(err)
 	}
 	configs, err := f.configs([]string{filepath.Join(here, report.ScenarioFile)}, t.Logf)
@@ -113,7 +113,7 @@ func TestConfigs_refusesProgramsThatTheUserDidNotChoose(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			f := parsed(t, row.flags...)
-			f.packed = row.packed
+			f.untrusted = row.packed
 			var logged []string
 			_, err := f.configs([]string{row.file}, func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) })
 			const program = "lock/a: exec sh a.sh, env KEY=value, cwd /"

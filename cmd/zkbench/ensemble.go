@@ -80,7 +80,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 }
 
 func serves(ctx context.Context, r state.Record) bool {
-	if !r.Here() {
+	if !r.InThisNamespace() {
 		_, err := process.Place(r)
 		return err == nil
 	}
@@ -97,7 +97,7 @@ func ensembleStatusCmd() *cobra.Command {
 			records, err := auto.List(cmd.Context())
 			for _, r := range records {
 				show := showEnsemble
-				if !r.Here() {
+				if !r.InThisNamespace() {
 					show = showElsewhere
 				}
 				if err := show(cmd.Context(), &sanitizingWriter{Writer: cmd.OutOrStdout()}, r); err != nil {
@@ -120,7 +120,7 @@ func statusHereCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			records, err := state.List()
 			for _, r := range records {
-				if r.ID == args[0] && r.Here() {
+				if r.ID == args[0] && r.InThisNamespace() {
 					return showEnsemble(cmd.Context(), &sanitizingWriter{Writer: cmd.OutOrStdout()}, r)
 				}
 			}
@@ -133,7 +133,7 @@ func statusHereCmd() *cobra.Command {
 func showElsewhere(ctx context.Context, w io.Writer, r state.Record) error {
 	there, err := auto.CommandInNamespace(ctx, r, "ensemble", "status-here", r.ID)
 	if err != nil {
-		_, err = fmt.Fprintf(w, "ensemble %s: %s, %s, %s: %v\n", r.ID, r.Kind, r.About, whose(r), err)
+		_, err = fmt.Fprintf(w, "ensemble %s: %s, %s, %s: %v\n", r.ID, r.Kind, r.About, ownership(r), err)
 		return err
 	}
 	there.Stdout, there.Stderr = w, os.Stderr
@@ -142,7 +142,7 @@ func showElsewhere(ctx context.Context, w io.Writer, r state.Record) error {
 
 func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 	fmt.Fprintf(w, "ensemble %s: %s, %s, tick %v, since %s, %s\n",
-		r.ID, r.Kind, r.About, r.Tick, r.Created.Local().Format(time.DateTime), whose(r))
+		r.ID, r.Kind, r.About, r.Tick, r.Created.Local().Format(time.DateTime), ownership(r))
 	if slices.Contains(r.Secure, "tls") {
 		_, err := fmt.Fprintln(w, "  no status: the members require a client certificate, and only the run that started the ensemble has one")
 		return err
@@ -160,7 +160,7 @@ func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 	return table.Flush()
 }
 
-func whose(r state.Record) string {
+func ownership(r state.Record) string {
 	switch {
 	case r.Keep:
 		return "kept"
@@ -218,7 +218,7 @@ func (f *runFlags) externalOptions(o ensembles.Options) (ensembles.Options, erro
 	if o.Chroot != "" {
 		theirs.Chroot = o.Chroot
 	}
-	theirs.Tick, theirs.Terms.Watches = o.Tick, f.watches
+	theirs.Tick, theirs.External.Watches = o.Tick, f.watches
 	if f.scenario.flags.Changed("members") {
 		theirs.Members = o.Members
 	}
@@ -236,8 +236,8 @@ func checkSecurity(o ensembles.Options, watches bool) error {
 		return usageError("--secure requires --ensemble container or process; the security of an external ensemble is described in its file: --ensemble FILE.yaml (zkbench help ensembles)")
 	}
 	for _, word := range o.Secure {
-		if !slices.Contains(ensembles.Secures, word) {
-			return usageError("--secure %s: unknown value%s", word, units.Nearest(word, ensembles.Secures))
+		if !slices.Contains(ensembles.SecurityModes, word) {
+			return usageError("--secure %s: unknown value%s", word, units.Nearest(word, ensembles.SecurityModes))
 		}
 	}
 	return nil

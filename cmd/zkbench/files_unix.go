@@ -30,6 +30,6 @@ func openFiles() finding {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return finding{what: "open files", result: findingWeak, seen: err.Error()}
 	}
-	return finding{"open files", weakIf(l.Cur < filesFew), fmt.Sprintf("up to %d", l.Cur),
-		fmt.Sprintf("run ulimit -n %d: every client needs an open file", filesFew)}
+	return finding{"open files", weakIf(l.Cur < minOpenFiles), fmt.Sprintf("up to %d", l.Cur),
+		fmt.Sprintf("run ulimit -n %d: every client needs an open file", minOpenFiles)}
 }

@@ -107,11 +107,11 @@ func listFaults(w io.Writer) error {
 	able := chaos.Probe(context.Background())
 	for _, f := range chaos.Catalogue() {
 		here := "yes"
-		if err := f.Missing(able); err != nil {
+		if err := f.CheckMachine(able); err != nil {
 			here = "no: " + oneLine(err.Error())
 		}
 		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\there: %s\n\tproof: %s\n", f.Name, f.About, f.Needs(), here, f.Proof)
-		if hits := f.Hits(); hits != "" {
+		if hits := f.TargetsText(); hits != "" {
 			fmt.Fprintf(tw, "\ttarget: %s\n", hits)
 		}
 		for _, p := range f.Params {
@@ -157,9 +157,9 @@ var lists = map[string]func() string{
 	"{{stepfaults}}\n": func() string {
 		return entries(spec.StepFaults, func(f *spec.StepFault) (string, string) { return f.Name, f.About })
 	},
-	"{{wholeline}}\n": func() string { return entries(spec.WholeLine(), pair) },
-	"{{zoo}}\n":       func() string { return entries(spec.Caught(), pair) },
-	"{{metrics}}\n":   measured,
+	"{{wholeline}}\n": func() string { return entries(spec.Scripts(), pair) },
+	"{{zoo}}\n":       func() string { return entries(spec.KnownBugs(), pair) },
+	"{{metrics}}\n":   metricsHelp,
 	"{{phases}}\n":    spec.KindsHelp,
 	"{{python}}\n":    func() string { return indented(templates.Python) },
 	"{{java}}\n":      func() string { return indented(templates.Java) },
@@ -167,7 +167,7 @@ var lists = map[string]func() string{
 
 func pair(e [2]string) (string, string) { return e[0], e[1] }
 
-func withRegistered(page string) string {
+func expandLists(page string) string {
 	for mark, list := range lists {
 		if strings.Contains(page, mark) { // only if needed: a list may read a scenario
 			page = strings.ReplaceAll(page, mark, list())
@@ -176,7 +176,7 @@ func withRegistered(page string) string {
 	return page
 }
 
-func measured() string {
+func metricsHelp() string {
 	var b strings.Builder
 	for i, f := range metrics.Families() {
 		if f.About != "" && i > 0 {
@@ -212,11 +212,11 @@ func entry(name, about string) string {
 	if len(name) > column-4 {
 		line = "  " + name + "\n" + strings.Repeat(" ", column)
 	}
-	return line + filled(about, column, width) + "\n"
+	return line + wrapText(about, column, width) + "\n"
 }
 
-// filled wraps text at width columns and indents all lines except the first.
-func filled(text string, indent, width int) (out string) {
+// wrapText wraps text at width columns and indents all lines except the first.
+func wrapText(text string, indent, width int) (out string) {
 	used := indent
 	for i, word := range strings.Fields(text) {
 		if i > 0 && used+1+len(word) > width {
@@ -316,9 +316,9 @@ func listIncidents(w io.Writer) error {
 				told = append(told, x[0]+": "+x[1])
 			}
 		}
-		fmt.Fprintf(w, "  %s\n", filled(name+" ("+i.Version+")", 4, 80))
+		fmt.Fprintf(w, "  %s\n", wrapText(name+" ("+i.Version+")", 4, 80))
 		for _, line := range told {
-			fmt.Fprintf(w, "    %s\n", filled(line, 4, 80))
+			fmt.Fprintf(w, "    %s\n", wrapText(line, 4, 80))
 		}
 	}
 	return nil
@@ -341,7 +341,7 @@ func builtIn(name string) (*spec.Scenario, error) {
 
 // incidentError returns nil if the incident had the expected result, otherwise an error with the exit code.
 func incidentError(w io.Writer, s *spec.Scenario, result string) error {
-	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
+	i, broken := s.Incident, strings.Join(s.ExpectedViolations(), ", ")
 	switch {
 	case result == report.Unknown:
 		return exitError{fmt.Errorf("%s: cannot determine whether the incident was reproduced", s.Name), exitUnknown}

@@ -67,7 +67,7 @@ func main() {
 			fmt.Fprintf(os.Stderr, "zkbench: background processes that drivers leave running will not be found: %v\n", err)
 		}
 	}
-	ctx, interrupt, stop := interruptible(os.Stderr)
+	ctx, interrupt, stop := signalContext(os.Stderr)
 	code := run(ctx, os.Args[1:], stream{os.Stdout, interrupt}, stream{os.Stderr, interrupt})
 	stop()
 	signal.Ignore(syscall.SIGHUP)
@@ -165,10 +165,10 @@ func rootCmd() *cobra.Command {
 // sends its signal twice, to the process and to its group.
 const sameSignal = time.Second
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP, or a call of interrupt,
+// signalContext returns a context that the first SIGINT, SIGTERM or SIGHUP, or a call of interrupt,
 // cancels: the run then heals faults, stops the ensemble and writes its results. A second SIGINT or
 // SIGTERM exits at once. SIGHUP arrives when a terminal or an ssh connection closes.
-func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func()) {
+func signalContext(stderr io.Writer) (ctx context.Context, interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -216,7 +216,7 @@ func page(name string) string {
 	if err != nil {
 		panic(err) // a missing page is a bug
 	}
-	return strings.TrimSpace(withRegistered(string(text)))
+	return strings.TrimSpace(expandLists(string(text)))
 }
 
 // Shell completion of arguments and flags; cobra's command completion prints the shell's part.

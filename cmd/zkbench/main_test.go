@@ -54,7 +54,7 @@ func TestHelp_explainsEveryName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := withRegistered(string(text))
+		whole := expandLists(string(text))
 		for _, name := range names {
 			if !strings.Contains(whole, "  "+name) {
 				t.Errorf("zkbench help %s does not name %s", page, name)

@@ -101,7 +101,7 @@ func (f *observeFlags) check(cmd *cobra.Command, logs []string, live bool) error
 		if o, err = external.Load(f.ensemble); err != nil {
 			return err
 		}
-		f.live.Servers, f.live.Security = o.Servers, o.Terms.Security
+		f.live.Servers, f.live.Security = o.Servers, o.External.Security
 	}
 	return external.Check(o)
 }

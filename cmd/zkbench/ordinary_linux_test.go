@@ -21,7 +21,7 @@ const nobody = 65534
 // folder of that user's own.
 func ordinary(t *testing.T) (dir string, zkbench func(wantCode int, args ...string) (stdout, stderr string)) {
 	t.Helper()
-	if err := rootless.Forbidden(); err != nil {
+	if err := rootless.CheckSettings(); err != nil {
 		t.Skip(err)
 	}
 	dir, err := os.MkdirTemp("", "zkbench-ordinary-") // t.TempDir is for nobody else

@@ -22,11 +22,11 @@ type progress struct {
 	tty   *os.File // nil if w is not a terminal
 	start time.Time
 
-	mu       sync.Mutex
-	painted  bool           // the cursor is after a status line
-	headings map[int]string // heading of each running trial; interleaved trials share the heading of the first
-	shown    int            // number of the trial in the line
-	fault    string         // fault of the last plain line
+	mu         sync.Mutex
+	painted    bool           // the cursor is after a status line
+	headings   map[int]string // heading of each running trial; interleaved trials share the heading of the first
+	shownTrial int            // number of the trial in the line
+	fault      string         // fault of the last plain line
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -118,7 +118,7 @@ func (p *progress) status(s stage.Status) {
 	if !shows {
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Short(statusLine(head, s), p.columns()-1))
+	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Truncate(statusLine(head, s), p.columns()-1))
 	p.painted = true
 }
 
@@ -139,10 +139,10 @@ func (p *progress) updateHeading(head string, s stage.Status) (news, shows bool)
 	}
 	news = said != head
 	p.headings[trial] = head
-	if _, runs := p.headings[p.shown]; news || !runs {
-		p.shown = trial
+	if _, runs := p.headings[p.shownTrial]; news || !runs {
+		p.shownTrial = trial
 	}
-	return news, p.shown == trial
+	return news, p.shownTrial == trial
 }
 
 func heading(s stage.Status) string {

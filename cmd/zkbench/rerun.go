@@ -49,11 +49,11 @@ var rerunRejectedFlags = []string{"subject", "clients", "trials", "ab", "replay"
 
 // rerun evaluates and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
-	f.packed = true
+	f.untrusted = true
 	if err := checkRerunFlags(cmd); err != nil {
 		return err
 	}
-	said, err := report.ReadResult(dir)
+	recorded, err := report.ReadResult(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return usage(err)
 	}
@@ -71,24 +71,24 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	if err != nil {
 		return err
 	}
-	if was, is := said.Outcome(), old.Outcome(); said.Schema != "" && was != is {
+	if was, is := recorded.Outcome(), old.Outcome(); recorded.Schema != "" && was != is {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the verdict of this version of zkbench is %s; the recorded verdict is %s\n", is, was)
 	}
-	again := old.Trials
+	selected := old.Trials
 	if failed {
-		again = failures(old)
-		if len(again) == 0 && old.Outcome() == report.Unknown {
-			again = failures(said) // if the history is damaged, use the recorded result
+		selected = failures(old)
+		if len(selected) == 0 && old.Outcome() == report.Unknown {
+			selected = failures(recorded) // if the history is damaged, use the recorded result
 		}
-		if len(again) == 0 {
+		if len(selected) == 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(), "nothing failed; nothing to run")
 			return verdictError(old.Outcome())
 		}
 	}
-	if err := f.setRepeatOptions(dir, old, again, failed); err != nil {
+	if err := f.setRepeatOptions(dir, old, selected, failed); err != nil {
 		return usage(err)
 	}
-	if err := f.moveDrivers(cmd, dir); err != nil {
+	if err := f.replaceMissingDirs(cmd, dir); err != nil {
 		return usage(err)
 	}
 	if f.out == "" {
@@ -99,7 +99,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	ran := f.runAll(cmd, []string{filepath.Join(dir, report.ScenarioFile)})
 	_ = os.Remove(f.out) // empty if nothing was run
 	if now, err := report.ReadResult(f.out); err == nil {
-		printOutcomes(cmd.ErrOrStderr(), again, now.Trials)
+		printOutcomes(cmd.ErrOrStderr(), selected, now.Trials)
 	}
 	return ran
 }
@@ -180,9 +180,9 @@ func printOutcomes(w io.Writer, old, now []report.Trial) {
 	}
 }
 
-// replayed returns the arguments of run. With --replay it returns the scenario of the run folder, and
+// replayArgs returns the arguments of run. With --replay it returns the scenario of the run folder, and
 // sets the options to an ensemble like the recorded ensemble, except options that flags set.
-func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error) {
+func (f *runFlags) replayArgs(cmd *cobra.Command, args []string) ([]string, error) {
 	if f.replay == "" {
 		return args, nil
 	}
@@ -248,7 +248,7 @@ func (f *runFlags) programs(s *spec.Scenario) (lines []string) {
 // run, or a file of another user. With --allow-exec it logs the programs instead.
 func (f *runFlags) checkPrograms(s *spec.Scenario, file string, logf func(format string, args ...any)) error {
 	lines := f.programs(s)
-	if len(lines) == 0 || !f.packed && ownFile(file) {
+	if len(lines) == 0 || !f.untrusted && ownFile(file) {
 		return nil
 	}
 	if f.allowExec {

@@ -42,7 +42,7 @@ type runFlags struct {
 	force     bool
 	quiet     bool
 	watches   bool
-	packed    bool // the scenario may come from a run of another user
+	untrusted bool // the scenario may come from a run of another user
 	dryRun    bool
 	allowExec bool
 	json      bool
@@ -58,7 +58,7 @@ func runCmd() *cobra.Command {
   zkbench run my-scenario.yaml --set phases.0.rounds=10 --seed 7`,
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if args, err = f.replayed(cmd, args); err != nil {
+			if args, err = f.replayArgs(cmd, args); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -115,7 +115,7 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 		dryRun(cmd.OutOrStdout(), configs)
 		return nil
 	}
-	options := configs[0].First()
+	options := configs[0].FirstOptions()
 	options.Logf = p.log
 	if err := auto.Enter(cmd.Context(), options, os.Args); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	if err := checkSecurity(o, f.watches); err != nil {
 		return o, err
 	}
-	o.Terms.Watches = f.watches
+	o.External.Watches = f.watches
 	if err := checkSize(o); err != nil {
 		return o, err
 	}
@@ -350,7 +350,7 @@ func (f *scenarioFlags) load(name string) (*spec.Scenario, error) {
 		err = s.ChooseVersions()
 	}
 	if err == nil && f.once {
-		err = s.Once()
+		err = s.Reduce()
 	}
 	return s, err
 }
@@ -448,20 +448,20 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *spec.Scenario, c 
 	if _, err := os.Stat(page); err == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", absolute(page))
 	}
-	v := view.Of(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
-	v.OneScreen()
-	var shown error
+	v := view.New(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
+	v.LimitToScreen()
+	var showErr error
 	if f.json {
-		shown = printJSON(cmd.OutOrStdout(), c.Result)
+		showErr = printJSON(cmd.OutOrStdout(), c.Result)
 	} else {
-		shown = show(cmd.OutOrStdout(), v)
+		showErr = show(cmd.OutOrStdout(), v)
 	}
 	result := verdictError(v.Result)
 	if s.Incident.Thread != "" {
 		result = incidentError(cmd.ErrOrStderr(), s, v.Result)
 	}
 	// A broken guarantee decides the exit code, regardless of other errors.
-	return errors.Join(shown, annotate(rawWriter(cmd.ErrOrStderr()), v), result)
+	return errors.Join(showErr, annotate(rawWriter(cmd.ErrOrStderr()), v), result)
 }
 
 func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
@@ -639,14 +639,14 @@ func (f *runFlags) command(dir string, s *spec.Scenario, r report.Run) string {
 	} else {
 		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(r.Seed, 10))
 	}
-	args = append(append(args, f.place(s, r.Ensemble)...), f.agents.words()...)
+	args = append(append(args, f.ensembleArgs(s, r.Ensemble)...), f.agents.words()...)
 	for i, a := range args {
 		args[i] = quote(a)
 	}
 	return strings.Join(args, " ")
 }
 
-func (f *runFlags) place(s *spec.Scenario, e report.Ensemble) []string {
+func (f *runFlags) ensembleArgs(s *spec.Scenario, e report.Ensemble) []string {
 	o := f.ensemble
 	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))
 	args := []string{"--ensemble", string(kind)}

@@ -131,7 +131,7 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 		if !r.Keep {
 			continue
 		}
-		if why := unfit(r, o); why != "" {
+		if why := unfitReason(r, o); why != "" {
 			o.Logf("kept ensemble %s is not used: %s", r.ID, why)
 			continue
 		}
@@ -146,8 +146,8 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	return nil
 }
 
-func unfit(r state.Record, o ensembles.Options) string {
-	if why := mismatch(r, o); why != "" || r.Here() {
+func unfitReason(r state.Record, o ensembles.Options) string {
+	if why := mismatch(r, o); why != "" || r.InThisNamespace() {
 		return why
 	}
 	return "it is in a different network from this process"
@@ -233,7 +233,7 @@ func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 	if err != nil || rootless.Inside() || rootless.Rights() == nil {
 		return err
 	}
-	join, why := place(ctx, kind, o)
+	join, why := chooseNamespace(ctx, kind, o)
 	if why == "" {
 		return nil
 	}
@@ -257,9 +257,9 @@ func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 // user ID differs.
 func shareRecords() error { return os.Setenv("ZKBENCH_STATE", state.Dir()) }
 
-// place returns the reason to enter namespaces for the ensemble of the options, or "". join is the
+// chooseNamespace returns the reason to enter namespaces for the ensemble of the options, or "". join is the
 // place of an ensemble that already runs in namespaces; nil otherwise.
-func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join *rootless.Place, why string) {
+func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join *rootless.Place, why string) {
 	switch kind {
 	case ensembles.Process:
 		return nil, "the members' networks are created there"
@@ -297,7 +297,7 @@ func keptElsewhere(o ensembles.Options) *state.Record {
 		o.Logf("cannot list all kept ensembles: %v", err)
 	}
 	for _, r := range records {
-		if r.Keep && !r.Here() && mismatch(r, o) == "" {
+		if r.Keep && !r.InThisNamespace() && mismatch(r, o) == "" {
 			return &r
 		}
 	}
@@ -305,7 +305,7 @@ func keptElsewhere(o ensembles.Options) *state.Record {
 }
 
 // CommandInNamespace returns a command that runs this program with these arguments in the network namespace
-// of an ensemble that is not [state.Record.Here].
+// of an ensemble that is not [state.Record.InThisNamespace].
 func CommandInNamespace(ctx context.Context, r state.Record, args ...string) (*exec.Cmd, error) {
 	p, err := process.Place(r)
 	if err == nil {

@@ -220,16 +220,16 @@ func TestUnfit_saysWhy(t *testing.T) {
 		{"another tick", ensembles.Options{Tick: time.Second}, "its tick is 2s, not 1s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := unfit(r, test.options); got != test.want {
+			if got := unfitReason(r, test.options); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 	r.Members[2].Observer = true
-	if got, want := unfit(r, ensembles.Options{Members: 3}), "its number of members is 2, not 3"; got != want {
+	if got, want := unfitReason(r, ensembles.Options{Members: 3}), "its number of members is 2, not 3"; got != want {
 		t.Errorf("where one of three is an observer: %q, want %q", got, want)
 	}
-	if got, want := unfit(r, ensembles.Options{}), "its number of observers is 1, not 0"; got != want {
+	if got, want := unfitReason(r, ensembles.Options{}), "its number of observers is 1, not 0"; got != want {
 		t.Errorf("where nobody asks for an observer: %q, want %q", got, want)
 	}
 }

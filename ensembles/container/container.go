@@ -98,8 +98,8 @@ func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 		return nil, err
 	}
 	e := assemble(p.docker, p.Record)
-	p.letUpgrade(e)
-	e.Secure(p.secured.Security)
+	p.enableUpgrades(e)
+	e.SetSecurity(p.secured.Security)
 	if err := setup.WaitServing(ctx, e, serveTimeout); err != nil {
 		return nil, fmt.Errorf("ensemble of containers from %s: %w", p.About, err)
 	}
@@ -152,13 +152,13 @@ func (p *ensemble) makeNetwork(ctx context.Context) error {
 			return err
 		}
 		_, err = p.createNetwork(ctx, subnet)
-		if taken(err) {
+		if isSubnetConflict(err) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("creating the network %s in %v: %w", p.network, subnet, err)
 		}
-		return p.giveAddresses(subnet)
+		return p.assignAddresses(subnet)
 	}
 	return fmt.Errorf("creating the network %s: the subnets that Docker offered were already in use, in each of %d attempts; "+
 		"remove unused networks (zkbench ensemble down, docker network prune)", p.network, networkTries)
@@ -197,15 +197,15 @@ func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id s
 	return reply.ID, err
 }
 
-// taken reports whether err means that a network's subnet is in use.
-func taken(err error) bool {
+// isSubnetConflict reports whether err means that a network's subnet is in use.
+func isSubnetConflict(err error) bool {
 	if err == nil {
 		return false
 	}
 	return errdefs.IsConflict(err) || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "conflicts with network")
 }
 
-func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
+func (p *ensemble) assignAddresses(subnet netip.Prefix) error {
 	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.Members) {
 		return fmt.Errorf("the subnet %v that Docker offers is too small for %d members; configure larger default-address-pools for the daemon", subnet, len(p.Members))
 	}
@@ -220,12 +220,12 @@ func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	if p.direct {
 		return nil
 	}
-	return p.givePorts()
+	return p.assignPorts()
 }
 
-// givePorts assigns a free port of this machine to each member. Docker would choose a different port
+// assignPorts assigns a free port of this machine to each member. Docker would choose a different port
 // at each start.
-func (p *ensemble) givePorts() error {
+func (p *ensemble) assignPorts() error {
 	ports, err := setup.FreePorts(len(p.Members))
 	for i, port := range ports {
 		p.Members[i].Published = port

@@ -113,7 +113,7 @@ func committed(t *testing.T, e *ensembles.Ensemble) {
 		return nil
 	})
 	check.OK(t, err)
-	if len(got) != 2 || got[1].Session != c.Session || got[1].Cxid != c.Cxid || s.Gaps != nil || s.Torn != 0 {
+	if len(got) != 2 || got[1].Session != c.Session || got[1].Cxid != c.Cxid || s.Gaps != nil || s.TruncatedFiles != 0 {
 		t.Errorf("got %+v, %+v", got, s)
 	}
 	logs, err := down.Machine.TxnLogs(t.Context(), 0)

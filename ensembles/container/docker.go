@@ -45,7 +45,7 @@ func Docker(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no Docker daemon found: %w (start Docker, or set DOCKER_HOST)", err)
 	}
-	if err := sameDaemon(tc.DaemonHost()); err != nil {
+	if err := checkSameDaemon(tc.DaemonHost()); err != nil {
 		return nil, errors.Join(err, tc.Close())
 	}
 	if _, err := tc.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
@@ -64,9 +64,9 @@ func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error)
 	return testcontainers.NewDockerClientWithOpts(ctx)
 }
 
-// sameDaemon returns an error if the found daemon is not the daemon at DOCKER_HOST: testcontainers
+// checkSameDaemon returns an error if the found daemon is not the daemon at DOCKER_HOST: testcontainers
 // tries others if that does not answer.
-func sameDaemon(found string) error {
+func checkSameDaemon(found string) error {
 	asked := os.Getenv("DOCKER_HOST")
 	u, err := url.Parse(asked)
 	if asked == "" || err != nil || u.Scheme == "unix" || strings.TrimSuffix(asked, "/") == strings.TrimSuffix(found, "/") {

@@ -35,10 +35,10 @@ func TestConnect_saysWhyThereIsNoDocker(t *testing.T) {
 
 func TestConnect_refusesAnotherDaemonThanTheOneThatIsAsked(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-	if err := sameDaemon("unix:///var/run/docker.sock"); err == nil || !strings.Contains(err.Error(), "DOCKER_HOST=tcp://127.0.0.1:1 does not answer") {
+	if err := checkSameDaemon("unix:///var/run/docker.sock"); err == nil || !strings.Contains(err.Error(), "DOCKER_HOST=tcp://127.0.0.1:1 does not answer") {
 		t.Errorf("another: %v", err)
 	}
-	if err := sameDaemon("tcp://127.0.0.1:1"); err != nil {
+	if err := checkSameDaemon("tcp://127.0.0.1:1"); err != nil {
 		t.Errorf("the same: %v", err)
 	}
 }

@@ -20,7 +20,7 @@ func TestLabels_sayAllThatAttachNeeds(t *testing.T) {
 	}
 	written := memberLabels(&made, m)
 	summary := container.Summary{ID: "c0ffee", Image: "an image", Labels: written}
-	read, err := (&found{id: "abc", labels: written, containers: []container.Summary{summary}}).record()
+	read, err := (&resources{id: "abc", labels: written, containers: []container.Summary{summary}}).record()
 	check.OK(t, err)
 	if !reflect.DeepEqual(read, made) {
 		t.Errorf("read %+v\nmade %+v", read, made)
@@ -54,9 +54,9 @@ func TestFound_isUsedByALivingProcess(t *testing.T) {
 		"its owner and its last user are dead": {dead, dead, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &found{labels: test.owner, agents: []container.Summary{{Labels: test.agent}}}
-			if f.used() != test.want {
-				t.Errorf("used: %v", f.used())
+			f := &resources{labels: test.owner, agents: []container.Summary{{Labels: test.agent}}}
+			if f.inUse() != test.want {
+				t.Errorf("used: %v", f.inUse())
 			}
 		})
 	}

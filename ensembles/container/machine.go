@@ -39,7 +39,7 @@ type machine struct {
 // Start restarts the container with the same data and address. It does nothing if the container runs.
 func (m *machine) Start(ctx context.Context) error {
 	_, err := m.docker.ContainerStart(ctx, m.id, client.ContainerStartOptions{})
-	return m.failed("starting", err)
+	return m.wrapError("starting", err)
 }
 
 // Stop stops the server with SIGTERM, and with SIGKILL after 10 s.
@@ -49,7 +49,7 @@ func (m *machine) Stop(ctx context.Context) error {
 	}
 	grace := stopGrace
 	_, err := m.docker.ContainerStop(ctx, m.id, client.ContainerStopOptions{Timeout: &grace})
-	return m.failed("stopping", err)
+	return m.wrapError("stopping", err)
 }
 
 // Kill kills the server with SIGKILL and waits until it has ended. Docker refuses to kill a frozen
@@ -60,14 +60,14 @@ func (m *machine) Kill(ctx context.Context) error {
 	}
 	_, err := m.docker.ContainerKill(ctx, m.id, client.ContainerKillOptions{Signal: "KILL"})
 	if err != nil && !errdefs.IsConflict(err) { // a conflict means that the container is not running
-		return m.failed("killing", err)
+		return m.wrapError("killing", err)
 	}
 	wait := m.docker.ContainerWait(ctx, m.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	select {
 	case <-wait.Result:
 		return nil
 	case err := <-wait.Error:
-		return m.failed("waiting for the end of", err)
+		return m.wrapError("waiting for the end of", err)
 	}
 }
 
@@ -78,7 +78,7 @@ func (m *machine) Pause(ctx context.Context) error {
 		return err
 	}
 	_, err = m.docker.ContainerPause(ctx, m.id, client.ContainerPauseOptions{})
-	return m.failed("pausing", err)
+	return m.wrapError("pausing", err)
 }
 
 // Resume continues the server's processes. It may be called twice.
@@ -88,7 +88,7 @@ func (m *machine) Resume(ctx context.Context) error {
 		return err
 	}
 	_, err = m.docker.ContainerUnpause(ctx, m.id, client.ContainerUnpauseOptions{})
-	return m.failed("resuming", err)
+	return m.wrapError("resuming", err)
 }
 
 func (m *machine) Running(ctx context.Context) (bool, error) {
@@ -108,7 +108,7 @@ func (m *machine) state(ctx context.Context) (*container.State, error) {
 func (m *machine) Save(ctx context.Context, dir string) error {
 	cfg, err := m.config(ctx)
 	if err != nil {
-		return m.failed("reading zoo.cfg of", err)
+		return m.wrapError("reading zoo.cfg of", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, m.name+".cfg"), cfg, 0o644); err != nil {
 		return fmt.Errorf("saving the configuration of %s: %w", m.name, err)
@@ -120,7 +120,7 @@ func (m *machine) Save(ctx context.Context, dir string) error {
 	m.mu.Lock()
 	_, err = log.Write(m.earlier)
 	m.mu.Unlock()
-	return m.failed("saving the log of", errors.Join(err, m.log(ctx, log, "all"), log.Close()))
+	return m.wrapError("saving the log of", errors.Join(err, m.log(ctx, log, "all"), log.Close()))
 }
 
 // config reads zoo.cfg from the container; Docker returns it in an archive.
@@ -144,17 +144,17 @@ func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, er
 		return nil, nil // the member has not started yet, or its removal is reported elsewhere
 	}
 	if err != nil {
-		return nil, m.failed("reading the transaction logs of", err)
+		return nil, m.wrapError("reading the transaction logs of", err)
 	}
 	defer reply.Content.Close()
 	logs, err := txnlog.Untar(reply.Content, after)
-	return logs, m.failed("reading the transaction logs of", err)
+	return logs, m.wrapError("reading the transaction logs of", err)
 }
 
 func (m *machine) RecentLog(ctx context.Context) ([]byte, error) {
 	var log bytes.Buffer
 	err := m.log(ctx, &log, "5000")
-	return log.Bytes(), m.failed("reading the log of", err)
+	return log.Bytes(), m.wrapError("reading the log of", err)
 }
 
 // log writes the last lines of the server's output; "all" means since the container was created.
@@ -170,8 +170,8 @@ func (m *machine) log(ctx context.Context, to io.Writer, lines string) error {
 	return err
 }
 
-// failed adds the member and the action to an error. It returns nil for nil.
-func (m *machine) failed(doing string, err error) error {
+// wrapError adds the member and the action to an error. It returns nil for nil.
+func (m *machine) wrapError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -196,7 +196,7 @@ func Fetch(ctx context.Context, images []string, logf func(string, ...any)) erro
 	return nil
 }
 
-func (p *ensemble) letUpgrade(e *ensembles.Ensemble) {
+func (p *ensemble) enableUpgrades(e *ensembles.Ensemble) {
 	if len(p.versions) == 0 {
 		return
 	}
@@ -212,18 +212,18 @@ func (p *ensemble) letUpgrade(e *ensembles.Ensemble) {
 // and name. It does not start the container.
 func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	if m.request == nil {
-		return m.failed("upgrading", errors.New("the ensemble was started with only one version"))
+		return m.wrapError("upgrading", errors.New("the ensemble was started with only one version"))
 	}
 	old, err := m.inspect(ctx)
 	if err != nil {
 		return err
 	}
-	if err := replaceable(old); err != nil {
-		return m.failed("upgrading", err)
+	if err := checkReplaceable(old); err != nil {
+		return m.wrapError("upgrading", err)
 	}
 	var log bytes.Buffer
 	if err := m.log(ctx, &log, "all"); err != nil {
-		return m.failed("saving the log of", err)
+		return m.wrapError("saving the log of", err)
 	}
 	next, err := m.create(ctx, old.ID, v)
 	if err == nil {
@@ -233,7 +233,7 @@ func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 		_, err = m.docker.ContainerRename(ctx, next, client.ContainerRenameOptions{NewName: m.id})
 	}
 	if err != nil {
-		return m.failed("upgrading", err)
+		return m.wrapError("upgrading", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -265,15 +265,15 @@ func (m *machine) create(ctx context.Context, old string, v ensembles.Version) (
 	return id, err
 }
 
-// Runs returns the version of the member's container, from its label.
-func (m *machine) Runs(ctx context.Context) (string, error) {
+// CurrentVersion returns the version of the member's container, from its label.
+func (m *machine) CurrentVersion(ctx context.Context) (string, error) {
 	c, err := m.inspect(ctx)
 	if err != nil {
 		return "", err
 	}
 	name := c.Config.Labels[labelVersion]
 	if name == "" {
-		return "", m.failed("finding the version of", errors.New("its container has no label with the version"))
+		return "", m.wrapError("finding the version of", errors.New("its container has no label with the version"))
 	}
 	return name, nil
 }
@@ -283,11 +283,11 @@ func (m *machine) inspect(ctx context.Context) (container.InspectResponse, error
 	if err == nil && (reply.Container.Config == nil || reply.Container.State == nil) {
 		err = errors.New("the Docker daemon's reply does not contain the container's state")
 	}
-	return reply.Container, m.failed("inspecting", err)
+	return reply.Container, m.wrapError("inspecting", err)
 }
 
-// replaceable returns an error if another container cannot use the data of this container.
-func replaceable(c container.InspectResponse) error {
+// checkReplaceable returns an error if another container cannot use the data of this container.
+func checkReplaceable(c container.InspectResponse) error {
 	if c.State.Running {
 		return errors.New("it is running")
 	}

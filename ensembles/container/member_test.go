@@ -12,7 +12,7 @@ import (
 
 func TestZooCfg_namesAllMembers(t *testing.T) {
 	p := planned(t, nil, ensembles.Options{Tick: 250 * time.Millisecond})
-	check.OK(t, p.giveAddresses(netip.MustParsePrefix("172.30.4.0/24")))
+	check.OK(t, p.assignAddresses(netip.MustParsePrefix("172.30.4.0/24")))
 	cfg := p.zooCfg(p.Members[0])
 	for _, want := range []string{
 		"tickTime=250\n", "standaloneEnabled=false\n", "4lw.commands.whitelist=*\n",

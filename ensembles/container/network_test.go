@@ -26,7 +26,7 @@ func TestGiveAddresses_leavesRoomForTheGateway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := planned(t, nil, ensembles.Options{Members: test.members})
 			p.direct = true
-			err := p.giveAddresses(netip.MustParsePrefix(test.subnet))
+			err := p.assignAddresses(netip.MustParsePrefix(test.subnet))
 			if test.last == "" {
 				if err == nil || !strings.Contains(err.Error(), "too small for") {
 					t.Errorf("got %v", err)
@@ -43,7 +43,7 @@ func TestGiveAddresses_leavesRoomForTheGateway(t *testing.T) {
 
 func TestGivePorts_areDistinct(t *testing.T) {
 	p := planned(t, nil, ensembles.Options{Members: 20})
-	check.OK(t, p.givePorts())
+	check.OK(t, p.assignPorts())
 	seen := map[string]bool{}
 	for _, m := range p.Members {
 		if m.Published == 0 || seen[m.Addr()] {
@@ -65,7 +65,7 @@ func TestTaken_knowsDockersErrors(t *testing.T) {
 		"the daemon is gone":         {errors.New("connection refused"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := taken(test.err); got != test.want {
+			if got := isSubnetConflict(test.err); got != test.want {
 				t.Errorf("taken: %v", got)
 			}
 		})

@@ -48,7 +48,7 @@ func remove(ctx context.Context, docker *client.Client, id string) error {
 	return state.Remove(id)
 }
 
-func (f *found) remove(ctx context.Context, docker *client.Client) error {
+func (f *resources) remove(ctx context.Context, docker *client.Client) error {
 	errs := []error{removeContainers(ctx, docker, slices.Concat(f.agents, f.containers))}
 	for _, id := range f.networks {
 		_, err := docker.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})
@@ -132,10 +132,10 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	return sweep(ctx, docker, ours, all)
 }
 
-func sweep(ctx context.Context, docker *client.Client, ours []*found, all bool) (removed []string, err error) {
+func sweep(ctx context.Context, docker *client.Client, ours []*resources, all bool) (removed []string, err error) {
 	var errs []error
 	for _, f := range ours {
-		if f.id == "" || f.used() { // without an ID, zkbench has not labelled it
+		if f.id == "" || f.inUse() { // without an ID, zkbench has not labelled it
 			continue
 		}
 		if f.labels[labelKeep] == "true" && !all {
@@ -152,7 +152,7 @@ func sweep(ctx context.Context, docker *client.Client, ours []*found, all bool) 
 	return removed, errors.Join(errs...)
 }
 
-type found struct {
+type resources struct {
 	id         string
 	labels     map[string]string
 	containers []container.Summary
@@ -161,7 +161,7 @@ type found struct {
 }
 
 // find returns zkbench's containers and networks, grouped by ensemble; if id is set, of that ensemble only.
-func find(ctx context.Context, docker *client.Client, id string) ([]*found, error) {
+func find(ctx context.Context, docker *client.Client, id string) ([]*resources, error) {
 	filters := make(client.Filters).Add("label", labelOurs+"=1")
 	if id != "" {
 		filters.Add("label", labelEnsemble+"="+id)
@@ -174,11 +174,11 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 	if err != nil {
 		return nil, fmt.Errorf("listing zkbench's networks: %w", err)
 	}
-	byID := map[string]*found{}
-	at := func(labels map[string]string) *found {
+	byID := map[string]*resources{}
+	at := func(labels map[string]string) *resources {
 		id := labels[labelEnsemble]
 		if byID[id] == nil {
-			byID[id] = &found{id: id, labels: labels}
+			byID[id] = &resources{id: id, labels: labels}
 		}
 		return byID[id]
 	}
@@ -198,12 +198,12 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 			f.agents = append(f.agents, c)
 		}
 	}
-	return slices.SortedFunc(maps.Values(byID), func(a, b *found) int { return cmp.Compare(a.id, b.id) }), nil
+	return slices.SortedFunc(maps.Values(byID), func(a, b *resources) int { return cmp.Compare(a.id, b.id) }), nil
 }
 
 // record returns the ensemble that the labels describe. If labels are missing, it returns an error
 // together with the partial record.
-func (f *found) record() (state.Record, error) {
+func (f *resources) record() (state.Record, error) {
 	r, err := parseRecord(f.labels)
 	errs := []error{err}
 	for _, c := range f.containers {
@@ -218,7 +218,7 @@ func (f *found) record() (state.Record, error) {
 	return r, errors.Join(errs...)
 }
 
-func (f *found) used() bool {
+func (f *resources) inUse() bool {
 	alive := func(labels map[string]string) bool {
 		r, _ := parseRecord(labels) // an invalid tick does not matter
 		return r.OwnerAlive()

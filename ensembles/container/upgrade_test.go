@@ -54,7 +54,7 @@ func TestReplaceable_asksForVolumes(t *testing.T) {
 		{"no volume for the log", false, []dockercontainer.MountPoint{volume("/data")}, "its image old:1 has no volume for /datalog"},
 		{"no volume", false, nil, "has no volume for /data"},
 	} {
-		err := replaceable(dockercontainer.InspectResponse{Mounts: row.mounts, State: &dockercontainer.State{Running: row.running}, Config: &dockercontainer.Config{Image: "old:1"}})
+		err := checkReplaceable(dockercontainer.InspectResponse{Mounts: row.mounts, State: &dockercontainer.State{Running: row.running}, Config: &dockercontainer.Config{Image: "old:1"}})
 		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
 			t.Errorf("%s: %v, want %q", row.about, err, row.want)
 		}
@@ -83,7 +83,7 @@ func TestUpgrade_keepsTheData(t *testing.T) {
 	check.OK(t, u.Upgrade(t.Context(), versions[1]))
 	check.OK(t, m.Machine.Start(t.Context()))
 	check.OK(t, ensembles.WaitServing(check.Within(t, time.Minute), e))
-	if name, err := u.Runs(t.Context()); err != nil || name != "new" {
+	if name, err := u.CurrentVersion(t.Context()); err != nil || name != "new" {
 		t.Errorf("it runs %s, %v", name, err)
 	}
 	if found := check.Dial(t, m.Addr, 10*time.Second).Do(3, "/kept", false); found.Err != 0 {

@@ -58,8 +58,8 @@ func (m *commandMachine) run(ctx context.Context, word string, args []string, ou
 	defer cancel()
 	executed.Store(true)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if out != nil {
 		cmd.Stdout = out
 	}
@@ -73,14 +73,14 @@ func (m *commandMachine) run(ctx context.Context, word string, args []string, ou
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	came := "ok"
+	outcome := "ok"
 	if err != nil {
-		came = err.Error()
+		outcome = err.Error()
 	}
-	fmt.Fprintf(&m.executed, "%s %s: %s: %s, after %v\n%s", begin.Format("2006-01-02 15:04:05.000"), word, Line(args), came,
-		time.Since(begin).Round(time.Millisecond), said.Bytes())
+	fmt.Fprintf(&m.executed, "%s %s: %s: %s, after %v\n%s", begin.Format("2006-01-02 15:04:05.000"), word, Line(args), outcome,
+		time.Since(begin).Round(time.Millisecond), output.Bytes())
 	if err != nil {
-		return fmt.Errorf("%s %s: %s: %w%s", word, m.member.Name, Line(args), err, logtail.Lines(said.Bytes()))
+		return fmt.Errorf("%s %s: %s: %w%s", word, m.member.Name, Line(args), err, logtail.Lines(output.Bytes()))
 	}
 	return nil
 }
@@ -108,14 +108,14 @@ func (m *commandMachine) accepts(ctx context.Context) (accepts, known bool) {
 	return err == nil, err == nil || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-func (m *commandMachine) await(ctx context.Context, there bool) error {
+func (m *commandMachine) await(ctx context.Context, wantUp bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, changeLimit, fmt.Errorf("timed out after %v", changeLimit))
 	defer cancel()
-	err := wait.Until(ctx, poll, func() bool { up, _ := m.accepts(ctx); return up == there && ctx.Err() == nil })
+	err := wait.Until(ctx, poll, func() bool { up, _ := m.accepts(ctx); return up == wantUp && ctx.Err() == nil })
 	switch {
 	case err == nil:
 		return nil
-	case there:
+	case wantUp:
 		return fmt.Errorf("%s was started but does not accept connections at %s: %w", m.member.Name, m.member.Addr, err)
 	}
 	return fmt.Errorf("%s was stopped but still accepts connections at %s: %w", m.member.Name, m.member.Addr, err)

@@ -56,15 +56,15 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if err != nil {
 		return nil, err
 	}
-	applyConfig(members, o.Terms)
-	said, err := askAll(ctx, members)
+	applyConfig(members, o.External)
+	servers, err := askAll(ctx, members)
 	if err != nil {
 		return nil, err
 	}
 	var versions []string
 	for i, m := range members {
-		m.Observer = said[i].Mode == ensembles.ModeObserver
-		versions = append(versions, said[i].Version)
+		m.Observer = servers[i].Mode == ensembles.ModeObserver
+		versions = append(versions, servers[i].Version)
 	}
 	version := oneVersion(versions)
 	e := &ensembles.Ensemble{
@@ -75,8 +75,8 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 		Tick:     o.Tick,
 		Chroot:   chroot,
 		Members:  members,
-		Watches:  o.Terms.Watches,
-		Security: o.Terms.Security,
+		Watches:  o.External.Watches,
+		Security: o.External.Security,
 		Down:     func(context.Context) error { return nil },
 	}
 	if o.Logf != nil {

@@ -48,13 +48,13 @@ func Load(path string) (o ensembles.Options, err error) {
 	}
 	var f file
 	if err := yaml.Load(text, &f, yaml.WithKnownFields()); err != nil {
-		return o, wrong(path, misread(err))
+		return o, fileError(path, loadProblems(err))
 	}
 	o, problems := f.options(filepath.Dir(path))
 	if len(problems) > 0 {
-		return o, wrong(path, problems)
+		return o, fileError(path, problems)
 	}
-	o.Terms.File = path
+	o.External.File = path
 	return o, nil
 }
 
@@ -64,9 +64,9 @@ type problem struct {
 	err   error
 }
 
-// wrong returns the problems of a file as an error, one per line, with a pointer to the
+// fileError returns the problems of a file as an error, one per line, with a pointer to the
 // documentation.
-func wrong(path string, problems []problem) error {
+func fileError(path string, problems []problem) error {
 	var all []error
 	for _, p := range problems {
 		all = append(all, fmt.Errorf("%s%s: %w", path, p.place, p.err))
@@ -80,8 +80,8 @@ var (
 	wrongKind    = regexp.MustCompile("^cannot construct !!(\\S+)( `.*`)? into (\\S+)$")
 )
 
-// misread converts an error of the YAML library into problems.
-func misread(err error) []problem {
+// loadProblems converts an error of the YAML library into problems.
+func loadProblems(err error) []problem {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
 	if !errors.As(err, &all) {
@@ -110,12 +110,12 @@ func plain(message string) string {
 		return fmt.Sprintf("unknown field: %s", m[1])
 	}
 	if m := wrongKind.FindStringSubmatch(message); m != nil {
-		return fmt.Sprintf("found %s instead of %s", have(m[1]), want(m[3]))
+		return fmt.Sprintf("found %s instead of %s", foundKind(m[1]), wantedKind(m[3]))
 	}
 	return message
 }
 
-func have(tag string) string {
+func foundKind(tag string) string {
 	switch tag {
 	case "map":
 		return "a group of fields"
@@ -125,7 +125,7 @@ func have(tag string) string {
 	return "a single value"
 }
 
-func want(goType string) string {
+func wantedKind(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "[]"):
 		return "a list"
@@ -145,7 +145,7 @@ func (f file) options(dir string) (o ensembles.Options, problems []problem) {
 	}
 	for i, m := range f.Members {
 		o.Servers = append(o.Servers, m.Server)
-		o.Terms.Commands = append(o.Terms.Commands, m.Commands)
+		o.External.Commands = append(o.External.Commands, m.Commands)
 		if m.Name != "" && slices.ContainsFunc(f.Members[:i], func(other member) bool { return other.Name == m.Name }) {
 			bad("members.%d: another member already has the name %s", i, m.Name)
 		}
@@ -153,7 +153,7 @@ func (f file) options(dir string) (o ensembles.Options, problems []problem) {
 			bad("members.%d (%s): %w", i, m.Server, err)
 		}
 	}
-	o.Terms.Security = f.security(dir, bad)
+	o.External.Security = f.security(dir, bad)
 	return o, problems
 }
 
@@ -208,10 +208,10 @@ func (f file) security(dir string, bad func(format string, args ...any)) (s ense
 	known := f.Digest != "" || f.From != "" || f.TLS != nil && f.TLS.Cert != ""
 	switch f.ACL {
 	case "":
-		s.Owned = s.Digest != ""
+		s.CreatorOnly = s.Digest != ""
 	case "open":
 	case "creator":
-		if s.Owned = known; !known {
+		if s.CreatorOnly = known; !known {
 			bad("acl: creator requires an identity: set digest, or tls with cert and key")
 		}
 	default:

@@ -32,12 +32,12 @@ members:
 	if !reflect.DeepEqual(o.Servers, []string{"zk1:2281", "zk2:2281"}) || o.Chroot != "/team" {
 		t.Errorf("got %+v", o)
 	}
-	s := o.Terms.Security
-	if s.Digest != "me:secret" || !s.Owned || s.TLS == nil || s.TLS.ServerName != "zk.example.org" {
+	s := o.External.Security
+	if s.Digest != "me:secret" || !s.CreatorOnly || s.TLS == nil || s.TLS.ServerName != "zk.example.org" {
 		t.Errorf("got %+v", s)
 	}
-	if c := o.Terms.Commands[0]; c.Name != "left" || Line(c.Stop) != "true now" || o.Terms.Commands[1].Any() {
-		t.Errorf("got %+v", o.Terms.Commands)
+	if c := o.External.Commands[0]; c.Name != "left" || Line(c.Stop) != "true now" || o.External.Commands[1].Any() {
+		t.Errorf("got %+v", o.External.Commands)
 	}
 }
 

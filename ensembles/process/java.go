@@ -76,7 +76,7 @@ func findJava() (string, error) {
 func findZooKeeper(home string) (classPath, about string, err error) {
 	home = cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"), newest())
 	if home != "" {
-		if home, err = named(home); err != nil {
+		if home, err = resolveHome(home); err != nil {
 			return "", "", err
 		}
 		return distribution(home)
@@ -137,9 +137,9 @@ func Versions() []string {
 // compareVersions compares version numbers such as 3.9.6; "" is the lowest.
 func compareVersions(a, b string) int { return semver.Compare("v"+a, "v"+b) }
 
-// named returns the folder of an installed version, Debian's included, or home itself if it is not a
+// resolveHome returns the folder of an installed version, Debian's included, or home itself if it is not a
 // version number or a folder of that name exists.
-func named(home string) (string, error) {
+func resolveHome(home string) (string, error) {
 	if _, err := os.Stat(home); err == nil || !versionNumber.MatchString(home) {
 		return home, nil
 	}
@@ -183,7 +183,7 @@ func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
 	if err != nil {
 		return fmt.Errorf("upgrading %s to %s: %w", m.member.Name, v.Name, err)
 	}
-	return m.act("upgrading", func() error {
+	return m.withLock("upgrading", func() error {
 		if m.process.Alive() {
 			return fmt.Errorf("it is running (process %d)", m.process.PID)
 		}
@@ -192,10 +192,10 @@ func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
 	})
 }
 
-// Runs returns the version of the member's process, from its command line; if it is not running, the
+// CurrentVersion returns the version of the member's process, from its command line; if it is not running, the
 // version of its next start.
-func (m *machine) Runs(context.Context) (name string, err error) {
-	return name, m.act("finding the version of", func() error {
+func (m *machine) CurrentVersion(context.Context) (name string, err error) {
+	return name, m.withLock("finding the version of", func() error {
 		arguments := m.command
 		if m.process.Alive() {
 			p, err := procfs.NewProc(m.process.PID)

@@ -79,7 +79,7 @@ func TestUpgrade_refusesWhatCannotBe(t *testing.T) {
 	p, err := state.Find(os.Getpid())
 	check.OK(t, err)
 	m := &machine{member: state.Member{Name: "zk1"}, command: []string{"java", versionMark(ensembles.Version{Name: "old"})}}
-	if name, err := m.Runs(t.Context()); err != nil || name != "old" {
+	if name, err := m.CurrentVersion(t.Context()); err != nil || name != "old" {
 		t.Errorf("a member that is down is %s, %v", name, err)
 	}
 	for _, test := range []struct {
@@ -96,7 +96,7 @@ func TestUpgrade_refusesWhatCannotBe(t *testing.T) {
 		}
 	}
 	m.process = p // this test, whose command line names no version
-	if _, err := m.Runs(t.Context()); err == nil || !strings.Contains(err.Error(), "does not contain the version") {
+	if _, err := m.CurrentVersion(t.Context()); err == nil || !strings.Contains(err.Error(), "does not contain the version") {
 		t.Errorf("a process that is no member of ours: %v", err)
 	}
 }

@@ -39,11 +39,11 @@ type machine struct {
 	reaped  chan struct{} // closed after this process has waited for its child; nil if the JVM is not its child
 }
 
-func mark(id string) string { return MarkPrefix + id }
+func ensembleArg(id string) string { return MarkPrefix + id }
 
-func memberMark(id, name string) string { return "-Dzkbench.member=" + id + "/" + name }
+func memberArg(id, name string) string { return "-Dzkbench.member=" + id + "/" + name }
 
-func (m *machine) act(doing string, do func() error) error {
+func (m *machine) withLock(doing string, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := do(); err != nil {
@@ -54,11 +54,11 @@ func (m *machine) act(doing string, do func() error) error {
 
 // Start runs the member and returns when it listens for clients.
 func (m *machine) Start(ctx context.Context) error {
-	return m.act("starting", func() error {
+	return m.withLock("starting", func() error {
 		if m.process.Alive() {
 			return fmt.Errorf("it is already running (process %d)", m.process.PID)
 		}
-		if err := m.portsFree(); err != nil {
+		if err := m.checkPorts(); err != nil {
 			return err
 		}
 		if err := m.launch(); err != nil {
@@ -86,7 +86,7 @@ func (m *machine) launch() error {
 	}
 	defer log.Close() // the JVM has its own copy
 	cmd := exec.Command(m.command[0], m.command[1:]...)
-	cmd.Args = append(cmd.Args, mark(m.record.ID), memberMark(m.record.ID, m.member.Name),
+	cmd.Args = append(cmd.Args, ensembleArg(m.record.ID), memberArg(m.record.ID, m.member.Name),
 		"-Djava.io.tmpdir="+dir, "-XX:ErrorFile="+filepath.Join(dir, "crash.log"),
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, cfgFile))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
@@ -111,13 +111,15 @@ func (m *machine) launch() error {
 // Stop stops the member with SIGTERM and waits until it has ended. A paused member is resumed, since
 // a stopped process does not handle SIGTERM.
 func (m *machine) Stop(ctx context.Context) error {
-	return m.end(ctx, "stopping", syscall.SIGTERM, syscall.SIGCONT)
+	return m.signalAndWait(ctx, "stopping", syscall.SIGTERM, syscall.SIGCONT)
 }
 
-func (m *machine) Kill(ctx context.Context) error { return m.end(ctx, "killing", syscall.SIGKILL) }
+func (m *machine) Kill(ctx context.Context) error {
+	return m.signalAndWait(ctx, "killing", syscall.SIGKILL)
+}
 
-func (m *machine) end(ctx context.Context, doing string, signals ...os.Signal) error {
-	return m.act(doing, func() error {
+func (m *machine) signalAndWait(ctx context.Context, doing string, signals ...os.Signal) error {
+	return m.withLock(doing, func() error {
 		for _, s := range signals {
 			if err := m.process.Signal(s); err != nil {
 				return err
@@ -137,7 +139,7 @@ func (m *machine) Resume(ctx context.Context) error {
 }
 
 func (m *machine) setStopped(ctx context.Context, doing string, s os.Signal, stopped bool) error {
-	return m.act(doing, func() error {
+	return m.withLock(doing, func() error {
 		if !m.process.Alive() {
 			return errors.New("it is not running")
 		}
@@ -177,9 +179,9 @@ func (m *machine) awaitEnd(ctx context.Context) (err error) {
 	return nil
 }
 
-// portsFree returns an error if a port of the member is in use; the JVM would only log it. In its own
+// checkPorts returns an error if a port of the member is in use; the JVM would only log it. In its own
 // namespace a member has all ports.
-func (m *machine) portsFree() error {
+func (m *machine) checkPorts() error {
 	if m.member.NetNS != "" {
 		return nil
 	}

@@ -170,8 +170,8 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 }
 
 // linkMembers creates the bridge in its namespace and connects the uplink and every member.
-func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, ends []netns.NsHandle) error {
-	net, err := netlink.NewHandleAt(middle)
+func linkMembers(r *state.Record, subnet netip.Prefix, bridgeNS netns.NsHandle, memberNS []netns.NsHandle) error {
+	net, err := netlink.NewHandleAt(bridgeNS)
 	if err != nil {
 		return fmt.Errorf("entering %s: %w", r.Namespaces[0], err)
 	}
@@ -194,7 +194,7 @@ func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, en
 		veth := &netlink.Veth{
 			LinkAttrs:     netlink.LinkAttrs{Name: m.Name, MasterIndex: bridge.Index},
 			PeerName:      "eth0",
-			PeerNamespace: netlink.NsFd(ends[i]),
+			PeerNamespace: netlink.NsFd(memberNS[i]),
 		}
 		if err := net.LinkAdd(veth); err != nil {
 			return fmt.Errorf("making the link of %s: %w", m.Name, err)
@@ -202,7 +202,7 @@ func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, en
 		if err := net.LinkSetUp(veth); err != nil {
 			return fmt.Errorf("bringing up the link of %s: %w", m.Name, err)
 		}
-		if err := setUpEnd(ends[i], address); err != nil {
+		if err := setUpEnd(memberNS[i], address); err != nil {
 			return fmt.Errorf("setting up the network of %s: %w", m.Name, err)
 		}
 	}
@@ -236,13 +236,13 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 // namespace end with their last process and leave empty files.
 func tearDownNetwork(r *state.Record) error {
 	var errs []error
-	if r.Here() {
+	if r.InThisNamespace() {
 		for _, name := range r.Links {
 			errs = append(errs, removeLink(name))
 		}
 	}
 	for _, name := range r.Namespaces {
-		errs = append(errs, removeNetNS(netNSPath(r, name), r.Here()))
+		errs = append(errs, removeNetNS(netNSPath(r, name), r.InThisNamespace()))
 	}
 	return errors.Join(errs...)
 }

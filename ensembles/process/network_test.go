@@ -30,7 +30,7 @@ func TestMember_hasItsOwnNamespace(t *testing.T) {
 	}
 	inside, err := os.Stat(m.NetNS)
 	check.OK(t, err)
-	jvm := state.FindAll(memberMark(e.ID, m.Name))
+	jvm := state.FindAll(memberArg(e.ID, m.Name))
 	if len(jvm) != 1 {
 		t.Fatalf("found %d JVMs of %s", len(jvm), m.Name)
 	}

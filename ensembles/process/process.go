@@ -53,7 +53,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	// The name cannot be guessed, so the path cannot exist already.
 	record.Dir = filepath.Join(os.TempDir(), record.Prefix()+rand.Text())
 	logf := setup.Logf(o)
-	l := newLocal(record)
+	l := newLocalEnsemble(record)
 	l.versions = o.Versions
 	e, err := l.start(ctx, logf)
 	if err != nil {
@@ -64,17 +64,19 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	return e, nil
 }
 
-type local struct {
+type localEnsemble struct {
 	record   *state.Record
 	launcher *launcher
 	machines []*machine
 	versions []ensembles.Version
-	used     *os.File // shared lock of an attached process; nil for the owner
+	dirLock  *os.File // shared lock of an attached process; nil for the owner
 }
 
-func newLocal(r *state.Record) *local { return &local{record: r, launcher: newLauncher()} }
+func newLocalEnsemble(r *state.Record) *localEnsemble {
+	return &localEnsemble{record: r, launcher: newLauncher()}
+}
 
-func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensembles.Ensemble, error) {
+func (l *localEnsemble) start(ctx context.Context, logf func(string, ...any)) (*ensembles.Ensemble, error) {
 	r := l.record
 	if err := l.network(ctx, logf); err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensemble
 		}
 	}
 	e := l.ensemble()
-	e.Secure(secured.Security)
+	e.SetSecurity(secured.Security)
 	if err := l.run(ctx, e); err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensemble
 	return e, state.Save(*r)
 }
 
-func (l *local) run(ctx context.Context, e *ensembles.Ensemble) error {
+func (l *localEnsemble) run(ctx context.Context, e *ensembles.Ensemble) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, serveTimeout, fmt.Errorf("timed out after %v", serveTimeout))
 	defer cancel()
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -114,7 +116,7 @@ func (l *local) run(ctx context.Context, e *ensembles.Ensemble) error {
 	return ensembles.WaitServing(ctx, e)
 }
 
-func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
+func (l *localEnsemble) network(ctx context.Context, logf func(string, ...any)) error {
 	r := l.record
 	planNetwork(r)
 	if err := state.Save(*r); err != nil {
@@ -135,7 +137,7 @@ func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 	return state.Save(*r)
 }
 
-func (l *local) ensemble() *ensembles.Ensemble {
+func (l *localEnsemble) ensemble() *ensembles.Ensemble {
 	e := l.record.Ensemble()
 	e.About, e.Versions = about(l.record), l.versions
 	for i, m := range l.record.Members {
@@ -145,7 +147,7 @@ func (l *local) ensemble() *ensembles.Ensemble {
 	return e
 }
 
-func (l *local) command() []string {
+func (l *localEnsemble) command() []string {
 	if len(l.versions) == 0 {
 		return l.record.Command
 	}
@@ -158,14 +160,14 @@ func about(r *state.Record) string {
 
 // down kills the members and removes their files and networks, even if the context is cancelled: an
 // interrupted run must leave nothing.
-func (l *local) down(ctx context.Context) error {
+func (l *localEnsemble) down(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
 	if err := remove(ctx, l.record, true); err != nil {
 		return err
 	}
 	for _, m := range l.machines {
-		if err := m.act("killing", func() error { return m.awaitEnd(ctx) }); err != nil {
+		if err := m.withLock("killing", func() error { return m.awaitEnd(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -174,9 +176,9 @@ func (l *local) down(ctx context.Context) error {
 }
 
 // detach leaves a persistent ensemble running: its JVMs have no Pdeathsig and survive the launcher.
-func (l *local) detach(context.Context) error {
+func (l *localEnsemble) detach(context.Context) error {
 	l.launcher.stop()
-	return l.used.Close()
+	return l.dirLock.Close()
 }
 
 // listens reports whether a TCP socket in the process's network namespace listens on the port. It

@@ -145,7 +145,7 @@ func TestStart_leavesNothingBehind(t *testing.T) {
 // nothingLeft fails when a trace of the ensemble is still on this machine.
 func nothingLeft(t *testing.T, r state.Record) {
 	t.Helper()
-	if left := state.FindAll(mark(r.ID)); len(left) > 0 {
+	if left := state.FindAll(ensembleArg(r.ID)); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
 	paths := []string{r.Dir}
@@ -209,7 +209,7 @@ func TestStart_usesNoFolderThatIsThere(t *testing.T) {
 	record, err := setup.New(ensembles.Process, ensembles.Options{})
 	check.OK(t, err)
 	record.Command, record.Dir = []string{"java"}, planted
-	l := newLocal(record)
+	l := newLocalEnsemble(record)
 	t.Cleanup(func() { check.OK(t, l.down(context.Background())) })
 	if _, err := l.start(check.Within(t, time.Minute), t.Logf); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("started in a folder that was there: %v", err)

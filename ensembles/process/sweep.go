@@ -24,19 +24,19 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and is removed when that process ends", r.ID, r.Owner.PID)
 	}
-	if !r.Here() {
+	if !r.InThisNamespace() {
 		return nil, fmt.Errorf("ensemble %s is in a different network from this process", r.ID)
 	}
 	used, err := lockShared(r.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("attaching to ensemble %s: %w", r.ID, err)
 	}
-	l := newLocal(&r)
-	l.used = used
+	l := newLocalEnsemble(&r)
+	l.dirLock = used
 	e := l.ensemble()
 	e.Down = setup.Once(l.detach)
 	for _, m := range l.machines {
-		if found := state.FindAll(memberMark(r.ID, m.member.Name)); len(found) > 0 {
+		if found := state.FindAll(memberArg(r.ID, m.member.Name)); len(found) > 0 {
 			m.process = found[0]
 		}
 	}
@@ -53,7 +53,7 @@ func Place(r state.Record) (rootless.Place, error) {
 	if err != nil {
 		return rootless.Place{}, fmt.Errorf("finding the network of ensemble %s: %w", r.ID, err)
 	}
-	running := state.FindAll(mark(r.ID))
+	running := state.FindAll(ensembleArg(r.ID))
 	if len(running) == 0 {
 		return rootless.Place{}, fmt.Errorf("no member of ensemble %s is running, and no process uses its networks (zkbench ensemble down removes it)", r.ID)
 	}
@@ -78,7 +78,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 
 // sweep removes one ensemble and returns a line about it, or "" if it keeps the ensemble.
 func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
-	running := len(state.FindAll(mark(r.ID)))
+	running := len(state.FindAll(ensembleArg(r.ID)))
 	if r.OwnerAlive() || r.Keep && running > 0 && !all {
 		return "", nil
 	}
@@ -116,7 +116,7 @@ func remove(ctx context.Context, r *state.Record, folder bool) error {
 }
 
 func kill(ctx context.Context, id string) error {
-	left := state.FindAll(mark(id))
+	left := state.FindAll(ensembleArg(id))
 	var errs []error
 	for _, p := range left {
 		errs = append(errs, p.Signal(syscall.SIGKILL))

@@ -18,14 +18,14 @@ func TestSweep_removesWhatDeadOwnersLeft(t *testing.T) {
 		r := recorded(t, id)
 		removed, err := Sweep(context.Background(), true)
 		check.OK(t, err)
-		if len(removed) != 0 || len(state.FindAll(mark(id))) != 3 {
+		if len(removed) != 0 || len(state.FindAll(ensembleArg(id))) != 3 {
 			t.Fatalf("a living owner's ensemble was touched: %q", removed)
 		}
 
 		check.OK(t, owner.Process.Kill())
 		_ = owner.Wait() // its error is that it was killed
 		// The JVMs die with their owner, before anybody sweeps.
-		check.Eventually(t, "the JVMs are gone", func() bool { return len(state.FindAll(mark(id))) == 0 })
+		check.Eventually(t, "the JVMs are gone", func() bool { return len(state.FindAll(ensembleArg(id))) == 0 })
 		removed, err = Sweep(context.Background(), false)
 		check.OK(t, err)
 		if len(removed) != 1 || !strings.Contains(removed[0], id) {

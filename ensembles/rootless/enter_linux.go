@@ -16,8 +16,8 @@ import (
 
 // unshare(1) and nsenter(1) do the steps that need a single-threaded process.
 var (
-	making  = []string{"unshare", "--user", "--map-root-user", "--net", "--mount", "--"}
-	joining = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
+	unshareCommand = []string{"unshare", "--user", "--map-root-user", "--net", "--mount", "--"}
+	nsenterCommand = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
 )
 
 // ID returns an ID of this process's user namespace if zkbench created it, and "" otherwise.
@@ -33,8 +33,8 @@ func ID() string {
 }
 
 const (
-	trial  = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tests whether it can enter namespaces
-	folder = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which is lost when a mount namespace is entered
+	trialVariable = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tests whether it can enter namespaces
+	dirVariable   = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which is lost when a mount namespace is entered
 )
 
 // SetUp enables loopback if [Inside] is true. main must call it first. On success it ends a process of [Possible].
@@ -43,15 +43,15 @@ func SetUp() error {
 		return nil
 	}
 	err := setUp()
-	if err == nil && os.Getenv(trial) != "" {
+	if err == nil && os.Getenv(trialVariable) != "" {
 		os.Exit(0)
 	}
 	return err
 }
 
 func setUp() error {
-	if dir := os.Getenv(folder); dir != "" {
-		if err := errors.Join(os.Chdir(dir), os.Unsetenv(folder)); err != nil {
+	if dir := os.Getenv(dirVariable); dir != "" {
+		if err := errors.Join(os.Chdir(dir), os.Unsetenv(dirVariable)); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func setUp() error {
 
 // Enter replaces this process by the same program with the arguments args (including args[0]) in new
 // namespaces. It returns only on an error.
-func Enter(args []string) error { return replace(append(making, self()), args) }
+func Enter(args []string) error { return replace(append(unshareCommand, self()), args) }
 
 // Place identifies namespaces: a process inside, and the path at which that process sees the network
 // namespace.
@@ -88,11 +88,11 @@ func JoinCommand(ctx context.Context, p Place, args ...string) *exec.Cmd {
 }
 
 // Command returns a command that runs this program without arguments in new namespaces.
-func Command(ctx context.Context) *exec.Cmd { return command(ctx, append(making, self())) }
+func Command(ctx context.Context) *exec.Cmd { return command(ctx, append(unshareCommand, self())) }
 
 func (p Place) command() []string {
 	pid := strconv.Itoa(p.PID)
-	return append(joining, "--target", pid, "--net=/proc/"+pid+"/root"+p.Network, "--", self())
+	return append(nsenterCommand, "--target", pid, "--net=/proc/"+pid+"/root"+p.Network, "--", self())
 }
 
 func command(ctx context.Context, program []string, args ...string) *exec.Cmd {
@@ -104,7 +104,7 @@ func command(ctx context.Context, program []string, args ...string) *exec.Cmd {
 func environment() []string {
 	env := append(os.Environ(), key+"=1")
 	if dir, err := os.Getwd(); err == nil {
-		env = append(env, folder+"="+dir)
+		env = append(env, dirVariable+"="+dir)
 	}
 	return env
 }
@@ -130,13 +130,13 @@ func self() string {
 // starts this program, whose main calls [SetUp].
 func Possible(ctx context.Context) error {
 	try := Command(ctx)
-	try.Env = append(try.Env, trial+"=1")
+	try.Env = append(try.Env, trialVariable+"=1")
 	out, err := try.CombinedOutput()
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return errNoProgram(making[0], err)
+		return errNoProgram(unshareCommand[0], err)
 	}
 	said := strings.TrimSpace(string(out))
 	if said == "" {
@@ -162,15 +162,15 @@ func Rights() error {
 		return errors.New("this process does not have CAP_SYS_ADMIN and CAP_NET_ADMIN")
 	}
 	for _, kind := range []string{"net", "mnt"} {
-		if !oursToGovern(kind) {
+		if !ownsNamespace(kind) {
 			return fmt.Errorf("this process has rights only in its user namespace, and its %s namespace belongs to another user namespace", kind)
 		}
 	}
 	return nil
 }
 
-// oursToGovern reports whether a namespace of this process belongs to its user namespace.
-func oursToGovern(kind string) bool {
+// ownsNamespace reports whether a namespace of this process belongs to its user namespace.
+func ownsNamespace(kind string) bool {
 	ns, err := os.Open("/proc/self/ns/" + kind)
 	if err != nil {
 		return false

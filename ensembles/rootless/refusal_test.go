@@ -30,11 +30,11 @@ func TestRefusal_namesWhatForbidsIt(t *testing.T) {
 				proc[file] = &fstest.MapFile{Data: []byte(has)}
 			}
 			proc[row.file] = &fstest.MapFile{Data: []byte(row.has)}
-			var r *Refused
-			if err := refusal(proc, "unshare: no"); !errors.As(err, &r) || !strings.Contains(r.Why, row.why) || !strings.Contains(r.Cure, row.cure) {
+			var r *RefusedError
+			if err := refusal(proc, "unshare: no"); !errors.As(err, &r) || !strings.Contains(r.Why, row.why) || !strings.Contains(r.Fix, row.cure) {
 				t.Errorf("got %v", err)
 			}
-			if err := forbidden(proc); (err != nil) != strings.HasPrefix(row.file, "sys/") {
+			if err := checkSettings(proc); (err != nil) != strings.HasPrefix(row.file, "sys/") {
 				t.Errorf("by its settings alone: %v", err)
 			}
 		})

@@ -32,7 +32,7 @@ func LockDir(dir string) (release func(), err error) {
 // Acquire locks an ensemble for this process: shared, or exclusive if its use would disturb others.
 // what is the purpose, in one word. For a conflict the error wraps ErrLocked and names the processes.
 func Acquire(id, what string, exclusive bool) (*Lock, error) {
-	if err := open(); err != nil {
+	if err := ensureDir(); err != nil {
 		return nil, fmt.Errorf("locking ensemble %s: %w", id, err)
 	}
 	f, err := openLocked(lockFile(id), exclusive)

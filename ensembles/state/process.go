@@ -47,7 +47,7 @@ func Self() Process {
 
 // Find returns the process that has this ID now.
 func Find(pid int) (Process, error) {
-	_, start, err := observe(pid)
+	_, start, err := readStat(pid)
 	if err != nil {
 		return Process{}, fmt.Errorf("no process %d: %w", pid, err)
 	}
@@ -57,14 +57,14 @@ func Find(pid int) (Process, error) {
 // FindAll returns the processes of this user that were started with this argument. Records contain no
 // process IDs, since a record could miss a process whose parent died early.
 func FindAll(argument string) []Process {
-	return living(func(candidate procfs.Proc) bool {
+	return findProcesses(func(candidate procfs.Proc) bool {
 		arguments, err := candidate.CmdLine()
 		return err == nil && slices.Contains(arguments, argument) && ownProcess(candidate.PID)
 	})
 }
 
-// living returns the living processes for which wanted returns true.
-func living(wanted func(procfs.Proc) bool) (found []Process) {
+// findProcesses returns the living processes for which wanted returns true.
+func findProcesses(wanted func(procfs.Proc) bool) (found []Process) {
 	all, _ := procfs.AllProcs()
 	for _, candidate := range all {
 		if !wanted(candidate) {
@@ -137,7 +137,7 @@ func (p Process) Alive() bool {
 		defer handle.Release()
 		return runtime.GOOS == "windows" || handle.Signal(syscall.Signal(0)) == nil
 	}
-	state, start, err := observe(p.PID)
+	state, start, err := readStat(p.PID)
 	if err != nil || p.Start != "" && p.Start != start {
 		return false
 	}
@@ -161,8 +161,8 @@ func (p Process) Stopped() bool {
 	})
 }
 
-// observe returns the state of a process, as the letter in proc(5), and its start: boot ID/clock ticks since the boot.
-func observe(pid int) (state, start string, err error) {
+// readStat returns the state of a process, as the letter in proc(5), and its start: boot ID/clock ticks since the boot.
+func readStat(pid int) (state, start string, err error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return "", "", err
@@ -181,16 +181,16 @@ var boot = sync.OnceValue(func() string {
 })
 
 func Group(id int) []Process {
-	return living(func(candidate procfs.Proc) bool {
+	return findProcesses(func(candidate procfs.Proc) bool {
 		stat, err := candidate.Stat()
 		return err == nil && stat.PGRP == id
 	})
 }
 
-// Marked returns the processes of this user with a readable environment that contains a variable, with
+// FindByVariable returns the processes of this user with a readable environment that contains a variable, with
 // its value. It omits processes of other PID namespaces, such as a container's: the process IDs in
 // their values have another meaning.
-func Marked(variable string) map[Process]string {
+func FindByVariable(variable string) map[Process]string {
 	all, _ := procfs.AllProcs()
 	found := map[Process]string{}
 	for _, candidate := range all {

@@ -120,7 +120,7 @@ func TestMarked_leavesOtherNamespacesAlone(t *testing.T) {
 		return p
 	}
 	here, elsewhere := start(0), start(syscall.CLONE_NEWPID)
-	found := Marked(variable)
+	found := FindByVariable(variable)
 	if found[here] != "somebody" {
 		t.Errorf("%v is not found: %v", here, found)
 	}

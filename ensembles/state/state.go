@@ -75,8 +75,8 @@ func (r Record) OwnerAlive() bool {
 	return r.Host != "" && r.Host != Host() || r.Owner.Alive()
 }
 
-// Here reports whether this process is in the user namespace of the ensemble's networks.
-func (r Record) Here() bool { return r.UserNS == rootless.ID() }
+// InThisNamespace reports whether this process is in the user namespace of the ensemble's networks.
+func (r Record) InThisNamespace() bool { return r.UserNS == rootless.ID() }
 
 // Ensemble returns an ensemble from the record. Its members can be queried for their status but not
 // controlled. Its Down does nothing.
@@ -121,7 +121,7 @@ func checkDir() error {
 	return nil
 }
 
-func open() error {
+func ensureDir() error {
 	if err := os.MkdirAll(filepath.Dir(Dir()), 0o755); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func Save(r Record) error {
 	if err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
-	if err := open(); err != nil {
+	if err := ensureDir(); err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
 	half := file(r.ID) + ".new"

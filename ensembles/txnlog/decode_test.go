@@ -67,8 +67,8 @@ func TestReader_understandsEveryType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.want.Zxid, test.want.Session, test.want.Cxid, test.want.Time = 1, 7, 9, time.UnixMilli(1000)
 			got, r, err := readAll(0, logFile(entry(txn(1, test.code, test.body...))))
-			if err != nil || len(got) != 1 || r.Unknown != 0 || r.Torn != 0 {
-				t.Fatalf("got %+v, %v; %d unknown, %d torn", got, err, r.Unknown, r.Torn)
+			if err != nil || len(got) != 1 || r.Unknown != 0 || r.TruncatedFiles != 0 {
+				t.Fatalf("got %+v, %v; %d unknown, %d torn", got, err, r.Unknown, r.TruncatedFiles)
 			}
 			if !reflect.DeepEqual(got[0], test.want) {
 				t.Errorf("got  %+v\nwant %+v", got[0], test.want)

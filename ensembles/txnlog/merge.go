@@ -15,9 +15,9 @@ type Summary struct {
 	Gaps    []Gap
 	// Uncommitted counts entries that were omitted: a member logged them and was isolated before
 	// the ensemble agreed.
-	Uncommitted int
-	Torn        int // files that ended inside an entry
-	Unknown     int // entries that no log had in a form that was understood to the end
+	Uncommitted    int
+	TruncatedFiles int // files that ended inside an entry
+	Unknown        int // entries that no log had in a form that was understood to the end
 }
 
 // Gap is a range of zxids of one epoch that no log contains.
@@ -46,7 +46,7 @@ func Merge(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io
 	}
 	err := m.run()
 	for _, l := range m.logs {
-		m.s.Torn += l.r.Torn
+		m.s.TruncatedFiles += l.r.TruncatedFiles
 		m.s.Unknown += l.r.Unknown
 	}
 	return m.s, err
@@ -64,14 +64,14 @@ type merger struct {
 	upTo     int64
 	each     func(Entry) error
 	logs     []*head // the leader's first
-	by       []*head // logs whose next entry is the current entry
-	pending  []claimed
+	current  []*head // logs whose next entry is the current entry
+	pending  []pendingEntry
 	standing ephemerals
 	s        Summary
 }
 
-// claimed is an entry that is not known to be committed, and the logs that contain it.
-type claimed struct {
+// pendingEntry is an entry that is not known to be committed, and the logs that contain it.
+type pendingEntry struct {
 	entry Entry
 	by    []*head
 }
@@ -85,7 +85,7 @@ func (m *merger) run() error {
 		if err != nil {
 			return err
 		}
-		over := len(m.by) == 0 || m.upTo > 0 && e.Zxid > m.upTo
+		over := len(m.current) == 0 || m.upTo > 0 && e.Zxid > m.upTo
 		if len(m.pending) > 0 && (over || epoch(e.Zxid) > epoch(m.pending[0].entry.Zxid)) {
 			if err := m.decide(); err != nil {
 				return err
@@ -101,7 +101,7 @@ func (m *merger) run() error {
 		if e.Zxid == m.upTo {
 			break
 		}
-		if err := m.advance(m.by); err != nil {
+		if err := m.advance(m.current); err != nil {
 			return err
 		}
 	}
@@ -130,17 +130,17 @@ func (m *merger) advance(logs []*head) (err error) {
 // lowest returns the next entry with the lowest zxid, and sets by to the logs that contain the entry. by
 // is empty if all logs have ended.
 func (m *merger) lowest() (e Entry, err error) {
-	m.by = m.by[:0]
+	m.current = m.current[:0]
 	for _, l := range m.logs {
 		switch {
-		case l.ended || len(m.by) > 0 && l.next.Zxid > e.Zxid:
-		case len(m.by) == 0 || l.next.Zxid < e.Zxid:
-			e, m.by = l.next, append(m.by[:0], l)
+		case l.ended || len(m.current) > 0 && l.next.Zxid > e.Zxid:
+		case len(m.current) == 0 || l.next.Zxid < e.Zxid:
+			e, m.current = l.next, append(m.current[:0], l)
 		case !same(&e, &l.next):
 			return e, fmt.Errorf("the members' logs disagree on transaction %#x: %v %s by session %#x, and %v %s by session %#x",
 				e.Zxid, e.Type, e.Path, e.Session, l.next.Type, l.next.Path, l.next.Session)
 		default:
-			m.by = append(m.by, l)
+			m.current = append(m.current, l)
 		}
 	}
 	return e, nil
@@ -151,7 +151,7 @@ func (m *merger) take(e Entry) error {
 	if m.committed(e.Zxid) {
 		return m.deliver(e)
 	}
-	m.pending = append(m.pending, claimed{e, slices.Clone(m.by)})
+	m.pending = append(m.pending, pendingEntry{e, slices.Clone(m.current)})
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (m *merger) take(e Entry) error {
 // later entry of its epoch, or its epoch is the epoch of upTo.
 func (m *merger) committed(zxid int64) bool {
 	leader := m.logs[0]
-	return m.by[0] == leader ||
+	return m.current[0] == leader ||
 		!leader.ended && epoch(leader.next.Zxid) == epoch(zxid) ||
 		m.upTo > 0 && epoch(zxid) == epoch(m.upTo)
 }
@@ -195,7 +195,7 @@ func (m *merger) deliver(e Entry) error {
 	m.gap(e.Zxid)
 	m.s.Last = e.Zxid
 	m.s.Entries++
-	m.standing.pass(&e)
+	m.standing.apply(&e)
 	return m.each(e)
 }
 
@@ -231,8 +231,8 @@ func newEphemerals() ephemerals {
 	return ephemerals{owner: map[string]int64{}, of: map[int64]map[string]bool{}}
 }
 
-// pass processes an entry. It adds the removed nodes to a CloseSession that does not list them.
-func (s ephemerals) pass(e *Entry) {
+// apply processes an entry. It adds the removed nodes to a CloseSession that does not list them.
+func (s ephemerals) apply(e *Entry) {
 	for _, o := range e.Ops() {
 		switch o.Type {
 		case Create:

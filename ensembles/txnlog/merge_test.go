@@ -160,7 +160,7 @@ func TestMerge_allowsForTwoVersions(t *testing.T) {
 
 func TestMerge_countsWhatTheReadersSay(t *testing.T) {
 	_, s, err := merge(0, 0, logFile(created(1, "/a"), entry(txn(2, 99))), logFile(created(1, "/a"), created(2, "/b")[:30]))
-	if err != nil || s.Torn != 1 || s.Unknown != 1 || s.Entries != 2 {
+	if err != nil || s.TruncatedFiles != 1 || s.Unknown != 1 || s.Entries != 2 {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }

@@ -13,10 +13,10 @@ import (
 
 // Reader reads one member's log.
 type Reader struct {
-	// Torn counts files that end inside an entry: a server was killed while it wrote, or is
+	// TruncatedFiles counts files that end inside an entry: a server was killed while it wrote, or is
 	// writing now. Such an entry is not delivered.
-	Torn    int
-	Unknown int // entries so far that could not be decoded completely
+	TruncatedFiles int
+	Unknown        int // entries so far that could not be decoded completely
 
 	after int64
 	files []io.Reader
@@ -91,16 +91,16 @@ func (r *Reader) open() error {
 	switch {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		if n > 0 {
-			r.Torn++
+			r.TruncatedFiles++
 		}
 		return nil
 	case err != nil:
-		return r.failed(err)
+		return r.wrapError(err)
 	case string(head[:4]) != "ZKLG":
-		return r.failed(fmt.Errorf("not a transaction log: it begins with %q", head[:4]))
+		return r.wrapError(fmt.Errorf("not a transaction log: it begins with %q", head[:4]))
 	}
 	if version := binary.BigEndian.Uint32(head[4:]); version != 2 {
-		return r.failed(fmt.Errorf("version %d of the transaction log is not supported: only version 2 is", version))
+		return r.wrapError(fmt.Errorf("version %d of the transaction log is not supported: only version 2 is", version))
 	}
 	r.src, r.offset = src, int64(len(head))
 	return nil
@@ -113,12 +113,12 @@ func (r *Reader) entry() ([]byte, error) {
 	n, err := io.ReadFull(r.src, head[:])
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		if !zeros(head[:n]) {
-			r.Torn++
+			r.TruncatedFiles++
 		}
 		return nil, nil
 	}
 	if err != nil {
-		return nil, r.failed(err)
+		return nil, r.wrapError(err)
 	}
 	sum, size := binary.BigEndian.Uint64(head[:]), int32(binary.BigEndian.Uint32(head[8:]))
 	if size <= 0 {
@@ -129,11 +129,11 @@ func (r *Reader) entry() ([]byte, error) {
 	}
 	txn, err := r.read(int(size) + 1)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		r.Torn++
+		r.TruncatedFiles++
 		return nil, nil
 	}
 	if err != nil {
-		return nil, r.failed(err)
+		return nil, r.wrapError(err)
 	}
 	txn, end := txn[:size], txn[size]
 	if got := uint64(adler32.Checksum(txn)); got != sum {
@@ -170,19 +170,19 @@ func (r *Reader) damaged(how string) error {
 		}
 		switch {
 		case err == io.EOF:
-			r.Torn++
+			r.TruncatedFiles++
 			return nil
 		case err != nil:
-			return r.failed(err)
+			return r.wrapError(err)
 		case !zeros(chunk):
-			return r.failed(errors.New("the entry is damaged: " + how))
+			return r.wrapError(errors.New("the entry is damaged: " + how))
 		}
 		_, _ = r.src.Discard(len(chunk))
 	}
 }
 
-// failed adds the file and the position to an error.
-func (r *Reader) failed(err error) error {
+// wrapError adds the file and the position to an error.
+func (r *Reader) wrapError(err error) error {
 	name := "transaction log"
 	if named, ok := r.file.(interface{ Name() string }); ok {
 		name = named.Name()

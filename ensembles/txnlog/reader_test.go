@@ -48,8 +48,8 @@ func TestReader_endsWhereTheLogDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, r, err := readAll(0, test.file)
-			if len(got) != test.want || r.Torn != test.torn {
-				t.Errorf("%d entries, %d torn; want %d, %d", len(got), r.Torn, test.want, test.torn)
+			if len(got) != test.want || r.TruncatedFiles != test.torn {
+				t.Errorf("%d entries, %d torn; want %d, %d", len(got), r.TruncatedFiles, test.want, test.torn)
 			}
 			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("got %v, want %q in it", err, test.err)
@@ -65,8 +65,8 @@ func TestReader_joinsFiles(t *testing.T) {
 	first := logFile(created(1, "/a"), created(2, "/b"), created(3, "/c")[:20], padding) // killed, and started again
 	second := logFile(created(2, "/b"), created(3, "/c"), created(1<<32+1, "/d"))
 	got, r, err := readAll(0, first, nil, second)
-	if want := []int64{1, 2, 3, 1<<32 + 1}; err != nil || !slices.Equal(zxids(got), want) || r.Torn != 1 {
-		t.Errorf("got %#x, %v, %d torn; want %#x", zxids(got), err, r.Torn, want)
+	if want := []int64{1, 2, 3, 1<<32 + 1}; err != nil || !slices.Equal(zxids(got), want) || r.TruncatedFiles != 1 {
+		t.Errorf("got %#x, %v, %d torn; want %#x", zxids(got), err, r.TruncatedFiles, want)
 	}
 	got, _, err = readAll(2, first, second)
 	if want := []int64{3, 1<<32 + 1}; err != nil || !slices.Equal(zxids(got), want) {
@@ -119,8 +119,8 @@ func FuzzReader(f *testing.F) {
 		}
 		file := logFile(entry(b))
 		used := allocated(func() {
-			if _, r, err := readAll(0, file); err != nil || r.Torn > 0 {
-				t.Errorf("got %v, %d torn", err, r.Torn)
+			if _, r, err := readAll(0, file); err != nil || r.TruncatedFiles > 0 {
+				t.Errorf("got %v, %d torn", err, r.TruncatedFiles)
 			}
 		})
 		if used > bound {

@@ -15,8 +15,8 @@ func TestReader_readsWhatAServerWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, r, err := readAll(0, file)
-	if err != nil || r.Torn != 0 || r.Unknown != 0 {
-		t.Fatalf("got %v; %d torn, %d unknown", err, r.Torn, r.Unknown)
+	if err != nil || r.TruncatedFiles != 0 || r.Unknown != 0 {
+		t.Fatalf("got %v; %d torn, %d unknown", err, r.TruncatedFiles, r.Unknown)
 	}
 	var got []string
 	for i, e := range all {

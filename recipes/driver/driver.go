@@ -58,11 +58,11 @@ func Serve(ctx context.Context, s recipes.Subject, in io.Reader, out io.Writer) 
 
 // ServeOver is like Serve; the clients connect with dial.
 func ServeOver(ctx context.Context, s recipes.Subject, dial zk.Dialer, in io.Reader, out io.Writer) error {
-	d := &server{subject: s, ops: append(offers(s), lines.OpAuth), dial: dial}
+	d := &server{subject: s, ops: append(supportedOps(s), lines.OpAuth), dial: dial}
 	return d.run(ctx, in, out)
 }
 
-func offers(s recipes.Subject) []string {
+func supportedOps(s recipes.Subject) []string {
 	begin, end := lines.Ops(string(s.Recipe))
 	ops := []string{begin, end}
 	for op, offered := range map[string]bool{"cancel": !s.NoCancel, "write": s.Writes, "holds": s.ReportsHeld} {
@@ -107,14 +107,14 @@ type server struct {
 
 func instant(t time.Time) *lines.Int64 { return new(lines.Int64(clock.Reading(t))) }
 
-func (d *server) say(r lines.Reply) {
+func (d *server) writeReply(r lines.Reply) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_ = d.out.Encode(r) // after an error, in ends too
 }
 
 func (d *server) ok(q lines.Request, ok lines.OK) {
-	d.say(lines.Reply{ID: new(lines.Int64(q.ID)), OK: &ok})
+	d.writeReply(lines.Reply{ID: new(lines.Int64(q.ID)), OK: &ok})
 }
 
 func (d *server) refuse(q lines.Request, kind, format string, args ...any) {
@@ -122,7 +122,7 @@ func (d *server) refuse(q lines.Request, kind, format string, args ...any) {
 }
 
 func (d *server) fail(q lines.Request, why lines.Error) {
-	d.say(lines.Reply{ID: new(lines.Int64(q.ID)), Error: &why})
+	d.writeReply(lines.Reply{ID: new(lines.Int64(q.ID)), Error: &why})
 }
 
 // serve answers a request, in a new goroutine if that may take time.
@@ -208,5 +208,5 @@ func (d *server) event(n int, e recipes.Event) {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
-	d.say(lines.Reply{Event: string(e.Kind), Client: new(lines.Int64(n)), At: instant(e.At)})
+	d.writeReply(lines.Reply{Event: string(e.Kind), Client: new(lines.Int64(n)), At: instant(e.At)})
 }

@@ -18,14 +18,14 @@ import (
 
 // Lock describes a lock, an election, a read-write lock, a semaphore or a barrier by a few functions.
 type Lock struct {
-	About    string
-	Recipe   recipes.Recipe  // "" means a lock
-	Cancels  bool            // Lock returns soon after its context is done and leaves no node
-	Writes   bool            // Write of each Mutex is set
-	Tells    bool            // Holds of each Mutex is set
-	Variant  recipes.Variant // "" if it is not one of the constants
-	Promises recipes.Promises
-	Auth     bool // Open applies env.Auth, as Connect does, and env.ACL
+	About       string
+	Recipe      recipes.Recipe  // "" means a lock
+	Cancels     bool            // Lock returns soon after its context is done and leaves no node
+	Writes      bool            // Write of each Mutex is set
+	ReportsHeld bool            // Holds of each Mutex is set
+	Variant     recipes.Variant // "" if it is not one of the constants
+	Promises    recipes.Promises
+	Auth        bool // Open applies env.Auth, as Connect does, and env.ACL
 	// Open opens one client of the lock at env.Parent, with its own session.
 	Open func(ctx context.Context, env recipes.Env) (Mutex, error)
 }
@@ -105,13 +105,13 @@ func (l Lock) Main() { exit(l.Serve(context.Background(), os.Stdin, os.Stdout)) 
 func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := recipes.Subject{
 		Recipe: cmp.Or(l.Recipe, recipes.RecipeLock), About: l.About, Variant: l.Variant, Promises: l.Promises,
-		NoCancel: !l.Cancels, Writes: l.Writes, ReportsHeld: l.Tells,
+		NoCancel: !l.Cancels, Writes: l.Writes, ReportsHeld: l.ReportsHeld,
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			m, err := l.Open(ctx, env)
 			return &mutex{Mutex: m}, err
 		},
 	}
-	ops := offers(s)
+	ops := supportedOps(s)
 	if l.Auth {
 		ops = append(ops, lines.OpAuth)
 	}
@@ -133,7 +133,7 @@ func (m *mutex) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (reci
 	if o.Mode == recipes.Read {
 		lock = m.RLock
 	}
-	err := unsure(lock(ctx))
+	err := wrapUnfinished(lock(ctx))
 	m.held = err == nil
 	return recipes.Claim{}, err
 }
@@ -142,13 +142,13 @@ func (m *mutex) Release(context.Context) error {
 	if !m.held {
 		return fmt.Errorf("%w: nothing is held", ErrFailed)
 	}
-	err := unsure(m.Unlock())
+	err := wrapUnfinished(m.Unlock())
 	m.held = err != nil
 	return err
 }
 
 func (m *mutex) Write(_ context.Context, path, value string) error {
-	return unsure(m.Mutex.Write(path, value))
+	return wrapUnfinished(m.Mutex.Write(path, value))
 }
 
 func (m *mutex) Holds() bool { return m.Mutex.Holds() }
@@ -158,8 +158,8 @@ func (m *mutex) Close(context.Context) error {
 	return nil
 }
 
-// unsure joins err with recipes.ErrUnfinished, unless err is known to have had no effect.
-func unsure(err error) error {
+// wrapUnfinished joins err with recipes.ErrUnfinished, unless err is known to have had no effect.
+func wrapUnfinished(err error) error {
 	if err == nil || errors.Is(err, ErrFailed) || errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -93,7 +93,7 @@ func missing(l Library, what string) error {
 
 var (
 	oneHolder   = recipes.Promises{Exclusive: true, FIFO: true, Events: true}
-	standsAgain = recipes.Promises{Exclusive: true, FIFO: true, Events: true, Requeues: true}
+	withRequeue = recipes.Promises{Exclusive: true, FIFO: true, Events: true, Requeues: true}
 	noOrder     = recipes.Promises{Exclusive: true, Events: true}
 	exactlyOnce = recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true}
 )
@@ -111,7 +111,7 @@ func Drivers() []Driver {
 			"Curator's InterProcessMutex, with its guide's retry policy and connection listener. Exclusive, fifo"),
 		driver(curator, "CuratorLatch", "election/curator-latch", recipes.Predecessor, oneHolder,
 			"Curator's LeaderLatch: a new latch for each term; closing it resigns. One leader, fifo"),
-		driver(curator, "CuratorSelector", "election/curator-selector", recipes.Predecessor, standsAgain,
+		driver(curator, "CuratorSelector", "election/curator-selector", recipes.Predecessor, withRequeue,
 			"Curator's LeaderSelector with autoRequeue: a former leader becomes a candidate again by itself. One leader, fifo"),
 		driver(curator, "CuratorRWLock", "rwlock/curator", recipes.Predecessor, oneHolder,
 			"Curator's InterProcessReadWriteLock. Several readers or one writer, fifo"),

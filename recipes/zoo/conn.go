@@ -16,10 +16,10 @@ import (
 // requests after connection losses.
 type conn struct {
 	*client.Conn
-	// spans lets requests continue in the next session after the session has expired, as the library
+	// spansSessions lets requests continue in the next session after the session has expired, as the library
 	// does by default.
-	spans bool
-	acl   []zk.ACL
+	spansSessions bool
+	acl           []zk.ACL
 }
 
 var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
@@ -35,7 +35,7 @@ func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*con
 }
 
 func (c *conn) await(ctx context.Context) error {
-	err := c.Await(ctx, c.spans)
+	err := c.Await(ctx, c.spansSessions)
 	if errors.Is(err, client.ErrExpired) {
 		return errDead
 	}
@@ -54,7 +54,7 @@ func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // retry repeats a request until its reply arrives.
 func retry[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) {
 	for {
-		if c.Expired() && !c.spans {
+		if c.Expired() && !c.spansSessions {
 			var zero T
 			return zero, errDead
 		}

@@ -12,7 +12,7 @@ func init() {
 	// The ZkLeader of a tutorial clears its leader flag when it is disconnected, and sets it only when
 	// the children of the parent change. After a short loss of the connection its node is still first
 	// in line, all others wait behind it, and there is no leader.
-	contestant("zkleader-no-reentry", "steps down when the connection drops briefly, and never leads again", steps{
+	registerLock("zkleader-no-reentry", "steps down when the connection drops briefly, and never leads again", steps{
 		wait: awaitParent,
 		state: func(l *line, s zk.State) {
 			if s != zk.StateDisconnected && s != zk.StateExpired {
@@ -31,7 +31,7 @@ func init() {
 	// The original ZkLeader of the tutorial checks whether it leads whenever the parent's children change, even
 	// as the leader. So it leads again after a short loss of the connection, but only once another node is
 	// added or removed. Until then its node is first in line, and there is no leader.
-	contestant("zkleader-late-reentry", "resigns when the connection drops briefly, and leads again only when a candidate joins or leaves", steps{
+	registerLock("zkleader-late-reentry", "resigns when the connection drops briefly, and leads again only when a candidate joins or leaves", steps{
 		wait: awaitParent,
 		state: func(l *line, s zk.State) {
 			l.mu.Lock()

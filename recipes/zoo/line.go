@@ -15,11 +15,11 @@ import (
 // line is a client of a lock or an election that waits in line with an ephemeral sequential node. The
 // lowest number is first.
 type line struct {
-	env   recipes.Env
-	steps steps
-	c     *conn
-	began int64  // ID of the session in which the last Acquire began
-	mode  string // of a read-write lock: readMark or writeMark
+	env              recipes.Env
+	steps            steps
+	c                *conn
+	sessionAtAcquire int64  // ID of the session in which the last Acquire began
+	mode             string // of a read-write lock: readMark or writeMark
 
 	mu    sync.Mutex
 	path  string // node of its grant; "" without a grant
@@ -33,7 +33,7 @@ func (l *line) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.spans = l.steps.spans
+	c.spansSessions = l.steps.spansSessions
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.c = c
@@ -41,12 +41,12 @@ func (l *line) connect(ctx context.Context) error {
 }
 
 func (l *line) Acquire(ctx context.Context) (recipes.Claim, error) {
-	l.began = l.c.SessionID()
+	l.sessionAtAcquire = l.c.SessionID()
 	path, err := l.steps.create(ctx, l)
 	if err != nil {
 		return recipes.Claim{}, err
 	}
-	claim, err := l.stand(ctx, path)
+	claim, err := l.awaitTurn(ctx, path)
 	if err != nil {
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
@@ -63,7 +63,7 @@ func (l *line) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recip
 	return l.Acquire(ctx)
 }
 
-func (l *line) stand(ctx context.Context, path string) (recipes.Claim, error) {
+func (l *line) awaitTurn(ctx context.Context, path string) (recipes.Claim, error) {
 	for {
 		names, err := l.steps.list(ctx, l)
 		if err != nil {
@@ -123,9 +123,9 @@ func (l *line) Close(context.Context) error {
 	return nil
 }
 
-// learn reports events as a correct client does after a change of its connection's state: suspended without
+// reportState reports events as a correct client does after a change of its connection's state: suspended without
 // a connection, restored only after a check that the node exists and belongs to the session.
-func (l *line) learn(s zk.State) {
+func (l *line) reportState(s zk.State) {
 	l.mu.Lock()
 	token, czxid, path, c := l.token, l.czxid, l.path, l.c
 	l.mu.Unlock()

@@ -24,7 +24,7 @@ type queueSteps struct {
 	wait func(ctx context.Context, q *items, empty watched) error
 }
 
-func (s queueSteps) orSound() queueSteps {
+func (s queueSteps) withDefaults() queueSteps {
 	or(&s.put, putOnce)
 	or(&s.order, func(names []string) {
 		slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })

@@ -34,15 +34,15 @@ type steps struct {
 	token func(l *line, czxid int64) int64
 	// session returns the ID of the session to which a grant is claimed to be bound.
 	session func(l *line) int64
-	// spans lets the client continue after its session has expired.
-	spans bool
+	// spansSessions lets the client continue after its session has expired.
+	spansSessions bool
 	// unchecked lets the client hold although its node no longer exists.
 	unchecked bool
-	// assumes lets the client fail if the parent does not exist, instead of creating it.
-	assumes bool
+	// assumesParent lets the client fail if the parent does not exist, instead of creating it.
+	assumesParent bool
 }
 
-func (s steps) orSound() steps {
+func (s steps) withDefaults() steps {
 	or(&s.name, guidName)
 	or(&s.create, createOnce)
 	or(&s.list, func(ctx context.Context, l *line) ([]string, error) { return l.c.list(ctx, l.env.Parent) })
@@ -50,15 +50,15 @@ func (s steps) orSound() steps {
 	or(&s.wait, awaitNode)
 	or(&s.abandon, func(ctx context.Context, l *line, path string) { _ = l.c.remove(ctx, path) }) // the end of the session deletes it
 	or(&s.release, func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) })
-	or(&s.state, (*line).learn)
+	or(&s.state, (*line).reportState)
 	or(&s.token, func(_ *line, czxid int64) int64 { return czxid })
 	or(&s.session, func(l *line) int64 { return l.c.SessionID() })
 	return s
 }
 
-func or[F any](step *F, sound F) {
+func or[F any](step *F, fallback F) {
 	if reflect.ValueOf(*step).IsNil() {
-		*step = sound
+		*step = fallback
 	}
 }
 
@@ -93,7 +93,7 @@ func createOnce(ctx context.Context, l *line) (string, error) {
 func (l *line) create(ctx context.Context, name string) (path string, err error) {
 	for {
 		path, err = l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
-		if !errors.Is(err, zk.ErrNoNode) || l.steps.assumes {
+		if !errors.Is(err, zk.ErrNoNode) || l.steps.assumesParent {
 			return path, err
 		}
 		if _, err := l.c.create(ctx, l.env.Parent, nil, 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {

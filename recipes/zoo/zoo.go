@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-func contestant(name, about string, wrong steps) {
+func registerLock(name, about string, wrong steps) {
 	recipes.Register(lock(name, about, wrong))
 }
 
@@ -27,7 +27,7 @@ func lock(name, about string, wrong steps) recipes.Subject {
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,
 		Promises: recipes.Promises{Exclusive: true, FIFO: true, Events: true},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-			l := &line{env: env, steps: wrong.orSound()}
+			l := &line{env: env, steps: wrong.withDefaults()}
 			return l, l.connect(ctx)
 		},
 	}
@@ -39,7 +39,7 @@ func queue(name, about string, wrong queueSteps) {
 		Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			c, err := connect(ctx, env, nil)
-			return &items{env, wrong.orSound(), c}, err
+			return &items{env, wrong.withDefaults(), c}, err
 		},
 	})
 }

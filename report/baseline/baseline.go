@@ -56,8 +56,8 @@ func (f Folder) write(name string, data []byte) error {
 	return report.WriteFile(string(f), filepath.FromSlash(name), data)
 }
 
-// ErrNone means that no baseline can be compared with the run.
-var ErrNone = errors.New("there is no baseline to compare the run with")
+// ErrNoBaseline means that no baseline can be compared with the run.
+var ErrNoBaseline = errors.New("there is no baseline to compare the run with")
 
 const suffix = ".json"
 
@@ -120,10 +120,10 @@ func All(f Folder, scenario string) ([]Entry, error) {
 	return out, nil
 }
 
-// Last returns the latest baseline that is older than the run and comparable with it: it has the same
+// Latest returns the latest baseline that is older than the run and comparable with it: it has the same
 // scenario, subjects, kind of ensemble and members, and satisfies the other conditions of
-// [compare.Unlike]. If there is none, the error wraps [ErrNone] and lists the latest differences.
-func Last(f Folder, now report.Result) (Entry, error) {
+// [compare.IncomparableReasons]. If there is none, the error wraps [ErrNoBaseline] and lists the latest differences.
+func Latest(f Folder, now report.Result) (Entry, error) {
 	all, err := All(f, now.Run.Scenario)
 	if err != nil {
 		return Entry{}, err
@@ -136,10 +136,10 @@ func Last(f Folder, now report.Result) (Entry, error) {
 			why = []string{e.Err.Error()}
 		case !e.Result.Run.Start.Before(now.Run.Start):
 			continue // the run itself, or a later one
-		case e.Result.Run.Ended != "":
-			why = []string{"the run ended early: " + e.Result.Run.Ended}
+		case e.Result.Run.EndReason != "":
+			why = []string{"the run ended early: " + e.Result.Run.EndReason}
 		default:
-			why = compare.Unlike(e.Result, now)
+			why = compare.IncomparableReasons(e.Result, now)
 		}
 		if len(why) == 0 {
 			return e, nil
@@ -149,9 +149,9 @@ func Last(f Folder, now report.Result) (Entry, error) {
 		}
 	}
 	if len(reasons) == 0 {
-		return Entry{}, fmt.Errorf("%w: %s has no earlier baseline of %s", ErrNone, f, now.Run.Scenario)
+		return Entry{}, fmt.Errorf("%w: %s has no earlier baseline of %s", ErrNoBaseline, f, now.Run.Scenario)
 	}
-	return Entry{}, fmt.Errorf("%w:\n  %s", ErrNone, strings.Join(reasons, "\n  "))
+	return Entry{}, fmt.Errorf("%w:\n  %s", ErrNoBaseline, strings.Join(reasons, "\n  "))
 }
 
 const shownReasons = 3

@@ -66,7 +66,7 @@ func TestLast(t *testing.T) {
 		id     string
 		change func(*report.Result)
 	}{
-		{"like", nil}, {"five", members(5)}, {"interrupted", func(r *report.Result) { r.Run.Ended = "interrupted" }},
+		{"like", nil}, {"five", members(5)}, {"interrupted", func(r *report.Result) { r.Run.EndReason = "interrupted" }},
 		{"older", func(r *report.Result) { r.Schema = "zkbench.result/v1" }}, {"itself", nil}, {"later", nil},
 	} {
 		r, raw := made(t, x.id, hour, x.change)
@@ -75,16 +75,16 @@ func TestLast(t *testing.T) {
 		}
 	}
 	now, _ := made(t, "itself", 4, nil)
-	if e, err := Last(s, now); err != nil || e.Result.Run.ID != "like" {
+	if e, err := Latest(s, now); err != nil || e.Result.Run.ID != "like" {
 		t.Errorf("%s, %v; want the last that is like it, and not itself", e.Name, err)
 	}
 	seven, _ := made(t, "seven", 4, members(7))
-	_, err := Last(s, seven)
-	if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "members: 5 before, 7 now") || !strings.Contains(err.Error(), "older zkbench") {
+	_, err := Latest(s, seven)
+	if !errors.Is(err, ErrNoBaseline) || !strings.Contains(err.Error(), "members: 5 before, 7 now") || !strings.Contains(err.Error(), "older zkbench") {
 		t.Errorf("%v, want every reason", err)
 	}
 	churn, _ := made(t, "churn", 4, func(r *report.Result) { r.Run.Scenario = "churn" })
-	if _, err := Last(s, churn); !errors.Is(err, ErrNone) {
+	if _, err := Latest(s, churn); !errors.Is(err, ErrNoBaseline) {
 		t.Errorf("of another scenario: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ type Comparison struct {
 	Result string     `json:"result"`
 }
 
-// Runs compares two comparable runs (see [Unlike]). It adds a note for a cell that only one run has.
+// Runs compares two comparable runs (see [IncomparableReasons]). It adds a note for a cell that only one run has.
 // If the new run does not have a deciding metric that the old run measured in the same cell, the row
 // is unknown, so that a gate does not pass because a measurement is missing.
 func Runs(old, new report.Result, o Options) Comparison {
@@ -89,8 +89,8 @@ func Runs(old, new report.Result, o Options) Comparison {
 	}
 	c := Comparison{Schema: Schema, Old: old.Run, New: new.Run, Limit: o.MaxRegression, Notes: notes(old.Run, new.Run)}
 	for _, r := range []report.Run{old.Run, new.Run} {
-		if r.Ended != "" {
-			c.Rows = append(c.Rows, Row{Cell: "run " + r.ID, What: "completed", Decides: true, Result: Unknown, Why: "the run ended early: " + r.Ended})
+		if r.EndReason != "" {
+			c.Rows = append(c.Rows, Row{Cell: "run " + r.ID, What: "completed", Decides: true, Result: Unknown, Why: "the run ended early: " + r.EndReason})
 		}
 	}
 	olds, news := cells(old.Trials), cells(new.Trials)
@@ -177,7 +177,7 @@ type cell struct {
 // of two runs match although such a parameter differs.
 func cells(trials []report.Trial) map[string]cell {
 	out := map[string]cell{}
-	for _, s := range matrix.Of(trials) {
+	for _, s := range matrix.GroupScenarios(trials) {
 		for _, x := range s.Series {
 			for _, n := range s.Counts {
 				at := x.At(n)
@@ -246,12 +246,12 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 	return rows
 }
 
-// Unlike returns the conditions that differ between two runs and make them incomparable. The result is
+// IncomparableReasons returns the conditions that differ between two runs and make them incomparable. The result is
 // empty if the runs can be compared.
 //
 // Different hosts are accepted if every subject was measured together with a base: then the comparison
 // uses ratios, which eliminate the host's speed.
-func Unlike(old, new report.Result) []string {
+func IncomparableReasons(old, new report.Result) []string {
 	a, b := old.Run.Ensemble, new.Run.Ensemble
 	out := slices.Concat(difference("ensemble", a.Kind, b.Kind),
 		difference("members", strconv.Itoa(a.Members), strconv.Itoa(b.Members)),

@@ -89,7 +89,7 @@ func TestRuns(t *testing.T) {
 		{"one that can no longer be judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[3].Verdicts[1].Result = report.Unknown
 		}, report.Unknown, "verdict mutual-exclusion"},
-		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.Ended = "interrupted" }, report.Unknown, "the run ended early: interrupted"},
+		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.EndReason = "interrupted" }, report.Unknown, "the run ended early: interrupted"},
 		{"another unit is not compared", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				m := new.Trials[i].Metrics[metrics.HandoffLatency]
@@ -375,7 +375,7 @@ func TestRuns_besideABase(t *testing.T) {
 	}
 	other := run(2, 1)
 	other.Run.Host["cpu"] = "slow"
-	if u := Unlike(run(1, 1), other); len(u) > 0 {
+	if u := IncomparableReasons(run(1, 1), other); len(u) > 0 {
 		t.Errorf("unlike: %v; with a base another host is no reason", u)
 	}
 	if c := Runs(run(1, 1), other, five); c.Result != report.Pass {
@@ -424,7 +424,7 @@ func TestUnlike(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			old, new := invent(r, "old", 5, 1, 0), invent(r, "new", 5, 1, 0)
 			row.edit(&new)
-			got := strings.Join(Unlike(old, new), "\n")
+			got := strings.Join(IncomparableReasons(old, new), "\n")
 			if row.want == "" && got != "" || !strings.Contains(got, row.want) {
 				t.Errorf("unlike: %q, want %q", got, row.want)
 			}

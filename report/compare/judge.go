@@ -59,7 +59,7 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 
 // canTest reports whether counts can be compared like times: there are enough, and all are above 0.
 func canTest(a, b []float64) bool {
-	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.Fewest(countAlpha)
+	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.MinSampleSize(countAlpha)
 }
 
 func equalsFormula(trials []report.Trial, metric string) bool {
@@ -102,10 +102,10 @@ func (r *Row) decide(limit float64, tests int) {
 		r.Result, r.Why = Unknown, "a value is 0, so a ratio cannot be computed"
 		return
 	}
-	need := stats.Fewest(r.alpha / float64(tests))
+	need := stats.MinSampleSize(r.alpha / float64(tests))
 	if n := min(r.Old.N, r.New.N); n < need || cost.Low == nil {
 		r.Result, r.More = Unknown, max(1, need-n)
-		r.Why = fmt.Sprintf("not enough trials: run %s", more(r.More))
+		r.Why = fmt.Sprintf("not enough trials: run %s", moreTrialsText(r.More))
 		return
 	}
 	likely := *r.P < r.alpha/float64(tests)
@@ -118,7 +118,7 @@ func (r *Row) decide(limit float64, tests int) {
 		r.Result = Same
 	default:
 		r.Result, r.More = Unknown, stats.More(min(r.Old.N, r.New.N), cost, 1+limit)
-		r.Why = fmt.Sprintf("too noisy to rule out a regression of %s: run %s", percent(limit), more(r.More))
+		r.Why = fmt.Sprintf("too noisy to rule out a regression of %s: run %s", percent(limit), moreTrialsText(r.More))
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *Row) costRatio() (report.Interval, bool) {
 	return r.Ratio.Inverse(), true
 }
 
-func more(n int) string { return units.Plural(n, "more trial") + " of each" }
+func moreTrialsText(n int) string { return units.Plural(n, "more trial") + " of each" }
 
 // percent formats a fraction: "5 %".
 func percent(f float64) string { return strconv.FormatFloat(math.Round(f*1e4)/1e2, 'f', -1, 64) + " %" }
@@ -161,7 +161,7 @@ func decidingMeasures() []report.Measure {
 func values(trials []report.Trial, m report.Measure) []float64 {
 	var out []float64
 	for _, t := range trials {
-		if v := m.Of(t); v != nil {
+		if v := m.Value(t); v != nil {
 			out = append(out, *v)
 		}
 	}
@@ -173,7 +173,7 @@ func values(trials []report.Trial, m report.Measure) []float64 {
 func (c cell) ratios(m report.Measure) []float64 {
 	var out []float64
 	for _, t := range c.trials {
-		a, b := m.Of(c.bases[t.Repetition]), m.Of(t)
+		a, b := m.Value(c.bases[t.Repetition]), m.Value(t)
 		if a != nil && b != nil && *a > 0 {
 			out = append(out, *b / *a)
 		}

@@ -129,7 +129,7 @@ func byStart(runs []report.Result) []report.Result {
 // such a run, a change of the numbers may not be due to the subject.
 func changedConditions(runs []report.Result) (out []string) {
 	for i := range runs[1:] {
-		for _, why := range Unlike(runs[i], runs[i+1]) {
+		for _, why := range IncomparableReasons(runs[i], runs[i+1]) {
 			out = append(out, fmt.Sprintf("the conditions of %s differ from the previous run: %s", units.Clean(runs[i+1].Run.ID), units.Clean(why)))
 		}
 	}
@@ -172,7 +172,7 @@ func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 		}
 		t := view.Table{Columns: []view.Column{{Head: m.String()}}}
 		for i, r := range runs {
-			t.Columns = append(t.Columns, view.Column{Head: r.Run.Start.UTC().Format("01-02 15:04"), Kind: view.Number, Spare: len(runs) - i})
+			t.Columns = append(t.Columns, view.Column{Head: r.Run.Start.UTC().Format("01-02 15:04"), Kind: view.Number, DropOrder: len(runs) - i})
 		}
 		for _, l := range lines {
 			values := valuesByRun(runs, l, func(v float64) string { return units.Quantity(v, unit) })
@@ -202,7 +202,7 @@ func (c Comparison) figure() *plot.Figure {
 			continue
 		}
 		_, cell, _ := strings.Cut(r.Cell, ", ") // most cells have the same scenario
-		x := plot.Change{Label: r.What + ", " + cell, Factor: r.Ratio.Center, Alarm: r.Decides && r.Result == Worse, Faint: !r.Decides || r.Result == Unknown}
+		x := plot.Change{Label: r.What + ", " + cell, Factor: r.Ratio.Center, IsWorse: r.Decides && r.Result == Worse, Faint: !r.Decides || r.Result == Unknown}
 		if r.Ratio.Low != nil {
 			x.Low, x.High = *r.Ratio.Low, *r.Ratio.High
 		}

@@ -21,7 +21,7 @@ import (
 func Folder(dir string, c report.Conclusion) (*view.View, error) {
 	stories := explain.Failures(c)
 	err := opinions(dir, c, stories)
-	v := view.Of(view.Input{Result: c.Result, Dir: dir, Traces: c.Traces, Stories: stories})
+	v := view.New(view.Input{Result: c.Result, Dir: dir, Traces: c.Traces, Stories: stories})
 	return v, errors.Join(err, render.Folder(dir, v))
 }
 

@@ -12,10 +12,10 @@ import (
 type Chart struct {
 	From, To time.Duration
 	Lanes    []Lane
-	Both     []Bar // times during which two clients held
-	// Stops contains the instants of events, in order. The time axis is stretched around them;
+	Overlaps []Bar // times during which two clients held
+	// EventTimes contains the instants of events, in order. The time axis is stretched around them;
 	// without stops it is linear.
-	Stops []time.Duration
+	EventTimes []time.Duration
 }
 
 // Lane shows the activity of one client, of the servers, or of the faults.
@@ -58,13 +58,13 @@ type Bar struct {
 
 // The kinds of bar. If bars overlap, the later kind is on top.
 const (
-	Waited = "waited" // an operation was in progress
-	Held   = "held"   // the client believed that it held
-	Fault  = "fault"  // a fault was active
+	WaitBar  = "waited" // an operation was in progress
+	HoldBar  = "held"   // the client believed that it held
+	FaultBar = "fault"  // a fault was active
 )
 
 // Kinds contains the kinds of bar, from bottom to top.
-var Kinds = []string{Waited, Held, Fault}
+var Kinds = []string{WaitBar, HoldBar, FaultBar}
 
 // Add adds a bar, clipped to the chart, to the lane of a client or of the faults.
 func (c *Chart) Add(client int, from, to time.Duration, kind string) {
@@ -84,11 +84,11 @@ func (c *Chart) lane(client int) *Lane {
 	return &c.Lanes[i]
 }
 
-// Share returns the position of an instant in the chart, from 0 to 1. Between two stops the axis
+// Position returns the position of an instant in the chart, from 0 to 1. Between two stops the axis
 // is linear. Half of the width is distributed equally among the intervals between stops, so that
 // stops do not overlap, and half in proportion to the square root of their duration.
-func (c Chart) Share(t time.Duration) float64 {
-	edges := slices.Concat([]time.Duration{c.From}, c.Stops, []time.Duration{c.To})
+func (c Chart) Position(t time.Duration) float64 {
+	edges := slices.Concat([]time.Duration{c.From}, c.EventTimes, []time.Duration{c.To})
 	total, before := 0.0, 0.0
 	for i := 1; i < len(edges); i++ {
 		total += math.Sqrt(float64(edges[i] - edges[i-1]))
@@ -111,7 +111,7 @@ func (c *Chart) findOverlaps() {
 	var held []Bar
 	for _, l := range c.Lanes {
 		for _, b := range l.Bars {
-			if b.Kind == Held {
+			if b.Kind == HoldBar {
 				held = append(held, b)
 			}
 		}
@@ -120,7 +120,7 @@ func (c *Chart) findOverlaps() {
 	var until time.Duration
 	for i, b := range held {
 		if to := min(until, b.To); i > 0 && to > b.From {
-			c.Both = append(c.Both, Bar{From: b.From, To: to, Kind: Held})
+			c.Overlaps = append(c.Overlaps, Bar{From: b.From, To: to, Kind: HoldBar})
 		}
 		until = max(until, b.To)
 	}

@@ -24,15 +24,15 @@ import (
 
 // Story is the explanation of one failed verdict.
 type Story struct {
-	Trial     report.Trial
-	Label     string // of the trial's cell: the subject, and the parameters that vary in the run
-	Guarantee string
-	Promise   verdict.Guarantee
-	Reasons   []string
-	Under     []string // names of the faults that were active last
+	Trial        report.Trial
+	Label        string // of the trial's cell: the subject, and the parameters that vary in the run
+	Guarantee    string
+	Promise      verdict.Guarantee
+	Reasons      []string
+	ActiveFaults []string // names of the faults that were active last
 	Chart
-	Events  []Event
-	LeftOut int // number of omitted events
+	Events        []Event
+	OmittedEvents int // number of omitted events
 	// Second is the page of the linearizability search that agrees, relative to the run folder;
 	// empty if the search did not run or did not agree.
 	Second string
@@ -117,7 +117,7 @@ func firstOfEach(all []failure) []failure {
 // The label is derived from the single trial, without the parameters that vary in its run.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	label := matrix.NamesOf([]report.Trial{t}).Label(t.Cell)
-	s := Story{Trial: t, Label: label, Guarantee: v.Guarantee, Reasons: units.Names(v.Reasons, units.Reason)}
+	s := Story{Trial: t, Label: label, Guarantee: v.Guarantee, Reasons: units.Names(v.Reasons, units.ShortenReason)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
 	proof := v.First // the records of the first reason suffice
 	if len(proof) == 0 {
@@ -169,12 +169,12 @@ func (s *Story) findFaults(faults []history.Fault, clients []int) {
 	least := s.From - maxLead
 	for _, f := range slices.Backward(faults) {
 		hit := f.Client < 0 || slices.Contains(clients, f.Client)
-		if !hit || f.Start > s.To || max(f.End, f.Start) < least || slices.Contains(s.Under, f.Fault) {
+		if !hit || f.Start > s.To || max(f.End, f.Start) < least || slices.Contains(s.ActiveFaults, f.Fault) {
 			continue
 		}
-		s.Under = append(s.Under, f.Fault)
+		s.ActiveFaults = append(s.ActiveFaults, f.Fault)
 		s.From = min(s.From, max(f.Start, least))
-		if len(s.Under) == underLimit {
+		if len(s.ActiveFaults) == underLimit {
 			return
 		}
 	}
@@ -221,23 +221,23 @@ func (s *Story) addBars(h *history.History, clients []int) {
 		if client < 0 || from > s.To || to < s.From {
 			return
 		}
-		if added[client] || len(added) < clientLimit && (few || kind == Held || len(clients) == 0) {
+		if added[client] || len(added) < clientLimit && (few || kind == HoldBar || len(clients) == 0) {
 			added[client] = true
 			s.Add(client, from, to, kind)
 		}
 	}
-	beliefs := facts.NewBeliefs(h.Header, func(b facts.Belief) { bar(b.Client, b.Start, b.End, Held) })
+	beliefs := facts.NewBeliefs(h.Header, func(b facts.Belief) { bar(b.Client, b.Start, b.End, HoldBar) })
 	var end time.Duration
 	for n := range readable(h) {
 		end = max(end, n.Time())
 		beliefs.Add(n)
 		if x, ok := n.Record.(*history.Sample); ok && x.Op != history.Write && x.Op != history.Effect {
-			bar(x.Client, x.Call, x.Return, Waited)
+			bar(x.Client, x.Call, x.Return, WaitBar)
 		}
 	}
 	beliefs.Close(end)
 	for _, f := range h.Faults {
-		s.Add(-1, f.Start, max(f.End, f.Start), Fault)
+		s.Add(-1, f.Start, max(f.End, f.Start), FaultBar)
 	}
 }
 
@@ -274,8 +274,8 @@ func (s *Story) numberEvents() {
 			l := s.lane(e.lane)
 			l.Marks = append(l.Marks, Mark{At: e.At, Number: i + 1, Proof: e.Proof})
 		}
-		if e.At > s.From && e.At < s.To && !slices.Contains(s.Stops, e.At) {
-			s.Stops = append(s.Stops, e.At)
+		if e.At > s.From && e.At < s.To && !slices.Contains(s.EventTimes, e.At) {
+			s.EventTimes = append(s.EventTimes, e.At)
 		}
 	}
 	if s.Guarantee == verdict.MutualExclusion {
@@ -312,7 +312,7 @@ func (s *Story) shorten() {
 			return
 		}
 		s.Events = slices.Delete(s.Events, furthest, furthest+1)
-		s.LeftOut++
+		s.OmittedEvents++
 	}
 }
 

@@ -118,7 +118,9 @@ func TestFailure_ofTwoHolders(t *testing.T) {
 	if len(s.Lanes) != 2 || s.Lanes[0].Name() != "client 1" || s.Lanes[1].Name() != "client 2" {
 		t.Fatalf("clients 1 and 2 take part: %+v", s.Lanes)
 	}
-	held := func(l Lane) Bar { return l.Bars[slices.IndexFunc(l.Bars, func(b Bar) bool { return b.Kind == Held })] }
+	held := func(l Lane) Bar {
+		return l.Bars[slices.IndexFunc(l.Bars, func(b Bar) bool { return b.Kind == HoldBar })]
+	}
 	if a, b := held(s.Lanes[0]), held(s.Lanes[1]); a.To != 300*time.Millisecond || b.From != 200*time.Millisecond {
 		t.Errorf("client 1 held to 300ms, client 2 from 200ms: %+v, %+v", a, b)
 	}
@@ -129,8 +131,8 @@ func TestFailure_ofTwoHolders(t *testing.T) {
 	if slices.ContainsFunc(s.Events, func(e Event) bool { return e.Who == "client 3" }) {
 		t.Errorf("client 3 had no part in it: %+v", s.Events)
 	}
-	if len(s.Both) != 1 || s.Both[0].From != 200*time.Millisecond || s.Both[0].To != 300*time.Millisecond {
-		t.Errorf("both held from 200ms to 300ms: %+v", s.Both)
+	if len(s.Overlaps) != 1 || s.Overlaps[0].From != 200*time.Millisecond || s.Overlaps[0].To != 300*time.Millisecond {
+		t.Errorf("both held from 200ms to 300ms: %+v", s.Overlaps)
 	}
 	if m := s.Lanes[1].Marks; len(m) == 0 || !m[0].Proof || s.Events[m[0].Number-1].Record != 6 {
 		t.Errorf("the lane of client 2 does not lead to its grant: %+v", m)
@@ -157,8 +159,8 @@ func TestFailure_namesFaultsAndCommits(t *testing.T) {
 	h := history.Of(two.Header, records...)
 	h.Faults = two.Faults
 	s := Failure(h, report.Trial{Cell: h.Header.Cell}, verdict.Verdict{Guarantee: verdict.MutualExclusion, Result: verdict.Fail, Records: []int{4, 6}})
-	if !slices.Equal(s.Under, []string{"session.close"}) || s.From > 105*time.Millisecond {
-		t.Errorf("under %q, from %v", s.Under, s.From)
+	if !slices.Equal(s.ActiveFaults, []string{"session.close"}) || s.From > 105*time.Millisecond {
+		t.Errorf("under %q, from %v", s.ActiveFaults, s.From)
 	}
 	i := slices.IndexFunc(s.Events, func(e Event) bool { return e.Who == "servers" })
 	if i < 0 || s.Events[i].At != 200*time.Millisecond || s.Events[i].What != "had committed 0x6: node n-2 was created by session 0x2 of client 2" {
@@ -252,8 +254,8 @@ func TestStory_leavesOutWhatProvesNothing(t *testing.T) {
 		s.Events = append(s.Events, Event{At: time.Duration(i), Record: i, Proof: i >= eventLimit})
 	}
 	s.shorten()
-	if len(s.Events) != eventLimit || s.LeftOut != 10 {
-		t.Fatalf("%d events, %d left out", len(s.Events), s.LeftOut)
+	if len(s.Events) != eventLimit || s.OmittedEvents != 10 {
+		t.Fatalf("%d events, %d left out", len(s.Events), s.OmittedEvents)
 	}
 	if last := s.Events[eventLimit-1]; !last.Proof || last.Record != eventLimit+9 {
 		t.Errorf("what proves it was left out: %+v", last)

@@ -19,7 +19,7 @@ const (
 type Belief struct {
 	Client         int
 	Session, Token int64
-	Own            bool // the token is the subject's own number
+	OwnToken       bool // the token is the subject's own number
 	Permits        int  // permits that it takes
 	Phase          string
 	Round          int
@@ -28,13 +28,13 @@ type Belief struct {
 	// Late is the difference between Start and the reading of the client's clock, and Early the
 	// difference between the reading and End, because that clock may be wrong (history.Sample.Clock).
 	Late, Early time.Duration
-	Ended       string
+	EndReason   string
 	Restored    bool // it continues after a suspension
 	Record      int  // number of the record that began it
 	EndRecord   int  // number of the record that ended it; 0 at the history's end
 
-	Granted *Granted // the grant in the commits; nil without commits
-	Open    bool     // its end is unknown: it is still believed, or a release that may be in progress has no record
+	Grant *Grant // the grant in the commits; nil without commits
+	Open  bool   // its end is unknown: it is still believed, or a release that may be in progress has no record
 }
 
 // OlderThan reports whether a newer token was granted before b. A grant without a token is never after
@@ -42,9 +42,9 @@ type Belief struct {
 func (b Belief) OlderThan(youngest int64) bool { return b.Token > 0 && b.Token < youngest }
 
 const (
-	// Reorder is how much later than its own time a record may come before the order of beliefs is
+	// ReorderWindow is how much later than its own time a record may come before the order of beliefs is
 	// in doubt.
-	Reorder = 10 * time.Second
+	ReorderWindow = 10 * time.Second
 	// releaseWait is the time for which a belief that a session event ended waits for the record of
 	// a release that was called before that event.
 	releaseWait = time.Minute
@@ -53,15 +53,15 @@ const (
 // Beliefs computes beliefs from records, and emits them in the order of their start. It keeps the
 // beliefs since the oldest that is still held.
 type Beliefs struct {
-	// Late counts records that came after a belief had been emitted without them; conclusions are
+	// LateRecords counts records that came after a belief had been emitted without them; conclusions are
 	// then in doubt.
-	Late int
+	LateRecords int
 
 	header          history.Header
 	emit            func(Belief)
-	Granted         func(record int) *Granted // returns the grant of a record in the commits
-	stops           bool                      // the deadline of its session ends a belief
-	notifiesHolders bool                      // the subject notifies its holders of session events
+	GrantOf         func(record int) *Grant // returns the grant of a record in the commits
+	endsAtDeadline  bool                    // the deadline of its session ends a belief
+	notifiesHolders bool                    // the subject notifies its holders of session events
 	clients         map[int]*holder
 	Queue           []*entry      // in order of Start
 	now             time.Duration // the latest time in the records
@@ -70,11 +70,11 @@ type Beliefs struct {
 
 type holder struct {
 	grants []grant
-	events [4]remembered // the last session events, which may precede an acquire's record
+	events [4]recentEvent // the last session events, which may precede an acquire's record
 	next   int
 }
 
-type remembered struct {
+type recentEvent struct {
 	event  history.Session
 	record int
 }
@@ -100,8 +100,8 @@ type entry struct {
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := PromisesOf(h)
 	return &Beliefs{
-		header: h, emit: emit, clients: map[int]*holder{}, stops: p.Deadline || !p.Events, notifiesHolders: p.Events,
-		Granted: func(int) *Granted { return nil },
+		header: h, emit: emit, clients: map[int]*holder{}, endsAtDeadline: p.Deadline || !p.Events, notifiesHolders: p.Events,
+		GrantOf: func(int) *Grant { return nil },
 	}
 }
 
@@ -112,21 +112,21 @@ func (t *Beliefs) Add(n history.Numbered) {
 	case *history.Sample:
 		switch r.Op {
 		case history.Acquire:
-			t.acquired(r, n.N)
+			t.addAcquire(r, n.N)
 		case history.Release:
-			t.released(r, n.N)
+			t.addRelease(r, n.N)
 		default:
 			return
 		}
 	case *history.Session:
-		t.event(r, n.N)
+		t.addEvent(r, n.N)
 	default:
 		return
 	}
-	t.flush(t.now - Reorder)
+	t.flush(t.now - ReorderWindow)
 }
 
-func (t *Beliefs) acquired(s *history.Sample, record int) {
+func (t *Beliefs) addAcquire(s *history.Sample, record int) {
 	h := ValueAt(t.clients, s.Client)
 	// A client performs one operation at a time: no earlier release is in progress any longer.
 	h.finish(s.Call)
@@ -134,8 +134,8 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 		return
 	}
 	b := Belief{
-		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Permits: taken(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
-		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, Granted: t.Granted(record),
+		Client: s.Client, Session: s.Session, Token: s.Token, OwnToken: s.Own, Permits: permitsForMode(t.header, s.Mode), Phase: s.Phase, Round: s.Round,
+		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, Grant: t.GrantOf(record),
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b})
 	g := &h.grants[len(h.grants)-1]
@@ -151,7 +151,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 
 func (t *Beliefs) begin(g *grant, b Belief) {
 	if b.Start < t.emitted {
-		t.Late++
+		t.LateRecords++
 		b.Start = t.emitted // keeps the emitted beliefs in order; counted in Late
 	}
 	e := &entry{Belief: b, live: true}
@@ -163,7 +163,7 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 	t.Queue = slices.Insert(t.Queue, i, e)
 }
 
-func (t *Beliefs) released(s *history.Sample, record int) {
+func (t *Beliefs) addRelease(s *history.Sample, record int) {
 	h := ValueAt(t.clients, s.Client)
 	i := h.find(s)
 	if i < 0 {
@@ -171,12 +171,12 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 	}
 	g := h.grants[i]
 	if g.emitted > s.Call {
-		t.Late++
+		t.LateRecords++
 	}
 	for _, e := range g.parts {
 		// Belief ends at the call, even if an event came before the reply.
 		if e.live || e.End > s.Call {
-			e.End, e.Ended, e.EndRecord = max(s.Call, e.Start), Released, record
+			e.End, e.EndReason, e.EndRecord = max(s.Call, e.Start), Released, record
 			e.Early = s.Call + s.Clock - e.End
 		}
 		e.live, e.final = false, true
@@ -212,11 +212,11 @@ func (h *holder) finish(before time.Duration) {
 	h.grants = kept
 }
 
-func (t *Beliefs) event(e *history.Session, record int) {
+func (t *Beliefs) addEvent(e *history.Session, record int) {
 	switch e.Event {
 	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Ended, history.Restored:
 	case history.Deadline:
-		if !t.stops {
+		if !t.endsAtDeadline {
 			return
 		}
 	case history.Expired:
@@ -227,7 +227,7 @@ func (t *Beliefs) event(e *history.Session, record int) {
 		return
 	}
 	h := ValueAt(t.clients, e.Client)
-	h.events[h.next] = remembered{*e, record}
+	h.events[h.next] = recentEvent{*e, record}
 	h.next = (h.next + 1) % len(h.events)
 	for i := range h.grants {
 		t.apply(&h.grants[i], e, record)
@@ -252,7 +252,7 @@ func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
 		return
 	}
 	last := g.parts[len(g.parts)-1]
-	last.End, last.Ended, last.EndRecord, last.live = max(e.At, last.Start), string(e.Event), record, false
+	last.End, last.EndReason, last.EndRecord, last.live = max(e.At, last.Start), string(e.Event), record, false
 	g.held = false
 }
 
@@ -299,7 +299,7 @@ func (t *Beliefs) Close(end time.Duration) {
 	for _, e := range t.Queue {
 		e.Open = !e.final
 		if e.live {
-			e.End, e.Ended, e.live = max(end, e.Start), AtEnd, false
+			e.End, e.EndReason, e.live = max(end, e.Start), AtEnd, false
 		}
 		e.final = true
 	}

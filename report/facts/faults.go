@@ -85,8 +85,8 @@ func (s Spans) Touches(from, to time.Duration) bool {
 	return i < len(s) && s[i].From <= to
 }
 
-// Outside returns the parts of [from, to] that no span covers.
-func (s Spans) Outside(from, to time.Duration) Spans {
+// Gaps returns the parts of [from, to] that no span covers.
+func (s Spans) Gaps(from, to time.Duration) Spans {
 	var out Spans
 	for _, w := range s {
 		if w.To < from {
@@ -106,10 +106,10 @@ func (s Spans) Outside(from, to time.Duration) Spans {
 	return out
 }
 
-// Free returns the first part of [from, to] that no span covers and that is longer than least, and
+// FindGap returns the first part of [from, to] that no span covers and that is longer than least, and
 // whether there is one.
-func (s Spans) Free(from, to, least time.Duration) (Span, bool) {
-	for _, free := range s.Outside(from, to) {
+func (s Spans) FindGap(from, to, least time.Duration) (Span, bool) {
+	for _, free := range s.Gaps(from, to) {
 		if free.To-free.From > least {
 			return free, true
 		}
@@ -117,9 +117,9 @@ func (s Spans) Free(from, to, least time.Duration) (Span, bool) {
 	return Span{}, false
 }
 
-// End returns the last part of a time that s does not cover, and whether it lasts until the time's end.
-func (s Spans) End(of Span) (last Span, free bool) {
-	parts := s.Outside(of.From, of.To)
+// LastGap returns the last part of a time that s does not cover, and whether it lasts until the time's end.
+func (s Spans) LastGap(of Span) (last Span, reachesEnd bool) {
+	parts := s.Gaps(of.From, of.To)
 	if len(parts) == 0 {
 		return Span{}, false
 	}

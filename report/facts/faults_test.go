@@ -28,7 +28,7 @@ func TestSpans(t *testing.T) {
 		if got := s.Touches(c.from, c.to); got != c.touches {
 			t.Errorf("touches(%d, %d) is %v", c.from, c.to, got)
 		}
-		if got := s.Outside(c.from, c.to); !slices.Equal(got, c.outside) {
+		if got := s.Gaps(c.from, c.to); !slices.Equal(got, c.outside) {
 			t.Errorf("outside(%d, %d) is %v, want %v", c.from, c.to, got, c.outside)
 		}
 	}

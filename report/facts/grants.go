@@ -12,16 +12,16 @@ type Grants struct {
 	line    *NodeTable
 	inOrder bool // the subject promises order and exclusion: only the first in line is granted
 	several bool // several grants may be held at the same time: then an overtaking does not make a claim invalid
-	// Passed receives a grant during which older nodes existed all the time, if several; nil ignores it.
-	Passed  func(g *Granted, ahead []*Node)
-	Current map[int]int64  // by client: its current session
-	open    []*Granted     // grants whose commits have not all come
-	newest  *Granted       // recorded last
-	Judged  func(*Granted) // receives each once its commits have come
+	// OnPassed receives a grant during which older nodes existed all the time, if several; nil ignores it.
+	OnPassed func(g *Grant, ahead []*Node)
+	Current  map[int]int64 // by client: its current session
+	open     []*Grant      // grants whose commits have not all come
+	newest   *Grant        // recorded last
+	OnJudged func(*Grant)  // receives each once its commits have come
 }
 
-// Granted is a grant as a client reported it, with its node according to the commits.
-type Granted struct {
+// Grant is a grant as a client reported it, with its node according to the commits.
+type Grant struct {
 	Client               int
 	path, removed        string // removed: as Sample.Removed
 	Session, token, Zxid int64
@@ -29,15 +29,15 @@ type Granted struct {
 	Notified             bool // as Sample.Notified
 	Record               int
 
-	Node    *Node  // of the claim; nil if no transaction created it
-	Wrong   string // why the grant is invalid; empty if it is valid
-	Missing bool   // an unread transaction might make it valid
-	Unsure  bool   // the client's knowledge or its node is ambiguous
+	Node          *Node  // of the claim; nil if no transaction created it
+	InvalidReason string // why the grant is invalid; empty if it is valid
+	Missing       bool   // an unread transaction might make it valid
+	Unsure        bool   // the client's knowledge or its node is ambiguous
 }
 
 // NewGrants returns an empty Grants, for the records of one history.
 func NewGrants(l *NodeTable, p history.Promises) *Grants {
-	return &Grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, Current: map[int]int64{}, Judged: func(*Granted) {}}
+	return &Grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, Current: map[int]int64{}, OnJudged: func(*Grant) {}}
 }
 
 // Record adds the next record.
@@ -54,7 +54,7 @@ func (a *Grants) Record(n history.Numbered) {
 		if r.Op != history.Acquire || r.Outcome != history.OK {
 			return
 		}
-		g := &Granted{Client: r.Client, path: r.Path, removed: r.Removed, Session: r.Session, token: r.Token, own: r.Own, Notified: r.Notified, Zxid: r.Zxid, Record: n.N}
+		g := &Grant{Client: r.Client, path: r.Path, removed: r.Removed, Session: r.Session, token: r.Token, own: r.Own, Notified: r.Notified, Zxid: r.Zxid, Record: n.N}
 		if g.Session == 0 {
 			g.Session = a.Current[r.Client]
 		}
@@ -66,7 +66,7 @@ func (a *Grants) Record(n history.Numbered) {
 }
 
 // Last returns the grant of that record, if it is the last one; otherwise nil.
-func (a *Grants) Last(record int) *Granted {
+func (a *Grants) Last(record int) *Grant {
 	if a.newest != nil && a.newest.Record == record {
 		return a.newest
 	}
@@ -77,11 +77,11 @@ func (a *Grants) Last(record int) *Granted {
 func (a *Grants) Judge(all bool) {
 	later := a.open[:0]
 	for _, g := range a.open {
-		zxid, ok := a.line.known(g)
+		zxid, ok := a.line.grantZxid(g)
 		switch {
 		case ok || all:
 			a.lookUp(g, zxid)
-			a.Judged(g)
+			a.OnJudged(g)
 		default:
 			later = append(later, g)
 		}
@@ -92,7 +92,7 @@ func (a *Grants) Judge(all bool) {
 
 // claimed returns the node of a claim; if the claim names none, the newest node of its session. unsure
 // means that the node is ambiguous.
-func (l *NodeTable) claimed(g *Granted) (n *Node, unsure bool) {
+func (l *NodeTable) claimed(g *Grant) (n *Node, unsure bool) {
 	if g.Zxid == 0 {
 		return nil, true
 	}
@@ -108,9 +108,9 @@ func (l *NodeTable) claimed(g *Granted) (n *Node, unsure bool) {
 	return n, false
 }
 
-// known returns the last transaction that the client certainly knew when it was granted. ok is false
+// grantZxid returns the last transaction that the client certainly knew when it was granted. ok is false
 // while the removal of which it was notified, or a transaction that it may have known, is not yet read.
-func (l *NodeTable) known(g *Granted) (zxid int64, ok bool) {
+func (l *NodeTable) grantZxid(g *Grant) (zxid int64, ok bool) {
 	if g.Notified && l.last <= g.Zxid {
 		return g.Zxid, false
 	}
@@ -121,27 +121,27 @@ func (l *NodeTable) known(g *Granted) (zxid int64, ok bool) {
 	switch {
 	case n == nil:
 		return g.Zxid, true
-	case n.Gone == 0:
+	case n.RemovedZxid == 0:
 		return g.Zxid, false
 	}
-	return max(g.Zxid, n.Gone), true
+	return max(g.Zxid, n.RemovedZxid), true
 }
 
 // lookUp checks a grant by the commits up to its client's knowledge.
-func (a *Grants) lookUp(g *Granted, zxid int64) {
+func (a *Grants) lookUp(g *Grant, zxid int64) {
 	n := g.Node
 	switch {
 	case g.Unsure:
 	case n == nil && a.line.forgot > 0 && g.path != "" && (g.own || g.token <= a.line.forgot):
 		g.Unsure = true // its client came back late: its node may have been dropped from memory
 	case n == nil && g.path == "":
-		g.Wrong, g.Missing = "that session had no node", true
+		g.InvalidReason, g.Missing = "that session had no node", true
 	case n == nil && a.line.Persistent[g.path] != 0:
-		g.Wrong = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and is not removed when one ends", uint64(a.line.Persistent[g.path]))
+		g.InvalidReason = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and is not removed when one ends", uint64(a.line.Persistent[g.path]))
 	case n == nil:
-		g.Wrong, g.Missing = "no transaction created that node for that session", true
+		g.InvalidReason, g.Missing = "no transaction created that node for that session", true
 	case n.Session != g.Session:
-		g.Wrong = fmt.Sprintf("session %#x created that node", uint64(n.Session))
+		g.InvalidReason = fmt.Sprintf("session %#x created that node", uint64(n.Session))
 	case a.inOrder && n.Sequential():
 		ahead := a.line.aheadOf(n, zxid)
 		switch {
@@ -149,27 +149,27 @@ func (a *Grants) lookUp(g *Granted, zxid int64) {
 		case g.Notified && a.line.aheadOf(n, zxid+1) == nil:
 			g.Unsure = true
 		case a.several:
-			if a.Passed != nil {
-				a.Passed(g, ahead)
+			if a.OnPassed != nil {
+				a.OnPassed(g, ahead)
 			}
 		default:
 			g.Missing = true
-			g.Wrong = fmt.Sprintf("the older node %s (czxid %#x) existed all the time", ahead[0].Path, uint64(ahead[0].Czxid))
+			g.InvalidReason = fmt.Sprintf("the older node %s (czxid %#x) existed all the time", ahead[0].Path, uint64(ahead[0].Czxid))
 		}
 	}
 	g.Zxid = zxid
 }
 
 // Valid reports whether the claim is valid; false if that is unknown.
-func (g *Granted) Valid() bool { return g.Node != nil && g.Wrong == "" && !g.Unsure }
+func (g *Grant) Valid() bool { return g.Node != nil && g.InvalidReason == "" && !g.Unsure }
 
-// Mistaken reports whether the claim's token should be its node's czxid, and is not.
-func (g *Granted) Mistaken() bool {
+// HasWrongToken reports whether the claim's token should be its node's czxid, and is not.
+func (g *Grant) HasWrongToken() bool {
 	return g.Node != nil && !g.own && g.token != 0 && g.token != g.Node.Czxid
 }
 
 // Claims describes the client's claim, or the tap's view if a driver names none.
-func (g *Granted) Claims() string {
+func (g *Grant) Claims() string {
 	switch {
 	case g.token != 0:
 		return fmt.Sprintf("token %#x with node %s", uint64(g.token), cmp.Or(g.path, "(unnamed)"))

@@ -12,10 +12,10 @@ import (
 
 // NodeTable has the ephemeral nodes of a trial by the servers' commits.
 type NodeTable struct {
-	forgot   int64              // czxid of the youngest removed node that was dropped; 0 for none
-	Nodes    map[string]*Node   // by path: the existing one, or the last
-	Sessions map[int64]*owned   // by owner
-	Dirs     map[string]*lineIn // by parent
+	forgot   int64                   // czxid of the youngest removed node that was dropped; 0 for none
+	Nodes    map[string]*Node        // by path: the existing one, or the last
+	Sessions map[int64]*sessionNodes // by owner
+	Dirs     map[string]*dirNodes    // by parent
 	// Persistent has the czxids of persistent nodes by path; nil if nothing is granted.
 	Persistent map[string]int64
 	last       int64 // zxid of the last commit
@@ -30,10 +30,10 @@ type NodeTable struct {
 type Node struct {
 	Path           string
 	kind           string // see NodeKind; empty until it is needed
-	in             *lineIn
+	in             *dirNodes
 	Session, Czxid int64
-	Owned          *owned // the nodes of its session
-	Gone           int64  // zxid of its removal; 0 while it exists
+	SessionNodes   *sessionNodes // the nodes of its session
+	RemovedZxid    int64         // zxid of its removal; 0 while it exists
 	Removal        removal
 	Before, after  *Node // at the same path, as far as they are kept
 	// Queued is the czxid of its session's newest other node that existed when this one was created; 0 if there
@@ -52,20 +52,20 @@ const (
 	ByExpiry                  // its session expired
 )
 
-// WithSession reports whether the node was removed with its session.
-func (n *Node) WithSession() bool { return n.Gone != 0 && n.Removal >= ByClose }
+// RemovedWithSession reports whether the node was removed with its session.
+func (n *Node) RemovedWithSession() bool { return n.RemovedZxid != 0 && n.Removal >= ByClose }
 
 // RemovedBefore reports whether a node was removed before the other was.
 func (n *Node) RemovedBefore(other *Node) bool {
-	return n.Gone != 0 && (other.Gone == 0 || other.Gone > n.Gone)
+	return n.RemovedZxid != 0 && (other.RemovedZxid == 0 || other.RemovedZxid > n.RemovedZxid)
 }
 
-type owned struct {
+type sessionNodes struct {
 	Standing []*Node
 	Youngest *Node // the last created one, existing or not
 }
 
-type lineIn struct {
+type dirNodes struct {
 	Standing []*Node // by czxid; up to half of them may be removed
 	gone     int
 	Removed  []*Node // recent ones, by zxid of the removal
@@ -76,7 +76,7 @@ const RemovedLimit = 4096
 
 // NewNodeTable returns an empty table, for the commits of one history.
 func NewNodeTable(h *history.History) *NodeTable {
-	l := &NodeTable{header: h.Header, modes: modesOf(h), Nodes: map[string]*Node{}, Sessions: map[int64]*owned{}, Dirs: map[string]*lineIn{}, operators: map[int64]bool{}}
+	l := &NodeTable{header: h.Header, modes: modesOf(h), Nodes: map[string]*Node{}, Sessions: map[int64]*sessionNodes{}, Dirs: map[string]*dirNodes{}, operators: map[int64]bool{}}
 	for _, f := range h.Faults {
 		if f.Operator != 0 {
 			l.operators[f.Operator] = true
@@ -110,21 +110,21 @@ func (l *NodeTable) commit(c *history.Commit) {
 }
 
 func (l *NodeTable) create(n *Node) {
-	n.in, n.Owned = ValueAt(l.Dirs, path.Dir(n.Path)), ValueAt(l.Sessions, n.Session)
+	n.in, n.SessionNodes = ValueAt(l.Dirs, path.Dir(n.Path)), ValueAt(l.Sessions, n.Session)
 	if n.Before != nil {
 		n.Before.after = n
 	}
-	if k := len(n.Owned.Standing); k > 0 {
-		n.Queued = n.Owned.Standing[k-1].Czxid
+	if k := len(n.SessionNodes.Standing); k > 0 {
+		n.Queued = n.SessionNodes.Standing[k-1].Czxid
 	}
 	if l.header.Recipe == RWLock {
-		if i := slices.IndexFunc(n.Owned.Standing, func(o *Node) bool { return l.contend(o, n) }); i >= 0 {
-			n.former = n.Owned.Standing[i]
+		if i := slices.IndexFunc(n.SessionNodes.Standing, func(o *Node) bool { return l.contend(o, n) }); i >= 0 {
+			n.former = n.SessionNodes.Standing[i]
 		}
 	}
 	n.in.Standing = append(n.in.Standing, n)
-	n.Owned.Standing = append(n.Owned.Standing, n)
-	n.Owned.Youngest = n
+	n.SessionNodes.Standing = append(n.SessionNodes.Standing, n)
+	n.SessionNodes.Youngest = n
 	l.Nodes[n.Path] = n
 }
 
@@ -138,8 +138,8 @@ func ValueAt[K comparable, V any](m map[K]*V, key K) *V {
 	return v
 }
 
-// Of returns the existing nodes of a session.
-func (l *NodeTable) Of(session int64) []*Node {
+// OwnedBy returns the existing nodes of a session.
+func (l *NodeTable) OwnedBy(session int64) []*Node {
 	if o := l.Sessions[session]; o != nil {
 		return o.Standing
 	}
@@ -148,14 +148,14 @@ func (l *NodeTable) Of(session int64) []*Node {
 
 func (l *NodeTable) remove(p string, c *history.Commit) {
 	n := l.Nodes[p]
-	if n == nil || n.Gone != 0 {
+	if n == nil || n.RemovedZxid != 0 {
 		return
 	}
-	n.Gone, n.Removal = c.Zxid, l.removedBy(n, c)
-	n.Owned.Standing = slices.DeleteFunc(n.Owned.Standing, func(o *Node) bool { return o == n })
+	n.RemovedZxid, n.Removal = c.Zxid, l.removedBy(n, c)
+	n.SessionNodes.Standing = slices.DeleteFunc(n.SessionNodes.Standing, func(o *Node) bool { return o == n })
 	d := n.in
 	if d.gone++; 2*d.gone > len(d.Standing) {
-		d.Standing = slices.DeleteFunc(d.Standing, func(o *Node) bool { return o.Gone != 0 })
+		d.Standing = slices.DeleteFunc(d.Standing, func(o *Node) bool { return o.RemovedZxid != 0 })
 		d.gone = 0
 	}
 	if d.Removed = append(d.Removed, n); len(d.Removed) == 2*RemovedLimit {
@@ -281,19 +281,19 @@ var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
 // aheadOf returns older nodes of the same line that existed as long as n did, up to that transaction,
 // if they and n together would take too many permits; nil if n could be granted at some time.
 func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
-	if n.Gone != 0 {
-		zxid = min(zxid, n.Gone-1)
+	if n.RemovedZxid != 0 {
+		zxid = min(zxid, n.RemovedZxid-1)
 	}
 	total, place := l.taken(n), n.Czxid
-	if s := n.former; s != nil && s.Gone != 0 && s.Gone <= zxid { // n took over its place in line
+	if s := n.former; s != nil && s.RemovedZxid != 0 && s.RemovedZxid <= zxid { // n took over its place in line
 		place = s.Czxid
 	}
 	add := func(o *Node) {
-		if o.Czxid < place && (o.Gone == 0 || o.Gone > zxid) && l.contend(o, n) {
+		if o.Czxid < place && (o.RemovedZxid == 0 || o.RemovedZxid > zxid) && l.contend(o, n) {
 			ahead, total = append(ahead, o), total+l.taken(o)
 		}
 	}
-	lines := []*lineIn{n.in}
+	lines := []*dirNodes{n.in}
 	if l.header.Recipe == RWLock { // readers and writers may have folders of their own
 		lines = slices.Collect(maps.Values(l.Dirs))
 	}
@@ -305,7 +305,7 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 			add(o)
 		}
 		for _, o := range slices.Backward(in.Removed) {
-			if o.Gone <= zxid {
+			if o.RemovedZxid <= zxid {
 				break
 			}
 			if o.Czxid < place && !slices.Contains(ahead, o) { // a line has up to half of its removed nodes
@@ -328,7 +328,7 @@ func (l *NodeTable) contend(a, b *Node) bool {
 	return SameKind(a, b)
 }
 
-func (l *NodeTable) taken(n *Node) int { return taken(l.header, l.modes.of(n)) }
+func (l *NodeTable) taken(n *Node) int { return permitsForMode(l.header, l.modes.of(n)) }
 
 // modes are the modes in which a read-write lock was acquired with its nodes: by the kind of node, or, if
 // nodes of both modes are of the same kind, by node.
@@ -370,9 +370,9 @@ func (m modes) of(n *Node) string {
 	return m.byPath[n.Path]
 }
 
-// Incomplete returns why the commits are incomplete, or "", also for a nil table, without commits. It is
+// IncompleteReason returns why the commits are incomplete, or "", also for a nil table, without commits. It is
 // valid after the last commit.
-func (l *NodeTable) Incomplete() string {
+func (l *NodeTable) IncompleteReason() string {
 	switch {
 	case l == nil:
 		return ""

@@ -25,8 +25,8 @@ func Permits(h history.Header) int {
 	return 1
 }
 
-// taken returns the permits that a grant takes.
-func taken(h history.Header, mode string) int {
+// permitsForMode returns the permits that a grant takes.
+func permitsForMode(h history.Header, mode string) int {
 	if h.Recipe == RWLock && mode != Reading {
 		return Permits(h)
 	}

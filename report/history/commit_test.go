@@ -39,7 +39,7 @@ func TestOf_yieldsEachCommitBeforeTheFirstWhoMayKnowOfIt(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if !h.Commits {
+	if !h.HasCommits {
 		t.Error("the history does not say that it has commits")
 	}
 }
@@ -68,16 +68,16 @@ func TestOpen_readsTheCommitsBesideTheHistory(t *testing.T) {
 	}
 	write(path, seen(5), seen(6))
 	h, err := Open(path)
-	if err != nil || h.Commits || order(t, h) != "1:z5 2:z6" {
+	if err != nil || h.HasCommits || order(t, h) != "1:z5 2:z6" {
 		t.Errorf("without commits: %v, %v", h, err)
 	}
 	write(CommitsPath(path), &Commit{Zxid: 4, Op: CommitCreate, Path: "/l/n-1", Ephemeral: true}, &Commit{Zxid: 6, Op: CommitDelete, Path: "/l/n-1"}, &CommitsEnd{Last: 6})
 	h, err = Open(path)
-	if err != nil || !h.Commits || order(t, h) != "c4 1:z5 c6 2:z6 end" {
+	if err != nil || !h.HasCommits || order(t, h) != "c4 1:z5 c6 2:z6 end" {
 		t.Errorf("with commits: %s, %v", order(t, h), err)
 	}
 	h.Forget()
-	if h.Kept != 0 || order(t, h) != "c4 1:z5 c6 2:z6 end" || order(t, h) != "c4 1:z5 c6 2:z6 end" {
+	if h.RecordsInMemory != 0 || order(t, h) != "c4 1:z5 c6 2:z6 end" || order(t, h) != "c4 1:z5 c6 2:z6 end" {
 		t.Errorf("decoded again: %s", order(t, h))
 	}
 	raw, err := os.ReadFile(CommitsPath(path))

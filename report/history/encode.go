@@ -134,7 +134,7 @@ func decode(raw []byte) (Record, *end, error) {
 		if err := strict(body, r); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", kind, err)
 		}
-		if err := timely(reflect.ValueOf(r).Elem()); err != nil {
+		if err := checkDurations(reflect.ValueOf(r).Elem()); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", kind, err)
 		}
 		if s, ok := r.(*Sample); ok {
@@ -147,24 +147,24 @@ func decode(raw []byte) (Record, *end, error) {
 
 var durations = reflect.TypeFor[time.Duration]()
 
-// timely returns an error if v contains a duration or a time that no trial can have.
-func timely(v reflect.Value) error {
+// checkDurations returns an error if v contains a duration or a time that no trial can have.
+func checkDurations(v reflect.Value) error {
 	switch {
 	case v.Type() == durations:
 		if d := time.Duration(v.Int()); d < -longest || d > longest {
 			return fmt.Errorf("%v is longer than a trial, which takes at most %v", d, longest)
 		}
 	case v.Kind() == reflect.Pointer && !v.IsNil():
-		return timely(v.Elem())
+		return checkDurations(v.Elem())
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
 		for i := range v.Len() {
-			if err := timely(v.Index(i)); err != nil {
+			if err := checkDurations(v.Index(i)); err != nil {
 				return err
 			}
 		}
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
-			if err := timely(v.Field(i)); err != nil {
+			if err := checkDurations(v.Field(i)); err != nil {
 				return fmt.Errorf("%s: %w", v.Type().Field(i).Name, err)
 			}
 		}
@@ -244,14 +244,14 @@ const (
 // ErrExpands is wrapped by the error for a file whose text is too large for the size of the file.
 var ErrExpands = errors.New("not a zkbench history: the decompressed text is more than a hundred times as large as the file")
 
-// bounded reads the text of a compressed file, up to these limits.
-type bounded struct {
+// boundedReader reads the text of a compressed file, up to these limits.
+type boundedReader struct {
 	text       io.Reader
-	compressed *counted
+	compressed *countingReader
 	read       int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.text.Read(p)
 	if b.read += int64(n); b.read > textFloor && b.read > textRatio*b.compressed.n {
 		return 0, ErrExpands
@@ -259,12 +259,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type counted struct {
+type countingReader struct {
 	io.Reader
 	n int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.n += int64(n)
 	return n, err
@@ -291,9 +291,9 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Phase = c.optionalText(`,"phase":`)
 	s.Round = int(c.optionalNumber(`,"round":`))
 	s.Op = c.text(`,"op":`)
-	s.Due = time.Duration(c.after(`,"due":`))
-	s.Call = time.Duration(c.after(`,"call":`))
-	s.Return = time.Duration(c.after(`,"return":`))
+	s.Due = time.Duration(c.requiredNumber(`,"due":`))
+	s.Call = time.Duration(c.requiredNumber(`,"call":`))
+	s.Return = time.Duration(c.requiredNumber(`,"return":`))
 	s.Clock = time.Duration(c.optionalNumber(`,"clock":`))
 	s.Outcome = Outcome(c.text(`,"outcome":`))
 	s.Token = c.optionalNumber(`,"token":`)
@@ -321,8 +321,8 @@ func (c *scanner) skip(key string) bool {
 	return true
 }
 
-// after returns the number after a key.
-func (c *scanner) after(key string) int64 {
+// requiredNumber returns the number after a key.
+func (c *scanner) requiredNumber(key string) int64 {
 	c.ok = c.skip(key) && c.ok
 	return c.number()
 }

@@ -15,17 +15,17 @@ import (
 // History contains the records of a trial, which are streamed, and data that a verdict needs before the
 // first record, such as the faults: a fault is recorded only when it is over.
 type History struct {
-	Header  Header
-	Faults  []Fault // in order of their start
-	Phases  []Phase
-	Lost    []*LostReply  // requests whose reply never came
-	Timeout time.Duration // the longest negotiated session timeout; 0 if no timeout is recorded
-	Commits bool          // the records include the servers' commits
+	Header     Header
+	Faults     []Fault // in order of their start
+	Phases     []Phase
+	Lost       []*LostReply  // requests whose reply never came
+	Timeout    time.Duration // the longest negotiated session timeout; 0 if no timeout is recorded
+	HasCommits bool          // the records include the servers' commits
 	// Records yields all records in order, each commit before the first record of a client that may
 	// know of it. It can be ranged over repeatedly. It stops after the first error.
-	Records iter.Seq2[Numbered, error]
-	Kept    int // number of decoded records in memory
-	path    string
+	Records         iter.Seq2[Numbered, error]
+	RecordsInMemory int // number of decoded records in memory
+	path            string
 }
 
 // Fault is a [Window] and the number of its record.
@@ -50,9 +50,9 @@ type Phase struct {
 // the whole phase is meaningless.
 func (p *Phase) Ramp() bool { return p.Arrivals.Ramp() }
 
-// Over returns the time when the phase was over for its clients: the time when they were stopped, or
+// ActiveUntil returns the time when the phase was over for its clients: the time when they were stopped, or
 // else the end of the phase; 0 if neither is recorded.
-func (p *Phase) Over() time.Duration { return cmp.Or(p.Stopped, p.End) }
+func (p *Phase) ActiveUntil() time.Duration { return cmp.Or(p.Stopped, p.End) }
 
 // inMemory is the maximum number of decoded records of a file that are kept, about 50 MB. The samples
 // of a longer history are not kept, but decoded again in each iteration.
@@ -86,21 +86,21 @@ func Open(path string) (*History, error) {
 	if r.skipSamples {
 		h.Records = file(path, kept)
 	} else {
-		h.Records = all(kept, last)
+		h.Records = sequenceOf(kept, last)
 	}
 	commits, err := commitsOf(path)
 	if err != nil {
 		return nil, err
 	}
-	h.Commits, h.Records = commits != nil, withCommits(h.Records, commits)
-	h.Kept, h.path = len(kept), path
+	h.HasCommits, h.Records = commits != nil, withCommits(h.Records, commits)
+	h.RecordsInMemory, h.path = len(kept), path
 	return h, nil
 }
 
 // Forget frees the records in memory. From then on, each iteration over Records decodes the file again.
 func (h *History) Forget() {
 	path := h.path
-	h.Kept, h.Records = 0, func(yield func(Numbered, error) bool) {
+	h.RecordsInMemory, h.Records = 0, func(yield func(Numbered, error) bool) {
 		again, err := Open(path)
 		if err != nil {
 			yield(Numbered{}, err)
@@ -110,8 +110,8 @@ func (h *History) Forget() {
 	}
 }
 
-// all yields the records in kept, and then the error last if it is not nil.
-func all(kept []Numbered, last error) iter.Seq2[Numbered, error] {
+// sequenceOf yields the records in kept, and then the error last if it is not nil.
+func sequenceOf(kept []Numbered, last error) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		for _, n := range kept {
 			if !yield(n, nil) {
@@ -148,9 +148,9 @@ func Of(header Header, records ...Record) *History {
 		}
 	}
 	h.sort()
-	h.Records = all(kept, nil)
-	if h.Commits = len(commits) > 0; h.Commits {
-		h.Records = withCommits(h.Records, all(commits, nil))
+	h.Records = sequenceOf(kept, nil)
+	if h.HasCommits = len(commits) > 0; h.HasCommits {
+		h.Records = withCommits(h.Records, sequenceOf(commits, nil))
 	}
 	return h
 }

@@ -41,12 +41,12 @@ type Reader struct {
 
 // NewReader returns a Reader of in, with the Header already read. The caller must close the Reader.
 func NewReader(in io.Reader) (*Reader, error) {
-	compressed := &counted{Reader: in}
+	compressed := &countingReader{Reader: in}
 	zr, err := zstd.NewReader(compressed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowLimit))
 	if err != nil {
 		return nil, fmt.Errorf("history decompressor: %w", err)
 	}
-	r := &Reader{zr: zr, lines: bufio.NewReaderSize(&bounded{text: zr, compressed: compressed}, 256<<10)}
+	r := &Reader{zr: zr, lines: bufio.NewReaderSize(&boundedReader{text: zr, compressed: compressed}, 256<<10)}
 	first, err := r.line()
 	if err == nil {
 		r.Header, err = parseHeader(first)
@@ -97,7 +97,7 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 	}
 	rec, end, err := decode(raw)
 	if err == nil && end == nil {
-		err = r.inTime(rec)
+		err = r.checkTime(rec)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("history record %d: %w", r.n+1, err)
@@ -115,8 +115,8 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 	return nil, true, nil
 }
 
-// inTime returns an error for a time that no trial can have, and for phases that overlap.
-func (r *Reader) inTime(rec Record) error {
+// checkTime returns an error for a time that no trial can have, and for phases that overlap.
+func (r *Reader) checkTime(rec Record) error {
 	at := rec.Time()
 	if at < 0 || at > longest {
 		return fmt.Errorf("time %v is outside the trial, which lasts from 0 to at most %v", at, longest)
@@ -155,16 +155,16 @@ func (r *Reader) line() ([]byte, error) {
 	case err == nil:
 		return raw[:len(raw)-1], nil
 	case errors.Is(err, io.EOF) && len(raw) == 0:
-		return nil, r.after(errEmpty)
+		return nil, r.positionError(errEmpty)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.after(fmt.Errorf("%w: its last line is incomplete", ErrTruncated))
+		return nil, r.positionError(fmt.Errorf("%w: its last line is incomplete", ErrTruncated))
 	case errors.Is(err, errTooLong):
 		return nil, fmt.Errorf("history record %d: %w", r.n+1, err)
 	}
 	return nil, fmt.Errorf("history after record %d: %w", r.n, err)
 }
 
-func (r *Reader) after(err error) error {
+func (r *Reader) positionError(err error) error {
 	return fmt.Errorf("%w (after record %d)", err, r.n)
 }
 

@@ -44,7 +44,7 @@ var kinds = map[string]reflect.Type{
 	"phase.end":   reflect.TypeFor[PhaseEnd](),
 	"arrivals":    reflect.TypeFor[Arrivals](),
 	"waiting":     reflect.TypeFor[Waiting](),
-	"unplayed":    reflect.TypeFor[Unplayed](),
+	"unplayed":    reflect.TypeFor[TrialFailure](),
 	"lost.reply":  reflect.TypeFor[LostReply](),
 	"session":     reflect.TypeFor[Session](),
 	"joined":      reflect.TypeFor[Joined](),
@@ -80,36 +80,36 @@ var names = func() map[reflect.Type]string {
 	return out
 }()
 
-func (r *Sample) Time() time.Duration      { return r.Return }
-func (r *Window) Time() time.Duration      { return max(r.Start, r.End) }
-func (r *Recovered) Time() time.Duration   { return r.At }
-func (r *Pipe) Time() time.Duration        { return r.At }
-func (r *Connections) Time() time.Duration { return r.At }
-func (r *Connected) Time() time.Duration   { return r.At }
-func (r *Reconnected) Time() time.Duration { return r.At }
-func (r *Footprint) Time() time.Duration   { return r.At }
-func (r *MemberLoad) Time() time.Duration  { return r.At }
-func (r *PhaseStart) Time() time.Duration  { return r.At }
-func (r *PhaseEnd) Time() time.Duration    { return r.At }
-func (r *Arrivals) Time() time.Duration    { return r.At }
-func (r *Waiting) Time() time.Duration     { return r.At }
-func (r *Unplayed) Time() time.Duration    { return r.At }
-func (r *LostReply) Time() time.Duration   { return r.At }
-func (r *Session) Time() time.Duration     { return r.At }
-func (r *Joined) Time() time.Duration      { return r.At }
-func (r *Leaving) Time() time.Duration     { return r.At }
-func (r *Warning) Time() time.Duration     { return r.At }
-func (r *Emptied) Time() time.Duration     { return r.At }
-func (r *Holds) Time() time.Duration       { return r.At }
-func (r *Traffic) Time() time.Duration     { return r.At }
-func (r *Effort) Time() time.Duration      { return r.At }
-func (r *Failover) Time() time.Duration    { return r.At }
-func (r *Paused) Time() time.Duration      { return r.At }
-func (r *ClaimCheck) Time() time.Duration  { return r.At }
-func (r *Snapshot) Time() time.Duration    { return r.At }
-func (r *Step) Time() time.Duration        { return r.At }
-func (r *Self) Time() time.Duration        { return r.At }
-func (r *Handoff) Time() time.Duration     { return r.Granted }
+func (r *Sample) Time() time.Duration       { return r.Return }
+func (r *Window) Time() time.Duration       { return max(r.Start, r.End) }
+func (r *Recovered) Time() time.Duration    { return r.At }
+func (r *Pipe) Time() time.Duration         { return r.At }
+func (r *Connections) Time() time.Duration  { return r.At }
+func (r *Connected) Time() time.Duration    { return r.At }
+func (r *Reconnected) Time() time.Duration  { return r.At }
+func (r *Footprint) Time() time.Duration    { return r.At }
+func (r *MemberLoad) Time() time.Duration   { return r.At }
+func (r *PhaseStart) Time() time.Duration   { return r.At }
+func (r *PhaseEnd) Time() time.Duration     { return r.At }
+func (r *Arrivals) Time() time.Duration     { return r.At }
+func (r *Waiting) Time() time.Duration      { return r.At }
+func (r *TrialFailure) Time() time.Duration { return r.At }
+func (r *LostReply) Time() time.Duration    { return r.At }
+func (r *Session) Time() time.Duration      { return r.At }
+func (r *Joined) Time() time.Duration       { return r.At }
+func (r *Leaving) Time() time.Duration      { return r.At }
+func (r *Warning) Time() time.Duration      { return r.At }
+func (r *Emptied) Time() time.Duration      { return r.At }
+func (r *Holds) Time() time.Duration        { return r.At }
+func (r *Traffic) Time() time.Duration      { return r.At }
+func (r *Effort) Time() time.Duration       { return r.At }
+func (r *Failover) Time() time.Duration     { return r.At }
+func (r *Paused) Time() time.Duration       { return r.At }
+func (r *ClaimCheck) Time() time.Duration   { return r.At }
+func (r *Snapshot) Time() time.Duration     { return r.At }
+func (r *Step) Time() time.Duration         { return r.At }
+func (r *Self) Time() time.Duration         { return r.At }
+func (r *Handoff) Time() time.Duration      { return r.Granted }
 
 // Clock is the monotonic clock of a trial. Copies of a Clock show the same time.
 type Clock struct{ start time.Time }
@@ -474,8 +474,8 @@ type Waiting struct {
 	Mode   string        `json:"mode,omitempty"` // of an acquire of a read-write lock
 }
 
-// Unplayed means that the trial could not run to its end. Why is the reason.
-type Unplayed struct {
+// TrialFailure means that the trial could not run to its end. Why is the reason.
+type TrialFailure struct {
 	At           time.Duration `json:"at"`
 	Why          string        `json:"why"`
 	Inapplicable bool          `json:"inapplicable,omitempty"`

@@ -115,7 +115,7 @@ func (w *Writer) Sample(s Sample) {
 	if w.err == nil {
 		w.fill.samples = append(w.fill.samples, s)
 	}
-	w.added(false)
+	w.countAndUnlock(false)
 }
 
 // Record records any other record. The caller must not change r afterwards.
@@ -124,11 +124,11 @@ func (w *Writer) Record(r Record) {
 	if w.err == nil {
 		w.fill.rest = append(w.fill.rest, r)
 	}
-	w.added(true)
+	w.countAndUnlock(true)
 }
 
-// added counts the record that was just appended, or lost, and unlocks w.mu.
-func (w *Writer) added(other bool) {
+// countAndUnlock counts the record that was just appended, or lost, and unlocks w.mu.
+func (w *Writer) countAndUnlock(other bool) {
 	if w.err != nil {
 		w.stats.Lost++
 		w.mu.Unlock()
@@ -141,7 +141,7 @@ func (w *Writer) added(other bool) {
 	isFull := len(w.fill.others) == batchSize
 	if isFull {
 		w.full = append(w.full, w.fill)
-		w.fill = w.empty()
+		w.fill = w.takeFree()
 	}
 	w.mu.Unlock()
 	if isFull {
@@ -152,9 +152,9 @@ func (w *Writer) added(other bool) {
 	}
 }
 
-// empty returns a batch to fill. If no batch is free, it allocates one, so that a burst never requires
+// takeFree returns a batch to fill. If no batch is free, it allocates one, so that a burst never requires
 // a copy of the backlog.
-func (w *Writer) empty() *batch {
+func (w *Writer) takeFree() *batch {
 	if k := len(w.free); k > 0 {
 		b := w.free[k-1]
 		w.free = w.free[:k-1]
@@ -224,7 +224,7 @@ func (w *Writer) drain() {
 			err = w.encode(b)
 			w.fail(err)
 		}
-		w.give(b, err)
+		w.recycle(b, err)
 	}
 }
 
@@ -240,12 +240,12 @@ func (w *Writer) take() *batch {
 		return nil
 	}
 	b := w.fill
-	w.fill = w.empty()
+	w.fill = w.takeFree()
 	return b
 }
 
-// give counts a batch that was written, or lost if err is not nil, and keeps it for reuse.
-func (w *Writer) give(b *batch, err error) {
+// recycle counts a batch that was written, or lost if err is not nil, and keeps it for reuse.
+func (w *Writer) recycle(b *batch, err error) {
 	count := len(b.others)
 	b.reset()
 	w.mu.Lock()
@@ -301,7 +301,7 @@ func (w *Writer) finish() {
 func (w *Writer) writeEnd() error {
 	for b := w.take(); b != nil; b = w.take() {
 		err := w.encode(b)
-		w.give(b, err)
+		w.recycle(b, err)
 		if err != nil {
 			return err
 		}

@@ -112,8 +112,8 @@ func byScenario(trials []report.Trial) [][]report.Trial {
 	return Group(trials, func(t report.Trial) string { return t.Scenario })
 }
 
-// Of groups trials by scenario, in the order in which the scenarios were run.
-func Of(trials []report.Trial) []Scenario {
+// GroupScenarios groups trials by scenario, in the order in which the scenarios were run.
+func GroupScenarios(trials []report.Trial) []Scenario {
 	var out []Scenario
 	for _, mine := range byScenario(trials) {
 		out = append(out, scenario(mine))

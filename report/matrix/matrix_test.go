@@ -13,7 +13,7 @@ func trial(scenario, subject string, clients int, params map[string]string) repo
 }
 
 func TestOf(t *testing.T) {
-	got := Of([]report.Trial{
+	got := GroupScenarios([]report.Trial{
 		trial("herd", "lock/predecessor", 50, nil), trial("herd", "lock/parent", 50, nil),
 		trial("failover", "lock/parent", 5, map[string]string{"session_timeout": "4s", "hold": "1s"}),
 		trial("failover", "lock/parent", 5, map[string]string{"session_timeout": "8s", "hold": "1s"}),
@@ -39,13 +39,13 @@ func TestOf(t *testing.T) {
 // What a trial ran on is named where it is the only one, too: an upgrade.
 func TestOf_namesTheVersion(t *testing.T) {
 	one := []report.Trial{{Cell: history.Cell{Scenario: "upgrade", Subject: "lock/parent", Params: map[string]string{"version": "3.8.0 to 3.9.3", "hold": "5ms"}}}}
-	if l := Of(one)[0].Series[0].Label; l != "lock/parent version=3.8.0 to 3.9.3" {
+	if l := GroupScenarios(one)[0].Series[0].Label; l != "lock/parent version=3.8.0 to 3.9.3" {
 		t.Errorf("label = %q", l)
 	}
 }
 
 func TestOf_repetitionsShareASeries(t *testing.T) {
-	got := Of([]report.Trial{
+	got := GroupScenarios([]report.Trial{
 		trial("herd", "lock/parent", 10, map[string]string{"repeat": "1"}),
 		trial("herd", "lock/parent", 10, map[string]string{"repeat": "2"}),
 	})
@@ -59,7 +59,7 @@ func TestOf_repetitionsShareASeries(t *testing.T) {
 func TestOf_provocations(t *testing.T) {
 	caught := report.Trial{Name: "a", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "waiter-expires"}, Expect: []string{"progress"}}
 	sound := report.Trial{Name: "b", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "holder-expires"}}
-	got := Of([]report.Trial{caught, sound})[0]
+	got := GroupScenarios([]report.Trial{caught, sound})[0]
 	if len(got.Series) != 2 {
 		t.Fatalf("%d series, want one for each provocation", len(got.Series))
 	}
@@ -74,7 +74,7 @@ func TestOf_provocations(t *testing.T) {
 }
 
 func TestCommon(t *testing.T) {
-	s := Of([]report.Trial{trial("herd", "a", 10, nil), trial("herd", "a", 50, nil), trial("herd", "b", 10, nil), trial("herd", "b", 20, nil)})[0]
+	s := GroupScenarios([]report.Trial{trial("herd", "a", 10, nil), trial("herd", "a", 50, nil), trial("herd", "b", 10, nil), trial("herd", "b", 20, nil)})[0]
 	if n := s.Common(); n != 10 {
 		t.Errorf("Common = %d, want 10", n)
 	}
@@ -106,7 +106,7 @@ func TestNames(t *testing.T) {
 		{Cell: history.Cell{Scenario: "zoo", Subject: "lock/parent", Clients: 3, Provocation: "holder-expires"}},
 	}
 	names := NamesOf(trials)
-	for _, s := range Of(trials) {
+	for _, s := range GroupScenarios(trials) {
 		for _, x := range s.Series {
 			for _, one := range x.Trials {
 				if got := names.Label(one.Cell); got != x.Label {

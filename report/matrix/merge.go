@@ -23,7 +23,7 @@ func Merge(trials []report.Trial) report.Trial {
 		return trials[0]
 	}
 	out := slices.MaxFunc(trials, func(a, b report.Trial) int { return bySeverity(a.Outcome(), b.Outcome()) })
-	out.Repetition, out.Again, out.Merged = 0, 0, len(trials)
+	out.Repetition, out.Retries, out.Merged = 0, 0, len(trials)
 	out.Metrics = map[string]report.Metric{}
 	for _, t := range trials {
 		for name := range t.Metrics {
@@ -34,7 +34,7 @@ func Merge(trials []report.Trial) report.Trial {
 	}
 	out.Verdicts, out.Thresholds, out.Faults = mergeVerdicts(trials), mergeThresholds(trials), nil
 	for _, t := range trials {
-		out.Again += t.Again
+		out.Retries += t.Retries
 		out.Faults = append(out.Faults, t.Faults...)
 	}
 	return out

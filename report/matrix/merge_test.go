@@ -124,7 +124,7 @@ func TestSeries_Cells(t *testing.T) {
 			trials = append(trials, x)
 		}
 	}
-	s := Of(trials)[0]
+	s := GroupScenarios(trials)[0]
 	if got := s.Series[0].Trials; got[0].Repetition != 1 || got[2].Repetition != 10 {
 		t.Errorf("repetitions %d %d %d, want them by number", got[0].Repetition, got[1].Repetition, got[2].Repetition)
 	}

@@ -142,7 +142,7 @@ func TestCapacity_ofSteps(t *testing.T) {
 		by   time.Duration
 		want float64
 	}{{2500 * time.Millisecond, 50}, {4500 * time.Millisecond, 100}, {500 * time.Millisecond, 0}} {
-		if got := exceeded(a, c.by, 20); got != c.want {
+		if got := exceededRate(a, c.by, 20); got != c.want {
 			t.Errorf("behind at %v: %v, want %v", c.by, got, c.want)
 		}
 	}

@@ -30,11 +30,11 @@ const (
 	WarningLatency = "warning.latency" // of the early warnings of an election
 
 	// Holders whose process was paused past their session timeout.
-	PausedBelief  = "pause.false_belief"
-	PausedNotice  = "pause.notice"
-	PausedBlind   = "pause.unaware_writes"
-	PausedThrough = "pause.writes_accepted"
-	PausedStopped = "pause.writes_fenced"
+	PausedBelief   = "pause.false_belief"
+	PausedNotice   = "pause.notice"
+	PausedBlind    = "pause.unaware_writes"
+	PausedAccepted = "pause.writes_accepted"
+	PausedStopped  = "pause.writes_fenced"
 
 	Capacity = "capacity"
 	Unserved = "open_loop.unserved"
@@ -117,7 +117,7 @@ var families = []Family{
 				"Time from the resume until the holder was notified of the loss; absent if it never was"),
 			{Name: PausedBlind, Unit: "1", Better: Lower,
 				Help: "Rounds in which the holder wrote again before it was notified of the loss; count is the number of rounds"},
-			{Name: PausedThrough, Unit: "1", Better: Lower,
+			{Name: PausedAccepted, Unit: "1", Better: Lower,
 				Help: "Late writes to an unfenced node that succeeded. A write is late if it was pending at the pause, or was made after the pause and before the notification; count is the number of late writes. Absent if the driver does not offer write"},
 			{Name: PausedStopped, Unit: "1", Better: Neither,
 				Help: "Late writes to the fenced resource that were rejected because of their token; count is the number of late writes to it"},

@@ -11,7 +11,7 @@ import (
 )
 
 type failovers struct {
-	ignored
+	noopCollector
 	fold    *Fold
 	rounds  int
 	outside []string // descriptions of the rounds outside the prediction
@@ -68,7 +68,7 @@ func (x *failovers) close(out map[string]Metric) {
 	if x.rounds == 0 {
 		return
 	}
-	m := of(FailoverOutside, float64(len(x.outside)), int64(x.rounds))
+	m := countedMetric(FailoverOutside, float64(len(x.outside)), int64(x.rounds))
 	m.Expected = new(0.0)
 	if len(x.outside) > 0 {
 		named := x.outside[:min(len(x.outside), outsideNamed)]
@@ -86,7 +86,7 @@ func (x *failovers) close(out map[string]Metric) {
 		total.note = "the longest was " + x.longest.String()
 	}
 	for _, phase := range x.never {
-		for _, d := range []*distributed{total, x.fold.distributions[FailoverLatency+"."+phase]} {
+		for _, d := range []*phaseHistogram{total, x.fold.distributions[FailoverLatency+"."+phase]} {
 			if d != nil {
 				d.never++
 			}

@@ -21,11 +21,11 @@ type Fold struct {
 	history       *history.History
 	phases        map[string]*history.Phase
 	faults        facts.Spans // times with an active fault
-	distributions map[string]*distributed
+	distributions map[string]*phaseHistogram
 	collectors    []collector
 	holders       holders
 	contended     map[string]bool // phases in which a grant or an item was requested
-	arrived       *arrived
+	openLoops     *openLoops
 	end           time.Duration
 }
 
@@ -34,21 +34,21 @@ type collector interface {
 	sample(s *history.Sample, p *history.Phase) // every operation with its phase
 	record(r history.Record)                    // every other record
 	belief(b *facts.Belief)                     // every belief
-	changed(last, next *facts.Belief)           // the holder changed within a round
+	holderChanged(last, next *facts.Belief)     // the holder changed within a round
 	handoff(h Handoff, last, next *facts.Belief)
 	close(out map[string]Metric) // adds the metrics
 }
 
-type ignored struct{}
+type noopCollector struct{}
 
-func (ignored) sample(*history.Sample, *history.Phase) {}
-func (ignored) record(history.Record)                  {}
-func (ignored) belief(*facts.Belief)                   {}
-func (ignored) changed(_, _ *facts.Belief)             {}
-func (ignored) handoff(_ Handoff, _, _ *facts.Belief)  {}
-func (ignored) close(map[string]Metric)                {}
+func (noopCollector) sample(*history.Sample, *history.Phase) {}
+func (noopCollector) record(history.Record)                  {}
+func (noopCollector) belief(*facts.Belief)                   {}
+func (noopCollector) holderChanged(_, _ *facts.Belief)       {}
+func (noopCollector) handoff(_ Handoff, _, _ *facts.Belief)  {}
+func (noopCollector) close(map[string]Metric)                {}
 
-type distributed struct {
+type phaseHistogram struct {
 	histogram *stats.Histogram
 	phase     string // the phase of all values; "" if there are several
 	never     int64  // number of expected values that never came
@@ -60,18 +60,18 @@ func NewFold(h *history.History) *Fold {
 	f := &Fold{
 		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
 		history: h,
-		phases:  map[string]*history.Phase{}, faults: facts.FaultWindows(h, 0), distributions: map[string]*distributed{},
+		phases:  map[string]*history.Phase{}, faults: facts.FaultWindows(h, 0), distributions: map[string]*phaseHistogram{},
 		contended: map[string]bool{},
 	}
 	for i := range h.Phases {
 		f.phases[h.Phases[i].Name] = &h.Phases[i]
 	}
 	doubtful := facts.FaultWindows(h, facts.MaxDetection(h)) // also after a fault
-	f.arrived = &arrived{fold: f, ramps: map[string][]served{}}
+	f.openLoops = &openLoops{fold: f, ramps: map[string][]scheduledOp{}}
 	f.collectors = []collector{
 		&handoffs{fold: f}, &failovers{fold: f},
 		&warnings{fold: f, left: map[int]time.Duration{}}, &pauses{fold: f, since: map[int][]history.Sample{}},
-		f.arrived, &queue{fold: f, items: map[string]item{}},
+		f.openLoops, &queue{fold: f, items: map[string]item{}},
 		&throughput{fold: f, done: map[string]int64{}},
 		&fairness{fold: f, grants: map[int]map[int]int{}, total: map[int]int{}},
 		&overtaken{fold: f, faults: doubtful, starved: map[int]bool{}}, &failed{faults: doubtful},
@@ -139,10 +139,10 @@ func (f *Fold) Histograms() map[string]*stats.Histogram {
 // Length returns the latest time in the records.
 func (f *Fold) Length() time.Duration { return f.end }
 
-func (f *Fold) observe(metric, phase string, d time.Duration) *distributed {
+func (f *Fold) observe(metric, phase string, d time.Duration) *phaseHistogram {
 	x := f.distributions[metric]
 	if x == nil {
-		x = &distributed{histogram: stats.NewHistogram(), phase: phase}
+		x = &phaseHistogram{histogram: stats.NewHistogram(), phase: phase}
 		f.distributions[metric] = x
 	}
 	x.histogram.Record(d)
@@ -163,7 +163,7 @@ func (f *Fold) latency(metric, phase string, due, end time.Duration) {
 
 // endOf returns the time when a phase was over for its clients, or the history's end if that time is
 // not recorded. Later events (healing, recovery) are not part of the phase.
-func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.Over(), f.end) }
+func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.ActiveUntil(), f.end) }
 
 // counted reports whether the operation is a grant, or an item taken, that counts for rates. Operations
 // in a flap, at the harness's pace, in a ramp, or after the clients were stopped do not count.

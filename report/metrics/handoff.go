@@ -14,7 +14,7 @@ const inDrain = AcquireLatency + "/drain"
 
 // handoffs collects the latencies of acquires and of hand-offs, and the stages of hand-offs.
 type handoffs struct {
-	ignored
+	noopCollector
 	fold *Fold
 }
 
@@ -76,14 +76,14 @@ type Handoff struct {
 
 type holders struct {
 	last    facts.Belief
-	hasLast bool   // last is set
-	away    []away // times during which the last holder was in doubt
+	hasLast bool        // last is set
+	away    []doubtSpan // times during which the last holder was in doubt
 
 	recent []facts.Belief // latest beliefs of a lock that several clients may hold, or of a barrier
 }
 
-// away is a time during which a holder was in doubt before it continued to hold.
-type away struct{ from, to time.Duration }
+// doubtSpan is a time during which a holder was in doubt before it continued to hold.
+type doubtSpan struct{ from, to time.Duration }
 
 // Belief adds the next belief. The caller must add beliefs in the order of their start.
 func (f *Fold) Belief(b facts.Belief) {
@@ -92,16 +92,16 @@ func (f *Fold) Belief(b facts.Belief) {
 	}
 	switch {
 	case f.history.Header.Recipe == facts.Barrier:
-		f.passing(b)
+		f.addBarrierBelief(b)
 		return
 	case facts.Permits(f.history.Header) > 1:
-		f.shared(b)
+		f.addSharedBelief(b)
 		return
 	}
 	last, some := f.holders.last, f.holders.hasLast
 	if some && b.Client == last.Client && b.Token == last.Token {
-		f.holders.away = append(f.holders.away, away{last.End, b.Start})
-		f.holders.last.End, f.holders.last.Early, f.holders.last.Ended = b.End, b.Early, b.Ended // the same grant continues
+		f.holders.away = append(f.holders.away, doubtSpan{last.End, b.Start})
+		f.holders.last.End, f.holders.last.Early, f.holders.last.EndReason = b.End, b.Early, b.EndReason // the same grant continues
 		return
 	}
 	doubts := f.holders.away
@@ -109,18 +109,18 @@ func (f *Fold) Belief(b facts.Belief) {
 	if !some || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}
-	f.follows(&last, &b, doubts)
+	f.addHandoff(&last, &b, doubts)
 }
 
-func (f *Fold) follows(last, b *facts.Belief, doubts []away) {
-	h, passed := f.passed(last, b)
+func (f *Fold) addHandoff(last, b *facts.Belief, doubts []doubtSpan) {
+	h, passed := f.handoffBetween(last, b)
 	granted, free := b.Start-b.Late, last.End+last.Early
 	h.Nobody = max(0, granted-free)
 	for _, a := range doubts {
 		h.Nobody += max(0, a.to-max(a.from, granted-h.Latency))
 	}
 	for _, c := range f.collectors {
-		c.changed(last, b)
+		c.holderChanged(last, b)
 		if passed {
 			c.handoff(h, last, b)
 		}
@@ -131,14 +131,14 @@ func (f *Fold) follows(last, b *facts.Belief, doubts []away) {
 // a lock that several clients may hold.
 const recentBeliefs = 256
 
-// shared adds the next belief of a read-write lock or a semaphore. Its predecessor is the last belief
+// addSharedBelief adds the next belief of a read-write lock or a semaphore. Its predecessor is the last belief
 // that had to end before it could start: for a reader, the belief of a writer.
-func (f *Fold) shared(b facts.Belief) {
+func (f *Fold) addSharedBelief(b facts.Belief) {
 	var last *facts.Belief
 	for i := range f.holders.recent {
 		r := &f.holders.recent[i]
 		if b.Restored && r.Client == b.Client && r.Token == b.Token {
-			r.End, r.Early, r.Ended = b.End, b.Early, b.Ended // the same grant continues
+			r.End, r.Early, r.EndReason = b.End, b.Early, b.EndReason // the same grant continues
 			return
 		}
 		blocks := f.history.Header.Recipe == facts.Semaphore || r.Permits+b.Permits > facts.Permits(f.history.Header)
@@ -147,7 +147,7 @@ func (f *Fold) shared(b facts.Belief) {
 		}
 	}
 	if last != nil && b.Phase == last.Phase && b.Round == last.Round {
-		f.follows(new(*last), &b, nil)
+		f.addHandoff(new(*last), &b, nil)
 	}
 	f.holders.recent = append(f.holders.recent, b)
 	if len(f.holders.recent) > 2*recentBeliefs {
@@ -155,9 +155,9 @@ func (f *Fold) shared(b facts.Belief) {
 	}
 }
 
-// passing adds the next belief of a barrier. When all parties of a generation have passed, it counts
+// addBarrierBelief adds the next belief of a barrier. When all parties of a generation have passed, it counts
 // the time of each passage from the last call to enter.
-func (f *Fold) passing(b facts.Belief) {
+func (f *Fold) addBarrierBelief(b facts.Belief) {
 	g := f.holders.recent
 	if b.Restored || len(g) > 0 && (b.Phase != g[0].Phase || b.Call >= g[0].End) { // b is of the next generation: the current one is incomplete
 		g = g[:0]
@@ -180,12 +180,12 @@ func (f *Fold) passing(b facts.Belief) {
 	f.holders.recent = g
 }
 
-// passed returns the hand-off from last to b. It returns false for an overlap without a fault, and for
+// handoffBetween returns the hand-off from last to b. It returns false for an overlap without a fault, and for
 // a graceful end if b's client did not wait yet or a fault was active.
-func (f *Fold) passed(last, b *facts.Belief) (Handoff, bool) {
+func (f *Fold) handoffBetween(last, b *facts.Belief) (Handoff, bool) {
 	granted, free := b.Start-b.Late, last.End+last.Early // as their own clocks show
 	h := Handoff{At: b.Start, Latency: max(0, granted-free)}
-	graceful := last.Ended == facts.Released || last.Ended == string(history.Closed)
+	graceful := last.EndReason == facts.Released || last.EndReason == string(history.Closed)
 	if w, ok := cause(last, b, f.history.Faults, graceful); ok {
 		h.Latency, h.Failover = max(0, granted-w.Start), true
 		return h, true
@@ -193,7 +193,7 @@ func (f *Fold) passed(last, b *facts.Belief) (Handoff, bool) {
 	switch {
 	case last.End > b.Start:
 		return Handoff{}, false // the verdict reports an overlap without a fault
-	case last.Ended == string(history.Killed):
+	case last.EndReason == string(history.Killed):
 		h.Failover = true
 		return h, true
 	case !graceful:

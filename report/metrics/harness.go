@@ -30,7 +30,7 @@ func init() {
 
 // harness collects the last report of the harness on itself.
 type harness struct {
-	ignored
+	noopCollector
 	last *history.Self
 }
 

@@ -27,7 +27,7 @@ type LateWrite struct {
 }
 
 type pauses struct {
-	ignored
+	noopCollector
 	fold             *Fold
 	since            map[int][]history.Sample // by client: its writes since its last pause
 	rounds, blind    int
@@ -51,26 +51,26 @@ func (x *pauses) sample(s *history.Sample, p *history.Phase) {
 func (x *pauses) record(r history.Record) {
 	switch p := r.(type) {
 	case *history.Paused:
-		x.paused(p)
+		x.addPause(p)
 	case *history.Failover:
 		if x.last != nil && p.Round == x.last.Round && p.Expired > 0 {
 			x.last.Expired = p.Expired - p.Injected
 		}
-		x.hand()
+		x.reportLast()
 		clear(x.since) // the round is over
 	}
 }
 
-// hand passes the last round to OnPause.
-func (x *pauses) hand() {
+// reportLast passes the last round to OnPause.
+func (x *pauses) reportLast() {
 	if x.last != nil {
 		x.fold.OnPause(*x.last)
 	}
 	x.last = nil
 }
 
-func (x *pauses) paused(p *history.Paused) {
-	x.hand()
+func (x *pauses) addPause(p *history.Paused) {
+	x.reportLast()
 	x.rounds++
 	until := p.Told
 	if p.By == "" {
@@ -121,18 +121,18 @@ func (x *pauses) count(s *history.Sample) {
 }
 
 func (x *pauses) close(out map[string]Metric) {
-	x.hand()
+	x.reportLast()
 	if x.rounds == 0 {
 		return
 	}
-	out[PausedBlind] = of(PausedBlind, float64(x.blind), int64(x.rounds))
-	out[PausedStopped] = of(PausedStopped, float64(x.stopped), int64(x.writes))
+	out[PausedBlind] = countedMetric(PausedBlind, float64(x.blind), int64(x.rounds))
+	out[PausedStopped] = countedMetric(PausedStopped, float64(x.stopped), int64(x.writes))
 	if x.effects > 0 {
-		m := of(PausedThrough, float64(x.through), int64(x.effects))
+		m := countedMetric(PausedAccepted, float64(x.through), int64(x.effects))
 		if x.open > 0 {
 			m.Note = units.Plural(x.open, "write") + " with an unknown outcome may have succeeded too"
 		}
-		out[PausedThrough] = m
+		out[PausedAccepted] = m
 	}
 	if d := x.fold.distributions[PausedBelief]; x.untold > 0 {
 		d.note = "in " + units.Plural(x.untold, "round") + " the client was never notified"

@@ -60,7 +60,7 @@ func TestPaused_whatAHolderDoesUntilItIsTold(t *testing.T) {
 			if m := got[PausedBlind]; m.Value == nil || *m.Value != row.blind {
 				t.Errorf("%s is %+v, want %v", PausedBlind, m, row.blind)
 			}
-			of(PausedThrough, row.through, row.effects)
+			of(PausedAccepted, row.through, row.effects)
 			of(PausedStopped, row.stopped, row.writes)
 			longest := func(name string, want int) {
 				t.Helper()

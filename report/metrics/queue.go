@@ -12,7 +12,7 @@ import (
 )
 
 type queue struct {
-	ignored
+	noopCollector
 	fold  *Fold
 	items map[string]item // items of which only the put or only the take was recorded so far
 	due   int64           // items
@@ -61,7 +61,7 @@ func (x *queue) add(id string, half item) {
 
 func (x *queue) delivered(put item, taken time.Duration) {
 	if p := x.fold.phase(put.phase); p.Ramp() {
-		x.fold.arrived.add(p, served{put.due, taken, true})
+		x.fold.openLoops.add(p, scheduledOp{put.due, taken, true})
 		return
 	}
 	metric := x.latency(put.phase)
@@ -97,18 +97,18 @@ func (x *queue) close(out map[string]Metric) {
 				waiting++
 			}
 		}
-		out[QueueUndelivered] = of(QueueUndelivered, waiting, x.due)
+		out[QueueUndelivered] = countedMetric(QueueUndelivered, waiting, x.due)
 	}
 	if x.streamed > 0 && x.notifications > 0 {
-		out[QueueYield] = of(QueueYield, float64(x.streamed)/float64(x.notifications), x.streamed)
+		out[QueueYield] = countedMetric(QueueYield, float64(x.streamed)/float64(x.notifications), x.streamed)
 	}
 	if x.streamed > 0 {
-		out[QueueRequests] = of(QueueRequests, float64(x.requests)/float64(x.streamed), x.streamed)
+		out[QueueRequests] = countedMetric(QueueRequests, float64(x.requests)/float64(x.streamed), x.streamed)
 	}
 }
 
 type memberLoads struct {
-	ignored
+	noopCollector
 	most        *history.MemberLoad // the reply with the longest queue
 	connections int64
 	answers     int64
@@ -146,14 +146,14 @@ func (x *memberLoads) close(out map[string]Metric) {
 	if x.answers+silent == 0 {
 		return
 	}
-	out[MemberSilent] = of(MemberSilent, float64(silent), x.answers+silent).noted(strings.Join(who, ", "))
+	out[MemberSilent] = countedMetric(MemberSilent, float64(silent), x.answers+silent).noted(strings.Join(who, ", "))
 	if x.most == nil {
 		return
 	}
-	queue := of(MemberQueue, float64(*x.most.Outstanding), x.answers).noted(x.when())
+	queue := countedMetric(MemberQueue, float64(*x.most.Outstanding), x.answers).noted(x.when())
 	queue.Phase = x.most.Phase
 	out[MemberQueue] = queue
-	out[MemberConnections] = of(MemberConnections, float64(x.connections), x.answers)
+	out[MemberConnections] = countedMetric(MemberConnections, float64(x.connections), x.answers)
 	if len(x.means) > 0 {
 		out[MemberLatency] = value(MemberLatency, float64(x.max))
 		out[MemberLatencyMean] = value(MemberLatencyMean, float64(slices.Max(slices.Collect(maps.Values(x.means)))))
@@ -172,7 +172,7 @@ func (x *memberLoads) when() string {
 }
 
 type fanout struct {
-	ignored
+	noopCollector
 	notifications, requests, bytes, flaps ratio
 }
 

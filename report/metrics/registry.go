@@ -131,8 +131,8 @@ func value(name string, v float64) Metric {
 	return Metric{Unit: d.Unit, Value: &v}
 }
 
-// of returns a metric with a value and a count.
-func of(name string, v float64, count int64) Metric {
+// countedMetric returns a metric with a value and a count.
+func countedMetric(name string, v float64, count int64) Metric {
 	m := value(name, v)
 	m.Count = &count
 	return m

@@ -11,11 +11,11 @@ import (
 )
 
 type sessions struct {
-	ignored
+	noopCollector
 	fold        *Fold
 	first, last time.Duration // time of the first call, and time when the last session was open
 	connected   int64
-	back        []*history.Reconnected
+	reconnects  []*history.Reconnected
 	opened      map[int64]time.Duration
 	gone        map[int64]bool // closed, killed or expired: no further events
 	expired     int64
@@ -34,7 +34,7 @@ func (x *sessions) record(r history.Record) {
 		x.fold.observe(ConnectLatency, r.Phase, r.At-r.Call)
 	case *history.Reconnected:
 		if p := x.phaseAt(r.Lost); p != nil {
-			x.back = append(x.back, r)
+			x.reconnects = append(x.reconnects, r)
 			x.fold.observe(ReconnectLatency, p.Name, r.At-r.Lost)
 		}
 	case *history.Footprint:
@@ -94,19 +94,19 @@ func (x *sessions) close(out map[string]Metric) {
 	if x.connected == 0 {
 		return
 	}
-	out[ConnectAll] = of(ConnectAll, float64(x.last-x.first), x.connected)
-	expired := of(SessionsExpired, float64(x.expired), int64(len(x.opened)))
+	out[ConnectAll] = countedMetric(ConnectAll, float64(x.last-x.first), x.connected)
+	expired := countedMetric(SessionsExpired, float64(x.expired), int64(len(x.opened)))
 	if x.expired > 0 {
 		expired.Note = fmt.Sprintf("%s reported by the servers, %s by passed deadlines; %s after a fault hit a member",
 			units.Number(float64(x.expired-x.deadlines)), units.Number(float64(x.deadlines)), units.Number(float64(x.after)))
 	}
 	out[SessionsExpired] = expired
-	if len(x.back) > 0 {
-		out[ReconnectAll] = of(ReconnectAll, float64(longestAway(x.back)), int64(len(x.back)))
+	if len(x.reconnects) > 0 {
+		out[ReconnectAll] = countedMetric(ReconnectAll, float64(longestAway(x.reconnects)), int64(len(x.reconnects)))
 	}
 	if p := x.footprint; p != nil && p.Sessions > 0 {
 		for name, v := range map[string]int64{SessionHeap: p.Heap, SessionStacks: p.Stacks, SessionGoroutines: p.Goroutines} {
-			out[name] = of(name, float64(v)/float64(p.Sessions), p.Sessions)
+			out[name] = countedMetric(name, float64(v)/float64(p.Sessions), p.Sessions)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func longestAway(back []*history.Reconnected) (longest time.Duration) {
 
 // pipe collects the last report on a driver's pipe.
 type pipe struct {
-	ignored
+	noopCollector
 	last *history.Pipe
 }
 
@@ -147,7 +147,7 @@ func (x *pipe) close(out map[string]Metric) {
 }
 
 type recovery struct {
-	ignored
+	noopCollector
 	fold    *Fold
 	held    map[string]time.Duration // by phase: the time until which a client held
 	waits   map[string]time.Duration // by phase: the first call of the acquires that were still waiting at its end
@@ -173,7 +173,7 @@ func (x *recovery) record(r history.Record) {
 
 func (x *recovery) belief(b *facts.Belief) { x.held[b.Phase] = max(x.held[b.Phase], b.End) }
 
-func (x *recovery) changed(last, next *facts.Belief) {
+func (x *recovery) holderChanged(last, next *facts.Belief) {
 	x.outage(next.Phase, max(last.End, next.Call), next.Start)
 }
 
@@ -193,7 +193,7 @@ func (x *recovery) close(out map[string]Metric) {
 }
 
 type warnings struct {
-	ignored
+	noopCollector
 	fold  *Fold
 	stand int                   // number of candidates
 	left  map[int]time.Duration // time when a candidate was made to leave, by the number of candidates that remained

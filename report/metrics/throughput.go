@@ -14,7 +14,7 @@ import (
 )
 
 type throughput struct {
-	ignored
+	noopCollector
 	fold *Fold
 	done map[string]int64
 }
@@ -53,7 +53,7 @@ func (x *throughput) close(out map[string]Metric) {
 // failed counts failed operations. Count is the number of all operations, and the note quotes the first
 // error.
 type failed struct {
-	ignored
+	noopCollector
 	faults facts.Spans
 	n, all int64
 	first  string
@@ -71,13 +71,13 @@ func (x *failed) sample(s *history.Sample, p *history.Phase) {
 	}
 	x.n++
 	if x.first == "" {
-		x.first = fmt.Sprintf("client %d at %s: %s", s.Client, units.Moment(s.Return), units.Short(s.Err, 200))
+		x.first = fmt.Sprintf("client %d at %s: %s", s.Client, units.Moment(s.Return), units.Truncate(s.Err, 200))
 	}
 }
 
 func (x *failed) close(out map[string]Metric) {
 	if x.all > 0 {
-		out[OperationsFailed] = of(OperationsFailed, float64(x.n), x.all).noted(x.first)
+		out[OperationsFailed] = countedMetric(OperationsFailed, float64(x.n), x.all).noted(x.first)
 	}
 }
 
@@ -87,7 +87,7 @@ const fewestGrants = 4
 // fairness counts the grants of each client by the number of contenders: shares in phases with
 // different numbers of contenders are not comparable.
 type fairness struct {
-	ignored
+	noopCollector
 	fold   *Fold
 	grants map[int]map[int]int
 	total  map[int]int
@@ -113,7 +113,7 @@ func (x *fairness) close(out map[string]Metric) {
 		}
 	}
 	if v, ok := jain(x.grants[most], most); ok {
-		out[Fairness] = of(Fairness, v, int64(most))
+		out[Fairness] = countedMetric(Fairness, v, int64(most))
 	}
 }
 
@@ -139,7 +139,7 @@ const Starving = 10
 const recentGrants = 1 << 16
 
 type overtaken struct {
-	ignored
+	noopCollector
 	fold       *Fold
 	grants     []time.Duration // return times of the last grants, in the order of the records
 	faults     facts.Spans
@@ -154,7 +154,7 @@ func (x *overtaken) sample(s *history.Sample, p *history.Phase) {
 	}
 	n := x.fold.contenders(p)
 	x.contenders = max(x.contenders, n)
-	x.waited(s.Client, s.Call, n)
+	x.checkWait(s.Client, s.Call, n)
 	if s.Outcome == history.OK {
 		if x.grants = append(x.grants, s.Return); len(x.grants) == 2*recentGrants {
 			x.grants = slices.Delete(x.grants, 0, recentGrants)
@@ -169,13 +169,13 @@ func (x *overtaken) record(r history.Record) {
 		return
 	}
 	if p := x.fold.phase(w.Phase); paced(p) && p.Kind != history.DrainPhase {
-		x.waited(w.Client, w.Call, x.fold.contenders(p))
+		x.checkWait(w.Client, w.Call, x.fold.contenders(p))
 	}
 }
 
-// waited counts the grants since an acquire was called. Grants are in order, except if they returned
+// checkWait counts the grants since an acquire was called. Grants are in order, except if they returned
 // at almost the same time.
-func (x *overtaken) waited(client int, call time.Duration, contenders int) {
+func (x *overtaken) checkWait(client int, call time.Duration, contenders int) {
 	i, _ := slices.BinarySearch(x.grants, call)
 	passed := len(x.grants) - i
 	if passed > 0 && x.faults.Touches(call, x.grants[len(x.grants)-1]) { // a fault may have delayed the acquire
@@ -191,14 +191,14 @@ func (x *overtaken) close(out map[string]Metric) {
 	if x.contenders < 2 || len(x.grants) == 0 {
 		return
 	}
-	m := of(Overtaken, float64(x.most), int64(len(x.starved)))
+	m := countedMetric(Overtaken, float64(x.most), int64(len(x.starved)))
 	m.Expected = new(float64(Starving * x.contenders))
 	out[Overtaken] = m
 }
 
-// AtRate reports whether operations were due at a rate, in an open loop: the throughput is then the
+// HasOpenLoop reports whether operations were due at a rate, in an open loop: the throughput is then the
 // arrival rate, and does not depend on the subject.
-func AtRate(measured map[string]Metric) bool {
+func HasOpenLoop(measured map[string]Metric) bool {
 	return measured[QueueYield].Value != nil || measured[Unserved].Value != nil
 }
 
@@ -220,20 +220,20 @@ type RampPoint struct {
 	P50, Max time.Duration // from due to done
 }
 
-type arrived struct {
-	ignored
+type openLoops struct {
+	noopCollector
 	fold          *Fold
 	due, unserved int64
-	ramps         map[string][]served // by phase
+	ramps         map[string][]scheduledOp // by phase
 }
 
-// served is an operation: the time it was due, and the time it was done (ok) or abandoned.
-type served struct {
+// scheduledOp is an operation: the time it was due, and the time it was done (ok) or abandoned.
+type scheduledOp struct {
 	due, done time.Duration
 	ok        bool
 }
 
-func (x *arrived) sample(s *history.Sample, p *history.Phase) {
+func (x *openLoops) sample(s *history.Sample, p *history.Phase) {
 	switch ok := s.Outcome == history.OK; {
 	case p.Arrivals == nil:
 	case s.Op == history.Acquire:
@@ -241,21 +241,21 @@ func (x *arrived) sample(s *history.Sample, p *history.Phase) {
 		if !ok {
 			x.unserved++
 		}
-		x.add(p, served{s.Due, s.Return, ok})
+		x.add(p, scheduledOp{s.Due, s.Return, ok})
 	case s.Op == history.Put && s.Outcome == history.Failed: // an item that was put is added when it is taken
-		x.add(p, served{s.Due, s.Return, false})
+		x.add(p, scheduledOp{s.Due, s.Return, false})
 	}
 }
 
-func (x *arrived) add(p *history.Phase, s served) {
+func (x *openLoops) add(p *history.Phase, s scheduledOp) {
 	if p.Ramp() {
 		x.ramps[p.Name] = append(x.ramps[p.Name], s)
 	}
 }
 
-func (x *arrived) close(out map[string]Metric) {
+func (x *openLoops) close(out map[string]Metric) {
 	if x.due > 0 {
-		out[Unserved] = of(Unserved, float64(x.unserved), x.due)
+		out[Unserved] = countedMetric(Unserved, float64(x.unserved), x.due)
 	}
 	for i := range x.fold.history.Phases {
 		p := &x.fold.history.Phases[i]
@@ -290,8 +290,8 @@ const (
 
 // foldRamp computes the results of a ramp. The capacity follows from the last time at which no more
 // operations waited than there are clients, see exceeded and beyond.
-func foldRamp(all []served, a *history.Arrivals, clients int) Ramp {
-	slices.SortStableFunc(all, func(a, b served) int { return cmp.Compare(a.due, b.due) })
+func foldRamp(all []scheduledOp, a *history.Arrivals, clients int) Ramp {
+	slices.SortStableFunc(all, func(a, b scheduledOp) int { return cmp.Compare(a.due, b.due) })
 	done := make([]time.Duration, len(all))
 	for i, s := range all {
 		done[i] = s.done
@@ -312,16 +312,16 @@ func foldRamp(all []served, a *history.Arrivals, clients int) Ramp {
 	case float64(last-at) <= keptUp*float64(a.For):
 		out.KeptUp, out.Capacity = true, a.RateAt(last-a.At)
 	default:
-		out.Beyond = beyond(all, at)
-		out.Capacity = max(exceeded(a, at-a.At, clients), out.Beyond)
+		out.Beyond = completionRate(all, at)
+		out.Capacity = max(exceededRate(a, at-a.At, clients), out.Beyond)
 	}
 	return out
 }
 
-// exceeded returns the rate such that a subject with this capacity has n operations waiting at the
+// exceededRate returns the rate such that a subject with this capacity has n operations waiting at the
 // time by: n more operations were due than it could do. It returns 0 if fewer than n were due beyond
 // the initial rate: that rate was too high already, or all clients were stopped for a while.
-func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
+func exceededRate(a *history.Arrivals, by time.Duration, n int) float64 {
 	part := a.For / rampParts
 	by = min(by, a.For)
 	due := 0.0
@@ -335,7 +335,7 @@ func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
 	return 0
 }
 
-func beyond(all []served, since time.Duration) float64 {
+func completionRate(all []scheduledOp, since time.Duration) float64 {
 	n, until := 0, since
 	for _, s := range all {
 		if s.ok && s.done > since {
@@ -350,7 +350,7 @@ func beyond(all []served, since time.Duration) float64 {
 }
 
 // rampPoints groups the operations, which are sorted by due time, by the rate at which they were due.
-func rampPoints(all []served, a *history.Arrivals) (out []RampPoint) {
+func rampPoints(all []scheduledOp, a *history.Arrivals) (out []RampPoint) {
 	n := min(cmp.Or(a.Steps, rampSteps), rampParts)
 	for i := range n {
 		from, to := a.At+a.For*time.Duration(i)/time.Duration(n), a.At+a.For*time.Duration(i+1)/time.Duration(n)

@@ -30,12 +30,12 @@ type End string
 
 // The ways in which a node is removed.
 const (
-	Released End = "released"           // its session deleted it
-	Closed   End = "session closed"     // its client closed the session
-	Expired  End = "session expired"    // the servers ended the session
-	Foreign  End = "deleted by another" // another session deleted it
-	Gone     End = "gone"               // the cause is unknown
-	Standing End = "still there"        // it existed at the end of the observation
+	Released     End = "released"           // its session deleted it
+	Closed       End = "session closed"     // its client closed the session
+	Expired      End = "session expired"    // the servers ended the session
+	Foreign      End = "deleted by another" // another session deleted it
+	UnknownCause End = "gone"               // the cause is unknown
+	StillPresent End = "still there"        // it existed at the end of the observation
 )
 
 // Limits are the thresholds of an observation. Zero values are not checked, except MaxExpired.
@@ -56,7 +56,7 @@ type Hold struct {
 }
 
 // Spread summarizes durations, in nanoseconds.
-type Spread struct {
+type DurationSummary struct {
 	Count int64         `json:"count"`
 	P50   time.Duration `json:"p50_ns"`
 	P99   time.Duration `json:"p99_ns"` // 0 for fewer than 100 values
@@ -64,19 +64,19 @@ type Spread struct {
 }
 
 // Line describes the nodes below one parent.
-type Line struct {
-	Parent  string      `json:"parent"`
-	Kinds   []string    `json:"kinds"` // the distinct names without number and identifiers, at most 8
-	Nodes   int         `json:"nodes"` // created during the observation, or present at its beginning
-	Held    Spread      `json:"held"`
-	Waited  Spread      `json:"waited"` // from creation to first in line; 0 for a node that found no other
-	Handoff int         `json:"handoffs"`
-	Left    int         `json:"left"`      // nodes removed before they were first
-	Ends    map[End]int `json:"ends"`      // of holds
-	Vacant  Spread      `json:"vacant"`    // times without any node, between holds
-	Most    int         `json:"most"`      // largest number of nodes at a time
-	Average float64     `json:"average"`   // number of nodes, over time
-	Last    []string    `json:"remaining"` // nodes at the end, first in line first
+type ParentStats struct {
+	Parent    string          `json:"parent"`
+	Kinds     []string        `json:"kinds"` // the distinct names without number and identifiers, at most 8
+	Nodes     int             `json:"nodes"` // created during the observation, or present at its beginning
+	Held      DurationSummary `json:"held"`
+	Waited    DurationSummary `json:"waited"` // from creation to first in line; 0 for a node that found no other
+	Handoff   int             `json:"handoffs"`
+	Left      int             `json:"left"`      // nodes removed before they were first
+	Ends      map[End]int     `json:"ends"`      // of holds
+	Vacant    DurationSummary `json:"vacant"`    // times without any node, between holds
+	Most      int             `json:"most"`      // largest number of nodes at a time
+	Average   float64         `json:"average"`   // number of nodes, over time
+	Remaining []string        `json:"remaining"` // nodes at the end, first in line first
 	// Contenders is the largest number of nodes in each time step, from the line's first node on.
 	Contenders []int         `json:"contenders"`
 	Step       time.Duration `json:"contenders_step_ns"`
@@ -108,16 +108,16 @@ type Anomaly struct {
 
 // Observation is the result of a [Tracker]: the lines below a path, and their anomalies.
 type Observation struct {
-	Path      string    `json:"path"`
-	From      time.Time `json:"from"`
-	To        time.Time `json:"to"`
-	Lines     []Line    `json:"lines"` // ordered by number of holds, the most first
-	Anomalies []Anomaly `json:"anomalies"`
-	Omitted   int       `json:"anomalies_omitted"`
-	Expired   int       `json:"sessions_expired"` // in the whole ensemble, including sessions that held nothing
-	Closed    int       `json:"sessions_closed"`
-	Unknown   []string  `json:"unknown"` // why the observation is incomplete; empty if it is complete
-	Source    string    `json:"source"`  // the files or servers, in a sentence
+	Path              string        `json:"path"`
+	From              time.Time     `json:"from"`
+	To                time.Time     `json:"to"`
+	Lines             []ParentStats `json:"lines"` // ordered by number of holds, the most first
+	Anomalies         []Anomaly     `json:"anomalies"`
+	Omitted           int           `json:"anomalies_omitted"`
+	Expired           int           `json:"sessions_expired"` // in the whole ensemble, including sessions that held nothing
+	Closed            int           `json:"sessions_closed"`
+	IncompleteReasons []string      `json:"unknown"` // why the observation is incomplete; empty if it is complete
+	Source            string        `json:"source"`  // the files or servers, in a sentence
 }
 
 // Exceeds reports whether a limit was exceeded.
@@ -166,16 +166,16 @@ func (h *byNumber) Pop() any {
 }
 
 type line struct {
-	Line
+	ParentStats
 	present              map[string]*node
 	order                byNumber
 	first                *node
 	held, waited, vacant durations
 	vacantSince          time.Time // zero while there is a node
-	changed              time.Time
+	changedAt            time.Time
 	area                 float64 // number of nodes times seconds
-	begun                time.Time
-	listed               map[string]int // anomalies by kind
+	begunAt              time.Time
+	anomalyCounts        map[string]int // anomalies by kind
 }
 
 // Sequential splits the name of a sequential node before its counter of ten digits. ok is false for other names.
@@ -243,7 +243,7 @@ func (t *Tracker) add(path string, session int64, created, at time.Time) {
 			l.Kinds = append(l.Kinds, kind)
 		}
 	}
-	l.pass(at)
+	l.accumulate(at)
 	n := &node{name: name, number: number, session: session, at: created}
 	l.present[name] = n
 	heap.Push(&l.order, n)
@@ -262,14 +262,14 @@ func newLine(parent string, at time.Time) *line {
 	const day, digits = 24 * 3600 * 1000, 2
 	d := func() durations { return durations{h: hdrhistogram.New(1, 100*day, digits)} }
 	return &line{
-		Line: Line{Parent: parent, Ends: map[End]int{}, Step: 100 * time.Millisecond}, present: map[string]*node{}, listed: map[string]int{},
-		held: d(), waited: d(), vacant: d(), changed: at, begun: at,
+		ParentStats: ParentStats{Parent: parent, Ends: map[End]int{}, Step: 100 * time.Millisecond}, present: map[string]*node{}, anomalyCounts: map[string]int{},
+		held: d(), waited: d(), vacant: d(), changedAt: at, begunAt: at,
 	}
 }
 
 // count records the number of nodes in each time step from the last change until the given time.
 func (l *line) count(until time.Time) {
-	step := func(t time.Time) int { return int(max(0, t.Sub(l.begun)) / l.Step) }
+	step := func(t time.Time) int { return int(max(0, t.Sub(l.begunAt)) / l.Step) }
 	for step(until) >= stepsKept { // merge pairs of steps
 		l.Step *= 2
 		for i := range (len(l.Contenders) + 1) / 2 {
@@ -277,10 +277,10 @@ func (l *line) count(until time.Time) {
 		}
 		l.Contenders = l.Contenders[:(len(l.Contenders)+1)/2]
 	}
-	if until.After(l.changed) {
+	if until.After(l.changedAt) {
 		until = until.Add(-1)
 	}
-	for i := step(l.changed); i <= step(until); i++ {
+	for i := step(l.changedAt); i <= step(until); i++ {
 		if i == len(l.Contenders) {
 			l.Contenders = append(l.Contenders, 0)
 		}
@@ -288,11 +288,11 @@ func (l *line) count(until time.Time) {
 	}
 }
 
-func (l *line) pass(at time.Time) {
+func (l *line) accumulate(at time.Time) {
 	l.count(at)
-	if d := at.Sub(l.changed); d > 0 {
+	if d := at.Sub(l.changedAt); d > 0 {
 		l.area += d.Seconds() * float64(len(l.present))
-		l.changed = at
+		l.changedAt = at
 	}
 }
 
@@ -309,7 +309,7 @@ func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
 	if how == Released && by != n.session {
 		how = Foreign
 	}
-	l.pass(at)
+	l.accumulate(at)
 	delete(l.present, name)
 	n.gone = true
 	l.ParentWatch += int64(max(0, len(l.present)-1))
@@ -378,8 +378,8 @@ func (t *Tracker) advance(l *line, at time.Time) {
 }
 
 func (t *Tracker) report(l *line, at time.Time, kind string, limit bool, format string, args ...any) {
-	l.listed[kind]++
-	if l.listed[kind] > anomaliesKept {
+	l.anomalyCounts[kind]++
+	if l.anomalyCounts[kind] > anomaliesKept {
 		t.o.Omitted++
 		return
 	}
@@ -397,7 +397,7 @@ func (t *Tracker) SessionEnded(how End) {
 
 // Incomplete adds a reason why the observation is incomplete.
 func (t *Tracker) Incomplete(format string, args ...any) {
-	t.o.Unknown = append(t.o.Unknown, fmt.Sprintf(format, args...))
+	t.o.IncompleteReasons = append(t.o.IncompleteReasons, fmt.Sprintf(format, args...))
 }
 
 // Done ends the observation. source names the files or servers.
@@ -410,7 +410,7 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 		t.Incomplete("%d nodes were ignored, because at most %d parents can be observed; choose a more specific --path", t.skipped, LinesKept)
 	}
 	for _, l := range t.lines {
-		l.pass(to)
+		l.accumulate(to)
 		if n := l.first; n != nil {
 			held := to.Sub(n.first)
 			t.checkHold(l, n, to)
@@ -418,15 +418,15 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 			if waiters := len(l.present) - 1; waiters > 0 && held > max(longHold, 10*usual) {
 				t.report(l, n.first, "stands", false, "%s (session %s) was still first in line at the end of the observation, after %v, with %d waiting", n.name, hex(n.session), held, waiters)
 			}
-			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: Standing, Waiters: len(l.present) - 1})
-			l.Ends[Standing]++
+			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: StillPresent, Waiters: len(l.present) - 1})
+			l.Ends[StillPresent]++
 		}
-		if n := len(l.present); n >= 10 && float64(n) > 2*l.area/max(1e-9, to.Sub(l.begun).Seconds()) {
+		if n := len(l.present); n >= 10 && float64(n) > 2*l.area/max(1e-9, to.Sub(l.begunAt).Seconds()) {
 			t.report(l, to, "grew", false, "%d nodes were in line at the end, more than twice the average", n)
 		}
 		t.o.Lines = append(t.o.Lines, l.done(to))
 	}
-	slices.SortFunc(t.o.Lines, func(a, b Line) int {
+	slices.SortFunc(t.o.Lines, func(a, b ParentStats) int {
 		return cmp.Or(cmp.Compare(b.Held.Count, a.Held.Count), strings.Compare(a.Parent, b.Parent))
 	})
 	slices.SortStableFunc(t.o.Anomalies, func(a, b Anomaly) int {
@@ -436,22 +436,22 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 	return &t.o
 }
 
-func (l *line) done(to time.Time) Line {
+func (l *line) done(to time.Time) ParentStats {
 	if over := len(l.Holds) - HoldsKept; over > 0 {
 		l.Dropped += over
 		l.Holds = l.Holds[over:]
 	}
 	l.Held, l.Waited, l.Vacant = l.held.spread(), l.waited.spread(), l.vacant.spread()
-	if d := to.Sub(l.begun).Seconds(); d > 0 {
+	if d := to.Sub(l.begunAt).Seconds(); d > 0 {
 		l.Average = l.area / d
 	}
 	rest := slices.SortedFunc(maps.Values(l.present), func(a, b *node) int {
 		return cmp.Or(cmp.Compare(len(a.number), len(b.number)), strings.Compare(a.number, b.number))
 	})
 	for _, n := range rest {
-		l.Last = append(l.Last, n.name)
+		l.Remaining = append(l.Remaining, n.name)
 	}
-	return l.Line
+	return l.ParentStats
 }
 
 type durations struct {
@@ -468,8 +468,8 @@ func (d *durations) quantile(q float64) time.Duration {
 	return time.Duration(d.h.ValueAtQuantile(q)) * time.Millisecond
 }
 
-func (d *durations) spread() Spread {
-	s := Spread{Count: d.h.TotalCount(), P50: d.quantile(50), Max: d.max}
+func (d *durations) spread() DurationSummary {
+	s := DurationSummary{Count: d.h.TotalCount(), P50: d.quantile(50), Max: d.max}
 	if s.Count >= 100 {
 		s.P99 = d.quantile(99)
 	}

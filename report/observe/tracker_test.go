@@ -43,7 +43,7 @@ func TestTracker_findsHoldsWaitsAndHandoffs(t *testing.T) {
 		end  End
 		from int
 		to   int
-	}{{Released, 0, 100}, {Expired, 100, 400}, {Foreign, 1400, 1500}, {Standing, 1500, 2000}}
+	}{{Released, 0, 100}, {Expired, 100, 400}, {Foreign, 1400, 1500}, {StillPresent, 1500, 2000}}
 	for i, want := range wants {
 		if h := l.Holds[i]; h.End != want.end || !h.From.Equal(at(want.from)) || !h.To.Equal(at(want.to)) {
 			t.Errorf("hold %d is %+v, want %+v", i, h, want)
@@ -58,8 +58,8 @@ func TestTracker_findsHoldsWaitsAndHandoffs(t *testing.T) {
 	if o.Result() != report.Pass {
 		t.Errorf("result %s without limits", o.Result())
 	}
-	if l.Last[0] != "x-0000000005" {
-		t.Errorf("remaining %v", l.Last)
+	if l.Remaining[0] != "x-0000000005" {
+		t.Errorf("remaining %v", l.Remaining)
 	}
 }
 

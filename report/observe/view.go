@@ -31,7 +31,7 @@ func (o *Observation) Result() string {
 	switch {
 	case o.Exceeds():
 		return report.Fail
-	case len(o.Unknown) > 0 || len(o.Lines) == 0:
+	case len(o.IncompleteReasons) > 0 || len(o.Lines) == 0:
 		return report.Unknown
 	}
 	return report.Pass
@@ -50,7 +50,7 @@ func (o *Observation) Sentence() string {
 		return fmt.Sprintf("Limits were exceeded %s.", units.Plural(over, "time"))
 	case len(o.Lines) == 0:
 		return fmt.Sprintf("Unknown: no sequential ephemeral node was seen below %s.", o.Path)
-	case len(o.Unknown) > 0:
+	case len(o.IncompleteReasons) > 0:
 		return "No limit was exceeded so far, but the observation is incomplete."
 	}
 	return "Complete, and no limit was exceeded."
@@ -69,7 +69,7 @@ func (o *Observation) View() *view.View {
 			units.Duration(float64(o.To.Sub(o.From))), units.Plural(len(o.Lines), "parent"), units.Plural(nodes, "node"), units.Plural(int(holds), "completed hold")),
 		Run: report.Run{Scenario: "observe", Start: o.From, Elapsed: o.To.Sub(o.From)},
 	}
-	for _, u := range o.Unknown {
+	for _, u := range o.IncompleteReasons {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: "Incomplete: " + u})
 	}
 	for _, l := range o.Lines {
@@ -105,7 +105,7 @@ func (o *Observation) View() *view.View {
 }
 
 func (o *Observation) anomalies() view.Table {
-	t := view.Table{Columns: []view.Column{{Head: "Anomalies"}, {Head: "parent", Kind: view.Whole, Spare: 1}, {Head: "what happened"}, {Head: "limit", Kind: view.Status, Spare: 2}}}
+	t := view.Table{Columns: []view.Column{{Head: "Anomalies"}, {Head: "parent", Kind: view.NoWrap, DropOrder: 1}, {Head: "what happened"}, {Head: "limit", Kind: view.Status, DropOrder: 2}}}
 	for _, a := range o.Anomalies {
 		r := view.Row{Cells: []string{clock(a.At), a.Parent, a.Text, ""}}
 		if a.Limit {
@@ -130,19 +130,19 @@ func (o *Observation) lines() view.Table {
 	}
 	for _, l := range o.Lines[:min(len(o.Lines), linesShown)] {
 		expired := itoa(l.Ends[Expired])
-		if l.Ends[Gone] > 0 {
+		if l.Ends[UnknownCause] > 0 {
 			expired = "unknown" // nodes were removed for an unknown cause
 		}
 		t.Rows = append(t.Rows, view.Row{Cells: []string{l.Parent, itoa(l.Nodes), itoa(int(l.Held.Count)), duration(l.Held, l.Held.P50), duration(l.Held, l.Held.Max),
 			duration(l.Waited, l.Waited.P50), duration(l.Waited, l.Waited.P99), duration(l.Waited, l.Waited.Max), duration(l.Vacant, l.Vacant.Max),
-			expired, itoa(l.Most), itoa(len(l.Last)), itoa(int(l.ParentWatch)), itoa(int(l.PredecessorWatch))}})
+			expired, itoa(l.Most), itoa(len(l.Remaining)), itoa(int(l.ParentWatch)), itoa(int(l.PredecessorWatch))}})
 	}
-	t.Left = max(0, len(o.Lines)-linesShown)
+	t.OmittedRows = max(0, len(o.Lines)-linesShown)
 	return t
 }
 
-func (l *Line) lastHolds() view.Table {
-	t := view.Table{Columns: []view.Column{{Head: "from"}, {Head: "held", Kind: view.Number}, {Head: "node", Kind: view.Whole}, {Head: "session", Kind: view.Whole}, {Head: "end"}, {Head: "waiters", Kind: view.Number}}}
+func (l *ParentStats) lastHolds() view.Table {
+	t := view.Table{Columns: []view.Column{{Head: "from"}, {Head: "held", Kind: view.Number}, {Head: "node", Kind: view.NoWrap}, {Head: "session", Kind: view.NoWrap}, {Head: "end"}, {Head: "waiters", Kind: view.Number}}}
 	chosen := slices.Clone(l.Holds)
 	slices.SortFunc(chosen, func(a, b Hold) int { return cmp.Compare(b.To.Sub(b.From), a.To.Sub(a.From)) })
 	chosen = append(chosen[:min(len(chosen), holdsShown)], l.Holds[max(0, len(l.Holds)-holdsShown):]...)
@@ -162,7 +162,7 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000"
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // duration formats a quantile. It returns "" if there are too few values for the quantile.
-func duration(s Spread, d time.Duration) string {
+func duration(s DurationSummary, d time.Duration) string {
 	if s.Count == 0 || d == 0 && s.Max > 0 && s.Count < 100 {
 		return ""
 	}

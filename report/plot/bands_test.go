@@ -30,7 +30,7 @@ func sampleRamps() (matrix.Scenario, func(string) []metrics.Ramp, Glyphs) {
 		ramps[name] = []metrics.Ramp{r}
 		trials = append(trials, report.Trial{Name: name, Cell: history.Cell{Scenario: "saturation", Subject: subject, Clients: 20}})
 	}
-	return matrix.Of(trials)[0], func(trial string) []metrics.Ramp { return ramps[trial] }, NewGlyphs([]string{"lock/parent", "lock/predecessor", "lock/quick"})
+	return matrix.GroupScenarios(trials)[0], func(trial string) []metrics.Ramp { return ramps[trial] }, NewGlyphs([]string{"lock/parent", "lock/predecessor", "lock/quick"})
 }
 
 func sampleCapacity() *Figure {

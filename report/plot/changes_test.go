@@ -11,7 +11,7 @@ func TestChanges_sayWhatEachRowMeans(t *testing.T) {
 		t.Error("a plot of nothing")
 	}
 	rows := []Change{
-		{Label: "handoff.latency.p50, lock/a", Factor: 1.1, Low: 1.05, High: 1.15, Alarm: true, Noise: 1.01},
+		{Label: "handoff.latency.p50, lock/a", Factor: 1.1, Low: 1.05, High: 1.15, IsWorse: true, Noise: 1.01},
 		{Label: "no interval", Factor: 0.98},
 		{Label: "beyond every axis", Factor: 1e9, Low: 0.5, High: math.Inf(1)},
 	}
@@ -34,7 +34,7 @@ func TestChanges_sayWhatEachRowMeans(t *testing.T) {
 	}
 	many[97] = Change{Label: "shown only", Factor: 1.2, Faint: true}
 	many[98] = Change{Label: "differs", Factor: 1.01}
-	many[99] = Change{Label: "worse", Factor: 1.3, Alarm: true}
+	many[99] = Change{Label: "worse", Factor: 1.3, IsWorse: true}
 	f = Changes("t", "a", many, 0)
 	if svg, err := f.SVG(); err != nil || !strings.Contains(string(svg), "40 of 100 rows") {
 		t.Errorf("the plot does not say what is left out: %v", err)

@@ -300,7 +300,7 @@ func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, 
 	for _, n := range counts {
 		var all []float64
 		for _, t := range s.At(n) {
-			if v := t.Metrics[metrics.Throughput].Value; v != nil && !metrics.AtRate(t.Metrics) {
+			if v := t.Metrics[metrics.Throughput].Value; v != nil && !metrics.HasOpenLoop(t.Metrics) {
 				all = append(all, *v)
 			}
 		}

@@ -48,7 +48,7 @@ func TestFailovers_saysWhatBecameOfEach(t *testing.T) {
 	if got, want := strings.Join(words, "; "), "predicted; predicted mean; handed off (9); kept by the holder (1); outside the predicted range (1); promise: 7.00 s"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
-	if Failovers(Timeline{Trace: &report.Trace{}}) != nil || Budget(Timeline{Trace: &report.Trace{Failovers: []metrics.Failover{{Phase: "release"}}}}) != nil {
+	if Failovers(Timeline{Trace: &report.Trace{}}) != nil || FailoverStages(Timeline{Trace: &report.Trace{Failovers: []metrics.Failover{{Phase: "release"}}}}) != nil {
 		t.Error("a figure was drawn of nothing")
 	}
 }
@@ -59,7 +59,7 @@ func TestBudget_leavesOutTheMiddle(t *testing.T) {
 		d.Failovers = append(d.Failovers, metrics.Failover{Phase: "crash", Round: 10 + i, Latency: time.Duration(i) * time.Second,
 			Stages: map[string]time.Duration{metrics.FailoverExpire: time.Duration(i) * time.Second}})
 	}
-	if f := Budget(d); !strings.Contains(f.About, "Of 46 failovers, 16 of medium length are omitted") {
+	if f := FailoverStages(d); !strings.Contains(f.About, "Of 46 failovers, 16 of medium length are omitted") {
 		t.Errorf("it does not say what it leaves out: %s", f.About)
 	}
 }

@@ -105,7 +105,7 @@ func (f *Figure) renderSVG() ([]byte, error) {
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("plot %s: writing SVG: %w", f.Name, err)
 	}
-	return lengths(attributes(b.Bytes(), units.Clean(f.Title))), nil
+	return lengths(rewriteStyles(b.Bytes(), units.Clean(f.Title))), nil
 }
 
 // PNG returns the figure as a picture 1280 pixels wide.
@@ -140,9 +140,9 @@ var (
 	svgHead   = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"(.*?)>\n`)
 )
 
-// attributes rewrites the library's SVG: style="fill:#AAA" becomes fill="#AAA", and it adds
+// rewriteStyles rewrites the library's SVG: style="fill:#AAA" becomes fill="#AAA", and it adds
 // fallback fonts and a label for screen readers.
-func attributes(svg []byte, title string) []byte {
+func rewriteStyles(svg []byte, title string) []byte {
 	svg = styleAttr.ReplaceAllFunc(svg, func(m []byte) []byte {
 		var out strings.Builder
 		for _, part := range strings.Split(string(styleAttr.FindSubmatch(m)[1]), ";") {
@@ -201,10 +201,10 @@ func fileName(s string) string {
 func (f *Figure) entries(named bool) []entry {
 	out := slices.DeleteFunc(slices.Clone(f.legend), func(e entry) bool { return named && e.end })
 	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
-		out = append(out, entry{text: "fault active", glyph: glyph{color: proven}, area: true})
+		out = append(out, entry{text: "fault active", glyph: glyph{color: faultColor}, area: true})
 	}
 	if slices.ContainsFunc(f.bands, func(b band) bool { return !b.proven }) {
-		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unclear}, area: true})
+		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unprovenColor}, area: true})
 	}
 	return out
 }
@@ -264,7 +264,7 @@ func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
 
 func fit(sty text.Style, s string, limit vg.Length) string {
 	for n := len([]rune(s)); n > 1 && sty.Width(s) > limit; n-- {
-		s = units.Short(s, n-1)
+		s = units.Truncate(s, n-1)
 	}
 	return s
 }

@@ -31,7 +31,7 @@ func figures() []*Figure {
 	return []*Figure{
 		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles("handoff.latency", "hand-off", matrix.Count{N: 100, Noun: "contender"}, dists, glyphs),
 		OverTime(sampleTimeline(100, 10, false), glyphs), QueueDepth(sampleDepth()), Flap(flapping(), glyphs),
-		Failovers(sampleFailovers()), Budget(sampleFailovers()), Paused(samplePauses()), Resumed(samplePauses()),
+		Failovers(sampleFailovers()), FailoverStages(sampleFailovers()), PauseRounds(samplePauses()), ResumeRounds(samplePauses()),
 		Throughput(s, glyphs), ThroughputOverTime(samplePaces(), glyphs), OverTime(sampleDeliveries(), glyphs), sampleCapacity(),
 	}
 }
@@ -47,7 +47,7 @@ func flapping() matrix.Scenario {
 		}
 		trials[i].Metrics["flap.notifications"] = m
 	}
-	return matrix.Of(trials)[0]
+	return matrix.GroupScenarios(trials)[0]
 }
 
 // wellFormed reads SVG to its end and returns how many marks (paths) it draws.
@@ -152,7 +152,7 @@ func TestFigures_standHardData(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := matrix.Scenario{}
-			if all := matrix.Of(c.trials); len(all) > 0 {
+			if all := matrix.GroupScenarios(c.trials); len(all) > 0 {
 				s = all[0]
 			}
 			if f := FanOut(s, NewGlyphs(nil)); (f != nil) != c.drawn {
@@ -210,9 +210,9 @@ func TestFigures_standHardTimelines(t *testing.T) {
 		{"a fault that never ended", Timeline{Trace: &report.Trace{Holds: instant, Faults: []report.Fault{{Fault: "f", Start: time.Second}}, Handoffs: []metrics.Handoff{{At: time.Second, Latency: 7}}}}},
 		{"everybody holds at once", everybody()},
 		{"a very long trial", sampleTimeline(100, 300, true)},
-		{"a phase of no time", Timeline{Trace: &report.Trace{Paces: []report.Pace{{Start: 5, End: 5, Done: []int{3}}}}}},
-		{"a phase without slices", Timeline{Trace: &report.Trace{Paces: []report.Pace{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Done: []int{0, 1}}}}}},
-		{"a day of grants", Timeline{Trial: "x", Trace: &report.Trace{Paces: []report.Pace{{End: 24 * time.Hour, Done: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Done: []int{1}}}}}},
+		{"a phase of no time", Timeline{Trace: &report.Trace{Throughputs: []report.PhaseThroughput{{Start: 5, End: 5, Counts: []int{3}}}}}},
+		{"a phase without slices", Timeline{Trace: &report.Trace{Throughputs: []report.PhaseThroughput{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Counts: []int{0, 1}}}}}},
+		{"a day of grants", Timeline{Trial: "x", Trace: &report.Trace{Throughputs: []report.PhaseThroughput{{End: 24 * time.Hour, Counts: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Counts: []int{1}}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()

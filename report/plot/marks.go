@@ -20,14 +20,14 @@ import (
 // Every color is opaque, because gonum writes transparent colors as invalid SVG. The page
 // replaces them by value for dark mode, so that each role needs a distinct value.
 var (
-	paper   = color.RGBA{0xff, 0xff, 0xff, 0xff}
-	ink     = color.RGBA{0x1f, 0x23, 0x28, 0xff}
-	faint   = color.RGBA{0x59, 0x63, 0x6e, 0xff}
-	grid    = color.RGBA{0xe4, 0xe7, 0xeb, 0xff}
-	proven  = color.RGBA{0xfb, 0xe6, 0xc8, 0xff} // an active fault
-	unclear = color.RGBA{0xe9, 0xe4, 0xf2, 0xff} // a fault without proof
-	alarm   = color.RGBA{0xc8, 0x10, 0x2e, 0xff} // two holders at the same time
-	warned  = color.RGBA{0xe6, 0x9f, 0x01, 0xff} // two holders, inherent in leases
+	paper          = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	ink            = color.RGBA{0x1f, 0x23, 0x28, 0xff}
+	faint          = color.RGBA{0x59, 0x63, 0x6e, 0xff}
+	grid           = color.RGBA{0xe4, 0xe7, 0xeb, 0xff}
+	faultColor     = color.RGBA{0xfb, 0xe6, 0xc8, 0xff} // an active fault
+	unprovenColor  = color.RGBA{0xe9, 0xe4, 0xf2, 0xff} // a fault without proof
+	violationColor = color.RGBA{0xc8, 0x10, 0x2e, 0xff} // two holders at the same time
+	exposureColor  = color.RGBA{0xe6, 0x9f, 0x01, 0xff} // two holders, inherent in leases
 )
 
 // Okabe and Ito's palette for color-blind readers, darkest first, without yellow, which is
@@ -46,10 +46,10 @@ var palette = []color.RGBA{
 // the page is generated from it.
 var Dark = map[string]string{
 	hex(paper): "#0d1117", hex(ink): "#e6edf3", hex(faint): "#9aa4af", hex(grid): "#2b323b",
-	hex(proven): "#4a3a1f", hex(unclear): "#383050", hex(alarm): "#ff5c6c", hex(warned): "#ffb52e",
+	hex(faultColor): "#4a3a1f", hex(unprovenColor): "#383050", hex(violationColor): "#ff5c6c", hex(exposureColor): "#ffb52e",
 	hex(palette[0]): "#4aa8e8", hex(palette[1]): "#ff8a3d", hex(palette[2]): "#2fc79b",
 	hex(palette[3]): "#e29bc6", hex(palette[4]): "#f5b83d", hex(palette[5]): "#8fd0f5",
-	hex(palette[6]): "#c9d1d9", hex(expected): "#1c3550",
+	hex(palette[6]): "#c9d1d9", hex(predictedColor): "#1c3550",
 }
 
 type glyph struct {
@@ -267,7 +267,7 @@ func bandsOf(faults []report.Fault) []band {
 			label += " " + w.Target
 		}
 		out = append(out, band{from: seconds(w.Start), to: max(seconds(w.End), seconds(w.Start)),
-			label: units.Short(units.Clean(label), 40), proven: w.Proof != ""})
+			label: units.Truncate(units.Clean(label), 40), proven: w.Proof != ""})
 	}
 	slices.SortStableFunc(out, func(a, b band) int { return cmp.Compare(a.from, b.from) })
 	return out
@@ -280,9 +280,9 @@ func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, _ := p.Transforms(&c)
 	for _, b := range m {
 		from, to := place(tx, b.from, c), place(tx, b.to, c)
-		color := unclear
+		color := unprovenColor
 		if b.proven {
-			color = proven
+			color = faultColor
 		}
 		fillBox(c, color, from, c.Min.Y, max(to, from+2), c.Max.Y) // keep very short faults visible
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // pace invents a phase in which so much is done in each slice.
-func pace(from, to time.Duration, done func(k int) int) report.Pace {
-	p := report.Pace{Start: from, End: to}
+func pace(from, to time.Duration, done func(k int) int) report.PhaseThroughput {
+	p := report.PhaseThroughput{Start: from, End: to}
 	for k := range int((to - from + report.PaceWidth/2) / report.PaceWidth) {
-		p.Done = append(p.Done, done(k))
+		p.Counts = append(p.Counts, done(k))
 	}
 	return p
 }
@@ -22,7 +22,7 @@ func pace(from, to time.Duration, done func(k int) int) report.Pace {
 // samplePaces invents a calm phase and one in which a fault stops everything for two
 // seconds.
 func samplePaces() Timeline {
-	return Timeline{Trial: "churn-lock-predecessor-20", Label: "lock/predecessor", Clients: 20, Trace: &report.Trace{Paces: []report.Pace{
+	return Timeline{Trial: "churn-lock-predecessor-20", Label: "lock/predecessor", Clients: 20, Trace: &report.Trace{Throughputs: []report.PhaseThroughput{
 		pace(2*time.Second, 8030*time.Millisecond, func(k int) int { return 35 + k*13%11 }),
 		pace(9*time.Second, 19*time.Second, func(k int) int {
 			if k > 30 && k < 50 {
@@ -70,7 +70,7 @@ func TestThroughputOverTime_isOfTheTrial(t *testing.T) {
 	if f := ThroughputOverTime(line, NewGlyphs(nil)); f.yTitle != "items taken per second (1/s)" || !strings.Contains(f.Title, "20 consumers") {
 		t.Errorf("of a queue: %q, axis %q", f.Title, f.yTitle)
 	}
-	for name, line := range map[string]Timeline{"no phase": {Trace: &report.Trace{}}, "nothing done": {Trace: &report.Trace{Paces: []report.Pace{pace(0, time.Second, func(int) int { return 0 })}}}} {
+	for name, line := range map[string]Timeline{"no phase": {Trace: &report.Trace{}}, "nothing done": {Trace: &report.Trace{Throughputs: []report.PhaseThroughput{pace(0, time.Second, func(int) int { return 0 })}}}} {
 		if ThroughputOverTime(line, NewGlyphs(nil)) != nil {
 			t.Errorf("%s: a plot of nothing", name)
 		}
@@ -83,15 +83,15 @@ func TestRates_coverThePhase(t *testing.T) {
 	for _, k := range []int{1, 2, 5, 10, 50} {
 		for _, length := range []time.Duration{50 * time.Millisecond, 440 * time.Millisecond, 1030 * time.Millisecond, 7700 * time.Millisecond} {
 			p := pace(time.Second, time.Second+length, func(int) int { return 3 })
-			if len(p.Done) == 0 {
-				p.Done = []int{3}
+			if len(p.Counts) == 0 {
+				p.Counts = []int{3}
 			}
 			total := 0.0
 			at := append(rates(p, k), xy{seconds(p.End), 0})
 			for i, q := range at[:len(at)-1] {
 				total += q.y * (at[i+1].x - q.x)
 			}
-			if want := float64(3 * len(p.Done)); math.Abs(total-want) > 1e-6 {
+			if want := float64(3 * len(p.Counts)); math.Abs(total-want) > 1e-6 {
 				t.Errorf("%d slices of %v: %v done in all steps, want %v", k, length, total, want)
 			}
 			if last := at[len(at)-1].x - at[len(at)-2].x; len(at) > 2 && last < float64(k)*report.PaceWidth.Seconds()/2 {
@@ -113,7 +113,7 @@ func TestPaceSlices_areAsManyAsCanBeSeen(t *testing.T) {
 		{"a short phase has some steps however little is done", 8 * time.Second, 1, 10},
 		{"an hour has steps of a second", time.Hour, 100, 10},
 	} {
-		if got := paceSlices([]report.Pace{pace(0, row.length, func(int) int { return row.each })}); got != row.want {
+		if got := paceSlices([]report.PhaseThroughput{pace(0, row.length, func(int) int { return row.each })}); got != row.want {
 			t.Errorf("%s: %d slices, want %d", row.name, got, row.want)
 		}
 	}
@@ -135,7 +135,7 @@ func TestThroughputOverTime_keepsExtremes(t *testing.T) {
 	if len(shown) > stepPoints || low != 0 {
 		t.Errorf("%d steps, the lowest %v; want the stall among %d", len(shown), low, stepPoints)
 	}
-	if text := legendText(ThroughputOverTime(Timeline{Trace: &report.Trace{Paces: []report.Pace{day}}}, NewGlyphs(nil))); !strings.Contains(text, "including every extreme") {
+	if text := legendText(ThroughputOverTime(Timeline{Trace: &report.Trace{Throughputs: []report.PhaseThroughput{day}}}, NewGlyphs(nil))); !strings.Contains(text, "including every extreme") {
 		t.Errorf("the legend says %q", text)
 	}
 }

@@ -42,13 +42,13 @@ func words(f *Figure) string {
 }
 
 func TestPaused_saysWhatBecameOfTheHolder(t *testing.T) {
-	if got, want := words(Paused(samplePauses())), "process paused; false belief; its session expired (2); the next client's grant (4)"; got != want {
+	if got, want := words(PauseRounds(samplePauses())), "process paused; false belief; its session expired (2); the next client's grant (4)"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
-	if got, want := words(Resumed(samplePauses())), "believes that it holds; late write accepted (2); late write refused (1); late write without reply (1); rejected by the token (4); never notified (1)"; got != want {
+	if got, want := words(ResumeRounds(samplePauses())), "believes that it holds; late write accepted (2); late write refused (1); late write without reply (1); rejected by the token (4); never notified (1)"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
-	if Paused(nil) != nil || Resumed(nil) != nil {
+	if PauseRounds(nil) != nil || ResumeRounds(nil) != nil {
 		t.Error("a figure was drawn of nothing")
 	}
 }
@@ -58,7 +58,7 @@ func TestPaused_leavesOutTheMiddle(t *testing.T) {
 	for i := range 60 {
 		all[0].Rounds = append(all[0].Rounds, metrics.Pause{Round: 3 + i, Granted: time.Second, Resumed: time.Second, Until: time.Second + time.Duration(i)*time.Millisecond})
 	}
-	f := Paused(all)
+	f := PauseRounds(all)
 	if want := "42 rounds of medium length are omitted."; !strings.Contains(f.About, want) {
 		t.Errorf("it does not say %q: %s", want, f.About)
 	}

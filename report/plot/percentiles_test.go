@@ -112,7 +112,7 @@ func repeated(name string, p50 float64, n int64) report.Trial {
 // A repeated cell is drawn as the tables have it, and not as its first trial was.
 func TestLatencies_ofARepeatedCellAreMedians(t *testing.T) {
 	trials := []report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), repeated("3", 2e6, 100)}
-	s := matrix.Of(trials)[0]
+	s := matrix.GroupScenarios(trials)[0]
 	for _, row := range []struct {
 		name  string
 		exact func(string) []float64
@@ -136,7 +136,7 @@ func TestLatencies_ofARepeatedCellAreMedians(t *testing.T) {
 }
 
 func TestLatencies_ofOneTrialAreItsOwn(t *testing.T) {
-	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200)})[0]
+	s := matrix.GroupScenarios([]report.Trial{repeated("1", 1e6, 200)})[0]
 	d := Latencies(s, 10, "queue.latency", func(string) []float64 { return sampleExact(1e6, 200) })
 	if len(d[0].Exact) != 200 {
 		t.Errorf("%d exact samples, want those of the one trial", len(d[0].Exact))
@@ -150,7 +150,7 @@ func TestLatencies_ofOneTrialAreItsOwn(t *testing.T) {
 func TestGrowth_ofARepeatedCellIsItsMedian(t *testing.T) {
 	more := repeated("4", 5e6, 200)
 	more.Clients = 20
-	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), more})[0]
+	s := matrix.GroupScenarios([]report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), more})[0]
 	if f := Growth(s.Merged(), "queue.latency", "queue", NewGlyphs(nil)); !strings.Contains(f.About, "the median of their trials") {
 		t.Errorf("about: %s", f.About)
 	}

@@ -26,7 +26,7 @@ func (f *Figure) rowAxis(labels []string, longest int) {
 	y.Tick.LineStyle.Width, y.Tick.Length = 0, 0
 	var marks plot.ConstantTicks
 	for i, label := range labels {
-		text := units.Short(units.Clean(label), longest)
+		text := units.Truncate(units.Clean(label), longest)
 		marks = append(marks, plot.Tick{Value: rowAt(i, len(labels)), Label: text})
 	}
 	y.Tick.Marker = marks
@@ -66,13 +66,13 @@ func Failovers(d Timeline) *Figure {
 	f.Answer = true
 	f.data.x, f.data.y = "round", "seconds"
 	f.body.Add(gridlines{x: true})
-	f.legend = append(f.legend, entry{text: "predicted", glyph: glyph{color: expected}, area: true})
+	f.legend = append(f.legend, entry{text: "predicted", glyph: glyph{color: predictedColor}, area: true})
 	end, means := seconds(d.Promise), false
 	var names []string
 	for i, r := range rows {
 		names = append(names, r.name)
 		y, least, most := rowAt(i, len(rows)), seconds(r.least), seconds(r.most)
-		f.body.Add(bar{y: y, half: 0.38, from: least, to: most, shortest: 2, color: expected})
+		f.body.Add(bar{y: y, half: 0.38, from: least, to: most, shortest: 2, color: predictedColor})
 		if mean := r.means / time.Duration(len(r.rounds)); mean > 0 {
 			means = true
 			f.body.Add(line{at: []xy{{seconds(mean), y - 0.38}, {seconds(mean), y + 0.38}}, style: stroke(faint, lineWidth)})
@@ -94,8 +94,8 @@ func Failovers(d Timeline) *Figure {
 	}
 	f.addRounds(rows)
 	if d.Promise > 0 {
-		f.body.Add(line{at: []xy{{seconds(d.Promise), -0.5}, {seconds(d.Promise), float64(len(rows)) - 0.5}}, style: dashed(alarm, lineWidth)})
-		f.legend = append(f.legend, entry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: alarm}, line: true, dash: true})
+		f.body.Add(line{at: []xy{{seconds(d.Promise), -0.5}, {seconds(d.Promise), float64(len(rows)) - 0.5}}, style: dashed(violationColor, lineWidth)})
+		f.legend = append(f.legend, entry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: violationColor}, line: true, dash: true})
 	}
 	f.height = 165 + 34*vg.Length(len(rows))
 	return f
@@ -106,7 +106,7 @@ func durationAxis(a *plot.Axis, end float64) {
 	a.Label.Text = "seconds"
 }
 
-var expected = color.RGBA{0xd6, 0xe8, 0xf7, 0xff}
+var predictedColor = color.RGBA{0xd6, 0xe8, 0xf7, 0xff}
 
 type causeRow struct {
 	name        string
@@ -139,7 +139,7 @@ func (f *Figure) addRounds(rows []causeRow) {
 	}{
 		{"handed off", glyph{palette[0], circle}, func(r metrics.Failover) bool { return !r.Kept && !r.Outside() }},
 		{"kept by the holder", glyph{palette[2], diamond}, func(r metrics.Failover) bool { return r.Kept && !r.Outside() }},
-		{"outside the predicted range", glyph{alarm, cross}, metrics.Failover.Outside},
+		{"outside the predicted range", glyph{violationColor, cross}, metrics.Failover.Outside},
 	} {
 		var at []xy
 		for i, row := range rows {
@@ -155,9 +155,9 @@ func (f *Figure) addRounds(rows []causeRow) {
 	}
 }
 
-// stacked adds a row for each bar, whose parts follow each other. end is the end of the longest bar;
+// addStackedBars adds a row for each bar, whose parts follow each other. end is the end of the longest bar;
 // words name the parts.
-func (f *Figure) stacked(names []string, bars [][]time.Duration, end float64, words []string) {
+func (f *Figure) addStackedBars(names []string, bars [][]time.Duration, end float64, words []string) {
 	f.rowAxis(names, 24)
 	durationAxis(&f.body.X, end)
 	f.body.Add(gridlines{x: true})
@@ -180,9 +180,9 @@ func (f *Figure) stacked(names []string, bars [][]time.Duration, end float64, wo
 // budgetRows is the largest number of bars in one figure; rounds between the extremes are omitted.
 const budgetRows = 30
 
-// Budget plots the stages of each failover, one bar per round in which the session had to expire
+// FailoverStages plots the stages of each failover, one bar per round in which the session had to expire
 // first.
-func Budget(d Timeline) *Figure {
+func FailoverStages(d Timeline) *Figure {
 	all := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
 	if len(all) == 0 {
 		return nil
@@ -215,7 +215,7 @@ func Budget(d Timeline) *Figure {
 	for _, stage := range metrics.Stages {
 		words = append(words, stageWords[stage]+medianOf(rounds, stage))
 	}
-	f.stacked(names, bars, end, words)
+	f.addStackedBars(names, bars, end, words)
 	return f
 }
 
@@ -268,7 +268,7 @@ func HandoffStages(s matrix.Scenario) *Figure {
 	for _, stage := range metrics.HandoffStages {
 		words = append(words, stage.Label)
 	}
-	f.stacked(names, bars, end, words)
+	f.addStackedBars(names, bars, end, words)
 	x, step := &f.body.X, niceStep(f.body.X.Max/8)
 	x.Label.Text = "milliseconds"
 	x.Tick.Marker = linearTicks(0, x.Max, step, func(v float64) string { return formatStep(1000*v, 1000*step) })
@@ -295,9 +295,9 @@ type Pauses struct {
 // pauseRows is the largest number of rows in one figure; rounds between the extremes are omitted.
 const pauseRows = 40
 
-// Paused plots rounds in which the holder's process is paused, one row per round: the pause, the
+// PauseRounds plots rounds in which the holder's process is paused, one row per round: the pause, the
 // expiry of the session, and the next grant.
-func Paused(all []Pauses) *Figure {
+func PauseRounds(all []Pauses) *Figure {
 	f := pauseFigure("paused", "While the holder's process is paused", all,
 		"Each row is a round, from SIGSTOP. The session expires during the pause, and the grant passes to the next client. Soon after that the process resumes. It believes that it still holds the grant until it is notified of the loss.")
 	if f == nil {
@@ -311,18 +311,18 @@ func Paused(all []Pauses) *Figure {
 	f.body.X.Label.Text, f.yTitle = "", "seconds since SIGSTOP"
 	f.data.y = "seconds"
 	f.x = func(_ metrics.Pause, at time.Duration) float64 { return seconds(at) }
-	f.bars("process paused", expected, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
-	f.bars("false belief", alarm, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
-	f.events("its session expired", glyph{palette[6], diamond},
-		func(r metrics.Pause) []time.Duration { return when(r.Expired != 0, r.Expired) })
-	f.events("the next client's grant", glyph{palette[2], circle},
-		func(r metrics.Pause) []time.Duration { return when(true, r.Granted) })
+	f.addBars("process paused", predictedColor, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
+	f.addBars("false belief", violationColor, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
+	f.addEvents("its session expired", glyph{palette[6], diamond},
+		func(r metrics.Pause) []time.Duration { return optionalTime(r.Expired != 0, r.Expired) })
+	f.addEvents("the next client's grant", glyph{palette[2], circle},
+		func(r metrics.Pause) []time.Duration { return optionalTime(true, r.Granted) })
 	return f.Figure
 }
 
-// Resumed plots the actions of a holder after a pause, one row per round: how long it believes that
+// ResumeRounds plots the actions of a holder after a pause, one row per round: how long it believes that
 // it still holds, and the outcomes of its writes.
-func Resumed(all []Pauses) *Figure {
+func ResumeRounds(all []Pauses) *Figure {
 	f := pauseFigure("resumed", "After the process resumes", all,
 		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Late writes are writes that it made before it was notified, or that were in progress when it was paused. A resource that checks tokens rejects them.")
 	if f == nil {
@@ -340,7 +340,7 @@ func Resumed(all []Pauses) *Figure {
 	f.yTitle = "milliseconds since SIGCONT (log scale)"
 	f.data.y = "milliseconds"
 	f.x = sinceResumed
-	f.bars("believes that it holds", alarm, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Resumed, r.Until })
+	f.addBars("believes that it holds", violationColor, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Resumed, r.Until })
 	for _, kind := range []struct {
 		words   string
 		glyph   glyph
@@ -354,7 +354,7 @@ func Resumed(all []Pauses) *Figure {
 		{"rejected by the token", glyph{palette[2], diamond}, true, history.Failed},
 		{"fenced write without reply", glyph{palette[5], circle}, true, history.Unknown},
 	} {
-		f.events(kind.words, kind.glyph, func(r metrics.Pause) (at []time.Duration) {
+		f.addEvents(kind.words, kind.glyph, func(r metrics.Pause) (at []time.Duration) {
 			for _, w := range r.Late {
 				if w.Fenced == kind.fenced && w.Outcome == kind.outcome {
 					at = append(at, w.At)
@@ -363,8 +363,8 @@ func Resumed(all []Pauses) *Figure {
 			return at
 		})
 	}
-	f.events("never notified", glyph{alarm, triangle},
-		func(r metrics.Pause) []time.Duration { return when(!r.Told, r.Until) })
+	f.addEvents("never notified", glyph{violationColor, triangle},
+		func(r metrics.Pause) []time.Duration { return optionalTime(!r.Told, r.Until) })
 	return f.Figure
 }
 
@@ -377,8 +377,8 @@ func sinceResumed(r metrics.Pause, at time.Duration) float64 {
 	return math.Max(minMilliseconds, float64(at-r.Resumed)/float64(time.Millisecond))
 }
 
-// when returns the time of an event that happened, or nothing.
-func when(happened bool, at time.Duration) []time.Duration {
+// optionalTime returns the time of an event that happened, or nothing.
+func optionalTime(happened bool, at time.Duration) []time.Duration {
 	if happened {
 		return []time.Duration{at}
 	}
@@ -426,8 +426,8 @@ func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
 	return f
 }
 
-// bars adds a bar to each row. half is half of its height.
-func (f *pauseFig) bars(words string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
+// addBars adds a bar to each row. half is half of its height.
+func (f *pauseFig) addBars(words string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
 	for i, r := range f.rows {
 		from, to := span(r.Pause)
 		end := f.x(r.Pause, to)
@@ -438,7 +438,7 @@ func (f *pauseFig) bars(words string, c color.RGBA, half float64, span func(metr
 	f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, area: true})
 }
 
-func (f *pauseFig) events(words string, g glyph, of func(metrics.Pause) []time.Duration) {
+func (f *pauseFig) addEvents(words string, g glyph, of func(metrics.Pause) []time.Duration) {
 	var at []xy
 	for i, r := range f.rows {
 		for _, t := range of(r.Pause) {
@@ -452,12 +452,12 @@ func (f *pauseFig) events(words string, g glyph, of func(metrics.Pause) []time.D
 
 // Change is a row of the plot of changes: a factor with its confidence interval.
 type Change struct {
-	Label  string
-	Factor float64
-	Low    float64 // 0 if there is no interval
-	High   float64
-	Alarm  bool // worse
-	Faint  bool // not decisive, or unknown
+	Label   string
+	Factor  float64
+	Low     float64 // 0 if there is no interval
+	High    float64
+	IsWorse bool // worse
+	Faint   bool // not decisive, or unknown
 	// Noise is the factor of the base compared with itself; 0 if it was not measured.
 	Noise float64
 }
@@ -515,7 +515,7 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 func worstFirst(rows []Change) []Change {
 	rank := func(r Change) int {
 		switch {
-		case r.Alarm:
+		case r.IsWorse:
 			return 0
 		case r.Factor == 1:
 			return 3
@@ -544,10 +544,10 @@ func changeTicks(low, high float64) plot.ConstantTicks {
 
 func changeLegend(rows []Change, limit float64) []entry {
 	out := []entry{{text: "change, with its 95 % confidence interval", glyph: glyph{palette[0], circle}, point: true, line: true}}
-	if slices.ContainsFunc(rows, func(r Change) bool { return r.Alarm }) {
-		out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.IsWorse }) {
+		out = append(out, entry{text: "worse", glyph: glyph{violationColor, circle}, point: true, line: true})
 	}
-	if slices.ContainsFunc(rows, func(r Change) bool { return r.Faint && !r.Alarm }) {
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Faint && !r.IsWorse }) {
 		out = append(out, entry{text: "unknown, or not decisive", glyph: glyph{faint, circle}, point: true, line: true})
 	}
 	if slices.ContainsFunc(rows, func(r Change) bool { return r.Noise > 0 }) {
@@ -576,8 +576,8 @@ func (m changeMarks) Plot(c draw.Canvas, p *plot.Plot) {
 		y := ty(-float64(i))
 		var col color.Color = palette[0]
 		switch {
-		case r.Alarm:
-			col = alarm
+		case r.IsWorse:
+			col = violationColor
 		case r.Faint:
 			col = faint
 		}

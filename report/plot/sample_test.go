@@ -40,7 +40,7 @@ func sampleTrial(subject string, clients int, p50, expected float64) report.Tria
 }
 
 func sampleScenario() (matrix.Scenario, Glyphs) {
-	s := matrix.Of(sampleTrials())[0]
+	s := matrix.GroupScenarios(sampleTrials())[0]
 	var labels []string
 	for _, x := range s.Series {
 		labels = append(labels, x.Label)

@@ -20,7 +20,7 @@ func grown(samples int64) matrix.Scenario {
 		trials = append(trials, report.Trial{Cell: history.Cell{Scenario: "s", Subject: "lock/a, b", Clients: n}, Metrics: map[string]report.Metric{
 			metrics.HandoffLatency: {Unit: "ns", Count: &samples, P50: new(float64(n) * 1e5), P99: new(float64(n) * 1.5e5)}}})
 	}
-	return matrix.Of(trials)[0]
+	return matrix.GroupScenarios(trials)[0]
 }
 
 func TestCSV_hasEveryPointAndItsUnit(t *testing.T) {

@@ -24,7 +24,7 @@ func scenarioOf(cells ...[]report.Trial) matrix.Scenario {
 	for _, c := range cells {
 		all = append(all, c...)
 	}
-	return matrix.Of(all)[0]
+	return matrix.GroupScenarios(all)[0]
 }
 
 func TestThroughput_isTheMedianOfACell(t *testing.T) {

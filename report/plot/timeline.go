@@ -217,7 +217,7 @@ func CountOverTime(name, title, what string, step time.Duration, most []int) *Fi
 // ThroughputOverTime plots grants, or items taken, per second over the time of one trial, with
 // shaded fault windows. It returns nil if there were none while the clients set the pace.
 func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
-	k := paceSlices(t.Paces)
+	k := paceSlices(t.Throughputs)
 	if k == 0 {
 		return nil
 	}
@@ -226,18 +226,18 @@ func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
 		noun = "items taken"
 	}
 	from, to := math.Inf(1), math.Inf(-1)
-	for _, p := range t.Paces {
+	for _, p := range t.Throughputs {
 		from, to = min(from, seconds(p.Start)), max(to, seconds(p.End))
 	}
 	f := t.overTime("throughput", "Throughput", "The number of "+noun+" per second; the axis begins at 0. Phases in which the harness sets the pace have no line.", from, to)
-	f.addPaces(t.Paces, k, noun+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
+	f.addPaces(t.Throughputs, k, noun+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
 	f.yTitle = noun + " per second (1/s)"
 	f.data.y = noun + ", 1/s"
 	return f
 }
 
 // addPaces adds a line for each phase, in steps of k slices.
-func (f *Figure) addPaces(paces []report.Pace, k int, text string, c color.RGBA) {
+func (f *Figure) addPaces(paces []report.PhaseThroughput, k int, text string, c color.RGBA) {
 	most, drawn, of := 0.0, 0, 0
 	for _, p := range paces {
 		all := rates(p, k)
@@ -266,11 +266,11 @@ const paceDone = 25
 
 // paceSlices returns the number of slices per step of the line: few, so that a stall is visible,
 // but enough that random variation does not dominate. It returns 0 if there were no operations.
-func paceSlices(paces []report.Pace) int {
+func paceSlices(paces []report.PhaseThroughput) int {
 	done, span := 0, 0.0
 	for _, p := range paces {
 		span += seconds(p.End - p.Start)
-		for _, n := range p.Done {
+		for _, n := range p.Counts {
 			done += n
 		}
 	}
@@ -282,19 +282,19 @@ func paceSlices(paces []report.Pace) int {
 	return max(1, int(math.Round(niceStep(width)/report.PaceWidth.Seconds())))
 }
 
-func rates(p report.Pace, k int) []xy {
+func rates(p report.PhaseThroughput, k int) []xy {
 	var out []xy
-	for i := 0; i < len(p.Done); {
+	for i := 0; i < len(p.Counts); {
 		next := i + k
-		if len(p.Done)-next <= k/2 { // the rest is too short for a separate step
-			next = len(p.Done)
+		if len(p.Counts)-next <= k/2 { // the rest is too short for a separate step
+			next = len(p.Counts)
 		}
 		done := 0
-		for _, n := range p.Done[i:next] {
+		for _, n := range p.Counts[i:next] {
 			done += n
 		}
 		from, to := p.Start+time.Duration(i)*report.PaceWidth, p.Start+time.Duration(next)*report.PaceWidth
-		if next == len(p.Done) {
+		if next == len(p.Counts) {
 			to = max(p.End, from+1)
 		}
 		out = append(out, xy{seconds(from), float64(done) / seconds(to-from)})
@@ -335,8 +335,8 @@ func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	from, to := extent(t)
 	pad := (to - from) * 0.012 // so that the first and last points do not touch the edges
 	f := t.overTime("latency", units.Capital(latency), each, from-pad, to+pad)
-	if t.Partial != "" {
-		f.About += " The history is incomplete: " + units.Clean(t.Partial) + "."
+	if t.IncompleteReason != "" {
+		f.About += " The history is incomplete: " + units.Clean(t.IncompleteReason) + "."
 	}
 	logAxis(&f.body.Y, values, units.Tick)
 	f.yTitle = latency + " (log scale)"

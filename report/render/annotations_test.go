@@ -17,7 +17,7 @@ func TestAnnotations_areAsManyAsGitHubShows(t *testing.T) {
 		}})
 	}
 	trials[0].Verdicts = append(trials[0].Verdicts, report.Verdict{Guarantee: "progress", Result: report.Unknown})
-	got := Annotations(view.Of(view.Input{Result: report.Result{Run: report.Run{Scenario: "a:b,c", Ended: "interrupted"}, Trials: trials}}))
+	got := Annotations(view.New(view.Input{Result: report.Result{Run: report.Run{Scenario: "a:b,c", EndReason: "interrupted"}, Trials: trials}}))
 	kinds := map[string]int{}
 	for _, line := range got {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(line, "::"), " ")

@@ -38,7 +38,7 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
 	}
 	fmt.Fprintln(&b)
-	for _, m := range v.Measured {
+	for _, m := range v.Benchmarks {
 		var numbers []string
 		for _, n := range m.Numbers {
 			if !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) {
@@ -54,7 +54,7 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 })
 
 // benchLabel returns the name of a cell. The letter after "Benchmark" must not be lower case.
-func benchLabel(m view.Measured) string {
+func benchLabel(m view.Benchmark) string {
 	label := cmp.Or(units.Capital(benchName(m.Scenario)), "Run") + "/subject=" + benchName(m.Subject)
 	for _, p := range m.Varying {
 		label += "/" + benchName(p.Name) + "=" + benchName(p.Value)

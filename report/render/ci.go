@@ -91,7 +91,7 @@ func junitCaseOf(class string, c view.Check) junitCase {
 
 func newJUnitText(s string) *junitText {
 	lines := units.Names(strings.Split(s, "\n"), units.Clean)
-	return &junitText{Message: units.Short(lines[0], 200), Text: strings.Join(lines, "\n")}
+	return &junitText{Message: units.Truncate(lines[0], 200), Text: strings.Join(lines, "\n")}
 }
 
 func (n *junitCounts) count(k junitCase) {
@@ -119,9 +119,9 @@ func Annotations(v *view.View) []string {
 		name string
 		of   view.Kind
 	}{{"error", view.Broken}, {"warning", view.Open}, {"warning", view.Doubt}} {
-		all := v.Of(kind.of)
+		all := v.FindingsOf(kind.of)
 		for _, f := range all[:min(len(all), annotationLimit)] {
-			f.Why = units.Short(units.Clean(f.Why), 300)
+			f.Why = units.Truncate(units.Clean(f.Why), 300)
 			out = append(out, fmt.Sprintf("::%s title=%s::%s", kind.name, property.Replace("zkbench "+units.Clean(v.Name)), data.Replace(units.Clean(f.String()))))
 		}
 	}

@@ -28,7 +28,7 @@ func load(t *testing.T, name string) report.Result {
 // viewOf is the view of a result in testdata.
 func viewOf(t *testing.T, name string) *view.View {
 	t.Helper()
-	return view.Of(view.Input{Result: load(t, name)})
+	return view.New(view.Input{Result: load(t, name)})
 }
 
 // written is what the renderer of a file writes.

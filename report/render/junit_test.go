@@ -25,7 +25,7 @@ func TestJUnit_countsEveryCase(t *testing.T) {
 // that it was to stand.
 func TestJUnit_partsProvocations(t *testing.T) {
 	r := load(t, "zoo")
-	raw := written(t, report.JUnitFile, view.Of(view.Input{Result: r}))
+	raw := written(t, report.JUnitFile, view.New(view.Input{Result: r}))
 	var got junitRun
 	if err := xml.Unmarshal(raw, &got); err != nil {
 		t.Fatalf("not well-formed: %v", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-var runes = map[string]rune{explain.Held: '█', explain.Waited: '·', explain.Fault: '╳'}
+var runes = map[string]rune{explain.HoldBar: '█', explain.WaitBar: '·', explain.FaultBar: '╳'}
 
 func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width int) {
 	const label = 12
@@ -21,7 +21,7 @@ func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width in
 	if len(c.Lanes) == 0 || c.To <= c.From {
 		return
 	}
-	column := func(t time.Duration) int { return min(max(int(c.Share(t)*float64(cols-1)), 0), cols-1) }
+	column := func(t time.Duration) int { return min(max(int(c.Position(t)*float64(cols-1)), 0), cols-1) }
 	from, to := units.Moment(c.From), units.Moment(c.To)
 	fmt.Fprintf(b, "\n  %*s%s%s%s\n", label, "", from, strings.Repeat(" ", max(cols-len(from)-len(to), 1)), to)
 	for _, l := range c.Lanes {
@@ -65,14 +65,14 @@ func lanes(c explain.Chart) template.HTML {
 		laneWidth, bottom+26, units.Moment(c.From), units.Moment(c.To),
 		units.List(units.Names(c.Lanes, explain.Lane.Name)))
 	x := func(t time.Duration) float64 {
-		return laneLabel + markRadius + c.Share(t)*(laneWidth-laneLabel-2*markRadius)
+		return laneLabel + markRadius + c.Position(t)*(laneWidth-laneLabel-2*markRadius)
 	}
 	box := func(bar explain.Bar, y, high int, kind string) {
 		fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" class="%s"/>`, x(bar.From), y, max(x(bar.To)-x(bar.From), 1.5), high, kind)
 	}
 	for _, l := range c.Lanes {
 		for _, bar := range l.Bars {
-			if bar.Kind == explain.Fault && len(c.Stops) > 0 {
+			if bar.Kind == explain.FaultBar && len(c.EventTimes) > 0 {
 				box(bar, 0, bottom, "band")
 			}
 		}
@@ -85,7 +85,7 @@ func lanes(c explain.Chart) template.HTML {
 			box(bar, y, 22, bar.Kind)
 		}
 	}
-	for _, both := range c.Both {
+	for _, both := range c.Overlaps {
 		box(both, 0, bottom, "both")
 	}
 	for i, l := range c.Lanes {
@@ -118,7 +118,7 @@ func writeStops(b *strings.Builder, c explain.Chart, y int, x func(time.Duration
 	}
 	write(c.From, laneLabel, "")
 	free := laneLabel + 1.6*stopWidth
-	for _, t := range c.Stops {
+	for _, t := range c.EventTimes {
 		if at := x(t); at >= free && at < laneWidth-1.6*stopWidth {
 			write(t, at, "mid")
 			free = at + stopWidth + 8

@@ -27,7 +27,7 @@ func Markdown(w io.Writer, v *view.View) error {
 			lines = append(lines, h.String())
 		}
 	}
-	for _, f := range v.Of(view.Measures, view.Doubt, view.Note) {
+	for _, f := range v.FindingsOf(view.Measurement, view.Doubt, view.Note) {
 		lines = append(lines, f.String())
 	}
 	for i, s := range lines {
@@ -42,14 +42,14 @@ func Markdown(w io.Writer, v *view.View) error {
 	if v.Scorecard != nil && len(v.Scorecard.Rows) > 1 {
 		MarkdownTable(&b, *v.Scorecard)
 	}
-	if all := v.Of(view.Broken, view.Open); len(all) > 0 {
+	if all := v.FindingsOf(view.Broken, view.Open); len(all) > 0 {
 		fmt.Fprint(&b, "\n<details><summary>Failed and unknown guarantees, with reasons</summary>\n\n")
 		for i, f := range all {
 			if i == markdownReasons {
 				fmt.Fprintf(&b, "- and %d more, in the report\n", len(all)-i)
 				break
 			}
-			fmt.Fprintf(&b, "- **%s**, %s: %s\n", units.Markdown(f.Text), units.Markdown(f.Subject), units.Markdown(units.Short(f.Why, 300)))
+			fmt.Fprintf(&b, "- **%s**, %s: %s\n", units.Markdown(f.Text), units.Markdown(f.Subject), units.Markdown(units.Truncate(f.Why, 300)))
 		}
 		fmt.Fprint(&b, "\n</details>\n")
 	}

@@ -120,7 +120,7 @@ func link(r view.Row, i int) string {
 	return r.Links[i]
 }
 
-var classes = map[view.ColumnKind]string{view.Number: "n", view.Whole: "whole", view.Outcome: "mark"}
+var classes = map[view.ColumnKind]string{view.Number: "n", view.NoWrap: "whole", view.Outcome: "mark"}
 
 func class(c view.Column, r view.Row) string {
 	if c.Kind == view.Status {
@@ -225,7 +225,7 @@ func (p *page) timelines() error {
 	return nil
 }
 
-func flag(set bool) int64 {
+func boolToInt(set bool) int64 {
 	if set {
 		return 1
 	}
@@ -235,17 +235,17 @@ func flag(set bool) int64 {
 func encodeTimeline(t view.Timeline) timeline {
 	us := time.Duration.Microseconds
 	out := timeline{Title: t.Title, Says: t.Says, From: us(t.From), To: us(t.To), Held: [][4]int64{}, Overlaps: [][5]int64{}, Windows: []window{}, Stands: []stand{}, Gaps: [][2]int64{}}
-	for _, b := range t.Held {
-		out.Held = append(out.Held, [4]int64{int64(b.Client), us(b.Start), us(b.End), flag(b.Reads)})
+	for _, b := range t.Holds {
+		out.Held = append(out.Held, [4]int64{int64(b.Client), us(b.Start), us(b.End), boolToInt(b.Reads)})
 	}
 	for _, o := range t.Overlaps {
-		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Older), int64(o.Newer), us(o.Start), us(o.End), flag(o.Exposure)})
+		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Older), int64(o.Newer), us(o.Start), us(o.End), boolToInt(o.Exposure)})
 	}
 	for _, w := range t.Faults {
 		out.Windows = append(out.Windows, window{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proof != ""})
 	}
 	for _, r := range t.Rounds {
-		for _, s := range r.Line {
+		for _, s := range r.Waiters {
 			out.Stands = append(out.Stands, stand{units.Clean(r.Phase), s.Client, us(s.From), us(max(s.From, s.To)), s.Left})
 		}
 	}

@@ -24,7 +24,7 @@ func pageOf(r report.Result, grants int) *view.View {
 	for _, t := range r.Trials {
 		in.Traces[t.Name] = timelineOf(t, grants)
 	}
-	return view.Of(in)
+	return view.New(in)
 }
 
 func timelineOf(t report.Trial, grants int) *report.Trace {
@@ -191,7 +191,7 @@ func TestPage_hasTheRoundsOfASuccession(t *testing.T) {
 	for _, s := range v.Sections {
 		for _, b := range s.Blocks {
 			for i := range b.Timelines {
-				b.Timelines[i].Rounds = []report.Round{{Phase: "lose", Line: []report.Stand{{Client: 3, From: time.Second, To: 2 * time.Second, Left: true}}}}
+				b.Timelines[i].Rounds = []report.Round{{Phase: "lose", Waiters: []report.Waiter{{Client: 3, From: time.Second, To: 2 * time.Second, Left: true}}}}
 				b.Timelines[i].Gaps = []view.Gap{{From: time.Second, To: 1500 * time.Millisecond}}
 			}
 		}
@@ -212,7 +212,7 @@ func TestPage_leadsFromAFailedCellToItsExplanation(t *testing.T) {
 			stories = append(stories, explain.Story{Trial: trial, Guarantee: "no-orphan"})
 		}
 	}
-	page := string(written(t, report.PageFile, view.Of(view.Input{Result: r, Stories: stories})))
+	page := string(written(t, report.PageFile, view.New(view.Input{Result: r, Stories: stories})))
 	_, matrix, _ := strings.Cut(page, `id="audit"`)
 	links := regexp.MustCompile(`<a href="#(story-[^"]+)" class="fail">✗<`).FindAllStringSubmatch(matrix, -1)
 	if len(links) != 1 {

@@ -139,7 +139,7 @@ func clip(s string, lines, width int) string {
 	if len(all) <= lines {
 		return s
 	}
-	last := units.Short(all[lines-1]+" "+strings.TrimSpace(all[lines]), width)
+	last := units.Truncate(all[lines-1]+" "+strings.TrimSpace(all[lines]), width)
 	return strings.Join(append(all[:lines-1:lines-1], last), "\n")
 }
 
@@ -186,7 +186,7 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 		keep := make([]int, len(t.Columns))
 		for i, c := range t.Columns {
 			keep[i] = i
-			if c.Spare > 0 && (drop < 0 || c.Spare >= t.Columns[drop].Spare) {
+			if c.DropOrder > 0 && (drop < 0 || c.DropOrder >= t.Columns[drop].DropOrder) {
 				drop = i
 			}
 		}

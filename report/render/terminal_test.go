@@ -49,7 +49,7 @@ func TestTerminal_fitsOneScreen(t *testing.T) {
 	sound.Trials = slices.DeleteFunc(sound.Trials, func(t report.Trial) bool { return t.Outcome() != report.Pass })
 	for about, r := range map[string]report.Result{"two subjects": load(t, "herd"), "six subjects, more cells than rows": many, "a zoo": sound} {
 		var b bytes.Buffer
-		if err := Terminal(&b, view.Of(view.Input{Result: r}), Term{Width: 80}); err != nil {
+		if err := Terminal(&b, view.New(view.Input{Result: r}), Term{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(b.String(), "\n"); n > 23 { // the prompt takes one of 24
@@ -72,8 +72,8 @@ func TestTerminal_whatFailsFitsOneScreen(t *testing.T) {
 	}
 	zoo := load(t, "zoo")
 	for about, r := range map[string]report.Result{"one subject": load(t, "broken"), "a matrix of parameters": load(t, "matrix"), "thirteen subjects": several, "a zoo": zoo} {
-		v := view.Of(view.Input{Result: r, Dir: "zkbench-out/broken-20261122-091500"})
-		v.OneScreen()
+		v := view.New(view.Input{Result: r, Dir: "zkbench-out/broken-20261122-091500"})
+		v.LimitToScreen()
 		var b bytes.Buffer
 		term := Term{Width: 80}
 		if err := Terminal(&b, v, term); err != nil {
@@ -144,7 +144,7 @@ func TestTerminal_storyFits(t *testing.T) {
 			stories = append(stories, explain.Failure(h, trial, v))
 		}
 	}
-	v := view.Of(view.Input{Result: report.Result{Trials: []report.Trial{trial}}, Stories: stories})
+	v := view.New(view.Input{Result: report.Result{Trials: []report.Trial{trial}}, Stories: stories})
 	for _, width := range []int{60, 100} {
 		var b strings.Builder
 		for _, s := range v.Stories {

@@ -15,11 +15,11 @@ import (
 // beliefs has doubled. Violations that the verdict finds fail the trial by themselves.
 type Opinions struct {
 	known  *known
-	active []late
-	window []late // beliefs of the open window
-	opened bool   // a window is open
-	count  int    // beliefs
-	next   int    // number of beliefs at which another window begins
+	active []lateBelief
+	window []lateBelief // beliefs of the open window
+	opened bool         // a window is open
+	count  int          // beliefs
+	next   int          // number of beliefs at which another window begins
 
 	youngest     int64
 	exposed      bool // the next belief completes an overlap that was counted as exposure
@@ -58,9 +58,9 @@ func (o *Opinions) Belief(b facts.Belief) {
 	if o.violated || o.disagreement != "" {
 		return
 	}
-	next := late{b, b.OlderThan(o.youngest)}
+	next := lateBelief{b, b.OlderThan(o.youngest)}
 	o.youngest = max(o.youngest, b.Token)
-	o.active = append(slices.DeleteFunc(o.active, func(a late) bool { return a.End <= b.Start }), next)
+	o.active = append(slices.DeleteFunc(o.active, func(a lateBelief) bool { return a.End <= b.Start }), next)
 	if o.exposed && o.overlaps < overlapLimit && len(o.active) <= sampleSize {
 		o.overlaps++
 		o.search(o.active)
@@ -70,7 +70,7 @@ func (o *Opinions) Belief(b facts.Belief) {
 }
 
 // collect adds to the window, or begins one with the beliefs that have not ended.
-func (o *Opinions) collect(b late) {
+func (o *Opinions) collect(b lateBelief) {
 	switch {
 	case o.opened:
 		o.window = append(o.window, b)
@@ -84,7 +84,7 @@ func (o *Opinions) collect(b late) {
 	}
 }
 
-func (o *Opinions) search(window []late) {
+func (o *Opinions) search(window []lateBelief) {
 	o.searched++
 	if check(o.known.holds(window), sampleLimit, o.known.permits).Result == verdict.Fail {
 		o.disagreement = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs allows only one client at a time to hold the grant",

@@ -22,7 +22,7 @@ const replayed = 5000
 // result with the verdicts on the history. It returns a failed verdict if they disagree; none if
 // they agree, or there are no complete commits.
 func Queue(h *history.History, verdicts []verdict.Verdict) []verdict.Verdict {
-	if r := h.Header.Recipe; !h.Commits || r != "" && r != verdict.Queue {
+	if r := h.Header.Recipe; !h.HasCommits || r != "" && r != verdict.Queue {
 		return nil
 	}
 	q := &queue{items: map[string]*story{}, nodes: map[string]string{}, sessions: map[int64]*session{}, current: map[int]int64{}, limit: replayed}
@@ -139,7 +139,7 @@ func (q *queue) add(n history.Numbered) {
 	case *history.Commit:
 		q.commit(r)
 	case *history.CommitsEnd:
-		q.whole = r.Whole()
+		q.whole = r.IsComplete()
 	}
 }
 

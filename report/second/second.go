@@ -107,11 +107,11 @@ func Search(h *history.History, from, to, excuse time.Duration) Opinion {
 
 func search(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
 	known := newKnown(h, excuse)
-	var beliefs []late
+	var beliefs []lateBelief
 	var youngest int64 // largest token so far
 	tracker := facts.NewBeliefs(h.Header, func(b facts.Belief) {
 		if b.Start <= to && b.End >= from && len(beliefs) < limit {
-			beliefs = append(beliefs, late{b, b.OlderThan(youngest)})
+			beliefs = append(beliefs, lateBelief{b, b.OlderThan(youngest)})
 		}
 		youngest = max(youngest, b.Token)
 	})
@@ -128,7 +128,7 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 	return check(known.holds(beliefs), searchLimit, known.permits)
 }
 
-type late struct {
+type lateBelief struct {
 	facts.Belief
 	late bool
 }
@@ -144,7 +144,7 @@ type known struct {
 }
 
 func newKnown(h *history.History, excuse time.Duration) *known {
-	return &known{faults: h.Faults, excuse: excuse, commits: h.Commits, permits: facts.Permits(h.Header), ended: map[int64]bool{}, opened: map[int64]time.Duration{}, back: map[int][]time.Duration{}}
+	return &known{faults: h.Faults, excuse: excuse, commits: h.HasCommits, permits: facts.Permits(h.Header), ended: map[int64]bool{}, opened: map[int64]time.Duration{}, back: map[int][]time.Duration{}}
 }
 
 func (k *known) record(n history.Numbered) {
@@ -164,7 +164,7 @@ func (k *known) record(n history.Numbered) {
 }
 
 // holds converts beliefs to times in which the client certainly held.
-func (k *known) holds(beliefs []late) []hold {
+func (k *known) holds(beliefs []lateBelief) []hold {
 	var out []hold
 	for _, b := range beliefs {
 		switch {
@@ -190,7 +190,7 @@ func fullHold(b facts.Belief) hold {
 // byCommits accounts for grants that the servers may have taken away at any time since the acquire,
 // because they expired the session, or a fault closed it in the client's name or deleted the node;
 // also before the client was notified of its reconnect.
-func (k *known) byCommits(b late) hold {
+func (k *known) byCommits(b lateBelief) hold {
 	h := fullHold(b.Belief)
 	expired, ended := k.ended[b.Session]
 	hit := func(does func(history.Fault) bool) bool {
@@ -211,7 +211,7 @@ func (k *known) byCommits(b late) hold {
 
 // split accounts for a fault that may have taken the grant away at any time from its injection to
 // the end of the excuse; a later belief must be a new, possibly wrong, grant.
-func (k *known) split(b late) []hold {
+func (k *known) split(b lateBelief) []hold {
 	whole := fullHold(b.Belief)
 	for _, f := range k.faults {
 		over, since := facts.FaultEnd(f), b.Start

@@ -131,7 +131,7 @@ func TestSearch_excusesAHolderWhoseNodeWasDeletedByAFault(t *testing.T) {
 			&history.Sample{Client: 1, Op: history.Release, Call: 5 * time.Second, Return: 6 * time.Second, Outcome: history.OK, Token: 10, Session: 101},
 			&history.Sample{Client: 2, Op: history.Release, Call: 7 * time.Second, Return: 8 * time.Second, Outcome: history.OK, Token: 11, Session: 102},
 		)
-		h.Commits = true
+		h.HasCommits = true
 		if got := Search(h, 0, time.Hour, 0); got.Result != row.want {
 			t.Errorf("operator %d: %s, want %s", row.operator, got.Result, row.want)
 		}

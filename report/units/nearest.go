@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// listed is the maximum number of names that Nearest lists: a longer list would hide the error.
-const listed = 30
+// maxListed is the maximum number of names that Nearest lists: a longer list would hide the error.
+const maxListed = 30
 
 // Nearest returns the end of an error message about an unknown name: `; did you mean "x"?` with the
 // closest of names, or else a list of names if there are few; otherwise "".
@@ -14,7 +14,7 @@ func Nearest(name string, names []string) string {
 	switch best := Closest(name, names); {
 	case best != "":
 		return fmt.Sprintf("; did you mean %q?", best)
-	case len(names) > listed:
+	case len(names) > maxListed:
 		return ""
 	}
 	return "; known: " + strings.Join(names, ", ")

@@ -95,9 +95,9 @@ func Number(v float64) string {
 
 var longTime = regexp.MustCompile(`(\d+h)?(\d+m)?\d+\.\d{4,}(s|ms)`)
 
-// Times rounds the times in a sentence that are in Go's format: to microseconds, and from ten seconds on
+// RoundTimes rounds the times in a sentence that are in Go's format: to microseconds, and from ten seconds on
 // to milliseconds.
-func Times(s string) string {
+func RoundTimes(s string) string {
 	return longTime.ReplaceAllStringFunc(s, func(m string) string {
 		d, err := time.ParseDuration(m)
 		if err != nil {
@@ -115,16 +115,16 @@ var (
 	longToken = regexp.MustCompile(`\btoken (\d{10,18})\b`)
 )
 
-// Reason shortens a reason. It keeps only the last element of a node's path, which distinguishes the
+// ShortenReason shortens a reason. It keeps only the last element of a node's path, which distinguishes the
 // nodes of one line, formats tokens as zxids, and rounds times. "token 4294967302 by node
 // /zkbench-1f/herd/line/ac-n-0000000001" becomes "token 0x100000006 by node ac-n-0000000001".
-func Reason(s string) string {
+func ShortenReason(s string) string {
 	s = nodePath.ReplaceAllString(Clean(s), "$1$2")
 	s = longToken.ReplaceAllStringFunc(s, func(m string) string {
 		n, _ := strconv.ParseInt(strings.TrimPrefix(m, "token "), 10, 64) // 18 digits always fit
 		return "token " + Zxid(n)
 	})
-	return Times(s)
+	return RoundTimes(s)
 }
 
 // Zxid formats a zxid, or a token that equals a zxid, in hexadecimal as ZooKeeper does. A token below
@@ -160,9 +160,9 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Short truncates s to at most limit characters, the last of which is then "…". It truncates a sentence
+// Truncate truncates s to at most limit characters, the last of which is then "…". It truncates a sentence
 // after a word if a word ends near the limit.
-func Short(s string, limit int) string {
+func Truncate(s string, limit int) string {
 	r := []rune(s)
 	if len(r) <= limit {
 		return s

@@ -63,20 +63,20 @@ func TestClean_leavesNothingDangerous(t *testing.T) {
 }
 
 func TestShort_marksTheCut(t *testing.T) {
-	if got := Short("lock/predecessor", 8); got != "lock/pr…" {
+	if got := Truncate("lock/predecessor", 8); got != "lock/pr…" {
 		t.Errorf("Short = %q", got)
 	}
-	if got := Short(strings.Repeat("it was without a fault ", 4), 62); got != "it was without a fault it was without a fault it was without…" {
+	if got := Truncate(strings.Repeat("it was without a fault ", 4), 62); got != "it was without a fault it was without a fault it was without…" {
 		t.Errorf("Short = %q, want whole words", got)
 	}
-	if got := Short("lock", 8); got != "lock" {
+	if got := Truncate("lock", 8); got != "lock" {
 		t.Errorf("Short = %q, want the text untouched", got)
 	}
 }
 
 func TestTimes_areAsPreciseAsAReaderCanUse(t *testing.T) {
 	const long = "from 75.162462ms to 653.45228ms, after 12.345678901s, at 1m0.918727s, within 10s, 1.2345 times"
-	if got, want := Times(long), "from 75.162ms to 653.452ms, after 12.346s, at 1m0.919s, within 10s, 1.2345 times"; got != want {
+	if got, want := RoundTimes(long), "from 75.162ms to 653.452ms, after 12.346s, at 1m0.919s, within 10s, 1.2345 times"; got != want {
 		t.Errorf("Times = %q, want %q", got, want)
 	}
 }
@@ -104,7 +104,7 @@ func TestReason_isShort(t *testing.T) {
 		"client 0 was granted token 4294968106 by node /zkbench-24a1/herd/line/c8-n-0000000000 of it": "client 0 was granted token 0x10000032a by node c8-n-0000000000 of it",
 		"item \"0-5\" (node /a/line/9d-n-4, made by zxid 0x1) of lock/parent, token 5":                "item \"0-5\" (node 9d-n-4, made by zxid 0x1) of lock/parent, token 5",
 	} {
-		if got := Reason(in); got != want {
+		if got := ShortenReason(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}

@@ -22,7 +22,7 @@ func believed(h *history.History) (out []facts.Belief, late int) {
 		t.Add(n)
 	}
 	t.Close(end)
-	return out, t.Late
+	return out, t.LateRecords
 }
 
 func TestBeliefs_comeInOrderWithTheirEnds(t *testing.T) {
@@ -52,7 +52,7 @@ func TestBeliefs_comeInOrderWithTheirEnds(t *testing.T) {
 		t.Fatalf("got %d beliefs, %d late: %+v", len(got), late, got)
 	}
 	for i, b := range got {
-		s := short{b.Client, int(b.Start.Milliseconds()), int(b.End.Milliseconds()), b.Ended, b.Restored, b.Record, b.EndRecord}
+		s := short{b.Client, int(b.Start.Milliseconds()), int(b.End.Milliseconds()), b.EndReason, b.Restored, b.Record, b.EndRecord}
 		if s != want[i] {
 			t.Errorf("belief %d is %+v, want %+v", i, s, want[i])
 		}

@@ -54,7 +54,7 @@ type claim struct {
 func newClaimValidity(in *inputs) checker {
 	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO && in.promises.Exclusive && facts.Permits(in.history.Header) == 1}
 	if in.grants != nil {
-		in.grants.Judged = c.committed
+		in.grants.OnJudged = c.committed
 	} else {
 		c.held, c.hits = map[int]*claim{}, hitsByClient(in.history)
 	}
@@ -93,9 +93,9 @@ func (c *claims) record(n history.Numbered) {
 }
 
 // committed checks a grant that was looked up in the commits.
-func (c *claims) committed(g *facts.Granted) {
-	wrong := g.Wrong
-	if wrong == "" && g.Mistaken() {
+func (c *claims) committed(g *facts.Grant) {
+	wrong := g.InvalidReason
+	if wrong == "" && g.HasWrongToken() {
 		wrong = fmt.Sprintf("the node's czxid is %#x, which is not the token", uint64(g.Node.Czxid))
 	}
 	if g.Unsure {
@@ -104,7 +104,7 @@ func (c *claims) committed(g *facts.Granted) {
 	if wrong == "" {
 		return
 	}
-	if g.Missing || g.Mistaken() {
+	if g.Missing || g.HasWrongToken() {
 		c.missing++
 	}
 	c.broken.Add([]int{g.Record}, "client %d was granted %s of session %#x, having seen no commit after %#x (record %d), but %s",
@@ -207,7 +207,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 }
 
 func (c *claims) finish(ending) Verdict {
-	why := c.line.Incomplete()
+	why := c.line.IncompleteReason()
 	if len(c.sessions) > 0 && c.guests.Count > 0 { // otherwise sessions are not recorded
 		return c.guests.Fail("grants of clients without a session of their own")
 	}

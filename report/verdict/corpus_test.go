@@ -59,13 +59,13 @@ func TestCorpus_everyVerdictOnEveryHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if inRunFolder := filepath.Base(filepath.Dir(file)) == "history"; h.Commits != inRunFolder {
-			t.Errorf("%s: commits: %v", file, h.Commits)
+		if inRunFolder := filepath.Base(filepath.Dir(file)) == "history"; h.HasCommits != inRunFolder {
+			t.Errorf("%s: commits: %v", file, h.HasCommits)
 		}
 		expected := append(h.Header.Expect, bad[strings.TrimSuffix(filepath.Base(file), ".jsonl.zst")]...)
 		verdicts := Judge(h)
 		for _, v := range verdicts {
-			c := cell{v.Guarantee, h.Commits}
+			c := cell{v.Guarantee, h.HasCommits}
 			switch {
 			case v.Result == Pass:
 				passed[c]++

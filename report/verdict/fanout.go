@@ -128,7 +128,7 @@ func phaseStart(h *history.History, phase string, at time.Duration) time.Duratio
 
 func (f *fan) finish(end ending) Verdict {
 	byVariant := 0
-	if !end.cut && f.judged == 0 && f.disturbed == 0 && f.history.Header.Recipe != Queue {
+	if !end.truncated && f.judged == 0 && f.disturbed == 0 && f.history.Header.Recipe != Queue {
 		for _, p := range f.phases {
 			if f.byVariant(p) {
 				byVariant++
@@ -217,7 +217,7 @@ func (x *notifications) resolvePending(client int, at time.Duration) {
 }
 
 func (x *notifications) finish(end ending) Verdict {
-	if !end.cut {
+	if !end.truncated {
 		for client := range x.pending {
 			x.resolvePending(client, end.at)
 		}

@@ -43,7 +43,7 @@ func newPlayed(*inputs) checker {
 	var cut, not evidence
 	return checker{
 		record: func(n history.Numbered) {
-			if u, ok := n.Record.(*history.Unplayed); ok {
+			if u, ok := n.Record.(*history.TrialFailure); ok {
 				of := &cut
 				if u.Inapplicable {
 					of = &not

@@ -28,7 +28,7 @@ type fences struct {
 	inOrder  bool
 	permits  int
 	last     facts.Belief // the previous belief
-	has      bool
+	hasLast  bool
 	before   []facts.Belief // earlier beliefs that had not ended when last began
 	certain  facts.Belief   // the last belief of a certain holder
 	named    facts.Belief   // the last belief with a token of the subject's own
@@ -78,12 +78,12 @@ func (f *fences) belief(b facts.Belief) {
 	if b.Permits < f.permits {
 		return // a reader's token has no order
 	}
-	if f.has {
+	if f.hasLast {
 		f.judge(b.Start)
 		f.before = slices.DeleteFunc(append(f.before, f.last), func(e facts.Belief) bool { return e.End <= b.Start })
 	}
-	f.last, f.has = b, true
-	if b.Own && b.Token != 0 && !b.Restored {
+	f.last, f.hasLast = b, true
+	if b.OwnToken && b.Token != 0 && !b.Restored {
 		f.checkRepeated(b)
 		f.named = b
 	}
@@ -102,12 +102,12 @@ func (f *fences) judge(next time.Duration) {
 	}
 	letIn := held
 	if f.line != nil {
-		if !b.Restored && (b.Granted == nil || b.Granted.Node == nil) {
+		if !b.Restored && (b.Grant == nil || b.Grant.Node == nil) {
 			f.unseen++
 		}
-		letIn = alone && b.Granted != nil && b.Granted.Valid()
+		letIn = alone && b.Grant != nil && b.Grant.Valid()
 	}
-	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.Own || b.Granted != nil && b.Granted.Mistaken()) {
+	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.OwnToken || b.Grant != nil && b.Grant.HasWrongToken()) {
 		f.checkIncreasing(b)
 	}
 }
@@ -116,7 +116,7 @@ func (f *fences) judge(next time.Duration) {
 // had been deleted by the time of the grant of b.
 func (f *fences) alone(b facts.Belief) bool {
 	return !slices.ContainsFunc(f.before, func(e facts.Belief) bool {
-		return e.Granted == nil || b.Granted == nil || e.Granted.Node == nil || e.Granted.Node.Gone == 0 || e.Granted.Node.Gone > b.Granted.Zxid
+		return e.Grant == nil || b.Grant == nil || e.Grant.Node == nil || e.Grant.Node.RemovedZxid == 0 || e.Grant.Node.RemovedZxid > b.Grant.Zxid
 	})
 }
 
@@ -132,7 +132,7 @@ func (f *fences) checkRepeated(b facts.Belief) {
 // checkIncreasing compares the token with the token of the last grant that is known to be older.
 func (f *fences) checkIncreasing(b facts.Belief) {
 	c, into := f.certain, &f.broken
-	if c.Granted != nil {
+	if c.Grant != nil {
 		if !f.follows(b, c) {
 			return
 		}
@@ -148,7 +148,7 @@ func (f *fences) checkIncreasing(b facts.Belief) {
 // follows reports whether, by the commits, the client was granted after the other: a certain holder
 // holds until its node is deleted.
 func (f *fences) follows(b, before facts.Belief) bool {
-	first, then := before.Granted.Node, b.Granted.Node
+	first, then := before.Grant.Node, b.Grant.Node
 	if first.RemovedBefore(then) {
 		return true
 	}
@@ -168,11 +168,11 @@ func (f *fences) reportNotHigher(into *evidence, before, b facts.Belief) {
 
 // held reports whether the client certainly held as long as it believed so, if no other client did.
 func (f *fences) held(b facts.Belief) bool {
-	if b.Ended != facts.Released && b.Ended != facts.AtEnd {
+	if b.EndReason != facts.Released && b.EndReason != facts.AtEnd {
 		return false
 	}
-	if g := b.Granted; g != nil {
-		return g.Valid() && (g.Node.Gone == 0 || g.Node.Removal == facts.ByRequest)
+	if g := b.Grant; g != nil {
+		return g.Valid() && (g.Node.RemovedZxid == 0 || g.Node.Removal == facts.ByRequest)
 	}
 	return !f.faults[b.Client].Touches(b.Call, b.End)
 }
@@ -189,7 +189,7 @@ func (f *fences) checkRefusals(b facts.Belief) {
 }
 
 func (f *fences) finish(end ending) Verdict {
-	if f.has && !end.cut {
+	if f.hasLast && !end.truncated {
 		f.judge(facts.Forever)
 	}
 	broken := &f.broken
@@ -198,15 +198,15 @@ func (f *fences) finish(end ending) Verdict {
 	}
 	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)
 	switch {
-	case broken == &f.removals && broken.Count > 0 && f.line.Incomplete() != "":
-		return unknown("either a token did not increase, or the commit of a removal is missing: " + f.line.Incomplete())
+	case broken == &f.removals && broken.Count > 0 && f.line.IncompleteReason() != "":
+		return unknown("either a token did not increase, or the commit of a removal is missing: " + f.line.IncompleteReason())
 	case broken.Count > 0:
 		v := broken.Fail("violations")
 		v.Reasons = append(v.Reasons, about)
 		return v
-	case f.unseen > 0 && f.line.Incomplete() != "":
-		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(f.unseen, "grant"), f.line.Incomplete()))
-	case !f.has:
+	case f.unseen > 0 && f.line.IncompleteReason() != "":
+		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(f.unseen, "grant"), f.line.IncompleteReason()))
+	case !f.hasLast:
 		return unknown("nothing was granted: there is no token to check")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:
 		return notJudged("the subject does not promise an order of tokens, and no client wrote to the fenced resource; " + about)

@@ -44,7 +44,7 @@ type order struct {
 	// of an election whose leader creates a node of its own.
 	contended, waited, queued int
 	queue                     int64          // largest czxid of such another node so far
-	unlike                    int            // grants that did not follow the order of these
+	outOfOrder                int            // grants that did not follow the order of these
 	permits                   int            // if more than 1, the order of grants proves nothing
 	recent                    []facts.Belief // the last grants whose nodes are in the commits
 	unseen                    int            // grants whose node is not in the commits
@@ -54,7 +54,7 @@ type order struct {
 func newFIFO(in *inputs) checker {
 	o := &order{line: in.line, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
 	if o.permits > 1 && o.grants != nil {
-		o.grants.Passed = func(g *facts.Granted, ahead []*facts.Node) {
+		o.grants.OnPassed = func(g *facts.Grant, ahead []*facts.Node) {
 			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
 		}
@@ -64,15 +64,15 @@ func newFIFO(in *inputs) checker {
 
 func (o *order) belief(b facts.Belief) {
 	czxid := b.Token
-	if b.Granted != nil {
+	if b.Grant != nil {
 		czxid = 0
-		if n := b.Granted.Node; n != nil && !b.Granted.Unsure {
+		if n := b.Grant.Node; n != nil && !b.Grant.Unsure {
 			czxid = n.Czxid
 		} else if n == nil && !b.Restored {
 			o.unseen++
 		}
 	}
-	if czxid == 0 || b.Restored || b.Own && b.Granted == nil {
+	if czxid == 0 || b.Restored || b.OwnToken && b.Grant == nil {
 		return
 	}
 	o.judged++
@@ -84,7 +84,7 @@ func (o *order) belief(b facts.Belief) {
 		o.last, o.czxid = b, czxid
 		return
 	}
-	if o.dying(b) {
+	if o.isEnding(b) {
 		o.skipped++
 		return
 	}
@@ -99,14 +99,14 @@ const recentGrants = 64
 // countWaiting counts whether the client of a grant waited, and which of its nodes existed while it did.
 // Only commits show when a node was created.
 func (o *order) countWaiting(b facts.Belief, czxid int64) {
-	if b.Granted == nil || b.Granted.Node == nil {
+	if b.Grant == nil || b.Grant.Node == nil {
 		return
 	}
-	place := b.Granted.Node.Queued
+	place := b.Grant.Node.Queued
 	total, stood, queued := b.Permits, false, false
 	for _, r := range o.recent {
 		if r.End > b.Call && r.Client != b.Client {
-			gone := r.Granted.Node.Gone
+			gone := r.Grant.Node.RemovedZxid
 			total, stood = total+r.Permits, stood || gone == 0 || czxid < gone
 			queued = queued || place != 0 && (gone == 0 || place < gone)
 		}
@@ -120,8 +120,8 @@ func (o *order) countWaiting(b facts.Belief, czxid int64) {
 			o.queued++
 		}
 	}
-	if place != 0 && place < o.queue && !o.dying(b) {
-		o.unlike++
+	if place != 0 && place < o.queue && !o.isEnding(b) {
+		o.outOfOrder++
 	}
 	o.queue = max(o.queue, place)
 	if o.recent = append(o.recent, b); len(o.recent) > recentGrants {
@@ -133,11 +133,11 @@ func (o *order) countWaiting(b facts.Belief, czxid int64) {
 // from creating their nodes in time.
 const fewWaits = 8
 
-func (o *order) dying(b facts.Belief) bool {
-	if b.Granted != nil {
-		return b.Granted.Node.WithSession()
+func (o *order) isEnding(b facts.Belief) bool {
+	if b.Grant != nil {
+		return b.Grant.Node.RemovedWithSession()
 	}
-	if b.Ended != facts.Released && b.Ended != facts.AtEnd && b.Ended != string(history.Closed) {
+	if b.EndReason != facts.Released && b.EndReason != facts.AtEnd && b.EndReason != string(history.Closed) {
 		return true
 	}
 	for _, w := range o.faults[b.Client] {
@@ -149,7 +149,7 @@ func (o *order) dying(b facts.Belief) bool {
 }
 
 func (o *order) finish(ending) Verdict {
-	why := o.line.Incomplete()
+	why := o.line.IncompleteReason()
 	switch {
 	case o.permits > 1 && o.line == nil:
 		return unknown("without transaction logs, it is unknown which nodes were ahead of a grant")
@@ -161,7 +161,7 @@ func (o *order) finish(ending) Verdict {
 		return o.broken.Fail("overtakings")
 	case !o.exclusive:
 		return unknown("the subject does not promise exclusion: several clients may hold a grant at once, so it is unknown which grants overtook an older waiter")
-	case o.contended >= fewWaits && 2*o.waited < o.contended && o.permits == 1 && 2*(o.waited+o.queued) >= o.contended && o.unlike == 0:
+	case o.contended >= fewWaits && 2*o.waited < o.contended && o.permits == 1 && 2*(o.waited+o.queued) >= o.contended && o.outOfOrder == 0:
 		return pass("the granted nodes are created at the grant: the order is that of the nodes with which their clients waited")
 	case o.contended >= fewWaits && 2*o.waited < o.contended && o.queued > 0:
 		return unknown(fmt.Sprintf("%d of %d clients waited with another node than the one with which they were granted, and the grants do not follow the order of those nodes: it is unknown which nodes decide the order",

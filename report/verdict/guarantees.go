@@ -101,7 +101,7 @@ var (
 // byItems returns a check of the items of a queue, which needs only their tracker.
 func byItems(check func(q *queue.Items, cut bool) Verdict) func(*inputs) checker {
 	return func(in *inputs) checker {
-		return checker{finish: func(end ending) Verdict { return check(in.items, end.cut) }}
+		return checker{finish: func(end ending) Verdict { return check(in.items, end.truncated) }}
 	}
 }
 

@@ -104,9 +104,9 @@ func (x *leaks) leave(path string) {
 
 func (x *leaks) finish(end ending) Verdict {
 	switch {
-	case x.line.Incomplete() != "":
-		return unknown(x.line.Incomplete())
-	case end.cut:
+	case x.line.IncompleteReason() != "":
+		return unknown(x.line.IncompleteReason())
+	case end.truncated:
 		return notJudged("it is unknown which nodes were left behind")
 	}
 	for _, path := range slices.Sorted(maps.Keys(x.nodes)) {

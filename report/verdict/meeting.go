@@ -55,7 +55,7 @@ func (m *meeting) check(faults facts.Spans, slow *evidence) {
 			all = both
 		}
 		for _, s := range all {
-			if free, long := faults.Free(s.From, s.To, m.limit); long {
+			if free, long := faults.FindGap(s.From, s.To, m.limit); long {
 				slow.Add([]int{w.record}, "all %d clients waited to enter from %v to %v (record %d), without a fault: more than the limit of %v",
 					m.parties, free.From, free.To, w.record, m.limit)
 				return // the same for every client
@@ -64,7 +64,7 @@ func (m *meeting) check(faults facts.Spans, slow *evidence) {
 	}
 	busy := facts.Union(slices.Concat(m.inside, faults))
 	for _, w := range m.leaves {
-		if free, long := busy.Free(w.from, w.to, m.limit); long {
+		if free, long := busy.FindGap(w.from, w.to, m.limit); long {
 			slow.Add([]int{w.record}, "client %d waited to leave from %v to %v (record %d), although no client was inside, and without a fault: more than the limit of %v",
 				w.client, free.From, free.To, w.record, m.limit)
 		}

@@ -34,7 +34,7 @@ type exclusion struct {
 	excuse          time.Duration           // longest time after a fault for which its victim may not be notified
 	since           map[int64]time.Duration // by session: when it was opened
 	heard           map[int64]time.Duration // by session: the client's last report of its loss
-	back            map[int][]time.Duration // by client: when it reconnected
+	reconnectedAt   map[int][]time.Duration // by client: when it reconnected
 	beliefs         int
 	active          []claimed
 	youngest        int64 // largest token so far
@@ -71,12 +71,12 @@ const defaultMaxSessionTimeout = 40 * time.Second
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
 		permits: facts.Permits(in.history.Header), line: in.line, notifiesHolders: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
-		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
+		since: map[int64]time.Duration{}, reconnectedAt: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
 		x.excuse = defaultMaxSessionTimeout + defaultMaxSessionTimeout/2 + facts.Margin
 	}
-	return checker{record: x.record, belief: x.belief, rest: true, finish: x.finish}
+	return checker{record: x.record, belief: x.belief, judgesTruncated: true, finish: x.finish}
 }
 
 // claimed is a belief. A late belief began after a newer token had been granted: the servers grant one
@@ -93,7 +93,7 @@ func (x *exclusion) belief(next facts.Belief) {
 	x.youngest = max(x.youngest, b.Token)
 	x.active = slices.DeleteFunc(x.active, func(a claimed) bool { return a.End <= b.Start })
 	if total := b.Permits + totalPermits(x.active); total > x.permits {
-		x.overlaps(b)
+		x.checkOverlaps(b)
 	}
 	x.active = append(x.active, b)
 }
@@ -105,9 +105,9 @@ func totalPermits(all []claimed) (total int) {
 	return total
 }
 
-// overlaps checks a belief that exceeds the permits together with the active ones: pair by pair if two
+// checkOverlaps checks a belief that exceeds the permits together with the active ones: pair by pair if two
 // exclude each other; otherwise it counts one overlap per excess permit, the longest exposures first.
-func (x *exclusion) overlaps(b claimed) {
+func (x *exclusion) checkOverlaps(b claimed) {
 	var fitting []claimed
 	var found []overlapping
 	for _, a := range x.active {
@@ -179,7 +179,7 @@ func (x *exclusion) conclude(o overlapping) {
 // judge checks the overlap of two beliefs. all are the beliefs that share the permits; nil if the two
 // exclude each other.
 func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) overlapping {
-	if x.line != nil && a.Granted != nil && b.Granted != nil {
+	if x.line != nil && a.Grant != nil && b.Grant != nil {
 		return x.byCommits(a.Belief, b.Belief, until, all)
 	}
 	wrong, who := "client %d should have stopped", a.Client
@@ -208,25 +208,25 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 	good = x.exceeding(stale, good, all)
 	o = overlapping{a: a, b: b, until: until, excused: b.Start}
 	heard, told := x.heard[stale.Session]
-	switch n := stale.Granted.Node; {
-	case a.Granted.Unsure || b.Granted.Unsure || good.Granted.Unsure, good.Granted.Notified && n != nil && n.Gone == good.Granted.Zxid+1:
+	switch n := stale.Grant.Node; {
+	case a.Grant.Unsure || b.Grant.Unsure || good.Grant.Unsure, good.Grant.Notified && n != nil && n.RemovedZxid == good.Grant.Zxid+1:
 		o.unsure = true
-	case a.Granted.Wrong != "" || b.Granted.Wrong != "":
+	case a.Grant.InvalidReason != "" || b.Grant.InvalidReason != "":
 		who := a
-		if a.Granted.Wrong == "" {
+		if a.Grant.InvalidReason == "" {
 			who = b
 		}
-		o.why = fmt.Sprintf("the claim of client %d is not valid: %s", who.Client, who.Granted.Wrong)
-		o.missing = who.Granted.Missing
-	case n.Gone == 0 || n.Gone > good.Granted.Zxid:
+		o.why = fmt.Sprintf("the claim of client %d is not valid: %s", who.Client, who.Grant.InvalidReason)
+		o.missing = who.Grant.Missing
+	case n.RemovedZxid == 0 || n.RemovedZxid > good.Grant.Zxid:
 		o.why = fmt.Sprintf("the node of client %d, %s, existed when client %d was granted", stale.Client, n.Path, good.Client)
 		o.missing = true
 	case n.Removal == facts.ByRequest:
-		o.why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
+		o.why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.Path, uint64(n.RemovedZxid))
 	case n.Removal == facts.ByAnother:
-		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.Path, uint64(n.Gone))
+		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.Path, uint64(n.RemovedZxid))
 	case n.Removal == facts.ByClose && !x.closedByFault(stale):
-		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.Gone))
+		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.RemovedZxid))
 	case stale.Session != 0 && told && heard <= stale.Start: // it knew: that is not exposure
 		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, heard, uint64(stale.Session))
 	default:
@@ -239,19 +239,19 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 // the commits; without any, the belief with the newest grant.
 func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Belief {
 	for _, b := range all {
-		if b.Granted == nil || b.Record == stale.Record {
+		if b.Grant == nil || b.Record == stale.Record {
 			continue
 		}
-		at, taken := b.Granted.Zxid, 0
+		at, taken := b.Grant.Zxid, 0
 		for _, other := range all {
-			if other.Granted != nil && other.Granted.Zxid <= at && removalZxid(other.Belief) > at {
+			if other.Grant != nil && other.Grant.Zxid <= at && removalZxid(other.Belief) > at {
 				taken += other.Permits
 			}
 		}
-		if taken > x.permits && stale.Granted.Zxid <= at && removalZxid(stale) > at {
+		if taken > x.permits && stale.Grant.Zxid <= at && removalZxid(stale) > at {
 			return b.Belief
 		}
-		if at > good.Granted.Zxid {
+		if at > good.Grant.Zxid {
 			good = b.Belief
 		}
 	}
@@ -260,8 +260,8 @@ func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Bel
 
 // removalZxid returns the zxid at which the node of a belief was removed; forever if it was not.
 func removalZxid(b facts.Belief) int64 {
-	if n := b.Granted.Node; n != nil && n.Gone != 0 {
-		return n.Gone
+	if n := b.Grant.Node; n != nil && n.RemovedZxid != 0 {
+		return n.RemovedZxid
 	}
 	return int64(facts.Forever)
 }
@@ -302,7 +302,7 @@ func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause his
 // reconnectedAfter returns when the client is known to be connected again after a fault, and had time to check
 // its grant; forever if unknown.
 func (x *exclusion) reconnectedAfter(client int, w history.Fault) time.Duration {
-	for _, at := range x.back[client] {
+	for _, at := range x.reconnectedAt[client] {
 		if at >= facts.FaultEnd(w) {
 			return facts.AddSaturating(at, grace)
 		}
@@ -320,7 +320,7 @@ func (x *exclusion) checkBeliefAfterExpiry(b facts.Belief) {
 	}
 	// A client that reported since then that it holds again, and did not retract that, believed it.
 	told, heard := x.heard[b.Session]
-	revived := b.Restored && b.Start > l.at && b.Ended == facts.Released && !(heard && told >= b.Start && told <= b.Start+grace)
+	revived := b.Restored && b.Start > l.at && b.EndReason == facts.Released && !(heard && told >= b.Start && told <= b.Start+grace)
 	if !revived && b.End <= l.at+grace {
 		return
 	}
@@ -350,18 +350,18 @@ func (x *exclusion) record(n history.Numbered) {
 			x.expired[r.Session] = loss{r.Session, r.At, n.N}
 		case history.Opened:
 			x.since[r.Session] = r.At
-			x.back[r.Client] = append(x.back[r.Client], r.At)
+			x.reconnectedAt[r.Client] = append(x.reconnectedAt[r.Client], r.At)
 		case history.Restored:
-			x.back[r.Client] = append(x.back[r.Client], r.At)
+			x.reconnectedAt[r.Client] = append(x.reconnectedAt[r.Client], r.At)
 		}
 	case *history.Sample:
 		if r.Op == history.Write {
-			x.written(r, n.N)
+			x.checkWrite(r, n.N)
 		}
 	}
 }
 
-func (x *exclusion) written(s *history.Sample, record int) {
+func (x *exclusion) checkWrite(s *history.Sample, record int) {
 	l, ok := x.lost[s.Client]
 	if l.session != s.Session {
 		l, ok = x.expired[s.Session]
@@ -376,7 +376,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 }
 
 func (x *exclusion) finish(ending) Verdict {
-	why := x.line.Incomplete()
+	why := x.line.IncompleteReason()
 	switch {
 	case why != "" && x.missing > 0 && x.missing == x.broken.Count:
 		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, and the commits do not show why, possibly because %s", x.missing, why))

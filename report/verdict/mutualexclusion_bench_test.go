@@ -163,7 +163,7 @@ type load struct {
 // empty is a history without records, to be swept with those of the load.
 func (l load) empty() *history.History {
 	h := history.Of(history.Header{Recipe: l.recipe, Promises: history.Promises{Exclusive: true, FIFO: true, Delivery: facts.ExactlyOnce, Deadline: true, Events: true}})
-	h.Commits, h.Timeout = l.commits, 4*time.Second
+	h.HasCommits, h.Timeout = l.commits, 4*time.Second
 	return h
 }
 

@@ -31,25 +31,25 @@ type orphans struct {
 // unseen counts, without commits, sessions that may have had an orphan that no snapshot shows: an acquire
 // ended without a grant, and the session was closed, which removes its nodes, later than clean-up takes.
 type unseen struct {
-	bound        time.Duration
-	gave         map[int]time.Duration // by client: when its last acquire ended without a grant, in a live session
-	gone         map[int]bool          // clients without a session
-	disconnected map[int]bool          // clients without a connection: an observation cannot attribute their nodes
-	count        int
+	bound          time.Duration
+	failedAcquires map[int]time.Duration // by client: when its last acquire ended without a grant, in a live session
+	gone           map[int]bool          // clients without a session
+	disconnected   map[int]bool          // clients without a connection: an observation cannot attribute their nodes
+	count          int
 }
 
 // inLine is a client's nodes in line in one snapshot.
 type inLine struct {
-	client    int
-	asked, at time.Duration
-	nodes     []history.SnapshotNode
-	record    int
-	claimed   bool // the client held, waited or released during the snapshot
+	client      int
+	askedAt, at time.Duration
+	nodes       []history.SnapshotNode
+	record      int
+	claimed     bool // the client held, waited or released during the snapshot
 }
 
 func newNoOrphan(in *inputs) checker {
 	o := &orphans{requeues: in.promises.Requeues, last: map[int]time.Duration{}, lines: map[string]bool{},
-		unseen: unseen{bound: max(cleanUp, in.history.Timeout), gave: map[int]time.Duration{}, gone: map[int]bool{}, disconnected: map[int]bool{}}}
+		unseen: unseen{bound: max(cleanUp, in.history.Timeout), failedAcquires: map[int]time.Duration{}, gone: map[int]bool{}, disconnected: map[int]bool{}}}
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
@@ -82,15 +82,15 @@ func (o *orphans) record(n history.Numbered) {
 
 func (u *unseen) acquired(s *history.Sample) {
 	if s.Outcome == history.OK { // a leftover node would have blocked it, or was taken over
-		delete(u.gave, s.Client)
+		delete(u.failedAcquires, s.Client)
 	} else if !u.gone[s.Client] {
-		u.gave[s.Client] = s.Return
+		u.failedAcquires[s.Client] = s.Return
 	}
 }
 
 // looked records that the line was observed from that time on.
 func (u *unseen) looked(asked time.Duration) {
-	maps.DeleteFunc(u.gave, func(client int, at time.Duration) bool { return at <= asked && !u.disconnected[client] })
+	maps.DeleteFunc(u.failedAcquires, func(client int, at time.Duration) bool { return at <= asked && !u.disconnected[client] })
 }
 
 func (u *unseen) session(e *history.Session) {
@@ -104,7 +104,7 @@ func (u *unseen) session(e *history.Session) {
 	case history.Expired, history.Killed: // the servers remove its nodes
 		u.gone[e.Client] = true
 	case history.Lost, history.Closed:
-		if at, gave := u.gave[e.Client]; gave && e.At-at > u.bound {
+		if at, gave := u.failedAcquires[e.Client]; gave && e.At-at > u.bound {
 			u.count++
 		}
 		u.gone[e.Client] = true
@@ -112,7 +112,7 @@ func (u *unseen) session(e *history.Session) {
 		return
 	}
 	if u.gone[e.Client] {
-		delete(u.gave, e.Client)
+		delete(u.failedAcquires, e.Client)
 	}
 }
 
@@ -126,7 +126,7 @@ func (o *orphans) snapshot(s *history.Snapshot, record int) {
 		i := slices.IndexFunc(o.seen[first:], func(k *inLine) bool { return k.client == n.Client })
 		if i < 0 {
 			i = len(o.seen) - first
-			o.seen = append(o.seen, &inLine{client: n.Client, asked: s.Asked, at: s.At, record: record, claimed: o.last[n.Client] >= s.Asked})
+			o.seen = append(o.seen, &inLine{client: n.Client, askedAt: s.Asked, at: s.At, record: record, claimed: o.last[n.Client] >= s.Asked})
 		}
 		o.seen[first+i].nodes = append(o.seen[first+i].nodes, n)
 	}
@@ -137,7 +137,7 @@ func (o *orphans) belief(b facts.Belief) { o.claim(b.Client, b.Call, b.End) }
 
 func (o *orphans) claim(client int, from, to time.Duration) {
 	for _, k := range o.seen {
-		if k.client == client && from <= k.at && to >= k.asked {
+		if k.client == client && from <= k.at && to >= k.askedAt {
 			k.claimed = true
 		}
 	}
@@ -149,15 +149,15 @@ func (o *orphans) inLine(at string) bool { return len(o.lines) == 0 || o.lines[f
 
 func (o *orphans) finish(end ending) Verdict {
 	if o.leftovers != nil {
-		if !end.cut {
+		if !end.truncated {
 			o.leftovers.finish(end.at)
 		}
 		// If commits are missing, a removed node may seem to exist.
-		if o.leftovers.broken.Count > 0 && o.leftovers.line.Incomplete() == "" {
+		if o.leftovers.broken.Count > 0 && o.leftovers.line.IncompleteReason() == "" {
 			return o.leftovers.broken.Fail("orphans")
 		}
 	}
-	if !end.cut { // otherwise any other client may wait
+	if !end.truncated { // otherwise any other client may wait
 		for _, k := range o.seen {
 			o.judge(k)
 		}
@@ -167,8 +167,8 @@ func (o *orphans) finish(end ending) Verdict {
 	}
 	l := o.leftovers
 	switch { // no orphan was found: the verdict depends on how much was observed
-	case l != nil && l.line.Incomplete() != "":
-		return unknown(l.line.Incomplete())
+	case l != nil && l.line.IncompleteReason() != "":
+		return unknown(l.line.IncompleteReason())
 	case l != nil && l.judged > 0:
 		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
 	case l != nil && l.requeues:
@@ -198,12 +198,12 @@ func (o *orphans) judge(k *inLine) {
 	if allowed == 1 {
 		o.broken.Add([]int{k.record},
 			"client %d had %d nodes in line from %v to %v (record %d), but needs only one: %s and others of its session %#x",
-			k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
+			k.client, len(k.nodes), k.askedAt, k.at, k.record, n.Path, uint64(n.Session))
 		return
 	}
 	o.broken.Add([]int{k.record},
 		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, and the node keeps its place until the session ends",
-		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
+		k.client, k.askedAt, k.at, n.Path, k.record, uint64(n.Session))
 }
 
 // cleanUp bounds the time that a recipe needs to remove a released node: some do it in the
@@ -225,24 +225,24 @@ const cleanUp = 2 * time.Second
 // Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
 // by itself, only the third rule is evaluated.
 type orphansByCommits struct {
-	line     *facts.NodeTable
-	grants   *facts.Grants
-	requeues bool
-	bound    time.Duration       // for a node of an acquire without a grant
-	members  facts.Spans         // faults that hit members, with the time to recover
-	hits     map[int]facts.Spans // by client: faults that hit it
-	sessions map[int64]*owner
-	lost     map[request]time.Duration // when requests were sent that may have created a node, and whose replies were lost
-	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
-	claimed  []*facts.Node             // of the first grants
-	suspects []*leftover
-	now      time.Duration
-	judged   int
-	broken   evidence
+	line           *facts.NodeTable
+	grants         *facts.Grants
+	requeues       bool
+	bound          time.Duration       // for a node of an acquire without a grant
+	members        facts.Spans         // faults that hit members, with the time to recover
+	hits           map[int]facts.Spans // by client: faults that hit it
+	sessions       map[int64]*owner
+	lost           map[request]time.Duration // when requests were sent that may have created a node, and whose replies were lost
+	failedAcquires map[int]failedAcquire     // by client: its last acquire that ended without a grant
+	claimed        []*facts.Node             // of the first grants
+	suspects       []*leftover
+	now            time.Duration
+	judged         int
+	broken         evidence
 }
 
-// making are the requests that create nodes, as named on the wire.
-var making = []string{"create", "create2", "createContainer", "createTTL", "multi"}
+// createRequests are the requests that create nodes, as named on the wire.
+var createRequests = []string{"create", "create2", "createContainer", "createTTL", "multi"}
 
 // claimedLimit is the number of grants that are kept to recognize the nodes of a line.
 const claimedLimit = 32
@@ -259,7 +259,7 @@ type owner struct {
 	record int           // of that event
 }
 
-type givenUp struct {
+type failedAcquire struct {
 	at     time.Duration
 	record int
 }
@@ -279,10 +279,10 @@ func newLeftovers(in *inputs) *orphansByCommits {
 	o := &orphansByCommits{
 		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
 		hits: map[int]facts.Spans{}, sessions: map[int64]*owner{},
-		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
+		lost: map[request]time.Duration{}, failedAcquires: map[int]failedAcquire{},
 	}
 	for _, l := range in.history.Lost {
-		if slices.Contains(making, l.Request) {
+		if slices.Contains(createRequests, l.Request) {
 			o.lost[request{l.Session, l.Cxid}] = l.Sent
 		}
 	}
@@ -299,7 +299,7 @@ func newLeftovers(in *inputs) *orphansByCommits {
 // free reports whether the client had enough time to remove its node.
 func (o *orphansByCommits) free(x *leftover, until time.Duration) bool {
 	faults := facts.Union(slices.Concat(o.members, o.hits[x.owner.client]))
-	_, free := faults.Free(x.since, until, x.bound)
+	_, free := faults.FindGap(x.since, until, x.bound)
 	return free
 }
 
@@ -309,7 +309,7 @@ func (o *orphansByCommits) commit(c *history.Commit) {
 	if c.Op != history.CommitCreate || !c.Ephemeral {
 		return
 	}
-	all := o.line.Of(c.Session)
+	all := o.line.OwnedBy(c.Session)
 	o.suspectLostCreate(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
 		if n.Sequential() && n.Czxid < c.Zxid && facts.SameKind(n, all[len(all)-1]) {
@@ -328,7 +328,7 @@ func (o *orphansByCommits) suspectLostCreate(c *history.Commit, all []*facts.Nod
 	if !lost || own == nil || len(all) == 0 || all[len(all)-1].Czxid != c.Zxid {
 		return
 	}
-	if g, ended := o.gave[own.client]; ended && sent <= g.at {
+	if g, ended := o.failedAcquires[own.client]; ended && sent <= g.at {
 		o.suspect(all[len(all)-1], g.at, o.bound, "its acquire had ended without a grant", g.record, true)
 	}
 }
@@ -353,7 +353,7 @@ func (o *orphansByCommits) record(n history.Numbered) {
 		case r.Op == history.Release && r.Outcome == history.OK:
 			o.released(r, n.N)
 		case r.Op == history.Acquire:
-			o.gaveUp(r, n.N)
+			o.acquireFailed(r, n.N)
 		}
 		o.check(r, n.N)
 	}
@@ -382,7 +382,7 @@ func (o *orphansByCommits) suspected(n *facts.Node) *leftover {
 func (o *orphansByCommits) released(s *history.Sample, record int) {
 	o.judged++
 	session := cmp.Or(s.Session, o.grants.Current[s.Client])
-	for _, n := range o.line.Of(session) {
+	for _, n := range o.line.OwnedBy(session) {
 		if (n.Path == s.Path || s.Path == "") && n.Czxid <= s.Zxid {
 			o.suspect(n, s.Return, cleanUp, "it was released successfully", record, false)
 		}
@@ -390,9 +390,9 @@ func (o *orphansByCommits) released(s *history.Sample, record int) {
 }
 
 // granted clears the node of the client's grant, and suspects the client's other nodes in the same line.
-func (o *orphansByCommits) granted(g *facts.Granted, at time.Duration) {
+func (o *orphansByCommits) granted(g *facts.Grant, at time.Duration) {
 	n := g.Node
-	delete(o.gave, g.Client) // the outcome of its earlier request is known by now
+	delete(o.failedAcquires, g.Client) // the outcome of its earlier request is known by now
 	if n == nil {
 		return
 	}
@@ -402,7 +402,7 @@ func (o *orphansByCommits) granted(g *facts.Granted, at time.Duration) {
 	if len(o.suspects) > 0 {
 		o.suspects = slices.DeleteFunc(o.suspects, func(x *leftover) bool { return x.Node == n })
 	}
-	if all := n.Owned.Standing; len(all) > 1 {
+	if all := n.SessionNodes.Standing; len(all) > 1 {
 		for _, other := range all {
 			if other == n || !other.Sequential() || !facts.SameKind(other, n) {
 				continue
@@ -415,15 +415,15 @@ func (o *orphansByCommits) granted(g *facts.Granted, at time.Duration) {
 	}
 }
 
-// gaveUp suspects the client's nodes in line after its acquire has ended without a grant.
-func (o *orphansByCommits) gaveUp(s *history.Sample, record int) {
+// acquireFailed suspects the client's nodes in line after its acquire has ended without a grant.
+func (o *orphansByCommits) acquireFailed(s *history.Sample, record int) {
 	o.judged++
-	o.gave[s.Client] = givenUp{s.Return, record}
-	for _, n := range o.line.Of(o.grants.Current[s.Client]) {
+	o.failedAcquires[s.Client] = failedAcquire{s.Return, record}
+	for _, n := range o.line.OwnedBy(o.grants.Current[s.Client]) {
 		switch x := o.suspected(n); {
 		case x == nil:
 			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
-		case n.Owned.Youngest == n:
+		case n.SessionNodes.Youngest == n:
 			x.since = s.Return // that acquire may have waited with it
 		default:
 			x.behind = false // the client does not wait with it
@@ -441,16 +441,16 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 		if x.since < 0 {
 			x.since, x.record = o.now, record
 		}
-		if x.behind && x.Gone == 0 && !x.hasYounger() {
+		if x.behind && x.RemovedZxid == 0 && !x.hasYounger() {
 			continue // the client may wait with it
 		}
-		another := x.Owned.Youngest != x.Node // the client has waited with another node since
+		another := x.SessionNodes.Youngest != x.Node // the client has waited with another node since
 		switch {
-		case x.Gone != 0 && !x.WithSession(): // it was deleted
-		case x.Gone != 0 && x.Removal == facts.ByExpiry: // its client was disconnected and could not remove it
-		case x.WithSession() && x.owner.ended > 0:
+		case x.RemovedZxid != 0 && !x.RemovedWithSession(): // it was deleted
+		case x.RemovedZxid != 0 && x.Removal == facts.ByExpiry: // its client was disconnected and could not remove it
+		case x.RemovedWithSession() && x.owner.ended > 0:
 			o.judge(x, x.owner.ended, x.owner.record)
-		case x.Gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call, record):
+		case x.RemovedZxid == 0 && committed && (another || !x.failed) && o.judge(x, s.Call, record):
 		default:
 			kept = append(kept, x)
 		}
@@ -460,7 +460,7 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 
 // hasYounger reports whether the node's session has a younger one in the same line.
 func (x *leftover) hasYounger() bool {
-	return slices.ContainsFunc(x.Owned.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameKind(n, x.Node) })
+	return slices.ContainsFunc(x.SessionNodes.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameKind(n, x.Node) })
 }
 
 // judge reports a node that existed too long. The record seen shows that it existed at until.
@@ -489,7 +489,7 @@ func (o *orphansByCommits) finish(end time.Duration) {
 		if x.owner.ended > 0 {
 			until, seen = x.owner.ended, x.owner.record
 		}
-		if x.Gone == 0 || x.Removal == facts.ByClose && x.owner.ended > 0 {
+		if x.RemovedZxid == 0 || x.Removal == facts.ByClose && x.owner.ended > 0 {
 			o.judge(x, until, seen)
 		}
 	}

@@ -234,7 +234,7 @@ func (p *passages) finish(end ending) Verdict {
 				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
 		}
 	}
-	why := p.line.Incomplete()
+	why := p.line.IncompleteReason()
 	switch {
 	case p.broken.Count > 0 && why != "":
 		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))

@@ -28,16 +28,16 @@ import (
 // Beliefs come late, in the order of their start, and waits as they end. Only waits longer than
 // half the limit are kept, until no idle time can overlap them.
 type progress struct {
-	limit  time.Duration
-	faults facts.Spans // with the time to recover
-	told   bool        // the subject reports events of its grants
+	limit           time.Duration
+	faults          facts.Spans // with the time to recover
+	notifiesHolders bool        // the subject reports events of its grants
 
 	covered    time.Duration // idle times are known until here
 	by         int           // record that ended the last belief
 	waits      []wait        // long ones that have ended
 	prune      int           // number of waits above which old waits are dropped
 	trying     tries         // acquires that ended without a grant
-	without    tries         // since when clients have been without a session
+	noSession  tries         // since when clients have been without a session
 	idle       []idle        // long idle times without a fault
 	phases     *phases
 	silent     map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
@@ -61,16 +61,16 @@ type grantOf struct {
 }
 
 type wait struct {
-	client   int
-	op, mode string // of the operation that waited
-	from, to time.Duration
-	record   int
-	without  bool          // a session
-	gone     bool          // the session certainly has ended
-	closed   bool          // zkbench closed the session itself
-	failed   int           // number of acquires that failed in succession, without timed and canceled ones
-	failing  time.Duration // call of the first of them
-	cited    bool          // they have already broken the promise
+	client    int
+	op, mode  string // of the operation that waited
+	from, to  time.Duration
+	record    int
+	noSession bool          // a session
+	gone      bool          // the session certainly has ended
+	closed    bool          // zkbench closed the session itself
+	failed    int           // number of acquires that failed in succession, without timed and canceled ones
+	failing   time.Duration // call of the first of them
+	cited     bool          // they have already broken the promise
 }
 
 // waitOf returns the time of an operation that returned, or that was in progress when its phase ended.
@@ -109,7 +109,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: facts.MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]facts.Belief{}, releasedAt: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
+	p := &progress{limit: facts.MaxDetection(in.history), notifiesHolders: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, noSession: tries{}, silent: map[grantOf]facts.Belief{}, releasedAt: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
 	if in.history.Header.Recipe == facts.Semaphore {
 		p.permits = facts.Permits(in.history.Header)
 	}
@@ -141,7 +141,7 @@ func (p *progress) record(n history.Numbered) {
 	}
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		p.returned(r, n.N)
+		p.checkReturn(r, n.N)
 		switch {
 		case r.Op == history.Acquire:
 			p.acquired(r, n.N)
@@ -165,9 +165,9 @@ func (p *progress) record(n history.Numbered) {
 	}
 }
 
-// returned finds operations that return only because zkbench ends them, and timed tries that return
+// checkReturn finds operations that return only because zkbench ends them, and timed tries that return
 // long after their limit.
-func (p *progress) returned(s *history.Sample, record int) {
+func (p *progress) checkReturn(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
@@ -185,16 +185,16 @@ const tryMargin = 1500 * time.Millisecond
 func (p *progress) session(e *history.Session, record int) {
 	switch e.Event {
 	case history.Lost, history.Expired, history.Deadline, history.Killed, history.Closed:
-		w, already := p.without[e.Client]
+		w, already := p.noSession[e.Client]
 		if !already {
-			w = wait{client: e.Client, from: e.At, record: record, without: true}
+			w = wait{client: e.Client, from: e.At, record: record, noSession: true}
 		}
 		w.gone = w.gone || e.Event != history.Deadline
 		w.closed = w.closed || e.Event == history.Closed
-		p.without[e.Client] = w
+		p.noSession[e.Client] = w
 	case history.Opened, history.Restored:
-		if w, ok := p.without[e.Client]; ok {
-			delete(p.without, e.Client)
+		if w, ok := p.noSession[e.Client]; ok {
+			delete(p.noSession, e.Client)
 			w.to = e.At
 			p.waited(w)
 		}
@@ -221,7 +221,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 		w.failed, w.failing, w.cited = last.failed, last.failing, last.cited
 	}
 	switch {
-	case p.without[s.Client].closed: // zkbench ended this acquire
+	case p.noSession[s.Client].closed: // zkbench ended this acquire
 		w.failed = 0
 	case s.Limit == 0 && !s.Canceled:
 		if w.failed == 0 {
@@ -233,16 +233,16 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.trying[s.Client] = w
 }
 
-// failsOften is the number of successive failures from which on a client counts as unable to acquire.
-const failsOften = 3
+// failureLimit is the number of successive failures from which on a client counts as unable to acquire.
+const failureLimit = 3
 
 // checkFailures reports a client whose acquires all fail for longer than the limit without a fault, while
 // others may be granted.
 func (p *progress) checkFailures(w wait, err string) bool {
-	if p.limit == 0 || w.cited || w.failed < failsOften {
+	if p.limit == 0 || w.cited || w.failed < failureLimit {
 		return false
 	}
-	free, long := p.faults.Free(max(w.from, w.failing), w.to, p.limit)
+	free, long := p.faults.FindGap(max(w.from, w.failing), w.to, p.limit)
 	if long {
 		p.slow.Add([]int{w.record}, "client %d's acquires failed %d times in succession, from %v to %v without a fault, more than the limit of %v; the last (record %d): %s",
 			w.client, w.failed, free.From, free.To, p.limit, w.record, err)
@@ -253,7 +253,7 @@ func (p *progress) checkFailures(w wait, err string) bool {
 // released records the release of a client that is not notified of events, and whose session may
 // have lived all the time.
 func (p *progress) released(s *history.Sample) {
-	if w, late := p.without[s.Client]; late && !p.told && !w.gone {
+	if w, late := p.noSession[s.Client]; late && !p.notifiesHolders && !w.gone {
 		p.releasedAt[grantOf{s.Client, s.Token}] = s.Return
 	}
 }
@@ -283,7 +283,7 @@ func (p *progress) waited(w wait) {
 
 func (p *progress) checkIdle(i *idle, w wait) {
 	from, to := max(i.From, w.from), min(i.To, w.to)
-	if i.cited || to-from <= i.most || w.without && !i.cannotCall() {
+	if i.cited || to-from <= i.most || w.noSession && !i.cannotCall() {
 		return
 	}
 	i.cited = true
@@ -311,11 +311,11 @@ func (p *progress) belief(b facts.Belief) {
 	p.stuck.belief(b)
 	p.meeting.belief(b)
 	p.applyLateReleases()
-	p.gap(b.Start, b.Record)
+	p.checkGap(b.Start, b.Record)
 	for _, ph := range p.phases.all {
 		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
 	}
-	if g := (grantOf{b.Client, b.Token}); b.Ended == string(history.Deadline) && !p.told {
+	if g := (grantOf{b.Client, b.Token}); b.EndReason == string(history.Deadline) && !p.notifiesHolders {
 		p.silent[g] = b
 	} else {
 		delete(p.releasedAt, g)
@@ -346,26 +346,26 @@ func (p *progress) fullUntil(end time.Duration) time.Duration {
 	return p.ends[0]
 }
 
-// gap checks the idle time from the last belief's end until the time.
-func (p *progress) gap(until time.Duration, record int) {
+// checkGap checks the idle time from the last belief's end until the time.
+func (p *progress) checkGap(until time.Duration, record int) {
 	if p.limit == 0 || until-p.covered <= p.limit/2 || p.meeting != nil {
 		return
 	}
-	for _, free := range p.faults.Outside(p.covered, until) {
-		p.idles(idle{Span: free, most: p.limit, after: p.by, before: record})
+	for _, free := range p.faults.Gaps(p.covered, until) {
+		p.addIdle(idle{Span: free, most: p.limit, after: p.by, before: record})
 	}
 	for _, ph := range p.phases.all {
 		if ph.over <= p.covered || ph.over > until {
 			continue
 		}
-		p.idles(idle{Span: facts.Span{From: p.covered, To: ph.over}, most: p.limit, phase: ph})
-		if end, calm := p.faults.End(facts.Span{From: p.covered, To: ph.over}); calm && !ph.byHarness {
-			p.idles(idle{Span: end, most: p.limit / 2, phase: ph, calm: true})
+		p.addIdle(idle{Span: facts.Span{From: p.covered, To: ph.over}, most: p.limit, phase: ph})
+		if end, calm := p.faults.LastGap(facts.Span{From: p.covered, To: ph.over}); calm && !ph.byHarness {
+			p.addIdle(idle{Span: end, most: p.limit / 2, phase: ph, calm: true})
 		}
 	}
 }
 
-func (p *progress) idles(i idle) {
+func (p *progress) addIdle(i idle) {
 	if i.To-i.From <= i.most {
 		return
 	}
@@ -379,14 +379,14 @@ func (p *progress) finish(end ending) Verdict {
 	for _, client := range slices.Sorted(maps.Keys(p.trying)) {
 		p.waited(p.trying[client])
 	}
-	for _, client := range slices.Sorted(maps.Keys(p.without)) {
-		w := p.without[client]
+	for _, client := range slices.Sorted(maps.Keys(p.noSession)) {
+		w := p.noSession[client]
 		w.to = end.at
 		p.waited(w)
 	}
-	if !end.cut {
+	if !end.truncated {
 		p.applyLateReleases()
-		p.gap(end.at, 0)
+		p.checkGap(end.at, 0)
 		p.stuck.judge(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {
@@ -442,7 +442,7 @@ func newPhases(h *history.History) *phases {
 	p := &phases{byName: map[string]*phase{}}
 	for i := range h.Phases {
 		x := &h.Phases[i]
-		ph := &phase{name: x.Name, byHarness: x.Pace == history.ByHarness, start: x.Start, over: x.Over()}
+		ph := &phase{name: x.Name, byHarness: x.Pace == history.ByHarness, start: x.Start, over: x.ActiveUntil()}
 		if ph.over == 0 {
 			ph.over = facts.Forever
 		}

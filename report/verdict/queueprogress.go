@@ -97,7 +97,7 @@ func (d *deliveries) take(s *history.Sample, record int) {
 
 // waited checks a take for which its client has waited since from, while nothing was taken.
 func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
-	i := d.items.Waits(s.Item)
+	i := d.items.Available(s.Item)
 	if i == nil {
 		return // unknown since when the item existed
 	}
@@ -109,7 +109,7 @@ func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 
 // free returns the longest part of a time without a fault near, and whether it exceeds the limit.
 func (d *deliveries) free(from, to time.Duration) (longest facts.Span, long bool) {
-	for _, s := range d.near.Outside(from, to) {
+	for _, s := range d.near.Gaps(from, to) {
 		if s.To-s.From > longest.To-longest.From {
 			longest = s
 		}
@@ -139,14 +139,14 @@ func (d *deliveries) outlasted(l lateItem) {
 			l.ID, l.Put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)
-	} else if end, calm := d.near.End(facts.Span{From: l.from, To: l.wait.At}); calm && end.To-end.From > d.limit/2 {
+	} else if end, calm := d.near.LastGap(facts.Span{From: l.from, To: l.wait.At}); calm && end.To-end.From > d.limit/2 {
 		ph.short = max(ph.short, end.To-end.From)
 	}
 }
 
 func (d *deliveries) finish(end ending, late []string) Verdict {
 	kept := d.items.KeepsNodes()
-	if end.cut || kept && d.items.UnnamedTakes() > 0 {
+	if end.truncated || kept && d.items.UnnamedTakes() > 0 {
 		d.late = nil // the taken items are unknown
 	}
 	if !kept {
@@ -174,7 +174,7 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 		return
 	}
 	still := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
-	free := d.faults.Outside(d.moved, l.At)
+	free := d.faults.Gaps(d.moved, l.At)
 	broken, slow := &d.broken, &d.slow
 	if len(items) <= d.items.UnnamedTakes() {
 		broken, slow = &d.ifRemoved, &d.slowIfRemoved

@@ -144,7 +144,7 @@ func (l *storyLine) records() []history.Record {
 	case "waiting":
 		return one(&history.Waiting{Client: l.int(1), Op: l.fields[2], Call: l.ms(3), At: l.ms(4), Phase: l.word("in")})
 	case "unplayed":
-		return one(&history.Unplayed{At: l.ms(1), Why: strings.Join(l.fields[2:], " ")})
+		return one(&history.TrialFailure{At: l.ms(1), Why: strings.Join(l.fields[2:], " ")})
 	case "emptied":
 		return one(&history.Emptied{At: l.ms(1)})
 	case "joined":

@@ -113,7 +113,7 @@ func (s *succession) belief(b facts.Belief) {
 }
 
 func (s *succession) finish(end ending) Verdict {
-	if end.cut {
+	if end.truncated {
 		return notJudged("it is unknown which client led at the end")
 	}
 	var broken evidence
@@ -175,10 +175,10 @@ func (d *successionRound) judgeAt(c check, from time.Duration, broken *evidence,
 		})
 		switch {
 		case b.Start > c.at || b.End < from:
-		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token || !inLine):
+		case b.Client == due.client && (b.Token == 0 || b.OwnToken || b.Token == due.token || !inLine):
 			leads = leads || b.End >= c.at
-			if b.End < c.at && (b.Ended == string(history.Suspended) || b.Ended == string(history.Deadline)) {
-				doubt = fmt.Sprintf("client %d led, but its leadership ended (%s) at %v", b.Client, b.Ended, b.End)
+			if b.End < c.at && (b.EndReason == string(history.Suspended) || b.EndReason == string(history.Deadline)) {
+				doubt = fmt.Sprintf("client %d led, but its leadership ended (%s) at %v", b.Client, b.EndReason, b.End)
 			}
 		case remains:
 			who = fmt.Sprintf("client %d did not lead", due.client)

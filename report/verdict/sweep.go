@@ -56,13 +56,13 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 		history: h, promises: facts.PromisesOf(h.Header),
 		overlap: func(o Overlap) { s.OnOverlap(o) },
 	}
-	if h.Commits {
+	if h.HasCommits {
 		s.line = facts.NewNodeTable(h)
 		if h.Header.Recipe != Queue {
 			s.line.Persistent = map[string]int64{}
 		}
 		s.grants = facts.NewGrants(s.line, in.promises)
-		s.beliefs.Granted = s.grants.Last
+		s.beliefs.GrantOf = s.grants.Last
 		in.line, in.grants = s.line, s.grants
 	}
 	s.items = queue.New(h, s.line)
@@ -83,7 +83,7 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 
 func (s *Sweep) believe(b facts.Belief) {
 	for _, j := range s.judges {
-		if j.belief != nil && (!s.cut || j.rest && !b.Open) {
+		if j.belief != nil && (!s.cut || j.judgesTruncated && !b.Open) {
 			j.belief(b)
 		}
 	}
@@ -125,8 +125,8 @@ func (s *Sweep) Add(n history.Numbered) {
 // Close returns the verdicts, in the order of [All]. readErr is the error of reading the history,
 // nil at its end: a truncated history can prove a failure, never a pass.
 func (s *Sweep) Close(readErr error) []Verdict {
-	end := ending{at: s.end, cut: readErr != nil}
-	if end.cut {
+	end := ending{at: s.end, truncated: readErr != nil}
+	if end.truncated {
 		s.cut = true
 	} else if s.grants != nil {
 		s.grants.Judge(true)
@@ -138,8 +138,8 @@ func (s *Sweep) Close(readErr error) []Verdict {
 			continue
 		}
 		v := j.finish(end)
-		if s.beliefs.Late > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
-			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.Late, facts.Reorder))
+		if s.beliefs.LateRecords > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
+			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.LateRecords, facts.ReorderWindow))
 		}
 		if v.Result == Pass || v.Result == NotJudged {
 			switch {

@@ -76,19 +76,19 @@ func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Re
 
 // checker checks one guarantee in one history. All functions but finish may be nil.
 type checker struct {
-	record func(n history.Numbered) // every record, in order
-	belief func(b facts.Belief)     // every belief, in the order of its start
-	rest   bool                     // belief takes the rest of a truncated history, if its end is known
-	commit func(c *history.Commit)  // every commit, before the first record of a client that may know of it
+	record          func(n history.Numbered) // every record, in order
+	belief          func(b facts.Belief)     // every belief, in the order of its start
+	judgesTruncated bool                     // belief takes the rest of a truncated history, if its end is known
+	commit          func(c *history.Commit)  // every commit, before the first record of a client that may know of it
 	// finish returns the verdict.
 	finish func(end ending) Verdict
 }
 
 type ending struct {
 	at time.Duration // the latest time in the history
-	// cut means that the rest could not be read. Operations are recorded when they return, so a missing
+	// truncated means that the rest could not be read. Operations are recorded when they return, so a missing
 	// record may be there: a finding that depends on its absence proves nothing.
-	cut bool
+	truncated bool
 }
 
 // inputs are the inputs of a checker in addition to records and beliefs.

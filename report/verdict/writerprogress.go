@@ -79,7 +79,7 @@ func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wa
 	return func(yield func(wait, facts.Span) bool) {
 		busy := facts.Union(append(append(facts.Spans(nil), m.busy.spans...), faults...))
 		for _, w := range m.waits {
-			if free, long := busy.Free(w.from, w.to, limit); long && limit > 0 && !yield(w, free) {
+			if free, long := busy.FindGap(w.from, w.to, limit); long && limit > 0 && !yield(w, free) {
 				return
 			}
 		}

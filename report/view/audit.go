@@ -26,7 +26,7 @@ var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke at
 
 const (
 	pairSign    = " + "   // separates the two faults of a cell with a pair of faults
-	wholeLine   = "all"   // the step name of scripts that do not concern a single step
+	allSteps    = "all"   // the step name of scripts that do not concern a single step
 	auditID     = "audit" // of its section
 	failedLimit = 40      // cells that did not pass in a list
 )
@@ -102,7 +102,7 @@ func (a *audit) add(t report.Trial) {
 
 // faults returns the columns: the faults of the step with the most faults, then the faults of other steps.
 func (a *audit) faults() []string {
-	rows := slices.DeleteFunc(slices.Clone(a.steps), func(s report.Step) bool { return s.Step == wholeLine })
+	rows := slices.DeleteFunc(slices.Clone(a.steps), func(s report.Step) bool { return s.Step == allSteps })
 	slices.SortStableFunc(rows, func(x, y report.Step) int { return len(y.Faults) - len(x.Faults) })
 	var all []string
 	for _, s := range rows {
@@ -121,7 +121,7 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 	}
 	switch t.Outcome() {
 	case report.Pass:
-		if t.Inapplicable() != "" {
+		if t.InapplicableReason() != "" {
 			return MarkNone, ""
 		}
 		return MarkPass, ""
@@ -142,18 +142,18 @@ type auditCounts struct {
 func (a *audit) counts() (n auditCounts) {
 	for _, s := range a.steps {
 		n.cells += len(s.Faults)
-		if s.Step != wholeLine {
+		if s.Step != allSteps {
 			n.steps++
 		}
 	}
 	for _, t := range a.ordered() {
-		if t.Unproven() > 0 {
+		if t.CountUnproven() > 0 {
 			n.unproven++
 		}
-		if t.Again > 0 {
+		if t.Retries > 0 {
 			n.repeated++
 		}
-		if out := t.Outcome(); out == report.Pass && t.Inapplicable() != "" {
+		if out := t.Outcome(); out == report.Pass && t.InapplicableReason() != "" {
 			n.notApplicable++
 		} else {
 			n.Add(out)
@@ -164,7 +164,7 @@ func (a *audit) counts() (n auditCounts) {
 
 func (a *audit) summary() string {
 	n := a.counts()
-	coverage := fmt.Sprintf("%d of %s run", n.All()+n.notApplicable, units.Plural(n.cells, "cell"))
+	coverage := fmt.Sprintf("%d of %s run", n.Total()+n.notApplicable, units.Plural(n.cells, "cell"))
 	if len(a.pairs) > 0 {
 		coverage = units.Plural(len(a.pairs), "pair") + " of faults and episodes without faults run"
 	}
@@ -184,7 +184,7 @@ func auditHeadlines(all []*audit) []Headline {
 		if len(all) > 1 {
 			v.Subject = units.Clean(a.subject)
 		}
-		for i, text := range []string{fmt.Sprintf("%d of %d", n.Pass, n.All()), count(n.Fail), count(n.Unknown)} {
+		for i, text := range []string{fmt.Sprintf("%d of %d", n.Pass, n.Total()), count(n.Fail), count(n.Unknown)} {
 			v.Text = text
 			out[i].Values = append(out[i].Values, v)
 		}
@@ -228,14 +228,14 @@ func auditSections(matrices []Table, all []Section) []Section {
 	})
 }
 
-func (a *audit) tables() []Table { return withRows(a.matrix(), a.whole(), a.failed()) }
+func (a *audit) tables() []Table { return withRows(a.matrix(), a.wholeScriptsTable(), a.failed()) }
 
 func (a *audit) matrix() Table {
 	faults := a.faults()
-	t := Table{Columns: []Column{{Head: units.Clean(a.subject), Kind: Whole}}}
+	t := Table{Columns: []Column{{Head: units.Clean(a.subject), Kind: NoWrap}}}
 	t.addMarkColumns(units.Names(faults, units.Clean), auditMarks)
 	for _, s := range a.steps {
-		if s.Step == wholeLine || len(a.pairs) > 0 { // pairs replace single faults
+		if s.Step == allSteps || len(a.pairs) > 0 { // pairs replace single faults
 			continue
 		}
 		r := Row{Cells: []string{units.Clean(s.Step)}, Links: []string{""}}
@@ -248,10 +248,10 @@ func (a *audit) matrix() Table {
 	return t
 }
 
-func (a *audit) whole() Table {
-	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", the whole line", Kind: Whole}, {Head: "", Kind: Outcome}}}
+func (a *audit) wholeScriptsTable() Table {
+	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", the whole line", Kind: NoWrap}, {Head: "", Kind: Outcome}}}
 	for _, s := range a.steps {
-		if s.Step != wholeLine {
+		if s.Step != allSteps {
 			continue
 		}
 		for _, f := range s.Faults {
@@ -267,12 +267,12 @@ func (a *audit) whole() Table {
 var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
 
 func (a *audit) failed() Table {
-	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
+	t := Table{Columns: []Column{{Head: "cell", Kind: NoWrap}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
 	all := 0
 	for _, c := range a.ordered() {
 		result, words := c.Outcome(), status(c)
 		if result == report.Pass {
-			why := c.Inapplicable()
+			why := c.InapplicableReason()
 			if why == "" {
 				continue
 			}
@@ -283,7 +283,7 @@ func (a *audit) failed() Table {
 		}
 	}
 	if more := all - failedLimit; more > 0 {
-		t.Left, t.Note = more, "and "+strconv.Itoa(more)+" more"
+		t.OmittedRows, t.Note = more, "and "+strconv.Itoa(more)+" more"
 	}
 	return t
 }
@@ -304,7 +304,7 @@ func (b builder) command(t report.Trial) string {
 
 // tally summarizes several audits, one row each.
 func tally(all []*audit) Table {
-	t := Table{Columns: []Column{{Head: "subject", Kind: Whole}}}
+	t := Table{Columns: []Column{{Head: "subject", Kind: NoWrap}}}
 	for _, head := range []string{"steps", "cells", "kept all", "broke", "unknown"} {
 		t.Columns = append(t.Columns, NumberColumn(head, 0))
 	}

@@ -26,9 +26,9 @@ func TestAudit_marksEveryCell(t *testing.T) {
 	in := Input{Result: report.Result{Run: report.Run{Scenario: "audit", Seed: 7}, Trials: []report.Trial{
 		played("all", "calm", report.Pass, seen...), played("next create #1", "drop", report.Fail),
 		played("next create #1", "flap", report.Unknown), played("next acquire #1", "flap", report.Pass)}}}
-	in.Result.Trials[2].Again = 1
+	in.Result.Trials[2].Retries = 1
 	in.Stories = []explain.Story{{Trial: in.Result.Trials[1], Guarantee: "fifo"}}
-	v := Of(in)
+	v := New(in)
 	var got []string
 	for _, table := range v.Tables {
 		for _, r := range table.Rows {
@@ -52,7 +52,7 @@ func TestAudit_marksEveryCell(t *testing.T) {
 	if link := v.Tables[0].Rows[1].Links[1]; link == "" || link != v.Stories[0].ID {
 		t.Errorf("the failed cell leads to %q, its story is %q", link, v.Stories[0].ID)
 	}
-	if found := v.Of(Measures); len(found) != 1 || found[0].Text !=
+	if found := v.FindingsOf(Measurement); len(found) != 1 || found[0].Text !=
 		"lock/mine: 2 steps observed; 4 of 6 cells run, 1 of them repeated because their step did not occur: 2 kept every guarantee, 1 broke at least one, 1 unknown (0 without proof of the fault)." {
 		t.Errorf("found %v", found)
 	}
@@ -64,12 +64,12 @@ func TestAudit_marksEveryCell(t *testing.T) {
 // Pairs of faults have no row: what did not pass is listed, and all are counted.
 func TestAudit_countsPairs(t *testing.T) {
 	seen := []report.Step{{Step: "all", Faults: []string{"calm"}}, {Step: "next create #1", Faults: []string{"drop", "flap"}}}
-	v := Of(Input{Result: report.Result{Trials: []report.Trial{played("all", "calm", report.Pass, seen...),
+	v := New(Input{Result: report.Result{Trials: []report.Trial{played("all", "calm", report.Pass, seen...),
 		played("next create #1/drop + third create #1", "flap", report.Fail), played("next create #1/flap + third create #1", "flap", report.Pass)}}})
 	if n := len(v.Tables); n != 2 || v.Tables[1].Rows[0].Cells[0] != "next create #1/drop + third create #1/flap" {
 		t.Errorf("%d tables: %+v", n, v.Tables)
 	}
-	if found := v.Of(Measures)[0].Text; !strings.HasPrefix(found, "lock/mine: 1 step observed; 2 pairs of faults and episodes without faults run, 0 of them repeated because their step did not occur: 2 kept every guarantee, 1 broke at least one,") {
+	if found := v.FindingsOf(Measurement)[0].Text; !strings.HasPrefix(found, "lock/mine: 1 step observed; 2 pairs of faults and episodes without faults run, 0 of them repeated because their step did not occur: 2 kept every guarantee, 1 broke at least one,") {
 		t.Error(found)
 	}
 	if n := len(v.Suites[0].Checks); n != 3 {
@@ -79,7 +79,7 @@ func TestAudit_countsPairs(t *testing.T) {
 
 // Cells that were named are played without a look at the steps.
 func TestAudit_hasTheCellsThatWereNamed(t *testing.T) {
-	v := Of(Input{Result: report.Result{Trials: []report.Trial{played("next create #1", "flap", report.Pass), played("next create #1", "drop", report.Pass), played("third hold #1", "drop", report.Pass)}}})
+	v := New(Input{Result: report.Result{Trials: []report.Trial{played("next create #1", "flap", report.Pass), played("next create #1", "drop", report.Pass), played("third hold #1", "drop", report.Pass)}}})
 	if rows := v.Tables[0].Rows; len(v.Tables) != 1 || len(rows) != 2 || !slices.Equal(rows[0].Cells, []string{"next create #1", "ok", "ok"}) || !slices.Equal(rows[1].Cells, []string{"third hold #1", "", "ok"}) {
 		t.Errorf("tables %+v", v.Tables)
 	}
@@ -92,7 +92,7 @@ func TestAudit_hasTheCellsThatWereNamed(t *testing.T) {
 func TestAudit_ofADriverIsPlayedAgainByItsScenario(t *testing.T) {
 	crowd := played("all", "crowd", report.Fail)
 	crowd.Metrics = map[string]report.Metric{metrics.PipeRoundtrip: {}}
-	v := Of(Input{Result: report.Result{Run: report.Run{Scenario: "audit", Seed: 7, Command: "zkbench run DIR/scenario.yaml --seed 7"}, Trials: []report.Trial{
+	v := New(Input{Result: report.Result{Run: report.Run{Scenario: "audit", Seed: 7, Command: "zkbench run DIR/scenario.yaml --seed 7"}, Trials: []report.Trial{
 		played("all", "calm", report.Pass, report.Step{Step: "all", Faults: []string{"calm", "crowd"}}), crowd}}})
 	var got []string
 	for _, table := range v.Tables {
@@ -113,7 +113,7 @@ func TestAudit_namesWhatIsNotApplicable(t *testing.T) {
 	cell.Verdicts = append(cell.Verdicts, report.Verdict{Guarantee: "fault-proof", Result: report.NotJudged, Reasons: []string{"the library hung up"}})
 	seen := []report.Step{{Step: "next create #1", Faults: []string{"hold", "drop"}}}
 	calm := played("all", "calm", report.Pass, seen...)
-	v := Of(Input{Result: report.Result{Trials: []report.Trial{calm, cell}}})
+	v := New(Input{Result: report.Result{Trials: []report.Trial{calm, cell}}})
 	if row := v.Tables[0].Rows[0]; !slices.Equal(row.Cells, []string{"next create #1", "-", ""}) {
 		t.Errorf("the row is %q", row.Cells)
 	}
@@ -121,7 +121,7 @@ func TestAudit_namesWhatIsNotApplicable(t *testing.T) {
 	if len(last.Rows) != 1 || last.Rows[0].Cells[1] != "not applicable: the library hung up" {
 		t.Errorf("listed are %+v", last.Rows)
 	}
-	if found := v.Of(Measures)[0].Text; !strings.Contains(found, "1 kept every guarantee, 0 broke at least one, 0 unknown (0 without proof of the fault), 1 not applicable") {
+	if found := v.FindingsOf(Measurement)[0].Text; !strings.Contains(found, "1 kept every guarantee, 0 broke at least one, 0 unknown (0 without proof of the fault), 1 not applicable") {
 		t.Error(found)
 	}
 }

@@ -32,16 +32,16 @@ func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 // a summary with a row for each, and the failures of all subjects.
 func briefAudits(all []*audit) []Table {
 	if len(all) == 1 {
-		return []Table{all[0].matrix(), all[0].whole(), all[0].failed().Shortest(briefRows)}
+		return []Table{all[0].matrix(), all[0].wholeScriptsTable(), all[0].failed().Shortest(briefRows)}
 	}
-	failed := Table{Columns: []Column{{Head: "subject", Kind: Whole}, {Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}}}
+	failed := Table{Columns: []Column{{Head: "subject", Kind: NoWrap}, {Head: "cell", Kind: NoWrap}, {Head: "result", Kind: Status}}}
 	for _, a := range all {
 		t := a.failed()
 		for _, r := range t.Rows {
 			r.Cells = append([]string{units.Clean(a.subject)}, r.Cells[:2]...)
 			failed.Rows = append(failed.Rows, r)
 		}
-		failed.Left += t.Left
+		failed.OmittedRows += t.OmittedRows
 	}
 	return []Table{tally(all), failed.Shortest(briefRows)}
 }
@@ -51,8 +51,8 @@ func briefAudits(all []*audit) []Table {
 func (t Table) Shortest(rows int) Table {
 	if more := len(t.Rows) - rows; more > 0 {
 		t.Rows = slices.SortedStableFunc(slices.Values(t.Rows), func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
-		t.Rows, t.Left = t.Rows[:rows], t.Left+more
-		t.Note = fmt.Sprintf("and %d more, in %s", t.Left, report.PageFile)
+		t.Rows, t.OmittedRows = t.Rows[:rows], t.OmittedRows+more
+		t.Note = fmt.Sprintf("and %d more, in %s", t.OmittedRows, report.PageFile)
 	}
 	return t
 }
@@ -141,7 +141,7 @@ type Story struct {
 type Mark struct{ Kind, Text string }
 
 // StoryMarks explains the bars of a story's lanes.
-var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is active"}, {"both", "two clients hold at the same time"}}
+var StoryMarks = []Mark{{explain.HoldBar, "believes that it holds"}, {explain.WaitBar, "waits for an answer"}, {explain.FaultBar, "a fault is active"}, {"both", "two clients hold at the same time"}}
 
 // stories explains the failed verdicts, unexpected ones first. shown is the number of stories
 // for a terminal; it includes deliberately broken subjects only if OnPurpose is set.
@@ -165,8 +165,8 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 	return append(all, onPurpose...), shown, more
 }
 
-// OneScreen limits the terminal output to one screen, without stories, which zkbench check prints.
-func (v *View) OneScreen() {
+// LimitToScreen limits the terminal output to one screen, without stories, which zkbench check prints.
+func (v *View) LimitToScreen() {
 	v.Screen, v.Shown, v.More = true, 0, nil
 	if n := len(v.Stories); n > 0 {
 		v.More = []string{fmt.Sprintf("Evidence: see %s, or run zkbench check %s", report.PageFile, v.dir)}
@@ -175,7 +175,7 @@ func (v *View) OneScreen() {
 
 func (b builder) story(s explain.Story) Story {
 	out := Story{Story: s, ID: storyID(s), Proof: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), Again: b.rerunCommand(s.Trial),
-		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, trialLabel(s.Label, s.Trial), underFaults(s.Under)))}
+		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, trialLabel(s.Label, s.Trial), underFaults(s.ActiveFaults)))}
 	for i, reason := range s.Reasons {
 		if reason = units.Clean(reason); i == 0 {
 			out.Here = reason
@@ -186,8 +186,8 @@ func (b builder) story(s explain.Story) Story {
 	if s.Promise.Harm != "" {
 		out.Says = append(out.Says, Fact{"Consequence", s.Promise.Harm})
 	}
-	if s.LeftOut > 0 {
-		out.More = "and " + units.Plural(s.LeftOut, "more event")
+	if s.OmittedEvents > 0 {
+		out.More = "and " + units.Plural(s.OmittedEvents, "more event")
 	}
 	if s.Second != "" {
 		out.SecondSays = "An independent check agrees: it did not find any order of the operations in which only one client held at a time."
@@ -236,7 +236,7 @@ func (b builder) rerunCommand(t report.Trial) string {
 
 // Table returns the table of the events.
 func (s Story) Table() Table {
-	t := Table{Columns: []Column{{Head: "", Kind: Number}, {Head: "time", Kind: Number}, {Head: "source", Kind: Whole}, {Head: "event"}, {Head: "record", Kind: Number}}, Note: s.More}
+	t := Table{Columns: []Column{{Head: "", Kind: Number}, {Head: "time", Kind: Number}, {Head: "source", Kind: NoWrap}, {Head: "event"}, {Head: "record", Kind: Number}}, Note: s.More}
 	for i, e := range s.Events {
 		record := ""
 		if e.Record > 0 {

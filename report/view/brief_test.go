@@ -8,7 +8,7 @@ import (
 
 // What is left out is counted once, however often a table is cut; what passed goes first.
 func TestShortest_countsWhatIsLeftOut(t *testing.T) {
-	table := Table{Columns: []Column{{Head: "n"}}, Left: 4}
+	table := Table{Columns: []Column{{Head: "n"}}, OmittedRows: 4}
 	for _, result := range []string{report.Pass, report.Fail, report.Unknown, report.Fail, report.Pass} {
 		table.Rows = append(table.Rows, Row{Result: result, Cells: []string{result}})
 	}

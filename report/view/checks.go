@@ -16,11 +16,11 @@ import (
 
 // Check is a check of a trial: of a guarantee, a threshold, a deliberate defect, or the effect of a fault.
 type Check struct {
-	What    string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"
-	Broken  string // name for a check that did not pass: "not caught by no-orphan"
-	Result  string // report.Pass, Fail, Unknown, NotPromised or NotJudged, or [Skipped]
-	Reasons []string
-	Records []int // records of the history that prove it
+	What       string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"
+	FailedName string // name for a check that did not pass: "not caught by no-orphan"
+	Result     string // report.Pass, Fail, Unknown, NotPromised or NotJudged, or [Skipped]
+	Reasons    []string
+	Records    []int // records of the history that prove it
 
 	threshold bool
 }
@@ -33,13 +33,13 @@ func checks(t report.Trial) []Check {
 	}
 	var out []Check
 	for _, v := range t.Verdicts {
-		out = append(out, Check{What: v.Guarantee, Broken: v.Guarantee, Result: normalizeResult(v.Result), Reasons: v.Reasons, Records: v.Records})
+		out = append(out, Check{What: v.Guarantee, FailedName: v.Guarantee, Result: normalizeResult(v.Result), Reasons: v.Reasons, Records: v.Records})
 	}
 	for _, h := range t.Thresholds {
-		out = append(out, Check{What: h.Expr, Broken: h.Expr, Result: normalizeResult(h.Result), Reasons: []string{measuredText(h.Measured)}, threshold: true})
+		out = append(out, Check{What: h.Expr, FailedName: h.Expr, Result: normalizeResult(h.Result), Reasons: []string{measuredText(h.Measured)}, threshold: true})
 	}
 	if len(t.Verdicts) == 0 {
-		out = append(out, Check{What: "checked", Broken: "not checked", Result: report.Unknown, Reasons: []string{"no guarantee was checked"}})
+		out = append(out, Check{What: "checked", FailedName: "not checked", Result: report.Unknown, Reasons: []string{"no guarantee was checked"}})
 	}
 	return out
 }
@@ -57,7 +57,7 @@ func measuredText(text string) string {
 
 // checkCaught checks that the defect of a deliberately broken subject was detected.
 func checkCaught(t report.Trial) Check {
-	c := Check{What: "caught by " + units.List(t.Expect), Broken: "not caught by " + units.List(t.Missed()), Result: t.Caught()}
+	c := Check{What: "caught by " + units.List(t.Expect), FailedName: "not caught by " + units.List(t.Missed()), Result: t.DetectionResult()}
 	for _, v := range t.Verdicts {
 		if slices.Contains(t.Expect, v.Guarantee) && v.Result == report.Fail {
 			c.Reasons, c.Records = slices.Concat(c.Reasons, v.Reasons), slices.Concat(c.Records, v.Records)
@@ -105,10 +105,10 @@ func (b builder) suites() (out []Suite) {
 		}
 		out = append(out, s)
 	}
-	for _, l := range b.Result.Run.LeftOut {
+	for _, l := range b.Result.Run.SkippedFaults {
 		runCheck(fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Skipped, "skipped: "+l.Why)
 	}
-	if ended := b.Result.Run.Ended; ended != "" || len(b.trials) == 0 {
+	if ended := b.Result.Run.EndReason; ended != "" || len(b.trials) == 0 {
 		runCheck("the run completed", report.Unknown, cmp.Or(ended, "no trial was run"))
 	}
 	return out
@@ -207,7 +207,7 @@ func runWith(subject string, r report.Run) string {
 
 // IncidentTable lists the provocations in runs of incidents, and their results.
 func IncidentTable(runs ...report.Result) Table {
-	t := Table{Columns: []Column{{Head: "what happened"}, {Head: "introduced in"}, {Head: "fixed in"}, {Head: "run here with", Kind: Whole}, {Head: "provoked by", Kind: Code}, {Head: "breaks"},
+	t := Table{Columns: []Column{{Head: "what happened"}, {Head: "introduced in"}, {Head: "fixed in"}, {Head: "run here with", Kind: NoWrap}, {Head: "provoked by", Kind: Code}, {Head: "breaks"},
 		{Head: "result", Kind: Status}, {Head: "run at commit", Kind: Code}}}
 	for _, r := range runs {
 		if r.Run.Incident == nil {

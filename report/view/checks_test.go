@@ -24,10 +24,10 @@ func TestChecks_sayOnceThatSomethingWasMeasured(t *testing.T) {
 }
 
 func TestPage_isSaidToBeDrawnWhereItIsNotThereYet(t *testing.T) {
-	if v := Of(Input{Dir: "run"}); v.Page != report.PageFile {
+	if v := New(Input{Dir: "run"}); v.Page != report.PageFile {
 		t.Errorf("the page is %q", v.Page)
 	}
-	if v := Of(Input{Dir: "run", Undrawn: true}); !strings.HasSuffix(v.Page, " (to create it: zkbench report run)") {
+	if v := New(Input{Dir: "run", Undrawn: true}); !strings.HasSuffix(v.Page, " (to create it: zkbench report run)") {
 		t.Errorf("a page that is not there is %q", v.Page)
 	}
 }
@@ -66,7 +66,7 @@ func TestIncidentTable_saysWhetherItShows(t *testing.T) {
 // happened.
 func TestSections_ofAnIncident(t *testing.T) {
 	r := provoked([]string{"progress"}, report.Fail)
-	v := Of(Input{Result: r, Stories: []explain.Story{{Trial: r.Trials[0], Guarantee: "progress"}}})
+	v := New(Input{Result: r, Stories: []explain.Story{{Trial: r.Trials[0], Guarantee: "progress"}}})
 	var got []string
 	for _, s := range v.Sections[:3] {
 		got = append(got, s.ID)

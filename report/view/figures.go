@@ -19,7 +19,7 @@ func (b builder) figures() []*plot.Figure {
 		return nil
 	}
 	// Trials with a provocation are explained, not measured: their plots have no meaning.
-	all := matrix.Of(slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return t.Provocation != "" }))
+	all := matrix.GroupScenarios(slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return t.Provocation != "" }))
 	var labels []string
 	for _, s := range all {
 		labels = append(labels, units.Names(s.Series, func(x matrix.Series) string { return x.Label })...)
@@ -45,11 +45,11 @@ func (b builder) figures() []*plot.Figure {
 func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure {
 	merged := s.Merged()
 	pauses := b.pauses(merged)
-	out := []*plot.Figure{plot.Paused(pauses), plot.Resumed(pauses)}
+	out := []*plot.Figure{plot.PauseRounds(pauses), plot.ResumeRounds(pauses)}
 	out = append(out, b.capacityFigures(s, glyphs)...)
 	out = append(out, plot.FanOut(merged, glyphs), plot.HandoffStages(merged), plot.Flap(merged, glyphs))
 	for _, l := range measuredLatencies(s.Trials()) {
-		if b.byCause(s) && (l.Name == metrics.FailoverLatency || l.Name == metrics.LeaderlessTime) {
+		if b.hasFailovers(s) && (l.Name == metrics.FailoverLatency || l.Name == metrics.LeaderlessTime) {
 			continue // the plots by cause show more
 		}
 		out = append(out, plot.Growth(merged, l.Name, l.Head, glyphs))
@@ -76,13 +76,13 @@ func (b builder) pauses(s matrix.Scenario) (out []plot.Pauses) {
 	return out
 }
 
-func (b builder) byCause(s matrix.Scenario) bool {
+func (b builder) hasFailovers(s matrix.Scenario) bool {
 	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return len(b.trace(t.Name).Failovers) > 0 })
 }
 
 func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 	line := b.timelineOf(t)
-	failovers := []*plot.Figure{plot.Failovers(line), plot.Budget(line)}
+	failovers := []*plot.Figure{plot.Failovers(line), plot.FailoverStages(line)}
 	for _, f := range failovers {
 		if f != nil && len(line.Pauses) > 0 { // the plots of the pauses answer the question instead
 			f.Answer = false
@@ -129,7 +129,7 @@ func pausedHolder(label string, t report.Trial) string {
 		}
 		s += fmt.Sprintf(". It wrote again before the notification in %s of %s", units.Number(*blind.Value), units.Plural(int(*blind.Count), "round"))
 	}
-	if through := t.Metrics[metrics.PausedThrough]; through.Value == nil {
+	if through := t.Metrics[metrics.PausedAccepted]; through.Value == nil {
 		s += ". Its driver does not implement \"write\", so unfenced writes were not tested"
 	} else if *through.Count > 0 {
 		s += fmt.Sprintf(". Of %s without a fencing token, %s succeeded", units.Plural(int(*through.Count), "late write"), units.Number(*through.Value))

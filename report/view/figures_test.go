@@ -28,7 +28,7 @@ func TestFigures_ofOneTrialOfSeveralSaySo(t *testing.T) {
 // how long nobody held is beside the point.
 func TestFigures_ofPausedHoldersAnswer(t *testing.T) {
 	trace := &report.Trace{Pauses: []metrics.Pause{{Granted: 1, Resumed: 2, Until: 3}}, Failovers: []metrics.Failover{{Latency: 1}}}
-	v := Of(Input{Traces: map[string]*report.Trace{"a": trace, "b": trace}, Result: report.Result{Trials: []report.Trial{
+	v := New(Input{Traces: map[string]*report.Trace{"a": trace, "b": trace}, Result: report.Result{Trials: []report.Trial{
 		{Name: "a", Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 2}}, {Name: "b", Cell: history.Cell{Scenario: "s", Subject: "lock/b", Clients: 2}},
 	}}})
 	var answers []string
@@ -54,7 +54,7 @@ func TestView_saysWhatAPausedHolderDid(t *testing.T) {
 	}
 	got := found(trial("lock/a", map[string]metrics.Metric{
 		metrics.PausedBelief: long(120e6, ""), metrics.PausedNotice: long(100e6, ""), metrics.PausedBlind: of(2, 3),
-		metrics.PausedThrough: of(4, 5), metrics.PausedStopped: of(6, 6),
+		metrics.PausedAccepted: of(4, 5), metrics.PausedStopped: of(6, 6),
 	}), trial("lock/b", map[string]metrics.Metric{
 		metrics.PausedBelief: long(2e9, "in 3 rounds it was never told"), metrics.PausedBlind: of(3, 3), metrics.PausedStopped: of(9, 9),
 	}))
@@ -203,7 +203,7 @@ func TestView_saysWhatManySessionsTake(t *testing.T) {
 			t.Errorf("it does not say\n%q, but\n%q", want, said)
 		}
 	}
-	v := Of(Input{Result: report.Result{Trials: []report.Trial{manySessions(100), manySessions(1000)}}, Traces: map[string]*report.Trace{}})
+	v := New(Input{Result: report.Result{Trials: []report.Trial{manySessions(100), manySessions(1000)}}, Traces: map[string]*report.Trace{}})
 	if !strings.Contains(v.Asked, "with 100 and 1000 sessions") {
 		t.Errorf("it was asked %q", v.Asked)
 	}

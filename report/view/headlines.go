@@ -37,20 +37,20 @@ const (
 
 // question is a number that can answer a scenario's question: the median of a distribution, else the value.
 type question struct {
-	title  string
-	metric string
-	higher bool    // is better
-	only   bool    // no table contains the number
-	open   bool    // only for open loops
-	below  float64 // only if some value is lower; 0: always
-	note   func(builder, report.Trial, report.Metric) string
-	noted  string // the metric of the note; "": metric
+	title        string
+	metric       string
+	higher       bool    // is better
+	only         bool    // no table contains the number
+	openLoopOnly bool    // only for open loops
+	below        float64 // only if some value is lower; 0: always
+	note         func(builder, report.Trial, report.Metric) string
+	noted        string // the metric of the note; "": metric
 }
 
 var questions = []question{
 	{title: "false belief of a paused holder (p50)", metric: metrics.PausedBelief, note: worstNote},
 	{title: "from resume to notification (p50)", metric: metrics.PausedNotice, note: worstNote},
-	{title: "unfenced late writes accepted", metric: metrics.PausedThrough, note: countNote},
+	{title: "unfenced late writes accepted", metric: metrics.PausedAccepted, note: countNote},
 	{title: "late writes rejected by the token", metric: metrics.PausedStopped, higher: true, note: countNote},
 	{title: "failovers outside the predicted range", metric: metrics.FailoverOutside, only: true, note: roundsNote},
 	{title: "time until all were connected", metric: metrics.ConnectAll, note: p99Note, noted: metrics.ConnectLatency},
@@ -58,7 +58,7 @@ var questions = []question{
 	{title: "time until all were reconnected", metric: metrics.ReconnectAll, note: p99Note, noted: metrics.ReconnectLatency},
 	{title: "longest request queue of a member", metric: metrics.MemberQueue, note: queueNote},
 	{title: "capacity", metric: metrics.Capacity, higher: true, note: capacityNote},
-	{title: "from due time to grant (p50)", metric: metrics.AcquireLatency, open: true, note: p99Note},
+	{title: "from due time to grant (p50)", metric: metrics.AcquireLatency, openLoopOnly: true, note: p99Note},
 	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, note: formulaNote},
 	{title: "notifications when a waiter rejoins", metric: metrics.FlapNotifications, note: formulaNote},
 	{title: "hand-off (p50)", metric: metrics.HandoffLatency, note: p99Note},
@@ -93,8 +93,8 @@ func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
 	var all []Value
 	for _, x := range s.Series {
 		t := matrix.Merge(x.At(clients))
-		v, open := read(t), metrics.AtRate(t.Metrics)
-		if v == nil || q.metric == metrics.Throughput && open || q.open && !open {
+		v, open := read(t), metrics.HasOpenLoop(t.Metrics)
+		if v == nil || q.metric == metrics.Throughput && open || q.openLoopOnly && !open {
 			continue
 		}
 		value := Value{Text: units.Quantity(*v, unitOf(t.Metrics[q.metric])), Broken: hasFailure(x), number: *v}

@@ -36,8 +36,8 @@ func TestView_passesOnlyWhenEverythingPassed(t *testing.T) {
 		{"an interrupted run is not a pass", "interrupted", []report.Trial{verdict(report.Pass)}, report.Unknown},
 		{"no trial is not a pass", "", nil, report.Unknown},
 	} {
-		r := report.Result{Run: report.Run{Ended: c.ended}, Trials: c.trials}
-		v := Of(Input{Result: r})
+		r := report.Result{Run: report.Run{EndReason: c.ended}, Trials: c.trials}
+		v := New(Input{Result: r})
 		if v.Result != c.want {
 			t.Errorf("%s: %s, want %s", c.name, v.Result, c.want)
 		}
@@ -54,8 +54,8 @@ func TestView_saysWhatIsNotPromised(t *testing.T) {
 	}}
 	again := trial
 	again.Name, again.Repetition = "t2", 2
-	v := Of(Input{Result: report.Result{Trials: []report.Trial{trial, again}}})
-	notes := v.Of(Note)
+	v := New(Input{Result: report.Result{Trials: []report.Trial{trial, again}}})
+	notes := v.FindingsOf(Note)
 	if len(notes) != 1 || notes[0].Text != "Not promised by lock/mine, and not checked: fifo." {
 		t.Errorf("notes %+v", notes)
 	}
@@ -77,8 +77,8 @@ func TestView_saysWhatIsNotPromised(t *testing.T) {
 func TestView_saysWhatWasLeftOut(t *testing.T) {
 	trial := report.Trial{Name: "a-5", Verdicts: []report.Verdict{{Guarantee: "g", Result: report.Pass}}}
 	trial.Scenario, trial.Subject, trial.Clients = "a", "lock/x", 5
-	left := []report.LeftOut{{Phase: "churn", Fault: "partition.isolate", Why: "no root"}}
-	v := Of(Input{Result: report.Result{Run: report.Run{LeftOut: left}, Trials: []report.Trial{trial}}})
+	left := []report.SkippedFault{{Phase: "churn", Fault: "partition.isolate", Why: "no root"}}
+	v := New(Input{Result: report.Result{Run: report.Run{SkippedFaults: left}, Trials: []report.Trial{trial}}})
 	if v.Result != report.Pass || !strings.HasPrefix(v.Verdict, "Passed, without partition.isolate: ") {
 		t.Errorf("%s: %s", v.Result, v.Verdict)
 	}

@@ -27,7 +27,7 @@ func (b builder) scorecard() *Table {
 		return nil
 	}
 	heads := scoreHeads(rows)
-	t := &Table{Columns: []Column{{Head: "subject", Kind: Whole}}}
+	t := &Table{Columns: []Column{{Head: "subject", Kind: NoWrap}}}
 	t.addMarkColumns(heads, scorecardMarks)
 	for _, x := range rows {
 		r := Row{Cells: []string{units.Clean(x.subject)}, Links: []string{""}}

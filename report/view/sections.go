@@ -176,7 +176,7 @@ func facts(r report.Result) []Fact {
 	if run.Elapsed > 0 {
 		out = append(out, Fact{"took", units.Duration(float64(run.Elapsed))})
 	}
-	out = append(out, Fact{"ended", cmp.Or(run.Ended, "when all trials were complete")}, Fact{"seed", strconv.FormatUint(run.Seed, 10)})
+	out = append(out, Fact{"ended", cmp.Or(run.EndReason, "when all trials were complete")}, Fact{"seed", strconv.FormatUint(run.Seed, 10)})
 	e := run.Ensemble
 	about := size(e)
 	if len(e.Observers) > 0 {

@@ -17,12 +17,12 @@ import (
 
 // Table is a table of text.
 type Table struct {
-	Columns []Column
-	Rows    []Row
-	Note    string // below the table
-	Marks   []Mark // explains the marks in a matrix
-	Left    int    // number of omitted rows
-	Legend  string // explains the short heads, if these are used
+	Columns     []Column
+	Rows        []Row
+	Note        string // below the table
+	Marks       []Mark // explains the marks in a matrix
+	OmittedRows int    // number of omitted rows
+	Legend      string // explains the short heads, if these are used
 }
 
 // Column is the heading of a table column, with the properties that renderers need.
@@ -30,8 +30,8 @@ type Column struct {
 	Head  string
 	Short string // the head for narrow output; empty: no short head
 	Kind  ColumnKind
-	// Spare is the order in which narrow output omits columns: the highest value first, 0 never.
-	Spare int
+	// DropOrder is the order in which narrow output omits columns: the highest value first, 0 never.
+	DropOrder int
 }
 
 // ColumnKind is the kind of a column's content.
@@ -42,7 +42,7 @@ const (
 	Text    ColumnKind = iota
 	Number             // aligned right
 	Status             // the row's result as text
-	Whole              // text without line breaks
+	NoWrap             // text without line breaks
 	Code               // text for programs
 	Outcome            // an outcome in a matrix: ok, X, ? or -
 )
@@ -83,7 +83,7 @@ func pick[T any](all []T, indexes []int) []T {
 
 // NumberColumn returns a column of numbers.
 func NumberColumn(head string, spare int) Column {
-	return Column{Head: head, Kind: Number, Spare: spare}
+	return Column{Head: head, Kind: Number, DropOrder: spare}
 }
 
 // addMarkColumns adds the columns of a matrix with the given marks. Their short heads are letters.
@@ -99,8 +99,8 @@ func withRows(all ...Table) []Table {
 	return slices.DeleteFunc(slices.Clone(all), func(t Table) bool { return len(t.Rows) == 0 })
 }
 
-// filled returns the table without empty columns.
-func (t Table) filled() Table {
+// withoutEmptyColumns returns the table without empty columns.
+func (t Table) withoutEmptyColumns() Table {
 	var keep []int
 	for i := range t.Columns {
 		if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i] != "" }) {
@@ -112,7 +112,7 @@ func (t Table) filled() Table {
 
 // checkTables returns the tables of guarantees and thresholds: failed checks first, then unknown ones.
 func (b builder) checkTables() (guarantees, thresholds Table) {
-	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: Whole}, {Head: "trial", Kind: Whole}, {Head: "reasons"}}
+	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: NoWrap}, {Head: "trial", Kind: NoWrap}, {Head: "reasons"}}
 	thresholds.Columns = []Column{{Head: "result", Kind: Status}, {Head: "threshold", Kind: Code}, {Head: "trial"}, {Head: "measured"}}
 	for _, t := range b.trials {
 		for _, c := range checks(t) {
@@ -276,10 +276,10 @@ func causeCells(cause string, rounds []metrics.Failover, trace *report.Trace) []
 	if m, ok := stats.Middle(latency); ok {
 		middle = units.Duration(m)
 	}
-	return []string{cause, count, between(latency), middle, between([]float64{float64(least), float64(most)}), between(nobody)}
+	return []string{cause, count, rangeText(latency), middle, rangeText([]float64{float64(least), float64(most)}), rangeText(nobody)}
 }
 
-func between(ns []float64) string {
+func rangeText(ns []float64) string {
 	if len(ns) == 0 {
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 type Timeline struct {
 	Title    string
 	From, To time.Duration
-	Held     []report.Hold
+	Holds    []report.Hold
 	Overlaps []verdict.Overlap
 	Faults   []report.Fault
 	Rounds   []report.Round
@@ -38,13 +38,13 @@ const (
 )
 
 func marksOf(lines []Timeline) []Mark {
-	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two clients hold at once, or no client leads"}, {"warned", "exposure"},
+	marks := []Mark{{explain.HoldBar, "holds, or leads"}, {"alarm", "two clients hold at once, or no client leads"}, {"warned", "exposure"},
 		{"proven", "fault active"}, {"unclear", "fault without proof"}}
 	if slices.ContainsFunc(lines, func(t Timeline) bool { return len(t.Rounds) > 0 }) {
 		marks = append(marks, Mark{"stands", "waits in line"}, Mark{"left", "has to leave"})
 	}
 	if slices.ContainsFunc(lines, func(t Timeline) bool {
-		return slices.ContainsFunc(t.Held, func(h report.Hold) bool { return h.Reads })
+		return slices.ContainsFunc(t.Holds, func(h report.Hold) bool { return h.Reads })
 	}) {
 		marks = append(marks, Mark{"stands", "holds for reading"})
 	}
@@ -60,9 +60,9 @@ func (b builder) timelines() Section {
 	})
 	var lines []Timeline
 	for i, t := range all {
-		line := pack(b.Traces[t.Name], barLimit/len(all))
+		line := limitTimeline(b.Traces[t.Name], barLimit/len(all))
 		if i < stills {
-			line.Still = stillChart(b.Traces[t.Name])
+			line.Still = printChart(b.Traces[t.Name])
 		}
 		line.Title = trialLabel(b.names.Label(t.Cell), t)
 		lines = append(lines, line)
@@ -73,10 +73,10 @@ func (b builder) timelines() Section {
 	return s
 }
 
-// pack returns the timeline with at most limit grants, a quarter as many overlaps and a tenth as many fault windows.
-func pack(t *report.Trace, limit int) Timeline {
+// limitTimeline returns the timeline with at most limit grants, a quarter as many overlaps and a tenth as many fault windows.
+func limitTimeline(t *report.Trace, limit int) Timeline {
 	overlaps := worst(t.Overlaps, limit/4)
-	out := Timeline{Held: grants(t.Holds, overlaps, limit), Overlaps: overlaps, Faults: longest(t.Faults, max(limit/10, 50)), Rounds: t.Rounds, Gaps: gapsOf(t)}
+	out := Timeline{Holds: grants(t.Holds, overlaps, limit), Overlaps: overlaps, Faults: longest(t.Faults, max(limit/10, 50)), Rounds: t.Rounds, Gaps: gapsOf(t)}
 	out.From, out.To = extent(t)
 	out.Says = out.summary(t)
 	return out
@@ -85,10 +85,10 @@ func pack(t *report.Trace, limit int) Timeline {
 // summary describes the content of the timeline, and its omissions.
 func (t Timeline) summary(all *report.Trace) string {
 	clients := map[int]bool{}
-	for _, b := range t.Held {
+	for _, b := range t.Holds {
 		clients[b.Client] = true
 	}
-	parts := []string{units.Plural(len(t.Held), "grant") + " of " + units.Plural(len(clients), "client"), units.Plural(len(t.Overlaps), "overlap"), units.Plural(len(t.Faults), "fault")}
+	parts := []string{units.Plural(len(t.Holds), "grant") + " of " + units.Plural(len(clients), "client"), units.Plural(len(t.Overlaps), "overlap"), units.Plural(len(t.Faults), "fault")}
 	if len(t.Rounds) > 0 {
 		var nobody time.Duration
 		for _, g := range t.Gaps {
@@ -98,7 +98,7 @@ func (t Timeline) summary(all *report.Trace) string {
 	}
 	s := strings.Join(parts, ", ") + "."
 	var missing []string
-	left := len(all.Holds) - len(t.Held)
+	left := len(all.Holds) - len(t.Holds)
 	if left > 0 {
 		missing = append(missing, units.Plural(left, "grant")+" of ordinary length, throughout the trial")
 	}
@@ -114,8 +114,8 @@ func (t Timeline) summary(all *report.Trace) string {
 	if left > 0 {
 		s += " A short gap between bars may be an omitted grant."
 	}
-	if all.Partial != "" {
-		s += " The history is incomplete: " + units.Clean(all.Partial)
+	if all.IncompleteReason != "" {
+		s += " The history is incomplete: " + units.Clean(all.IncompleteReason)
 	}
 	return s
 }
@@ -125,12 +125,12 @@ func gapsOf(t *report.Trace) []Gap {
 	terms := byStart(t.Holds)
 	var out []Gap
 	for _, r := range t.Rounds {
-		if len(r.Line) == 0 {
+		if len(r.Waiters) == 0 {
 			continue
 		}
 		covered := time.Duration(-1)
 		for _, b := range terms {
-			if b.End < r.Line[0].From || b.Start >= r.End {
+			if b.End < r.Waiters[0].From || b.Start >= r.End {
 				continue
 			}
 			if covered >= 0 && b.Start > covered {
@@ -189,7 +189,7 @@ func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.H
 	if len(all) <= limit {
 		return all
 	}
-	keep := overlapping(all, overlaps)
+	keep := overlapFlags(all, overlaps)
 	length := make([]time.Duration, len(all))
 	last := 0 // index of the grant that ends last so far
 	var rest []int
@@ -221,8 +221,8 @@ func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.H
 	return out
 }
 
-// overlapping marks, for each overlap and each of its two clients, the grant in which the overlap begins.
-func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
+// overlapFlags marks, for each overlap and each of its two clients, the grant in which the overlap begins.
+func overlapFlags(all []report.Hold, overlaps []verdict.Overlap) []bool {
 	starts := map[int][]time.Duration{} // by client, in order; removed when their grant is found
 	for _, o := range overlaps {
 		for _, c := range []int{o.Older, o.Newer} {
@@ -242,7 +242,7 @@ func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
 }
 
 // stillChart returns the part for paper, around the first overlap, or else the first fault.
-func stillChart(t *report.Trace) explain.Chart {
+func printChart(t *report.Trace) explain.Chart {
 	all := byStart(t.Holds)
 	if len(all) == 0 {
 		return explain.Chart{}
@@ -262,16 +262,16 @@ func stillChart(t *report.Trace) explain.Chart {
 		c.To = max(c.To, b.End)
 	}
 	for _, r := range t.Rounds {
-		for _, s := range r.Line {
-			c.Add(s.Client, s.From, s.To, explain.Waited)
+		for _, s := range r.Waiters {
+			c.Add(s.Client, s.From, s.To, explain.WaitBar)
 		}
 	}
 	for _, b := range all {
-		c.Add(b.Client, b.Start, b.End, explain.Held)
+		c.Add(b.Client, b.Start, b.End, explain.HoldBar)
 	}
 	c.Lanes = c.Lanes[:min(len(c.Lanes), stillLanes)]
 	for _, w := range t.Faults {
-		c.Add(-1, w.Start, max(w.Start, w.End), explain.Fault)
+		c.Add(-1, w.Start, max(w.Start, w.End), explain.FaultBar)
 	}
 	return c
 }

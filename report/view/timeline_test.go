@@ -39,7 +39,7 @@ func delay(t *report.Trace, n int, by time.Duration) {
 }
 
 func holds(got Timeline, b report.Hold) bool {
-	return slices.Contains(got.Held, b)
+	return slices.Contains(got.Holds, b)
 }
 
 // TestPack_coversTheWholeTrial: the page shows the end of a long trial as well as its beginning,
@@ -49,12 +49,12 @@ func TestPack_coversTheWholeTrial(t *testing.T) {
 	line.Holds[4000].End += 3 * time.Second
 	delay(line, 4001, 3*time.Second)
 	delay(line, 5500, 7*time.Second) // nobody holds
-	got := pack(line, 300)
-	if len(got.Held) != 300 || len(line.Holds) != 6000 {
-		t.Errorf("%d grants of %d, want 300 of 6000", len(got.Held), len(line.Holds))
+	got := limitTimeline(line, 300)
+	if len(got.Holds) != 300 || len(line.Holds) != 6000 {
+		t.Errorf("%d grants of %d, want 300 of 6000", len(got.Holds), len(line.Holds))
 	}
 	parts := make([]int, 10)
-	for _, h := range got.Held {
+	for _, h := range got.Holds {
 		parts[min(9, int(10*(h.Start-got.From)/(got.To-got.From)))]++
 	}
 	if slices.Min(parts) < 15 || slices.Max(parts) > 45 {
@@ -68,7 +68,7 @@ func TestPack_coversTheWholeTrial(t *testing.T) {
 	if last := line.Holds[5999].End; got.From != time.Second || got.To != last {
 		t.Errorf("it goes from %v to %v, want the whole trial to %v", got.From, got.To, last)
 	}
-	if again := pack(line, 300); !reflect.DeepEqual(got, again) {
+	if again := limitTimeline(line, 300); !reflect.DeepEqual(got, again) {
 		t.Error("packed again, it differs")
 	}
 }
@@ -86,7 +86,7 @@ func TestPack_keepsViolationsBeforeExposures(t *testing.T) {
 	}
 	overlap(5000, 10*time.Millisecond, true)
 	overlap(5990, time.Microsecond, false)
-	got := pack(line, 200)
+	got := limitTimeline(line, 200)
 	if len(got.Overlaps) != 50 || !strings.Contains(got.Says, "352 overlaps") {
 		t.Fatalf("%d overlaps, want 50, and 352 left out: %s", len(got.Overlaps), got.Says)
 	}
@@ -110,7 +110,7 @@ func TestPack_keepsTheLongestFaults(t *testing.T) {
 		line.Faults = append(line.Faults, report.Fault{Fault: "session.close", Start: at, End: at + time.Millisecond})
 	}
 	line.Faults = append(line.Faults, report.Fault{Fault: "partition.isolate", Start: 50 * time.Second, End: 60 * time.Second})
-	got := pack(line, 100)
+	got := limitTimeline(line, 100)
 	if len(got.Faults) != 50 || !strings.Contains(got.Says, "151 faults") || got.Faults[49].Fault != "partition.isolate" {
 		t.Errorf("%d windows, the last %+v; want 50, the longest at its place in time, and 151 left out: %s", len(got.Faults), got.Faults[len(got.Faults)-1], got.Says)
 	}
@@ -131,12 +131,12 @@ func TestPack_keepsSomeInOrderAndFewEnough(t *testing.T) {
 			}
 		}
 		limit := rapid.IntRange(0, 300).Draw(t, "limit")
-		got := pack(line, limit)
-		if len(got.Held) > limit || len(got.Held) != min(limit, len(line.Holds)) {
-			t.Fatalf("%d of %d grants with a limit of %d", len(got.Held), len(line.Holds), limit)
+		got := limitTimeline(line, limit)
+		if len(got.Holds) > limit || len(got.Holds) != min(limit, len(line.Holds)) {
+			t.Fatalf("%d of %d grants with a limit of %d", len(got.Holds), len(line.Holds), limit)
 		}
 		rest := line.Holds
-		for _, h := range got.Held {
+		for _, h := range got.Holds {
 			i := slices.IndexFunc(rest, func(b report.Hold) bool { return h == b })
 			if i < 0 {
 				t.Fatalf("%v is not one of the grants, or out of order", h)
@@ -176,12 +176,12 @@ func trialOf(clients, grants int) *report.Trace {
 
 func TestPack_keepsTheGrantsOfAnOverlap(t *testing.T) {
 	line := trialOf(5, 200)
-	got := pack(line, 50)
-	if len(got.Overlaps) != 1 || len(got.Held) == 200 {
-		t.Fatalf("overlaps %d, held %d", len(got.Overlaps), len(got.Held))
+	got := limitTimeline(line, 50)
+	if len(got.Overlaps) != 1 || len(got.Holds) == 200 {
+		t.Fatalf("overlaps %d, held %d", len(got.Overlaps), len(got.Holds))
 	}
 	kept := 0
-	for _, h := range got.Held {
+	for _, h := range got.Holds {
 		if o := got.Overlaps[0]; (h.Client == o.Older || h.Client == o.Newer) && h.Start < o.End && o.Start < h.End {
 			kept++
 		}
@@ -201,9 +201,9 @@ func TestPack_ofOverlapsEverywhereIsSmallAndQuick(t *testing.T) {
 		line.Overlaps = append(line.Overlaps, verdict.Overlap{Older: i % 50, Newer: (i + 49) % 50, Start: at, End: at + 4*time.Millisecond})
 	}
 	start := time.Now()
-	got := pack(line, 1000)
-	if len(got.Held) > 1500 || len(got.Overlaps) > 250 || !strings.Contains(got.Says, units.Plural(200_000-250, "overlap")) {
-		t.Errorf("held %d, overlaps %d: %s", len(got.Held), len(got.Overlaps), got.Says)
+	got := limitTimeline(line, 1000)
+	if len(got.Holds) > 1500 || len(got.Overlaps) > 250 || !strings.Contains(got.Says, units.Plural(200_000-250, "overlap")) {
+		t.Errorf("held %d, overlaps %d: %s", len(got.Holds), len(got.Overlaps), got.Says)
 	}
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("took %v", d)
@@ -214,18 +214,18 @@ func TestPack_ofOverlapsEverywhereIsSmallAndQuick(t *testing.T) {
 func TestStill_isWhereItMatters(t *testing.T) {
 	line := trialOf(20, 900)
 	in := func(c explain.Chart, at time.Duration) bool { return c.From <= at && at <= c.To }
-	if c := stillChart(line); !in(c, line.Overlaps[0].Start) || len(c.Lanes) > stillLanes+1 {
+	if c := printChart(line); !in(c, line.Overlaps[0].Start) || len(c.Lanes) > stillLanes+1 {
 		t.Errorf("from %v to %v, %d lanes; want the overlap at %v in it", c.From, c.To, len(c.Lanes), line.Overlaps[0].Start)
 	}
 	line.Overlaps = append([]verdict.Overlap{{Start: line.Holds[9].Start, End: line.Holds[9].End, Exposure: true}}, line.Overlaps...)
-	if c := stillChart(line); !in(c, line.Overlaps[1].Start) {
+	if c := printChart(line); !in(c, line.Overlaps[1].Start) {
 		t.Errorf("from %v to %v, without the violation at %v, which goes before exposure", c.From, c.To, line.Overlaps[1].Start)
 	}
 	line.Overlaps = nil
-	if c := stillChart(line); !in(c, line.Faults[0].Start) {
+	if c := printChart(line); !in(c, line.Faults[0].Start) {
 		t.Errorf("from %v to %v, without the first fault at %v", c.From, c.To, line.Faults[0].Start)
 	}
-	if c := stillChart(trialOf(5, 15)); len(c.Lanes) != 5 {
+	if c := printChart(trialOf(5, 15)); len(c.Lanes) != 5 {
 		t.Errorf("%d lanes of 5 clients", len(c.Lanes))
 	}
 }
@@ -234,13 +234,13 @@ func TestStill_isWhereItMatters(t *testing.T) {
 func TestGaps_areWithinARound(t *testing.T) {
 	s := time.Second
 	line := &report.Trace{
-		Rounds: []report.Round{{Phase: "close", Line: []report.Stand{{Client: 1, From: 0, To: 2 * s, Left: true}, {Client: 2, From: 0, To: 5 * s}}, End: 5 * s}, {Phase: "lose", Line: []report.Stand{{Client: 1, From: 10 * s, To: 14 * s}}, End: 14 * s}},
+		Rounds: []report.Round{{Phase: "close", Waiters: []report.Waiter{{Client: 1, From: 0, To: 2 * s, Left: true}, {Client: 2, From: 0, To: 5 * s}}, End: 5 * s}, {Phase: "lose", Waiters: []report.Waiter{{Client: 1, From: 10 * s, To: 14 * s}}, End: 14 * s}},
 		Holds:  []report.Hold{{Client: 1, Start: s, End: 2 * s}, {Client: 2, Start: 3 * s, End: 5 * s}, {Client: 1, Start: 11 * s, End: 12 * s}, {Client: 1, Start: 11 * s, End: 14 * s}},
 	}
 	if got, want := gapsOf(line), []Gap{{2 * s, 3 * s}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if says := pack(line, 100).Says; !strings.Contains(says, "2 rounds, without a leader for 1.00 s in total") {
+	if says := limitTimeline(line, 100).Says; !strings.Contains(says, "2 rounds, without a leader for 1.00 s in total") {
 		t.Error(says)
 	}
 }

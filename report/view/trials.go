@@ -32,7 +32,7 @@ func trialTable(trials []report.Trial) Table {
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	return t.filled()
+	return t.withoutEmptyColumns()
 }
 
 func columns(trials []report.Trial) []column {
@@ -71,7 +71,7 @@ func columns(trials []report.Trial) []column {
 		number("false belief p50", 1, measured(field(metrics.PausedBelief, "p50"), "ns")),
 		number("notified after", 2, measured(field(metrics.PausedNotice, "p50"), "ns")),
 		number("wrote unaware", 2, fraction(metrics.PausedBlind)),
-		number("unfenced accepted", 1, fraction(metrics.PausedThrough)),
+		number("unfenced accepted", 1, fraction(metrics.PausedAccepted)),
 		number("rejected by token", 1, fraction(metrics.PausedStopped)),
 		number("throughput", 7, measured(field(metrics.Throughput, "value"), "1/s")),
 		column{Column{Head: "result", Kind: Status}, status})
@@ -112,10 +112,10 @@ func status(t report.Trial) string {
 	var names []string
 	for _, c := range checks(t) {
 		if c.Result == outcome && !c.repeats(t) {
-			names = append(names, units.Clean(c.Broken))
+			names = append(names, units.Clean(c.FailedName))
 		}
 	}
-	if n := t.Unproven(); n > 0 && len(names) == 0 {
+	if n := t.CountUnproven(); n > 0 && len(names) == 0 {
 		names = append(names, units.Plural(n, "fault")+" without proof")
 	}
 	if outcome == report.Fail {
@@ -124,8 +124,8 @@ func status(t report.Trial) string {
 	return outcome + ": " + strings.Join(names, ", ")
 }
 
-// Measured contains the numbers of one trial for benchmark tools.
-type Measured struct {
+// Benchmark contains the numbers of one trial for benchmark tools.
+type Benchmark struct {
 	Scenario, Subject string
 	Varying           []matrix.Param // the parameters that distinguish its series
 	Clients           int
@@ -141,11 +141,11 @@ type NumberOf struct {
 
 const perSecond = "throughput/s"
 
-func (b builder) measurements() (out []Measured) {
+func (b builder) measurements() (out []Benchmark) {
 	for _, s := range b.scenarios {
 		for _, x := range s.Series {
 			for _, t := range x.Trials {
-				m := Measured{Scenario: t.Scenario, Subject: x.Subject, Varying: x.Varying, Clients: t.Clients, Samples: 1}
+				m := Benchmark{Scenario: t.Scenario, Subject: x.Subject, Varying: x.Varying, Clients: t.Clients, Samples: 1}
 				m.read(t)
 				out = append(out, m)
 			}
@@ -154,7 +154,7 @@ func (b builder) measurements() (out []Measured) {
 	return out
 }
 
-func (m *Measured) read(t report.Trial) {
+func (m *Benchmark) read(t report.Trial) {
 	add := func(metric, name, unit string) {
 		if v := field(metric, name)(t); v != nil {
 			m.Numbers = append(m.Numbers, NumberOf{*v, unit})
@@ -179,7 +179,7 @@ func (m *Measured) read(t report.Trial) {
 func measuredFindings(subject string, lines ...string) (out []Finding) {
 	for _, s := range lines {
 		if s != "" {
-			out = append(out, Finding{Kind: Measures, Subject: subject, Text: s})
+			out = append(out, Finding{Kind: Measurement, Subject: subject, Text: s})
 		}
 	}
 	return out
@@ -214,7 +214,7 @@ func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run
 	// that ended early, subjects may have different numbers of trials.
 	turns := slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name })
-	if !turns && b.Result.Run.Ended == "" {
+	if !turns && b.Result.Run.EndReason == "" {
 		out = append(out, measuredFindings("", extremes(s, s.Common()))...)
 	}
 	return append(out, measuredFindings("", unequalConditions(s))...)
@@ -353,7 +353,7 @@ func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	has := func(metric string) bool {
 		return slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
 	}
-	open := slices.ContainsFunc(trials, func(t report.Trial) bool { return metrics.AtRate(t.Metrics) })
+	open := slices.ContainsFunc(trials, func(t report.Trial) bool { return metrics.HasOpenLoop(t.Metrics) })
 	return slices.DeleteFunc(slices.Clone(latencies), func(l metrics.Definition) bool {
 		return !has(l.Name) || l.Name == metrics.AcquireLatency && has(metrics.HandoffLatency) && !open
 	})
@@ -361,5 +361,5 @@ func measuredLatencies(trials []report.Trial) []metrics.Definition {
 
 // field returns a reader of a metric's field; it returns nil for a quantile of too few samples.
 func field(metric, name string) func(report.Trial) *float64 {
-	return report.Measure{Metric: metric, Field: name}.Of
+	return report.Measure{Metric: metric, Field: name}.Value
 }

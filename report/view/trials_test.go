@@ -40,7 +40,7 @@ func TestView_saysWhatAFlapCausesAndANotificationYields(t *testing.T) {
 // found lists the sentences about what trials measured.
 func found(trials ...report.Trial) []string {
 	var out []string
-	for _, f := range Of(Input{Result: report.Result{Trials: trials}}).Of(Measures) {
+	for _, f := range New(Input{Result: report.Result{Trials: trials}}).FindingsOf(Measurement) {
 		out = append(out, f.String())
 	}
 	return out
@@ -49,7 +49,7 @@ func found(trials ...report.Trial) []string {
 // headlines lists the numbers that answer what was asked.
 func headlines(trials ...report.Trial) []string {
 	var out []string
-	for _, h := range Of(Input{Result: report.Result{Trials: trials}}).Headlines {
+	for _, h := range New(Input{Result: report.Result{Trials: trials}}).Headlines {
 		out = append(out, h.String())
 	}
 	return out
@@ -106,8 +106,8 @@ func TestView_comparesNothingInARunThatEndedEarly(t *testing.T) {
 	}
 	trials := []report.Trial{trial("lock/a", 1e6), trial("lock/b", 24e6)}
 	for ended, want := range map[string]int{"": 1, "interrupted": 0} {
-		v := Of(Input{Result: report.Result{Run: report.Run{Ended: ended}, Trials: trials}})
-		if got := v.Of(Measures); len(got) != want {
+		v := New(Input{Result: report.Result{Run: report.Run{EndReason: ended}, Trials: trials}})
+		if got := v.FindingsOf(Measurement); len(got) != want {
 			t.Errorf("ended %q: it compares %q, want %d sentences", ended, got, want)
 		}
 	}
@@ -163,11 +163,11 @@ func TestHeadlines_sayWhichFaultExplainsTheLongest(t *testing.T) {
 	trace := &report.Trace{Handoffs: []metrics.Handoff{{At: 9 * time.Second, Latency: 4 * time.Second, Failover: true}},
 		Faults: []report.Fault{{Fault: "reply.drop", Start: time.Second, End: 2 * time.Second}, {Fault: "session.close", Start: 5 * time.Second, End: 6 * time.Second}}}
 	in := Input{Result: report.Result{Trials: []report.Trial{trial}}, Traces: map[string]*report.Trace{"t": trace}}
-	if got, want := Of(in).Headlines[0].String(), "From a fault to the next grant (p50), 3 contenders: 1.00 s (at worst 4.00 s, after session.close, in 2 samples)."; got != want {
+	if got, want := New(in).Headlines[0].String(), "From a fault to the next grant (p50), 3 contenders: 1.00 s (at worst 4.00 s, after session.close, in 2 samples)."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	in.Traces = nil
-	if got := Of(in).Headlines[0].String(); strings.Contains(got, "after") {
+	if got := New(in).Headlines[0].String(); strings.Contains(got, "after") {
 		t.Errorf("nothing is known of faults, and it says %q", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestView_seesNoDifferenceInAnIntervalThatHoldsOne(t *testing.T) {
 			Ratio: report.Interval{Center: 1.2, Low: &low, High: &high}}
 	}
 	var got []string
-	for _, f := range Of(Input{Result: report.Result{Comparisons: []report.Comparison{compared("throughput", 0.9, 1.5), compared("handoff.latency.p50", 1.1, 1.3)}}}).Of(Measures) {
+	for _, f := range New(Input{Result: report.Result{Comparisons: []report.Comparison{compared("throughput", 0.9, 1.5), compared("handoff.latency.p50", 1.1, 1.3)}}}).FindingsOf(Measurement) {
 		got = append(got, f.String())
 	}
 	want := []string{"Compared trial by trial at 3 contenders, handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
@@ -239,7 +239,7 @@ func TestFindings_claimADifferenceOnlyWithAnIntervalThatExcludesOne(t *testing.T
 				r.Trials = append(r.Trials, x)
 			}
 		}
-		for _, f := range Of(Input{Result: r}).Of(Measures) {
+		for _, f := range New(Input{Result: r}).FindingsOf(Measurement) {
 			text := f.String()
 			if strings.Contains(strings.ToLower(text), "no difference was found") || strings.Contains(strings.ToLower(text), "too few") {
 				continue

@@ -16,21 +16,21 @@ import (
 func (b builder) verdict(v *View) string {
 	switch v.Result {
 	case report.Pass:
-		return "Passed" + skippedNames(b.Result.Run.LeftOut) + ": " + passSummary(b.Result.Trials)
+		return "Passed" + skippedNames(b.Result.Run.SkippedFaults) + ": " + passSummary(b.Result.Trials)
 	case report.Fail:
-		return "Failed" + b.subjectsAffected(v.Of(Broken)) + ": " + summarize(v.Of(Broken)) + "."
+		return "Failed" + b.subjectsAffected(v.FindingsOf(Broken)) + ": " + summarize(v.FindingsOf(Broken)) + "."
 	}
-	if open := v.Of(Open); len(open) > 0 {
+	if open := v.FindingsOf(Open); len(open) > 0 {
 		return "Unknown: " + summarize(open) + "."
 	}
 	return "Unknown: " + units.List(b.runDoubts()) + "."
 }
 
-func skippedNames(all []report.LeftOut) string {
+func skippedNames(all []report.SkippedFault) string {
 	if len(all) == 0 {
 		return ""
 	}
-	names := matrix.Distinct(all, func(l report.LeftOut) string { return l.Fault })
+	names := matrix.Distinct(all, func(l report.SkippedFault) string { return l.Fault })
 	return ", without " + units.Clean(units.List(names))
 }
 
@@ -69,11 +69,11 @@ func (b builder) checkFindings(result string, kind Kind) []Finding {
 			if c.Result != result || c.repeats(t) || t.Step != "" && result != t.Outcome() { // in a failed cell, unknown results do not count
 				continue
 			}
-			f := Finding{Kind: kind, Of: t.Subject, Where: trialLabel(label, t), Under: b.faultsOf(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proofID(label, t, c)}
+			f := Finding{Kind: kind, TestedSubject: t.Subject, TrialName: trialLabel(label, t), Under: b.faultsOf(t, c), Text: c.FailedName, Why: strings.Join(c.Reasons, "; "), Link: b.proofID(label, t, c)}
 			if t.Step != "" {
 				f.Cell = units.Clean(t.Provocation)
 			}
-			f.Subject = f.Where + underFaults(f.Under)
+			f.Subject = f.TrialName + underFaults(f.Under)
 			switch {
 			case c.threshold:
 				thresholds = append(thresholds, f)
@@ -84,7 +84,7 @@ func (b builder) checkFindings(result string, kind Kind) []Finding {
 			}
 		}
 	}
-	return slices.Concat(unplayed, mostSevereFirst(guarantees, func(f Finding) (string, string) { return f.Of, f.Text }), thresholds)
+	return slices.Concat(unplayed, mostSevereFirst(guarantees, func(f Finding) (string, string) { return f.TestedSubject, f.Text }), thresholds)
 }
 
 // mostSevereFirst orders by subject: first the subject whose broken guarantee has the lowest rule
@@ -119,7 +119,7 @@ func (c Check) repeats(t report.Trial) bool {
 func (b builder) faultsOf(t report.Trial, c Check) []string {
 	for _, s := range b.Stories {
 		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.Guarantee == c.What {
-			return s.Under
+			return s.ActiveFaults
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (b builder) faultsOf(t report.Trial, c Check) []string {
 
 func (b builder) runDoubts() []string {
 	var out []string
-	if ended := b.Result.Run.Ended; ended != "" {
+	if ended := b.Result.Run.EndReason; ended != "" {
 		out = append(out, "the run ended early ("+units.Clean(ended)+")")
 	}
 	if len(b.Result.Trials) == 0 {

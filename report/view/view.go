@@ -18,28 +18,28 @@ import (
 // View is the content of a report. Texts are plain and may contain any characters: each
 // renderer must escape them.
 type View struct {
-	Name      string // the scenario, "compare" or "trend"
-	Page      string // file of its page, and the command that creates it if it does not exist
-	Asked     string // the scenarios of the run, in a sentence
-	Result    string // report.Pass, Fail or Unknown; "" for a trend
-	Verdict   string // the result in a sentence, with the broken guarantees
-	Scorecard *Table // results by subject and guarantee; nil if nothing was checked
-	Headlines []Headline
-	Findings  []Finding
-	Brief     []Table  // the tables for a terminal; nil: all
-	Tables    []Table  // the numbers: one table per scenario, or per cell of a comparison
-	Stories   []Story  // explanations of failed verdicts
-	Screen    bool     // limit the terminal output to one screen
-	Shown     int      // number of stories to show on a terminal, from the first
-	More      []string // where to find the other stories, for a terminal
-	Sections  []Section
-	Figures   []*plot.Figure
-	Suites    []Suite    // all checks, for CI systems
-	Measured  []Measured // numbers, for benchstat
-	Better    []string   // units of Measured for which higher is better
-	Origin    string     // seed and versions, in a sentence
-	Alone     bool       // only the page of the run is kept: there are no files to link to
-	Run       report.Run
+	Name       string // the scenario, "compare" or "trend"
+	Page       string // file of its page, and the command that creates it if it does not exist
+	Asked      string // the scenarios of the run, in a sentence
+	Result     string // report.Pass, Fail or Unknown; "" for a trend
+	Verdict    string // the result in a sentence, with the broken guarantees
+	Scorecard  *Table // results by subject and guarantee; nil if nothing was checked
+	Headlines  []Headline
+	Findings   []Finding
+	Brief      []Table  // the tables for a terminal; nil: all
+	Tables     []Table  // the numbers: one table per scenario, or per cell of a comparison
+	Stories    []Story  // explanations of failed verdicts
+	Screen     bool     // limit the terminal output to one screen
+	Shown      int      // number of stories to show on a terminal, from the first
+	More       []string // where to find the other stories, for a terminal
+	Sections   []Section
+	Figures    []*plot.Figure
+	Suites     []Suite     // all checks, for CI systems
+	Benchmarks []Benchmark // numbers, for benchstat
+	Better     []string    // units of Measured for which higher is better
+	Origin     string      // seed and versions, in a sentence
+	Alone      bool        // only the page of the run is kept: there are no files to link to
+	Run        report.Run
 
 	dir string // the run folder, for use in commands
 }
@@ -58,14 +58,14 @@ type Input struct {
 	Alone     bool
 }
 
-// Of returns the view of a run.
-func Of(in Input) *View {
+// New returns the view of a run.
+func New(in Input) *View {
 	r := in.Result
-	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials)}
+	b := builder{Input: in, scenarios: matrix.GroupScenarios(r.Trials), names: matrix.NamesOf(r.Trials)}
 	b.trials = mergedCells(b.scenarios)
 	v := &View{
 		Name: r.Run.Scenario, Page: b.page(), Result: r.Outcome(), Scorecard: b.scorecard(),
-		Figures: b.figures(), Measured: b.measurements(), Better: []string{perSecond},
+		Figures: b.figures(), Benchmarks: b.measurements(), Better: []string{perSecond},
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
 	v.Findings = b.comparisonFindings()
@@ -130,16 +130,16 @@ type builder struct {
 
 // Finding is a sentence of the result. Findings are ordered by kind, and then by importance.
 type Finding struct {
-	Kind    Kind
-	Subject string   // the trial or series; empty for several, or for the run
-	Text    string   // a sentence, or the name of the check if the kind is Broken or Open
-	Why     string   // the reason why the check is broken or open
-	Link    string   // id of its proof on the page; empty if there is no proof
-	Of      string   // the subject under test, if the kind is Broken or Open
-	Where   string   // the trial, if the kind is Broken or Open
-	Under   []string // the faults that were active
-	Cell    string   // the cell of an audit
-	More    int      // number of other trials with the same finding; see Ranked
+	Kind          Kind
+	Subject       string   // the trial or series; empty for several, or for the run
+	Text          string   // a sentence, or the name of the check if the kind is Broken or Open
+	Why           string   // the reason why the check is broken or open
+	Link          string   // id of its proof on the page; empty if there is no proof
+	TestedSubject string   // the subject under test, if the kind is Broken or Open
+	TrialName     string   // the trial, if the kind is Broken or Open
+	Under         []string // the faults that were active
+	Cell          string   // the cell of an audit
+	More          int      // number of other trials with the same finding; see Ranked
 }
 
 // Kind is the kind of a finding.
@@ -147,11 +147,11 @@ type Kind string
 
 // The kinds of finding.
 const (
-	Measures Kind = "measures" // a measurement
-	Doubt    Kind = "doubt"    // a limitation of the result of the run as a whole
-	Note     Kind = "note"     // additional information that other findings or tables show too
-	Broken   Kind = "broken"   // a guarantee or a threshold does not hold
-	Open     Kind = "open"     // it is unknown whether a guarantee or a threshold holds
+	Measurement Kind = "measures" // a measurement
+	Doubt       Kind = "doubt"    // a limitation of the result of the run as a whole
+	Note        Kind = "note"     // additional information that other findings or tables show too
+	Broken      Kind = "broken"   // a guarantee or a threshold does not hold
+	Open        Kind = "open"     // it is unknown whether a guarantee or a threshold holds
 )
 
 const (
@@ -186,11 +186,11 @@ func (f Finding) Reason() string {
 	if f.Text == verdict.Played {
 		limit = incompleteLength
 	}
-	return units.Short(units.Reason(f.Why), limit)
+	return units.Truncate(units.ShortenReason(f.Why), limit)
 }
 
-// Of returns the findings of the given kinds.
-func (v *View) Of(kinds ...Kind) []Finding {
+// FindingsOf returns the findings of the given kinds.
+func (v *View) FindingsOf(kinds ...Kind) []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
 }
 
@@ -198,9 +198,11 @@ func (v *View) Of(kinds ...Kind) []Finding {
 // findings that may be collapsed. A finding that several trials of a subject share is included once.
 func (v *View) Ranked() (first, rest []Finding) {
 	var all []Finding
-	for _, kind := range []Kind{Broken, Doubt, Open, Measures, Note} {
-		for _, f := range v.Of(kind) {
-			i := slices.IndexFunc(all, func(o Finding) bool { return o.Of != "" && o.Kind == kind && o.Text == f.Text && o.Of == f.Of })
+	for _, kind := range []Kind{Broken, Doubt, Open, Measurement, Note} {
+		for _, f := range v.FindingsOf(kind) {
+			i := slices.IndexFunc(all, func(o Finding) bool {
+				return o.TestedSubject != "" && o.Kind == kind && o.Text == f.Text && o.TestedSubject == f.TestedSubject
+			})
 			if i < 0 {
 				all = append(all, f)
 			} else {

@@ -31,7 +31,7 @@ func zooTable(trials []report.Trial) Table {
 		switch {
 		case t.Provocation == "":
 		case len(t.Expect) > 0:
-			broken = append(broken, row(units.Clean(strings.Join(t.Expect, ", ")), caughtText(t), after(t)))
+			broken = append(broken, row(units.Clean(strings.Join(t.Expect, ", ")), caughtText(t), failureTimeText(t)))
 		case result == report.Pass:
 			passed[t.Subject]++
 		default:
@@ -61,8 +61,8 @@ func caughtText(t report.Trial) string {
 	return "yes"
 }
 
-// after returns the time until the last record that proves the violation.
-func after(t report.Trial) string {
+// failureTimeText returns the time until the last record that proves the violation.
+func failureTimeText(t report.Trial) string {
 	var longest time.Duration
 	for _, v := range t.Verdicts {
 		if slices.Contains(t.Expect, v.Guarantee) && v.Result == report.Fail {
@@ -95,17 +95,17 @@ func zooContent(name string, trials []report.Trial) content {
 		}
 	}
 	headline := func(title string, n report.Tally) Headline {
-		return Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.All())}}}
+		return Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.Total())}}}
 	}
 	c := content{headlines: []Headline{headline("broken cases that were caught", specimens)}}
 	var parts, lines []string
-	if n := specimens.All(); n > 0 {
+	if n := specimens.Total(); n > 0 {
 		parts = append(parts, "each of "+units.Plural(n, "broken case")+" must be caught by its verdict")
 		lines = append(lines, fmt.Sprintf("Of %s of deliberately broken subjects, %d %s caught by %s.",
 			units.Plural(n, "case"), specimens.Pass, wasOrWere(specimens.Pass),
 			oneOrMany(specimens.Pass, "its verdict", "their verdicts")))
 	}
-	if n := sound.All(); n > 0 {
+	if n := sound.Total(); n > 0 {
 		parts = append(parts, units.Plural(n, "correct case")+" must pass")
 		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.",
 			units.Plural(n, "provocation"), sound.Pass))
@@ -128,7 +128,7 @@ const verdictFindings = 3
 // "" for a single subject, or if the subject of a trial is unknown because its history could not be read.
 func (b builder) subjectsAffected(all []Finding) string {
 	subjects := matrix.Distinct(b.Result.Trials, subjectOf)
-	broken := matrix.Distinct(all, func(f Finding) string { return f.Of })
+	broken := matrix.Distinct(all, func(f Finding) string { return f.TestedSubject })
 	if len(subjects) < 2 || slices.Contains(subjects, "") {
 		return ""
 	}
@@ -137,15 +137,15 @@ func (b builder) subjectsAffected(all []Finding) string {
 
 // summarize lists findings by subject: the broken guarantees, the trials, and the active faults.
 func summarize(all []Finding) string {
-	bySubject := matrix.Group(all, func(f Finding) string { return cmp.Or(f.Of, f.Where) })
+	bySubject := matrix.Group(all, func(f Finding) string { return cmp.Or(f.TestedSubject, f.TrialName) })
 	return strings.Join(limitParts(units.Names(bySubject, summarizeSubject)), "; ")
 }
 
 func summarizeSubject(of []Finding) string {
-	where := of[0].Where
+	where := of[0].TrialName
 	byText := matrix.Group(of, func(f Finding) string { return units.Clean(f.Text) })
 	texts := units.Names(byText, func(same []Finding) string { return units.Clean(same[0].Text) })
-	if !slices.ContainsFunc(of, func(f Finding) bool { return f.Where != where }) {
+	if !slices.ContainsFunc(of, func(f Finding) bool { return f.TrialName != where }) {
 		var faults []string
 		for _, f := range of {
 			faults = append(faults, f.Under...)
@@ -156,7 +156,7 @@ func summarizeSubject(of []Finding) string {
 		texts[i] += " in " + units.Plural(len(same), of[0].trial())
 	}
 	if first := of[0]; first.Cell != "" {
-		return fmt.Sprintf("%s: %s (first: %s)", units.Clean(first.Of), units.List(limitParts(texts)), first.Cell)
+		return fmt.Sprintf("%s: %s (first: %s)", units.Clean(first.TestedSubject), units.List(limitParts(texts)), first.Cell)
 	}
 	return units.List(limitParts(texts)) + ", first in " + where
 }
@@ -183,14 +183,14 @@ func (b builder) scenarioSummary(abouts []string) string {
 		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(run.Scenario))
 	}
 	return strings.Join(abouts, "; ") + ensembleText(run.Ensemble) + agentsText(run.Agents) + "." +
-		skippedFaults(run.LeftOut)
+		skippedFaults(run.SkippedFaults)
 }
 
-func skippedFaults(all []report.LeftOut) string {
+func skippedFaults(all []report.SkippedFault) string {
 	if len(all) == 0 {
 		return ""
 	}
-	parts := units.Names(all, func(l report.LeftOut) string {
+	parts := units.Names(all, func(l report.SkippedFault) string {
 		return fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why))
 	})
 	return " Skipped faults (not available here): " + strings.Join(parts, "; ") + "."

@@ -18,7 +18,7 @@ func judged(name, subject string, clients int, guarantee, result string) report.
 }
 
 func scorecardOf(stories []explain.Story, trials ...report.Trial) *Table {
-	return Of(Input{Result: report.Result{Trials: trials}, Stories: stories}).Scorecard
+	return New(Input{Result: report.Result{Trials: trials}, Stories: stories}).Scorecard
 }
 
 func TestScorecard_hasTheWorstOfEachGuarantee(t *testing.T) {
@@ -53,7 +53,7 @@ func TestScorecard_leadsToProof(t *testing.T) {
 	repeated.Repetition = 2
 	first := judged("a-3-1", "lock/a", 3, "fifo", report.Unknown)
 	first.Repetition = 1
-	v := Of(Input{Result: report.Result{Trials: []report.Trial{first, repeated, judged("b-3", "lock/b", 3, "fencing", report.Fail)}}})
+	v := New(Input{Result: report.Result{Trials: []report.Trial{first, repeated, judged("b-3", "lock/b", 3, "fencing", report.Fail)}}})
 	ids := map[string]bool{}
 	for _, s := range v.Sections {
 		ids[s.ID] = true
@@ -97,7 +97,7 @@ func TestScorecard_isNotOfAZoo(t *testing.T) {
 }
 
 func TestRanked_saysWhatMattersFirstAndOnce(t *testing.T) {
-	v := Of(Input{Result: report.Result{Run: report.Run{Ended: "interrupted"}, Trials: []report.Trial{
+	v := New(Input{Result: report.Result{Run: report.Run{EndReason: "interrupted"}, Trials: []report.Trial{
 		judged("a-3", "lock/a", 3, "fifo", report.Fail), judged("a-5", "lock/a", 5, "fifo", report.Fail), judged("b-3", "lock/b", 3, "fifo", report.Fail),
 		judged("c-3", "lock/c", 3, "fifo", report.Unknown), judged("d-3", "lock/d", 3, "fencing", report.Fail), judged("e-3", "lock/e", 3, "progress", report.Fail),
 	}}})
@@ -119,8 +119,8 @@ func TestRanked_saysWhatMattersFirstAndOnce(t *testing.T) {
 // The title and the finding of a story say under which fault it happened.
 func TestVerdict_namesTheFault(t *testing.T) {
 	failed := judged("a-3", "lock/a", 3, "fifo", report.Fail)
-	v := Of(Input{Result: report.Result{Run: report.Run{Command: "zkbench run s"}, Trials: []report.Trial{failed, judged("b-3", "lock/b", 3, "fifo", report.Pass)}},
-		Stories: []explain.Story{{Trial: failed, Label: "lock/a", Guarantee: "fifo", Under: []string{"session.close"}}}})
+	v := New(Input{Result: report.Result{Run: report.Run{Command: "zkbench run s"}, Trials: []report.Trial{failed, judged("b-3", "lock/b", 3, "fifo", report.Pass)}},
+		Stories: []explain.Story{{Trial: failed, Label: "lock/a", Guarantee: "fifo", ActiveFaults: []string{"session.close"}}}})
 	if want := "Failed (1 of 2 subjects): fifo in lock/a at 3 contenders, under session.close."; v.Verdict != want {
 		t.Errorf("%q, want %q", v.Verdict, want)
 	}
@@ -133,7 +133,7 @@ func TestVerdict_namesTheFault(t *testing.T) {
 func TestView_beginsWithWhatWasNotPlayed(t *testing.T) {
 	x := judged("t", "lock/a", 3, "fifo", report.Unknown)
 	x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: verdict.Played, Result: report.Unknown, Reasons: []string{"its driver exited"}})
-	open := Of(Input{Result: report.Result{Trials: []report.Trial{x}}}).Of(Open)
+	open := New(Input{Result: report.Result{Trials: []report.Trial{x}}}).FindingsOf(Open)
 	if len(open) != 2 || open[0].Text != verdict.Played || open[1].Text != "fifo" {
 		t.Errorf("could not be judged: %v", open)
 	}
@@ -141,10 +141,10 @@ func TestView_beginsWithWhatWasNotPlayed(t *testing.T) {
 
 func TestName_subjectBySubject(t *testing.T) {
 	trial := func(subject, at, text string, under ...string) Finding {
-		return Finding{Of: subject, Where: subject + " at " + at, Text: text, Under: under}
+		return Finding{TestedSubject: subject, TrialName: subject + " at " + at, Text: text, Under: under}
 	}
 	cell := func(name, text string) Finding {
-		return Finding{Of: "lock/a", Where: "lock/a, cell " + name, Text: text, Cell: name}
+		return Finding{TestedSubject: "lock/a", TrialName: "lock/a, cell " + name, Text: text, Cell: name}
 	}
 	for _, row := range []struct {
 		about string
@@ -160,7 +160,7 @@ func TestName_subjectBySubject(t *testing.T) {
 			"a, b, c and 1 more in lock/a at 5"},
 		{"more subjects", []Finding{trial("lock/a", "5", "x"), trial("lock/b", "5", "x"), trial("lock/c", "5", "x"), trial("lock/d", "5", "x"), trial("lock/e", "5", "x")},
 			"x in lock/a at 5; x in lock/b at 5; x in lock/c at 5; 2 more"},
-		{"histories that could not be read", []Finding{{Where: "one", Text: "played"}, {Where: "two", Text: "played"}}, "played in one; played in two"},
+		{"histories that could not be read", []Finding{{TrialName: "one", Text: "played"}, {TrialName: "two", Text: "played"}}, "played in one; played in two"},
 	} {
 		if got := summarize(row.all); got != row.want {
 			t.Errorf("%s: %q, want %q", row.about, got, row.want)

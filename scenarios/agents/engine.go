@@ -40,8 +40,8 @@ type Engine interface {
 	Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error)
 }
 
-// Place has the local settings of an engine.
-type Place struct {
+// EngineConfig has the local settings of an engine.
+type EngineConfig struct {
 	Self   []string // program and arguments of zkbench
 	Owner  string   // identifies this process
 	Dir    string   // for the agents' output
@@ -51,18 +51,18 @@ type Place struct {
 
 var engines = map[string]struct {
 	about string
-	parse func(rest string, p Place) (Engine, error)
+	parse func(rest string, p EngineConfig) (Engine, error)
 }{
 	"local": {"local:N, N processes on this machine, for trying out agents",
-		func(rest string, p Place) (Engine, error) {
+		func(rest string, p EngineConfig) (Engine, error) {
 			n, err := count(rest)
-			return local{joiners{p, n}}, err
+			return local{joinFileEngine{p, n}}, err
 		}},
 	"kubernetes": {"kubernetes:N, an Indexed Job of N pods", parseKubernetes},
 	"wait": {"wait:N, N agents that you start yourself with the join file that zkbench writes",
-		func(rest string, p Place) (Engine, error) {
+		func(rest string, p EngineConfig) (Engine, error) {
 			n, err := count(rest)
-			return wait{joiners{p, n}}, err
+			return manualEngine{joinFileEngine{p, n}}, err
 		}},
 }
 
@@ -75,7 +75,7 @@ func Engines() (lines []string) {
 	return lines
 }
 
-func ParseEngine(text string, p Place) (Engine, error) {
+func ParseEngine(text string, p EngineConfig) (Engine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	e, known := engines[kind]
 	if !known {
@@ -99,19 +99,19 @@ func count(text string) (int, error) {
 	return n, nil
 }
 
-// joiners are n agents that join with a file; without an address the coordinator listens on loopback only.
-type joiners struct {
-	Place
+// joinFileEngine are n agents that join with a file; without an address the coordinator listens on loopback only.
+type joinFileEngine struct {
+	EngineConfig
 	n int
 }
 
-func (a joiners) Agents() int { return a.n }
+func (a joinFileEngine) Agents() int { return a.n }
 
-func (a joiners) Reach(context.Context) (listen, host string, err error) {
+func (a joinFileEngine) Reach(context.Context) (listen, host string, err error) {
 	return cmp.Or(a.Listen, "127.0.0.1:0"), "", nil
 }
 
-func (a joiners) writeJoin(j Join) (path string, err error) {
+func (a joinFileEngine) writeJoin(j Join) (path string, err error) {
 	path = filepath.Join(a.Dir, "join.pem")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
@@ -167,15 +167,15 @@ func (c *Crew) Dismiss() error {
 	return errors.Join(c.Close(), c.stop())
 }
 
-func everywhere(host string) bool {
+func isUnspecified(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "" || err == nil && a.IsUnspecified()
 }
 
-// wait expects agents that the user starts.
-type wait struct{ joiners }
+// manualEngine expects agents that the user starts.
+type manualEngine struct{ joinFileEngine }
 
-func (w wait) Start(_ context.Context, j Join, _ func(error)) (stop func() error, err error) {
+func (w manualEngine) Start(_ context.Context, j Join, _ func(error)) (stop func() error, err error) {
 	file, err := w.writeJoin(j)
 	if err != nil {
 		return nil, err

@@ -34,14 +34,14 @@ import (
 // A pod that fails or is deleted is replaced by a pod with the same index. During a run that pod is a
 // new agent; the clients of the old agent count as killed.
 type Kubernetes struct {
-	Place
+	EngineConfig
 	n       int
 	id      string // part of the names of all objects
 	options map[string]string
 	over    chan struct{}
 }
 
-func parseKubernetes(rest string, p Place) (Engine, error) {
+func parseKubernetes(rest string, p EngineConfig) (Engine, error) {
 	number, said, _ := strings.Cut(rest, ",")
 	n, err := count(number)
 	if err != nil {
@@ -53,7 +53,7 @@ func parseKubernetes(rest string, p Place) (Engine, error) {
 	}
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails
-	return &Kubernetes{Place: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, over: make(chan struct{})}, nil
+	return &Kubernetes{EngineConfig: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, over: make(chan struct{})}, nil
 }
 
 func (k *Kubernetes) Agents() int { return k.n }
@@ -64,7 +64,7 @@ func (k *Kubernetes) Over() <-chan struct{} { return k.over }
 // Reach implements Engine.
 func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error) {
 	listen, host = cmp.Or(k.Listen, ":0"), k.options["host"]
-	if own, _, err := net.SplitHostPort(listen); host == "" && err == nil && !everywhere(own) {
+	if own, _, err := net.SplitHostPort(listen); host == "" && err == nil && !isUnspecified(own) {
 		host = own
 	}
 	if host != "" {
@@ -139,14 +139,14 @@ func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	if err := k.kubectl(limited, manifests, nil, "apply", "--filename=-"); err != nil {
 		return err
 	}
-	if err := k.handOver(limited); err != nil {
+	if err := k.setOwners(limited); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
 }
 
-// handOver makes the Job the owner of the other objects: they are deleted with it if this process cannot.
-func (k *Kubernetes) handOver(ctx context.Context) error {
+// setOwners makes the Job the owner of the other objects: they are deleted with it if this process cannot.
+func (k *Kubernetes) setOwners(ctx context.Context) error {
 	var uid strings.Builder
 	if err := k.kubectl(ctx, nil, into(&uid), "get", "job/"+k.id, "--output=jsonpath={.metadata.uid}"); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (k *Kubernetes) kinds() []string {
 }
 
 func (k *Kubernetes) remove() error {
-	err := k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors",
+	err := k.saveLogs("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors",
 		"--max-log-requests=10000")
 	if err != nil {
 		k.Logf("the output of the pods was not saved: %v", err)
@@ -178,7 +178,7 @@ func (k *Kubernetes) remove() error {
 	all := units.Names(k.kinds(), func(kind string) string { return kind + "/" + k.id })
 	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
 	err = k.kubectl(ctx, nil, nil, args...)
-	if err != nil && k.leaving() {
+	if err != nil && k.isDeleting() {
 		k.Logf("%s: some pods remain because their nodes do not respond; Kubernetes removes these pods when the nodes return or are deleted", k.id)
 		return nil
 	}
@@ -188,8 +188,8 @@ func (k *Kubernetes) remove() error {
 	return nil
 }
 
-// leaving reports whether the Job is being deleted, and waits for its pods.
-func (k *Kubernetes) leaving() bool {
+// isDeleting reports whether the Job is being deleted, and waits for its pods.
+func (k *Kubernetes) isDeleting() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
 	var since strings.Builder
@@ -197,8 +197,8 @@ func (k *Kubernetes) leaving() bool {
 	return err == nil && since.Len() > 0
 }
 
-// keep saves the logs of some pods in a file.
-func (k *Kubernetes) keep(name string, which ...string) error {
+// saveLogs saves the logs of some pods in a file.
+func (k *Kubernetes) saveLogs(name string, which ...string) error {
 	if k.Dir == "" {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader
 		return fmt.Errorf("start kubectl: %w", err)
 	}
 	defer context.AfterFunc(ctx, p.Kill)()
-	wrong, readErr := talk(p, in, read)
+	wrong, readErr := exchange(p, in, read)
 	<-p.Exited()
 	text, code := p.State()
 	switch {
@@ -238,8 +238,8 @@ func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader
 	return nil
 }
 
-// talk writes to a process and reads all its output. It returns that on stderr as a suffix for an error.
-func talk(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
+// exchange writes to a process and reads all its output. It returns that on stderr as a suffix for an error.
+func exchange(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
 	var text bytes.Buffer
 	var streams sync.WaitGroup
 	streams.Go(func() {
@@ -494,7 +494,7 @@ func (k *Kubernetes) followPods(ctx context.Context) {
 		said[name] = text
 		if p.Metadata.DeletionTimestamp != "" && !leaving[name] {
 			leaving[name] = true
-			logs.Go(func() { _ = k.keep(name+".log", "pod/"+name, "--follow") }) // it may be deleted already
+			logs.Go(func() { _ = k.saveLogs(name+".log", "pod/"+name, "--follow") }) // it may be deleted already
 		}
 	})
 }

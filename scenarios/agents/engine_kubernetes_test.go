@@ -27,7 +27,7 @@ func TestParseKubernetes_refuses(t *testing.T) {
 		"3,memory=much":               "memory=much",
 		"3,image=":                    "image=: invalid value, want: image",
 	} {
-		if _, err := ParseEngine("kubernetes:"+spec, Place{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseEngine("kubernetes:"+spec, EngineConfig{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", spec, err, want)
 		}
 	}
@@ -65,7 +65,7 @@ func kubectlThat(t *testing.T, does string) (calls func() []string) {
 // job is an engine that speaks to whatever is in PATH as kubectl.
 func job(t *testing.T, spec string) *Kubernetes {
 	t.Helper()
-	e, err := ParseEngine("kubernetes:"+spec, Place{Owner: "test", Logf: t.Logf})
+	e, err := ParseEngine("kubernetes:"+spec, EngineConfig{Owner: "test", Logf: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func decode(text []byte) (m manifests, err error) {
 // rendered are the manifests that an engine applies.
 func rendered(t *testing.T, spec string, j *Join) manifests {
 	t.Helper()
-	e, err := ParseEngine("kubernetes:"+spec, Place{})
+	e, err := ParseEngine("kubernetes:"+spec, EngineConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +447,7 @@ func TestManifests_obeyOptions(t *testing.T) {
 
 // A manifest with a field that the API does not have is found out by these tests.
 func TestDecode_findsWrongFields(t *testing.T) {
-	e, err := ParseEngine("kubernetes:3", Place{})
+	e, err := ParseEngine("kubernetes:3", EngineConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

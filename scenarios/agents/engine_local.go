@@ -25,7 +25,7 @@ const joinLimit = 5 * time.Minute
 // endLimit bounds the time that an agent needs to stop.
 const endLimit = 10 * time.Second
 
-type local struct{ joiners }
+type local struct{ joinFileEngine }
 
 func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() error, err error) {
 	file, err := l.writeJoin(j)
@@ -37,7 +37,7 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 	for i := range l.n {
 		name := fmt.Sprintf("local-%d", i+1)
 		args := slices.Concat(l.Self, []string{"agent", "--attached", "--join", file, "--name", name, "--index", fmt.Sprint(i)})
-		if err := s.start(l.Place, name, args, ended); err != nil {
+		if err := s.start(l.EngineConfig, name, args, ended); err != nil {
 			return stop, err
 		}
 	}
@@ -55,7 +55,7 @@ type localAgents struct {
 const Mark = "ZKBENCH_AGENT"
 
 // start starts an agent. Its output goes to a file. Its stdin stays open: an agent stops when it ends.
-func (s *localAgents) start(p Place, name string, args []string, ended func(error)) error {
+func (s *localAgents) start(p EngineConfig, name string, args []string, ended func(error)) error {
 	log, err := os.Create(filepath.Join(p.Dir, name+".log"))
 	if err != nil {
 		return err
@@ -158,13 +158,13 @@ func (m *machine) Start(p site.Program) (site.Process, error) {
 		return nil, err
 	}
 	q := &process{peer: m.peer, id: r.ID, pid: r.PID, exited: make(chan struct{})}
-	for kind, to := range map[string]**end{msg.StreamStdin: &q.stdin, msg.StreamStdout: &q.stdout, msg.StreamStderr: &q.stderr} {
+	for kind, to := range map[string]**pipeEnd{msg.StreamStdin: &q.stdin, msg.StreamStdout: &q.stdout, msg.StreamStderr: &q.stderr} {
 		stream, err := open(m.peer.link, msg.Opening{Kind: kind, ID: r.ID})
 		if err != nil {
 			_ = m.peer.call("Forget", r.ID, &msg.Nothing{})
 			return nil, err
 		}
-		*to = &end{Conn: stream, closed: make(chan struct{})}
+		*to = &pipeEnd{Conn: stream, closed: make(chan struct{})}
 	}
 	go q.watch()
 	return q, nil
@@ -174,19 +174,19 @@ type process struct {
 	peer                  *peer
 	id                    int64
 	pid                   int
-	stdin, stdout, stderr *end
+	stdin, stdout, stderr *pipeEnd
 	exited                chan struct{}
 	exit                  msg.ExitReply
 	lost                  bool
 }
 
-type end struct {
+type pipeEnd struct {
 	net.Conn
 	once   sync.Once
 	closed chan struct{} // closed when Close is called
 }
 
-func (e *end) Close() error {
+func (e *pipeEnd) Close() error {
 	e.once.Do(func() { close(e.closed) })
 	return e.Conn.Close()
 }

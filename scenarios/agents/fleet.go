@@ -25,12 +25,12 @@ type Fleet struct {
 	listener    net.Listener
 	work        sync.WaitGroup
 
-	mu      sync.Mutex
-	peers   []*peer // agents that have joined, in order; lost ones stay
-	changed chan struct{}
-	refused error             // why the last agent was refused
-	pending map[net.Conn]bool // connections that have not joined yet
-	closed  bool
+	mu          sync.Mutex
+	peers       []*peer // agents that have joined, in order; lost ones stay
+	changed     chan struct{}
+	lastRefusal error             // why the last agent was refused
+	pending     map[net.Conn]bool // connections that have not joined yet
+	closed      bool
 }
 
 // mostPending bounds the connections that have not joined: any process can open one.
@@ -86,7 +86,7 @@ func (f *Fleet) accept() {
 			f.mu.Lock()
 			delete(f.pending, conn)
 			if err != nil {
-				f.refused = fmt.Errorf("%s: %w", conn.RemoteAddr(), err)
+				f.lastRefusal = fmt.Errorf("%s: %w", conn.RemoteAddr(), err)
 			}
 			f.mu.Unlock()
 			if err != nil {
@@ -142,7 +142,7 @@ func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 	if err := readMessage(s, &h); err != nil {
 		return h, err
 	}
-	refused := sameVersion(f.version, h.Version)
+	refused := checkVersion(f.version, h.Version)
 	err = errors.Join(refused, writeMessage(s, msg.Welcome{Refused: msg.Words(refused)}))
 	if refused != nil {
 		_, _ = io.Copy(io.Discard, s)
@@ -173,13 +173,13 @@ func (f *Fleet) add(p *peer, conn net.Conn) {
 	f.logf("agent %s has joined (from %s, clock error at most %v)", p.name, p.link.RemoteAddr(), p.clockError())
 }
 
-func (f *Fleet) lost(p *peer) {
+func (f *Fleet) logLost(p *peer) {
 	f.mu.Lock()
 	closed := f.closed
 	f.mu.Unlock()
 	if !closed {
 		f.logf("lost agent %s: the connection ended or was silent for too long; the last message arrived %v ago; "+
-			"its clients count as killed since that message", p.name, time.Since(p.since).Round(time.Millisecond))
+			"its clients count as killed since that message", p.name, time.Since(p.lastSeenAt).Round(time.Millisecond))
 	}
 }
 
@@ -218,7 +218,7 @@ func (f *Fleet) home(n int) *peer {
 func (f *Fleet) Await(ctx context.Context, n int) error {
 	for {
 		f.mu.Lock()
-		changed, refused := f.changed, f.refused
+		changed, refused := f.changed, f.lastRefusal
 		f.mu.Unlock()
 		there := f.alive()
 		if len(there) >= n {

@@ -293,7 +293,7 @@ func signed(t, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) (certificate,
 }
 
 // sameVersion returns an error if the two versions differ.
-func sameVersion(coordinator, agent string) error {
+func checkVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil
 	}

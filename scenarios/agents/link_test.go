@@ -103,7 +103,7 @@ func TestParseEngine_saysWhatThereIs(t *testing.T) {
 	for text, want := range map[string]string{
 		"local:3": "", "wait:1": "", "local:0": "is not a number of agents", "local:x": "is not a number of agents", "docker:3": "want ", "": "want ",
 	} {
-		_, err := ParseEngine(text, Place{})
+		_, err := ParseEngine(text, EngineConfig{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

@@ -15,14 +15,14 @@ import (
 )
 
 type peer struct {
-	fleet  *Fleet
-	hello  msg.Hello
-	name   string
-	link   *yamux.Session
-	calls  *rpc.Client
-	clock  clock.Map
-	closed chan struct{} // closed when it is lost or dismissed
-	since  time.Time
+	fleet      *Fleet
+	hello      msg.Hello
+	name       string
+	link       *yamux.Session
+	calls      *rpc.Client
+	clock      clock.Map
+	closed     chan struct{} // closed when it is lost or dismissed
+	lastSeenAt time.Time
 
 	mu     sync.Mutex
 	trials map[string]*Trial
@@ -45,7 +45,7 @@ func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 		return nil, err
 	}
 	p := &peer{fleet: f, hello: h, link: link, calls: rpc.NewClient(s), closed: make(chan struct{}), trials: map[string]*Trial{}}
-	p.clock.Elsewhere()
+	p.clock.SetRemote()
 	for range firstReadings {
 		if err := p.readClock(); err != nil {
 			return nil, errors.Join(err, p.calls.Close())
@@ -100,16 +100,16 @@ func (p *peer) watch() {
 		}
 	}
 	_ = p.link.Close()
-	p.since = p.clock.Last()
+	p.lastSeenAt = p.clock.Last()
 	p.mu.Lock()
 	trials := p.trials
 	p.trials = map[string]*Trial{}
 	p.mu.Unlock()
 	for _, t := range trials {
-		t.lose(p) // before its clients move to other agents
+		t.removePeer(p) // before its clients move to other agents
 	}
 	close(p.closed)
-	p.fleet.lost(p)
+	p.fleet.logLost(p)
 	_ = p.calls.Close()
 }
 

@@ -42,14 +42,14 @@ var ErrRefused = errors.New("the coordinator rejected this agent")
 // Serve joins a run and serves the coordinator until the run is over, ctx is done, or the link is lost.
 // It returns nil if the run is over. All its goroutines have ended when it returns.
 func (a Agent) Serve(ctx context.Context, j Join) error {
-	if err := sameVersion(j.Version, a.Version); err != nil {
+	if err := checkVersion(j.Version, a.Version); err != nil {
 		return err
 	}
 	config, err := j.config()
 	if err != nil {
 		return err
 	}
-	own, err := clock.NewOwn(a.Skew)
+	own, err := clock.NewLocalClock(a.Skew)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a Agent) greet(link *yamux.Session) error {
 
 type server struct {
 	agent  Agent
-	clock  clock.Own
+	clock  clock.LocalClock
 	link   *yamux.Session
 	finish context.CancelFunc // called when the run is over
 
@@ -156,7 +156,7 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 		calls.ServeConn(stream)
 	case msg.StreamEvents:
 		if t, err := s.trial(o.Of); err == nil {
-			t.tell(stream)
+			t.sendEvents(stream)
 		}
 	default:
 		if p, err := s.process(o.ID); err == nil {

@@ -59,7 +59,7 @@ func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	}
 	t.tap.SetUpstream(w)
 	t.tap.OnEvent(t.event)
-	t.tap.Admit(func(c net.Conn) bool { ours, known := state.FromHere(c); return ours || !known })
+	t.tap.SetAdmit(func(c net.Conn) bool { ours, known := state.FromHere(c); return ours || !known })
 	t.watch.Go(func() { t.tap.WatchDeadlines(ctx) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +85,8 @@ func (t *servedTrial) wake() {
 	}
 }
 
-// tell sends events until the trial has ended and all are sent.
-func (t *servedTrial) tell(to net.Conn) {
+// sendEvents sends events until the trial has ended and all are sent.
+func (t *servedTrial) sendEvents(to net.Conn) {
 	out := gob.NewEncoder(to)
 	for {
 		t.mu.Lock()
@@ -180,7 +180,7 @@ func (s *server) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
 func (s *server) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
 	c, err := s.client(a)
 	if err == nil {
-		c.Thaw()
+		c.EndHold()
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (s *server) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
 func (s *server) Gate(a msg.GateArgs, _ *msg.Nothing) error {
 	c, err := s.client(a.ClientArgs)
 	if err == nil {
-		c.Gate(a.Closed)
+		c.SetGateClosed(a.Closed)
 	}
 	return err
 }

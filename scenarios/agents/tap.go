@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// tapped is the tap of a client on an agent. It returns the last known state if the agent does not answer.
-type tapped struct {
+// agentClient is the tap of a client on an agent. It returns the last known state if the agent does not answer.
+type agentClient struct {
 	trial *Trial
 	args  msg.ClientArgs // of calls
 
@@ -21,10 +21,10 @@ type tapped struct {
 	last         msg.ClientState        // last known state, on the trial's clock
 	countsByPeer map[*peer]*wire.Counts // last known counts, by each present or past agent of the client
 	asked        int64                  // number of requests for the tap's state
-	shown        int64                  // the newest of their replies in last and lived
+	newestReply  int64                  // the newest of their replies in last and lived
 }
 
-func (c *tapped) move(to *peer) {
+func (c *agentClient) move(to *peer) {
 	if c.at() == to {
 		return
 	}
@@ -34,7 +34,7 @@ func (c *tapped) move(to *peer) {
 	c.peer = to
 }
 
-func (c *tapped) left(p *peer) bool {
+func (c *agentClient) left(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.peer != p {
@@ -44,14 +44,14 @@ func (c *tapped) left(p *peer) bool {
 	return true
 }
 
-func (c *tapped) countedOn(p *peer) wire.Counts {
+func (c *agentClient) countedOn(p *peer) wire.Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counted(p)
 }
 
 // counted is countedOn with c.mu held. Only the client's current agent has requests in flight.
-func (c *tapped) counted(p *peer) (n wire.Counts) {
+func (c *agentClient) counted(p *peer) (n wire.Counts) {
 	if seen := c.countsByPeer[p]; seen != nil {
 		n = *seen
 	}
@@ -61,14 +61,14 @@ func (c *tapped) counted(p *peer) (n wire.Counts) {
 	return n
 }
 
-func (c *tapped) at() *peer {
+func (c *agentClient) at() *peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.peer
 }
 
 // refresh reads the tap's state from the agent. All earlier events have been delivered when it returns.
-func (c *tapped) refresh() msg.ClientState {
+func (c *agentClient) refresh() msg.ClientState {
 	c.mu.Lock()
 	c.asked++
 	n, p := c.asked, c.peer
@@ -79,7 +79,7 @@ func (c *tapped) refresh() msg.ClientState {
 		h := c.trial.streams[p]
 		c.trial.mu.Unlock()
 		h.wait(s.Events)
-		c.trial.mapped(p, &s)
+		c.trial.toTrialClock(p, &s)
 		c.show(n, p, s)
 	}
 	c.mu.Lock()
@@ -88,20 +88,20 @@ func (c *tapped) refresh() msg.ClientState {
 }
 
 // show stores a reply, unless the reply of a later request came first.
-func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
+func (c *agentClient) show(n int64, p *peer, s msg.ClientState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n < c.shown {
+	if n < c.newestReply {
 		return
 	}
-	c.shown, c.countsByPeer[p] = n, &s.Counts
+	c.newestReply, c.countsByPeer[p] = n, &s.Counts
 	if c.peer == p {
 		c.last = s
 	}
 }
 
-// mapped converts a state to the trial's clock. The clock's possible error makes a deadline earlier.
-func (t *Trial) mapped(p *peer, s *msg.ClientState) {
+// toTrialClock converts a state to the trial's clock. The clock's possible error makes a deadline earlier.
+func (t *Trial) toTrialClock(p *peer, s *msg.ClientState) {
 	acked, wrong := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - wrong
 	s.Session = s.Session.WithUpstream(t.options.Way)
@@ -111,14 +111,14 @@ func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	}
 }
 
-func (c *tapped) Number() int           { return c.args.Client }
-func (c *tapped) Session() wire.Session { return c.refresh().Session }
-func (c *tapped) Known() wire.Known     { return c.refresh().Known }
-func (c *tapped) Unanswered() int64     { return c.refresh().Unanswered }
-func (c *tapped) Moments() wire.Moments { return c.refresh().Moments }
+func (c *agentClient) Number() int           { return c.args.Client }
+func (c *agentClient) Session() wire.Session { return c.refresh().Session }
+func (c *agentClient) Known() wire.Known     { return c.refresh().Known }
+func (c *agentClient) Unanswered() int64     { return c.refresh().Unanswered }
+func (c *agentClient) Moments() wire.Moments { return c.refresh().Moments }
 
 // Counts returns the sum over all agents of the client; of a lost agent, the last known counts.
-func (c *tapped) Counts() (sum wire.Counts) {
+func (c *agentClient) Counts() (sum wire.Counts) {
 	c.refresh()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *tapped) Counts() (sum wire.Counts) {
 }
 
 // Node implements wire.Client, below the contested node.
-func (c *tapped) Node(path string) (wire.Node, bool) {
+func (c *agentClient) Node(path string) (wire.Node, bool) {
 	if path != c.trial.options.Parent {
 		return wire.Node{}, false
 	}
@@ -141,10 +141,10 @@ func (c *tapped) Node(path string) (wire.Node, bool) {
 var errElsewhere = errors.New("not available for a client that runs on an agent")
 
 // Dial implements wire.Client. It fails, because the agent dials for the client.
-func (c *tapped) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errElsewhere }
+func (c *agentClient) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errElsewhere }
 
 // Listen implements wire.Client. between must be nil.
-func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (addr string, err error) {
+func (c *agentClient) Listen(server string, between func(wire.Dialer) wire.Dialer) (addr string, err error) {
 	if between != nil {
 		return "", errElsewhere
 	}
@@ -153,10 +153,10 @@ func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (a
 }
 
 // Record implements wire.Client: there is no transcript of a client on an agent.
-func (c *tapped) Record() *wire.Transcript { return &wire.Transcript{} }
+func (c *agentClient) Record() *wire.Transcript { return &wire.Transcript{} }
 
 // do makes a call about the client's connections. It fails if the client has no agent.
-func (c *tapped) do(what string, args, reply any) error {
+func (c *agentClient) do(what string, args, reply any) error {
 	p := c.at()
 	if p == nil {
 		return fmt.Errorf("client %d: %w", c.Number(), errLost)
@@ -164,22 +164,22 @@ func (c *tapped) do(what string, args, reply any) error {
 	return p.call(what, args, reply)
 }
 
-func (c *tapped) Hold(mode wire.HoldMode) error {
+func (c *agentClient) Hold(mode wire.HoldMode) error {
 	return c.do("Hold", msg.HoldArgs{ClientArgs: c.args, Mode: mode}, &msg.Nothing{})
 }
 
-func (c *tapped) Thaw() { _ = c.do("Thaw", c.args, &msg.Nothing{}) }
+func (c *agentClient) EndHold() { _ = c.do("Thaw", c.args, &msg.Nothing{}) }
 
-func (c *tapped) Gate(closed bool) {
+func (c *agentClient) SetGateClosed(closed bool) {
 	_ = c.do("Gate", msg.GateArgs{ClientArgs: c.args, Closed: closed}, &msg.Nothing{})
 }
 
-func (c *tapped) Cut() (n int) {
+func (c *agentClient) Cut() (n int) {
 	_ = c.do("Cut", c.args, &n)
 	return n
 }
 
-func (c *tapped) Arm(r wire.Rule) (wire.ArmedRule, error) {
+func (c *agentClient) Arm(r wire.Rule) (wire.ArmedRule, error) {
 	c.trial.mu.Lock()
 	c.trial.shots++
 	n := c.trial.shots
@@ -188,7 +188,7 @@ func (c *tapped) Arm(r wire.Rule) (wire.ArmedRule, error) {
 	if p == nil {
 		return nil, fmt.Errorf("client %d: %w", c.Number(), errLost)
 	}
-	sent := msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r.Drawn()}
+	sent := msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r.WithDrawnJitter()}
 	if err := p.call("Arm", sent, &msg.Nothing{}); err != nil {
 		return nil, err
 	}

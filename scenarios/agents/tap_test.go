@@ -129,7 +129,7 @@ func TestTapped_countsGoWithTheClient(t *testing.T) {
 // Two may ask at once. Neither is shown less than there was when it asked.
 func TestTapped_aLateAnswerChangesNothing(t *testing.T) {
 	p := &peer{closed: make(chan struct{})}
-	c := &tapped{peer: p, countsByPeer: map[*peer]*wire.Counts{}}
+	c := &agentClient{peer: p, countsByPeer: map[*peer]*wire.Counts{}}
 	for _, answer := range []struct{ question, connections int64 }{{2, 7}, {1, 6}} {
 		c.show(answer.question, p, msg.ClientState{Counts: wire.Counts{Connections: answer.connections}})
 		if got := c.countedOn(p).Connections; got != 7 || c.last.Counts.Connections != 7 {

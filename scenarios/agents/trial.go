@@ -41,7 +41,7 @@ type Trial struct {
 	reading sync.WaitGroup // of events
 
 	mu      sync.Mutex
-	clients map[int]*tapped
+	clients map[int]*agentClient
 	streams map[*peer]*eventStream
 	shots   int64
 	ended   bool
@@ -49,7 +49,7 @@ type Trial struct {
 
 // Begin starts a trial on all connected agents. Close must be called.
 func (f *Fleet) Begin(o Options) (*Trial, error) {
-	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, streams: map[*peer]*eventStream{}}
+	t := &Trial{fleet: f, options: o, clients: map[int]*agentClient{}, streams: map[*peer]*eventStream{}}
 	there := f.alive()
 	if len(there) == 0 {
 		return nil, errors.New("no agent is connected")
@@ -168,7 +168,7 @@ func (t *Trial) Client(n int) wire.Client {
 	c := t.clients[n]
 	if c == nil {
 		args := msg.ClientArgs{Trial: t.options.Trial, Client: n}
-		c = &tapped{trial: t, args: args, countsByPeer: map[*peer]*wire.Counts{}}
+		c = &agentClient{trial: t, args: args, countsByPeer: map[*peer]*wire.Counts{}}
 		t.clients[n] = c
 	}
 	return c
@@ -183,11 +183,11 @@ func (t *Trial) Site(n int) (site.Site, error) {
 	if err := t.ensureBegun(p); err != nil {
 		return nil, err
 	}
-	t.Client(n).(*tapped).move(p)
+	t.Client(n).(*agentClient).move(p)
 	return &machine{peer: p}, nil
 }
 
-func (t *Trial) all() []*tapped {
+func (t *Trial) all() []*agentClient {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Values(t.clients))
@@ -214,7 +214,7 @@ func (t *Trial) Totals() (sum wire.Counts) {
 // WatchDeadlines does nothing: agents watch deadlines themselves.
 func (t *Trial) WatchDeadlines(context.Context) {}
 
-func (t *Trial) lose(p *peer) {
+func (t *Trial) removePeer(p *peer) {
 	var gone []int
 	for _, c := range t.all() {
 		if c.left(p) {
@@ -223,7 +223,7 @@ func (t *Trial) lose(p *peer) {
 	}
 	slices.Sort(gone)
 	if len(gone) > 0 && t.options.Lost != nil {
-		t.options.Lost(p.name, gone, max(0, t.options.At(p.since)))
+		t.options.Lost(p.name, gone, max(0, t.options.At(p.lastSeenAt)))
 	}
 }
 

@@ -70,10 +70,10 @@ func playCell(ctx context.Context, st *stage.Stage) error {
 	st.Report("%s", what.Name)
 	script := scripts[strings.TrimPrefix(what.Name, spec.AllSteps+"/")]
 	if script == nil {
-		script = func(p *episodeRun) { p.episode(what.Aims) }
+		script = func(p *episodeRun) { p.episode(what.Injections) }
 	}
 	if err := p.play(script); err != nil {
-		return fmt.Errorf("%s: %w", what.Name, stage.Reason(ctx, err))
+		return fmt.Errorf("%s: %w", what.Name, stage.CauseOr(ctx, err))
 	}
 	if st.IsQueue() {
 		return nil
@@ -94,15 +94,15 @@ type episodeLog struct {
 	acting   map[int]time.Duration // by client: start of the grant that it is releasing or that a fault hit
 }
 
-// begins records that client n, granted at that time, releases, or is hit by a fault while it
+// markActing records that client n, granted at that time, releases, or is hit by a fault while it
 // holds.
-func (c *episodeLog) begins(n int, granted time.Duration) {
+func (c *episodeLog) markActing(n int, granted time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.acting[n] = granted
 }
 
-func (c *episodeLog) ends(n int) {
+func (c *episodeLog) clearActing(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.acting, n)
@@ -139,14 +139,14 @@ func (p *episodeRun) passable(x *stepInjection) bool {
 	return first && !p.st.IsQueue() && !p.st.IsBarrier() && len(p.injections) == 1
 }
 
-// late reports whether an active fault delays client i.
-func (p *episodeRun) late(i int) bool {
+// isDelayed reports whether an active fault delays client i.
+func (p *episodeRun) isDelayed(i int) bool {
 	return slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.c.Number == i && x.fault.Late && x.lasts() })
 }
 
 // episode lets every client wait and hold once, or a producer put and the others take, while the
 // faults are injected at their steps. It returns when the faults are over.
-func (p *episodeRun) episode(aims []spec.Aim) {
+func (p *episodeRun) episode(aims []spec.Injection) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	var faults sync.WaitGroup
 	defer faults.Wait()
@@ -160,7 +160,7 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 		faults.Go(func() { x.run(ctx) })
 	}
 	switch {
-	case slices.ContainsFunc(aims, func(a spec.Aim) bool { return slices.Contains(spec.BacklogRoles, a.Step.Role) }):
+	case slices.ContainsFunc(aims, func(a spec.Injection) bool { return slices.Contains(spec.BacklogRoles, a.Step.Role) }):
 		p.handOutBacklog()
 	case p.st.IsQueue():
 		p.handOut()
@@ -173,8 +173,8 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 			p.calling(i, spec.CallAcquire)
 			before := p.asked(i)
 			a := p.begin(i)
-			if i == 0 && !p.st.IsBarrier() && !slices.ContainsFunc(aims, func(a spec.Aim) bool { return a.Step.Client() == 0 }) {
-				a.Returned(p.ctx, p.turnLimit())
+			if i == 0 && !p.st.IsBarrier() && !slices.ContainsFunc(aims, func(a spec.Injection) bool { return a.Step.Client() == 0 }) {
+				a.AwaitReturn(p.ctx, p.turnLimit())
 			}
 			p.awaitRequest(i, before)
 			p.awaitIdle(i)
@@ -183,12 +183,12 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 			p.waits(p.st.Clients[1:])
 		}
 		for range p.rounds() {
-			if stuck := p.allTurn(); stuck || !p.awaited() {
+			if stuck := p.allTurn(); stuck || !p.hasPendingFault() {
 				break
 			}
 		}
 	}
-	p.outlast()
+	p.awaitFaultsOver()
 	cancel()
 }
 
@@ -197,14 +197,14 @@ func (p *episodeRun) episode(aims []spec.Aim) {
 func (p *episodeRun) rounds() (n int) {
 	n = 1
 	for _, x := range p.injections {
-		if x.at.Nth > mostOf {
+		if x.at.Nth > maxStepRepeats {
 			n = max(n, x.at.Nth)
 		}
 	}
 	return n
 }
 
-func (p *episodeRun) awaited() bool {
+func (p *episodeRun) hasPendingFault() bool {
 	return slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return !x.begun.Load() })
 }
 
@@ -224,11 +224,11 @@ func (p *episodeRun) waits(clients []*stage.Client) {
 	}
 }
 
-// outlast waits until the faults that have begun are over. A fault that follows a reply begins a
+// awaitFaultsOver waits until the faults that have begun are over. A fault that follows a reply begins a
 // moment after it.
-func (p *episodeRun) outlast() {
+func (p *episodeRun) awaitFaultsOver() {
 	_ = stage.Poll(p.ctx, restLimit, func(context.Context) (bool, error) {
-		return !p.awaited(), nil
+		return !p.hasPendingFault(), nil
 	})
 	for _, x := range p.injections {
 		if x.begun.Load() && stage.Await(p.ctx, x.over) != nil {
@@ -242,7 +242,7 @@ func (p *episodeRun) outlast() {
 func (p *episodeRun) moves(n int) (all int64) {
 	for _, c := range p.st.Clients {
 		if c.Number != n {
-			all += c.Moves.Load()
+			all += c.Transitions.Load()
 		}
 	}
 	return all
@@ -262,7 +262,7 @@ const askLimit = 2 * time.Second
 func (p *episodeRun) awaitRequest(i int, before int64) {
 	_ = stage.Poll(p.ctx, askLimit, func(context.Context) (bool, error) {
 		a := p.last(i)
-		return p.late(i) || a != nil && a.Ended() || p.asked(i) > before, nil
+		return p.isDelayed(i) || a != nil && a.HasReturned() || p.asked(i) > before, nil
 	})
 	p.must(context.Cause(p.ctx))
 }
@@ -271,12 +271,12 @@ func (p *episodeRun) asked(i int) int64 { return p.st.Clients[i].Wire.Counts().R
 
 // awaitIdle waits, within limits, until client i is idle on the wire.
 func (p *episodeRun) awaitIdle(i int) {
-	still := stage.Stillness{Polls: stage.StillPolls - quietFor}
+	still := stage.IdleDetector{Polls: stage.StillPolls - quietFor}
 	_ = stage.Poll(p.ctx, restLimit, func(context.Context) (bool, error) {
-		if a := p.last(i); p.late(i) || a != nil && a.Ended() {
+		if a := p.last(i); p.isDelayed(i) || a != nil && a.HasReturned() {
 			return true, nil
 		}
-		return still.See(p.st.Clients[i].Wire.Counts()), nil
+		return still.Observe(p.st.Clients[i].Wire.Counts()), nil
 	})
 	p.must(context.Cause(p.ctx))
 }
@@ -288,10 +288,10 @@ const manyRequests = 200
 func (p *episodeRun) awaitIdleOrPolling(i int) {
 	w := p.st.Clients[i].Wire
 	before := w.Counts().Requests.Total()
-	var still stage.Stillness
+	var still stage.IdleDetector
 	_ = stage.Poll(p.ctx, grantLimit, func(context.Context) (bool, error) { // slow is accepted
 		now := w.Counts()
-		return still.See(now) || now.Requests.Total()-before > manyRequests, nil
+		return still.Observe(now) || now.Requests.Total()-before > manyRequests, nil
 	})
 	p.must(context.Cause(p.ctx))
 }
@@ -299,7 +299,7 @@ func (p *episodeRun) awaitIdleOrPolling(i int) {
 // awaitAllIdleOrPolling calls restless for every client that no active fault delays.
 func (p *episodeRun) awaitAllIdleOrPolling() {
 	for k := range p.st.Clients {
-		if !p.late(k) {
+		if !p.isDelayed(k) {
 			p.awaitIdleOrPolling(k)
 		}
 	}
@@ -330,11 +330,11 @@ func (p *episodeRun) handOut() {
 	join(2)
 	p.waits(p.st.Clients[1:])
 	for range itemsPut * p.rounds() {
-		if p.putOne(); !p.awaited() && p.rounds() > 1 {
+		if p.putOne(); !p.hasPendingFault() && p.rounds() > 1 {
 			break
 		}
 	}
-	p.outlast()
+	p.awaitFaultsOver()
 	if hit, other := p.hitConsumer(); hit > 0 { // alone: the other consumer would take the missed item
 		leave[other]()
 		p.putOne()
@@ -378,7 +378,7 @@ func (p *episodeRun) handOutBacklog() {
 		takers.Go(func() { p.takeOn(p.calls, i+1) })
 	}
 	p.must(p.st.WaitQueueEmpty(p.ctx, p.turnLimit()))
-	p.outlast()
+	p.awaitFaultsOver()
 	for range itemsPut {
 		p.putOne()
 	}
@@ -405,7 +405,7 @@ func (p *episodeRun) takeOn(ctx context.Context, i int) {
 		p.calling(i, spec.CallTake)
 		a := p.begin(i)
 		if stage.Await(ctx, a.Done) != nil {
-			a.GiveUp()
+			a.Cancel()
 			<-a.Done
 		}
 		if a.Err != nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// mostOf is the number of one client's steps with the same operation that are tested: polling repeats a
+// maxStepRepeats is the number of one client's steps with the same operation that are tested: polling repeats a
 // step without end, and a queue's clients repeat it for every item.
-const mostOf = 2
+const maxStepRepeats = 2
 
 // StepsOf returns the steps of a role in order: the requests and notifications of a transcript, and
 // the calls, which have no number yet.
@@ -41,7 +41,7 @@ func StepsOf(role string, frames []wire.Frame, made []spec.SeenStep) []spec.Seen
 		if s.Kind() == spec.AtCall { // a waiter is in the call that it made
 			under = s.Op
 		}
-		if s.Role, s.Nth, s.Call = role, counts[s.Op], under; s.Nth <= mostOf {
+		if s.Role, s.Nth, s.Call = role, counts[s.Op], under; s.Nth <= maxStepRepeats {
 			out = append(out, s)
 		}
 	}
@@ -79,7 +79,7 @@ func (p *episodeRun) newInjection(s spec.Step, f *spec.StepFault) (*stepInjectio
 	x := &stepInjection{p: p, c: p.st.Clients[s.Client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
 	x.inForce = sync.OnceFunc(func() { close(x.force) })
 	if f.Timed {
-		if subject := p.st.Cell.Subject; !subject.Tries {
+		if subject := p.st.Cell.Subject; !subject.SupportsLimit {
 			return nil, fmt.Errorf("%w: %s does not support an acquire with a time limit: its driver does not offer \"limit\"", chaos.ErrSkipped, subject.Name)
 		}
 		x.c.Limit.Store(int64(x.tryFor()))
@@ -93,7 +93,7 @@ func (p *episodeRun) newInjection(s spec.Step, f *spec.StepFault) (*stepInjectio
 		if x.shot, err = x.c.Wire.Arm(s.Rule(act)); err != nil {
 			return nil, err
 		}
-		x.c.Wire.Gate(f.Away) // existing connections stay
+		x.c.Wire.SetGateClosed(f.Disconnects) // existing connections stay
 	}
 	return x, nil
 }
@@ -124,7 +124,7 @@ func (x *stepInjection) noStep() error {
 func (x *stepInjection) run(ctx context.Context) {
 	defer close(x.over)
 	defer x.inForce()
-	defer x.c.Wire.Gate(false)
+	defer x.c.Wire.SetGateClosed(false)
 	err := x.await(ctx)
 	start := x.p.st.Clock.Now()
 	x.moves, x.passable = x.p.moves(x.c.Number), x.p.passable(x)
@@ -176,10 +176,10 @@ func (x *stepInjection) await(ctx context.Context) error {
 
 // cutOff begins a fault at a call that disconnects the client.
 func (x *stepInjection) cutOff() error {
-	if !x.fault.Away {
+	if !x.fault.Disconnects {
 		return nil
 	}
-	x.c.Wire.Gate(true)
+	x.c.Wire.SetGateClosed(true)
 	if x.c.Wire.Cut() == 0 {
 		return errors.New("the client had no connection to cut")
 	}
@@ -280,7 +280,7 @@ func freeze(ctx context.Context, x *stepInjection) error {
 	if err := x.c.Wire.Hold(wire.Deaf); err != nil {
 		return err
 	}
-	defer x.c.Wire.Thaw()
+	defer x.c.Wire.EndHold()
 	x.inForce()
 	x.release()
 	proof, err := chaos.AwaitExpired(ctx, st.Target(nil), x.c.Wire)
@@ -356,11 +356,11 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 // has not returned in time.
 func cancelCall(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.Number)
-	if a == nil || a.Ended() {
+	if a == nil || a.HasReturned() {
 		return fmt.Errorf("%w: no operation of the client was pending at that step", ErrInapplicable)
 	}
-	a.GiveUp()
-	a.Returned(ctx, blinkFor)
+	a.Cancel()
+	a.AwaitReturn(ctx, blinkFor)
 	return nil
 }
 
@@ -379,17 +379,17 @@ func (x *stepInjection) tryFor() time.Duration {
 func runOut(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.Number)
 	switch {
-	case a != nil && a.Ended() && a.Err == nil:
+	case a != nil && a.HasReturned() && a.Err == nil:
 		return fmt.Errorf("%w: the client had already been granted the lock before that step", ErrInapplicable)
-	case a == nil || a.Ended() && !errors.Is(a.Err, recipes.ErrNotAcquired):
+	case a == nil || a.HasReturned() && !errors.Is(a.Err, recipes.ErrNotAcquired):
 		return errors.New("no acquire with a time limit was pending")
 	}
 	limit := x.tryFor()
 	if x.at.Kind() != spec.AtWait {
-		a.Returned(ctx, limit+blinkFor)
+		a.AwaitReturn(ctx, limit+blinkFor)
 		return nil
 	}
-	a.Returned(ctx, 2*limit) // an acquire that does not return fails progress
+	a.AwaitReturn(ctx, 2*limit) // an acquire that does not return fails progress
 	return nil
 }
 

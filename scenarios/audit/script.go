@@ -66,11 +66,11 @@ func (p *episodeRun) play(script func(*episodeRun)) (err error) {
 func (p *episodeRun) callOff() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.st.CallOff(p.stop, p.begun)
+	p.st.CancelAttempts(p.stop, p.begun)
 }
 
 func (p *episodeRun) begin(i int) *stage.Attempt {
-	a := p.st.Clients[i].Begin(p.calls)
+	a := p.st.Clients[i].StartAttempt(p.calls)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begun = append(p.begun, a)
@@ -91,7 +91,7 @@ func (p *episodeRun) last(i int) *stage.Attempt {
 // first lets client i acquire, which must succeed, and write as the holder.
 func (p *episodeRun) first(i int) *stage.Attempt {
 	a := p.begin(i)
-	if !a.Returned(p.ctx, grantLimit) {
+	if !a.AwaitReturn(p.ctx, grantLimit) {
 		p.must(fmt.Errorf("client %d did not acquire the free lock within %v", i, grantLimit))
 	}
 	if a.Err != nil {
@@ -104,7 +104,7 @@ func (p *episodeRun) first(i int) *stage.Attempt {
 // act does the work of a holder: it writes to the resource, and the harness checks its node. A holder
 // that was notified of the loss of its grant does nothing.
 func (p *episodeRun) act(a *stage.Attempt) {
-	if a.Client.Lost(a.Claim.Token) {
+	if a.Client.HasLost(a.Claim.Token) {
 		return
 	}
 	a.Write(p.ctx)
@@ -118,10 +118,10 @@ const releaseTries = 6
 // release releases, and retries after an error, as applications do. A node that is left behind
 // appears in the snapshot.
 func (p *episodeRun) release(a *stage.Attempt) {
-	p.course.begins(a.Client.Number, a.At)
-	defer p.course.ends(a.Client.Number)
+	p.course.markActing(a.Client.Number, a.ReturnedAt)
+	defer p.course.clearActing(a.Client.Number)
 	defer p.course.released.Add(1)
-	defer a.Client.Moves.Add(1)
+	defer a.Client.Transitions.Add(1)
 	tries := releaseTries
 	if p.st.IsBarrier() { // its release waits for the others
 		tries = 1
@@ -138,21 +138,21 @@ func (p *episodeRun) release(a *stage.Attempt) {
 // inLine waits until n nodes are in line and all clients are idle. If they do not become idle it
 // gives up without an error. It does nothing for a recipe whose waiters have no nodes.
 func (p *episodeRun) inLine(n int) {
-	err := p.st.InLine(p.ctx, n, grantLimit)
+	err := p.st.AwaitInLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, stage.ErrPollLimit) {
 		nodes, look := p.st.Observer.InLine(p.ctx, p.st.Parent)
-		free := p.st.NotInLine()
+		free := p.st.NonWaiterCount()
 		if waiting := p.st.Acquiring(); look == nil && nodes <= free && waiting >= n-free {
 			err = fmt.Errorf("%w: %d clients wait, but the line has %s: the recipe does not queue its waiters", ErrInapplicable, waiting, units.Plural(nodes, "node"))
 		}
 	}
 	p.must(err)
-	_ = p.st.Still(p.ctx, stillLimit)
+	_ = p.st.AwaitQuiet(p.ctx, stillLimit)
 	p.must(context.Cause(p.ctx))
 }
 
-// believe lets a holder write for as long as it believes that it holds, within a limit.
-func (p *episodeRun) believe(a *stage.Attempt, limit time.Duration) {
+// writeWhileHolding lets a holder write for as long as it believes that it holds, within a limit.
+func (p *episodeRun) writeWhileHolding(a *stage.Attempt, limit time.Duration) {
 	until := time.Now().Add(limit)
 	for !a.InDoubt() && time.Now().Before(until) && p.ctx.Err() == nil {
 		a.Write(p.ctx)
@@ -176,7 +176,7 @@ func (p *episodeRun) hold(ctx context.Context, a *stage.Attempt) (sure bool, err
 	p.act(a)
 	session := a.Client.Wire.Session().ID
 	if x := p.calling(a.Client.Number, spec.CallHold); x != nil {
-		p.course.begins(a.Client.Number, a.At)
+		p.course.markActing(a.Client.Number, a.ReturnedAt)
 		if err := stage.Await(ctx, x.over); err != nil {
 			return false, err
 		}
@@ -190,10 +190,10 @@ func (p *episodeRun) hold(ctx context.Context, a *stage.Attempt) (sure bool, err
 		return false, err
 	}
 	if !p.st.IsBarrier() {
-		p.outlive(ctx, a)
+		p.awaitEarlierHolders(ctx, a)
 	}
 	err = stage.Poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
-		return !a.InDoubt() || a.Client.Lost(a.Claim.Token), nil
+		return !a.InDoubt() || a.Client.HasLost(a.Claim.Token), nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("the grant of client %d was suspended, and then neither restored nor lost: %w", a.Client.Number, err)
@@ -201,9 +201,9 @@ func (p *episodeRun) hold(ctx context.Context, a *stage.Attempt) (sure bool, err
 	return !a.InDoubt(), nil
 }
 
-func (p *episodeRun) outlive(ctx context.Context, a *stage.Attempt) {
-	before := p.course.before(a.At)
-	_ = stage.Poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.At)) == 0, nil })
+func (p *episodeRun) awaitEarlierHolders(ctx context.Context, a *stage.Attempt) {
+	before := p.course.before(a.ReturnedAt)
+	_ = stage.Poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.ReturnedAt)) == 0, nil })
 	if slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.begun.Load() && slices.Contains(before, x.c.Number) }) {
 		_ = stage.Pause(ctx, believeFor)
 	}
@@ -219,15 +219,15 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 			acts = believeLostFor
 			return true, nil
 		}
-		return s.Server != "" || a.Client.Lost(a.Claim.Token), nil
+		return s.Server != "" || a.Client.HasLost(a.Claim.Token), nil
 	})
 	var other sync.WaitGroup
 	defer other.Wait()
 	for i := range p.st.Clients {
-		if b := p.last(i); b != nil && b.Over && i != a.Client.Number && p.ready(ctx, i) {
+		if b := p.last(i); b != nil && b.Finished && i != a.Client.Number && p.ready(ctx, i) {
 			b = p.begin(i)
 			other.Go(func() {
-				if b.Returned(ctx, believeFor) && b.Err == nil {
+				if b.AwaitReturn(ctx, believeFor) && b.Err == nil {
 					p.act(b)
 					_ = stage.Pause(ctx, believeFor/2)
 					p.release(b)
@@ -236,7 +236,7 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 			break
 		}
 	}
-	p.believe(a, acts)
+	p.writeWhileHolding(a, acts)
 }
 
 func (p *episodeRun) ready(ctx context.Context, i int) bool {
@@ -296,7 +296,7 @@ func (p *episodeRun) failing() bool {
 	defer p.mu.Unlock()
 	failed := make([]int, len(p.st.Clients))
 	for _, a := range p.begun {
-		if a.Ended() && a.Err != nil {
+		if a.HasReturned() && a.Err != nil {
 			failed[a.Client.Number]++
 		}
 	}
@@ -307,7 +307,7 @@ func (p *episodeRun) failing() bool {
 // that has not returned.
 func (p *episodeRun) lostInside() bool {
 	return p.st.Driven && slices.ContainsFunc(p.st.Clients, func(c *stage.Client) bool {
-		e := c.Learned.Load()
+		e := c.LastEvent.Load()
 		return c.Pending.Load() != nil && e != nil && e.Kind == recipes.EventLost
 	})
 }
@@ -315,7 +315,7 @@ func (p *episodeRun) lostInside() bool {
 // pending returns the client's last acquire, or begins a new acquire if that has failed or is over. It returns
 // nil if the client has no session.
 func (p *episodeRun) pending(ctx context.Context, i int) *stage.Attempt {
-	if a := p.last(i); a != nil && !a.Over && (!a.Ended() || a.Err == nil) {
+	if a := p.last(i); a != nil && !a.Finished && (!a.HasReturned() || a.Err == nil) {
 		return a
 	}
 	if !p.ready(ctx, i) {
@@ -340,15 +340,15 @@ func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 		}
 		sure, err := p.hold(ctx, a)
 		if err != nil {
-			p.course.ends(i)
+			p.course.clearActing(i)
 			return false
 		}
 		if sure {
 			p.release(a)
 			return true
 		}
-		a.Over, a.Err = true, recipes.ErrSessionEnded
-		p.course.ends(i)
+		a.Finished, a.Err = true, recipes.ErrSessionEnded
+		p.course.clearActing(i)
 		a.Client.RecoverAfter(ctx, a.Err)
 	}
 	return false
@@ -365,7 +365,7 @@ func crowd(p *episodeRun) {
 	enough, before := time.Now().Add(1500*time.Millisecond), p.st.Grants.Load()
 	_ = stage.Each(p.st.Clients, len(p.st.Clients), func(c *stage.Client) error {
 		for ctx.Err() == nil {
-			a := c.Begin(ctx)
+			a := c.StartAttempt(ctx)
 			if <-a.Done; a.Err != nil {
 				return nil
 			}
@@ -395,7 +395,7 @@ func newcomers(p *episodeRun) {
 		p.inLine(n)
 		for i := range n {
 			if i != k {
-				p.last(i).GiveUp()
+				p.last(i).Cancel()
 			}
 		}
 		for i := range n {
@@ -511,7 +511,7 @@ func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 		case <-ctx.Done():
 		}
 		g.entering.Add(-1)
-		if !a.Ended() {
+		if !a.HasReturned() {
 			return false
 		}
 		if a.Err != nil {
@@ -529,8 +529,8 @@ func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 			p.release(a)
 			return true
 		}
-		a.Over, a.Err = true, recipes.ErrSessionEnded
-		a.Client.Inside.Store(false)
+		a.Finished, a.Err = true, recipes.ErrSessionEnded
+		a.Client.HasGrant.Store(false)
 		a.Client.RecoverAfter(ctx, a.Err)
 		return false
 	}
@@ -549,9 +549,9 @@ func (p *episodeRun) awaitDeparture(ctx context.Context, g *passing, i int) {
 		return
 	}
 	before := departures[k-1]
-	still := stage.Stillness{Polls: stage.StillPolls - quietFor}
+	still := stage.IdleDetector{Polls: stage.StillPolls - quietFor}
 	_ = stage.Poll(ctx, restLimit, func(context.Context) (bool, error) {
-		return g.leaving[before].Load() && still.See(p.st.Clients[before].Wire.Counts()), nil
+		return g.leaving[before].Load() && still.Observe(p.st.Clients[before].Wire.Counts()), nil
 	})
 }
 

@@ -38,9 +38,9 @@ func (o *Items) Taken(id string) {
 	}
 }
 
-// in reports whether a node with that data holds an outstanding item. Data without an ID may be an
+// mayContain reports whether a node with that data holds an outstanding item. Data without an ID may be an
 // encoded item, unless a node has contained an ID.
-func (o *Items) in(data []byte) bool {
+func (o *Items) mayContain(data []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	named, waits := false, false

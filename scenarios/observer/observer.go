@@ -120,15 +120,15 @@ type Node struct {
 
 // Nodes returns the current nodes below parent at any depth, oldest first. A missing parent has none.
 func (o *Observer) Nodes(ctx context.Context, parent string) ([]Node, error) {
-	found, err := o.now(ctx, parent, AllBelow)
+	found, err := o.readCurrent(ctx, parent, AllBelow)
 	if errors.Is(err, zk.ErrNoNode) {
 		err = nil
 	}
 	return found, err
 }
 
-// now reads below the parent after a write, so that the member has the current state.
-func (o *Observer) now(ctx context.Context, parent string, read func(context.Context, *recipes.Session, string) ([]Node, error)) (found []Node, err error) {
+// readCurrent reads below the parent after a write, so that the member has the current state.
+func (o *Observer) readCurrent(ctx context.Context, parent string, read func(context.Context, *recipes.Session, string) ([]Node, error)) (found []Node, err error) {
 	err = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
 		if err := s.Delete(ctx, o.Root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return err
@@ -331,7 +331,7 @@ func (o *Observer) Close() error {
 
 // ItemNodes returns nodes of a queue, including the items that its recipe keeps in sub-folders.
 func (o *Observer) ItemNodes(ctx context.Context, parent string) ([]Node, error) {
-	return o.now(ctx, parent, func(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
+	return o.readCurrent(ctx, parent, func(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
 		found, err := nodesBelow(ctx, s, parent)
 		for _, folder := range found {
 			if folder.Owner != 0 || Sequential.MatchString(folder.Path) || err != nil {
@@ -448,7 +448,7 @@ func isItem(ctx context.Context, s *recipes.Session, path string, items *Items) 
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil && stat.EphemeralOwner == 0 && items.in(data), err
+	return err == nil && stat.EphemeralOwner == 0 && items.mayContain(data), err
 }
 
 // ItemsAmong returns the nodes that hold items.

@@ -32,7 +32,7 @@ func AuthFor(e *ensembles.Ensemble) []recipes.Auth {
 
 // ACLFor returns the ACL of nodes that are created on the ensemble; nil for open access.
 func ACLFor(e *ensembles.Ensemble) []zk.ACL {
-	if !e.Security.Owned {
+	if !e.Security.CreatorOnly {
 		return nil
 	}
 	return zk.AuthACL(zk.PermAll) // the creator has all permissions

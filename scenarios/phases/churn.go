@@ -52,5 +52,5 @@ func exchange(ctx context.Context, st *stage.Stage) error {
 	defer end()
 	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.Exchange(phase, taking) })()
 	st.PlayFaults(phase)
-	return st.WaitQueueEmpty(ctx, st.Patience())
+	return st.WaitQueueEmpty(ctx, st.GrantTimeout())
 }

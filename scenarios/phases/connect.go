@@ -11,13 +11,13 @@ import (
 
 func init() {
 	stage.AddKind(spec.Kind{
-		Name:     history.ConnectPhase,
-		About:    fmt.Sprintf("opens all sessions, %d at a time, and keeps them idle for the duration while faults are active", stage.OpensAtOnce),
-		Pace:     history.ByHarness,
-		Fields:   []string{"duration", "faults"},
-		Opens:    true,
-		Barriers: true,
-		Validate: (*spec.Phase).CheckDuration,
+		Name:          history.ConnectPhase,
+		About:         fmt.Sprintf("opens all sessions, %d at a time, and keeps them idle for the duration while faults are active", stage.OpensAtOnce),
+		Pace:          history.ByHarness,
+		Fields:        []string{"duration", "faults"},
+		OpensSessions: true,
+		Barriers:      true,
+		Validate:      (*spec.Phase).CheckDuration,
 	}, connect)
 }
 
@@ -35,5 +35,5 @@ func connect(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()
 	st.PlayFaults(phase)
-	return st.ConnectedAgain(ctx)
+	return st.ReconnectAll(ctx)
 }

@@ -41,16 +41,16 @@ func drain(ctx context.Context, st *stage.Stage) error {
 		if err := DrainOnce(ctx, st); err != nil {
 			return fmt.Errorf("round %d: %w", st.Round, err)
 		}
-		if err := st.Withdraw(ctx); err != nil {
+		if err := st.RenewIfRequeues(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type drained struct {
+type drainRun struct {
 	*stage.QuietWait
-	line  *stage.Line
+	line  *stage.WaiterGroup
 	began time.Duration
 	base  stage.Counts // before the first release
 	short bool         // notifications were missing compared with the formula: do not wait for them again
@@ -67,15 +67,15 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	if err != nil {
 		return err
 	}
-	d := &drained{QuietWait: quiet, line: st.NewLine(ctx), began: st.Clock.Now()}
-	defer d.line.Leave()
+	d := &drainRun{QuietWait: quiet, line: st.NewWaiterGroup(ctx), began: st.Clock.Now()}
+	defer d.line.CancelAndWait()
 	n := len(st.Clients)
-	holder, err := st.Clients[st.Round%n].First(ctx)
+	holder, err := st.Clients[st.Round%n].AcquireUncontended(ctx)
 	if err != nil {
 		return err
 	}
-	d.line.Join(holder.Client, false)
-	if err := st.InLine(ctx, n, stage.JoinLimit); err != nil {
+	d.line.StartOthers(holder.Client, false)
+	if err := st.AwaitInLine(ctx, n, stage.JoinLimit); err != nil {
 		return err
 	}
 	if d.base, err = d.Wait(ctx, d.Quiet.Wire, 0, int64(n-st.Holders())); err != nil {
@@ -85,7 +85,7 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 }
 
 // empty drains the line, beginning with the holder, and records the cost.
-func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
+func (d *drainRun) empty(ctx context.Context, holder *stage.Attempt) error {
 	n := len(d.Stage.Clients)
 	var released []*stage.Client
 	for k := 1; ; k++ {
@@ -109,7 +109,7 @@ func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
 		}
 		holder = next
 	}
-	if err := d.woken(ctx, n); err != nil {
+	if err := d.awaitNotifications(ctx, n); err != nil {
 		return err
 	}
 	now, err := d.Stage.Count(ctx)
@@ -119,7 +119,7 @@ func (d *drained) empty(ctx context.Context, holder *stage.Attempt) error {
 	return err
 }
 
-func (d *drained) recordStages(from, to *stage.Client) {
+func (d *drainRun) recordStages(from, to *stage.Client) {
 	was, is := from.Wire.Moments(), to.Wire.Moments()
 	released, granted := time.Duration(from.ReleasedAt.Load()), time.Duration(to.GrantedAt.Load())
 	if was.Changed < released || is.Notified < was.Changed || granted < is.Notified {
@@ -137,16 +137,16 @@ func (d *drained) recordStages(from, to *stage.Client) {
 // keep lets the holder write to the resource, and waits for the phase's hold time and until the
 // notifications of the k hand-offs so far have arrived. One-shot watches coalesce if two releases
 // follow each other closely; the count would then depend on the machine.
-func (d *drained) keep(ctx context.Context, holder *stage.Attempt, k int) error {
+func (d *drainRun) keep(ctx context.Context, holder *stage.Attempt, k int) error {
 	until := time.Now().Add(d.Stage.Phase.Hold)
 	holder.Write(ctx)
 	if err := stage.Pause(ctx, time.Until(until)); err != nil {
 		return err
 	}
-	return d.woken(ctx, k)
+	return d.awaitNotifications(ctx, k)
 }
 
-func (d *drained) woken(ctx context.Context, k int) error {
+func (d *drainRun) awaitNotifications(ctx context.Context, k int) error {
 	formula := d.Stage.Cell.Subject.Formulas.Drain
 	if formula == nil || d.short || k == 0 {
 		return nil
@@ -166,7 +166,7 @@ func (d *drained) woken(ctx context.Context, k int) error {
 
 // record records the cost of the round, from the wire and from the members' own counters, with the
 // expected value from the formula.
-func (d *drained) record(n int, now stage.Counts) {
+func (d *drainRun) record(n int, now stage.Counts) {
 	handoffs := n - d.Stage.Holders()
 	if d.Stage.IsBarrier() {
 		handoffs = n // passages
@@ -182,7 +182,7 @@ func (d *drained) record(n int, now stage.Counts) {
 
 // confirmations returns the number of requests with which waiters confirmed their sessions: a write that
 // changes nothing and a read each. A client does so only after it has waited for a session timeout.
-func (d *drained) confirmations(w wire.Counts) int64 {
+func (d *drainRun) confirmations(w wire.Counts) int64 {
 	if d.Stage.Clock.Now()-d.began < d.Stage.Scenario.SessionTimeout {
 		return 0
 	}
@@ -227,17 +227,17 @@ func (d *delivery) run(ctx context.Context) error {
 		return err
 	}
 	for round := 1; round <= d.Stage.Phase.Rounds; round++ {
-		if base, err = d.deal(ctx, round, base); err != nil {
+		if base, err = d.deliverRound(ctx, round, base); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 	}
 	// All consumers are idle: wait only until every member shows the queue empty.
-	return d.Stage.WaitQueueEmpty(ctx, d.Stage.Patience())
+	return d.Stage.WaitQueueEmpty(ctx, d.Stage.GrantTimeout())
 }
 
-// deal runs a round: it puts one item for each consumer and records the cost. It returns the counts at
+// deliverRound runs a round: it puts one item for each consumer and records the cost. It returns the counts at
 // the end of the round.
-func (d *delivery) deal(ctx context.Context, round int, base stage.Counts) (now stage.Counts, err error) {
+func (d *delivery) deliverRound(ctx context.Context, round int, base stage.Counts) (now stage.Counts, err error) {
 	st := d.Stage
 	formula, n := st.Cell.Subject.Formulas.Deliver, len(st.Clients)
 	for k := 1; k <= n; k++ {
@@ -246,7 +246,7 @@ func (d *delivery) deal(ctx context.Context, round int, base stage.Counts) (now 
 		if err != nil {
 			return now, fmt.Errorf("put item %s: %w", id, err)
 		}
-		if err := d.arrived(ctx, id); err != nil {
+		if err := d.awaitTaken(ctx, id); err != nil {
 			return now, err
 		}
 		var expected int64
@@ -266,8 +266,8 @@ func (d *delivery) deal(ctx context.Context, round int, base stage.Counts) (now 
 	return now, nil
 }
 
-func (d *delivery) arrived(ctx context.Context, id string) error {
-	limit := time.After(d.Stage.Patience())
+func (d *delivery) awaitTaken(ctx context.Context, id string) error {
+	limit := time.After(d.Stage.GrantTimeout())
 	for {
 		select {
 		case got := <-d.taken:
@@ -278,7 +278,7 @@ func (d *delivery) arrived(ctx context.Context, id string) error {
 			if err := d.Stage.SnapshotStuck(ctx); err != nil {
 				return err
 			}
-			return fmt.Errorf("item %s was not taken within %v", id, d.Stage.Patience())
+			return fmt.Errorf("item %s was not taken within %v", id, d.Stage.GrantTimeout())
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -294,10 +294,10 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	if err != nil {
 		return err
 	}
-	d := &drained{QuietWait: quiet, began: st.Clock.Now()}
+	d := &drainRun{QuietWait: quiet, began: st.Clock.Now()}
 	calls, giveUp := context.WithCancel(ctx)
 	var members []*stage.Attempt
-	defer func() { st.CallOff(giveUp, members) }()
+	defer func() { st.CancelAttempts(giveUp, members) }()
 	n := len(st.Clients)
 	for i, c := range st.Clients {
 		if i == n-1 {
@@ -305,17 +305,17 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 				return err
 			}
 		}
-		members = append(members, c.Begin(calls))
+		members = append(members, c.StartAttempt(calls))
 		if i < n-1 {
-			if err := st.InLine(ctx, i+1, stage.JoinLimit); err != nil {
+			if err := st.AwaitInLine(ctx, i+1, stage.JoinLimit); err != nil {
 				return err
 			}
 		}
 	}
 	for _, a := range members {
-		if !a.Returned(ctx, st.Patience()) {
+		if !a.AwaitReturn(ctx, st.GrantTimeout()) {
 			_ = st.SnapshotStuck(ctx)
-			return fmt.Errorf("client %d did not pass the barrier within %v, although all clients had entered it", a.Client.Number, st.Patience())
+			return fmt.Errorf("client %d did not pass the barrier within %v, although all clients had entered it", a.Client.Number, st.GrantTimeout())
 		}
 		if a.Err != nil {
 			return fmt.Errorf("client %d: %w", a.Client.Number, a.Err)

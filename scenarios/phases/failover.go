@@ -77,15 +77,15 @@ func planFailover(p *spec.Phase, r *rand.Rand, timeout time.Duration, clients in
 // failover runs the phase's rounds: in each, one client holds, all others wait, the cause hits the
 // holder, and the times of all steps until the next grant are recorded.
 func failover(ctx context.Context, st *stage.Stage) error {
-	if err := Causes[st.Phase.Cause].Lacking(st.Members.Ensemble); err != nil && len(st.Planned.Rounds) > 0 {
+	if err := Causes[st.Phase.Cause].CheckAvailable(st.Members.Ensemble); err != nil && len(st.Planned.Rounds) > 0 {
 		return err
 	}
 	for i, r := range st.Planned.Rounds {
 		st.Round = i + 1
 		st.Report("round %d of %d", st.Round, len(st.Planned.Rounds))
 		f := &failoverRound{
-			st: st, cause: Causes[st.Phase.Cause], line: st.NewLine(ctx), victim: st.Clients[r.Holder],
-			learned: make(chan learned, 64), seen: history.Failover{Next: -1},
+			st: st, cause: Causes[st.Phase.Cause], line: st.NewWaiterGroup(ctx), victim: st.Clients[r.Holder],
+			learned: make(chan victimEvent, 64), seen: history.Failover{Next: -1},
 		}
 		if err := f.run(ctx, r.Wait); err != nil {
 			return fmt.Errorf("round %d: %w", st.Round, err)
@@ -94,21 +94,21 @@ func failover(ctx context.Context, st *stage.Stage) error {
 	return nil
 }
 
-// stages records the times of the steps before the next grant. It corrects a time that is later than
+// recordStageTimes records the times of the steps before the next grant. It corrects a time that is later than
 // possible: a node was removed before its successor was notified.
-func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration, next *stage.Attempt) {
+func (f *failoverRound) recordStageTimes(ctx context.Context, removed func() time.Duration, next *stage.Attempt) {
 	if s := f.victim.Wire.Session(); s.ID == f.session {
 		f.seen.Heard = min(s.LastAckSent, f.hitAt)
 	}
 	if next == nil {
 		return
 	}
-	latest := next.At
+	latest := next.ReturnedAt
 	see := func(instant *time.Duration, at time.Duration) {
 		latest = min(latest, at)
 		*instant = latest
 	}
-	if n := next.Client.Wire.Moments().Notified; n > f.hitAt && n <= next.At {
+	if n := next.Client.Wire.Moments().Notified; n > f.hitAt && n <= next.ReturnedAt {
 		see(&f.seen.Woken, n)
 	}
 	// The observer's watches may have been notified later than the client.
@@ -154,10 +154,10 @@ type Cause struct {
 	faults []causeFault // injected at once
 	stays  bool         // the holder releases and keeps its session
 	// keeps means that the session can survive, and that the holder may then keep its grant.
-	keeps   bool
-	expires bool // the session must expire first
-	goesOn  bool // the holder is resumed only after another client was granted
-	elects  bool // the ensemble must elect a leader first
+	keeps             bool
+	expires           bool // the session must expire first
+	resumesAfterGrant bool // the holder is resumed only after another client was granted
+	elects            bool // the ensemble must elect a leader first
 }
 
 type causeFault struct{ fault, target string }
@@ -173,7 +173,7 @@ func init() {
 		{name: "expel", faults: []causeFault{{"session.close", chaos.Holder}}}, // its session is closed by another client
 		{name: "crash", faults: []causeFault{crash}, expires: true},            // its connections are cut, and new ones refused
 		{name: "freeze", faults: []causeFault{{"session.freeze", chaos.Holder}}, expires: true},
-		{name: "pause", faults: []causeFault{{"client.pause", chaos.Holder}}, expires: true, goesOn: true}, // its process is stopped
+		{name: "pause", faults: []causeFault{{"client.pause", chaos.Holder}}, expires: true, resumesAfterGrant: true}, // its process is stopped
 		{name: "server.kill", faults: []causeFault{{"member.kill", chaos.MemberOf + chaos.Holder}}, keeps: true},
 		{name: "leader.kill", faults: []causeFault{leaderKill}, keeps: true, elects: true},
 		{name: "crash+leader.kill", faults: []causeFault{crash, leaderKill}, expires: true, elects: true},
@@ -182,9 +182,9 @@ func init() {
 	}
 }
 
-// Lacking returns an error with the reason if the cause is not available on an ensemble, or nil. If
+// CheckAvailable returns an error with the reason if the cause is not available on an ensemble, or nil. If
 // killing one member ends the quorum, no client can be granted, whatever the recipe.
-func (c *Cause) Lacking(e *ensembles.Ensemble) error {
+func (c *Cause) CheckAvailable(e *ensembles.Ensemble) error {
 	n := len(e.Voting())
 	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {
 		return fmt.Errorf("%w: %s leaves no majority of %s, so no client can receive a grant; use 3 or more members", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
@@ -271,7 +271,7 @@ const (
 // whether it holds are issued while it is paused, and take effect when it resumes.
 func (f *failoverRound) resumeAfterPause(ctx context.Context, next *stage.Attempt, heal func() error) error {
 	p := &paused{round: f, seen: history.Paused{
-		Phase: f.st.Phase.Name, Round: f.st.Round, Client: f.victim.Number, Next: next.Client.Number, Stopped: f.hitAt, Granted: next.At,
+		Phase: f.st.Phase.Name, Round: f.st.Round, Client: f.victim.Number, Next: next.Client.Number, Stopped: f.hitAt, Granted: next.ReturnedAt,
 	}}
 	next.Write(ctx)
 	if work := next.Client.BeginEffect(next.Claim); work != nil {
@@ -291,7 +291,7 @@ func (f *failoverRound) resumeAfterPause(ctx context.Context, next *stage.Attemp
 			p.holds(holds)
 		}
 	}
-	p.believe(ctx)
+	p.writeUntilLoss(ctx)
 	p.seen.At = f.st.Clock.Now()
 	close(stop)
 	working.Wait()
@@ -326,20 +326,20 @@ func (p *paused) holds(yes bool) {
 	p.seen.Holds = "yes"
 	if !yes {
 		p.seen.Holds = "no"
-		p.told(p.round.st.Clock.Now(), "holds")
+		p.recordLoss(p.round.st.Clock.Now(), "holds")
 	}
 }
 
-// told records the first notification that the grant is lost.
-func (p *paused) told(at time.Duration, by string) {
+// recordLoss records the first notification that the grant is lost.
+func (p *paused) recordLoss(at time.Duration, by string) {
 	if p.seen.By == "" {
 		p.seen.Told, p.seen.By = max(at, p.seen.Resumed), by
 	}
 }
 
-// believe writes to the fenced resource once, and then repeatedly until the holder is notified of its
+// writeUntilLoss writes to the fenced resource once, and then repeatedly until the holder is notified of its
 // loss or the limit is reached.
-func (p *paused) believe(ctx context.Context) {
+func (p *paused) writeUntilLoss(ctx context.Context) {
 	f := p.round
 	limit := f.st.Scenario.SessionTimeout + toldLimit
 	if !f.st.Cell.Subject.Promises.Events {
@@ -360,7 +360,7 @@ func (p *paused) learn(ctx context.Context, within time.Duration) {
 		select {
 		case l := <-p.round.learned:
 			if l.kind != recipes.EventRestored {
-				p.told(l.at, string(l.kind))
+				p.recordLoss(l.at, string(l.kind))
 			}
 		case <-late.C:
 			return

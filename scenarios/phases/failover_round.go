@@ -16,10 +16,10 @@ import (
 type failoverRound struct {
 	st      *stage.Stage
 	cause   *Cause
-	line    *stage.Line
+	line    *stage.WaiterGroup
 	victim  *stage.Client
-	held    *stage.Attempt // the victim's attempt
-	learned chan learned   // events of the victim's grant
+	held    *stage.Attempt   // the victim's attempt
+	learned chan victimEvent // events of the victim's grant
 
 	hitAt   time.Duration
 	session int64 // the victim's session
@@ -28,8 +28,8 @@ type failoverRound struct {
 	failed  error // the reason why the next client was not granted
 }
 
-// learned is an event of the victim with its time.
-type learned struct {
+// victimEvent is an event of the victim with its time.
+type victimEvent struct {
 	kind recipes.EventKind
 	at   time.Duration
 	wire bool // seen on the wire, not reported by the recipe
@@ -37,18 +37,18 @@ type learned struct {
 
 // run runs the round. When it returns nil, every client has a session and none is in the line.
 func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error) {
-	defer f.line.Leave()
-	f.held, err = f.victim.First(ctx)
+	defer f.line.CancelAndWait()
+	f.held, err = f.victim.AcquireUncontended(ctx)
 	if errors.Is(err, recipes.ErrSessionEnded) {
 		if err = f.victim.Reopen(ctx); err == nil {
-			f.held, err = f.victim.First(ctx)
+			f.held, err = f.victim.AcquireUncontended(ctx)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	f.line.Join(f.victim, true)
-	if err := f.st.InLine(ctx, len(f.st.Clients), stage.JoinLimit); err != nil {
+	f.line.StartOthers(f.victim, true)
+	if err := f.st.AwaitInLine(ctx, len(f.st.Clients), stage.JoinLimit); err != nil {
 		return err
 	}
 	answered := func(context.Context) (bool, error) { return f.st.Tap.Totals().InFlight == 0, nil }
@@ -89,7 +89,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
 	f.victim.OnEvent.Store(new(func(e recipes.Event) {
 		select {
-		case f.learned <- learned{kind: e.Kind, at: f.st.Instant(e.At)}:
+		case f.learned <- victimEvent{kind: e.Kind, at: f.st.Instant(e.At)}:
 		default: // more events than are needed
 		}
 	}))
@@ -106,8 +106,8 @@ func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
 		return nil, err
 	}
 	next := f.await(ctx, f.predict().most)
-	f.stages(ctx, removed, next)
-	if f.cause.goesOn && next != nil {
+	f.recordStageTimes(ctx, removed, next)
+	if f.cause.resumesAfterGrant && next != nil {
 		err = f.resumeAfterPause(ctx, next, heal)
 	} else {
 		err = heal()
@@ -121,7 +121,7 @@ func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
 func (f *failoverRound) resumed(e wire.Event) {
 	if e.Client == f.victim.Number && e.Session == f.session {
 		select {
-		case f.learned <- learned{recipes.EventRestored, e.At, true}:
+		case f.learned <- victimEvent{recipes.EventRestored, e.At, true}:
 		default:
 		}
 	}
@@ -147,7 +147,7 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	}()
 	return func() error {
 		defer cancel()
-		faults.Proven(ctx, ended) // a fault that is healed before its proof would not count
+		faults.AwaitActive(ctx, ended) // a fault that is healed before its proof would not count
 		cancel()
 		<-ended
 		return faults.Close()
@@ -168,7 +168,7 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.At
 				f.failed = fmt.Errorf("client %d: %w", a.Client.Number, a.Err)
 				return nil
 			}
-			f.seen.Granted, f.seen.Next = a.At, a.Client.Number
+			f.seen.Granted, f.seen.Next = a.ReturnedAt, a.Client.Number
 			return a
 		case l := <-f.learned:
 			switch {
@@ -211,7 +211,7 @@ func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
 		return err
 	}
 	if next != f.held {
-		if err := f.comeBack(ctx); err != nil {
+		if err := f.rejoin(ctx); err != nil {
 			return err
 		}
 	}
@@ -236,15 +236,15 @@ func (f *failoverRound) release(ctx context.Context, a *stage.Attempt) error {
 	return a.Client.Reopen(ctx)
 }
 
-// comeBack lets the victim release a grant that it may still believe to hold, and opens a new session if
+// rejoin lets the victim release a grant that it may still believe to hold, and opens a new session if
 // the cause can end the session or the victim requeues by itself.
-func (f *failoverRound) comeBack(ctx context.Context) error {
+func (f *failoverRound) rejoin(ctx context.Context) error {
 	if f.cause.stays && !f.st.Cell.Subject.Promises.Requeues {
 		return nil
 	}
 	if f.victim.Opened() {
-		f.victim.Asking.Wait()  // a release would end the query whether it still holds
-		_ = f.held.Release(ctx) // usually fails because the grant is lost; the record shows it
+		f.victim.HoldsQueries.Wait() // a release would end the query whether it still holds
+		_ = f.held.Release(ctx)      // usually fails because the grant is lost; the record shows it
 	}
 	if err := f.victim.Reopen(ctx); err != nil {
 		return fmt.Errorf("client %d failed to rejoin: %w", f.victim.Number, err)

@@ -54,7 +54,7 @@ func TestCause_lacking(t *testing.T) {
 		for range row.members {
 			e.Members = append(e.Members, &ensembles.Member{})
 		}
-		if err := Causes[row.cause].Lacking(e); (err != nil) != row.lacks {
+		if err := Causes[row.cause].CheckAvailable(e); (err != nil) != row.lacks {
 			t.Errorf("%s with %d members: %v", row.cause, row.members, err)
 		}
 	}

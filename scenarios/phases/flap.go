@@ -61,7 +61,7 @@ func (f *flaps) run(ctx context.Context) error {
 		return fmt.Errorf("all %d clients hold a permit, so no client waits and could flap: use more clients or fewer permits", n)
 	}
 	return f.hold(ctx, f.Stage.Clients[:n], func() error {
-		return f.wave(ctx, f.Stage.Clients[n:], func(context.Context) error { return nil })
+		return f.runFlaps(ctx, f.Stage.Clients[n:], func(context.Context) error { return nil })
 	})
 }
 
@@ -70,7 +70,7 @@ func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func(
 	if len(clients) == 0 {
 		return between()
 	}
-	holder, err := clients[0].First(ctx)
+	holder, err := clients[0].AcquireUncontended(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,20 +86,20 @@ func (f *flaps) runQueue(ctx context.Context) error {
 		return err
 	}
 	defer f.Stage.CloseProducers()
-	return f.wave(ctx, f.Stage.Clients, func(ctx context.Context) error {
+	return f.runFlaps(ctx, f.Stage.Clients, func(ctx context.Context) error {
 		for range 2 {
 			if _, err := f.Stage.Producers[0].PutNext(ctx); err != nil {
 				return err
 			}
 		}
-		return f.Stage.WaitQueueEmpty(ctx, f.Stage.Patience())
+		return f.Stage.WaitQueueEmpty(ctx, f.Stage.GrantTimeout())
 	})
 }
 
-// wave makes the clients wait, runs the flaps and calls last. Then it cancels the calls that still wait.
-func (f *flaps) wave(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
+// runFlaps makes the clients wait, runs the flaps and calls last. Then it cancels the calls that still wait.
+func (f *flaps) runFlaps(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer func() { f.Stage.CallOff(cancel, f.line) }()
+	defer func() { f.Stage.CancelAttempts(cancel, f.line) }()
 	for _, c := range waiters {
 		if err := f.join(ctx, c); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (f *flaps) wave(ctx context.Context, waiters []*stage.Client, last func(con
 }
 
 func (f *flaps) join(ctx context.Context, c *stage.Client) error {
-	f.line = append(f.line, c.Begin(ctx))
+	f.line = append(f.line, c.StartAttempt(ctx))
 	return f.stand(ctx)
 }
 
@@ -128,8 +128,8 @@ func (f *flaps) stand(ctx context.Context) error {
 	switch {
 	case !f.Stage.IsQueue():
 		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent, len(f.line)+f.Stage.Holders(), stage.JoinLimit)
-	case f.Stage.Cell.Subject.Line != "":
-		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent+"/"+f.Stage.Cell.Subject.Line, len(f.line), stage.JoinLimit)
+	case f.Stage.Cell.Subject.LineNode != "":
+		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent+"/"+f.Stage.Cell.Subject.LineNode, len(f.line), stage.JoinLimit)
 	}
 	return nil
 }

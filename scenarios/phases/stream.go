@@ -20,13 +20,13 @@ const (
 
 func init() {
 	stage.AddKind(spec.Kind{
-		Name:     "stream",
-		About:    "an open loop: acquires, or a queue's items, are scheduled at a rate, while faults are active",
-		Pace:     history.ByRate,
-		Fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
-		Words:    map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
-		Room:     512 << 10,
-		Validate: validateStream,
+		Name:        "stream",
+		About:       "an open loop: acquires, or a queue's items, are scheduled at a rate, while faults are active",
+		Pace:        history.ByRate,
+		Fields:      []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
+		Words:       map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
+		ExtraPacket: 512 << 10,
+		Validate:    validateStream,
 		Fits: func(p *spec.Phase, s recipes.Subject, bad spec.ProblemFunc) {
 			switch queue := s.Recipe == recipes.RecipeQueue; {
 			case queue:
@@ -81,7 +81,7 @@ func stream(ctx context.Context, st *stage.Stage) error {
 	defer end()
 	due, stop := st.OpenArrivals(ctx, history.Acquire, over, holdDue)
 	defer stop()
-	wait := stage.Start(st.Clients, func(c *stage.Client) { c.Attend(ctx, due) })
+	wait := stage.Start(st.Clients, func(c *stage.Client) { c.ServeArrivals(ctx, due) })
 	st.PlayFaults(phase)
 	st.Report("serving the scheduled operations")
 	wait()
@@ -125,10 +125,10 @@ func flow(ctx context.Context, st *stage.Stage) error {
 	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.ConsumeSlowly(taking) })()
 	due, end := st.OpenArrivals(ctx, history.Put, over, putDue)
 	defer end()
-	wait := stage.Start(st.Producers, func(p *stage.Client) { p.Attend(ctx, due) })
+	wait := stage.Start(st.Producers, func(p *stage.Client) { p.ServeArrivals(ctx, due) })
 	st.PlayFaults(phase)
 	wait()
-	return st.WaitQueueEmpty(ctx, st.Patience())
+	return st.WaitQueueEmpty(ctx, st.GrantTimeout())
 }
 
 func putDue(ctx context.Context, c *stage.Client, due time.Duration) error {

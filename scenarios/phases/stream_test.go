@@ -79,7 +79,7 @@ func TestStream_aStallCannotHide(t *testing.T) {
 		consumed := make(chan bool)
 		go func() { consumer.ConsumeSlowly(ctx); close(consumed) }()
 		due, stop := st.OpenArrivals(ctx, history.Put, func() {}, putDue)
-		producer.Attend(ctx, due)
+		producer.ServeArrivals(ctx, due)
 		stop()
 		synctest.Wait()
 		cancel()
@@ -93,7 +93,7 @@ func TestStream_aStallCannotHide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := report.Fold(h).Trial.Metrics
+	m := report.EvaluateHistory(h).Trial.Metrics
 	got := m[metrics.QueueLatency]
 	if got.Count == nil || *got.Count != rate*int64(length/time.Second) {
 		t.Fatalf("%+v: want every item that was due", got)

@@ -87,7 +87,7 @@ type candidate struct {
 	wrote   bool // has written as the leader
 }
 
-func (k *candidate) leads() bool { return k.Ended() && k.Err == nil }
+func (k *candidate) leads() bool { return k.HasReturned() && k.Err == nil }
 
 func (s *successions) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -108,7 +108,7 @@ func (s *successions) run(ctx context.Context) error {
 		return err
 	}
 	defer warning.Close()
-	if err := s.term(ctx); err != nil {
+	if err := s.awaitTerm(ctx); err != nil {
 		return err
 	}
 	p := s.st.Phase
@@ -120,7 +120,7 @@ func (s *successions) run(ctx context.Context) error {
 		if err := warning.Await(ctx, len(s.line)-k-1); err != nil {
 			return err
 		}
-		if err := s.term(ctx); err != nil {
+		if err := s.awaitTerm(ctx); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (s *successions) run(ctx context.Context) error {
 func (s *successions) join(ctx context.Context, c *stage.Client) error {
 	st := s.st
 	k := &candidate{session: c.Wire.Session().ID}
-	k.Attempt = c.Begin(ctx)
+	k.Attempt = c.StartAttempt(ctx)
 	s.line = append(s.line, k)
 	err := stage.Poll(ctx, stage.JoinLimit, func(ctx context.Context) (found bool, err error) {
 		granted := k.leads()
@@ -150,10 +150,10 @@ func (s *successions) join(ctx context.Context, c *stage.Client) error {
 	return nil
 }
 
-// term waits, within limits, until the first remaining candidate leads, and then for the hold time. The
+// awaitTerm waits, within limits, until the first remaining candidate leads, and then for the hold time. The
 // verdict reports a candidate that does not lead.
-func (s *successions) term(ctx context.Context) error {
-	i := slices.IndexFunc(s.line, func(k *candidate) bool { return !k.Over })
+func (s *successions) awaitTerm(ctx context.Context) error {
+	i := slices.IndexFunc(s.line, func(k *candidate) bool { return !k.Finished })
 	if i >= 0 {
 		if err := s.await(ctx, s.line[i]); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (s *successions) term(ctx context.Context) error {
 // await waits, within limits, until the candidate's acquire has returned. A leader that was not made to
 // leave then writes once. The error is that of ctx.
 func (s *successions) await(ctx context.Context, k *candidate) error {
-	if k.Returned(ctx, s.st.Patience()) && k.Err == nil && !k.Over && !k.wrote {
+	if k.AwaitReturn(ctx, s.st.GrantTimeout()) && k.Err == nil && !k.Finished && !k.wrote {
 		k.wrote = true
 		k.Write(ctx)
 	}
@@ -178,8 +178,8 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 	st, leads := s.st, k.leads()
 	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round,
 		Client: k.Client.Number, Token: k.node.Czxid, Session: k.session, How: st.Phase.Leave})
-	k.Over = true
-	lost := func() bool { return !leads || k.Client.Lost(k.node.Czxid) }
+	k.Finished = true
+	lost := func() bool { return !leads || k.Client.HasLost(k.node.Czxid) }
 	switch st.Phase.Leave {
 	case leaveResign:
 		s.resign(ctx, k)
@@ -193,12 +193,12 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		_ = st.Inject(ctx, "session.expire", k.Client.Number)
 	}
 	if leads {
-		st.Holder.LetGo(ctx, k.Client.Number)
+		st.Holder.AwaitUnpinned(ctx, k.Client.Number)
 	}
 	if err := s.await(ctx, k); err != nil {
 		return err
 	}
-	_ = stage.Poll(ctx, st.Patience(), func(ctx context.Context) (bool, error) {
+	_ = stage.Poll(ctx, st.GrantTimeout(), func(ctx context.Context) (bool, error) {
 		if !lost() {
 			return false, nil
 		}
@@ -214,7 +214,7 @@ func (s *successions) resign(ctx context.Context, k *candidate) {
 		_ = k.Release(ctx) // the error is recorded
 		return
 	}
-	k.GiveUp()
+	k.Cancel()
 }
 
 // disband ends the round: first the waiters give up, then the leader releases.
@@ -222,15 +222,15 @@ func (s *successions) disband(ctx context.Context) error {
 	st := s.st
 	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round, Client: -1})
 	for _, k := range s.line {
-		if !k.Ended() {
-			k.GiveUp()
+		if !k.HasReturned() {
+			k.Cancel()
 			if err := s.await(ctx, k); err != nil {
 				return err
 			}
 		}
 	}
 	for _, k := range s.line {
-		if k.leads() && !k.Over {
+		if k.leads() && !k.Finished {
 			_ = k.Release(ctx) // the error is recorded
 		}
 	}

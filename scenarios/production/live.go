@@ -114,7 +114,7 @@ func (l *live) observe(ctx context.Context) error {
 			if err != nil {
 				break
 			}
-			err = l.look(ctx, at, p)
+			err = l.readParent(ctx, at, p)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -189,7 +189,7 @@ func (l *live) discover(ctx context.Context) error {
 	return nil
 }
 
-func (l *live) look(ctx context.Context, at string, p *parent) error {
+func (l *live) readParent(ctx context.Context, at string, p *parent) error {
 	if err := l.request(ctx); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (l *live) look(ctx context.Context, at string, p *parent) error {
 	now, gone := time.Now(), slices.SortedFunc(maps.Keys(p.names), byNumber)
 	for _, name := range gone { // after the new ones, which waited for them
 		if !slices.Contains(names, name) {
-			l.tracker.Delete(path.Join(at, name), observe.Gone, 0, now)
+			l.tracker.Delete(path.Join(at, name), observe.UnknownCause, 0, now)
 			delete(p.names, name)
 			changes++
 		}
@@ -248,7 +248,7 @@ func (l *live) look(ctx context.Context, at string, p *parent) error {
 // removed ends the observation of a parent that no longer exists.
 func (l *live) removed(at string, p *parent) {
 	for _, name := range slices.SortedFunc(maps.Keys(p.names), byNumber) {
-		l.tracker.Delete(path.Join(at, name), observe.Gone, 0, time.Now())
+		l.tracker.Delete(path.Join(at, name), observe.UnknownCause, 0, time.Now())
 	}
 	delete(l.parents, at)
 }

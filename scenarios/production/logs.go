@@ -37,7 +37,7 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 	if err != nil {
 		return nil, err
 	}
-	after, begun, err := begin(members)
+	after, begun, err := startingPoint(members)
 	if err != nil {
 		return nil, err
 	}
@@ -178,9 +178,9 @@ func zxidOf(name, prefix string) int64 {
 	return -1
 }
 
-// begin returns the zxid after which to read, and the snapshot with the nodes that existed then. snapshot
+// startingPoint returns the zxid after which to read, and the snapshot with the nodes that existed then. snapshot
 // is "" if there is none, or none is needed, because the logs begin with the first transaction.
-func begin(members []*member) (after int64, snapshot string, err error) {
+func startingPoint(members []*member) (after int64, snapshot string, err error) {
 	first, snapshots := int64(-1), map[int64]string{}
 	for _, m := range members {
 		for _, name := range m.logs {

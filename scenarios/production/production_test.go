@@ -78,7 +78,7 @@ func hold(t *testing.T, l *recipes.Lock, s, other *recipes.Session, end observe.
 }
 
 // compare reports differences between the observed holds of a line and those that the clients know.
-func compare(t *testing.T, l observe.Line, want []held, ends bool, slack time.Duration) {
+func compare(t *testing.T, l observe.ParentStats, want []held, ends bool, slack time.Duration) {
 	t.Helper()
 	if len(l.Holds) != len(want) {
 		t.Fatalf("%d holds of %s, want %d", len(l.Holds), l.Parent, len(want))
@@ -150,8 +150,8 @@ func TestLogs(t *testing.T) {
 	none := observe.Limits{MaxExpired: -1}
 	for _, of := range [][]string{dirs, dirs[:1], {filepath.Dir(dirs[0]), dirs[1], dirs[2]}} {
 		o := observed(t, none, of...)
-		if len(o.Unknown) > 0 || len(o.Lines) != 1 || o.Result() != "pass" {
-			t.Fatalf("%s of %d lines: %q", o.Result(), len(o.Lines), o.Unknown)
+		if len(o.IncompleteReasons) > 0 || len(o.Lines) != 1 || o.Result() != "pass" {
+			t.Fatalf("%s of %d lines: %q", o.Result(), len(o.Lines), o.IncompleteReasons)
 		}
 		compare(t, o.Lines[0], want, true, 2*time.Millisecond)
 	}
@@ -206,8 +206,8 @@ func restarted(t *testing.T, e *ensembles.Ensemble) {
 		}
 	}
 	o := observed(t, none, dir)
-	if len(o.Unknown) > 0 || len(o.Lines) != 1 || !strings.Contains(o.Source, "from snapshot.") {
-		t.Fatalf("%q, %s, %d lines", o.Unknown, o.Source, len(o.Lines))
+	if len(o.IncompleteReasons) > 0 || len(o.Lines) != 1 || !strings.Contains(o.Source, "from snapshot.") {
+		t.Fatalf("%q, %s, %d lines", o.IncompleteReasons, o.Source, len(o.Lines))
 	}
 	last.from = o.Lines[0].Holds[0].From // of a node that existed at the beginning
 	compare(t, o.Lines[0], []held{last}, true, 0)
@@ -221,8 +221,8 @@ func restarted(t *testing.T, e *ensembles.Ensemble) {
 			t.Fatal(err)
 		}
 	}
-	if o := observed(t, none, dir); o.Result() != "unknown" || !strings.Contains(strings.Join(o.Unknown, " "), "there is no earlier snapshot") {
-		t.Errorf("without a snapshot: %s, %q", o.Result(), o.Unknown)
+	if o := observed(t, none, dir); o.Result() != "unknown" || !strings.Contains(strings.Join(o.IncompleteReasons, " "), "there is no earlier snapshot") {
+		t.Errorf("without a snapshot: %s, %q", o.Result(), o.IncompleteReasons)
 	}
 }
 
@@ -287,8 +287,8 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(o.Unknown, []string{"/locks/secret cannot be read with these credentials"}) || len(o.Lines) != 1 {
-		t.Fatalf("%d lines, %q", len(o.Lines), o.Unknown)
+	if !slices.Equal(o.IncompleteReasons, []string{"/locks/secret cannot be read with these credentials"}) || len(o.Lines) != 1 {
+		t.Fatalf("%d lines, %q", len(o.Lines), o.IncompleteReasons)
 	}
 	compare(t, o.Lines[0], want, false, 2*interval)
 	var requests int

@@ -18,14 +18,14 @@ const (
 	AllSteps       = "all" // the step of cells that are not limited to one step
 )
 
-// Aim is a fault and the step at which it is injected.
-type Aim struct {
+// Injection is a fault and the step at which it is injected.
+type Injection struct {
 	Step  Step
 	Fault *StepFault
 }
 
 // String returns the name of a cell, such as "next exists #1/reply.drop".
-func (a Aim) String() string { return a.Step.String() + "/" + a.Fault.Name }
+func (a Injection) String() string { return a.Step.String() + "/" + a.Fault.Name }
 
 // ParseCell parses a cell's name: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by " + ".
 func ParseCell(name string) (Provocation, error) {
@@ -60,7 +60,7 @@ func ParseCell(name string) (Provocation, error) {
 		if f.fits&s.Kind() == 0 {
 			return Provocation{}, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
 		}
-		out.Aims = append(out.Aims, Aim{s, f})
+		out.Injections = append(out.Injections, Injection{s, f})
 	}
 	return out, nil
 }
@@ -81,7 +81,7 @@ func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if subject.Start != nil || subject.Pipe != nil {
+		if subject.Start != nil || subject.PipeLatency != nil {
 			ofProcesses = -1
 		}
 		for _, named := range p.Cells {
@@ -116,9 +116,9 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error)
 		hello.Variant = recipes.Predecessor // the variant of a driver is unknown until it has started
 	}
 	if what.Fits != nil && !what.Fits(hello) {
-		return Cell{}, fmt.Errorf("%q does not apply to %s; applicable scripts: %s", name, subject.Name, strings.Join(wholeLine(subject), ", "))
+		return Cell{}, fmt.Errorf("%q does not apply to %s; applicable scripts: %s", name, subject.Name, strings.Join(applicableScripts(subject), ", "))
 	}
-	for _, a := range what.Aims {
+	for _, a := range what.Injections {
 		switch {
 		case !slices.Contains(RolesOf(subject), a.Step.Role):
 			return Cell{}, fmt.Errorf("%s is a %s, which has no role %s; its roles are %s", subject.Name, subject.Recipe, a.Step.Role, strings.Join(RolesOf(subject), ", "))
@@ -126,15 +126,15 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error)
 			return Cell{}, fmt.Errorf("%q: the calls of %s cannot be cancelled", a, subject.Name)
 		}
 		if a.Fault.process && subject.Start == nil && !s.Apart {
-			return Cell{}, fmt.Errorf("%s: %s", a.Fault.Name, inOurProcess(subject.Name))
+			return Cell{}, fmt.Errorf("%s: %s", a.Fault.Name, noProcessReason(subject.Name))
 		}
 	}
 	step, fault := AllSteps, strings.TrimPrefix(name, AllSteps+"/")
-	if len(what.Aims) > 0 {
+	if len(what.Injections) > 0 {
 		i := strings.LastIndexByte(name, '/')
 		step, fault = name[:i], name[i+1:]
 	}
-	return Cell{Subject: subject, Clients: what.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, Aims: what.Aims}, nil
+	return Cell{Subject: subject, Clients: what.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, Injections: what.Injections}, nil
 }
 
 // StepCells returns the cells of the observed steps: each step with every fault that applies to it.
@@ -157,7 +157,7 @@ const pairLimit = 2000
 
 // PairCells combines random cells of one fault into cells of two faults. No pair occurs twice.
 func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err error) {
-	single = slices.DeleteFunc(slices.Clone(single), func(c Cell) bool { return len(c.Aims) == 0 || c.Alone() })
+	single = slices.DeleteFunc(slices.Clone(single), func(c Cell) bool { return len(c.Injections) == 0 || c.AffectsMembers() })
 	r := rand.New(rand.NewPCG(seed, 2))
 	drawn := map[string]bool{}
 	for range pairLimit {
@@ -166,7 +166,7 @@ func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err erro
 		}
 		a, b := single[r.IntN(len(single))], single[r.IntN(len(single))]
 		name := a.Provocation + " + " + b.Provocation
-		if a.Subject.Name != b.Subject.Name || a.Aims[0].Step == b.Aims[0].Step || drawn[a.Subject.Name+name] {
+		if a.Subject.Name != b.Subject.Name || a.Injections[0].Step == b.Injections[0].Step || drawn[a.Subject.Name+name] {
 			continue
 		}
 		drawn[a.Subject.Name+name] = true
@@ -179,17 +179,17 @@ func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err erro
 	return pairs, nil
 }
 
-// Counted reports whether the cell uses the members' own counters: no other trial may run at the same time.
-func (c Cell) Counted() bool { return c.Step == AllSteps && c.Fault == "line" }
+// UsesCounters reports whether the cell uses the members' own counters: no other trial may run at the same time.
+func (c Cell) UsesCounters() bool { return c.Step == AllSteps && c.Fault == "line" }
 
-// Driven reports whether a driver runs the clients.
-func (c Cell) Driven() bool { return c.Subject.Start != nil }
+// HasDriver reports whether a driver runs the clients.
+func (c Cell) HasDriver() bool { return c.Subject.Start != nil }
 
-// Alone reports whether a fault affects members: only cells with the same fault may run at the same time.
-func (c Cell) Alone() bool { return c.MemberFault() != nil }
+// AffectsMembers reports whether a fault affects members: only cells with the same fault may run at the same time.
+func (c Cell) AffectsMembers() bool { return c.MemberFault() != nil }
 
 func (c Cell) MemberFault() *MemberFault {
-	for _, a := range c.Aims {
+	for _, a := range c.Injections {
 		if a.Fault.MemberFault != nil {
 			return a.Fault.MemberFault
 		}

@@ -26,15 +26,15 @@ type Cell struct {
 	Choice   map[string]string
 	// In a zoo: the script, and the guarantees that the subject must break; none if the subject is
 	// correct.
-	Provocation string
-	Caught      []string
+	Provocation        string
+	ExpectedViolations []string
 
 	// In an audit: the step and the fault, which Provocation names together.
 	Step, Fault string
 
-	Aims     []Aim               // parsed from Provocation
-	versions []ensembles.Version // versions of ZooKeeper that the ensemble runs; empty for the default
-	suffix   string
+	Injections []Injection         // parsed from Provocation
+	versions   []ensembles.Version // versions of ZooKeeper that the ensemble runs; empty for the default
+	suffix     string
 }
 
 // Cells returns the cells of the matrix. The subject varies fastest, so that subjects are compared
@@ -109,12 +109,12 @@ func interleave(row []Cell, n int) []Cell {
 	return out
 }
 
-// fewTrials are the trials of a cell that ignore the budget: with fewer there is no confidence interval.
-const fewTrials = 6
+// minTrials are the trials of a cell that ignore the budget: with fewer there is no confidence interval.
+const minTrials = 6
 
 // BudgetSpent reports whether the budget allows no repetition after that time since the first trial began.
 func (s *Scenario) BudgetSpent(group []Cell, elapsed time.Duration) bool {
-	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
+	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > minTrials
 }
 
 func (s *Scenario) validateTrials(bad ProblemFunc) {
@@ -123,8 +123,8 @@ func (s *Scenario) validateTrials(bad ProblemFunc) {
 		bad("trials", "an audit runs each cell once; to repeat cells, name them in phases.0.cells")
 	}
 	Between(bad, "budget", s.Budget, 0, MaxDuration)
-	if s.Budget > 0 && s.Trials <= fewTrials {
-		bad("budget", "the first %d trials of a cell run regardless of the budget: set trials to a larger number", fewTrials)
+	if s.Budget > 0 && s.Trials <= minTrials {
+		bad("budget", "the first %d trials of a cell run regardless of the budget: set trials to a larger number", minTrials)
 	}
 	Between(bad, "extra_time", s.ExtraTime, 0, MaxDuration)
 	if s.ExtraTime > 0 && (s.Budget == 0 || s.Base == "") {

@@ -56,7 +56,7 @@ func (s *Scenario) Find(name string) (recipes.Subject, error) {
 		}
 	}
 	subject, err := recipes.Find(name)
-	return s.sized(subject), err
+	return s.withFormulas(subject), err
 }
 
 var (
@@ -73,13 +73,13 @@ func (d Driver) validate(bad ProblemFunc) {
 	}
 	if args, err := host.Split(d.Exec); err != nil {
 		bad("exec", "%q: %v; want a program and its arguments, like python3 driver.py", d.Exec, err)
-	} else if err := findable(args[0], d.Cwd); err != nil {
+	} else if err := checkExecutable(args[0], d.Cwd); err != nil {
 		bad("exec", "%v", err)
 	}
 	Between(bad, "processes", d.Processes, 0, MaxClients)
 }
 
-func findable(program, dir string) error {
+func checkExecutable(program, dir string) error {
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		program = filepath.Join(dir, program)
 		if !strings.Contains(program, "/") {
@@ -133,7 +133,7 @@ func overrideExec(root *yaml.Node, value string) error {
 	if err := entry.Dump(Driver{Name: name, Exec: line}); err != nil {
 		return err
 	}
-	displace(&entry)
+	clearPositions(&entry)
 	if list := resolve(child(resolve(root), "drivers")); list != nil {
 		list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool {
 			old := resolve(child(n, "name"))
@@ -144,8 +144,8 @@ func overrideExec(root *yaml.Node, value string) error {
 	return nil
 }
 
-// unplayed returns a problem for each --exec program that would not be tested: its subject does not run.
-func (s *Scenario) unplayed(overrides []string) (ps Problems) {
+// unusedDrivers returns a problem for each --exec program that would not be tested: its subject does not run.
+func (s *Scenario) unusedDrivers(overrides []string) (ps Problems) {
 	for _, o := range overrides {
 		value, ok := strings.CutPrefix(o, execKey+"=")
 		name, _, _ := strings.Cut(value, "=")
@@ -183,7 +183,7 @@ func (c Cell) SeparateProcess() func(client int) bool {
 		return func(int) bool { return true }
 	}
 	return func(n int) bool {
-		return slices.ContainsFunc(c.Aims, func(a Aim) bool { return a.Fault.process && a.Step.Client() == n })
+		return slices.ContainsFunc(c.Injections, func(a Injection) bool { return a.Fault.process && a.Step.Client() == n })
 	}
 }
 
@@ -250,12 +250,12 @@ func (s *Scenario) validateProcesses(bad ProblemFunc) {
 	}
 	for i, name := range s.Subjects {
 		if subject, err := s.Find(name); err == nil && subject.Start == nil {
-			bad(fmt.Sprintf("subjects.%d", i), "%s: %s", faults[0], inOurProcess(name))
+			bad(fmt.Sprintf("subjects.%d", i), "%s: %s", faults[0], noProcessReason(name))
 		}
 	}
 }
 
-// inOurProcess returns the reason why no fault can stop or kill the subject's process.
-func inOurProcess(subject string) string {
+// noProcessReason returns the reason why no fault can stop or kill the subject's process.
+func noProcessReason(subject string) string {
 	return fmt.Sprintf("stops or kills a process, but %s runs inside zkbench; run it in processes of its own: --set apart=true", subject)
 }

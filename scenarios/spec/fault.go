@@ -115,29 +115,29 @@ func (s *Scenario) markAs(like *Scenario) {
 // CanOmit reports whether the phase can omit all faults of this name: the user has not requested them, and
 // none is essential. A phase of a built-in scenario whose kind injects the fault is omitted as a whole.
 func (p *Phase) CanOmit(name string) bool {
-	if p.makes(name) {
+	if p.kindInjects(name) {
 		return p.builtin
 	}
 	those := slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.Fault != name })
 	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
 }
 
-// makes reports whether the phase's kind injects the fault, as a failover kills a member, not the schedule.
-func (p *Phase) makes(name string) bool {
+// kindInjects reports whether the phase's kind injects the fault, as a failover kills a member, not the schedule.
+func (p *Phase) kindInjects(name string) bool {
 	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
 }
 
 // Without returns the scenario without these faults, and without the phases that lose all their faults.
-func (s *Scenario) Without(out []report.LeftOut) *Scenario {
+func (s *Scenario) Without(out []report.SkippedFault) *Scenario {
 	less := *s
 	less.Phases = nil
 	for _, p := range s.Phases {
-		if slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && p.makes(l.Fault) }) {
+		if slices.ContainsFunc(out, func(l report.SkippedFault) bool { return l.Phase == p.Name && p.kindInjects(l.Fault) }) {
 			continue
 		}
 		all := len(p.Faults)
 		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool {
-			return slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && l.Fault == f.Fault })
+			return slices.ContainsFunc(out, func(l report.SkippedFault) bool { return l.Phase == p.Name && l.Fault == f.Fault })
 		})
 		if all == 0 || len(p.Faults) > 0 {
 			less.Phases = append(less.Phases, p)
@@ -146,8 +146,8 @@ func (s *Scenario) Without(out []report.LeftOut) *Scenario {
 	return &less
 }
 
-// fitsClients checks that the smallest trial, of fewest clients, has each client that the fault names.
-func (f Fault) fitsClients(bad ProblemFunc, fewest int) {
+// validateClients checks that the smallest trial, of fewest clients, has each client that the fault names.
+func (f Fault) validateClients(bad ProblemFunc, fewest int) {
 	missing := func(field string, n int) {
 		if n >= fewest {
 			bad(field, "there is no client %d: the smallest trial has %d clients, numbered 0 to %d", n, fewest, fewest-1)

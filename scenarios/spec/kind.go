@@ -15,16 +15,16 @@ import (
 
 // Kind is a kind of phase: its fields and its random choices.
 type Kind struct {
-	Name     string
-	About    string       // one line, for lists
-	Pace     history.Pace // determines when the clients act
-	Needs    needs
-	Fields   []string // fields of Phase that the kind accepts in addition to the common fields
-	Words    map[string][]string
-	Room     int  // extra packet size in bytes for the names of queued items
-	Single   bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
-	Opens    bool // the phase opens the clients' sessions itself
-	Barriers bool // supports barriers, which all clients enter together
+	Name          string
+	About         string       // one line, for lists
+	Pace          history.Pace // determines when the clients act
+	Needs         needs
+	Fields        []string // fields of Phase that the kind accepts in addition to the common fields
+	Words         map[string][]string
+	ExtraPacket   int  // extra packet size in bytes for the names of queued items
+	Single        bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
+	OpensSessions bool // the phase opens the clients' sessions itself
+	Barriers      bool // supports barriers, which all clients enter together
 
 	Validate func(p *Phase, bad ProblemFunc)
 	// Fits checks fields whose valid values depend on the subject; may be nil.

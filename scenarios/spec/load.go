@@ -88,7 +88,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	if own, err := builtin.ReadFile("builtin/" + name + ".yaml"); err == nil && bytes.Equal(own, text) {
 		s.markBuiltin(overrides)
 	}
-	ps = append(ps, s.unplayed(overrides)...)
+	ps = append(ps, s.unusedDrivers(overrides)...)
 	ps = append(ps, s.unknownParams(declared, overrides)...)
 	if err := s.setAll(forAll); err != nil {
 		ps = append(ps, &problem{Text: err.Error()})

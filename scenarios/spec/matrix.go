@@ -48,7 +48,7 @@ func (s *Scenario) Combinations() ([]combination, error) {
 	}
 	var out []combination
 	for _, choice := range choices {
-		chosen, err := s.with(choice)
+		chosen, err := s.withChoice(choice)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +57,8 @@ func (s *Scenario) Combinations() ([]combination, error) {
 	return out, nil
 }
 
-// with returns the scenario with a choice applied, without a matrix. The error describes invalid values.
-func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
+// withChoice returns the scenario with a choice applied, without a matrix. The error describes invalid values.
+func (s *Scenario) withChoice(choice map[string]string) (*Scenario, error) {
 	plain := *s
 	plain.Matrix = nil
 	text, err := plain.Dump()
@@ -109,8 +109,8 @@ func (s *Scenario) setAll(choice map[string]string) error {
 	return nil
 }
 
-// listed has the fields that a matrix cannot vary, with the reasons.
-var listed = map[string]string{
+// invariantFields has the fields that a matrix cannot vary, with the reasons.
+var invariantFields = map[string]string{
 	"subjects": "list the values in subjects itself", "clients": "list the values in clients itself", "images": "list the values in images itself",
 	"homes": "list the values in homes itself", "trials": "it sets how often each cell runs",
 	"base": "all trials have the same base", "drivers": "all trials have the same drivers", "name": "the scenario has one name", "about": "it describes the scenario",
@@ -120,26 +120,26 @@ var listed = map[string]string{
 
 // validateMatrix checks each value alone, and then each combination of values.
 func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
-	size, sound := 1, true
+	size, valid := 1, true
 	named := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Matrix)) {
 		values := s.Matrix[key]
 		size *= len(values)
 		if other, twice := named[s.field(key)]; twice {
 			bad("matrix."+key, "is the same field as matrix.%s", other)
-			sound = false
+			valid = false
 			continue
 		}
 		named[s.field(key)] = key
 		if all := forAllPhases(key); all != key && s.Matrix[all] != nil {
 			bad("matrix."+key, "is already set by matrix.%s, which applies to all phases", all)
-			sound = false
+			valid = false
 			continue
 		}
 		field, _, _ := strings.Cut(key, ".")
-		if why, ok := listed[field]; ok {
+		if why, ok := invariantFields[field]; ok {
 			bad("matrix."+key, "cannot be varied in a matrix: %s", why)
-			sound = false
+			valid = false
 			continue
 		}
 		if len(values) == 0 {
@@ -151,7 +151,7 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 				bad(at, "%s occurs twice", value)
 			} else if why := s.tryChoice(known, map[string]string{key: value}); why != "" {
 				bad(at, "%s: %s", value, why)
-				sound = false
+				valid = false
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 		bad("matrix", "results in %d trials; the maximum is %d", cells, maxCells)
 		return
 	}
-	if sound && len(known) == 0 && len(s.Matrix) > 0 {
+	if valid && len(known) == 0 && len(s.Matrix) > 0 {
 		s.validateChoices(bad)
 	}
 }
@@ -190,7 +190,7 @@ func forAllPhases(key string) string {
 
 // tryChoice returns the problems that a choice adds to the known problems of the scenario.
 func (s *Scenario) tryChoice(known Problems, choice map[string]string) string {
-	_, err := s.with(choice)
+	_, err := s.withChoice(choice)
 	ms, ok := err.(Problems)
 	if err != nil && !ok {
 		return err.Error()

@@ -10,11 +10,11 @@ import (
 // afterFault is the time for which a phase continues after its last fault: clients are granted again.
 const afterFault = 3 * time.Second
 
-// Once reduces the scenario to the minimum that runs every phase: the smallest number of clients, one
+// Reduce reduces the scenario to the minimum that runs every phase: the smallest number of clients, one
 // trial per subject (two if subjects are compared), the first value of each key of the matrix, one
 // round, each fault once, no warm-up; of an audit, one calm episode. The result shows whether the
 // scenario runs; it has too few samples to measure anything.
-func (s *Scenario) Once() error {
+func (s *Scenario) Reduce() error {
 	if len(s.Clients) > 0 {
 		s.Clients = []int{slices.Min(s.Clients)}
 	}
@@ -26,7 +26,7 @@ func (s *Scenario) Once() error {
 		s.Images, s.Homes = s.Images[:min(1, len(s.Images))], s.Homes[:min(1, len(s.Homes))]
 	}
 	thresholds, only := s.Thresholds, s.Only
-	one, err := s.with(first)
+	one, err := s.withChoice(first)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Scenario) Once() error {
 		s.Trials = 2
 	}
 	for i := range s.Phases {
-		s.Phases[i].once()
+		s.Phases[i].reduce()
 	}
 	if p := s.AuditPhase(); p != nil && len(p.Cells) == 0 {
 		p.Cells, p.Also, p.Depth, p.Duration = []string{AllSteps + "/" + CalmName}, nil, 0, 0
@@ -45,8 +45,8 @@ func (s *Scenario) Once() error {
 	return s.Validate()
 }
 
-// once reduces the phase to one round, or to the time that its faults need.
-func (p *Phase) once() {
+// reduce reduces the phase to one round, or to the time that its faults need.
+func (p *Phase) reduce() {
 	p.Rounds = min(p.Rounds, 1)
 	needed := time.Second
 	for i := range p.Faults {

@@ -15,7 +15,7 @@ func TestOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Once(); err != nil {
+	if err := s.Reduce(); err != nil {
 		t.Fatal(err)
 	}
 	cells, err := s.Cells()

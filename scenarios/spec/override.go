@@ -27,7 +27,7 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	case all != path && child(child(root, "matrix"), all) != nil:
 		return fmt.Errorf("--set %s: the matrix varies the %s of all phases: set one value for all phases, or vary phases.NAME.%s instead", o, all, all)
 	case path == allHold || path == allDuration:
-		decide(root, path)
+		removeFromMatrix(root, path)
 		forAll[path] = value
 		return nil
 	case slices.Contains(declared, path) && !isField:
@@ -78,7 +78,7 @@ func set(root *yaml.Node, path, value string) error {
 		return fmt.Errorf("the value is not YAML: %w", err)
 	}
 	node := resolve(root)
-	decide(node, path)
+	removeFromMatrix(node, path)
 	steps := strings.Split(path, ".")
 	if len(steps) > 1 && slices.Contains(optional, steps[0]) && child(node, steps[0]) == nil {
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: steps[0]}, &yaml.Node{Kind: yaml.MappingNode})
@@ -90,7 +90,7 @@ func set(root *yaml.Node, path, value string) error {
 		}
 		node = next
 	}
-	displace(&v)
+	clearPositions(&v)
 	*node = *resolve(&v)
 	return nil
 }
@@ -98,9 +98,9 @@ func set(root *yaml.Node, path, value string) error {
 // optional are mappings that a scenario may omit; set creates them.
 var optional = []string{"limits", "params", "matrix", "mix"}
 
-// decide removes the field at path from the matrix, because it now has one value. The path of a field of
+// removeFromMatrix removes the field at path from the matrix, because it now has one value. The path of a field of
 // all phases also removes this field of single phases.
-func decide(root *yaml.Node, path string) {
+func removeFromMatrix(root *yaml.Node, path string) {
 	matrix := resolve(child(root, "matrix"))
 	if matrix == nil {
 		return
@@ -126,11 +126,11 @@ func byName(root *yaml.Node, path string) string {
 	return strings.Join(steps, ".")
 }
 
-// displace clears the positions of a tree that was not read from the scenario's file.
-func displace(n *yaml.Node) {
+// clearPositions clears the positions of a tree that was not read from the scenario's file.
+func clearPositions(n *yaml.Node) {
 	n.Line, n.Column = 0, 0
 	for _, child := range n.Content {
-		displace(child)
+		clearPositions(child)
 	}
 }
 

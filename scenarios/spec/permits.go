@@ -52,7 +52,7 @@ func (s *Scenario) PermitCount() int {
 	return defaultPermits
 }
 
-func (s *Scenario) sized(subject recipes.Subject) recipes.Subject {
+func (s *Scenario) withFormulas(subject recipes.Subject) recipes.Subject {
 	switch {
 	case subject.FormulasOf != nil:
 		subject.Formulas = subject.FormulasOf(s.PermitCount())

@@ -46,7 +46,7 @@ type Phase struct {
 // common are the fields of every kind of phase.
 var common = []string{"name", "kind", "hold"}
 
-func (p *Phase) given() []string {
+func (p *Phase) nonZeroFields() []string {
 	var names []string
 	v := reflect.ValueOf(*p)
 	for i, name := range FieldNames(v.Type()) {
@@ -92,7 +92,7 @@ func (p *Phase) validate(bad ProblemFunc) {
 		bad("kind", "%q is not a kind of phase%s", p.Kind, units.Nearest(p.Kind, KindNames()))
 		return
 	}
-	for _, field := range p.given() {
+	for _, field := range p.nonZeroFields() {
 		if !slices.Contains(k.Fields, field) { // a field without effect is an error
 			bad(field, "%s", k.refusal(field))
 		}
@@ -104,8 +104,8 @@ func (p *Phase) CheckRounds(bad ProblemFunc) { Between(bad, "rounds", p.Rounds, 
 
 func (p *Phase) CheckDuration(bad ProblemFunc) { Between(bad, "duration", p.Duration, 1, MaxDuration) }
 
-// fits checks the phase, whose path is at, against the scenario's subjects and numbers of clients.
-func (p *Phase) fits(s *Scenario, at string, bad ProblemFunc) {
+// validateFit checks the phase, whose path is at, against the scenario's subjects and numbers of clients.
+func (p *Phase) validateFit(s *Scenario, at string, bad ProblemFunc) {
 	k := KindNamed(p.Kind)
 	if k == nil {
 		return
@@ -124,7 +124,7 @@ func (p *Phase) fits(s *Scenario, at string, bad ProblemFunc) {
 	if len(s.Clients) > 0 && slices.Min(s.Clients) > 0 {
 		fewest := slices.Min(s.Clients)
 		for j, f := range p.Faults {
-			f.fitsClients(bad.in(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
+			f.validateClients(bad.in(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
 		}
 	}
 	for _, n := range s.Clients {
@@ -162,8 +162,8 @@ func (s *Scenario) validateThresholds(bad ProblemFunc) {
 		switch parameter, phase := c.Parameter(), c.Phase(); {
 		case parameter != "" && !slices.Contains(s.parameters(), parameter):
 			bad(at, "threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.parameters()))
-		case parameter != "" && s.Params[parameter] != "" && c.Fits(s.Params[parameter]) != "":
-			bad(at, "threshold %q: %s", c.Expr, c.Fits(s.Params[parameter]))
+		case parameter != "" && s.Params[parameter] != "" && c.IncomparableReason(s.Params[parameter]) != "":
+			bad(at, "threshold %q: %s", c.Expr, c.IncomparableReason(s.Params[parameter]))
 		case phase != "" && !slices.Contains(phases, phase):
 			bad(at, "threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
 		case c.TakesBase() && s.Base == "":

@@ -4,18 +4,18 @@ import "github.com/zkbench/zkbench/recipes"
 
 // Provocation is a script that is run on a subject in one cell of an audit.
 type Provocation struct {
-	Name    string
-	about   string // one line; includes the reason why the script is not limited to one step
-	clients int
-	Fits    func(recipes.Subject) bool
-	Aims    []Aim // of an episode: the faults and their steps
+	Name       string
+	about      string // one line; includes the reason why the script is not limited to one step
+	clients    int
+	Fits       func(recipes.Subject) bool
+	Injections []Injection // of an episode: the faults and their steps
 }
 
 // provocations are the scripts that are not limited to one step.
 var provocations = []Provocation{
-	{Name: "crowd", clients: 8, Fits: forLocks,
+	{Name: "crowd", clients: 8, Fits: isGrantable,
 		about: "eight clients contend for at least 40 grants; finds bugs that occur by chance or with many clients"},
-	{Name: "wrapped-numbers", clients: 6, Fits: forLocks,
+	{Name: "wrapped-numbers", clients: 6, Fits: isGrantable,
 		about: "six clients contend, with sequence numbers as after an overflow of the parent's counter; not limited to one step"},
 	{Name: "newcomers", clients: 8, Fits: forNewcomers,
 		about: "seven clients join behind a holder and give up; repeated eight times, because servers list new nodes in random order"},
@@ -27,17 +27,17 @@ var provocations = []Provocation{
 
 func forQueues(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
 
-func forLocks(s recipes.Subject) bool { return !forQueues(s) } // and for elections
+func isGrantable(s recipes.Subject) bool { return !forQueues(s) } // and for elections
 
 func forNewcomers(s recipes.Subject) bool {
-	return forLocks(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
+	return isGrantable(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
 }
 
 func forFormula(s recipes.Subject) bool {
-	return forLocks(s) && (s.Formulas.Drain != nil || s.Variant != "")
+	return isGrantable(s) && (s.Formulas.Drain != nil || s.Variant != "")
 }
 
-func wholeLine(s recipes.Subject) (names []string) {
+func applicableScripts(s recipes.Subject) (names []string) {
 	for _, p := range provocations {
 		if p.Fits(s) {
 			names = append(names, p.Name)
@@ -46,8 +46,8 @@ func wholeLine(s recipes.Subject) (names []string) {
 	return names
 }
 
-// WholeLine returns the name and the description of every script that is not limited to one step.
-func WholeLine() (out [][2]string) {
+// Scripts returns the name and the description of every script that is not limited to one step.
+func Scripts() (out [][2]string) {
 	for _, p := range provocations {
 		out = append(out, [2]string{p.Name, p.about})
 	}

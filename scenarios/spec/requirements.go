@@ -50,7 +50,7 @@ func (s *Scenario) CheckExternal(o ensembles.Options) error {
 		}
 		leave = fmt.Sprintf("omit it with --set phases.%d.%s", i, leave)
 		faults := p.MemberFaults()
-		if o.Terms.Commands == nil {
+		if o.External.Commands == nil {
 			faults = slices.DeleteFunc(faults, p.CanOmit) // they are omitted when the run begins
 			if len(faults) > 0 {
 				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would affect a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
@@ -73,13 +73,13 @@ func lacks(fault string, o ensembles.Options) string {
 	if err != nil {
 		return err.Error()
 	}
-	for i, c := range o.Terms.Commands {
+	for i, c := range o.External.Commands {
 		words, possible := kind.MissingCommands(c)
 		switch {
 		case !possible:
 			return "cannot be injected by commands"
 		case len(words) > 0:
-			return fmt.Sprintf("needs %s for every member, but the entry of %s in %s is incomplete", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
+			return fmt.Sprintf("needs %s for every member, but the entry of %s in %s is incomplete", strings.Join(words, " and "), o.Servers[i], o.External.File)
 		}
 	}
 	return ""

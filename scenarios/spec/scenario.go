@@ -155,7 +155,7 @@ func (s *Scenario) validatePhases(bad ProblemFunc) {
 	for i := range s.Phases {
 		p, at := &s.Phases[i], fmt.Sprintf("phases.%d", i)
 		p.validate(bad.in(at))
-		p.fits(s, at, bad)
+		p.validateFit(s, at, bad)
 		if names[p.Name] {
 			bad(at+".name", "another phase is already named %s", p.Name)
 		}
@@ -283,8 +283,8 @@ func around(name, version string) (before, from string) {
 	return before, from
 }
 
-// Caught returns the guarantees that the specimens must break, in their order; none if all are correct.
-func (s *Scenario) Caught() (names []string) {
+// ExpectedViolations returns the guarantees that the specimens must break, in their order; none if all are correct.
+func (s *Scenario) ExpectedViolations() (names []string) {
 	for _, x := range s.Specimens {
 		names = append(names, x.Caught...)
 	}
@@ -311,7 +311,7 @@ func (s *Scenario) validateIncident(bad ProblemFunc) {
 			bad("incident."+field, "is required: an incident has a thread, a version and a cause")
 		}
 	}
-	switch shows := len(s.Caught()) > 0; {
+	switch shows := len(s.ExpectedViolations()) > 0; {
 	case len(s.Specimens) == 0:
 		bad("incident", "requires specimens, which name the fault to inject")
 	case shows && i.Tried != "":

@@ -157,7 +157,7 @@ type StepWatch struct {
 func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.Tries, w.Variant = of.Tries, of.Variant
+	w.Tries, w.Variant = of.SupportsLimit, of.Variant
 	if w.times++; w.times > 1 {
 		seen = slices.DeleteFunc(slices.Clone(w.Steps), func(s SeenStep) bool {
 			return !slices.ContainsFunc(seen, func(o SeenStep) bool { return o.Step == s.Step })
@@ -169,11 +169,11 @@ func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
 
 // Records returns the observed steps, each with the faults that apply to it and the subject.
 func (w *StepWatch) Records(subject recipes.Subject) []*history.Step {
-	out := []*history.Step{{Step: AllSteps, Faults: append([]string{CalmName}, wholeLine(subject)...)}}
+	out := []*history.Step{{Step: AllSteps, Faults: append([]string{CalmName}, applicableScripts(subject)...)}}
 	for _, s := range w.Steps {
 		r := &history.Step{Step: s.String()}
 		for _, f := range StepFaults {
-			if (!f.OptIn || slices.Contains(w.Also, f.Name)) && f.at(s, subject) {
+			if (!f.OptIn || slices.Contains(w.Also, f.Name)) && f.appliesTo(s, subject) {
 				r.Faults = append(r.Faults, f.Name)
 			}
 		}

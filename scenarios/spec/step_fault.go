@@ -18,11 +18,11 @@ type StepFault struct {
 	fits            StepKind // kinds of step it applies to
 	Act             wire.Act // the tap's action at a request
 	NotificationAct wire.Act // the tap's action at a notification
-	Away            bool     // the client cannot connect from the step until the fault is healed
+	Disconnects     bool     // the client cannot connect from the step until the fault is healed
 	// Late means that the fault lasts until other clients have progressed: meanwhile the episode does
 	// not wait until this client is idle.
 	Late        bool
-	under       []string     // the calls during which the fault applies; all if empty
+	duringCalls []string     // the calls during which the fault applies; all if empty
 	MemberFault *MemberFault // the fault of members that cells share, which run apart from other cells; nil if none
 	Timed       bool         // the call is the recipe's own timed try, which must time out
 	OptIn       bool         // a full audit includes the fault only if the phase's field also lists it
@@ -40,7 +40,7 @@ type MemberFault struct {
 }
 
 // DownFor is the time for which a fault of an audit keeps a member down.
-const DownFor = 500 * time.Millisecond
+const AuditDowntime = 500 * time.Millisecond
 
 // StepFaults are all faults that can be injected at a step, in the order of the audit table's columns.
 var StepFaults = []*StepFault{
@@ -48,17 +48,17 @@ var StepFaults = []*StepFault{
 		About: "the request never reaches the server, and the connection breaks"},
 	{Name: "reply.drop", fits: AtRequest, Act: wire.DropReply,
 		About: "the server executes the request, the reply is lost, and the connection breaks"},
-	{Name: "reply.drop.away", fits: AtRequest, Act: wire.DropReply, Away: true,
+	{Name: "reply.drop.away", fits: AtRequest, Act: wire.DropReply, Disconnects: true,
 		About: "like reply.drop, and the client cannot connect for most of its session timeout"},
-	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, NotificationAct: wire.CutBefore, Away: true,
+	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, NotificationAct: wire.CutBefore, Disconnects: true,
 		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session survives"},
-	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, NotificationAct: wire.CutReplied, Away: true,
+	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, NotificationAct: wire.CutReplied, Disconnects: true,
 		About: "the connection breaks after the reply or the notification has arrived; the session survives"},
-	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Away: true,
+	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Disconnects: true,
 		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
-	{Name: "reply.close", fits: AtRequest, Act: wire.DropReply, Away: true,
+	{Name: "reply.close", fits: AtRequest, Act: wire.DropReply, Disconnects: true,
 		About: "the server executes the request, the reply is lost, and the session ends"},
-	{Name: "session.expire", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Away: true,
+	{Name: "session.expire", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Disconnects: true,
 		About: "the client is cut off until the servers have expired its session"},
 	{Name: "client.freeze", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply,
 		About: "the client is stopped until its session has expired, and is not notified of it"},
@@ -71,7 +71,7 @@ var StepFaults = []*StepFault{
 	{Name: "reply.hold", fits: AtRequest | AtNotification, Act: wire.HoldReply, NotificationAct: wire.HoldReply, Late: true,
 		About: "the reply, or the notification, arrives late: after another client has received or released a grant"},
 	{Name: "member.kill", fits: AtRequest, Act: wire.HoldRequest,
-		MemberFault: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return DownFor }},
+		MemberFault: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return AuditDowntime }},
 		About:       "the member that serves the client is killed, and started again"},
 	{Name: "outage", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, OptIn: true,
 		MemberFault: &MemberFault{Fault: "member.pause", Target: chaos.Majority, Lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
@@ -80,9 +80,9 @@ var StepFaults = []*StepFault{
 		About: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
 	{Name: "parent.delete", fits: AtRequest, Act: wire.HoldRequest, OptIn: true, only: firstCreate,
 		About: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
-	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, under: []string{CallAcquire, CallTake},
+	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, duringCalls: []string{CallAcquire, CallTake},
 		About: "the caller cancels the acquire or take"},
-	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Timed: true, under: []string{CallAcquire},
+	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Timed: true, duringCalls: []string{CallAcquire},
 		About: "the time limit of the recipe's own timed try ends; only drivers that offer limit"},
 }
 
@@ -102,15 +102,15 @@ func NamedFaults() []string {
 
 func (f *StepFault) cancels() bool { return f.Name == "cancel" }
 
-func (f *StepFault) at(s SeenStep, subject recipes.Subject) bool {
+func (f *StepFault) appliesTo(s SeenStep, subject recipes.Subject) bool {
 	switch {
-	case f.fits&s.Kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.Call):
+	case f.fits&s.Kind() == 0, len(f.duringCalls) > 0 && !slices.Contains(f.duringCalls, s.Call):
 		return false
 	case f.cancels() && subject.NoCancel:
 		return false
-	case f.Timed && !subject.Tries:
+	case f.Timed && !subject.SupportsLimit:
 		return false
-	case f.process && subject.Start == nil && subject.Pipe == nil:
+	case f.process && subject.Start == nil && subject.PipeLatency == nil:
 		return false
 	case f.only != nil && !f.only(s, subject):
 		return false
@@ -120,7 +120,7 @@ func (f *StepFault) at(s SeenStep, subject recipes.Subject) bool {
 
 // inLine reports whether the client has a place in line at the step.
 func inLine(s SeenStep, subject recipes.Subject) bool {
-	return (s.Op == CallHold || s.Op == CallWait) && forLocks(subject) && subject.Recipe != recipes.RecipeBarrier
+	return (s.Op == CallHold || s.Op == CallWait) && isGrantable(subject) && subject.Recipe != recipes.RecipeBarrier
 }
 
 // firstCreate reports whether the step is the first create of the first client in line.

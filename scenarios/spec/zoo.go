@@ -38,7 +38,7 @@ func (s *Scenario) zoo() ([]Cell, error) {
 		names := []string{x.Provocation}
 		if x.Provocation == EveryProvocation {
 			names = slices.DeleteFunc(s.everyProvocation(subject), func(name string) bool {
-				return slices.Contains(x.Except, name) || named(s.Specimens, x.Subject, name)
+				return slices.Contains(x.Except, name) || hasSpecimen(s.Specimens, x.Subject, name)
 			})
 		}
 		for _, name := range names {
@@ -46,22 +46,22 @@ func (s *Scenario) zoo() ([]Cell, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.Caught, c.Step, c.Fault = x.Caught, "", "" // not a parameter of a matrix
+			c.ExpectedViolations, c.Step, c.Fault = x.Caught, "", "" // not a parameter of a matrix
 			cells = append(cells, interleave([]Cell{c}, s.Trials)...)
 		}
 	}
 	return cells, nil
 }
 
-// named reports whether one of the specimens has the subject and the provocation.
-func named(all []Specimen, subject, provocation string) bool {
+// hasSpecimen reports whether one of the specimens has the subject and the provocation.
+func hasSpecimen(all []Specimen, subject, provocation string) bool {
 	return slices.ContainsFunc(all, func(x Specimen) bool {
 		return x.Subject == subject && x.Provocation == provocation
 	})
 }
 
 func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
-	for _, name := range wholeLine(subject) {
+	for _, name := range applicableScripts(subject) {
 		names = append(names, AllSteps+"/"+name)
 	}
 	for _, x := range s.Specimens {
@@ -79,7 +79,7 @@ func (s *Scenario) validateZoo(bad ProblemFunc) {
 	for i, x := range s.Specimens {
 		at := bad.in(fmt.Sprintf("specimens.%d", i))
 		s.validateSpecimen(x, at)
-		if named(s.Specimens[:i], x.Subject, x.Provocation) {
+		if hasSpecimen(s.Specimens[:i], x.Subject, x.Provocation) {
 			at("provocation", "%s occurs twice with %s: list them once, with all guarantees that detect the bug", x.Subject, x.Provocation)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Scenario) validateSpecimen(x Specimen, bad ProblemFunc) {
 		switch {
 		case err != nil:
 			bad("provocation", "%v; applicable: %q", err, EveryProvocation)
-		case c.Alone():
+		case c.AffectsMembers():
 			bad("provocation", "%s affects a member that other trials use at the same time: run it with audit", x.Provocation)
 		}
 		return
@@ -126,8 +126,8 @@ func (s *Scenario) validateSpecimen(x Specimen, bad ProblemFunc) {
 	}
 }
 
-// Caught returns the broken recipes of the built-in zoo, each with its cell and the guarantees it breaks.
-func Caught() (out [][2]string) {
+// KnownBugs returns the broken recipes of the built-in zoo, each with its cell and the guarantees it breaks.
+func KnownBugs() (out [][2]string) {
 	name, text, _ := Source("zoo")
 	s, err := Load(name, text)
 	if err != nil {

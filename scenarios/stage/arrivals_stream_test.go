@@ -71,13 +71,13 @@ func streamed(t *testing.T, p spec.Phase) (h *history.History, took time.Duratio
 			c := NewClient(st, i)
 			var subject recipes.Client = lock
 			c.Subject.Store(&subject)
-			clients.Go(func() { c.Attend(t.Context(), due) })
+			clients.Go(func() { c.ServeArrivals(t.Context(), due) })
 		}
 		clients.Wait()
 		took = time.Since(start)
 		stop()
 		end()
-		record.Record(&history.PhaseEnd{At: st.Clock.Now(), Name: p.Name, Stopped: time.Duration(st.Stopped.Load())})
+		record.Record(&history.PhaseEnd{At: st.Clock.Now(), Name: p.Name, Stopped: time.Duration(st.StoppedAt.Load())})
 		if err := record.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func about(got, want float64) bool { return got > 0.97*want && got < 1.03*want }
 // not called.
 func TestStream_whatIsNotServedIsCounted(t *testing.T) {
 	h, took := streamed(t, spec.Phase{Duration: 2 * time.Second, Rate: 500})
-	m := report.Fold(h).Trial.Metrics
+	m := report.EvaluateHistory(h).Trial.Metrics
 	if n := m[metrics.Unserved]; *n.Count != 1000 || !about(*n.Value, 600) {
 		t.Errorf("%v of %d were not served, want 600 of 1000", *n.Value, *n.Count)
 	}
@@ -114,7 +114,7 @@ func TestStream_whatIsNotServedIsCounted(t *testing.T) {
 // fifth of the ramp, so that this ends at 6.43 s; what was due until then is served.
 func TestStream_aRampEndsWhereItIsNotKeptUpWith(t *testing.T) {
 	h, took := streamed(t, spec.Phase{Duration: 10 * time.Second, Rate: 20, RateTo: 520})
-	folded := report.Fold(h)
+	folded := report.EvaluateHistory(h)
 	m := folded.Trial.Metrics
 	if n := m[metrics.Unserved]; !about(float64(*n.Count), 1162) || *n.Value != 0 {
 		t.Errorf("%v of %d were not served, want none of 1162", *n.Value, *n.Count)

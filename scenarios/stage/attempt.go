@@ -15,8 +15,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
-// Protected turns a panic of f into an error, so that the run heals faults and keeps its results.
-func Protected(f func() error) (err error) {
+// CatchPanic turns a panic of f into an error, so that the run heals faults and keeps its results.
+func CatchPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = PanicError{p, debug.Stack()}
@@ -46,7 +46,7 @@ func (st *Stage) OpenTree(ctx context.Context) error {
 
 // RecordPipe records the time of a round trip to the driver, if any.
 func (st *Stage) RecordPipe() {
-	if pipe := st.Cell.Subject.Pipe; pipe != nil {
+	if pipe := st.Cell.Subject.PipeLatency; pipe != nil {
 		p50, p99, of := pipe()
 		st.Record.Record(&history.Pipe{At: st.Clock.Now(), P50: p50, P99: p99, Count: of, Clock: st.clockError()})
 	}
@@ -76,34 +76,34 @@ func (st *Stage) RecordSession(e wire.Event) {
 
 // Attempt is one acquire of a client, or one take from a queue, and its result.
 type Attempt struct {
-	Client *Client
-	GiveUp context.CancelFunc
-	Done   chan struct{}
-	Claim  recipes.Claim
-	Err    error
-	At     time.Duration // when it was granted or returned
-	Over   bool          // the client has released or given up
+	Client     *Client
+	Cancel     context.CancelFunc
+	Done       chan struct{}
+	Claim      recipes.Claim
+	Err        error
+	ReturnedAt time.Duration // when it was granted or returned
+	Finished   bool          // the client has released or given up
 }
 
-// Begin begins an attempt, which continues in another goroutine.
-func (c *Client) Begin(ctx context.Context) *Attempt {
+// StartAttempt begins an attempt, which continues in another goroutine.
+func (c *Client) StartAttempt(ctx context.Context) *Attempt {
 	a := &Attempt{Client: c, Done: make(chan struct{})}
-	ctx, a.GiveUp = context.WithCancel(ctx)
+	ctx, a.Cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(a.Done)
-		defer a.GiveUp()
+		defer a.Cancel()
 		if c.Stage.IsQueue() {
 			_, a.Err = c.take(ctx)
 		} else {
 			a.Claim, a.Err = c.Acquire(ctx)
 		}
-		a.At = c.Stage.Instant(a.Claim.At)
+		a.ReturnedAt = c.Stage.Instant(a.Claim.At)
 	}()
 	return a
 }
 
-// CallOff cancels the attempts, and waits until they have returned.
-func (st *Stage) CallOff(cancel context.CancelFunc, attempts []*Attempt) {
+// CancelAttempts cancels the attempts, and waits until they have returned.
+func (st *Stage) CancelAttempts(cancel context.CancelFunc, attempts []*Attempt) {
 	st.RecordPending()
 	cancel()
 	for _, a := range attempts {
@@ -111,14 +111,14 @@ func (st *Stage) CallOff(cancel context.CancelFunc, attempts []*Attempt) {
 	}
 }
 
-// Returned waits up to limit for the attempt to return, and reports whether it did.
-func (a *Attempt) Returned(ctx context.Context, limit time.Duration) bool {
+// AwaitReturn waits up to limit for the attempt to return, and reports whether it did.
+func (a *Attempt) AwaitReturn(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return Await(ctx, a.Done) == nil
 }
 
-func (a *Attempt) Ended() bool { return Closed(a.Done) }
+func (a *Attempt) HasReturned() bool { return Closed(a.Done) }
 
 // InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
@@ -126,7 +126,7 @@ func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
 func (a *Attempt) Write(ctx context.Context) { a.Client.write(ctx, a.Claim) }
 
 func (a *Attempt) Release(ctx context.Context) error {
-	a.Over = true
+	a.Finished = true
 	if err := a.Client.Release(ctx, a.Claim); err != nil {
 		return fmt.Errorf("client %d: %w", a.Client.Number, err)
 	}
@@ -136,16 +136,16 @@ func (a *Attempt) Release(ctx context.Context) error {
 // ErrNoGrant means that an acquire did not return although no known client holds.
 var ErrNoGrant = errors.New("no grant")
 
-// First acquires without competition. If the client is not granted in time, because a node was left behind,
+// AcquireUncontended acquires without competition. If the client is not granted in time, because a node was left behind,
 // First takes a snapshot while the client waits, and then cancels the acquire.
-func (c *Client) First(ctx context.Context) (*Attempt, error) {
-	limit := c.Stage.Patience()
-	a := c.Begin(ctx)
-	if !a.Returned(context.WithoutCancel(ctx), limit) {
+func (c *Client) AcquireUncontended(ctx context.Context) (*Attempt, error) {
+	limit := c.Stage.GrantTimeout()
+	a := c.StartAttempt(ctx)
+	if !a.AwaitReturn(context.WithoutCancel(ctx), limit) {
 		_ = c.Stage.SnapshotStuck(ctx)
 		c.Stage.RecordPending()
-		a.GiveUp()
-		if !a.Returned(context.WithoutCancel(ctx), limit) {
+		a.Cancel()
+		if !a.AwaitReturn(context.WithoutCancel(ctx), limit) {
 			c.Close()
 			return nil, fmt.Errorf("client %d: %w within %v, though no known client holds the lock", c.Number, ErrNoGrant, limit)
 		}
@@ -159,8 +159,8 @@ func (c *Client) First(ctx context.Context) (*Attempt, error) {
 	return a, nil
 }
 
-// Line is a group of clients that wait behind a holder.
-type Line struct {
+// WaiterGroup is a group of clients that wait behind a holder.
+type WaiterGroup struct {
 	st      *Stage
 	Granted chan *Attempt // attempts that have returned, in order
 	waiting sync.WaitGroup
@@ -168,32 +168,32 @@ type Line struct {
 	calls   context.Context
 }
 
-// NewLine returns a line. Leave must be called.
-func (st *Stage) NewLine(ctx context.Context) *Line {
-	l := &Line{st: st, Granted: make(chan *Attempt, len(st.Clients))}
+// NewWaiterGroup returns a line. Leave must be called.
+func (st *Stage) NewWaiterGroup(ctx context.Context) *WaiterGroup {
+	l := &WaiterGroup{st: st, Granted: make(chan *Attempt, len(st.Clients))}
 	l.calls, l.giveUp = context.WithCancel(ctx)
 	return l
 }
 
-// Leave makes all clients give up, and waits until their calls have returned.
-func (l *Line) Leave() {
+// CancelAndWait makes all clients give up, and waits until their calls have returned.
+func (l *WaiterGroup) CancelAndWait() {
 	l.st.RecordPending()
 	l.giveUp()
 	l.waiting.Wait()
 }
 
-// Join makes all clients except first wait in line behind it. With comeBack, a waiter that loses its session
+// StartOthers makes all clients except first wait in line behind it. With comeBack, a waiter that loses its session
 // joins the line again.
-func (l *Line) Join(first *Client, comeBack bool) {
+func (l *WaiterGroup) StartOthers(first *Client, comeBack bool) {
 	for _, c := range l.st.Clients {
 		if c == first {
 			continue
 		}
 		l.waiting.Go(func() {
-			a := c.Begin(l.calls)
+			a := c.StartAttempt(l.calls)
 			<-a.Done
 			for comeBack && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.calls) == nil {
-				a = c.Begin(l.calls)
+				a = c.StartAttempt(l.calls)
 				<-a.Done
 			}
 			l.Granted <- a
@@ -202,7 +202,7 @@ func (l *Line) Join(first *Client, comeBack bool) {
 }
 
 // Next waits for the next attempt to return. It returns the attempt, or its error.
-func (l *Line) Next(ctx context.Context) (*Attempt, error) {
+func (l *WaiterGroup) Next(ctx context.Context) (*Attempt, error) {
 	limit := l.st.Scenario.SessionTimeout + SettleLimit
 	select {
 	case a := <-l.Granted:
@@ -226,20 +226,20 @@ func (st *Stage) clockError() time.Duration {
 	return 0
 }
 
-// LostAgent records that the clients of a lost agent are unknown since the last message from it:
+// RecordLostAgent records that the clients of a lost agent are unknown since the last message from it:
 // their beliefs end there.
-func (st *Stage) LostAgent(agent string, clients []int, since time.Duration) {
+func (st *Stage) RecordLostAgent(agent string, clients []int, since time.Duration) {
 	for _, n := range clients {
 		st.Record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: st.Tap.Client(n).Session().ID})
 	}
-	st.Holder.free()
+	st.Holder.allowRelease()
 	now := st.Clock.Now()
 	st.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
 		Start: since, End: now, Proof: fmt.Sprintf("the connection to the agent ended or was silent for too long; the last message arrived %v earlier", (now - since).Round(time.Millisecond))})
 }
 
-// Reason returns the cause of ctx's cancellation if it was canceled, otherwise err.
-func Reason(ctx context.Context, err error) error {
+// CauseOr returns the cause of ctx's cancellation if it was canceled, otherwise err.
+func CauseOr(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil {
 		return c
 	}

@@ -33,22 +33,22 @@ type Client struct {
 
 	OnEvent atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
 
-	Pending    atomic.Pointer[operation]
-	calls      atomic.Int64   // calls of acquire and take
-	begun      atomic.Int64   // operations begun
-	Asking     sync.WaitGroup // see askAfterLoss
-	token      atomic.Int64   // of the last grant
-	grant      atomic.Int64   // number of the last grant among all grants of the trial
-	Moves      atomic.Int64   // grants and releases, or items taken
-	Limit      atomic.Int64
-	back       backOff
-	modes      *rand.Rand   // chooses the modes of a read-write lock
-	shared     atomic.Bool  // other clients may hold at the same time as its last grant
-	Inside     atomic.Bool  // it has been granted, and its release has not returned
-	GrantedAt  atomic.Int64 // when its last acquire returned with a grant
-	ReleasedAt atomic.Int64 // when its last release was called
+	Pending      atomic.Pointer[operation]
+	calls        atomic.Int64   // calls of acquire and take
+	begun        atomic.Int64   // operations begun
+	HoldsQueries sync.WaitGroup // see askAfterLoss
+	token        atomic.Int64   // of the last grant
+	grant        atomic.Int64   // number of the last grant among all grants of the trial
+	Transitions  atomic.Int64   // grants and releases, or items taken
+	Limit        atomic.Int64
+	backoffState backOff
+	modes        *rand.Rand   // chooses the modes of a read-write lock
+	shared       atomic.Bool  // other clients may hold at the same time as its last grant
+	HasGrant     atomic.Bool  // it has been granted, and its release has not returned
+	GrantedAt    atomic.Int64 // when its last acquire returned with a grant
+	ReleasedAt   atomic.Int64 // when its last release was called
 
-	Learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
+	LastEvent atomic.Pointer[recipes.Event] // the last event since the call of acquire
 }
 
 // NewClient returns client n, which is not open.
@@ -57,9 +57,9 @@ func NewClient(st *Stage, n int) *Client {
 }
 
 type operation struct {
-	op   string
-	call time.Duration
-	mode recipes.Mode // of an acquire of a read-write lock
+	op       string
+	calledAt time.Duration
+	mode     recipes.Mode // of an acquire of a read-write lock
 }
 
 // Instant converts a time to the trial's clock; the zero time is now.
@@ -70,9 +70,9 @@ func (st *Stage) Instant(t time.Time) time.Duration {
 	return st.Clock.At(t)
 }
 
-// Event records an event of the client's grant and passes it to OnEvent.
-func (c *Client) Event(e recipes.Event) {
-	c.Learned.Store(&e)
+// HandleEvent records an event of the client's grant and passes it to OnEvent.
+func (c *Client) HandleEvent(e recipes.Event) {
+	c.LastEvent.Store(&e)
 	c.recordEvent(e, c.Stage.Instant(e.At))
 	c.askAfterLoss(e)
 	if heard := c.OnEvent.Load(); heard != nil {
@@ -87,13 +87,13 @@ func (c *Client) recordEvent(e recipes.Event, at time.Duration) {
 func (c *Client) contender() recipes.Contender { return (*c.Subject.Load()).(recipes.Contender) }
 
 func (c *Client) inDoubt(token int64) bool {
-	e := c.Learned.Load()
+	e := c.LastEvent.Load()
 	return e != nil && e.Token == token && e.Kind != recipes.EventRestored
 }
 
-// Lost reports whether the client was notified that the grant with that token is lost.
-func (c *Client) Lost(token int64) bool {
-	return c.inDoubt(token) && c.Learned.Load().Kind == recipes.EventLost
+// HasLost reports whether the client was notified that the grant with that token is lost.
+func (c *Client) HasLost(token int64) bool {
+	return c.inDoubt(token) && c.LastEvent.Load().Kind == recipes.EventLost
 }
 
 func (c *Client) enter(o operation, f func() error) error {
@@ -109,7 +109,7 @@ func (c *Client) do(o operation, f func() error) error {
 	c.begun.Add(1)
 	c.Pending.Store(&o)
 	defer c.Pending.Store(nil)
-	err := Protected(f)
+	err := CatchPanic(f)
 	if p, ok := errors.AsType[PanicError](err); ok {
 		c.Stage.End(fmt.Errorf("%s of client %d: %w", o.op, c.Number, p))
 	}
@@ -121,7 +121,7 @@ func (st *Stage) RecordPending() {
 	now := st.Clock.Now()
 	for _, c := range slices.Concat(st.Clients, st.Producers) {
 		if o := c.Pending.Load(); o != nil {
-			st.Record.Record(&history.Waiting{At: now, Phase: st.Phase.Name, Client: c.Number, Op: o.op, Mode: string(o.mode), Call: o.call})
+			st.Record.Record(&history.Waiting{At: now, Phase: st.Phase.Name, Client: c.Number, Op: o.op, Mode: string(o.mode), Call: o.calledAt})
 		}
 	}
 }
@@ -141,9 +141,9 @@ func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 
 // AcquireDue is like Acquire, but for an operation that was due earlier: the latency counts from due.
 func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
-	c.Learned.Store(nil)
+	c.LastEvent.Store(nil)
 	limit, mode := time.Duration(c.Limit.Swap(0)), c.mode()
-	err = c.enter(operation{history.Acquire, call, mode}, func() error { claim, err = c.ask(ctx, limit, mode); return err })
+	err = c.enter(operation{history.Acquire, call, mode}, func() error { claim, err = c.callAcquire(ctx, limit, mode); return err })
 	if c.Stage.Dial != nil {
 		claim.Path = wire.RealPath(claim.Path)
 	}
@@ -155,26 +155,26 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 	s.Limit, s.Mode, s.Canceled = limit, string(mode), err != nil && ctx.Err() != nil
 	s.Due, s.Token, s.Own, s.Session, s.Path = due, claim.Token, claim.Own, claim.Session, claim.Path
 	s.Return = min(s.Return, max(s.Call, returned))
-	c.timed(&s)
+	c.useReportedTimes(&s)
 	c.Stage.Record.Sample(s)
 	if err == nil && c.inDoubt(claim.Token) {
-		e := *c.Learned.Load()
+		e := *c.LastEvent.Load()
 		c.recordEvent(e, max(s.Return, c.Stage.Instant(e.At)))
 	}
 	if err == nil {
 		c.token.Store(claim.Token)
-		c.Inside.Store(true)
+		c.HasGrant.Store(true)
 		c.GrantedAt.Store(int64(s.Return - s.Clock))
 		c.shared.Store(c.shares(mode))
 		c.Stage.Holder.set(c.Number)
 		c.grant.Store(c.Stage.Grants.Add(1))
-		c.Moves.Add(1)
+		c.Transitions.Add(1)
 	}
 	return claim, err
 }
 
-// ask makes the subject acquire, with its own timed try if the call has a limit.
-func (c *Client) ask(ctx context.Context, limit time.Duration, mode recipes.Mode) (recipes.Claim, error) {
+// callAcquire makes the subject acquire, with its own timed try if the call has a limit.
+func (c *Client) callAcquire(ctx context.Context, limit time.Duration, mode recipes.Mode) (recipes.Claim, error) {
 	o := recipes.AcquireOptions{Mode: mode}
 	if limit > 0 {
 		o.Limit = &limit
@@ -190,17 +190,17 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, mode recipes.Mode
 func (c *Client) Release(ctx context.Context, claim recipes.Claim) error {
 	limit := c.Stage.Scenario.SessionTimeout + 5*time.Second
 	if c.Stage.IsBarrier() { // it waits for the others
-		limit = c.Stage.Patience()
+		limit = c.Stage.GrantTimeout()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	defer c.Inside.Store(false)
-	c.Stage.Holder.LetGo(ctx, c.Number)
+	defer c.HasGrant.Store(false)
+	c.Stage.Holder.AwaitUnpinned(ctx, c.Number)
 	due := c.Stage.Clock.Now()
-	err := c.do(operation{op: history.Release, call: due}, func() error { return c.contender().Release(ctx) })
+	err := c.do(operation{op: history.Release, calledAt: due}, func() error { return c.contender().Release(ctx) })
 	s := c.sample(history.Release, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
-	c.timed(&s)
+	c.useReportedTimes(&s)
 	c.ReleasedAt.Store(int64(s.Call + s.Clock))
 	c.Stage.Record.Sample(s)
 	return err
@@ -239,10 +239,10 @@ func (c *Client) sample(op string, due time.Duration, err error) history.Sample 
 	return s
 }
 
-// timed replaces the times of a sample by the times of the recipe's own call, if the client reports them
+// useReportedTimes replaces the times of a sample by the times of the recipe's own call, if the client reports them
 // and they are within the harness's times. A belief begins with the return of an acquire and ends with the
 // call of a release; the possible error of the reported times shortens it.
-func (c *Client) timed(s *history.Sample) {
+func (c *Client) useReportedTimes(s *history.Sample) {
 	subject := c.Subject.Load()
 	if subject == nil {
 		return
@@ -288,12 +288,12 @@ func (c *Client) Open(ctx context.Context) error {
 	st := c.Stage
 	var subject recipes.Client
 	from := cmp.Or(c.successor.Load(), &st.Cell.Subject)
-	err := Protected(func() (err error) {
+	err := CatchPanic(func() (err error) {
 		subject, err = from.Open(ctx, recipes.Env{
 			Servers: Rotated(st.Members.Ensemble.Servers(), c.Number+st.Shift), Parent: st.Parent, Timeout: st.Scenario.SessionTimeout,
-			Dial: zk.Dialer(c.before(c.Wire.Dial)), MaxPacket: st.packet(), Events: c.Event,
+			Dial: zk.Dialer(c.wrapDialer(c.Wire.Dial)), MaxPacket: st.packet(), Events: c.HandleEvent,
 			Auth: observer.AuthFor(st.Members.Ensemble), ACL: observer.ACLFor(st.Members.Ensemble),
-			Client: c.Number, Permits: st.Scenario.PermitCount(), Parties: len(st.Clients), Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+			Client: c.Number, Permits: st.Scenario.PermitCount(), Parties: len(st.Clients), Connect: c.openListeners, Resource: st.resource(), Seen: c.observedClaim, Requests: c.requests, LastOutageEnd: st.recoveredAt,
 		})
 		return err
 	})
@@ -313,20 +313,20 @@ func Rotated(servers []string, n int) []string {
 	return slices.Concat(servers[k:], servers[:k])
 }
 
-func (c *Client) before(tap wire.Dialer) wire.Dialer {
+func (c *Client) wrapDialer(tap wire.Dialer) wire.Dialer {
 	if c.Stage.Dial != nil {
 		tap = c.Stage.Dial(tap)
 	}
-	if c.Stage.Shared != nil && c.Number == c.Stage.Cell.Aims[0].Step.Client() {
-		tap = c.Stage.Shared.Lead(c.Wire, tap)
+	if c.Stage.Shared != nil && c.Number == c.Stage.Cell.Injections[0].Step.Client() {
+		tap = c.Stage.Shared.DialTargetFirst(c.Wire, tap)
 	}
 	return tap
 }
 
-// listeners opens a listener for each member, which a client in another process uses to connect through
+// openListeners opens a listener for each member, which a client in another process uses to connect through
 // the tap. It returns their addresses in the order in which the client should try them.
-func (c *Client) listeners() (addrs []string, err error) {
-	between := c.before
+func (c *Client) openListeners() (addrs []string, err error) {
+	between := c.wrapDialer
 	if c.Stage.Dial == nil && c.Stage.Shared == nil {
 		between = nil
 	}
@@ -340,9 +340,9 @@ func (c *Client) listeners() (addrs []string, err error) {
 	return addrs, nil
 }
 
-// seen returns the tap's view of the client: its session, and the session's newest node in the
+// observedClaim returns the tap's view of the client: its session, and the session's newest node in the
 // queue.
-func (c *Client) seen() recipes.Claim {
+func (c *Client) observedClaim() recipes.Claim {
 	n, _ := c.Wire.Node(c.Stage.Parent)
 	return recipes.Claim{Session: c.Wire.Session().ID, Path: n.Path, Token: n.Czxid}
 }
@@ -360,13 +360,13 @@ func (c *Client) Opened() bool { return c.Subject.Load() != nil }
 func (c *Client) Close() {
 	id := c.Wire.Session().ID
 	if closed, err := c.closeSubject(); closed && err == nil {
-		c.closed(id)
+		c.recordClosed(id)
 	}
 }
 
 // Leave closes the session while the client waits. The belief ends at the call, not at its return.
 func (c *Client) Leave() error {
-	c.closed(c.Wire.Session().ID)
+	c.recordClosed(c.Wire.Session().ID)
 	if _, err := c.closeSubject(); err != nil {
 		return fmt.Errorf("client %d: close the session: %w", c.Number, err)
 	}
@@ -374,17 +374,17 @@ func (c *Client) Leave() error {
 }
 
 func (c *Client) closeSubject() (closed bool, err error) {
-	c.Asking.Wait()
+	c.HoldsQueries.Wait()
 	subject := c.Subject.Swap(nil)
 	if subject == nil {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second+c.Stage.Scenario.SessionTimeout)
 	defer cancel()
-	return true, Protected(func() error { return (*subject).Close(ctx) })
+	return true, CatchPanic(func() error { return (*subject).Close(ctx) })
 }
 
-func (c *Client) closed(session int64) {
+func (c *Client) recordClosed(session int64) {
 	c.Stage.Record.Record(&history.Session{At: c.Stage.Clock.Now(), Event: history.Closed, Client: c.Number, Session: session})
 }
 
@@ -472,7 +472,7 @@ func (c *connections) count(ctx context.Context) {
 	var all sync.WaitGroup
 	for i, m := range members { // in parallel: a member that does not reply must not delay the others
 		all.Go(func() {
-			if mntr, err := ensembles.Monitor(ctx, m); err == nil {
+			if mntr, err := ensembles.QueryCounters(ctx, m); err == nil {
 				if n, ok := mntr[connectionsCounter]; ok {
 					counted[i] = &n
 				}
@@ -512,7 +512,7 @@ func (c *Client) askAfterLoss(e recipes.Event) {
 		return
 	}
 	begun := c.begun.Load()
-	c.Asking.Go(func() {
+	c.HoldsQueries.Go(func() {
 		for range 2 {
 			asked := c.Stage.Clock.Now()
 			holds, err := d.Holds()
@@ -551,7 +551,7 @@ func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context))
 	return func(ctx context.Context) {
 		s := c.sample(history.Effect, due, answer(ctx))
 		s.Token, s.Session = claim.Token, cmp.Or(claim.Session, s.Session)
-		c.timed(&s)
+		c.useReportedTimes(&s)
 		c.Stage.Record.Sample(s)
 	}
 }
@@ -566,15 +566,15 @@ func (st *Stage) Holders() int {
 	return 1
 }
 
-// NotInLine returns the number of clients that need not wait in line: [Stage.Holders], or for a read-write lock
+// NonWaiterCount returns the number of clients that need not wait in line: [Stage.Holders], or for a read-write lock
 // the clients that hold now.
-func (st *Stage) NotInLine() int {
+func (st *Stage) NonWaiterCount() int {
 	if st.Cell.Subject.Recipe != recipes.RecipeRWLock {
 		return st.Holders()
 	}
 	n := 0
 	for _, c := range st.Clients {
-		if c.Inside.Load() {
+		if c.HasGrant.Load() {
 			n++
 		}
 	}

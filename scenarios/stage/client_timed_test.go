@@ -38,7 +38,7 @@ func TestTimed_narrowsNoFurtherThanWeKnow(t *testing.T) {
 		var subject recipes.Client = timedClient{row.times}
 		c.Subject.Store(&subject)
 		s := history.Sample{Op: row.op, Due: 100 * ms, Call: 100 * ms, Return: 200 * ms}
-		c.timed(&s)
+		c.useReportedTimes(&s)
 		if s.Call.Round(ms) != row.call || s.Return.Round(ms) != row.ends || s.Due > s.Call {
 			t.Errorf("%s %+v: due %v, call %v, return %v; want %v to %v", row.op, row.times, s.Due, s.Call, s.Return, row.call, row.ends)
 		}

@@ -26,11 +26,11 @@ type Faults struct {
 	st          *Stage
 	entries     []chaos.Entry
 	seed        uint64
-	moments     *moments
+	trigger     *eventTrigger
 	recovery    *recovery
 	connections *connections
-	inForce     chan struct{} // receives a value for each fault that is active or failed
-	left        error
+	activated   chan struct{} // receives a value for each fault that is active or failed
+	healErr     error
 
 	slow    map[string]int // by name: faults of open duration that are not over
 	settled chan struct{}  // closed when slow is empty
@@ -39,12 +39,12 @@ type Faults struct {
 // NewFaults prepares the faults of entries. ctx limits the wait for the ensemble's recovery after them.
 func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *Faults {
 	f := &Faults{
-		st: st, entries: entries, seed: seed, moments: &moments{},
-		recovery: &recovery{st: st, ctx: ctx, force: map[string]bool{}},
-		inForce:  make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
+		st: st, entries: entries, seed: seed, trigger: &eventTrigger{},
+		recovery:  &recovery{st: st, ctx: ctx, force: map[string]bool{}},
+		activated: make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
 	}
 	for _, e := range entries {
-		if e.For == 0 && e.Every == 0 && len(e.Gaps) == 0 && e.On == "" && chaos.TakesItsTime(e.Fault.String()) {
+		if e.For == 0 && e.Every == 0 && len(e.Gaps) == 0 && e.On == "" && chaos.IsLongRunning(e.Fault.String()) {
 			f.slow[e.Fault.String()]++
 		}
 	}
@@ -54,11 +54,11 @@ func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint
 	return f
 }
 
-// settle records that a fault is active or failed. A phase waits for faults of open duration that
+// recordActive records that a fault is active or failed. A phase waits for faults of open duration that
 // are injected once: a rolling restart, an upgrade, a session expiry.
-func (f *Faults) settle(p chaos.Window) {
+func (f *Faults) recordActive(p chaos.Window) {
 	select {
-	case f.inForce <- struct{}{}:
+	case f.activated <- struct{}{}:
 	default:
 	}
 	n, slow := f.slow[p.Fault]
@@ -80,8 +80,8 @@ func (st *Stage) PrepareFaults(ctx context.Context) error {
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	st.Faults.moments = newMoments(st.Planned.Faults, len(st.Clients))
-	st.Events.Store(st.Faults.moments)
+	st.Faults.trigger = newEventTrigger(st.Planned.Faults, len(st.Clients))
+	st.Events.Store(st.Faults.trigger)
 	st.Faults.connections = st.countConnections(ctx)
 	return nil
 }
@@ -96,11 +96,11 @@ func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 		holder = nil
 	}
 	err := chaos.Plan{
-		Entries: f.entries, Seed: f.seed, Now: f.st.Clock.Now, Events: &f.moments.Events,
-		Injecting: f.connections.begin, Healed: f.played, Injected: f.injected,
+		Entries: f.entries, Seed: f.seed, Now: f.st.Clock.Now, Events: &f.trigger.Events,
+		Injecting: f.connections.begin, Healed: f.onHealed, Injected: f.injected,
 	}.Play(ctx, f.st.Target(holder))
 	if errors.Is(err, chaos.ErrNotHealed) {
-		f.left = fmt.Errorf("%w: a fault may still be active: %w", ErrUnhealthy, err)
+		f.healErr = fmt.Errorf("%w: a fault may still be active: %w", ErrUnhealthy, err)
 	}
 }
 
@@ -117,23 +117,23 @@ func (st *Stage) Inject(ctx context.Context, name string, client int) error {
 
 func (f *Faults) injected(p chaos.Window) {
 	f.st.Status.fault.Store(&p)
-	f.st.Holder.free()
+	f.st.Holder.allowRelease()
 	f.recovery.injected(p)
-	f.settle(p)
+	f.recordActive(p)
 }
 
-func (f *Faults) played(p chaos.Window) {
+func (f *Faults) onHealed(p chaos.Window) {
 	f.st.recordFault(p)
-	f.st.Holder.free()
+	f.st.Holder.allowRelease()
 	f.st.Status.fault.Store(nil)
 	f.recovery.healed(p)
 	if p.Err != nil {
-		f.settle(p)
+		f.recordActive(p)
 	}
 }
 
 func (st *Stage) recordFault(p chaos.Window) {
-	w := &history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.Served, Start: p.Start, End: p.End,
+	w := &history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.ServedClients, Start: p.Start, End: p.End,
 		Proof: p.Proof, CutShort: p.CutShort}
 	if p.Err != nil {
 		w.Err = p.Err.Error()
@@ -141,11 +141,11 @@ func (st *Stage) recordFault(p chaos.Window) {
 	st.Record.Record(w)
 }
 
-// Proven waits until every fault is active, failed or over.
-func (f *Faults) Proven(ctx context.Context, over <-chan struct{}) {
+// AwaitActive waits until every fault is active, failed or over.
+func (f *Faults) AwaitActive(ctx context.Context, over <-chan struct{}) {
 	for range f.entries {
 		select {
-		case <-f.inForce:
+		case <-f.activated:
 		case <-over:
 			return
 		case <-ctx.Done():
@@ -157,7 +157,7 @@ func (f *Faults) Proven(ctx context.Context, over <-chan struct{}) {
 // Close waits until the ensemble has recovered. The error wraps ErrUnhealthy if it does not.
 func (f *Faults) Close() error {
 	f.connections.stop()
-	return errors.Join(f.left, f.recovery.wait())
+	return errors.Join(f.healErr, f.recovery.wait())
 }
 
 // unavailableCheck is the interval at which a trial checks that its ensemble can serve.
@@ -176,7 +176,7 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 			served, replies = time.Now(), now
 			continue
 		}
-		down := unavailable(ctx, st.Members.Ensemble)
+		down := describeUnavailable(ctx, st.Members.Ensemble)
 		if down == "" {
 			served = time.Now()
 		} else if silent := time.Since(served); silent > limit && ctx.Err() == nil {
@@ -186,9 +186,9 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 	}
 }
 
-// unavailable describes the members that are down if too few are left for a quorum; otherwise it
+// describeUnavailable describes the members that are down if too few are left for a quorum; otherwise it
 // returns "". A member that accepts connections but gives no status counts as serving.
-func unavailable(ctx context.Context, e *ensembles.Ensemble) string {
+func describeUnavailable(ctx context.Context, e *ensembles.Ensemble) string {
 	var down []string
 	serving := 0
 	for _, s := range ensembles.Status(ctx, e) {
@@ -218,7 +218,7 @@ func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 		t.Clients = append(t.Clients, c.Wire)
 	}
 	if st.IsBarrier() {
-		t.Losses = len(st.Clients)
+		t.MaxExpiries = len(st.Clients)
 	}
 	if st.Driven {
 		t.Process = st.process
@@ -231,7 +231,7 @@ func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 
 // nextInLine returns the client with the oldest node behind the holder's, or -1.
 func (st *Stage) nextInLine() int {
-	holder, next, oldest := st.Holder.aimedAt(false), -1, int64(0)
+	holder, next, oldest := st.Holder.current(false), -1, int64(0)
 	for _, c := range st.Clients {
 		n, _ := c.Wire.Node(st.Parent)
 		if n.Czxid > 0 && c.Number != holder && (next < 0 || n.Czxid < oldest) {
@@ -306,7 +306,7 @@ func (p *clientProcess) Kill() error {
 	for _, c := range p.clients {
 		p.st.Record.Record(&history.Session{At: now, Event: history.Killed, Client: c.Number, Session: c.Wire.Session().ID})
 	}
-	p.st.Holder.free() // the holder has ended
+	p.st.Holder.allowRelease() // the holder has ended
 	return p.Process.Kill()
 }
 
@@ -321,7 +321,7 @@ type SharedFault struct {
 	timer   *time.Timer   // started when the first trial has reached its step
 	Ready   chan struct{} // closed when the member is to be killed
 	Down    chan struct{} // closed when the member is down, or could not be killed
-	Back    chan struct{} // closed when it serves again, or was not killed
+	Up      chan struct{} // closed when it serves again, or was not killed
 	window  chaos.Window  // valid after Back is closed
 	backAt  time.Time     // valid after Back is closed
 	dialled sync.Map      // attempts so far, each a dial
@@ -339,9 +339,9 @@ const gatherTimeout = 700 * time.Millisecond
 
 var errLate = errors.New("the step occurred after the member had been killed")
 
-// Lead makes a client open its session with the fault's member: its first dial of each other member fails.
+// DialTargetFirst makes a client open its session with the fault's member: its first dial of each other member fails.
 // Many libraries choose the order of members themselves.
-func (j *SharedFault) Lead(c wire.Client, tap wire.Dialer) wire.Dialer {
+func (j *SharedFault) DialTargetFirst(c wire.Client, tap wire.Dialer) wire.Dialer {
 	if j.Server == "" {
 		return tap
 	}
@@ -356,14 +356,14 @@ func (j *SharedFault) Lead(c wire.Client, tap wire.Dialer) wire.Dialer {
 	}
 }
 
-// served returns when the ensemble recovered from an outage, now if it is down, or the zero time; see [recipes.Env].
-func (st *Stage) served() time.Time {
+// recoveredAt returns when the ensemble recovered from an outage, now if it is down, or the zero time; see [recipes.Env].
+func (st *Stage) recoveredAt() time.Time {
 	j := st.Shared
 	if j == nil || j.Fault.Target == "" {
 		return time.Time{}
 	}
 	switch {
-	case Closed(j.Back):
+	case Closed(j.Up):
 		return j.backAt
 	case Closed(j.Down):
 		return time.Now()
@@ -404,7 +404,7 @@ func (j *SharedFault) AwaitHit(ctx context.Context, server string, release func(
 	if !j.Arrive(true) {
 		return errLate
 	}
-	for _, next := range []chan struct{}{j.Down, j.Back} {
+	for _, next := range []chan struct{}{j.Down, j.Up} {
 		if Await(ctx, next) != nil {
 			return context.Cause(ctx)
 		}
@@ -415,7 +415,7 @@ func (j *SharedFault) AwaitHit(ctx context.Context, server string, release func(
 
 // Play injects the fault once all trials have reached their step, and heals it.
 func (j *SharedFault) Play(ctx context.Context, e *ensembles.Ensemble, member string) error {
-	defer func() { j.backAt = time.Now(); close(j.Back) }()
+	defer func() { j.backAt = time.Now(); close(j.Up) }()
 	isDown := sync.OnceFunc(func() { close(j.Down) })
 	defer isDown()
 	if Await(ctx, j.Ready) != nil {

@@ -18,9 +18,9 @@ func TestTimed_waitsForARollingRestart(t *testing.T) {
 		over  bool
 	}{
 		{"no fault is done", func(*Faults, chaos.Window, chaos.Window) {}, false},
-		{"one of two is done", func(f *Faults, rolling, _ chaos.Window) { f.settle(rolling) }, false},
-		{"the same is noted twice", func(f *Faults, rolling, _ chaos.Window) { f.settle(rolling); f.settle(rolling) }, false},
-		{"both are done", func(f *Faults, rolling, restart chaos.Window) { f.settle(rolling); f.settle(restart) }, true},
+		{"one of two is done", func(f *Faults, rolling, _ chaos.Window) { f.recordActive(rolling) }, false},
+		{"the same is noted twice", func(f *Faults, rolling, _ chaos.Window) { f.recordActive(rolling); f.recordActive(rolling) }, false},
+		{"both are done", func(f *Faults, rolling, restart chaos.Window) { f.recordActive(rolling); f.recordActive(restart) }, true},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			st := &Stage{Phase: spec.Phase{Duration: time.Nanosecond}, Clock: history.Start()}

@@ -19,7 +19,7 @@ import (
 // client is still removing its node.
 func (st *Stage) SnapshotAfterLoad(ctx context.Context) error {
 	st.awaitEmpty(ctx)
-	before, asking := st.Tap.Totals(), st.asking()
+	before, asking := st.Tap.Totals(), st.hasPendingRequest()
 	r, err := st.observe(ctx, idleFor)
 	if now := st.Tap.Totals(); err == nil && !asking && changes(now) == changes(before) {
 		st.Record.Record(r)
@@ -40,13 +40,13 @@ func (c *Client) Loop(ctx context.Context) {
 			c.RecoverAfter(ctx, err)
 			continue
 		}
-		c.back.succeeded()
+		c.backoffState.succeeded()
 	}
 }
 
-// watchesGrant is the minimum hold time for waiting, at the end of a hold, until a suspended grant is restored
+// minWatchedHold is the minimum hold time for waiting, at the end of a hold, until a suspended grant is restored
 // or lost. With a shorter hold time the holder releases at once.
-const watchesGrant = 100 * time.Millisecond
+const minWatchedHold = 100 * time.Millisecond
 
 // Hold keeps the claim for the phase's hold time and writes to the resource.
 func (c *Client) Hold(ctx context.Context, claim recipes.Claim) {
@@ -54,9 +54,9 @@ func (c *Client) Hold(ctx context.Context, claim recipes.Claim) {
 	c.write(ctx, claim)
 	c.checkSometimes(ctx, claim)
 	_ = Pause(ctx, time.Until(until))
-	if c.Stage.Phase.Hold >= watchesGrant {
-		_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) {
-			return !c.inDoubt(claim.Token) || c.Lost(claim.Token), nil
+	if c.Stage.Phase.Hold >= minWatchedHold {
+		_ = Poll(ctx, c.Stage.GrantTimeout(), func(context.Context) (bool, error) {
+			return !c.inDoubt(claim.Token) || c.HasLost(claim.Token), nil
 		})
 	}
 }
@@ -73,7 +73,7 @@ func (c *Client) Exchange(phase, taking context.Context) {
 			c.RecoverAfter(taking, err) // not phase: without a session the client could not take the remaining items
 			continue
 		}
-		c.back.succeeded()
+		c.backoffState.succeeded()
 		_ = Pause(phase, c.Stage.Phase.Hold)
 	}
 	c.ConsumeSlowly(taking)
@@ -111,12 +111,12 @@ func (st *Stage) ConnectAll(ctx context.Context) error {
 	})
 }
 
-// ConnectedAgain waits until no client is reconnecting, and opens new sessions for clients that lost
+// ReconnectAll waits until no client is reconnecting, and opens new sessions for clients that lost
 // their session.
-func (st *Stage) ConnectedAgain(ctx context.Context) error {
+func (st *Stage) ReconnectAll(ctx context.Context) error {
 	st.Report("waiting until all sessions are connected")
 	err := Poll(ctx, connectLimit, func(context.Context) (bool, error) {
-		return !slices.ContainsFunc(st.Clients, (*Client).returning), nil
+		return !slices.ContainsFunc(st.Clients, (*Client).isReconnecting), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until every client is connected: %w", err)
@@ -129,7 +129,7 @@ func (st *Stage) ConnectedAgain(ctx context.Context) error {
 	})
 }
 
-func (c *Client) returning() bool {
+func (c *Client) isReconnecting() bool {
 	s := c.Wire.Session()
 	return s.Server == "" && !s.Expired && c.Stage.Clock.Now() < s.Deadline()
 }
@@ -213,7 +213,7 @@ type openLoop struct {
 	do      func(c *Client, due time.Duration) error
 }
 
-// OpenArrivals starts the arrivals of a phase. [Client.Attend] calls do for each operation. stop must be called.
+// OpenArrivals starts the arrivals of a phase. [Client.ServeArrivals] calls do for each operation. stop must be called.
 func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do func(context.Context, *Client, time.Duration) error) (l *openLoop, stop func()) {
 	serving, stop := context.WithTimeout(ctx, 2*st.Phase.Duration)
 	l = &openLoop{newArrivals(&st.Phase, st.Clock.Now(), st.Planned.Seed), op, serving, over,
@@ -222,10 +222,10 @@ func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do fu
 	return l, stop
 }
 
-// Attend performs due operations one after the other. Operations may be called until twice the phase's
+// ServeArrivals performs due operations one after the other. Operations may be called until twice the phase's
 // duration is over; operations that are not called by then are recorded as failed. A ramp ends early if the
 // subject clearly does not keep up.
-func (c *Client) Attend(ctx context.Context, l *openLoop) {
+func (c *Client) ServeArrivals(ctx context.Context, l *openLoop) {
 	for {
 		due, ok := l.next()
 		if !ok || Pause(ctx, due-c.Stage.Clock.Now()) != nil {
@@ -237,19 +237,19 @@ func (c *Client) Attend(ctx context.Context, l *openLoop) {
 			l.over()
 		}
 		if l.serving.Err() != nil {
-			c.unserved(l.op, due, now)
+			c.recordUnserved(l.op, due, now)
 			continue
 		}
 		if err := l.do(c, due); err != nil {
 			c.RecoverAfter(l.serving, err)
 			continue
 		}
-		c.back.succeeded()
+		c.backoffState.succeeded()
 	}
 }
 
-// unserved records an operation that was due but was not called because no client was free.
-func (c *Client) unserved(op string, due, now time.Duration) {
+// recordUnserved records an operation that was due but was not called because no client was free.
+func (c *Client) recordUnserved(op string, due, now time.Duration) {
 	s := history.Sample{Client: c.Number, Phase: c.Stage.Phase.Name, Op: op, Due: due, Call: now, Return: now, Outcome: history.Failed,
 		Err: fmt.Sprintf("not called: all clients were busy for %v", (now - due).Round(time.Millisecond))}
 	if op == history.Put {

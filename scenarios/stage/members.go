@@ -24,8 +24,8 @@ type Members struct {
 	SharedMembers bool           // other trials run at the same time, so the members' counters are shared
 }
 
-// Ours reports whether zkbench started the members, so that no other traffic reaches them.
-func (m Members) Ours() bool { return m.Ensemble.Kind != ensembles.External }
+// IsManaged reports whether zkbench started the members, so that no other traffic reaches them.
+func (m Members) IsManaged() bool { return m.Ensemble.Kind != ensembles.External }
 
 // The members' counters of sent notifications, by type of event (mntr, ZooKeeper 3.6 and later).
 var firedCounters = []string{
@@ -40,7 +40,7 @@ func (m Members) count(ctx context.Context) (fired, watches int64, err error) {
 		return -1, -1, nil
 	}
 	for _, member := range m.Ensemble.Members {
-		mntr, err := ensembles.Monitor(ctx, member)
+		mntr, err := ensembles.QueryCounters(ctx, member)
 		if ctx.Err() != nil {
 			return -1, -1, ctx.Err()
 		}
@@ -65,8 +65,8 @@ func (m Members) Leads(ctx context.Context, addr string) bool {
 // causes one.
 const electionLimit = 20 * time.Second
 
-// Leader waits for a leader and returns its member.
-func (m Members) Leader(ctx context.Context) (leader *ensembles.Member, err error) {
+// AwaitLeader waits for a leader and returns its member.
+func (m Members) AwaitLeader(ctx context.Context) (leader *ensembles.Member, err error) {
 	limit := Poll(ctx, electionLimit, func(ctx context.Context) (bool, error) {
 		leader, err = ensembles.Leader(ctx, m.Ensemble)
 		return err == nil, nil
@@ -143,7 +143,7 @@ func (st *Stage) WatchLoads(ctx context.Context) *loads {
 	l := &loads{st: st, end: cancel}
 	l.Opening.Store(true)
 	for _, m := range st.Members.Ensemble.Members {
-		own := st.Members.Ours() && !st.Members.SharedMembers && reset(ctx, m) == nil
+		own := st.Members.IsManaged() && !st.Members.SharedMembers && reset(ctx, m) == nil
 		l.asking.Go(func() {
 			every(ctx, loadsEvery, func() {
 				if r := l.ask(ctx, m, own); ctx.Err() == nil {
@@ -173,7 +173,7 @@ func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history
 	ctx, cancel := context.WithTimeout(ctx, loadLimit)
 	defer cancel()
 	opening := l.Opening.Load()
-	mntr, err := ensembles.Monitor(ctx, m)
+	mntr, err := ensembles.QueryCounters(ctx, m)
 	r := &history.MemberLoad{At: l.st.Clock.Now(), Phase: l.st.Phase.Name, Member: m.Name, Opening: opening}
 	outstanding, known := mntr["outstanding_requests"]
 	switch {
@@ -210,10 +210,10 @@ func (st *Stage) RecordRollover(first, last int64) {
 
 // LastZxid returns the leader's last zxid; 0 if no transaction log can be read.
 func (m Members) LastZxid(ctx context.Context) (int64, error) {
-	if !ensembles.Logged(m.Ensemble) {
+	if !ensembles.CanReadLogs(m.Ensemble) {
 		return 0, nil
 	}
-	leader, err := m.Leader(ctx)
+	leader, err := m.AwaitLeader(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -277,7 +277,7 @@ func (c CommitFilter) Commits(e txnlog.Entry) (out []*history.Commit) {
 		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
 			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
 		if op == history.CommitCreate && c.queue && strings.HasPrefix(o.Path, c.root+"line/") {
-			k.Item = identity(o.Data)
+			k.Item = itemIDOf(o.Data)
 		}
 		out = append(out, k)
 	}

@@ -13,10 +13,10 @@ func TestNotInLine_countsThoseThatHold(t *testing.T) {
 		st := &Stage{Cell: spec.Cell{Subject: recipes.Subject{Recipe: recipe}}, Scenario: &spec.Scenario{Permits: 2}}
 		for i := range 4 {
 			c := &Client{Number: i, Stage: st}
-			c.Inside.Store(i > 0)
+			c.HasGrant.Store(i > 0)
 			st.Clients = append(st.Clients, c)
 		}
-		if got := st.NotInLine(); got != want {
+		if got := st.NonWaiterCount(); got != want {
 			t.Errorf("%s: %d of 4 clients need not wait, want %d", recipe, got, want)
 		}
 	}

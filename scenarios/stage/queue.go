@@ -26,8 +26,8 @@ func fill(id string, size int) []byte {
 	return append([]byte(id), bytes.Repeat([]byte("."), max(0, size-len(id)))...)
 }
 
-// identity returns the ID of an item; for an item that the harness did not put, the beginning of its data.
-func identity(item []byte) string {
+// itemIDOf returns the ID of an item; for an item that the harness did not put, the beginning of its data.
+func itemIDOf(item []byte) string {
 	return string(bytes.TrimRight(item[:min(len(item), 64)], "."))
 }
 
@@ -38,13 +38,13 @@ func (c *Client) Put(ctx context.Context, id string, due time.Duration) error {
 	defer cancel()
 	c.Stage.outstanding.Put(id)
 	call := c.Stage.Clock.Now()
-	err := c.do(operation{op: history.Put, call: call}, func() error { return c.queue().Put(ctx, fill(id, c.Stage.Phase.Size)) })
+	err := c.do(operation{op: history.Put, calledAt: call}, func() error { return c.queue().Put(ctx, fill(id, c.Stage.Phase.Size)) })
 	s := c.sample(history.Put, due, err)
 	s.Call, s.Item = call, id
 	if s.Outcome == history.Failed {
 		c.Stage.outstanding.Taken(id)
 	}
-	c.timed(&s)
+	c.useReportedTimes(&s)
 	c.Stage.Record.Sample(s)
 	return err
 }
@@ -57,17 +57,17 @@ func (c *Client) PutNext(ctx context.Context) (id string, err error) {
 func (c *Client) take(ctx context.Context) (id string, err error) {
 	call := c.Stage.Clock.Now()
 	var item []byte
-	err = c.enter(operation{op: history.Take, call: call}, func() error { item, err = c.queue().Take(ctx); return err })
+	err = c.enter(operation{op: history.Take, calledAt: call}, func() error { item, err = c.queue().Take(ctx); return err })
 	s := c.sample(history.Take, call, err)
 	if item != nil {
-		s.Item = identity(item)
+		s.Item = itemIDOf(item)
 		c.Stage.outstanding.Taken(s.Item)
 	}
-	c.timed(&s)
+	c.useReportedTimes(&s)
 	c.Stage.Record.Sample(s)
 	if err == nil {
 		c.Stage.Grants.Add(1)
-		c.Moves.Add(1)
+		c.Transitions.Add(1)
 	}
 	return s.Item, err
 }
@@ -90,7 +90,7 @@ func (c *Client) Consume(ctx context.Context, taken func(id string)) {
 			c.RecoverAfter(ctx, err)
 			continue
 		}
-		c.back.succeeded()
+		c.backoffState.succeeded()
 		taken(id)
 	}
 }
@@ -139,9 +139,9 @@ func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) err
 	}
 }
 
-// moments triggers the events of one phase. It is called on the measured path of a churn; if no fault waits
+// eventTrigger triggers the events of one phase. It is called on the measured path of a churn; if no fault waits
 // for an event, it costs an addition.
-type moments struct {
+type eventTrigger struct {
 	chaos.Events
 	clients int
 	awaited []awaited
@@ -155,8 +155,8 @@ type awaited struct {
 	fired *atomic.Bool
 }
 
-func newMoments(faults []spec.PlannedFault, clients int) *moments {
-	m := &moments{clients: clients}
+func newEventTrigger(faults []spec.PlannedFault, clients int) *eventTrigger {
+	m := &eventTrigger{clients: clients}
 	for _, f := range faults {
 		if e, err := spec.ParseEvent(f.On); err == nil && e.Kind != "" {
 			m.awaited = append(m.awaited, awaited{e, f.On, new(atomic.Bool)})
@@ -165,7 +165,7 @@ func newMoments(faults []spec.PlannedFault, clients int) *moments {
 	return m
 }
 
-func (m *moments) acquiring() {
+func (m *eventTrigger) acquiring() {
 	if m == nil {
 		return
 	}
@@ -177,7 +177,7 @@ func (m *moments) acquiring() {
 	}
 }
 
-func (m *moments) acquired(n int, ok bool) {
+func (m *eventTrigger) acquired(n int, ok bool) {
 	if m == nil {
 		return
 	}
@@ -193,7 +193,7 @@ func (m *moments) acquired(n int, ok bool) {
 	}
 }
 
-func (m *moments) fire(a awaited) {
+func (m *eventTrigger) fire(a awaited) {
 	if a.fired.CompareAndSwap(false, true) {
 		m.Fire(a.text)
 	}

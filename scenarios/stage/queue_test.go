@@ -22,16 +22,16 @@ func (f marked) Inject(context.Context, chaos.Target) (chaos.Effect, error) {
 func TestMoments_fireOnceAndInTime(t *testing.T) {
 	for _, row := range []struct {
 		event string
-		do    func(m *moments) // what must not fire it, then what must
-		last  func(m *moments)
+		do    func(m *eventTrigger) // what must not fire it, then what must
+		last  func(m *eventTrigger)
 	}{
-		{"first grant", func(m *moments) { m.acquiring(); m.acquired(1, false) }, func(m *moments) { m.acquired(2, true) }},
-		{"client 3 holds", func(m *moments) { m.acquired(2, true); m.acquired(3, false) }, func(m *moments) { m.acquired(3, true) }},
-		{"50% wait", func(m *moments) { m.acquiring(); m.acquired(0, true); m.acquiring() }, func(m *moments) { m.acquiring() }},
-		{"3 grants", func(m *moments) { m.acquired(0, true); m.acquired(0, true) }, func(m *moments) { m.acquired(1, true) }},
+		{"first grant", func(m *eventTrigger) { m.acquiring(); m.acquired(1, false) }, func(m *eventTrigger) { m.acquired(2, true) }},
+		{"client 3 holds", func(m *eventTrigger) { m.acquired(2, true); m.acquired(3, false) }, func(m *eventTrigger) { m.acquired(3, true) }},
+		{"50% wait", func(m *eventTrigger) { m.acquiring(); m.acquired(0, true); m.acquiring() }, func(m *eventTrigger) { m.acquiring() }},
+		{"3 grants", func(m *eventTrigger) { m.acquired(0, true); m.acquired(0, true) }, func(m *eventTrigger) { m.acquired(1, true) }},
 	} {
 		t.Run(row.event, func(t *testing.T) {
-			m := newMoments([]spec.PlannedFault{{Fault: spec.Fault{On: row.event}}}, 4)
+			m := newEventTrigger([]spec.PlannedFault{{Fault: spec.Fault{On: row.event}}}, 4)
 			f := marked{make(chan string, 1)}
 			start := time.Now()
 			played := make(chan error)
@@ -58,7 +58,7 @@ func TestMoments_fireOnceAndInTime(t *testing.T) {
 }
 
 func TestMoments_nobodyWaits(t *testing.T) {
-	var m *moments
+	var m *eventTrigger
 	m.acquiring()
 	m.acquired(1, true) // a phase without faults costs nothing and needs nothing
 }

@@ -88,7 +88,7 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 		r.errs = append(r.errs, fmt.Errorf("%w: it has not recovered after %s of %s: %w", ErrUnhealthy, p.Fault, p.Target, err))
 		return
 	}
-	r.st.Record.Record(&history.Recovered{At: r.st.Clock.Now(), Phase: r.st.Phase.Name, Fault: p.Fault, Healing: p.Healing})
+	r.st.Record.Record(&history.Recovered{At: r.st.Clock.Now(), Phase: r.st.Phase.Name, Fault: p.Fault, Healing: p.HealingAt})
 }
 
 // wait waits for the last recovery. It fails if the ensemble has not recovered.
@@ -125,13 +125,13 @@ func AwaitHealthy(ctx context.Context, e *ensembles.Ensemble, path string) error
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if err := seen(ctx, sessions, path); err != nil {
+	if err := awaitReplicated(ctx, sessions, path); err != nil {
 		return fmt.Errorf("a write did not reach every member: %w", err)
 	}
 	return nil
 }
 
-func seen(ctx context.Context, sessions []*recipes.Session, path string) error {
+func awaitReplicated(ctx context.Context, sessions []*recipes.Session, path string) error {
 	if err := sessions[0].MakePath(ctx, path); err != nil {
 		return err
 	}

@@ -194,7 +194,7 @@ const checkEvery = 250 * time.Millisecond
 // Check, before it releases.
 func (c *Client) Check(ctx context.Context, claim recipes.Claim) {
 	st := c.Stage
-	if st.Members.Ours() {
+	if st.Members.IsManaged() {
 		return
 	}
 	asked := st.Clock.Now()
@@ -218,22 +218,22 @@ func (c *Client) Check(ctx context.Context, claim recipes.Claim) {
 // checkSometimes calls check at intervals, for all clients together.
 func (c *Client) checkSometimes(ctx context.Context, claim recipes.Claim) {
 	now := int64(c.Stage.Clock.Now())
-	last := c.Stage.checked.Load()
-	if now-last >= int64(checkEvery) && c.Stage.checked.CompareAndSwap(last, now) {
+	last := c.Stage.lastClaimCheck.Load()
+	if now-last >= int64(checkEvery) && c.Stage.lastClaimCheck.CompareAndSwap(last, now) {
 		c.Check(ctx, claim)
 	}
 }
 
 type lineWatch struct {
-	st     *Stage
-	last   wire.Counts
-	since  time.Time // last change on the wire
-	looked time.Time // last check of single clients
-	rests  []rest    // of each client
+	st        *Stage
+	last      wire.Counts
+	since     time.Time    // last change on the wire
+	checkedAt time.Time    // last check of single clients
+	rests     []idlePeriod // of each client
 }
 
-// rest is a period in which a client waits in one acquire and only pings pass on its connections.
-type rest struct {
+// idlePeriod is a period in which a client waits in one acquire and only pings pass on its connections.
+type idlePeriod struct {
 	pending *operation
 	moved   int64 // frames at its start; -1: not checked yet
 	since   time.Time
@@ -248,33 +248,33 @@ const passedBy = 2
 // look checks the wire, and takes a snapshot if the line is still or a waiting client is passed over.
 func (w *lineWatch) look(ctx context.Context) {
 	switch {
-	case w.sleeps():
+	case w.hasStarvedClient():
 		_ = w.st.snapshot(ctx, StuckFor, false)
-		w.looked = time.Now()
-	case w.moved() || !w.st.onlyWait():
+		w.checkedAt = time.Now()
+	case w.hasTraffic() || !w.st.onlyWait():
 	case time.Since(w.since) < stillFor:
 		return
 	default:
 		r, err := w.st.observe(ctx, StuckFor)
-		if err == nil && !w.moved() && w.st.onlyWait() {
+		if err == nil && !w.hasTraffic() && w.st.onlyWait() {
 			w.st.Record.Record(r)
 		}
 	}
 	w.since = time.Now()
 }
 
-// sleeps reports whether a client has rested for two session timeouts while the others received more than
+// hasStarvedClient reports whether a client has rested for two session timeouts while the others received more than
 // passedBy grants per client. It checks at intervals of stillFor, and returns false in between.
-func (w *lineWatch) sleeps() (found bool) {
-	if time.Since(w.looked) < stillFor {
+func (w *lineWatch) hasStarvedClient() (found bool) {
+	if time.Since(w.checkedAt) < stillFor {
 		return false
 	}
-	w.looked = time.Now()
+	w.checkedAt = time.Now()
 	grants, all := w.st.Grants.Load(), int64(len(w.st.Clients))
 	for i, c := range w.st.Clients {
 		o, r := c.Pending.Load(), &w.rests[i]
 		if o == nil || o.op != history.Acquire || o != r.pending {
-			*r = rest{o, -1, w.looked, grants}
+			*r = idlePeriod{o, -1, w.checkedAt, grants}
 			continue
 		}
 		passed := grants - r.grants
@@ -284,16 +284,16 @@ func (w *lineWatch) sleeps() (found bool) {
 		n := c.Wire.Counts()
 		switch moved := n.Requests.Total() + n.Notifications.Total() + n.Connections; {
 		case moved != r.moved:
-			*r = rest{o, moved, w.looked, grants}
-		case w.looked.Sub(r.since) > 2*w.st.Scenario.SessionTimeout && passed > passedBy*all:
+			*r = idlePeriod{o, moved, w.checkedAt, grants}
+		case w.checkedAt.Sub(r.since) > 2*w.st.Scenario.SessionTimeout && passed > passedBy*all:
 			found = true
 		}
 	}
 	return found
 }
 
-// moved reports whether anything but pings has passed since the last call.
-func (w *lineWatch) moved() bool {
+// hasTraffic reports whether anything but pings has passed since the last call.
+func (w *lineWatch) hasTraffic() bool {
 	now := w.st.Tap.Totals()
 	passed := now.Sub(w.last)
 	w.last = now
@@ -301,8 +301,8 @@ func (w *lineWatch) moved() bool {
 		passed.Requests.Total() > 0
 }
 
-// asking reports whether a request other than a ping is in flight.
-func (st *Stage) asking() bool {
+// hasPendingRequest reports whether a request other than a ping is in flight.
+func (st *Stage) hasPendingRequest() bool {
 	return slices.ContainsFunc(slices.Concat(st.Clients, st.Producers), func(c *Client) bool { return c.Wire.Unanswered() > 0 })
 }
 
@@ -318,8 +318,8 @@ func (st *Stage) onlyWait() bool {
 			return false
 		}
 	}
-	n := st.Holder.aimedAt(false)
-	return waits && !st.asking() && (n < 0 || st.Clients[n].inDoubt(st.Clients[n].token.Load()))
+	n := st.Holder.current(false)
+	return waits && !st.hasPendingRequest() && (n < 0 || st.Clients[n].inDoubt(st.Clients[n].token.Load()))
 }
 
 // ParseWatches parses a reply to wchp: a path per line, followed by indented lines with the sessions that
@@ -345,7 +345,7 @@ func ParseWatches(reply string, bySession map[int64][]string) (n int) {
 // if a member does not report all watches: wchp omits watches on children, which the member's count of
 // watches (mntr) includes.
 func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
-	if !m.Ours() && !m.Ensemble.Watches {
+	if !m.IsManaged() && !m.Ensemble.Watches {
 		return nil, false
 	}
 	bySession = map[int64][]string{}
@@ -355,7 +355,7 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 			return nil, false
 		}
 		named := ParseWatches(reply, bySession)
-		mntr, err := ensembles.Monitor(ctx, member)
+		mntr, err := ensembles.QueryCounters(ctx, member)
 		if there, known := mntr["watch_count"]; err != nil || !known || int(there) != named {
 			return nil, false
 		}

@@ -51,13 +51,13 @@ type Stage struct {
 	Grants atomic.Int64
 	items  atomic.Int64 // number of item IDs issued so far, for a queue
 
-	outstanding  observer.Items
-	putting      atomic.Int64            // clients that may be putting and have not seen the end of the phase
-	Events       atomic.Pointer[moments] // events of the phase that faults wait for; nil without planned faults
-	checked      atomic.Int64            // time of the last check of a claim
-	Stopped      atomic.Int64            // when the clients were stopped in this phase; 0: not yet
-	backing      atomic.Int64            // clients that back off after errors
-	memberFaults atomic.Int64            // active faults that affect members, and recoveries after them
+	outstanding    observer.Items
+	putting        atomic.Int64                 // clients that may be putting and have not seen the end of the phase
+	Events         atomic.Pointer[eventTrigger] // events of the phase that faults wait for; nil without planned faults
+	lastClaimCheck atomic.Int64                 // time of the last check of a claim
+	StoppedAt      atomic.Int64                 // when the clients were stopped in this phase; 0: not yet
+	backing        atomic.Int64                 // clients that back off after errors
+	memberFaults   atomic.Int64                 // active faults that affect members, and recoveries after them
 
 	Counting atomic.Bool // hand-offs are counted by a formula: all clients of a read-write lock write
 
@@ -129,7 +129,7 @@ func (st *Stage) OpenClients(ctx context.Context) error {
 	for i := range st.Cell.Clients {
 		st.Clients = append(st.Clients, NewClient(st, i))
 	}
-	if p := st.Scenario.Phases; len(p) > 0 && spec.KindNamed(p[0].Kind).Opens {
+	if p := st.Scenario.Phases; len(p) > 0 && spec.KindNamed(p[0].Kind).OpensSessions {
 		return nil
 	}
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
@@ -140,7 +140,7 @@ func (st *Stage) OpenClients(ctx context.Context) error {
 func (st *Stage) Enter(ctx context.Context, k *spec.Kind) (leave func(), err error) {
 	all := st.Clients
 	leave = func() { st.Clients = all }
-	if k.Opens {
+	if k.OpensSessions {
 		st.CloseClients()
 	} else if err := Each(slices.Concat(st.Clients, st.Producers), OpensAtOnce, func(c *Client) error {
 		if c.Opened() {
@@ -163,9 +163,9 @@ func (st *Stage) Renew(ctx context.Context) error {
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
-// Withdraw gives new sessions to clients that requeue by themselves. They are in line again after each
+// RenewIfRequeues gives new sessions to clients that requeue by themselves. They are in line again after each
 // release, although no acquire is in progress.
-func (st *Stage) Withdraw(ctx context.Context) error {
+func (st *Stage) RenewIfRequeues(ctx context.Context) error {
 	if !st.Cell.Subject.Promises.Requeues {
 		return nil
 	}
@@ -192,9 +192,9 @@ func (st *Stage) CloseProducers() {
 	st.Producers = nil
 }
 
-// Patience returns the longest time to wait for the next grant after a session was lost: until the session
+// GrantTimeout returns the longest time to wait for the next grant after a session was lost: until the session
 // has expired, with a margin.
-func (st *Stage) Patience() time.Duration {
+func (st *Stage) GrantTimeout() time.Duration {
 	return st.Scenario.SessionTimeout + st.Scenario.SessionTimeout/2 + SettleLimit
 }
 
@@ -203,7 +203,7 @@ func (st *Stage) Patience() time.Duration {
 func (st *Stage) Timed(ctx context.Context) (phase context.Context, over, end func()) {
 	phase, cancel := context.WithCancel(ctx)
 	over = sync.OnceFunc(func() {
-		st.Stopped.Store(int64(st.Clock.Now()))
+		st.StoppedAt.Store(int64(st.Clock.Now()))
 		if !st.IsQueue() && st.Phase.Rate == 0 { // otherwise they continue with due operations
 			st.RecordPending()
 		}
@@ -225,14 +225,14 @@ func (st *Stage) PlayFaults(phase context.Context) {
 	start := time.Now()
 	var reports sync.WaitGroup
 	reports.Go(func() {
-		watch := &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.Clients))}
+		watch := &lineWatch{st: st, since: time.Now(), checkedAt: time.Now(), rests: make([]idlePeriod, len(st.Clients))}
 		for phase.Err() == nil {
 			st.Report("%v of %v%s", time.Since(start).Truncate(time.Second), st.Phase.Duration, st.backingOff())
 			watch.look(phase)
 			Pause(phase, 200*time.Millisecond)
 		}
 	})
-	st.Faults.Play(phase, st.Holder.aimedAt)
+	st.Faults.Play(phase, st.Holder.current)
 	<-phase.Done()
 	reports.Wait()
 }
@@ -251,7 +251,7 @@ func (st *Stage) packet() int {
 	for _, p := range st.Scenario.Phases {
 		size = max(size, p.Size)
 		items := max(p.Rate, p.RateTo) * p.Duration.Seconds()
-		n = max(n, spec.KindNamed(p.Kind).Room, int(items*48))
+		n = max(n, spec.KindNamed(p.Kind).ExtraPacket, int(items*48))
 	}
 	return min(maxPacket, n+size)
 }
@@ -307,7 +307,7 @@ func (w *earlyWarning) Await(ctx context.Context, standing int) error {
 	if w == nil || standing >= w.st.Phase.Warn {
 		return nil
 	}
-	limit, cancel := context.WithTimeout(ctx, w.st.Patience())
+	limit, cancel := context.WithTimeout(ctx, w.st.GrantTimeout())
 	defer cancel()
 	select {
 	case <-w.warned:
@@ -315,7 +315,7 @@ func (w *earlyWarning) Await(ctx context.Context, standing int) error {
 	case <-w.done:
 		return fmt.Errorf("the early warning's observer stopped: %w", w.err)
 	case <-limit.Done():
-		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.Patience(), standing))
+		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.GrantTimeout(), standing))
 	}
 }
 
@@ -350,8 +350,8 @@ func (p *Holder) set(n int) {
 	p.now = n
 }
 
-// aimedAt returns the number of the holder, or -1. With stay, the holder cannot release until free is called.
-func (p *Holder) aimedAt(stay bool) int {
+// current returns the number of the holder, or -1. With stay, the holder cannot release until free is called.
+func (p *Holder) current(stay bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if stay && p.now >= 0 && p.pinned != p.now {
@@ -369,14 +369,14 @@ func (p *Holder) unpin() {
 	}
 }
 
-func (p *Holder) free() {
+func (p *Holder) allowRelease() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unpin()
 }
 
-// LetGo waits until client n may release, and then no longer counts it as the holder.
-func (p *Holder) LetGo(ctx context.Context, n int) {
+// AwaitUnpinned waits until client n may release, and then no longer counts it as the holder.
+func (p *Holder) AwaitUnpinned(ctx context.Context, n int) {
 	ctx, cancel := context.WithTimeout(ctx, hitLimit)
 	defer cancel()
 	for {
@@ -435,7 +435,7 @@ type effort struct {
 func (st *Stage) Efforts() []effort {
 	out := make([]effort, len(st.Clients))
 	for i, c := range st.Clients {
-		out[i] = effort{c.calls.Load(), time.Duration(c.back.total.Load()), c.Wire.Counts()}
+		out[i] = effort{c.calls.Load(), time.Duration(c.backoffState.total.Load()), c.Wire.Counts()}
 	}
 	return out
 }
@@ -459,8 +459,8 @@ func (st *Stage) IsBarrier() bool { return st.Cell.Subject.Recipe == recipes.Rec
 // awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the
 // documentation's recipe the node of a client that enters again keeps the others from leaving.
 func (c *Client) awaitOthersOut(ctx context.Context) {
-	inside := func(other *Client) bool { return other != c && other.Inside.Load() }
-	_ = Poll(ctx, c.Stage.Patience(), func(context.Context) (bool, error) {
+	inside := func(other *Client) bool { return other != c && other.HasGrant.Load() }
+	_ = Poll(ctx, c.Stage.GrantTimeout(), func(context.Context) (bool, error) {
 		return !slices.ContainsFunc(c.Stage.Clients, inside), nil
 	})
 }

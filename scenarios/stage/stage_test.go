@@ -38,24 +38,24 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 func TestHolder_staysUntilItIsHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
-		if got := p.aimedAt(true); got != -1 {
+		if got := p.current(true); got != -1 {
 			t.Fatalf("nobody holds, and the fault is aimed at %d", got)
 		}
 		p.set(3)
-		if got := p.aimedAt(true); got != 3 {
+		if got := p.current(true); got != 3 {
 			t.Fatalf("client 3 holds, and the fault is aimed at %d", got)
 		}
 		start, released := time.Now(), make(chan time.Duration, 1)
 		go func() {
-			p.LetGo(t.Context(), 3)
+			p.AwaitUnpinned(t.Context(), 3)
 			released <- time.Since(start)
 		}()
 		time.Sleep(time.Second)
-		p.free()
+		p.allowRelease()
 		if got := <-released; got != time.Second {
 			t.Errorf("the pinned holder let go after %v, it was freed after 1s", got)
 		}
-		if got := p.aimedAt(true); got != -1 {
+		if got := p.current(true); got != -1 {
 			t.Errorf("a client that lets go still counts as the holder: %d", got)
 		}
 	})
@@ -65,9 +65,9 @@ func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
 		p.set(3)
-		p.aimedAt(true)
+		p.current(true)
 		start := time.Now()
-		p.LetGo(t.Context(), 3)
+		p.AwaitUnpinned(t.Context(), 3)
 		if got := time.Since(start); got != hitLimit {
 			t.Errorf("the pinned holder let go after %v, want %v", got, hitLimit)
 		}
@@ -79,20 +79,20 @@ func TestHolder_aimsAtTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewHolder()
 		p.set(3)
-		p.aimedAt(true)
+		p.current(true)
 		start, released := time.Now(), make(chan time.Duration, 1)
 		go func() {
-			p.LetGo(t.Context(), 3)
+			p.AwaitUnpinned(t.Context(), 3)
 			released <- time.Since(start)
 		}()
 		synctest.Wait()
 		p.set(4)
-		if got := p.aimedAt(true); got != 4 {
+		if got := p.current(true); got != 4 {
 			t.Errorf("client 4 holds, and the fault is aimed at %d", got)
 		}
 		if got := <-released; got != 0 {
 			t.Errorf("client 3 let go %v after client 4 was aimed at", got)
 		}
-		p.free()
+		p.allowRelease()
 	})
 }

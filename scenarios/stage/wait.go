@@ -92,11 +92,11 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 // StillPolls is the number of successive polls that must show the same counts for a line to be still.
 const StillPolls = 25
 
-// onlyAsked is the time for which clients must send only reads, without a notification, to count as polling.
-const onlyAsked = 2 * time.Second
+// pollingThreshold is the time for which clients must send only reads, without a notification, to count as polling.
+const pollingThreshold = 2 * time.Second
 
-// Stillness detects from repeated counts of a tap that nothing changes.
-type Stillness struct {
+// IdleDetector detects from repeated counts of a tap that nothing changes.
+type IdleDetector struct {
 	last    wire.Counts
 	Polls   int
 	changed time.Time // time of the last change or notification
@@ -104,7 +104,7 @@ type Stillness struct {
 
 // polling reports whether clients have sent only reads for a while, without a notification: they
 // will not become idle.
-func (s *Stillness) polling() bool { return time.Since(s.changed) >= onlyAsked }
+func (s *IdleDetector) polling() bool { return time.Since(s.changed) >= pollingThreshold }
 
 // changes counts writes, notifications and connections.
 func changes(c wire.Counts) int64 {
@@ -117,8 +117,8 @@ func changes(c wire.Counts) int64 {
 	return n
 }
 
-// See adds the counts of one poll and reports whether nothing has changed for StillPolls polls.
-func (s *Stillness) See(now wire.Counts) bool {
+// Observe adds the counts of one poll and reports whether nothing has changed for StillPolls polls.
+func (s *IdleDetector) Observe(now wire.Counts) bool {
 	if s.changed.IsZero() || changes(now) != changes(s.last) {
 		s.changed = time.Now()
 	}
@@ -131,30 +131,30 @@ func (s *Stillness) See(now wire.Counts) bool {
 }
 
 // Still waits, within limit, until nothing changes on the wire.
-func (st *Stage) Still(ctx context.Context, limit time.Duration) error {
-	var s Stillness
-	return Poll(ctx, limit, func(context.Context) (bool, error) { return s.See(st.Tap.Totals()), nil })
+func (st *Stage) AwaitQuiet(ctx context.Context, limit time.Duration) error {
+	var s IdleDetector
+	return Poll(ctx, limit, func(context.Context) (bool, error) { return s.Observe(st.Tap.Totals()), nil })
 }
 
-// lineless is the time for which the wire must be still, while all other clients acquire, before the recipe is
+// nodelessTimeout is the time for which the wire must be still, while all other clients acquire, before the recipe is
 // assumed to have waiters without nodes.
-const lineless = 3 * time.Second
+const nodelessTimeout = 3 * time.Second
 
-// InLine waits until every member shows the nodes of n clients, including holders, or until the recipe is
+// AwaitInLine waits until every member shows the nodes of n clients, including holders, or until the recipe is
 // assumed to have waiters without nodes. Errors are retried: a restarted member may not answer at first.
-func (st *Stage) InLine(ctx context.Context, n int, limit time.Duration) error {
+func (st *Stage) AwaitInLine(ctx context.Context, n int, limit time.Duration) error {
 	var last error
-	var s Stillness
+	var s IdleDetector
 	moved := time.Now()
 	err := Poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		var fewest int
 		if fewest, last = st.Observer.InLine(ctx, st.Parent); last == nil && fewest >= n {
 			return true, nil
 		}
-		if !s.See(st.Tap.Totals()) || st.Acquiring() < n-st.NotInLine() {
+		if !s.Observe(st.Tap.Totals()) || st.Acquiring() < n-st.NonWaiterCount() {
 			moved = time.Now()
 		}
-		return time.Since(moved) >= lineless, nil
+		return time.Since(moved) >= nodelessTimeout, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until %d clients are in line: %w", n, errors.Join(err, last))
@@ -197,7 +197,7 @@ type QuietWait struct {
 // NewQuietWait takes the counts before any client waits. formula is true if a formula gives the expected counts.
 func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, error) {
 	quiet, err := st.Count(ctx)
-	exact := formula && quiet.watches >= 0 && st.Members.Ours()
+	exact := formula && quiet.watches >= 0 && st.Members.IsManaged()
 	return &QuietWait{Stage: st, Quiet: quiet, exact: exact}, err
 }
 
@@ -229,10 +229,10 @@ func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, 
 
 // Still returns the counts once nothing changes on the wire any longer, or the clients only poll.
 func (s *QuietWait) Still(ctx context.Context) (now Counts, err error) {
-	var still Stillness
+	var still IdleDetector
 	err = Poll(ctx, JoinLimit, func(ctx context.Context) (bool, error) {
 		now, err = s.Stage.Count(ctx)
-		return still.See(now.Wire) || still.polling(), err
+		return still.Observe(now.Wire) || still.polling(), err
 	})
 	if err != nil {
 		return now, fmt.Errorf("wait until no requests are pending (%d still are): %w", now.Wire.InFlight, err)
@@ -262,14 +262,14 @@ func (b *backOff) next() time.Duration {
 func (b *backOff) succeeded() { b.failures = 0 }
 
 func (c *Client) backOff(ctx context.Context) {
-	if c.back.random == nil {
-		c.back.random = rand.New(rand.NewPCG(c.Stage.Planned.Seed, uint64(c.Number)))
+	if c.backoffState.random == nil {
+		c.backoffState.random = rand.New(rand.NewPCG(c.Stage.Planned.Seed, uint64(c.Number)))
 	}
 	start := c.Stage.Clock.Now()
 	c.Stage.backing.Add(1)
-	_ = Pause(ctx, c.back.next())
+	_ = Pause(ctx, c.backoffState.next())
 	c.Stage.backing.Add(-1)
-	c.back.total.Add(int64(c.Stage.Clock.Now() - start))
+	c.backoffState.total.Add(int64(c.Stage.Clock.Now() - start))
 }
 
 func (st *Stage) backingOff() string {

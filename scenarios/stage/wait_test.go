@@ -17,10 +17,10 @@ func TestStillness(t *testing.T) {
 		{"pings are", wire.Counts{InFlight: 2, Pinging: 2}, true},
 		{"a request is, beside a ping", wire.Counts{InFlight: 2, Pinging: 1}, false},
 	} {
-		var s Stillness
+		var s IdleDetector
 		still := false
 		for range StillPolls {
-			still = s.See(row.now)
+			still = s.Observe(row.now)
 		}
 		if still != row.still {
 			t.Errorf("%s: still %v", row.name, still)

@@ -20,7 +20,7 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-type shown struct {
+type renderedExhibit struct {
 	exhibit
 	about string // of the scenario
 	run   report.Result
@@ -28,7 +28,7 @@ type shown struct {
 }
 
 func drawAll(runs, out string) error {
-	var all []shown
+	var all []renderedExhibit
 	files := map[string][]byte{}
 	for _, e := range exhibits() {
 		s, err := e.judge(runs)
@@ -68,24 +68,24 @@ func drawAll(runs, out string) error {
 }
 
 // judge evaluates the exhibit's run, and removes the machine's name from the result.
-func (e exhibit) judge(runs string) (shown, error) {
+func (e exhibit) judge(runs string) (renderedExhibit, error) {
 	dir := filepath.Join(runs, e.folder())
 	if _, err := os.Stat(filepath.Join(dir, report.ResultFile)); err != nil {
-		return shown{}, err
+		return renderedExhibit{}, err
 	}
 	c, err := report.Judge(dir)
 	if err != nil {
-		return shown{}, err
+		return renderedExhibit{}, err
 	}
 	s, err := e.load()
 	if err != nil {
-		return shown{}, err
+		return renderedExhibit{}, err
 	}
 	r := &c.Result.Run
 	delete(r.Host, "name")
 	r.ID, r.Command = e.folder(), e.command()
-	v := view.Of(view.Input{Result: c.Result, Dir: e.folder(), Traces: c.Traces, Stories: explain.Failures(c), Alone: true})
-	return shown{e, s.About, c.Result, v}, nil
+	v := view.New(view.Input{Result: c.Result, Dir: e.folder(), Traces: c.Traces, Stories: explain.Failures(c), Alone: true})
+	return renderedExhibit{e, s.About, c.Result, v}, nil
 }
 
 // write writes the files to out, and removes all other files there. It returns an error if a file
@@ -136,11 +136,11 @@ func private() (*regexp.Regexp, error) {
 }
 
 // made is the first line of a generated page.
-const made = "<!-- Made by make gallery. Do not edit. -->\n\n"
+const generatedHeader = "<!-- Made by make gallery. Do not edit. -->\n\n"
 
-func index(all []shown, audits bool) string {
+func index(all []renderedExhibit, audits bool) string {
 	var b strings.Builder
-	b.WriteString(made + "# Gallery\n\nReports of small runs of the built-in scenarios. Each is one page that needs no network: save it and open it\n" +
+	b.WriteString(generatedHeader + "# Gallery\n\nReports of small runs of the built-in scenarios. Each is one page that needs no network: save it and open it\n" +
 		"in a browser. [ZooKeeper recipes, measured](measured.md) summarizes the most important results.\n\n" +
 		"| report | question | result |\n|---|---|---|\n")
 	for _, s := range all {
@@ -181,12 +181,12 @@ var parts = []part{
 		"paused-holder", []string{"paused", "resumed"}, false},
 }
 
-func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
+func measured(runs []renderedExhibit) (text string, figures map[string]*plot.Figure) {
 	var b strings.Builder
 	figures = map[string]*plot.Figure{}
-	b.WriteString(made + "# ZooKeeper recipes, measured\n\n" + method(runs))
+	b.WriteString(generatedHeader + "# ZooKeeper recipes, measured\n\n" + method(runs))
 	for _, p := range parts {
-		i := slices.IndexFunc(runs, func(s shown) bool { return s.name == p.of })
+		i := slices.IndexFunc(runs, func(s renderedExhibit) bool { return s.name == p.of })
 		if i >= 0 {
 			p.write(&b, runs[i], figures)
 		}
@@ -196,7 +196,7 @@ func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
 }
 
 // write writes the section to b, and adds its figures to figures.
-func (p part) write(b *strings.Builder, s shown, figures map[string]*plot.Figure) {
+func (p part) write(b *strings.Builder, s renderedExhibit, figures map[string]*plot.Figure) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n**%s**\n", p.title, p.text, units.Markdown(s.view.Verdict))
 	for _, want := range p.figures {
 		for _, f := range s.view.Figures {
@@ -229,7 +229,7 @@ func (p part) file(f *plot.Figure, taken map[string]*plot.Figure) string {
 	return file
 }
 
-func method(runs []shown) string {
+func method(runs []renderedExhibit) string {
 	if len(runs) == 0 {
 		return "Nothing was run.\n"
 	}
@@ -257,7 +257,7 @@ determined is unknown, never a pass. [Metrics and results explained](../NUMBERS.
 `, listed(r.Host), units.Markdown(r.Ensemble.About), listed(r.Versions), r.Start.UTC().Format("2006-01-02"), seed)
 }
 
-func incidents(b *strings.Builder, runs []shown) {
+func incidents(b *strings.Builder, runs []renderedExhibit) {
 	var results []report.Result
 	for _, s := range runs {
 		if s.run.Run.Incident != nil {

@@ -57,9 +57,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case *audit:
-		err = playAudits(ctx, *program, *runs)
+		err = runAudits(ctx, *program, *runs)
 	case !*draw:
-		err = playAll(ctx, chosen, *program, *runs)
+		err = runAll(ctx, chosen, *program, *runs)
 	}
 	if err != nil {
 		return err
@@ -70,14 +70,14 @@ func run(ctx context.Context, args []string) error {
 // maxParallel is the number of patient exhibits that run in parallel.
 const maxParallel = 3
 
-func playAll(ctx context.Context, all []exhibit, program, runs string) error {
+func runAll(ctx context.Context, all []exhibit, program, runs string) error {
 	slices.SortStableFunc(all, func(a, b exhibit) int { return a.rank() - b.rank() })
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxParallel)
 	for _, e := range all {
 		if e.rank() >= 0 {
-			g.Go(func() error { return e.play(ctx, program, runs) })
-		} else if err := e.play(ctx, program, runs); err != nil {
+			g.Go(func() error { return e.runScenario(ctx, program, runs) })
+		} else if err := e.runScenario(ctx, program, runs); err != nil {
 			return err
 		}
 	}
@@ -99,12 +99,12 @@ func choose(names []string) (out []exhibit, err error) {
 	return out, nil
 }
 
-func (e exhibit) play(ctx context.Context, program, runs string) error {
-	return play(ctx, program, e.name, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder())))
+func (e exhibit) runScenario(ctx context.Context, program, runs string) error {
+	return runZkbench(ctx, program, e.name, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder())))
 }
 
-// play runs zkbench. Failed and unknown results (exit codes 1 and 3) are not errors.
-func play(ctx context.Context, program, name string, args []string) error {
+// runZkbench runs zkbench. Failed and unknown results (exit codes 1 and 3) are not errors.
+func runZkbench(ctx context.Context, program, name string, args []string) error {
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // zkbench heals faults and stops the ensemble

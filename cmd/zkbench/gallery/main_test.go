@@ -57,7 +57,7 @@ func TestDrawAll(t *testing.T) {
 				links[link[1]] = true
 			}
 		}
-		if !strings.HasPrefix(string(text), made) {
+		if !strings.HasPrefix(string(text), generatedHeader) {
 			t.Errorf("%s does not say that it is made", page)
 		}
 	}

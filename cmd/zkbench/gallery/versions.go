@@ -42,12 +42,12 @@ func auditFolder(runs, name string) string {
 	return filepath.Join(runs, "audit-"+strings.ReplaceAll(name, "/", "-"))
 }
 
-// playAudits audits all versions, one after the other. Each audit takes about two minutes.
-func playAudits(ctx context.Context, program, runs string) error {
+// runAudits audits all versions, one after the other. Each audit takes about two minutes.
+func runAudits(ctx context.Context, program, runs string) error {
 	for _, base := range byVersion {
 		for _, name := range versionsOf(base) {
 			args := []string{"audit", name, "--seed", fmt.Sprint(seed), "--ensemble", "process", "--quiet", "--force", "--out", auditFolder(runs, name)}
-			if err := play(ctx, program, name, args); err != nil {
+			if err := runZkbench(ctx, program, name, args); err != nil {
 				return err
 			}
 		}
@@ -79,7 +79,7 @@ func audits(runs string) (string, error) {
 	if b.Len() == 0 {
 		return "", nil
 	}
-	return made + auditsIntro + b.String(), nil
+	return generatedHeader + auditsIntro + b.String(), nil
 }
 
 const auditsIntro = `# Audits by version
@@ -144,11 +144,11 @@ const onlyOwnershipQuery = "**" + verdict.OwnershipQuery + "**"
 func kept(r report.Result) string {
 	var n report.Tally
 	for _, t := range r.Trials {
-		if t.Outcome() != report.Pass || t.Inapplicable() == "" {
+		if t.Outcome() != report.Pass || t.InapplicableReason() == "" {
 			n.Add(t.Outcome())
 		}
 	}
-	return fmt.Sprintf("%d of %d", n.Pass, n.All())
+	return fmt.Sprintf("%d of %d", n.Pass, n.Total())
 }
 
 // outcome describes the result of a cell: the broken guarantees, or why it is unknown.
@@ -166,7 +166,7 @@ func outcome(r report.Result, cell string) string {
 	}
 	switch t.Outcome() {
 	case report.Pass:
-		if t.Inapplicable() != "" {
+		if t.InapplicableReason() != "" {
 			return "not applicable"
 		}
 		return "kept"

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const shown = 15
+const maxLines = 15
 
 // Lines returns the last lines of a log, indented, without stack frames and without log lines about
 // zkbench's own queries.
@@ -16,7 +16,7 @@ func Lines(log []byte) string {
 			strings.Contains(line, "Processing srvr command")
 	})
 	var text strings.Builder
-	for _, line := range lines[max(0, len(lines)-shown):] {
+	for _, line := range lines[max(0, len(lines)-maxLines):] {
 		text.WriteString("\n    | " + line)
 	}
 	return text.String()

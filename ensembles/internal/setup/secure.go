@@ -34,7 +34,7 @@ const (
 // their addresses.
 func Secure(r *state.Record) (s Secured, err error) {
 	if slices.Contains(r.Secure, "digest") {
-		s.Security.Digest, s.Security.Owned = "zkbench:"+rand.Text(), true
+		s.Security.Digest, s.Security.CreatorOnly = "zkbench:"+rand.Text(), true
 	}
 	if slices.Contains(r.Secure, "tls") {
 		if err := s.certify(r); err != nil {

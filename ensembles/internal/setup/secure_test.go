@@ -21,7 +21,7 @@ func TestZooCfg_ofASecuredMember(t *testing.T) {
 		}
 	}
 	s, err := Secure(r)
-	if err != nil || s.Security.TLS == nil || !s.Security.Owned || !strings.Contains(s.Security.Digest, ":") || len(s.Files) != 2 {
+	if err != nil || s.Security.TLS == nil || !s.Security.CreatorOnly || !strings.Contains(s.Security.Digest, ":") || len(s.Files) != 2 {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }

@@ -39,8 +39,8 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 		return nil, fmt.Errorf("a tick of %v is not possible: ZooKeeper requires whole milliseconds", o.Tick)
 	}
 	for _, word := range o.Secure {
-		if !slices.Contains(ensembles.Secures, word) {
-			return nil, fmt.Errorf("unknown security %q of an ensemble: choose %s", word, strings.Join(ensembles.Secures, ", "))
+		if !slices.Contains(ensembles.SecurityModes, word) {
+			return nil, fmt.Errorf("unknown security %q of an ensemble: choose %s", word, strings.Join(ensembles.SecurityModes, ", "))
 		}
 	}
 	if o.Keep && len(o.Secure) > 0 {

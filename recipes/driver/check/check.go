@@ -50,24 +50,24 @@ type Step struct {
 const timeout = 4 * time.Second
 
 // Setting is the input of Run: the driver to check, and its environment.
-type Setting struct {
-	Command host.Command
-	Stderr  string // prefix of the file for the driver's stderr; "" discards it
-	Owner   string // mark of the driver's process
-	Ground  Environment
-	Root    string // path of the subtree to use
+type Config struct {
+	Command     host.Command
+	Stderr      string // prefix of the file for the driver's stderr; "" discards it
+	Owner       string // mark of the driver's process
+	Environment Environment
+	Root        string // path of the subtree to use
 }
 
 // Run checks a driver, and calls each with every finished step. Each step has its own clients and subtree.
 // Run returns an error only if ctx is done; other errors are in the steps.
-func Run(ctx context.Context, s Setting, each func(Step)) error {
+func Run(ctx context.Context, s Config, each func(Step)) error {
 	p, err := host.Launch(s.Command, site.Here{}, s.Stderr, s.Owner, nil)
 	if err != nil {
 		each(Step{"start", "the driver is a program that can be started", Wrong, err.Error(), nil})
 		return nil
 	}
 	defer p.Stop()
-	k := &checker{Setting: s, ctx: ctx, p: p}
+	k := &checker{Config: s, ctx: ctx, p: p}
 	for _, s := range steps {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -85,17 +85,17 @@ func Run(ctx context.Context, s Setting, each func(Step)) error {
 }
 
 type checker struct {
-	Setting
+	Config
 	ctx context.Context
 	p   *host.Process
 
 	path    string // of the step's recipe
 	numbers int    // number of the next client
-	// together is the number of permits of the step's semaphore, or of parties of its barrier; 0 is 1
-	together int
-	open     []*host.Client
-	said     []string
-	ended    atomic.Bool // whether a grant has ended by itself in this step
+	// groupSize is the number of permits of the step's semaphore, or of parties of its barrier; 0 is 1
+	groupSize int
+	open      []*host.Client
+	notes     []string
+	ended     atomic.Bool // whether a grant has ended by itself in this step
 }
 
 type step struct {
@@ -105,11 +105,11 @@ type step struct {
 	run        func(*checker)
 }
 
-// wrong is the panic value that ends a step because the driver broke a rule.
-type wrong struct{ why string }
+// violation is the panic value that ends a step because the driver broke a rule.
+type violation struct{ why string }
 
-// failed is the panic value that ends a step because of an error of the environment.
-type failed struct{ error }
+// envError is the panic value that ends a step because of an error of the environment.
+type envError struct{ error }
 
 func (k *checker) concerns(s step) bool {
 	is := recipes.Recipe(k.p.Hello.Recipe)
@@ -127,16 +127,16 @@ func (k *checker) step(s step) (done Step) {
 		done.Result = NotOffered
 		return done
 	}
-	k.together = 0
-	k.path, k.open, k.said = k.Root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
+	k.groupSize = 0
+	k.path, k.open, k.notes = k.Root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
 	k.ended.Store(false)
 	late := len(k.p.Late())
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
-		case wrong:
+		case violation:
 			done.Result, done.Why = Wrong, why.why
-		case failed:
+		case envError:
 			done.Result, done.Why = Unknown, why.Error()
 		default:
 			panic(why)
@@ -151,7 +151,7 @@ func (k *checker) step(s step) (done Step) {
 			done.Result, done.Why = Wrong, inWords(more)
 		}
 		if done.Result == OK {
-			done.Why = inWords(k.said)
+			done.Why = inWords(k.notes)
 		} else {
 			done.Exchange = k.p.Exchange()
 		}
@@ -165,22 +165,22 @@ func (k *checker) must(err error) {
 		return
 	}
 	if k.p.Err() != nil {
-		panic(wrong{k.p.Err().Error()})
+		panic(violation{k.p.Err().Error()})
 	}
-	panic(failed{err})
+	panic(envError{err})
 }
 
 func (k *checker) require(ok bool, format string, args ...any) {
 	if k.p.Err() != nil {
-		panic(wrong{k.p.Err().Error()})
+		panic(violation{k.p.Err().Error()})
 	}
 	if !ok {
-		panic(wrong{fmt.Sprintf(format, args...)})
+		panic(violation{fmt.Sprintf(format, args...)})
 	}
 }
 
 func (k *checker) note(format string, args ...any) {
-	k.said = append(k.said, fmt.Sprintf(format, args...))
+	k.notes = append(k.notes, fmt.Sprintf(format, args...))
 }
 
 func inWords(noticed []string) string {

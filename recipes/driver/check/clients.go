@@ -17,12 +17,12 @@ func (k *checker) client() *host.Client {
 }
 
 func (k *checker) clientAndEvents() (*host.Client, chan recipes.Event) {
-	k.must(k.Ground.Make(k.ctx, k.path))
-	k.must(k.Ground.Make(k.ctx, k.path+"-resource"))
+	k.must(k.Environment.Make(k.ctx, k.path))
+	k.must(k.Environment.Make(k.ctx, k.path+"-resource"))
 	events := make(chan recipes.Event, 100)
-	env := k.Ground.Env(k.numbers, k.path)
+	env := k.Environment.Env(k.numbers, k.path)
 	env.Parent, env.Resource, env.Timeout, env.Client = k.path, k.path+"-resource", timeout, k.numbers
-	env.Permits, env.Parties = k.together, k.together
+	env.Permits, env.Parties = k.groupSize, k.groupSize
 	env.Events = func(e recipes.Event) {
 		if e.Kind == recipes.EventEnded {
 			k.ended.Store(true)
@@ -37,7 +37,7 @@ func (k *checker) clientAndEvents() (*host.Client, chan recipes.Event) {
 	k.require(err == nil, "open must be answered ok once the client is connected: %v", err)
 	k.open = append(k.open, c)
 	if env.Seen().Session == 0 {
-		later := k.until(2*time.Second, func() bool { return env.Seen().Session != 0 })
+		later := k.waitUntil(2*time.Second, func() bool { return env.Seen().Session != 0 })
 		k.require(!later, "open must be answered once the client is connected, but it was answered before the client had a session")
 	}
 	k.require(env.Seen().Session != 0, "each client must open its own session through the servers in \"connect\", but no session was seen there: the client shares another client's connection, or connects to other servers")
@@ -75,7 +75,7 @@ func (k *checker) put(c *host.Client, item, what string) {
 	k.require(c.Put(ctx, []byte(item)) == nil, "%s must be answered ok", what)
 }
 
-func (k *checker) until(limit time.Duration, ok func() bool) bool {
+func (k *checker) waitUntil(limit time.Duration, ok func() bool) bool {
 	for end := time.Now().Add(limit); ; {
 		if ok() {
 			return true
@@ -124,7 +124,7 @@ func (k *checker) beginTake(c *host.Client) *attempt {
 	return k.begin(func(ctx context.Context, a *attempt) { a.item, a.err = c.Take(ctx) })
 }
 
-func (a *attempt) returns(limit time.Duration) bool {
+func (a *attempt) awaitReturn(limit time.Duration) bool {
 	select {
 	case <-a.done:
 		return true
@@ -135,16 +135,16 @@ func (a *attempt) returns(limit time.Duration) bool {
 
 // requireWaiting ends the step if the attempt, which must wait, returns within 300 ms.
 func (k *checker) requireWaiting(a *attempt, what string) {
-	returned := a.returns(300 * time.Millisecond)
+	returned := a.awaitReturn(300 * time.Millisecond)
 	if returned && k.ended.Load() {
-		panic(failed{fmt.Errorf("%s returned, but a grant had ended without a release, so the lock may have been free", what)})
+		panic(envError{fmt.Errorf("%s returned, but a grant had ended without a release, so the lock may have been free", what)})
 	}
 	k.require(!returned, "%s returned, but it should have waited; its error: %v", what, a.err)
 }
 
 // nodes counts the session's nodes in line.
 func (k *checker) nodes(session int64) int {
-	n, err := k.Ground.Below(k.ctx, k.path, session)
+	n, err := k.Environment.Below(k.ctx, k.path, session)
 	k.must(err)
 	return n
 }

@@ -56,7 +56,7 @@ func checkHello(k *checker) {
 		}
 	}
 	if h.MaxClients < 0 {
-		panic(wrong{fmt.Sprintf("max_clients must not be negative, but is %d", h.MaxClients)})
+		panic(violation{fmt.Sprintf("max_clients must not be negative, but is %d", h.MaxClients)})
 	}
 }
 
@@ -87,7 +87,7 @@ func checkOpen(k *checker) {
 	c := k.client()
 	seen := c.Seen()
 	if said := c.Session(); said != seen.Session {
-		panic(wrong{fmt.Sprintf("open was answered with session %#x, but the session on the connection is %#x", uint64(said), uint64(seen.Session))})
+		panic(violation{fmt.Sprintf("open was answered with session %#x, but the session on the connection is %#x", uint64(said), uint64(seen.Session))})
 	}
 }
 
@@ -96,11 +96,11 @@ func checkNotOpen(k *checker) {
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
 		op = take
 	}
-	k.failed(op, 1_000_000, "the client is not open")
+	k.requireFailed(op, 1_000_000, "the client is not open")
 }
 
-// failed ends the step unless the request is answered with failed. why is the reason for that answer.
-func (k *checker) failed(op string, client int, why string) {
+// requireFailed ends the step unless the request is answered with failed. why is the reason for that answer.
+func (k *checker) requireFailed(op string, client int, why string) {
 	a := k.ask(op, client)
 	k.require(a.Error != nil && a.Error.Kind == lines.Failed, "%s, but %s of client %d was answered %s instead of with an error of kind failed", why, op, client, answered(a))
 }
@@ -115,7 +115,7 @@ func answered(a lines.Reply) string {
 func checkNothingHeld(k *checker) {
 	c := k.client()
 	_, release := lines.Ops(k.p.Hello.Recipe)
-	k.failed(release, c.Number(), "the client holds nothing")
+	k.requireFailed(release, c.Number(), "the client holds nothing")
 }
 
 func checkUnknownOp(k *checker) {
@@ -135,7 +135,7 @@ func checkAcquire(k *checker) {
 	} else {
 		var owner int64
 		var err error
-		_, czxid, owner, err = k.Ground.Look(k.ctx, claim.Path)
+		_, czxid, owner, err = k.Environment.Look(k.ctx, claim.Path)
 		k.must(err)
 		k.require(czxid != 0, "the grant's node %s does not exist", claim.Path)
 		k.require(owner == claim.Session, "the grant's node %s belongs to session %#x, not %#x", claim.Path, uint64(owner), uint64(claim.Session))
@@ -146,7 +146,7 @@ func checkAcquire(k *checker) {
 	}
 	k.release(c)
 	if claim.Path != "" && !k.p.Hello.Requeues {
-		_, now, _, err := k.Ground.Look(k.ctx, claim.Path)
+		_, now, _, err := k.Environment.Look(k.ctx, claim.Path)
 		k.must(err)
 		if now != 0 && now == czxid {
 			k.note("the node still exists after release was answered ok; it should have been deleted")
@@ -165,7 +165,7 @@ func checkContention(k *checker) {
 	k.must(k.p.MeasureClock(1))
 	k.client()
 	k.release(a)
-	k.granted(waiting, "the holder has released the lock, but the waiting client")
+	k.requireGranted(waiting, "the holder has released the lock, but the waiting client")
 	k.release(b)
 }
 
@@ -179,12 +179,12 @@ func checkModes(k *checker) {
 	k.release(a)
 	k.requireWaiting(waiting, "a writer's acquire while a reader holds the lock")
 	k.release(b)
-	k.granted(waiting, "the readers have released the lock, but the waiting writer")
+	k.requireGranted(waiting, "the readers have released the lock, but the waiting writer")
 	reading := k.beginAcquireAs(a, recipes.Read)
 	defer reading.giveUp()
 	k.requireWaiting(reading, "a reader's acquire while a writer holds the lock")
 	k.release(w)
-	k.granted(reading, "the writer has released the lock, but the waiting reader")
+	k.requireGranted(reading, "the writer has released the lock, but the waiting reader")
 	k.release(a)
 	r := lines.Request{Op: "acquire", Client: new(a.Number()), Mode: "both"}
 	reply, err := k.p.Await(k.p.Send(r, nil), 10*time.Second)
@@ -193,7 +193,7 @@ func checkModes(k *checker) {
 }
 
 func checkPermits(k *checker) {
-	k.together = 2
+	k.groupSize = 2
 	a, b, c := k.client(), k.client(), k.client()
 	k.acquire(a)
 	k.acquire(b)
@@ -201,13 +201,13 @@ func checkPermits(k *checker) {
 	defer waiting.giveUp()
 	k.requireWaiting(waiting, "a third client's acquire while both permits are held")
 	k.release(b)
-	k.granted(waiting, "a permit was returned, but the waiting client")
+	k.requireGranted(waiting, "a permit was returned, but the waiting client")
 	k.release(a)
 	k.release(c)
 }
 
 func checkParties(k *checker) {
-	k.together = 2
+	k.groupSize = 2
 	a, b := k.client(), k.client()
 	for range 2 { // the second generation must not be affected by nodes of the first
 		entering := k.beginAcquire(a)
@@ -215,36 +215,36 @@ func checkParties(k *checker) {
 		k.requireWaiting(entering, "enter by the first of two parties")
 		k.must(k.p.MeasureClock(1))
 		k.acquire(b)
-		k.granted(entering, "both parties have called enter, but enter by the first party")
+		k.requireGranted(entering, "both parties have called enter, but enter by the first party")
 		leaving := k.beginRelease(a)
 		k.requireWaiting(leaving, "leave by one client while the other is inside")
 		k.release(b)
-		k.require(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but the first of them did not return ok within %v: %v", grantLimit, leaving.err)
+		k.require(leaving.awaitReturn(grantLimit) && leaving.err == nil, "both parties called leave, but the first of them did not return ok within %v: %v", grantLimit, leaving.err)
 	}
 }
 
 func checkCancelledEnter(k *checker) {
-	k.together = 2
+	k.groupSize = 2
 	a, b := k.client(), k.client()
 	entering := k.beginAcquire(a)
 	k.requireWaiting(entering, "enter by the first of two parties")
 	entering.giveUp()
-	k.require(entering.returns(2*timeout) && entering.err != nil, "the cancelled enter did not answer with an error within %v: %v", 2*timeout, entering.err)
+	k.require(entering.awaitReturn(2*timeout) && entering.err != nil, "the cancelled enter did not answer with an error within %v: %v", 2*timeout, entering.err)
 	session := a.Seen().Session
-	k.require(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
+	k.require(k.waitUntil(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	alone := k.beginAcquire(b)
 	defer alone.giveUp()
 	k.requireWaiting(alone, "enter by a client after the other client's enter was cancelled")
 	k.acquire(a)
-	k.granted(alone, "both parties have called enter, but enter by the first party")
+	k.requireGranted(alone, "both parties have called enter, but enter by the first party")
 	leaving := k.beginRelease(a)
 	k.release(b)
-	k.require(leaving.returns(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
+	k.require(leaving.awaitReturn(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
 }
 
-// granted ends the step unless the attempt succeeds.
-func (k *checker) granted(a *attempt, what string) {
-	k.require(a.returns(grantLimit), "%s was not granted within %v", what, grantLimit)
+// requireGranted ends the step unless the attempt succeeds.
+func (k *checker) requireGranted(a *attempt, what string) {
+	k.require(a.awaitReturn(grantLimit), "%s was not granted within %v", what, grantLimit)
 	k.require(a.err == nil, "%s was not granted: %v", what, a.err)
 }
 
@@ -270,7 +270,7 @@ func checkWrite(k *checker) {
 	c := k.client()
 	err := c.Write(k.ctx, "written by check")
 	k.require(err == nil, "write: %v", err)
-	data, _, _, err := k.Ground.Look(k.ctx, k.path+"-resource")
+	data, _, _, err := k.Environment.Look(k.ctx, k.path+"-resource")
 	k.must(err)
 	k.require(data == "written by check", "the resource contains %q, not the value that was written", data)
 }
@@ -281,10 +281,10 @@ func checkCancel(k *checker) {
 	waiting := k.beginAcquire(b)
 	k.requireWaiting(waiting, "a second client's acquire")
 	waiting.giveUp()
-	k.require(waiting.returns(2*timeout), "the cancelled acquire did not answer within %v", 2*timeout)
+	k.require(waiting.awaitReturn(2*timeout), "the cancelled acquire did not answer within %v", 2*timeout)
 	k.require(waiting.err != nil, "a cancelled acquire was granted although another client holds the lock")
 	session := b.Seen().Session
-	k.require(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
+	k.require(k.waitUntil(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 	k.release(a)
 	if k.p.Hello.Requeues { // the client may lead again by itself
 		err := a.Close(k.ctx)

@@ -17,7 +17,7 @@ func checkPutTake(k *checker) {
 	for range items {
 		t := k.beginTake(b)
 		defer t.giveUp()
-		k.require(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, but a take did not return any within %v: %v", len(items)-len(got), grantLimit, t.err)
+		k.require(t.awaitReturn(grantLimit) && t.err == nil, "%d items are in the queue, but a take did not return any within %v: %v", len(items)-len(got), grantLimit, t.err)
 		got = append(got, string(t.item))
 	}
 	sorted := slices.Sorted(slices.Values(got))
@@ -34,7 +34,7 @@ func checkWaitingTake(k *checker) {
 	k.requireWaiting(t, "a take from an empty queue")
 	k.must(k.p.MeasureClock(1))
 	k.put(a, "check", "a put during a waiting take")
-	k.require(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, but the waiting take returned %q, %v", t.item, t.err)
+	k.require(t.awaitReturn(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, but the waiting take returned %q, %v", t.item, t.err)
 }
 
 func checkCancelledTake(k *checker) {
@@ -42,6 +42,6 @@ func checkCancelledTake(k *checker) {
 	t := k.beginTake(a)
 	k.requireWaiting(t, "a take from an empty queue")
 	t.giveUp()
-	k.require(t.returns(2*timeout), "the cancelled take did not answer within %v", 2*timeout)
+	k.require(t.awaitReturn(2*timeout), "the cancelled take did not answer within %v", 2*timeout)
 	k.require(t.err != nil, "a cancelled take returned an item of an empty queue: %q", t.item)
 }

@@ -10,54 +10,54 @@ import (
 
 func checkCloseUnder(k *checker) {
 	a, b := k.client(), k.client()
-	var under *attempt
+	var pending *attempt
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
-		under = k.beginTake(b)
-		k.requireWaiting(under, "a take from an empty queue")
+		pending = k.beginTake(b)
+		k.requireWaiting(pending, "a take from an empty queue")
 	} else if k.p.Hello.Recipe == string(recipes.RecipeBarrier) {
-		k.together = 2
+		k.groupSize = 2
 		b = k.client() // opened with two parties
-		under = k.beginAcquire(b)
-		k.requireWaiting(under, "enter by the first of two parties")
+		pending = k.beginAcquire(b)
+		k.requireWaiting(pending, "enter by the first of two parties")
 	} else {
 		k.acquire(a)
-		under = k.beginAcquire(b)
-		k.requireWaiting(under, "a second client's acquire")
+		pending = k.beginAcquire(b)
+		k.requireWaiting(pending, "a second client's acquire")
 	}
 	session := b.Seen().Session
 	err := b.Close(k.ctx)
 	k.require(err == nil, "close during an operation must be answered ok: %v", err)
-	k.require(under.returns(time.Second) && under.err != nil, "the pending operation did not answer with an error when its client was closed: %v", under.err)
-	k.require(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close must end the session, but %v later the session still has a node in line", timeout)
+	k.require(pending.awaitReturn(time.Second) && pending.err != nil, "the pending operation did not answer with an error when its client was closed: %v", pending.err)
+	k.require(k.waitUntil(timeout, func() bool { return k.nodes(session) == 0 }), "close must end the session, but %v later the session still has a node in line", timeout)
 }
 
 func checkEvents(k *checker) {
 	c, events := k.clientAndEvents()
 	k.acquire(c)
-	restore := k.Ground.Cut(c.Number())
-	got := k.ofSession(events, timeout)
+	restore := k.Environment.Cut(c.Number())
+	got := k.awaitSessionEvent(events, timeout)
 	restore()
-	k.require(got == recipes.EventSuspended, "the connection was lost, but within %v the driver reported %s, not suspended", timeout, said(got))
-	got = k.ofSession(events, 2*timeout)
+	k.require(got == recipes.EventSuspended, "the connection was lost, but within %v the driver reported %s, not suspended", timeout, eventName(got))
+	got = k.awaitSessionEvent(events, 2*timeout)
 	if got == recipes.EventLost {
 		k.note("the session ended while the connection was cut briefly, so the event restored could not be checked")
 		return
 	}
-	k.require(got == recipes.EventRestored, "the same session is connected again, but the driver reported %s, not restored", said(got))
-	restore = k.Ground.Cut(c.Number())
-	err := k.Ground.End(k.ctx, c.Number())
+	k.require(got == recipes.EventRestored, "the same session is connected again, but the driver reported %s, not restored", eventName(got))
+	restore = k.Environment.Cut(c.Number())
+	err := k.Environment.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
-	for got = k.ofSession(events, 3*timeout); got == recipes.EventSuspended; got = k.ofSession(events, 3*timeout) {
+	for got = k.awaitSessionEvent(events, 3*timeout); got == recipes.EventSuspended; got = k.awaitSessionEvent(events, 3*timeout) {
 	}
-	k.require(got == recipes.EventLost, "the session was closed at the servers, but the driver reported %s, not lost", said(got))
+	k.require(got == recipes.EventLost, "the session was closed at the servers, but the driver reported %s, not lost", eventName(got))
 }
 
-func said(kind recipes.EventKind) string { return cmp.Or(string(kind), "nothing") }
+func eventName(kind recipes.EventKind) string { return cmp.Or(string(kind), "nothing") }
 
-// ofSession returns the next event of the session within limit, or "". It skips EventEnded: a recipe may
+// awaitSessionEvent returns the next event of the session within limit, or "". It skips EventEnded: a recipe may
 // end a grant when its connection breaks, and report that before or after the session's event.
-func (k *checker) ofSession(events chan recipes.Event, limit time.Duration) recipes.EventKind {
+func (k *checker) awaitSessionEvent(events chan recipes.Event, limit time.Duration) recipes.EventKind {
 	late := time.After(limit)
 	for {
 		select {
@@ -79,8 +79,8 @@ func checkLostSession(k *checker) {
 		k.acquire(c) // many recipes notify only a holder
 	}
 	gone := c.Seen().Session
-	restore := k.Ground.Cut(c.Number())
-	err := k.Ground.End(k.ctx, c.Number())
+	restore := k.Environment.Cut(c.Number())
+	err := k.Environment.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
 	if k.p.Hello.Events {
@@ -99,7 +99,7 @@ const eventDelayLimit = 500 * time.Millisecond
 // requireNotRestored ends the step if the client reports restored although its session has ended. A
 // driver that mistakes a new session for the old one reports restored once it has connected. Many
 // clients do not connect after lost, so the wait for a connection is limited to a session timeout.
-func (k *checker) requireNotRestored(c *host.Client, events <-chan recipes.Event, gone int64) {
+func (k *checker) requireNotRestored(c *host.Client, events <-chan recipes.Event, lostSession int64) {
 	lost := false
 	listen := func() {
 		for len(events) > 0 {
@@ -107,15 +107,15 @@ func (k *checker) requireNotRestored(c *host.Client, events <-chan recipes.Event
 			case recipes.EventLost:
 				lost = true
 			case recipes.EventRestored:
-				k.require(!lost, "session %#x has ended, but the client reported lost and then restored; restored must not follow lost, and a new session must not be reported", uint64(gone))
-				k.require(false, "session %#x has ended, but the client reported restored, not lost; restored is for the same session only, and a new session must not be reported", uint64(gone))
+				k.require(!lost, "session %#x has ended, but the client reported lost and then restored; restored must not follow lost, and a new session must not be reported", uint64(lostSession))
+				k.require(false, "session %#x has ended, but the client reported restored, not lost; restored is for the same session only, and a new session must not be reported", uint64(lostSession))
 			}
 		}
 	}
-	connected := func() bool { listen(); return c.Seen().Session != gone }
-	k.until(3*timeout, func() bool { return connected() || lost })
-	k.until(timeout, connected)
-	k.until(eventDelayLimit, func() bool { listen(); return false })
+	connected := func() bool { listen(); return c.Seen().Session != lostSession }
+	k.waitUntil(3*timeout, func() bool { return connected() || lost })
+	k.waitUntil(timeout, connected)
+	k.waitUntil(eventDelayLimit, func() bool { listen(); return false })
 }
 
 func checkEnd(k *checker) {
@@ -126,10 +126,10 @@ func checkEnd(k *checker) {
 	}
 	k.open = nil
 	if err := k.p.Stop(); err != nil {
-		panic(wrong{err.Error()})
+		panic(violation{err.Error()})
 	}
-	gone := k.until(timeout/2, func() bool { n, err := k.Ground.Below(k.ctx, k.path, session); return err == nil && n == 0 })
+	gone := k.waitUntil(timeout/2, func() bool { n, err := k.Environment.Below(k.ctx, k.path, session); return err == nil && n == 0 })
 	if !gone {
-		panic(wrong{"the driver has exited without closing its session, which still has a node in line"})
+		panic(violation{"the driver has exited without closing its session, which still has a node in line"})
 	}
 }

@@ -16,14 +16,14 @@ import (
 // the intervals of all round trips; the middle of their intersection is used. Short round trips and
 // round trips near in time bound it most.
 type Map struct {
-	mu        sync.Mutex
-	elsewhere bool // on another machine: never treated as this machine's clock
-	differs   bool // known to differ from this machine's monotonic clock
-	base      time.Time
-	baseRaw   int64  // this machine's monotonic clock at base
-	window    []Trip // the last windowTrips round trips
-	rate      rate
-	took      []time.Duration
+	mu       sync.Mutex
+	isRemote bool // on another machine: never treated as this machine's clock
+	differs  bool // known to differ from this machine's monotonic clock
+	base     time.Time
+	baseRaw  int64  // this machine's monotonic clock at base
+	window   []Trip // the last windowTrips round trips
+	rate     rate
+	took     []time.Duration
 }
 
 // Trip is a round trip to another clock.
@@ -44,12 +44,12 @@ const (
 	wander = 20e-6
 )
 
-// Elsewhere marks the clock as another machine's: it is not treated as this machine's, even if both
+// SetRemote marks the clock as another machine's: it is not treated as this machine's, even if both
 // show the same time by chance.
-func (m *Map) Elsewhere() {
+func (m *Map) SetRemote() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.elsewhere = true
+	m.isRemote = true
 }
 
 // Add adds a round trip.
@@ -59,7 +59,7 @@ func (m *Map) Add(t Trip) {
 	if m.base.IsZero() {
 		m.base, m.baseRaw = time.Now(), Monotonic()
 	}
-	m.differs = m.differs || m.elsewhere || t.Now < t.Before || t.Now > t.After
+	m.differs = m.differs || m.isRemote || t.Now < t.Before || t.Now > t.After
 	if len(m.window) == windowTrips {
 		m.window = slices.Delete(m.window, 0, 1)
 	}

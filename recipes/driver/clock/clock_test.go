@@ -34,7 +34,7 @@ func TestMap_knowsHowWrongItMayBe(t *testing.T) {
 			return time.Duration(rapid.Int64Range(int64(10*time.Microsecond), int64(20*time.Millisecond)).Draw(rt, "ns"))
 		})
 		var m Map
-		m.Elsewhere()
+		m.SetRemote()
 		at := start
 		for range rapid.IntRange(1, 150).Draw(rt, "round trips") {
 			at = at.Add(time.Duration(rapid.Int64Range(int64(50*time.Millisecond), int64(2*time.Second)).Draw(rt, "pause")))
@@ -55,7 +55,7 @@ func TestMap_learnsTheDrift(t *testing.T) {
 	start := time.Now()
 	o := other{start, 5 * time.Second, 200e-6}
 	var m Map
-	m.Elsewhere()
+	m.SetRemote()
 	for i := range 60 {
 		m.Add(o.trip(start.Add(time.Duration(i)*time.Second), 100*time.Microsecond, 100*time.Microsecond))
 	}
@@ -68,7 +68,7 @@ func TestMap_learnsTheDrift(t *testing.T) {
 		t.Errorf("it is off by %v, and says at most %v", off, wrong)
 	}
 	var one Map
-	one.Elsewhere()
+	one.SetRemote()
 	one.Add(o.trip(start, 100*time.Microsecond, 100*time.Microsecond))
 	if _, wrong := one.At(o.at(truth)); wrong < 10*time.Millisecond {
 		t.Errorf("after one round trip a minute ago it says %v: nobody can know the drift", wrong)
@@ -80,7 +80,7 @@ func TestMap_takesThisMachinesClockForOurs(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		var m Map
 		if elsewhere {
-			m.Elsewhere()
+			m.SetRemote()
 		}
 		before, sent := Monotonic(), time.Now()
 		now := Monotonic()
@@ -94,7 +94,7 @@ func TestMap_takesThisMachinesClockForOurs(t *testing.T) {
 func TestNewOwn(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": 0, "5s": 5 * time.Second, "-2s,200ppm": -2 * time.Second} {
 		before := Monotonic()
-		o, err := NewOwn(text)
+		o, err := NewLocalClock(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestNewOwn(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"5", "5s,fast", ",200ppm"} {
-		if _, err := NewOwn(text); err == nil {
+		if _, err := NewLocalClock(text); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}

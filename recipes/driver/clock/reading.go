@@ -12,17 +12,17 @@ import (
 // in tests, by an offset and optionally a deviation of the rate: "5s" or "-2s,200ppm".
 const Skew = "ZKBENCH_SKEW"
 
-// Own is the clock that this process reports to others: the machine's monotonic clock if that can be
+// LocalClock is the clock that this process reports to others: the machine's monotonic clock if that can be
 // read, with the error of Skew.
-type Own struct {
+type LocalClock struct {
 	start   time.Time // when the clock's reading was raw
 	raw     int64
 	tooFast float64 // deviation of the rate: 0.001 gains 1 ms per second
 }
 
-// NewOwn returns a clock with the error skew, in the format of [Skew]; "" means no error.
-func NewOwn(skew string) (Own, error) {
-	o := Own{start: time.Now(), raw: Monotonic()}
+// NewLocalClock returns a clock with the error skew, in the format of [Skew]; "" means no error.
+func NewLocalClock(skew string) (LocalClock, error) {
+	o := LocalClock{start: time.Now(), raw: Monotonic()}
 	if skew == "" {
 		return o, nil
 	}
@@ -39,12 +39,12 @@ func NewOwn(skew string) (Own, error) {
 }
 
 // At returns the clock's reading at t, in ns.
-func (o Own) At(t time.Time) int64 {
+func (o LocalClock) At(t time.Time) int64 {
 	since := t.Sub(o.start)
 	return o.raw + int64(since) + int64(float64(since)*o.tooFast)
 }
 
-var own, errOwn = NewOwn(os.Getenv(Skew))
+var own, errOwn = NewLocalClock(os.Getenv(Skew))
 
 // Reading returns the reading of this process's clock at t, in ns.
 func Reading(t time.Time) int64 { return own.At(t) }

@@ -28,7 +28,7 @@ func (c *Client) ready() (lost <-chan struct{}, err error) {
 		return nil, err
 	}
 	c.mu.Lock()
-	open, err := c.open, c.spent
+	open, err := c.open, c.terminalErr
 	c.lost, c.times = make(chan struct{}), recipes.Times{}
 	lost = c.lost
 	c.mu.Unlock()
@@ -64,8 +64,8 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 		case <-lost: // the recipe may continue in a new session
 			lost, late = nil, time.After(c.env.Timeout)
 		case <-late:
-			if c.env.Served != nil {
-				if more := c.env.Timeout - time.Since(c.env.Served()); more > 0 {
+			if c.env.LastOutageEnd != nil {
+				if more := c.env.Timeout - time.Since(c.env.LastOutageEnd()); more > 0 {
 					late = time.After(more)
 					continue
 				}
@@ -100,8 +100,8 @@ func (c *Client) silentSinceLoss() (waited time.Duration, silent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since := c.lostAt
-	if c.env.Served != nil {
-		if served := c.env.Served(); served.After(since) {
+	if c.env.LastOutageEnd != nil {
+		if served := c.env.LastOutageEnd(); served.After(since) {
 			since = served
 		}
 	}
@@ -128,7 +128,7 @@ func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 	if lines.Acquires(k.Op) || k.Op == "take" {
 		return c.leave(k, why)
 	}
-	c.spend(terminalError{unfinished(why)}, c.env.Timeout)
+	c.setTerminal(terminalError{unfinished(why)}, c.env.Timeout)
 	return lines.Reply{}, unfinished(why)
 }
 
@@ -141,12 +141,12 @@ func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
 	if !errors.Is(err, errSilent) {
 		return a, unfinished(err)
 	}
-	err = c.p.breaks("", "silence: a cancelled operation must be answered, but %s (id %d) was not answered within %v", k.Op, k.ID, limit)
+	err = c.p.failBreach("", "silence: a cancelled operation must be answered, but %s (id %d) was not answered within %v", k.Op, k.ID, limit)
 	return lines.Reply{}, unfinished(err)
 }
 
 func (c *Client) leave(k *Call, why error) (lines.Reply, error) {
-	if err := c.shut(); err != nil {
+	if err := c.sendClose(); err != nil {
 		return lines.Reply{}, unfinished(err)
 	}
 	if k.Op == "take" {
@@ -165,17 +165,17 @@ func (c *Client) leave(k *Call, why error) (lines.Reply, error) {
 	return lines.Reply{}, why
 }
 
-// spend makes all later operations but Close fail with why. Close first waits until settle has passed.
-func (c *Client) spend(why terminalError, settle time.Duration) {
+// setTerminal makes all later operations but Close fail with why. Close first waits until settle has passed.
+func (c *Client) setTerminal(why terminalError, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spent, c.settle = why, time.Now().Add(settle)
+	c.terminalErr, c.settleUntil = why, time.Now().Add(settle)
 }
 
-// aftermath bounds the time, beyond a session timeout, until the tree shows the effect of an acquire or
+// cleanUpLimit bounds the time, beyond a session timeout, until the tree shows the effect of an acquire or
 // release with an unknown outcome. The verdict on leftover nodes counts from 2 s after the fault, and
 // allows a recipe at least 2 s to remove them.
-const aftermath = 5 * time.Second
+const cleanUpLimit = 5 * time.Second
 
 func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	var times lines.Times
@@ -200,7 +200,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	case lines.Unknown:
 		if claims {
 			s := terminalError{unfinished(err)}
-			c.spend(s, c.env.Timeout+aftermath)
+			c.setTerminal(s, c.env.Timeout+cleanUpLimit)
 			return s
 		}
 		return unfinished(err)
@@ -214,13 +214,13 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 			err = unfinished(err)
 		}
 		s := terminalError{err}
-		c.spend(s, 0)
+		c.setTerminal(s, 0)
 		c.mu.Lock()
-		c.gone = c.p.Hello.Rejoins
+		c.sessionLost = c.p.Hello.Rejoins
 		c.mu.Unlock()
 		return s
 	}
-	return unfinished(c.p.breaks(c.p.lastSaid(), "the kind of an error must be failed, unknown, cancelled, timeout, lost or unsupported"))
+	return unfinished(c.p.failBreach(c.p.lastReceived(), "the kind of an error must be failed, unknown, cancelled, timeout, lost or unsupported"))
 }
 
 // within returns t, limited to the interval from first to last.
@@ -241,20 +241,20 @@ const timesSlack = 5 * time.Millisecond
 // takeTimes stores the times of a reply, mapped to our clock. If the reply has none, it stores the times
 // at which the request was written and the reply was read.
 func (c *Client) takeTimes(k *Call, t lines.Times) error {
-	times := recipes.Times{Called: k.wrote, Returned: k.read}
+	times := recipes.Times{Called: k.wroteAt, Returned: k.read}
 	switch {
 	case t.Called == nil && t.At == nil:
 	case t.Called == nil || t.At == nil:
-		return c.p.breaks(c.p.lastSaid(), "an answer must have both called and at, or neither")
+		return c.p.failBreach(c.p.lastReceived(), "an answer must have both called and at, or neither")
 	default:
 		called, wrong := c.p.Clock.At(int64(*t.Called))
 		at, _ := c.p.Clock.At(int64(*t.At))
-		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
-			return c.p.breaks(c.p.lastSaid(), "called and at must be times on the clock that the op clock reads: "+
+		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wroteAt.Add(-slack)) || at.After(k.read.Add(slack)) {
+			return c.p.failBreach(c.p.lastReceived(), "called and at must be times on the clock that the op clock reads: "+
 				"according to these times, the call was made %v after its request was written, and returned %v before its answer was read",
-				called.Sub(k.wrote), k.read.Sub(at))
+				called.Sub(k.wroteAt), k.read.Sub(at))
 		}
-		times.Called, times.Returned = within(called, k.wrote, k.read), within(at, k.wrote, k.read)
+		times.Called, times.Returned = within(called, k.wroteAt, k.read), within(at, k.wroteAt, k.read)
 		times.Error = wrong
 	}
 	c.mu.Lock()

@@ -22,17 +22,17 @@ type Client struct {
 	p   *Process
 	env recipes.Env
 
-	mu      sync.Mutex
-	open    bool      // whether it is open in the driver
-	asked   time.Time // when open was requested
-	spent   error     // the reason why only Close may follow, or nil
-	settle  time.Time // Close waits until this time
-	claim   recipes.Claim
-	session int64         // from the last reply that had one
-	token   int64         // of its grant; 0 without a grant
-	lost    chan struct{} // closed when the session is lost during an operation
-	gone    bool          // the session was lost, and nothing was granted since
-	times   recipes.Times
+	mu              sync.Mutex
+	open            bool      // whether it is open in the driver
+	openRequestedAt time.Time // when open was requested
+	terminalErr     error     // the reason why only Close may follow, or nil
+	settleUntil     time.Time // Close waits until this time
+	claim           recipes.Claim
+	session         int64         // from the last reply that had one
+	token           int64         // of its grant; 0 without a grant
+	lost            chan struct{} // closed when the session is lost during an operation
+	sessionLost     bool          // the session was lost, and nothing was granted since
+	times           recipes.Times
 
 	silence        time.Duration // silenceLimit, except in tests
 	lostAt         time.Time     // when the last loss was reported
@@ -77,7 +77,7 @@ func (c *Client) openNow() error {
 		r.Parties = max(c.env.Parties, 1)
 	}
 	c.mu.Lock()
-	c.asked = time.Now()
+	c.openRequestedAt = time.Now()
 	c.mu.Unlock()
 	c.p.listen(c.env.Client, c.event)
 	a, _, err := c.p.ask(r, openLimit, c.opened)
@@ -126,7 +126,7 @@ var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestor
 func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
 	c.mu.Lock()
-	open, asked := c.open, c.asked
+	open, asked := c.open, c.openRequestedAt
 	c.mu.Unlock()
 	if !open {
 		return false
@@ -146,7 +146,7 @@ func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	c.mu.Lock()
 	e.Token, e.Session = c.token, c.session
 	if e.Kind == recipes.EventLost {
-		c.gone, c.lostSession = true, c.session
+		c.sessionLost, c.lostSession = true, c.session
 		c.token, c.session, c.lostAt = 0, 0, time.Now()
 		if c.env.Requests != nil {
 			c.requestsAtLoss = c.env.Requests()
@@ -197,7 +197,7 @@ func (c *Client) granted(a lines.Reply) {
 	claim := c.seen(a.OK)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.claim, c.session, c.token, c.gone = claim, claim.Session, claim.Token, false
+	c.claim, c.session, c.token, c.sessionLost = claim, claim.Session, claim.Token, false
 }
 
 // Release makes the driver release the grant, and returns when it has answered.
@@ -230,7 +230,7 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if a.OK.Item == nil {
-		return nil, c.p.breaks(c.p.lastSaid(), "the answer to take must have the field \"item\"")
+		return nil, c.p.failBreach(c.p.lastReceived(), "the answer to take must have the field \"item\"")
 	}
 	return []byte(*a.OK.Item), nil
 }
@@ -260,7 +260,7 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 		case a.Error != nil:
 			return false, a.Error
 		case a.OK.Holds == nil:
-			return false, c.p.breaks(c.p.lastSaid(), "the answer to holds must have the field \"holds\", true or false")
+			return false, c.p.failBreach(c.p.lastReceived(), "the answer to holds must have the field \"holds\", true or false")
 		}
 		return *a.OK.Holds, nil
 	}
@@ -270,7 +270,7 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 // outcome it first waits, so that it is visible whether the recipe cleans up.
 func (c *Client) Close(context.Context) error {
 	c.mu.Lock()
-	open, settle := c.open, time.Until(c.settle)
+	open, settle := c.open, time.Until(c.settleUntil)
 	c.mu.Unlock()
 	if !open {
 		return nil
@@ -281,14 +281,14 @@ func (c *Client) Close(context.Context) error {
 		case <-c.p.broken:
 		}
 	}
-	err := c.shut()
+	err := c.sendClose()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spent = terminalError{errors.New("the client is closed")}
+	c.terminalErr = terminalError{errors.New("the client is closed")}
 	return err
 }
 
-func (c *Client) shut() error {
+func (c *Client) sendClose() error {
 	a, _, err := c.p.ask(c.request("close"), closeLimit, func(lines.Reply) { c.p.listen(c.env.Client, nil) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -314,10 +314,10 @@ func (c *Client) Rejoin() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.open || !c.gone {
+	if !c.open || !c.sessionLost {
 		return false
 	}
-	c.gone, c.spent = false, nil
+	c.sessionLost, c.terminalErr = false, nil
 	return true
 }
 
@@ -355,7 +355,7 @@ func (p *Process) keepTime() {
 }
 
 func (p *Process) askClock() error {
-	watch := p.halts.stopwatch()
+	watch := p.pauses.stopwatch()
 	before := clock.Monotonic()
 	a, c, err := p.ask(lines.Request{Op: "clock"}, clockLimit, nil)
 	after := clock.Monotonic()
@@ -363,12 +363,12 @@ func (p *Process) askClock() error {
 		return err
 	}
 	if a.OK == nil || a.OK.Now == nil {
-		return p.breaks("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
+		return p.failBreach("", "the answer to clock must have the field \"now\", the driver's monotonic clock in ns")
 	}
 	if watch.pausedSince() {
 		return nil // the round trip includes a pause
 	}
-	p.Clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
+	p.Clock.Add(clock.Trip{Sent: c.wroteAt, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
 	return nil
 }
 
@@ -412,7 +412,7 @@ func (q *Pool) take(c Command, on site.Site) *Process {
 
 // keep adds a process to the pool for the next trial. It returns false if the process had an error.
 func (q *Pool) keep(p *Process) bool {
-	if q == nil || !p.sound() {
+	if q == nil || !p.isReusable() {
 		return false
 	}
 	q.mu.Lock()
@@ -440,9 +440,9 @@ func (q *Pool) Close() error {
 	return nil
 }
 
-// sound reports whether the process had no error and no pause, and has no client or pending operation.
-func (p *Process) sound() bool {
-	if p.halts.stopwatch().count > 0 {
+// isReusable reports whether the process had no error and no pause, and has no client or pending operation.
+func (p *Process) isReusable() bool {
+	if p.pauses.stopwatch().count > 0 {
 		return false
 	}
 	p.mu.Lock()
@@ -452,12 +452,12 @@ func (p *Process) sound() bool {
 			return false
 		}
 	}
-	return p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
+	return p.failure == nil && !p.stopping && len(p.late) == 0 && len(p.clients) == 0
 }
 
 // attach assigns the process to a trial. Its stderr goes to the file stderr, its error to wrong.
 func (p *Process) attach(stderr string, wrong func(error)) {
-	p.output.to(stderr)
+	p.output.setPath(stderr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onWrong = wrong

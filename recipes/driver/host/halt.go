@@ -21,9 +21,9 @@ func (p *Process) Pause() error {
 	if err := p.checkRunning(); err != nil {
 		return err
 	}
-	p.halts.set(true)
+	p.pauses.set(true)
 	if err := p.run.Pause(); err != nil {
-		p.halts.set(false)
+		p.pauses.set(false)
 		return fmt.Errorf("%s: pause process %d: %w", p.command.Name, p.PID(), err)
 	}
 	return nil
@@ -38,7 +38,7 @@ func (p *Process) Resume() error {
 	if err := p.run.Resume(); err != nil {
 		return fmt.Errorf("%s: resume process %d: %w", p.command.Name, p.PID(), err)
 	}
-	p.halts.set(false)
+	p.pauses.set(false)
 	return nil
 }
 
@@ -75,13 +75,13 @@ func (p *Process) Replace() {
 	p.replaced = true
 }
 
-func (p *Process) gone() (killed, replaced bool) {
+func (p *Process) killState() (killed, replaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.killed, p.replaced
 }
 
-type halts struct {
+type pauseLog struct {
 	mu    sync.Mutex
 	since time.Time // start of the current pause; zero if there is none
 	total time.Duration
@@ -89,7 +89,7 @@ type halts struct {
 }
 
 // set begins or ends a pause, unless that has already happened.
-func (h *halts) set(paused bool) {
+func (h *pauseLog) set(paused bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch now := time.Now(); {
@@ -101,7 +101,7 @@ func (h *halts) set(paused bool) {
 }
 
 // until returns the total duration of the pauses until now, and their number.
-func (h *halts) until(now time.Time) (time.Duration, int) {
+func (h *pauseLog) until(now time.Time) (time.Duration, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.since.IsZero() {
@@ -111,13 +111,13 @@ func (h *halts) until(now time.Time) (time.Duration, int) {
 }
 
 type stopwatch struct {
-	halts  *halts
+	halts  *pauseLog
 	begun  time.Time
 	halted time.Duration // paused time before begun
 	count  int
 }
 
-func (h *halts) stopwatch() stopwatch {
+func (h *pauseLog) stopwatch() stopwatch {
 	s := stopwatch{halts: h, begun: time.Now()}
 	s.halted, s.count = h.until(s.begun)
 	return s

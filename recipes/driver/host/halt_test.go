@@ -120,7 +120,7 @@ func TestKill_isNoBreachAndTheClientComesBackInAnotherProcess(t *testing.T) {
 func TestAlone_putsAClientIntoAProcessOfItsOwn(t *testing.T) {
 	p := &played{wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
 	s, stop, err := Subject(toyCommand("lock/toy", "sound")).Start(t.Context(), recipes.Trial{
-		Clients: 3, Owner: "test", Fail: func(err error) { p.wrong <- err }, Alone: func(n int) bool { return n == 1 },
+		Clients: 3, Owner: "test", Fail: func(err error) { p.wrong <- err }, NeedsOwnProcess: func(n int) bool { return n == 1 },
 	})
 	t.Cleanup(stop)
 	must(t, err)
@@ -136,7 +136,7 @@ func trial(t *testing.T, kept *Pool, mode string, do func(*Client)) (pid int) {
 	t.Helper()
 	p := &played{stderr: t.TempDir() + "/err", wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
 	s, stop, err := Subject(toyCommand("lock/toy", mode)).Start(t.Context(), recipes.Trial{
-		Clients: 1, Stderr: p.stderr, Owner: "test", Kept: kept, Fail: func(err error) { p.wrong <- err },
+		Clients: 1, Stderr: p.stderr, Owner: "test", Pool: kept, Fail: func(err error) { p.wrong <- err },
 	})
 	defer stop()
 	must(t, err)

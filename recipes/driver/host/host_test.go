@@ -90,7 +90,7 @@ func TestHello_saysWhatTheSubjectIs(t *testing.T) {
 	if c.Session() != 31 {
 		t.Errorf("the session is %d, want that of the answer", c.Session())
 	}
-	if p50, p99, of := p.Pipe(); p50 <= 0 || p99 < p50 || of == 0 {
+	if p50, p99, of := p.PipeLatency(); p50 <= 0 || p99 < p50 || of == 0 {
 		t.Errorf("the pipe takes %v, %v", p50, p99)
 	}
 }
@@ -199,7 +199,7 @@ func TestUnknown_waitsForWhatShowsBeforeTheClose(t *testing.T) {
 	if err := client.Release(t.Context()); !recipes.Indeterminate(err) || !errors.Is(err, recipes.ErrSessionEnded) {
 		t.Errorf("release: %v", err)
 	}
-	if err := client.Close(t.Context()); err != nil || time.Since(before) < testTimeout+aftermath {
+	if err := client.Close(t.Context()); err != nil || time.Since(before) < testTimeout+cleanUpLimit {
 		t.Errorf("closed after %v: %v", time.Since(before), err)
 	}
 }
@@ -250,7 +250,7 @@ func TestLost_duringAnOutageTheTimeoutBeginsAtItsEnd(t *testing.T) {
 	over := before.Add(3 * testTimeout)
 	client.silence = testTimeout
 	client.env.Requests = func() int64 { return 0 }
-	client.env.Served = func() time.Time {
+	client.env.LastOutageEnd = func() time.Time {
 		if now := time.Now(); now.Before(over) {
 			return now
 		}

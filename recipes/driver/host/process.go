@@ -44,14 +44,14 @@ type Process struct {
 	output   *output       // stores its stderr
 	ended    chan struct{} // closed when the process has exited and all its output is read
 	broken   chan struct{} // closed when the exchange has ended
-	halts    halts
+	pauses   pauseLog
 	greeting string // the reply to hello
 
 	writing  sync.Mutex
 	mu       sync.Mutex
-	wrong    error // the reason why broken is closed
+	failure  error // the reason why broken is closed
 	onWrong  func(error)
-	leaving  bool
+	stopping bool
 	killed   bool // by zkbench
 	replaced bool // another process may take its place
 	last     exchange
@@ -80,7 +80,7 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 	}
 	p.run, p.machine = run, on.Name()
 	if p.machine != "" {
-		p.Clock.Elsewhere()
+		p.Clock.SetRemote()
 	}
 	kept := make(chan struct{})
 	go func() {
@@ -105,12 +105,12 @@ func (p *Process) readUntilExit(kept <-chan struct{}) {
 	select {
 	case <-p.run.Exited():
 	case <-time.After(time.Second):
-		_ = p.breaks("", "the driver closed its stdout but did not exit; stdout must stay open until stdin ends")
+		_ = p.failBreach("", "the driver closed its stdout but did not exit; stdout must stay open until stdin ends")
 		<-p.run.Exited()
 	}
 	<-kept
 	p.exited()
-	p.output.to("")
+	p.output.setPath("")
 	close(p.ended)
 }
 
@@ -120,13 +120,13 @@ func (p *Process) exited() {
 	p.state, _ = p.run.State()
 	p.killed = p.killed || lost
 	p.replaced = p.replaced || lost
-	leaving := p.leaving
+	leaving := p.stopping
 	p.mu.Unlock()
 	if leaving {
 		p.fail(fmt.Errorf("%s: the driver has ended", p.command.Name))
 		return
 	}
-	_ = p.breaks("", "the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.lastOutputHint())
+	_ = p.failBreach("", "the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.lastOutputHint())
 }
 
 // lastOutputHint describes the process's last line of output and the file with the rest, for an error message.
@@ -146,8 +146,8 @@ func (p *Process) lastOutputHint() string {
 func (p *Process) Stop() error {
 	p.stop.Do(func() {
 		p.mu.Lock()
-		p.leaving = true
-		sound := p.wrong == nil
+		p.stopping = true
+		sound := p.failure == nil
 		p.mu.Unlock()
 		_ = p.Resume()
 		_ = p.run.Stdin().Close() // an error means that the program has exited
@@ -185,7 +185,7 @@ func Probe(c Command, mark string) error {
 	if err == nil {
 		return p.Stop()
 	}
-	silent := p.lastSaid() == ""
+	silent := p.lastReceived() == ""
 	_ = p.Stop()
 	if _, code := p.run.State(); silent && !p.killed && code != 0 {
 		err = fmt.Errorf("%s: %w (%s)", c.Name, ErrExited, p.state)
@@ -210,9 +210,9 @@ func (p *Process) Greet() error {
 		err = fmt.Errorf("the answer to hello must have the protocol's number, %d", lines.Protocol)
 	}
 	if err != nil {
-		return p.breaks(p.lastSaid(), err.Error())
+		return p.failBreach(p.lastReceived(), err.Error())
 	}
-	p.Hello, p.greeting = *a.OK.Hello, p.lastSaid()
+	p.Hello, p.greeting = *a.OK.Hello, p.lastReceived()
 	if err := p.MeasureClock(greetings); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (p *Process) Greet() error {
 	return nil
 }
 
-func (p *Process) lastSaid() string {
+func (p *Process) lastReceived() string {
 	for _, line := range slices.Backward(p.Exchange()) {
 		if said, ok := strings.CutPrefix(line, "< "); ok {
 			return said
@@ -310,8 +310,8 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// to makes path the file for further output; "" discards it. Unless path is "", the tail is emptied.
-func (o *output) to(path string) {
+// setPath makes path the file for further output; "" discards it. Unless path is "", the tail is emptied.
+func (o *output) setPath(path string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.file != nil {

@@ -76,19 +76,19 @@ func TestOutput_ofAnotherTrialIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.to(one)
+	o.setPath(one)
 	said("", "")
 	write("a")
 	said("a", one)
-	o.to("")
+	o.setPath("")
 	said("a", one) // it can still be told why it ended
 	write("\nb")
 	said("b", "")
-	o.to(two)
+	o.setPath(two)
 	said("", "")
 	write("c")
 	said("c", two)
-	o.to("")
+	o.setPath("")
 	if text, err := os.ReadFile(two); string(text) != "c" || err != nil {
 		t.Errorf("the file has %q, %v", text, err)
 	}
@@ -98,13 +98,13 @@ func TestOutput_ofAnotherTrialIsForgotten(t *testing.T) {
 func TestOutput_hasALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stderr")
 	o := &output{}
-	o.to(path)
+	o.setPath(path)
 	line := []byte(strings.Repeat("x", 1023) + "\n")
 	for range 2 * fileLimit / len(line) {
 		_, _ = o.Write(line)
 	}
 	_, _ = o.Write([]byte("the end\n"))
-	o.to("")
+	o.setPath("")
 	text, err := os.ReadFile(path)
 	if err != nil || len(text) > fileLimit+2*tailLimit || !strings.HasSuffix(string(text), "the end\n") || !strings.Contains(string(text), "bytes were dropped here") {
 		t.Errorf("%d bytes, %v, ending in %q", len(text), err, text[max(0, len(text)-20):])
@@ -115,7 +115,7 @@ func TestOutput_hasALimit(t *testing.T) {
 func TestProcess_redactsPasswords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stderr")
 	p := &Process{output: &output{}}
-	p.output.to(path)
+	p.output.setPath(path)
 	p.hide(`user:se"cret`)
 	for _, text := range []string{`{"auth":"user:se\"cret"}`, `se"cret`, `user:se"cret`} {
 		if got := p.redact(text); strings.Contains(got, "cret") {
@@ -123,7 +123,7 @@ func TestProcess_redactsPasswords(t *testing.T) {
 		}
 	}
 	_, _ = p.output.Write([]byte(`my password is se"cret`))
-	p.output.to("")
+	p.output.setPath("")
 	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "cret") {
 		t.Errorf("stored: %q, %v", text, err)
 	}

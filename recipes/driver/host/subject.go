@@ -26,7 +26,7 @@ func Subject(c Command) recipes.Subject {
 		Name: c.Name, Recipe: recipe, About: "a driver: " + strings.Join(c.Args, " "),
 		Start: func(_ context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
 			d := &driver{command: c, trial: t, seats: map[string]*processSlot{}}
-			d.pool, _ = t.Kept.(*Pool)
+			d.pool, _ = t.Pool.(*Pool)
 			s, err := d.start()
 			return s, d.stop, err
 		},
@@ -62,7 +62,7 @@ func (d *driver) seat(client int) (on site.Site, name string, err error) {
 		}
 	}
 	switch {
-	case d.trial.Alone != nil && d.trial.Alone(client) && d.command.Processes == 0:
+	case d.trial.NeedsOwnProcess != nil && d.trial.NeedsOwnProcess(client) && d.command.Processes == 0:
 		name = fmt.Sprintf("client-%d", client)
 	case d.each > 0:
 		name = strconv.Itoa(client / d.each)
@@ -85,7 +85,7 @@ func (d *driver) start() (recipes.Subject, error) {
 			d.each = each
 		}
 	}
-	s.Start, s.Open, s.Pipe = nil, d.open, d.pipe
+	s.Start, s.Open, s.PipeLatency = nil, d.open, d.pipe
 	return s, err
 }
 
@@ -103,7 +103,7 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 		Exclusive: h.Promises.Exclusive, FIFO: h.Promises.FIFO, Delivery: recipes.Delivery(h.Promises.Delivery),
 		Requeues: h.Requeues, Rejoins: h.Rejoins, Events: h.Events, Writers: h.Promises.Writers,
 	}
-	s.Tries = slices.Contains(h.Ops, "limit")
+	s.SupportsLimit = slices.Contains(h.Ops, "limit")
 	return s, checkHello(p, h)
 }
 
@@ -187,7 +187,7 @@ func (d *driver) slot(seat string) (*processSlot, error) {
 	}
 	s := d.seats[seat]
 	if s != nil && s.ready.Load() {
-		if killed, replaced := s.p.gone(); killed && replaced {
+		if killed, replaced := s.p.killState(); killed && replaced {
 			d.killed, s = append(d.killed, s), nil
 		}
 	}

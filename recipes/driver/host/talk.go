@@ -20,21 +20,21 @@ import (
 func (p *Process) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.wrong
+	return p.failure
 }
 
 func (p *Process) fail(why error) {
 	p.mu.Lock()
-	first := p.wrong == nil
+	first := p.failure == nil
 	if p.killed {
 		why = fmt.Errorf("%s: the client's process %d was killed: %w", p.command.Name, p.PID(), recipes.ErrSessionEnded)
 	}
 	if first {
-		p.wrong = why
+		p.failure = why
 		close(p.broken)
 	}
 	tell := p.onWrong
-	if p.leaving || p.killed {
+	if p.stopping || p.killed {
 		tell = nil
 	}
 	p.mu.Unlock()
@@ -46,14 +46,14 @@ func (p *Process) fail(why error) {
 // Call is a request that was sent, and its reply.
 type Call struct {
 	lines.Request
-	wrote, read time.Time
-	taken       func(lines.Reply) // called with the reply before any later line; may be nil
-	answer      chan lines.Reply
+	wroteAt, read time.Time
+	onReply       func(lines.Reply) // called with the reply before any later line; may be nil
+	answer        chan lines.Reply
 }
 
 // Send sends a request. taken, if not nil, is called with the reply before any later line.
 func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
-	c := &Call{taken: taken, answer: make(chan lines.Reply, 1)}
+	c := &Call{onReply: taken, answer: make(chan lines.Reply, 1)}
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	p.mu.Lock()
@@ -68,10 +68,10 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	if r.Op != "clock" {
 		p.last.add("> ", p.redact(string(line)))
 	}
-	c.wrote = time.Now()
+	c.wroteAt = time.Now()
 	p.mu.Unlock()
 	if !p.write(append(line, '\n')) {
-		_ = p.breaks(string(line), "the driver has not read its stdin for %v, so this request cannot be written", endLimit)
+		_ = p.failBreach(string(line), "the driver has not read its stdin for %v, so this request cannot be written", endLimit)
 	}
 	return c
 }
@@ -79,7 +79,7 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 // write writes a line to the driver's stdin. It returns false if the driver does not read the line within
 // endLimit. Any other error means that the driver has exited, which is detected at the end of its output.
 func (p *Process) write(line []byte) bool {
-	for watch := p.halts.stopwatch(); ; {
+	for watch := p.pauses.stopwatch(); ; {
 		_ = p.run.Stdin().SetWriteDeadline(time.Now().Add(max(watch.left(endLimit), tryAgain)))
 		n, err := p.run.Stdin().Write(line)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -98,7 +98,7 @@ var errSilent = errors.New("silence")
 
 // answer waits up to limit for the reply to a request. Time in which the process is paused does not count.
 func (p *Process) answer(c *Call, limit time.Duration) (lines.Reply, error) {
-	for watch := p.halts.stopwatch(); watch.left(limit) > 0; {
+	for watch := p.pauses.stopwatch(); watch.left(limit) > 0; {
 		select {
 		case a := <-c.answer:
 			return a, nil
@@ -122,7 +122,7 @@ func (p *Process) Await(c *Call, limit time.Duration) (lines.Reply, error) {
 	if !errors.Is(err, errSilent) {
 		return a, err
 	}
-	return lines.Reply{}, p.breaks("", "silence: %s (id %d) was not answered within %v", c.Op, c.ID, limit)
+	return lines.Reply{}, p.failBreach("", "silence: %s (id %d) was not answered within %v", c.Op, c.ID, limit)
 }
 
 func (p *Process) read(stdout io.Reader) {
@@ -132,7 +132,7 @@ func (p *Process) read(stdout io.Reader) {
 		now := time.Now()
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			_ = p.breaks(string(line), "a line must have at most %d bytes", lines.MaxLine)
+			_ = p.failBreach(string(line), "a line must have at most %d bytes", lines.MaxLine)
 		case err == nil || len(bytes.TrimSpace(line)) > 0:
 			p.take(bytes.TrimRight(line, "\r\n"), now)
 		}
@@ -165,7 +165,7 @@ func (p *Process) take(line []byte, now time.Time) {
 		err = p.answered(r, now)
 	}
 	if err != nil {
-		_ = p.breaks(string(line), err.Error())
+		_ = p.failBreach(string(line), err.Error())
 	}
 }
 
@@ -185,8 +185,8 @@ func (p *Process) answered(r lines.Reply, now time.Time) error {
 	if c.Op == "close" && r.OK != nil {
 		p.closed(*c.Client)
 	}
-	if c.taken != nil {
-		c.taken(r)
+	if c.onReply != nil {
+		c.onReply(r)
 	}
 	c.answer <- r
 	return nil
@@ -271,8 +271,8 @@ func (p *Process) breach(line, rule string, args ...any) error {
 	return errors.New(text)
 }
 
-// breaks ends the exchange because of a breach, and returns its error.
-func (p *Process) breaks(line, rule string, args ...any) error {
+// failBreach ends the exchange because of a breach, and returns its error.
+func (p *Process) failBreach(line, rule string, args ...any) error {
 	err := p.breach(line, rule, args...)
 	p.fail(err)
 	return err

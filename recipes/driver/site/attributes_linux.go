@@ -12,12 +12,12 @@ import (
 // Ctrl-C does not reach it. The kernel kills it when the thread that started it ends.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	asOneself(cmd.SysProcAttr)
+	runAsCaller(cmd.SysProcAttr)
 }
 
-// asOneself makes the process run as the calling user if this process is root only in a user namespace
+// runAsCaller makes the process run as the calling user if this process is root only in a user namespace
 // of zkbench: a runtime may look for files in its user's home.
-func asOneself(a *syscall.SysProcAttr) {
+func runAsCaller(a *syscall.SysProcAttr) {
 	if os.Getenv("ZKBENCH_ROOTLESS") == "" { // see package rootless
 		return
 	}

@@ -20,7 +20,7 @@ func SequentialConfidence(n int) float64 {
 // confidence interval from the distribution of Wilcoxon's signed-rank statistic. It assumes that the
 // logarithms of the ratios are distributed symmetrically about their center. It needs a third fewer
 // pairs than [Median].
-func Ratios(ratios []float64, confidence float64) Interval {
+func HodgesLehmann(ratios []float64, confidence float64) Interval {
 	logs := make([]float64, len(ratios))
 	for i, r := range ratios {
 		logs[i] = math.Log(r)

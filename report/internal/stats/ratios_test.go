@@ -31,7 +31,7 @@ func TestRatios_coverage(t *testing.T) {
 				// Each of two neighbours has its own long-tailed moment.
 				ratios = append(ratios, truth*math.Exp(0.1*(r.ExpFloat64()-r.ExpFloat64())))
 			}
-			if i := Ratios(ratios, Confidence); *i.Low <= truth && truth <= *i.High {
+			if i := HodgesLehmann(ratios, Confidence); *i.Low <= truth && truth <= *i.High {
 				held++
 			}
 		}
@@ -42,7 +42,7 @@ func TestRatios_coverage(t *testing.T) {
 }
 
 func TestRatios_few(t *testing.T) {
-	if i := Ratios([]float64{1, 4}, Confidence); math.Abs(i.Center-2) > 1e-9 || i.Low != nil {
+	if i := HodgesLehmann([]float64{1, 4}, Confidence); math.Abs(i.Center-2) > 1e-9 || i.Low != nil {
 		t.Errorf("%+v, want 2 and no interval", i)
 	}
 }
@@ -61,7 +61,7 @@ func TestLook_boundsFalseAlarmsOfAGate(t *testing.T) {
 				for len(ratios) < next {
 					ratios = append(ratios, math.Exp(0.1*(r.ExpFloat64()-r.ExpFloat64())))
 				}
-				if i := Ratios(ratios, level(look)); i.Low != nil && (*i.Low > 1 || *i.High < 1) {
+				if i := HodgesLehmann(ratios, level(look)); i.Low != nil && (*i.Low > 1 || *i.High < 1) {
 					found++
 					break
 				}

@@ -77,9 +77,9 @@ func uRank(m, n int) int {
 	return sort.Search(m*n+1, func(k int) bool { return u.CDF(float64(k)) > half })
 }
 
-// Fewest returns the size that both samples need so that the U test can return a p-value of at most p:
+// MinSampleSize returns the size that both samples need so that the U test can return a p-value of at most p:
 // with n values in each sample, the smallest p-value is 2/(2n choose n).
-func Fewest(p float64) int {
+func MinSampleSize(p float64) int {
 	n, ways := 1, 2.0
 	for 2/ways > p {
 		n++

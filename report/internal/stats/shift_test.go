@@ -27,7 +27,7 @@ func TestFewest(t *testing.T) {
 		p    float64
 		want int
 	}{{1, 1}, {0.05, 4}, {0.02857142857142858, 4}, {0.01, 5}, {0.05 / 4, 5}, {0.05 / 16, 6}} {
-		if got := Fewest(row.p); got != row.want {
+		if got := MinSampleSize(row.p); got != row.want {
 			t.Errorf("Fewest(%v) = %d, want %d", row.p, got, row.want)
 		}
 	}

@@ -35,37 +35,37 @@ type Items struct {
 
 // Item is an item of a queue.
 type Item struct {
-	ID         string
-	Put        int // record of its put; 0 if unknown
-	taken      int
-	before     int           // record of a take before taken: it was delivered twice
-	PutAt      time.Duration // return of the put
-	producer   int
-	maybe      bool // the put's reply was lost: without commits the number of copies is unknown
-	failed     bool // the put certainly had no effect
-	maybeTaken bool // a take of unknown outcome returned it
+	ID           string
+	Put          int // record of its put; 0 if unknown
+	taken        int
+	before       int           // record of a take before taken: it was delivered twice
+	PutAt        time.Duration // return of the put
+	producer     int
+	putUncertain bool // the put's reply was lost: without commits the number of copies is unknown
+	failed       bool // the put certainly had no effect
+	maybeTaken   bool // a take of unknown outcome returned it
 
 	nodes
 }
 
 type nodes struct {
-	path      string    // of the first node
-	in        *itemLine // its parent's line
-	made      int       // number created
-	standing  int       // number that exist
-	again     int64     // transaction in which the producer created a second node in the same line
-	remade    int64     // the last transaction in which any client did, unless it also removed the previous node
-	recreated bool      // remade came after a take had handed the item over
-	handed    int64     // lowest last known zxid of a client that handed it over; 0 if unknown
-	created   int64     // transaction that created the first
-	maker     int64     // session that created the first
-	left      bool      // the first node was removed
-	moved     bool      // a node of it was created in another folder
-	gone      int64     // transaction of the last removal
-	by        request
-	passed    *Item // an older item that existed when the first was removed, or nil
-	passers   int   // number of items that overtook it before its put was recorded
-	passer    *overtaking
+	path            string    // of the first node
+	in              *itemLine // its parent's line
+	nodeCount       int       // number created
+	standing        int       // number that exist
+	again           int64     // transaction in which the producer created a second node in the same line
+	remade          int64     // the last transaction in which any client did, unless it also removed the previous node
+	recreated       bool      // remade came after a take had handed the item over
+	handed          int64     // lowest last known zxid of a client that handed it over; 0 if unknown
+	created         int64     // transaction that created the first
+	maker           int64     // session that created the first
+	left            bool      // the first node was removed
+	moved           bool      // a node of it was created in another folder
+	gone            int64     // transaction of the last removal
+	removedBy       request
+	passed          *Item // an older item that existed when the first was removed, or nil
+	passers         int   // number of items that overtook it before its put was recorded
+	firstOvertaking *overtaking
 }
 
 // New tracks the items of a history; l is nil without commits.
@@ -122,8 +122,8 @@ func (q *Items) put(s *history.Sample, record int) {
 		return
 	}
 	i := q.of(s.Item) // an item that was taken once is not tracked any longer: this is another copy of it
-	i.Put, i.PutAt, i.producer, i.maybe = record, s.Return, s.Client, i.maybe || s.Outcome == history.Unknown
-	if i.made > 0 {
+	i.Put, i.PutAt, i.producer, i.putUncertain = record, s.Return, s.Client, i.putUncertain || s.Outcome == history.Unknown
+	if i.nodeCount > 0 {
 		q.commits.link(i)
 	}
 	q.settle(i) // its reply may come after the item was taken
@@ -141,7 +141,7 @@ func (q *Items) take(s *history.Sample, record int) {
 	}
 	i.markRecreated()
 	if i.passed != nil {
-		q.commits.order.overtook(i, s, record, q.commits.clientOf(i.by.session))
+		q.commits.order.overtook(i, s, record, q.commits.clientOf(i.removedBy.session))
 	}
 	q.settle(i)
 }
@@ -161,7 +161,7 @@ func (q *Items) settle(i *Item) {
 	if i.Put == 0 || i.taken == 0 || i.before > 0 || i.failed {
 		return
 	}
-	if q.commits == nil && i.maybe || q.commits != nil && (i.made != 1 || i.standing > 0) {
+	if q.commits == nil && i.putUncertain || q.commits != nil && (i.nodeCount != 1 || i.standing > 0) {
 		return
 	}
 	delete(q.open, i.ID)
@@ -196,7 +196,7 @@ func (q *Items) resolve() {
 		}
 		i.Put, i.maybeTaken = unknownRecord, true
 		i.recreated = i.in != nil && q.commits.homes[i.in]
-		i.made++ // the node of the first take
+		i.nodeCount++ // the node of the first take
 	})
 }
 
@@ -247,10 +247,10 @@ func (q *Items) verdict(broken evidence, what string) Verdict {
 func (q *Items) NoDuplicate(cut bool) Verdict {
 	q.resolve()
 	var broken evidence
-	decided := q.commits != nil && q.commits.linked && q.commits.line.Incomplete() == ""
+	decided := q.commits != nil && q.commits.linked && q.commits.line.IncompleteReason() == ""
 	for _, i := range q.sorted() {
 		switch {
-		case i.maybe && !decided, i.Put == 0 && cut:
+		case i.putUncertain && !decided, i.Put == 0 && cut:
 		case i.before > 0:
 			broken.Add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.ID, i.before, i.taken)
 		case i.nodes.again > 0 && i.Put > 0:
@@ -280,7 +280,7 @@ func (q *Items) NoPhantom(cut bool) Verdict {
 		case i.taken == 0 || i.Put > 0:
 		case i.failed:
 			broken.Add([]int{i.taken}, "item %q was taken (record %d) but never put: its put had failed", i.ID, i.taken)
-		case i.made == 0 && !cut:
+		case i.nodeCount == 0 && !cut:
 			broken.Add([]int{i.taken}, "item %q was taken (record %d) but never put", i.ID, i.taken)
 		}
 	}
@@ -346,7 +346,7 @@ func (q *Items) NoLoss(cut bool) Verdict {
 // every item that was put successfully and never had a node. Items that exist at the end are not
 // lost. Losses that the client could not prevent are excused (see excused).
 func (q *Items) lossByCommits() Verdict {
-	if why := q.commits.line.Incomplete(); why != "" {
+	if why := q.commits.line.IncompleteReason(); why != "" {
 		return unknown(why)
 	}
 	var broken evidence
@@ -354,7 +354,7 @@ func (q *Items) lossByCommits() Verdict {
 	var unseen []*Item // not taken, and possibly in nodes that do not show them
 	hidden := false    // some items cannot be recognized by their nodes' data
 	for _, i := range q.open {
-		hidden = hidden || i.taken > 0 && i.made == 0
+		hidden = hidden || i.taken > 0 && i.nodeCount == 0
 	}
 	for _, i := range q.sorted() {
 		switch {
@@ -363,17 +363,17 @@ func (q *Items) lossByCommits() Verdict {
 			astray++
 		case i.standing > 0:
 			standing++
-		case i.made == 0 && i.maybe:
-		case i.made == 0 && hidden:
+		case i.nodeCount == 0 && i.putUncertain:
+		case i.nodeCount == 0 && hidden:
 			unseen = append(unseen, i)
-		case i.made == 0:
+		case i.nodeCount == 0:
 			broken.Add([]int{i.Put}, "item %q was put successfully (record %d), but no transaction ever added it to the queue", i.ID, i.Put)
-		case i.maybe && q.commits.clientOf(i.by.session) == i.producer: // withdrawn
+		case i.putUncertain && q.commits.clientOf(i.removedBy.session) == i.producer: // withdrawn
 		case q.excused(i):
 			excused++
 		default:
 			broken.Add([]int{i.Put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), but no take returned it",
-				i.ID, i.Put, q.commits.clientOf(i.by.session), uint64(i.gone), i.path, uint64(i.by.session))
+				i.ID, i.Put, q.commits.clientOf(i.removedBy.session), uint64(i.gone), i.path, uint64(i.removedBy.session))
 		}
 	}
 	if len(unseen) > 0 && broken.Count == 0 {
@@ -402,7 +402,7 @@ func (q *Items) lossByCommits() Verdict {
 // promises at-most-once may also lose an item with the reply. A queue that promises at-least-once must
 // not remove an item before it hands it out, so nothing excuses it.
 func (q *Items) excused(i *Item) bool {
-	by := q.commits.sessions[i.by.session]
+	by := q.commits.sessions[i.removedBy.session]
 	switch {
 	case by == nil || q.delivery == AtLeastOnce:
 		return false
@@ -410,7 +410,7 @@ func (q *Items) excused(i *Item) bool {
 		return true
 	case q.delivery != AtMostOnce:
 		return false
-	case q.commits.lost[i.by]:
+	case q.commits.lost[i.removedBy]:
 		return true
 	}
 	q.unnamed[by.client]-- // it may have been that take
@@ -422,7 +422,7 @@ func (q *Items) excused(i *Item) bool {
 func (q *Items) lossByCalls() Verdict {
 	var missing []*Item
 	for _, i := range q.sorted() {
-		if i.Put > 0 && i.taken == 0 && !i.maybeTaken && !i.maybe {
+		if i.Put > 0 && i.taken == 0 && !i.maybeTaken && !i.putUncertain {
 			missing = append(missing, i)
 		}
 	}

@@ -55,9 +55,9 @@ func (o *itemOrder) joined(i *Item) {
 	i.in = l
 }
 
-// leaves records the removal of an item's first node. claimed reports whether an item is claimed by
+// remove records the removal of an item's first node. claimed reports whether an item is claimed by
 // another client.
-func (o *itemOrder) leaves(i *Item, claimed func(old *Item, session int64) bool) {
+func (o *itemOrder) remove(i *Item, claimed func(old *Item, session int64) bool) {
 	l := i.in
 	i.left = true
 	l.standing--
@@ -73,7 +73,7 @@ func (o *itemOrder) leaves(i *Item, claimed func(old *Item, session int64) bool)
 		if old.created >= i.created || i.passed != nil && i.passed.Put > 0 {
 			return
 		}
-		if !old.left && !claimed(old, i.by.session) {
+		if !old.left && !claimed(old, i.removedBy.session) {
 			i.passed = old
 		}
 	}
@@ -92,7 +92,7 @@ func (o *itemOrder) overtook(i *Item, s *history.Sample, record, remover int) {
 		return
 	}
 	if old.passers++; old.passers == 1 {
-		old.passer = &overtaking{i, old, record}
+		old.firstOvertaking = &overtaking{i, old, record}
 		o.passed = append(o.passed, old)
 	}
 }
@@ -114,7 +114,7 @@ func (o *itemOrder) unordered() string {
 func (o *itemOrder) verdict(incomplete string) Verdict {
 	for _, old := range o.passed {
 		if old.Put > 0 {
-			o.add(old.passers, *old.passer)
+			o.add(old.passers, *old.firstOvertaking)
 		}
 	}
 	switch {
@@ -210,13 +210,13 @@ func (c *itemCommits) commit(k *history.Commit) {
 
 func (c *itemCommits) create(k *history.Commit) {
 	i := c.items.of(k.Item)
-	i.made++
+	i.nodeCount++
 	i.standing++
 	c.paths[k.Path] = i
 	switch {
-	case i.made > 1 && path.Dir(k.Path) != path.Dir(i.path):
+	case i.nodeCount > 1 && path.Dir(k.Path) != path.Dir(i.path):
 		i.moved = true
-	case i.made == 1:
+	case i.nodeCount == 1:
 		i.path, i.created, i.maker = k.Path, k.Zxid, k.Session
 		c.order.joined(i)
 	case i.gone != k.Zxid:
@@ -233,7 +233,7 @@ func (c *itemCommits) remade(i *Item, k *history.Commit) {
 	i.remade = k.Zxid
 	i.markRecreated()
 	maker := c.clientOf(k.Session)
-	putBack := i.standing == 1 && maker == c.clientOf(i.by.session)
+	putBack := i.standing == 1 && maker == c.clientOf(i.removedBy.session)
 	if maker == c.clientOf(i.maker) && !putBack {
 		i.again = k.Zxid
 	}
@@ -249,7 +249,7 @@ func (c *itemCommits) link(i *Item) {
 // couldNotDeliver reports whether the client that removed an item's last node could not hand it over: it
 // was killed, or its session ended, before it had any later reply.
 func (c *itemCommits) couldNotDeliver(i *Item) bool {
-	by := c.sessions[i.by.session]
+	by := c.sessions[i.removedBy.session]
 	return by != nil && (by.killed || by.ended) && by.seenZxid < i.gone
 }
 
@@ -260,7 +260,7 @@ func (q *Items) movedUndelivered(i *Item) bool {
 		return false
 	}
 	c := q.commits
-	by := c.clientOf(i.by.session)
+	by := c.clientOf(i.removedBy.session)
 	return by != c.clientOf(i.maker) && !c.couldNotDeliver(i) && q.unnamed[by] == 0
 }
 
@@ -279,9 +279,9 @@ func (c *itemCommits) remove(k *history.Commit, p string) {
 	}
 	delete(c.paths, p)
 	i.standing--
-	i.gone, i.by = k.Zxid, request{k.Session, k.Cxid}
+	i.gone, i.removedBy = k.Zxid, request{k.Session, k.Cxid}
 	if p == i.path {
-		c.order.leaves(i, c.claimed)
+		c.order.remove(i, c.claimed)
 	}
 	c.items.settle(i)
 }
@@ -353,8 +353,8 @@ func (q *Sequence) Record(n history.Numbered) {
 func (q *Sequence) Verdict() Verdict {
 	switch c := q.items.commits; {
 	case c == nil || !c.linked:
-	case c.order.removed() || c.line.Incomplete() != "":
-		return c.order.verdict(c.line.Incomplete())
+	case c.order.removed() || c.line.IncompleteReason() != "":
+		return c.order.verdict(c.line.IncompleteReason())
 	case q.judged >= 2 && q.broken.Count == 0:
 		return pass("no item's node was removed: only the clients' calls were evaluated")
 	}

@@ -26,10 +26,10 @@ func notJudged(reasons ...string) Verdict {
 // Commit adds the next commit.
 func (q *Items) Commit(c *history.Commit) { q.commits.commit(c) }
 
-// Waits returns the item that certainly was put, and not taken yet; nil if there is none with that ID, or
+// Available returns the item that certainly was put, and not taken yet; nil if there is none with that ID, or
 // its put is not recorded.
-func (q *Items) Waits(id string) *Item {
-	if i := q.open[id]; i != nil && i.Put > 0 && !i.maybe && i.taken == 0 {
+func (q *Items) Available(id string) *Item {
+	if i := q.open[id]; i != nil && i.Put > 0 && !i.putUncertain && i.taken == 0 {
 		return i
 	}
 	return nil
@@ -38,7 +38,7 @@ func (q *Items) Waits(id string) *Item {
 // Oldest returns the item that was put first of those that are certainly in the queue, or nil.
 func (q *Items) Oldest() (oldest *Item) {
 	for _, i := range q.open {
-		if i.Put > 0 && !i.maybe && i.taken == 0 && !i.maybeTaken && (oldest == nil || i.PutAt < oldest.PutAt) {
+		if i.Put > 0 && !i.putUncertain && i.taken == 0 && !i.maybeTaken && (oldest == nil || i.PutAt < oldest.PutAt) {
 			oldest = i
 		}
 	}
