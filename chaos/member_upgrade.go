@@ -160,10 +160,10 @@ func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Ve
 
 // change gives a stopped member another version, and proves that the member still has its log. zxid is near
 // the log's end.
-func change(ctx context.Context, m targetMember, machine ensembles.Upgrader, v ensembles.Version, zxid int64) error {
+func change(ctx context.Context, m targetMember, upgrader ensembles.Upgrader, v ensembles.Version, zxid int64) error {
 	before, err := logs(ctx, m, zxid)
 	if err == nil {
-		err = machine.Upgrade(ctx, v)
+		err = upgrader.Upgrade(ctx, v)
 	}
 	if err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// warmers is the number of sessions of a warm-up.
-const warmers = 12
+// warmUpSessions is the number of sessions of a warm-up.
+const warmUpSessions = 12
 
 // warm loads the members with the operations of contenders for the duration d: a JVM that has just
 // started is several times slower. Nothing is recorded.
@@ -25,7 +25,7 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 	}
 	until := time.Now().Add(d)
 	g, ctx := errgroup.WithContext(ctx)
-	for i := range warmers {
+	for i := range warmUpSessions {
 		g.Go(func() error { return r.warmOne(ctx, i, fmt.Sprintf("%s/warm-%d", r.root(), i/2), until) })
 	}
 	if err := g.Wait(); err != nil {

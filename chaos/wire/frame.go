@@ -92,7 +92,7 @@ const (
 	frameLimit = 64 << 20
 	// pathLimit is the maximum length of a stored path.
 	pathLimit = 1 << 10
-	headLimit = multiPath + 4 + pathLimit
+	headLimit = multiPathOffset + 4 + pathLimit
 )
 
 // mark is a position found by a scanner.

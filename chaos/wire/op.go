@@ -46,17 +46,17 @@ var opcodes = [...]struct {
 	{Create, "create", 8}, {Delete, "delete", 8}, {Exists, "exists", 8},
 	{GetData, "getData", 8}, {SetData, "setData", 8}, {6, "getACL", 8}, {7, "setACL", 8},
 	{GetChildren, "getChildren", 8}, {Sync, "sync", 8}, {Ping, "ping", 0}, {GetChildren2, "getChildren2", 8},
-	{Check, "check", 8}, {Multi, "multi", multiPath}, {Create2, "create2", 8}, {16, "reconfig", 0},
+	{Check, "check", 8}, {Multi, "multi", multiPathOffset}, {Create2, "create2", 8}, {16, "reconfig", 0},
 	{17, "checkWatches", 8}, {18, "removeWatches", 8},
 	{CreateContainer, "createContainer", 8}, {DeleteContainer, "deleteContainer", 8}, {CreateTTL, "createTTL", 8},
-	{22, "multiRead", multiPath}, {Auth, "auth", 0}, {SetWatches, "setWatches", 0}, {SASL, "sasl", 0},
+	{22, "multiRead", multiPathOffset}, {Auth, "auth", 0}, {SetWatches, "setWatches", 0}, {SASL, "sasl", 0},
 	{103, "getEphemerals", 8}, {104, "countChildren", 8}, {SetWatches2, "setWatches2", 0},
 	{106, "addWatch", 8}, {WhoAmI, "whoAmI", 0}, {CloseSession, "closeSession", 0},
 }
 
-// multiPath is the offset of the path of a multi's first operation: after xid, opcode and
+// multiPathOffset is the offset of the path of a multi's first operation: after xid, opcode and
 // MultiHeader (type int32, done bool, err int32).
-const multiPath = 8 + 9
+const multiPathOffset = 8 + 9
 
 const (
 	lowestOp  = CloseSession

@@ -86,9 +86,9 @@ func (t *Tap) Close() {
 // ErrUnknownSession means that the server does not know a session.
 var ErrUnknownSession = errors.New("the server does not know the session")
 
-// takeoverLimit bounds one attempt at one server. A local reply takes milliseconds; an isolated or
+// takeoverTimeout bounds one attempt at one server. A local reply takes milliseconds; an isolated or
 // frozen server does not reply, and other servers can be tried.
-const takeoverLimit = 500 * time.Millisecond
+const takeoverTimeout = 500 * time.Millisecond
 
 // CloseAt closes the session over a new connection to the server at addr, as the session's client
 // would: to the server, the holder of ID and password is the client. The server closes the client's
@@ -134,7 +134,7 @@ func (s Session) KnownAt(ctx context.Context, addr string) (bool, error) {
 // takeOver opens a connection to a server as the session's client. It sends first directly after
 // the ConnectRequest.
 func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net.Conn, err error) {
-	limit := takeoverLimit
+	limit := takeoverTimeout
 	if s.upstream.Dial != nil {
 		limit *= 4 // a handshake takes longer
 	}

@@ -253,7 +253,7 @@ func init() {
 	// another client. DEL without a comparison is the same mistake in locks on Redis, against which
 	// redis.io/docs (Distributed Locks) warns.
 	byName := lock("unlock-by-name", "deletes the lock's node by its name, even if the node belongs to another client by then", steps{
-		create:        createTheOne,
+		create:        createFixedNode,
 		list:          func(context.Context, *line) ([]string, error) { return nil, nil },
 		order:         alwaysFirst,
 		spansSessions: true,
@@ -290,8 +290,8 @@ func lessOne(names []string, ours string) (first bool, ahead string) {
 	return first, fmt.Sprintf("host%s%010d", marker, number(ours)-1)
 }
 
-// createTheOne creates the node with the fixed name, and waits while it exists.
-func createTheOne(ctx context.Context, l *line) (string, error) {
+// createFixedNode creates the node with the fixed name, and waits while it exists.
+func createFixedNode(ctx context.Context, l *line) (string, error) {
 	path := l.env.Parent + "/lock"
 	for ctx.Err() == nil {
 		_, err := l.c.create(context.WithoutCancel(ctx), path, nil, zk.FlagEphemeral)

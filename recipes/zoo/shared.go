@@ -20,17 +20,17 @@ func init() {
 	// A reader waits only for a writer that holds. While readers hold, new readers therefore overtake the
 	// waiting writers: as long as new readers arrive, no writer is granted.
 	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds the lock", true, steps{
-		order: func(names []string, ours string) (first bool, ahead string) {
-			first, ahead = byMode(names, ours)
+		order: func(names []string, ours string) (first bool, predecessor string) {
+			first, predecessor = byMode(names, ours)
 			if writes(ours) || first {
-				return first, ahead
+				return first, predecessor
 			}
 			for _, n := range names {
 				if alone, _ := byNumber(names, n); alone {
 					return !writes(n), n
 				}
 			}
-			return false, ahead
+			return false, predecessor
 		},
 		wait: awaitParent,
 	})

@@ -279,7 +279,7 @@ func unlikeCells(old, new []report.Trial) []string {
 	}
 	for _, k := range slices.Sorted(maps.Keys(olds)) {
 		if n, both := news[k]; both {
-			for _, d := range unlikeParams(olds[k].trials[0], n.trials[0]) {
+			for _, d := range differingParams(olds[k].trials[0], n.trials[0]) {
 				if !slices.Contains(out, d) {
 					out = append(out, d)
 				}
@@ -289,7 +289,7 @@ func unlikeCells(old, new []report.Trial) []string {
 	return out
 }
 
-func unlikeParams(old, new report.Trial) []string {
+func differingParams(old, new report.Trial) []string {
 	a, b, either := map[string]string{}, map[string]string{}, map[string]string{}
 	maps.Copy(a, old.Params)
 	maps.Copy(b, new.Params)

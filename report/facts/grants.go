@@ -80,7 +80,7 @@ func (a *Grants) Judge(all bool) {
 		zxid, ok := a.line.grantZxid(g)
 		switch {
 		case ok || all:
-			a.lookUp(g, zxid)
+			a.checkCommits(g, zxid)
 			a.OnJudged(g)
 		default:
 			later = append(later, g)
@@ -127,8 +127,8 @@ func (l *NodeTable) grantZxid(g *Grant) (zxid int64, ok bool) {
 	return max(g.Zxid, n.RemovedZxid), true
 }
 
-// lookUp checks a grant by the commits up to its client's knowledge.
-func (a *Grants) lookUp(g *Grant, zxid int64) {
+// checkCommits checks a grant by the commits up to its client's knowledge.
+func (a *Grants) checkCommits(g *Grant, zxid int64) {
 	n := g.Node
 	switch {
 	case g.Unsure:

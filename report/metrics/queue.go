@@ -64,14 +64,14 @@ func (x *queue) delivered(put item, taken time.Duration) {
 		x.fold.openLoops.add(p, scheduledOp{put.due, taken, true})
 		return
 	}
-	metric := x.latency(put.phase)
+	metric := x.latencyMetric(put.phase)
 	x.fold.latency(metric, put.phase, put.due, taken)
 	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
 }
 
-// latency returns the metric for items of the phase. Phases with faults have a separate metric, because
+// latencyMetric returns the metric for items of the phase. Phases with faults have a separate metric, because
 // one fault would otherwise determine the high percentiles.
-func (x *queue) latency(phase string) string {
+func (x *queue) latencyMetric(phase string) string {
 	p := x.fold.phases[phase]
 	for _, w := range x.fold.history.Faults {
 		if p != nil && w.Start >= p.Start && (p.End == 0 || w.Start <= p.End) {

@@ -395,8 +395,8 @@ func (t *Tracker) SessionEnded(how End) {
 	}
 }
 
-// Incomplete adds a reason why the observation is incomplete.
-func (t *Tracker) Incomplete(format string, args ...any) {
+// AddIncompleteReason adds a reason why the observation is incomplete.
+func (t *Tracker) AddIncompleteReason(format string, args ...any) {
 	t.o.IncompleteReasons = append(t.o.IncompleteReasons, fmt.Sprintf(format, args...))
 }
 
@@ -407,7 +407,7 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 	}
 	t.o.To, t.o.Source = to, source
 	if t.skipped > 0 {
-		t.Incomplete("%d nodes were ignored, because at most %d parents can be observed; choose a more specific --path", t.skipped, LinesKept)
+		t.AddIncompleteReason("%d nodes were ignored, because at most %d parents can be observed; choose a more specific --path", t.skipped, LinesKept)
 	}
 	for _, l := range t.lines {
 		l.accumulate(to)

@@ -108,7 +108,7 @@ func TestObservation_isUnknownWhereSomethingIsMissing(t *testing.T) {
 	}
 	tr := NewTracker("/locks", Limits{})
 	tr.Create(name(1), 1, at(0))
-	tr.Incomplete("a gap")
+	tr.AddIncompleteReason("a gap")
 	if o := tr.Done(at(10), ""); o.Result() != report.Unknown {
 		t.Errorf("an incomplete observation: %s", o.Result())
 	}

@@ -17,7 +17,7 @@ func TestQueueDepth_showsAllThatWaits(t *testing.T) {
 	if f.body.Y.Max < 150 {
 		t.Errorf("the axis ends at %v, and 150 items waited", f.body.Y.Max)
 	}
-	got := steps([]xy{{1, 2}, {3, 4}})
+	got := stepCurve([]xy{{1, 2}, {3, 4}})
 	if len(got) != 3 || got[1] != (xy{3, 2}) {
 		t.Errorf("steps: %v; want a line that stays level until the next point", got)
 	}

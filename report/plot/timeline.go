@@ -47,7 +47,7 @@ func (t Timeline) overTime(kind, title, about string, from, to float64) *Figure 
 
 // addSteps adds a line of steps, and a legend entry if words is not empty.
 func (f *Figure) addSteps(words string, c color.RGBA, pts []xy) {
-	f.body.Add(line{at: steps(pts), style: stroke(c, 1.2)})
+	f.body.Add(line{at: stepCurve(pts), style: stroke(c, 1.2)})
 	if words != "" {
 		f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, line: true})
 	}
@@ -57,7 +57,7 @@ func (f *Figure) addSteps(words string, c color.RGBA, pts []xy) {
 // slow.
 const stepPoints = 1200
 
-func steps(pts []xy) (out []xy) {
+func stepCurve(pts []xy) (out []xy) {
 	for i, q := range pts {
 		if i > 0 {
 			out = append(out, xy{q.x, pts[i-1].y})

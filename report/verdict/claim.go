@@ -23,7 +23,7 @@ import (
 type claims struct {
 	line      *facts.NodeTable    // nil without commits
 	hits      map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
-	held      map[int]*claim      // the last grant of each client
+	held      map[int]*heldGrant  // the last grant of each client
 	inOrder   bool                // the subject promises order and exclusion
 	checked   int
 	sessions  map[int]*sessions
@@ -44,8 +44,8 @@ type sessions struct {
 	over         loss  // the last loss of which the client was notified, until its next grant
 }
 
-// claim is a grant, kept to be compared with a check of its node.
-type claim struct {
+// heldGrant is a grant, kept to be compared with a check of its node.
+type heldGrant struct {
 	sample history.Sample
 	record int
 	doubt  bool // the client has received a session event since
@@ -56,7 +56,7 @@ func newClaimValidity(in *inputs) checker {
 	if in.grants != nil {
 		in.grants.OnJudged = c.committed
 	} else {
-		c.held, c.hits = map[int]*claim{}, hitsByClient(in.history)
+		c.held, c.hits = map[int]*heldGrant{}, hitsByClient(in.history)
 	}
 	return checker{record: c.record, finish: c.finish}
 }
@@ -86,7 +86,7 @@ func (c *claims) record(n history.Numbered) {
 			c.judged++
 			c.claim(r, n.N)
 			if c.line == nil {
-				c.held[r.Client] = &claim{sample: *r, record: n.N}
+				c.held[r.Client] = &heldGrant{sample: *r, record: n.N}
 			}
 		}
 	}

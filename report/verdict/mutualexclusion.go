@@ -116,7 +116,7 @@ func (x *exclusion) checkOverlaps(b claimed) {
 			continue
 		}
 		if a.Permits+b.Permits > x.permits {
-			x.conclude(x.judge(a, b, until, nil))
+			x.recordOverlap(x.judge(a, b, until, nil))
 		} else {
 			fitting = append(fitting, a)
 		}
@@ -138,7 +138,7 @@ func (x *exclusion) checkOverlaps(b claimed) {
 			o.why = fmt.Sprintf("%d clients held a grant at once, with only %d permits (the earlier clients: %s); %s",
 				len(fitting)+1, x.permits, strings.Join(earlier, ", "), o.why)
 		}
-		x.conclude(o)
+		x.recordOverlap(o)
 	}
 }
 
@@ -153,7 +153,7 @@ type overlapping struct {
 	missing        bool   // an unread commit might excuse it
 }
 
-func (x *exclusion) conclude(o overlapping) {
+func (x *exclusion) recordOverlap(o overlapping) {
 	if o.unsure {
 		x.unsure++
 		return

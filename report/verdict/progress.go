@@ -32,27 +32,27 @@ type progress struct {
 	faults          facts.Spans // with the time to recover
 	notifiesHolders bool        // the subject reports events of its grants
 
-	covered    time.Duration // idle times are known until here
-	by         int           // record that ended the last belief
-	waits      []wait        // long ones that have ended
-	prune      int           // number of waits above which old waits are dropped
-	trying     tries         // acquires that ended without a grant
-	noSession  tries         // since when clients have been without a session
-	idle       []idle        // long idle times without a fault
-	phases     *phases
-	silent     map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
-	releasedAt map[grantOf]time.Duration // and when one was released on a live session
-	acquires   int
-	stuck      *stuck
-	permits    int
-	meeting    *meeting        // of a barrier
-	ends       []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
-	readers    *modeWaits      // of a read-write lock
-	broken     evidence
-	slow       evidence // waits that are longer than the limit, by the clock alone
-	late       []string // why the clock proves nothing: the machine was too busy
-	endless    evidence // operations that did not return in time
-	unserved   int      // record of an episode's line in which not every client was granted in time
+	covered        time.Duration // idle times are known until here
+	by             int           // record that ended the last belief
+	waits          []wait        // long ones that have ended
+	pruneThreshold int           // number of waits above which old waits are dropped
+	trying         tries         // acquires that ended without a grant
+	noSession      tries         // since when clients have been without a session
+	idle           []idle        // long idle times without a fault
+	phases         *phases
+	silent         map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
+	releasedAt     map[grantOf]time.Duration // and when one was released on a live session
+	acquires       int
+	stuck          *stuck
+	permits        int
+	meeting        *meeting        // of a barrier
+	ends           []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
+	readers        *modeWaits      // of a read-write lock
+	broken         evidence
+	slow           evidence // waits that are longer than the limit, by the clock alone
+	late           []string // why the clock proves nothing: the machine was too busy
+	endless        evidence // operations that did not return in time
+	unserved       int      // record of an episode's line in which not every client was granted in time
 }
 
 type grantOf struct {
@@ -109,7 +109,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: facts.MaxDetection(in.history), notifiesHolders: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, noSession: tries{}, silent: map[grantOf]facts.Belief{}, releasedAt: map[grantOf]time.Duration{}, prune: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
+	p := &progress{limit: facts.MaxDetection(in.history), notifiesHolders: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, noSession: tries{}, silent: map[grantOf]facts.Belief{}, releasedAt: map[grantOf]time.Duration{}, pruneThreshold: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
 	if in.history.Header.Recipe == facts.Semaphore {
 		p.permits = facts.Permits(in.history.Header)
 	}
@@ -208,7 +208,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	w := wait{client: s.Client, from: p.trying.since(s.Client, s.Call), to: s.Return, record: record}
 	if s.Outcome == history.OK {
 		ph.done++
-		ph.calm = ph.calm || !p.faults.Touches(s.Call, s.Return)
+		ph.doneFaultFree = ph.doneFaultFree || !p.faults.Touches(s.Call, s.Return)
 		delete(p.trying, s.Client)
 		p.waited(w)
 		return
@@ -326,9 +326,9 @@ func (p *progress) belief(b facts.Belief) {
 	if end := p.fullUntil(b.End); end > p.covered {
 		p.covered, p.by = end, b.EndRecord
 	}
-	if len(p.waits) > p.prune {
+	if len(p.waits) > p.pruneThreshold {
 		p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return w.to <= p.covered })
-		p.prune = 64 + 2*len(p.waits)
+		p.pruneThreshold = 64 + 2*len(p.waits)
 	}
 }
 
@@ -426,16 +426,16 @@ type phases struct {
 }
 
 type phase struct {
-	name        string
-	byHarness   bool // the harness decides when clients call
-	start, over time.Duration
-	tried       int           // acquires, or takes, including those in progress at its end
-	done        int           // granted, or items taken
-	calm        bool          // one of them without a fault near
-	held        bool          // a client held a grant during it; for a queue: nothing was put
-	put         bool          // items were put
-	open        time.Duration // how long at its end nothing was granted while a client waited, if longer than the limit
-	short       time.Duration // the same without a fault near, if longer than half the limit
+	name          string
+	byHarness     bool // the harness decides when clients call
+	start, over   time.Duration
+	tried         int           // acquires, or takes, including those in progress at its end
+	done          int           // granted, or items taken
+	doneFaultFree bool          // one of them without a fault near
+	held          bool          // a client held a grant during it; for a queue: nothing was put
+	put           bool          // items were put
+	open          time.Duration // how long at its end nothing was granted while a client waited, if longer than the limit
+	short         time.Duration // the same without a fault near, if longer than half the limit
 }
 
 func newPhases(h *history.History) *phases {
@@ -466,7 +466,7 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 	var doubts []string
 	done, calm := 0, false
 	for _, ph := range p.all {
-		done, calm = done+ph.done, calm || ph.calm
+		done, calm = done+ph.done, calm || ph.doneFaultFree
 		in := ""
 		if ph.name != "" {
 			in = fmt.Sprintf(" in phase %q", ph.name)

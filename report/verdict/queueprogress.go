@@ -88,7 +88,7 @@ func (d *deliveries) take(s *history.Sample, record int) {
 	}
 	delete(d.trying, s.Client)
 	ph.done++
-	ph.calm = ph.calm || !d.near.Touches(s.Call, s.Return)
+	ph.doneFaultFree = ph.doneFaultFree || !d.near.Touches(s.Call, s.Return)
 	if from = max(from, d.took); d.limit > 0 && s.Return-from > d.limit {
 		d.waited(s, from, record)
 	}

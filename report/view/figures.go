@@ -105,8 +105,8 @@ func (b builder) timelineOf(t report.Trial) plot.Timeline {
 // trace returns the trace of a trial, which is empty if there is none.
 func (b builder) trace(trial string) *report.Trace { return cmp.Or(b.Traces[trial], &report.Trace{}) }
 
-// pausedHolders returns a sentence for each trial: the actions of paused holders after they resumed.
-func pausedHolders(x matrix.Series) (out []string) {
+// pausedHolderNotes returns a sentence for each trial: the actions of paused holders after they resumed.
+func pausedHolderNotes(x matrix.Series) (out []string) {
 	for _, t := range x.Trials {
 		if t.Metrics[metrics.PausedBlind].Count != nil {
 			out = append(out, pausedHolder(trialLabel(x.Label, t), t))

@@ -37,7 +37,7 @@ const (
 	stillLanes  = 20
 )
 
-func marksOf(lines []Timeline) []Mark {
+func timelineMarks(lines []Timeline) []Mark {
 	marks := []Mark{{explain.HoldBar, "holds, or leads"}, {"alarm", "two clients hold at once, or no client leads"}, {"warned", "exposure"},
 		{"proven", "fault active"}, {"unclear", "fault without proof"}}
 	if slices.ContainsFunc(lines, func(t Timeline) bool { return len(t.Rounds) > 0 }) {
@@ -68,7 +68,7 @@ func (b builder) timelines() Section {
 		lines = append(lines, line)
 	}
 	if len(lines) > 0 {
-		s.Blocks, s.Marks = []Block{{Timelines: lines}}, marksOf(lines)
+		s.Blocks, s.Marks = []Block{{Timelines: lines}}, timelineMarks(lines)
 	}
 	return s
 }

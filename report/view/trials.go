@@ -208,7 +208,7 @@ func (b builder) comparisonFindings() []Finding {
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
 		lines := slices.Concat(promiseTexts(x), troubles(x), []string{overlapText(x)},
-			pausedHolders(x), capacities(x), []string{stagesText(x)})
+			pausedHolderNotes(x), capacities(x), []string{stagesText(x)})
 		out = append(out, measuredFindings(x.Label, lines...)...)
 	}
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run

@@ -119,7 +119,7 @@ func (f *Fleet) admit(conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	h, err := f.greet(link)
+	h, err := f.handshake(link)
 	if err != nil {
 		return errors.Join(err, link.Close())
 	}
@@ -131,8 +131,8 @@ func (f *Fleet) admit(conn net.Conn) error {
 	return nil
 }
 
-// greet reads the agent's hello and answers whether it may join.
-func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
+// handshake reads the agent's hello and answers whether it may join.
+func (f *Fleet) handshake(link *yamux.Session) (h msg.Hello, err error) {
 	s, err := link.AcceptStream()
 	if err != nil {
 		return h, err
@@ -258,11 +258,11 @@ func (f *Fleet) Close() error {
 	if first {
 		err = f.listener.Close()
 	}
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for _, p := range peers {
-		all.Go(p.dismiss)
+		wg.Go(p.dismiss)
 	}
-	all.Wait()
+	wg.Wait()
 	f.work.Wait()
 	return err
 }

@@ -125,11 +125,11 @@ const reachLimit = 3 * time.Second
 func (f *Fleet) CheckReachable(servers []string) error {
 	there := f.alive()
 	errs := make([]error, len(there))
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i, p := range there {
-		all.Go(func() { errs[i] = p.call("Reach", servers, &msg.Nothing{}) })
+		wg.Go(func() { errs[i] = p.call("Reach", servers, &msg.Nothing{}) })
 	}
-	all.Wait()
+	wg.Wait()
 	return errors.Join(errs...)
 }
 

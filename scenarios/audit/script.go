@@ -241,7 +241,7 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 
 func (p *episodeRun) ready(ctx context.Context, i int) bool {
 	c := p.st.Clients[i]
-	return c.Opened() || c.Reopen(ctx) == nil
+	return c.IsOpen() || c.Reopen(ctx) == nil
 }
 
 // allTurn lets every client complete a turn: waiters are granted, the others join first. It

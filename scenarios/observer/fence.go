@@ -43,7 +43,7 @@ func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, e
 	data := f.Text(token, grant)
 	unsure := false // an earlier attempt may have succeeded
 	err = f.Observer.AnyMember(ctx, TryFor, func(ctx context.Context, s *recipes.Session) error {
-		version, err = f.try(ctx, s, token, grant, data, &unsure)
+		version, err = f.compareAndSet(ctx, s, token, grant, data, &unsure)
 		return err
 	})
 	if errors.Is(err, ErrFenced) && unsure {
@@ -57,9 +57,9 @@ func (f *Fence) Text(token, grant int64) string {
 	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
 }
 
-// try is a compare-and-set, repeated if another client wrote in between. The current content shows
+// compareAndSet is a compare-and-set, repeated if another client wrote in between. The current content shows
 // whether an earlier attempt succeeded.
-func (f *Fence) try(ctx context.Context, s *recipes.Session, token, grant int64, data string, unsure *bool) (version int64, err error) {
+func (f *Fence) compareAndSet(ctx context.Context, s *recipes.Session, token, grant int64, data string, unsure *bool) (version int64, err error) {
 	for {
 		was, stat, err := s.Get(ctx, f.Path)
 		if err != nil {

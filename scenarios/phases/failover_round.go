@@ -242,7 +242,7 @@ func (f *failoverRound) rejoin(ctx context.Context) error {
 	if f.cause.stays && !f.st.Cell.Subject.Promises.Requeues {
 		return nil
 	}
-	if f.victim.Opened() {
+	if f.victim.IsOpen() {
 		f.victim.HoldsQueries.Wait() // a release would end the query whether it still holds
 		_ = f.held.Release(ctx)      // usually fails because the grant is lost; the record shows it
 	}

@@ -57,7 +57,7 @@ func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observati
 		if len(l.parents) == 0 {
 			return nil, err
 		}
-		t.Incomplete("reading ended at %s: %v", time.Now().UTC().Format(time.TimeOnly), err)
+		t.AddIncompleteReason("reading ended at %s: %v", time.Now().UTC().Format(time.TimeOnly), err)
 	}
 	source := fmt.Sprintf("%s, read every %v with %s on one session without watches. Creation times are from the servers. Removal times are from this machine's clock, and may be up to %v late.",
 		strings.Join(c.Servers, ","), c.Interval, units.Plural(l.requests, "request"), c.Interval)
@@ -120,7 +120,7 @@ func (l *live) observe(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, recipes.ErrSessionEnded):
-			l.tracker.Incomplete("changes while no session was open are unknown: %v", err)
+			l.tracker.AddIncompleteReason("changes while no session was open are unknown: %v", err)
 			_ = l.session.Close()
 			for l.open(ctx) != nil { // each attempt ends after openTimeout
 				if ctx.Err() != nil {
@@ -167,7 +167,7 @@ func (l *live) discover(ctx context.Context) error {
 			if at != l.config.Path && errors.Is(err, zk.ErrNoAuth) {
 				if !l.refused[at] {
 					l.refused[at] = true
-					l.tracker.Incomplete("%s cannot be read with these credentials", at)
+					l.tracker.AddIncompleteReason("%s cannot be read with these credentials", at)
 				}
 				continue
 			}
@@ -184,7 +184,7 @@ func (l *live) discover(ctx context.Context) error {
 	}
 	if len(queue) > 0 && !l.bounded {
 		l.bounded = true
-		l.tracker.Incomplete("only the first %d parent nodes are read: choose a more specific --path", parentsLooked)
+		l.tracker.AddIncompleteReason("only the first %d parent nodes are read: choose a more specific --path", parentsLooked)
 	}
 	return nil
 }

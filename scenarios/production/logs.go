@@ -50,7 +50,7 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 			return nil, fmt.Errorf("%s: %w", begun, err)
 		}
 	case after >= firstOfAll:
-		t.Incomplete("the logs begin with transaction %#x, and there is no earlier snapshot: nodes that were created before it are unknown", after+1)
+		t.AddIncompleteReason("the logs begin with transaction %#x, and there is no earlier snapshot: nodes that were created before it are unknown", after+1)
 	}
 	var logs [][]io.Reader
 	for _, m := range members {
@@ -72,13 +72,13 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		t.Incomplete("reading ended after transaction %#x: %v", s.Last, err)
+		t.AddIncompleteReason("reading ended after transaction %#x: %v", s.Last, err)
 	}
 	for _, g := range s.Gaps[:min(5, len(s.Gaps))] {
-		t.Incomplete("transactions are missing: %v", g)
+		t.AddIncompleteReason("transactions are missing: %v", g)
 	}
 	if s.Unknown > 0 {
-		t.Incomplete("%s could not be decoded", units.Plural(s.Unknown, "transaction"))
+		t.AddIncompleteReason("%s could not be decoded", units.Plural(s.Unknown, "transaction"))
 	}
 	if s.Entries == 0 {
 		return nil, fmt.Errorf("%s: no transaction was found in these logs", strings.Join(paths, ", "))

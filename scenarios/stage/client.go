@@ -165,7 +165,7 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 		c.token.Store(claim.Token)
 		c.HasGrant.Store(true)
 		c.GrantedAt.Store(int64(s.Return - s.Clock))
-		c.shared.Store(c.shares(mode))
+		c.shared.Store(c.isShared(mode))
 		c.Stage.Holder.set(c.Number)
 		c.grant.Store(c.Stage.Grants.Add(1))
 		c.Transitions.Add(1)
@@ -354,8 +354,8 @@ func (c *Client) requests() int64 {
 	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
 }
 
-// Opened reports whether the client is open and its session may exist.
-func (c *Client) Opened() bool { return c.Subject.Load() != nil }
+// IsOpen reports whether the client is open and its session may exist.
+func (c *Client) IsOpen() bool { return c.Subject.Load() != nil }
 
 func (c *Client) Close() {
 	id := c.Wire.Session().ID
@@ -613,8 +613,8 @@ func (c *Client) mode() recipes.Mode {
 	return recipes.Write
 }
 
-// shares reports whether other clients may hold at the same time as this client after an acquire in this mode.
+// isShared reports whether other clients may hold at the same time as this client after an acquire in this mode.
 // Such a grant has no fencing token.
-func (c *Client) shares(mode recipes.Mode) bool {
+func (c *Client) isShared(mode recipes.Mode) bool {
 	return mode == recipes.Read || c.Stage.Cell.Subject.Recipe == recipes.RecipeSemaphore || c.Stage.IsBarrier()
 }

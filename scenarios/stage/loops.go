@@ -207,10 +207,10 @@ const maxLag = 0.2
 
 type openLoop struct {
 	*arrivals
-	op      string
-	serving context.Context // ends when no more operations are called
-	over    func()          // ends the phase
-	do      func(c *Client, due time.Duration) error
+	op         string
+	servingCtx context.Context // ends when no more operations are called
+	over       func()          // ends the phase
+	do         func(c *Client, due time.Duration) error
 }
 
 // OpenArrivals starts the arrivals of a phase. [Client.ServeArrivals] calls do for each operation. stop must be called.
@@ -236,12 +236,12 @@ func (c *Client) ServeArrivals(ctx context.Context, l *openLoop) {
 			l.end(now)
 			l.over()
 		}
-		if l.serving.Err() != nil {
+		if l.servingCtx.Err() != nil {
 			c.recordUnserved(l.op, due, now)
 			continue
 		}
 		if err := l.do(c, due); err != nil {
-			c.RecoverAfter(l.serving, err)
+			c.RecoverAfter(l.servingCtx, err)
 			continue
 		}
 		c.backoffState.succeeded()

@@ -143,7 +143,7 @@ func (st *Stage) Enter(ctx context.Context, k *spec.Kind) (leave func(), err err
 	if k.OpensSessions {
 		st.CloseClients()
 	} else if err := Each(slices.Concat(st.Clients, st.Producers), OpensAtOnce, func(c *Client) error {
-		if c.Opened() {
+		if c.IsOpen() {
 			return nil
 		}
 		return c.Reopen(ctx)
