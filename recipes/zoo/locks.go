@@ -14,85 +14,79 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-func init() {
+// lockSpecimens are the locks that differ from a correct one in one step.
+var lockSpecimens = []struct {
+	name, about string
+	wrong       steps
+}{
 	// "We have a fencing token": a counter in each client, used with a lock that returns no number. Every client
 	// begins at 1, so two holders can have the same number, and the resource cannot distinguish the old
 	// holder from the new one.
-	registerLock("token-constant", "hands out a version that each client counts for itself",
-		steps{token: func(l *line, _ int64) int64 { return l.count }})
+	{"token-constant", "hands out a version that each client counts for itself",
+		steps{token: func(l *line, _ int64) int64 { return l.count }}},
 
 	// The time of day as a fencing token, common for locks in databases or Redis: if a clock is set back, or
 	// another machine's clock is behind, a later holder has a lower token. Here each grant has a lower token
 	// than the one before.
-	registerLock("token-descending", "hands out times of a clock that runs backwards",
-		steps{token: func(_ *line, czxid int64) int64 { return 1<<62 - czxid }})
+	{"token-descending", "hands out times of a clock that runs backwards",
+		steps{token: func(_ *line, czxid int64) int64 { return 1<<62 - czxid }}},
 
 	// A transaction number has 64 bits: an epoch and a counter. Programs that store it in 32 bits keep only the
 	// counter, which begins again with every leader.
-	registerLock("token-of-32-bits", "hands out the lower half of the transaction number",
-		steps{token: func(_ *line, czxid int64) int64 { return int64(uint32(czxid)) }})
+	{"token-of-32-bits", "hands out the lower half of the transaction number",
+		steps{token: func(_ *line, czxid int64) int64 { return int64(uint32(czxid)) }}},
 
 	// ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the
 	// loss of the session. It continues to lead, next to its successor.
-	registerLock("ignores-session-loss", "keeps the grant after its session has expired",
-		steps{state: func(*line, zk.State) {}, spansSessions: true})
+	{"ignores-session-loss", "keeps the grant after its session has expired",
+		steps{state: func(*line, zk.State) {}, spansSessions: true}},
 
 	// A zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
 	// old session expired is sent in the next. A client that records the session before the call and believes
 	// that the grant belongs to it monitors the wrong session: it is never notified of the end of the session
 	// that owns the node.
-	registerLock("next-session-grant", "claims its grant for the session in which it called acquire, although the next session created the node", steps{
+	{"next-session-grant", "claims its grant for the session in which it called acquire, although the next session created the node", steps{
 		session: func(l *line) int64 { return l.sessionAtAcquire }, spansSessions: true,
-	})
+	}},
 
 	// Like CURATOR-678: the state in memory is cleared before the delete, and a failed delete is not
 	// retried. The lock is free for its owner, and held for all others until the session ends.
-	registerLock("unlock-local-only", "forgets the lock although the delete failed", steps{
+	{"unlock-local-only", "forgets the lock although the delete failed", steps{
 		release: releaseOnce,
-	})
+	}},
 
 	// go-zookeeper's Lock (lock.go) returns errors after its create unchanged, and leaves the node: it
 	// blocks all clients, including the caller's next try, until the session ends.
-	registerLock("cleanup-missing", "leaves its node in line when anything fails after the create", steps{
+	{"cleanup-missing", "leaves its node in line when anything fails after the create", steps{
 		list: func(ctx context.Context, l *line) ([]string, error) {
 			names, err := once(ctx, l.c.listing(l.env.Parent))
 			return names, outcome(err)
 		},
 		abandon: func(context.Context, *line, string) {},
-	})
-
-	// A lock that declares the cost of go-zookeeper's lock, one notified waiter per release, but lets all
-	// waiters watch the parent: it is correct, but has the herd effect.
-	claimed, err := recipes.Find("lock/go-zookeeper")
-	if err != nil {
-		panic(err)
-	}
-	herd := lock("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
-	herd.Variant, herd.Formulas = claimed.Variant, claimed.Formulas
-	recipes.Register(herd)
+	}},
 
 	// The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and sort them")
 	// treats the first name of getChildren as the lowest and never sorts. The servers keep children in a hash
 	// set, whose order is arbitrary and changes when a node is added.
-	registerLock("worker-unsorted", "assumes that getChildren returns the waiters in order", steps{
+	{"worker-unsorted", "assumes that getChildren returns the waiters in order", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return len(names) > 0 && names[0] == ours, names[max(slices.Index(names, ours)-1, 0)]
 		},
 		wait: awaitParent,
-	})
+	}},
 
 	// The number that the servers append is an int32 in ten characters. Once the parent's counter has
 	// wrapped it is negative (ZOOKEEPER-4372), and the order of texts is reversed: "-0000000002" comes before
 	// "-0000000003", which is lower. kazoo sorted like this (#606).
-	registerLock("order-as-text", "compares the numbers as text, which reverses the order once they are negative", steps{
+	{"order-as-text", "compares the numbers as text, which reverses the order once they are negative", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return ordered(names, ours, func(a, b string) bool { return text(a) < text(b) })
 		},
-	})
+	}},
 
 	// ZooKeeper's WriteLock checks whether the node ahead exists, with a watch, and waits even if the node does
 	// not exist. If the node is deleted between the list and the check, no notification comes.
-	registerLock("missed-wakeup", "waits for its predecessor although the servers replied that it no longer exists", steps{
+	{"missed-wakeup", "waits for its predecessor although the servers replied that it no longer exists", steps{
 		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 			if err == nil {
@@ -100,20 +94,20 @@ func init() {
 			}
 			return false, err
 		},
-	})
+	}},
 
 	// "When you are notified, it is your turn": the recipe requires another list, which many implementations
 	// omit. The node ahead may have been deleted because its owner died while it waited.
-	registerLock("watch-then-never-relist", "treats the removal of its predecessor as its grant, without listing the other waiters",
-		steps{wait: awaitRemoval})
+	{"watch-then-never-relist", "treats the removal of its predecessor as its grant, without listing the other waiters",
+		steps{wait: awaitRemoval}},
 
 	// The client assumes that the parent still exists, although servers remove empty containers and operators
 	// delete nodes. kazoo remembers that it created the parent (assured_path, #563).
-	registerLock("path-assumed", "assumes that its parent exists, and never creates it", steps{assumesParent: true})
+	{"path-assumed", "assumes that its parent exists, and never creates it", steps{assumesParent: true}},
 
 	// "No number is lower than mine": a waiter that does not check that its own node is in the list is granted
 	// after an operator has deleted the node. The predecessor lock of this project did so, to save a request.
-	registerLock("own-node-unchecked", "holds although its node was deleted while it waited: it only counts the nodes ahead", steps{
+	{"own-node-unchecked", "holds although its node was deleted while it waited: it only counts the nodes ahead", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			path, err := createOnce(ctx, l)
 			if err != nil {
@@ -126,11 +120,11 @@ func init() {
 			return path, err
 		},
 		unchecked: true,
-	})
+	}},
 
 	// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
 	// client waits.
-	registerLock("spin-lock", "polls the children instead of watching", steps{
+	{"spin-lock", "polls the children instead of watching", steps{
 		wait: func(ctx context.Context, _ *line, _, _ string) (bool, error) {
 			select {
 			case <-time.After(time.Millisecond):
@@ -139,22 +133,22 @@ func init() {
 				return false, ctx.Err()
 			}
 		},
-	})
+	}},
 
 	// Before protected creates existed, locks repeated a create whose reply was lost, without a way to find the
 	// node that it may have made (samuel/go-zookeeper #229). The node of the first try stays in line, ahead of
 	// the second, until the session ends, and its owner waits behind it.
-	registerLock("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
+	{"create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			return retry(ctx, l.c, func() (string, error) {
 				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, client.NewID()), nil, zk.FlagEphemeral|zk.FlagSequence, l.c.acl)
 			})
 		},
-	})
+	}},
 
 	// Before each acquire the lock creates an ephemeral node only to check whether it is connected, and
 	// never deletes it (spring-integration #2557).
-	registerLock("leaks-probe", "creates a node for each acquire to test the connection, and never deletes it", steps{
+	{"leaks-probe", "creates a node for each acquire to test the connection, and never deletes it", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			if _, err := l.c.create(ctx, l.env.Parent+"/probe-", nil, zk.FlagEphemeral|zk.FlagSequence); err != nil {
 				return "", err
@@ -165,12 +159,12 @@ func init() {
 			names, err := l.c.list(ctx, l.env.Parent)
 			return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "probe-") }), err
 		},
-	})
+	}},
 
 	// ZooKeeper's own WriteLock puts the session ID into the name ("x-SESSION-NUMBER"), and its
 	// ZNodeName compared the part before the number first (ZOOKEEPER-2931): a new client with a lower
 	// session ID goes before the holder of the lock.
-	registerLock("order-by-prefix", "compares names first by the session id in them, then by the number", steps{
+	{"order-by-prefix", "compares names first by the session id in them, then by the number", steps{
 		name: func(c *conn, _ string) string { return fmt.Sprintf("x-%016x-", uint64(c.SessionID())) },
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return ordered(names, ours, func(a, b string) bool {
@@ -179,13 +173,13 @@ func init() {
 				return cmp.Or(cmp.Compare(prefixA, prefixB), cmp.Compare(numberA, numberB)) < 0
 			})
 		},
-	})
+	}},
 
 	// Like CURATOR-498: a client that loses its connection opens a new session, finds the node of its last
 	// create by the ID in its name, and adopts it. The node belongs to the old session, which is no longer
 	// kept alive. When the old session expires, the node is deleted, and with it the grant that the client
 	// believes to hold.
-	registerLock("adopts-foreign-node", "adopts a node by the id in its name, although the node belongs to the client's previous session, which will expire", steps{
+	{"adopts-foreign-node", "adopts a node by the id in its name, although the node belongs to the client's previous session, which will expire", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			name := l.steps.name(l.c, client.NewID())
 			path, err := l.create(ctx, name)
@@ -207,16 +201,16 @@ func init() {
 			}
 			return l.create(ctx, name)
 		},
-	})
+	}},
 
 	// Two tutorials, on leader election and on a resource lock, assume that the node ahead has the client's own
 	// number minus one. That is true until a waiter in the middle of the line leaves. A client that then
 	// checks again at once (the resource lock, and step five of the recipe read literally) is in a busy loop;
 	// a client that watches the missing node (the leader election) waits forever.
-	registerLock("predecessor-minus-one", "treats the node with its own number minus one as its predecessor, and polls if that node does not exist", steps{
+	{"predecessor-minus-one", "treats the node with its own number minus one as its predecessor, and polls if that node does not exist", steps{
 		name: plainName, order: lessOne,
-	})
-	registerLock("predecessor-minus-one-waits", "watches the node with its own number minus one, whether or not that node exists", steps{
+	}},
+	{"predecessor-minus-one-waits", "watches the node with its own number minus one, whether or not that node exists", steps{
 		name: plainName, order: lessOne,
 		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
 			// The watch on a missing node fires on its creation, which never comes.
@@ -231,11 +225,11 @@ func init() {
 			}
 			return false, w.wait(ctx)
 		},
-	})
+	}},
 	// With a GUID in the names (the original resource lock) a name cannot be computed: the tutorial
 	// looks up its number minus one in a map of the listed names, and checks the existence of the
 	// node with the map's zero value as its name.
-	registerLock("predecessor-minus-one-guid", "looks for its own number minus one in its list, and polls the node \"null\" if that number is not in the list", steps{
+	{"predecessor-minus-one-guid", "looks for its own number minus one in its list, and polls the node \"null\" if that number is not in the list", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, _ = byNumber(names, ours)
 			ahead = "null"
@@ -246,7 +240,23 @@ func init() {
 			}
 			return first, ahead
 		},
-	})
+	}},
+}
+
+func init() {
+	for _, x := range lockSpecimens {
+		registerLock(x.name, x.about, x.wrong)
+	}
+
+	// A lock that declares the cost of go-zookeeper's lock, one notified waiter per release, but lets all
+	// waiters watch the parent: it is correct, but has the herd effect.
+	claimed, err := recipes.Find("lock/go-zookeeper")
+	if err != nil {
+		panic(err)
+	}
+	herd := lock("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
+	herd.Variant, herd.Formulas = claimed.Variant, claimed.Formulas
+	recipes.Register(herd)
 
 	// A lock with one ephemeral node that has a fixed name: the client that creates it holds. Its release
 	// repeats a delete by name until that is answered, even in the next session, when the node may belong to
