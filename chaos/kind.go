@@ -26,6 +26,7 @@ type Kind struct {
 	build func(target string, s settings) injector
 }
 
+// Param describes a parameter of a kind of fault. Default is its value, as text, if none is given.
 type Param struct {
 	Name, Default, About string
 }

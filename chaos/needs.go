@@ -82,6 +82,7 @@ func (k Kind) CommandNames() (words []string) {
 	return words
 }
 
+// Needs returns what the fault requires, as text separated by semicolons; "" if it requires nothing.
 func (k Kind) Needs() string {
 	var all []string
 	for _, n := range k.needs {
@@ -90,6 +91,7 @@ func (k Kind) Needs() string {
 	return strings.Join(all, "; ")
 }
 
+// TouchesMembers reports whether the fault acts on members.
 func (k Kind) TouchesMembers() bool {
 	return slices.ContainsFunc(k.needs, func(n need) bool { return n.members })
 }

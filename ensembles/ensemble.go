@@ -28,6 +28,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
+// Kind is a kind of ensemble: how its members are run.
 type Kind string
 
 // The kinds of ensemble. Auto selects another kind; a running ensemble never has the kind Auto.
@@ -84,6 +85,7 @@ type Ensemble struct {
 	Down func(ctx context.Context) error
 }
 
+// Member is a server of an ensemble, with its addresses and the means to control it.
 type Member struct {
 	Name string // such as "zk1", as in the server list
 	ID   int    // myid, from 1
@@ -135,6 +137,8 @@ type Commands struct {
 	Log     []string `yaml:"log,flow"` // writes a tar archive of the transaction logs to stdout
 }
 
+// ByWord returns the commands by their keys in YAML, such as "start"; nil for commands that are not
+// allowed.
 func (c Commands) ByWord() map[string][]string {
 	return map[string][]string{
 		"start": c.Start, "stop": c.Stop, "kill": c.Kill, "pause": c.Pause, "resume": c.Resume,
@@ -142,6 +146,7 @@ func (c Commands) ByWord() map[string][]string {
 	}
 }
 
+// Any reports whether at least one command is allowed.
 func (c Commands) Any() bool {
 	for _, args := range c.ByWord() {
 		if args != nil {
@@ -151,6 +156,7 @@ func (c Commands) Any() bool {
 	return false
 }
 
+// Cutter cuts a member's network: Isolate drops the packets that the cut selects, until Heal.
 type Cutter interface {
 	Isolate(ctx context.Context, c Cut) error
 	Heal(ctx context.Context) error // after Isolate; may be called twice
@@ -182,6 +188,7 @@ type Machine interface {
 // ErrNotOurs means that an action requires control of a member of an external ensemble.
 var ErrNotOurs = errors.New("not allowed on a member of an external ensemble")
 
+// Servers returns the client addresses, host:port, in member order.
 func (e *Ensemble) Servers() []string {
 	return units.Names(e.Members, func(m *Member) string { return m.Addr })
 }
@@ -227,6 +234,7 @@ type Upgrader interface {
 	CurrentVersion(ctx context.Context) (string, error)
 }
 
+// VersionNamed returns the version with that name among e.Versions; otherwise the error lists their names.
 func (e *Ensemble) VersionNamed(name string) (Version, error) {
 	if i := slices.IndexFunc(e.Versions, func(v Version) bool { return v.Name == name }); i >= 0 {
 		return e.Versions[i], nil
@@ -268,6 +276,7 @@ func (e *Ensemble) SetSecurity(s Security) {
 	}
 }
 
+// Connect opens a connection to the member's client address with m.Dial, or without TLS if Dial is nil.
 func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
 	if m.Dial != nil {
 		return m.Dial(ctx, "tcp", m.Addr)

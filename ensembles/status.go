@@ -136,6 +136,7 @@ func parseMonitor(reply string) (map[string]float64, error) {
 	return counters, nil
 }
 
+// QueryCounters returns the numeric values of the member's reply to mntr, by name without the prefix "zk_".
 func QueryCounters(ctx context.Context, m *Member) (map[string]float64, error) {
 	return ask(ctx, m, "mntr", parseMonitor)
 }
@@ -147,6 +148,7 @@ type MemberStatus struct {
 	Err    error
 }
 
+// Serves reports whether the member serves requests: it has replied to srvr with its mode.
 func (s MemberStatus) Serves() bool { return s.Err == nil }
 
 // Status queries all members in parallel, each for at most a second, and returns their status in

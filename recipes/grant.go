@@ -55,6 +55,7 @@ func newGrant(s *Session, path string, token int64) (g *Grant, standing bool) {
 	return g, true
 }
 
+// State returns the present state of the grant, as its holder knows it.
 func (g *Grant) State() GrantState { g.mu.Lock(); defer g.mu.Unlock(); return g.state }
 
 // Lost is closed when the grant is lost. It stays open after a release.

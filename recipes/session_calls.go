@@ -147,6 +147,8 @@ func (s *Session) exists(ctx context.Context, path string, watch bool) (reply, e
 	})
 }
 
+// Get returns the data and the Stat of the node at path; if it does not exist, the error wraps
+// zk.ErrNoNode. It retries after connection losses.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
 	got, err := s.get(ctx, path, false)
 	return got.data, got.stat, err

@@ -90,7 +90,7 @@ type Subject struct {
 	// PipeLatency returns p50 and p99 of the round trips between zkbench and a subject in another process,
 	// and their number; nil for a subject in this process.
 	PipeLatency func() (p50, p99 time.Duration, of int)
-	// Writes means that the clients are Workers, ReportsHeld that they are HeldReporters, and Tries
+	// Writes means that the clients are Workers, ReportsHeld that they are HeldReporters, and SupportsLimit
 	// that they are OptionContenders that support Limit.
 	Writes, ReportsHeld, SupportsLimit bool
 	// NoCancel means that Acquire and Take cannot be cancelled: they continue when the context has
@@ -173,6 +173,7 @@ type Event struct {
 	Session int64     // of the grant; 0: the current session on the connection
 }
 
+// Client is a client of a subject: a [Contender] or a [QueueClient].
 type Client interface {
 	// Close ends the client's session gracefully.
 	Close(ctx context.Context) error
@@ -227,6 +228,7 @@ type OptionContender interface {
 	AcquireWith(ctx context.Context, o AcquireOptions) (Claim, error)
 }
 
+// Contender is a client of a lock, read-write lock, semaphore, election or barrier.
 type Contender interface {
 	Client
 	// Acquire returns when the lock is held, the leadership won, or the barrier passed.
@@ -236,6 +238,7 @@ type Contender interface {
 	Release(ctx context.Context) error
 }
 
+// QueueClient is a client of a queue.
 type QueueClient interface {
 	Client
 	// Put appends an item. A nil error means that it is in the queue, once.

@@ -279,13 +279,9 @@ func (t Trial) DetectionResult() string {
 }
 
 // CountUnproven counts the faults of the trial whose effect was not proven.
-func (t Trial) CountUnproven() int {
-	return t.countFaults(func(f Fault) bool { return f.Proof == "" })
-}
-
-func (t Trial) countFaults(is func(Fault) bool) (n int) {
+func (t Trial) CountUnproven() (n int) {
 	for _, f := range t.Faults {
-		if is(f) {
+		if f.Proof == "" {
 			n++
 		}
 	}
@@ -302,16 +298,13 @@ func (t Trial) InapplicableReason() string {
 	return ""
 }
 
-// Skipped counts the unproven faults that could not be injected on this machine.
-func (t Trial) Skipped() int { return t.countFaults(Fault.Skipped) }
-
 // Skipped reports whether the fault was not injected because this machine cannot inject it.
 func (f Fault) Skipped() bool { return f.Proof == "" && strings.HasPrefix(f.Err, "skipped") }
 
 // Tally counts results.
 type Tally struct{ Pass, Fail, Unknown int }
 
-// All returns the number of results.
+// Total returns the number of results.
 func (t Tally) Total() int { return t.Pass + t.Fail + t.Unknown }
 
 // Add counts results. The results "not promised" and "not exercised" do not count; any other result

@@ -23,7 +23,7 @@ type selfMonitor struct {
 	start  time.Time
 	before usage
 	ticks  int64
-	late   int64 // ticks more than lateAt late
+	late   int64 // ticks more than lateThreshold late
 	max    time.Duration
 }
 

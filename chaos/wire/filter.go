@@ -154,6 +154,7 @@ func (k *conn) awaitThaw() error {
 	}
 }
 
+// FrameKind is the kind of a [Frame].
 type FrameKind int
 
 const (

@@ -2,6 +2,7 @@ package wire
 
 import "strconv"
 
+// Op is an opcode of ZooKeeper's protocol, or a special value: Any, AnyChange, AnyRead or Notified.
 type Op int32
 
 // Opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). In a [Rule], Any represents all of them,
@@ -121,6 +122,7 @@ func (o Op) covers(op Op) bool {
 	return o == op || o == Any && op != Notified || o == AnyChange && op.Changes() || o == AnyRead && op.reads()
 }
 
+// Ops returns AnyChange, AnyRead, Any and all opcodes that have a name. It does not return Notified.
 func Ops() []Op {
 	all := []Op{AnyChange, AnyRead}
 	for _, o := range opcodes {

@@ -47,6 +47,8 @@ func (a Act) String() string {
 // connection is cut before or after it.
 var onNotifications = []Act{CutBefore, HoldReply, CutReplied}
 
+// Rule selects one request or notification of a client, the Nth that matches Op and Path, and the action on
+// it. An Nth of 0 means 1. [Client] arms rules with Arm.
 type Rule struct {
 	Op Op // Any: every opcode with pings; AnyChange, AnyRead: several; Notified: notifications
 	// Path is a pattern for the request's path, with the syntax of path.Match; a pattern that ends in "/**"

@@ -173,11 +173,13 @@ func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net
 	return conn, nil
 }
 
+// ByOp is one count for each opcode; Of returns them.
 type ByOp [len(opcodes)]int64
 
 // Of returns the count for one opcode. Unknown opcodes share the count of Any.
 func (b ByOp) Of(op Op) int64 { return b[op.slot()] }
 
+// Total returns the sum of all counts except that of pings.
 func (b ByOp) Total() int64 {
 	var sum int64
 	for _, n := range b {
@@ -186,11 +188,13 @@ func (b ByOp) Total() int64 {
 	return sum - b.Of(Ping)
 }
 
+// Notifications are the numbers of received notifications, by type of event.
 type Notifications struct {
 	Created, Deleted, Changed, Child int64
 	Other                            int64 // removed watches, session events
 }
 
+// Total returns the number of notifications of all types.
 func (n Notifications) Total() int64 {
 	return n.Created + n.Deleted + n.Changed + n.Child + n.Other
 }
@@ -229,12 +233,14 @@ func (c *Counts) underWay(op Op, more int64) {
 	}
 }
 
+// Sub returns the counts since before. The present values InFlight, Pinging and Queued remain those of c.
 func (c Counts) Sub(before Counts) Counts {
 	d := c.plus(before, -1)
 	d.InFlight, d.Pinging, d.Queued = c.InFlight, c.Pinging, c.Queued
 	return d
 }
 
+// Add returns the sum of the counts, including InFlight, Pinging and Queued.
 func (c Counts) Add(other Counts) Counts { return c.plus(other, 1) }
 
 func (c Counts) plus(o Counts, sign int64) Counts {

@@ -45,6 +45,7 @@ type Known struct {
 
 func (c *client) Known() Known { return snapshot(c, &c.known) }
 
+// Upstream is the way from a tap to the servers. If Dial is nil, connections are made without TLS.
 type Upstream struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Digest is user:password of the scheme digest, with which [Session.CloseAt] authenticates; ""
@@ -74,6 +75,7 @@ func (w Upstream) authRequest() []byte {
 	return encode(int32(authXid), Auth, packetType, []byte("digest"), []byte(w.Digest))
 }
 
+// Proof describes the request or notification that a [Rule] has matched, and the effect of its action.
 type Proof struct {
 	Rule    Rule
 	Client  int

@@ -197,6 +197,8 @@ func List(ctx context.Context) ([]state.Record, error) {
 	return append(records, inContainers...), errors.Join(err, tolerate(containerErr))
 }
 
+// Sweep removes this machine's ensembles of both kinds as [process.Sweep] and [container.Sweep] do. It
+// returns one line for each removed ensemble, also together with an error.
 func Sweep(ctx context.Context, all bool) ([]string, error) {
 	removed, err := process.Sweep(ctx, all)
 	fromContainers, containerErr := container.Sweep(ctx, all)
@@ -214,6 +216,7 @@ func tolerate(err error) error {
 // Check returns an error if the distribution in the given folder cannot run members as local JVMs.
 func Check(home string) error { return process.Available(home) }
 
+// Fetch pulls the container images that are not on this machine. Without images it does not use Docker.
 func Fetch(ctx context.Context, images []string, logf func(format string, args ...any)) error {
 	if len(images) == 0 {
 		return nil

@@ -83,7 +83,7 @@ func checkReachable(ctx context.Context) error {
 	if host != "" {
 		u, err := url.Parse(host)
 		if err != nil || u.Scheme != "unix" {
-			return nil // tcp, ssh, npipe: sameDaemon checks
+			return nil // tcp, ssh, npipe: checkSameDaemon checks it
 		}
 		path = u.Path
 	}

@@ -43,6 +43,7 @@ func descendants(pid int) (all []int) {
 	return all
 }
 
+// Descendants returns the living descendants of this process, the youngest first.
 func Descendants() (all []Process) {
 	for _, pid := range descendants(os.Getpid()) {
 		if p, err := Find(pid); err == nil && p.Alive() {

@@ -36,6 +36,7 @@ func ParseProcess(text string) Process {
 	return Process{PID: n, Start: start}
 }
 
+// Self returns this process. Without /proc its Start is empty.
 func Self() Process {
 	p, err := Find(os.Getpid())
 	if err != nil {
@@ -180,6 +181,7 @@ var boot = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
+// Group returns the living processes of the process group with that ID.
 func Group(id int) []Process {
 	return findProcesses(func(candidate procfs.Proc) bool {
 		stat, err := candidate.Stat()

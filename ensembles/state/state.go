@@ -50,6 +50,8 @@ type Record struct {
 	Command []string `json:"command,omitempty"` // java and the arguments that all members share
 }
 
+// Member is a member of a recorded ensemble. Published is the port of 127.0.0.1 for clients; 0 if they use
+// IP and Ports.
 type Member struct {
 	Name      string `json:"name"`
 	ID        int    `json:"id"`                 // myid, from 1
@@ -245,4 +247,5 @@ func (r Record) foreignObject() string {
 // Prefix returns the prefix of the names of the ensemble's folder and network namespaces.
 func (r Record) Prefix() string { return "zkbench-" + r.ID + "-" }
 
+// LinkName returns the name of the ensemble's network link on the host's side.
 func (r Record) LinkName() string { return "zkb" + r.ID }

@@ -16,6 +16,7 @@ import (
 	"time"
 )
 
+// Type is the type of a transaction, or of a part of a multi.
 type Type int8
 
 // The types of transactions. Requests with the same effect (create, create2, createContainer,
@@ -60,6 +61,7 @@ type Op struct {
 	Err       int32  // ZooKeeper's error code, such as -101 for "no node"
 }
 
+// Entry is a transaction in a server's log.
 type Entry struct {
 	Zxid    int64     // epoch of the leader << 32 + count from 1
 	Session int64     // the requesting session

@@ -65,6 +65,7 @@ func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, fu
 	return host.Subject(host.Command{Name: d.Name, Args: args}).Start(ctx, t)
 }
 
+// Library is a library of another project, with the drivers that run its recipes.
 type Library interface {
 	Name() string
 	Packages() []string // of Debian

@@ -237,6 +237,7 @@ func (h *History) sort() {
 	slices.SortStableFunc(h.Phases, func(a, b Phase) int { return cmp.Compare(a.Start, b.Start) })
 }
 
+// Phase returns the first phase with that name, or nil. The result points into h.Phases.
 func (h *History) Phase(name string) *Phase {
 	for i := range h.Phases {
 		if h.Phases[i].Name == name {

@@ -60,6 +60,7 @@ func NewReader(in io.Reader) (*Reader, error) {
 	return r, nil
 }
 
+// Close releases the decompressor. It does not close the underlying reader.
 func (r *Reader) Close() { r.zr.Close() }
 
 // Records yields the remaining records. It stops after the first error, which wraps ErrTruncated if

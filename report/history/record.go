@@ -114,6 +114,7 @@ func (r *Handoff) Time() time.Duration      { return r.Granted }
 // Clock is the monotonic clock of a trial. Copies of a Clock show the same time.
 type Clock struct{ start time.Time }
 
+// Start returns a Clock that begins at 0 now.
 func Start() Clock { return Clock{start: time.Now()} }
 
 // Now returns the time since [Start]. It uses Go's monotonic clock, so that setting the machine's
@@ -355,6 +356,8 @@ func DescribeFault(fault, target string) string {
 	return fault + " on " + target
 }
 
+// Recovered is the recovery of the ensemble after a fault that affects members: At is when the ensemble was
+// observed to be healthy.
 type Recovered struct {
 	At      time.Duration `json:"at"`
 	Phase   string        `json:"phase"`
@@ -515,6 +518,7 @@ type SnapshotNode struct {
 	Client  int    `json:"client"` // the client that was connected with the session; -1 if none
 }
 
+// SnapshotItem is an item in the queue. Token is its czxid.
 type SnapshotItem struct {
 	Path  string `json:"path"`
 	Token int64  `json:"token"`

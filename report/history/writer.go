@@ -163,6 +163,7 @@ func (w *Writer) takeFree() *batch {
 	return newBatch()
 }
 
+// Stats returns the current counters.
 func (w *Writer) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,6 +180,7 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
+// Broken returns a channel that is closed at the first write error, which Err returns.
 func (w *Writer) Broken() <-chan struct{} { return w.broken }
 
 // Close writes the backlog and the end line, and returns the writer's first error. Records after Close

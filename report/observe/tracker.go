@@ -55,7 +55,7 @@ type Hold struct {
 	Waiters int       `json:"waiters"` // at the end of the hold
 }
 
-// Spread summarizes durations, in nanoseconds.
+// DurationSummary summarizes durations, in nanoseconds.
 type DurationSummary struct {
 	Count int64         `json:"count"`
 	P50   time.Duration `json:"p50_ns"`
@@ -63,7 +63,7 @@ type DurationSummary struct {
 	Max   time.Duration `json:"max_ns"`
 }
 
-// Line describes the nodes below one parent.
+// ParentStats describes the nodes below one parent.
 type ParentStats struct {
 	Parent    string          `json:"parent"`
 	Kinds     []string        `json:"kinds"` // the distinct names without number and identifiers, at most 8

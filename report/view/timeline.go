@@ -241,7 +241,7 @@ func overlapFlags(all []report.Hold, overlaps []verdict.Overlap) []bool {
 	return keep
 }
 
-// stillChart returns the part for paper, around the first overlap, or else the first fault.
+// printChart returns the part for paper, around the first overlap, or else the first fault.
 func printChart(t *report.Trace) explain.Chart {
 	all := byStart(t.Holds)
 	if len(all) == 0 {

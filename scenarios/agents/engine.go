@@ -28,6 +28,7 @@ import (
 	"sync/atomic"
 )
 
+// Engine starts the agents of a run.
 type Engine interface {
 	// Agents returns the number of agents that it starts.
 	Agents() int
@@ -75,6 +76,8 @@ func Engines() (lines []string) {
 	return lines
 }
 
+// ParseEngine returns the engine that the value of --agents describes, such as local:3. [Engines] lists the
+// kinds.
 func ParseEngine(text string, p EngineConfig) (Engine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	e, known := engines[kind]

@@ -56,6 +56,7 @@ func parseKubernetes(rest string, p EngineConfig) (Engine, error) {
 	return &Kubernetes{EngineConfig: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, over: make(chan struct{})}, nil
 }
 
+// Agents implements Engine.
 func (k *Kubernetes) Agents() int { return k.n }
 
 // Over returns a channel that is closed when the Job has ended.
@@ -111,6 +112,7 @@ const (
 	deleteLimit = 90 * time.Second
 )
 
+// Start implements Engine.
 func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error) {
 	manifests, err := k.Manifests(&j)
 	if err != nil {

@@ -188,6 +188,8 @@ func (j Join) Encode() []byte {
 	return bytes.Join([][]byte{pem.EncodeToMemory(block), j.Certificate, j.Key}, nil)
 }
 
+// ParseJoin parses the content of a join file, as returned by Encode. It fails if a PEM block or the
+// address is missing or invalid.
 func ParseJoin(text []byte) (j Join, err error) {
 	wrong := errors.New("not a join file: want the three PEM blocks that zkbench run --agents wrote")
 	authority, rest := pem.Decode(text)
@@ -292,7 +294,7 @@ func signed(t, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) (certificate,
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
-// sameVersion returns an error if the two versions differ.
+// checkVersion returns an error if the two versions differ.
 func checkVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil

@@ -18,6 +18,7 @@ type Fence struct {
 	writes   atomic.Int64 // makes every write distinct
 }
 
+// Open creates the resource if it does not exist. Its parent must exist.
 func (f *Fence) Open(ctx context.Context) error {
 	return f.Observer.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
 		_, err := s.Create(ctx, f.Path, []byte("0 0 0"), 0)

@@ -113,6 +113,8 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
+// Node is a node as a member sees it. Czxid is the zxid of its creation. Owner is the session that owns it;
+// 0 unless it is ephemeral.
 type Node struct {
 	Path         string
 	Czxid, Owner int64
@@ -298,6 +300,7 @@ func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() tim
 	return seen, func() { cancel(); all.Wait() }
 }
 
+// Open creates parent, and the nodes above it, as persistent nodes if they do not exist.
 func (o *Observer) Open(ctx context.Context, parent string) error {
 	err := o.AnyMember(ctx, o.timeout+o.tryFor(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
 	if err != nil {

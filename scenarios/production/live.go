@@ -28,6 +28,7 @@ const (
 	openTimeout   = 15 * time.Second // to open it
 )
 
+// Config has the settings of [Live].
 type Config struct {
 	Servers  []string // host:port
 	Security ensembles.Security

@@ -188,6 +188,7 @@ func (c Cell) HasDriver() bool { return c.Subject.Start != nil }
 // AffectsMembers reports whether a fault affects members: only cells with the same fault may run at the same time.
 func (c Cell) AffectsMembers() bool { return c.MemberFault() != nil }
 
+// MemberFault returns the first fault of members among the cell's injections, or nil.
 func (c Cell) MemberFault() *MemberFault {
 	for _, a := range c.Injections {
 		if a.Fault.MemberFault != nil {

@@ -25,10 +25,12 @@ type Driver struct {
 	Processes int               `yaml:"processes,omitempty"` // minimum number of processes; the clients are distributed over them
 }
 
+// AllSubjects returns the names of the specimens' subjects, the scenario's subjects, and their successors.
 func (s *Scenario) AllSubjects() []string {
 	return slices.Concat(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects, s.Successors())
 }
 
+// DriverCommands returns the commands of the drivers that are among AllSubjects.
 func (s *Scenario) DriverCommands() (commands []host.Command) {
 	all := s.AllSubjects()
 	for _, d := range s.Drivers {

@@ -51,6 +51,7 @@ func KindNamed(name string) *Kind {
 	return nil
 }
 
+// KindNames returns the names of the registered kinds of phase, in the order of their registration.
 func KindNames() []string { return kindsThat(func(*Kind) bool { return true }) }
 
 // KindsHelp describes the kinds of phase in up to two lines each: the name with the behaviour, and the

@@ -148,6 +148,7 @@ func notYAML(text []byte, err error) Problems {
 	return Problems{{Text: err.Error()}}
 }
 
+// Dump returns the scenario as YAML.
 func (s *Scenario) Dump() ([]byte, error) { return yaml.Dump(s) }
 
 // SubjectNames returns the names of the subjects that are compiled in.

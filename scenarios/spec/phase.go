@@ -100,8 +100,10 @@ func (p *Phase) validate(bad ProblemFunc) {
 	k.Validate(p, bad)
 }
 
+// CheckRounds records a problem unless the phase has between 1 and MaxRounds rounds.
 func (p *Phase) CheckRounds(bad ProblemFunc) { Between(bad, "rounds", p.Rounds, 1, MaxRounds) }
 
+// CheckDuration records a problem unless the phase's duration is positive and at most MaxDuration.
 func (p *Phase) CheckDuration(bad ProblemFunc) { Between(bad, "duration", p.Duration, 1, MaxDuration) }
 
 // validateFit checks the phase, whose path is at, against the scenario's subjects and numbers of clients.

@@ -23,6 +23,7 @@ type Plan struct {
 	Phases []PhasePlan `yaml:"phases"`
 }
 
+// PhasePlan contains the faults and the random choices of one phase.
 type PhasePlan struct {
 	Name string `yaml:"name"`
 	// Seed determines random arrivals and the choices that are made when a fault is injected, such as
@@ -93,6 +94,8 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) PlannedFault {
 	return out
 }
 
+// Entries returns the planned faults as entries for package chaos. It fails if [chaos.Parse] rejects
+// one of them.
 func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {
@@ -142,6 +145,7 @@ func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
 	return seed, nil
 }
 
+// PlanPath returns the path of a trial's plan in the run folder dir.
 func PlanPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
 }

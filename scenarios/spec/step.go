@@ -95,6 +95,7 @@ func (s Step) Client() int {
 	return max(slices.Index(grantRoles, s.Role), slices.Index(partyRoles, s.Role), slices.Index(queueRoles, s.Role), slices.Index(BacklogRoles, s.Role))
 }
 
+// Kind returns the kind of the step, which depends on its operation only.
 func (s Step) Kind() StepKind {
 	switch {
 	case s.Op == CallWait:

@@ -39,7 +39,7 @@ type MemberFault struct {
 	Lasts  func(timeout time.Duration) time.Duration // duration, by the session timeout
 }
 
-// DownFor is the time for which a fault of an audit keeps a member down.
+// AuditDowntime is the time for which a fault of an audit keeps a member down.
 const AuditDowntime = 500 * time.Millisecond
 
 // StepFaults are all faults that can be injected at a step, in the order of the audit table's columns.

@@ -118,13 +118,17 @@ func (a *Attempt) AwaitReturn(ctx context.Context, limit time.Duration) bool {
 	return Await(ctx, a.Done) == nil
 }
 
+// HasReturned reports whether the attempt has returned, with or without an error.
 func (a *Attempt) HasReturned() bool { return Closed(a.Done) }
 
 // InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
 
+// Write writes to the fenced resource with the attempt's token, unless other clients may hold at the same
+// time. It records the result.
 func (a *Attempt) Write(ctx context.Context) { a.Client.write(ctx, a.Claim) }
 
+// Release releases the attempt's claim. The attempt counts as finished even if the release fails.
 func (a *Attempt) Release(ctx context.Context) error {
 	a.Finished = true
 	if err := a.Client.Release(ctx, a.Claim); err != nil {

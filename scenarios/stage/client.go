@@ -284,6 +284,8 @@ func outcome(err error) history.Outcome {
 	return history.Failed
 }
 
+// Open opens a client of the trial's subject, or of the successor that replaced it. A panic of the subject
+// is returned as an error.
 func (c *Client) Open(ctx context.Context) error {
 	st := c.Stage
 	var subject recipes.Client
@@ -357,6 +359,7 @@ func (c *Client) requests() int64 {
 // IsOpen reports whether the client is open and its session may exist.
 func (c *Client) IsOpen() bool { return c.Subject.Load() != nil }
 
+// Close closes the client if it is open. If that succeeds, it records that the session is closed.
 func (c *Client) Close() {
 	id := c.Wire.Session().ID
 	if closed, err := c.closeSubject(); closed && err == nil {

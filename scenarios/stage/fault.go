@@ -334,7 +334,7 @@ type dial struct {
 }
 
 // gatherTimeout is the time for which the first trial waits for the others. It is short, because a client
-// disconnects after two thirds of its session timeout without a reply. The member is down for DownFor.
+// disconnects after two thirds of its session timeout without a reply. The member is down for spec.AuditDowntime.
 const gatherTimeout = 700 * time.Millisecond
 
 var errLate = errors.New("the step occurred after the member had been killed")

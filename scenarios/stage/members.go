@@ -228,6 +228,8 @@ type CommitFilter struct {
 	queue    bool
 }
 
+// CommitFilter returns the filter for the trial's subtree and the sessions that its clients have opened so
+// far.
 func (st *Stage) CommitFilter() CommitFilter {
 	ids := map[int64]bool{}
 	st.sessions.Range(func(id, _ any) bool { ids[id.(int64)] = true; return true })

@@ -31,6 +31,7 @@ type Status struct {
 
 const reportEvery = 100 * time.Millisecond
 
+// Reporter sends the status of a trial.
 type Reporter struct {
 	Send     func(Status) // nil if not wanted
 	Estimate *Estimate
@@ -41,6 +42,8 @@ type Reporter struct {
 	Status Status
 }
 
+// Report sends the status with a detail, which is formatted as by [fmt.Sprintf]. Unless the phase or the
+// fault has changed, it sends nothing within 100 ms of the last report.
 func (st *Stage) Report(format string, args ...any) {
 	r, now := st.Status, time.Now()
 	if r.Send == nil {

@@ -16,6 +16,8 @@ import (
 
 func (c *Client) queue() recipes.QueueClient { return (*c.Subject.Load()).(recipes.QueueClient) }
 
+// ItemID returns the ID of a new item, unique in the trial. producer is the number of the client that puts
+// it.
 func (st *Stage) ItemID(producer int) string {
 	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
 }
@@ -49,6 +51,7 @@ func (c *Client) Put(ctx context.Context, id string, due time.Duration) error {
 	return err
 }
 
+// PutNext puts an item that is due now, and returns its new ID, also with an error.
 func (c *Client) PutNext(ctx context.Context) (id string, err error) {
 	id = c.Stage.ItemID(c.Number)
 	return id, c.Put(ctx, id, c.Stage.Clock.Now())

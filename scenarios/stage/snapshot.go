@@ -366,6 +366,7 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 // Memory is the use of memory by this process, in bytes, and its goroutines.
 type Memory struct{ heap, stacks, goroutines int64 }
 
+// MemoryNow returns the current use of memory, after a garbage collection.
 func MemoryNow() Memory {
 	runtime.GC()
 	runtime.GC() // the first may have met a collection in progress

@@ -85,6 +85,7 @@ type Tap interface {
 // resource returns the path of a node to which a client in another process may write on its own session.
 func (st *Stage) resource() string { return strings.TrimSuffix(st.Parent, "/line") + "/work" }
 
+// IsQueue reports whether the subject is a queue.
 func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
 
 // accept checks that a client opened by the subject has the interface of its recipe.
@@ -172,6 +173,7 @@ func (st *Stage) RenewIfRequeues(ctx context.Context) error {
 	return st.Renew(ctx)
 }
 
+// CloseClients closes the clients and the producers, which can be opened again.
 func (st *Stage) CloseClients() {
 	_ = Each(slices.Concat(st.Clients, st.Producers), 64, func(c *Client) error { c.Close(); return nil })
 }
@@ -185,6 +187,7 @@ func (st *Stage) OpenProducers(ctx context.Context, n int) error {
 	return Each(st.Producers[from:], OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
+// CloseProducers closes and removes the producers.
 func (st *Stage) CloseProducers() {
 	for _, p := range st.Producers {
 		p.Close()
@@ -339,6 +342,7 @@ type Holder struct {
 	freed  chan struct{} // closed when the pinned client may release
 }
 
+// NewHolder returns a Holder without a current holder.
 func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 
 // hitLimit is the longest time that a release is delayed for a fault that is aimed at the holder.
@@ -421,6 +425,7 @@ func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Tra
 	return r
 }
 
+// Lists returns the number of requests that list children (getChildren and getChildren2).
 func Lists(c wire.Counts) int64 {
 	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
 }
@@ -474,4 +479,5 @@ func AddKind(k spec.Kind, run func(ctx context.Context, st *Stage) error) {
 	runs[k.Name] = run
 }
 
+// Run runs the current phase with the function that AddKind registered for its kind.
 func (st *Stage) Run(ctx context.Context) error { return runs[st.Phase.Kind](ctx, st) }

@@ -66,6 +66,7 @@ func Await(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
+// Closed reports whether done is closed, without waiting.
 func Closed(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -130,7 +131,7 @@ func (s *IdleDetector) Observe(now wire.Counts) bool {
 	return s.Polls >= StillPolls
 }
 
-// Still waits, within limit, until nothing changes on the wire.
+// AwaitQuiet waits, within limit, until nothing changes on the wire.
 func (st *Stage) AwaitQuiet(ctx context.Context, limit time.Duration) error {
 	var s IdleDetector
 	return Poll(ctx, limit, func(context.Context) (bool, error) { return s.Observe(st.Tap.Totals()), nil })

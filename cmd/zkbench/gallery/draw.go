@@ -135,7 +135,7 @@ func private() (*regexp.Regexp, error) {
 	return regexp.Compile(`(^|[^\w.-])(` + strings.Join(words, "|") + `)($|[^\w-])`)
 }
 
-// made is the first line of a generated page.
+// generatedHeader is the first line of a generated page.
 const generatedHeader = "<!-- Made by make gallery. Do not edit. -->\n\n"
 
 func index(all []renderedExhibit, audits bool) string {

@@ -26,6 +26,7 @@ func Main(m *testing.M) {
 	}))
 }
 
+// OK ends the test as failed if err is not nil.
 func OK(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -50,6 +51,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
+// Down stops the ensemble at the end of the test. An error of Down makes the test fail.
 func Down(t testing.TB, e *ensembles.Ensemble) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -64,6 +66,8 @@ func Mode(ctx context.Context, m *ensembles.Member) string {
 	return ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Server.Mode
 }
 
+// WithMode returns the first member that reports that mode, such as [ensembles.ModeLeader]. Without one the
+// test fails.
 func WithMode(t testing.TB, e *ensembles.Ensemble, mode string) *ensembles.Member {
 	t.Helper()
 	for _, s := range ensembles.Status(t.Context(), e) {

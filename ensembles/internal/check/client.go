@@ -19,11 +19,14 @@ type Client struct {
 	conn net.Conn
 }
 
+// Reply is the header of a reply. Err is ZooKeeper's error code; 0 is success.
 type Reply struct {
 	Zxid int64
 	Err  int32
 }
 
+// Dial connects to addr without TLS and opens a session with the requested timeout. The test fails on an
+// error. The connection is usable for one minute, and closed at the end of the test.
 func Dial(t testing.TB, addr string, timeout time.Duration) *Client {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, 10*time.Second)
@@ -46,6 +49,7 @@ func (c *Client) Do(code int32, fields ...any) Reply {
 	return Reply{Zxid: int64(binary.BigEndian.Uint64(reply[4:])), Err: int32(binary.BigEndian.Uint32(reply[12:]))}
 }
 
+// Cut closes the connection without closing the session.
 func (c *Client) Cut() { c.conn.Close() }
 
 func (c *Client) send(frame []byte) {

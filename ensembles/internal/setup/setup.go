@@ -59,6 +59,7 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	return r, nil
 }
 
+// Logf returns o.Logf, or a function that does nothing if it is nil.
 func Logf(o ensembles.Options) func(format string, args ...any) {
 	if o.Logf != nil {
 		return o.Logf
@@ -66,6 +67,7 @@ func Logf(o ensembles.Options) func(format string, args ...any) {
 	return func(string, ...any) {}
 }
 
+// WaitServing is [ensembles.WaitServing] with a time limit.
 func WaitServing(ctx context.Context, e *ensembles.Ensemble, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timed out after %v", timeout))
 	defer cancel()

@@ -49,7 +49,7 @@ type Step struct {
 
 const timeout = 4 * time.Second
 
-// Setting is the input of Run: the driver to check, and its environment.
+// Config is the input of Run: the driver to check, and its environment.
 type Config struct {
 	Command     host.Command
 	Stderr      string // prefix of the file for the driver's stderr; "" discards it

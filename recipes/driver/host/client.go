@@ -299,6 +299,8 @@ func (c *Client) sendClose() error {
 	return err
 }
 
+// Times returns the times of the last operation: as the driver reported them, or else of its request and
+// reply.
 func (c *Client) Times() recipes.Times {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -337,6 +339,7 @@ func (c *Client) Session() int64 {
 	return c.session
 }
 
+// Seen returns the result of [recipes.Env]'s Seen, which must not be nil.
 func (c *Client) Seen() recipes.Claim { return c.env.Seen() }
 
 func (p *Process) keepTime() {

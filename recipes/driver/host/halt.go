@@ -14,6 +14,7 @@ import (
 // Running returns the operating system process.
 func (p *Process) Running() site.Process { return p.run }
 
+// PID returns the process ID on the process's machine.
 func (p *Process) PID() int { return p.run.PID() }
 
 // Pause stops the process group with SIGSTOP, until Resume is called.

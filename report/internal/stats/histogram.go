@@ -43,6 +43,7 @@ func (h *Histogram) Record(d time.Duration) {
 	_ = h.hdr.RecordValue(min(int64(d), highest))
 }
 
+// Count returns the number of recorded values.
 func (h *Histogram) Count() int64 { return h.hdr.TotalCount() }
 
 // Min returns the smallest value, in nanoseconds. Min, Mean and Max are exact; if empty, undefined.

@@ -16,7 +16,7 @@ func SequentialConfidence(n int) float64 {
 	return 1 - (1-Confidence)*6/(math.Pi*math.Pi*float64(n)*float64(n))
 }
 
-// Ratios returns the center of the ratios of pairs (Hodges and Lehmann's estimator for pairs), with its
+// HodgesLehmann returns the center of the ratios of pairs (Hodges and Lehmann's estimator for pairs), with its
 // confidence interval from the distribution of Wilcoxon's signed-rank statistic. It assumes that the
 // logarithms of the ratios are distributed symmetrically about their center. It needs a third fewer
 // pairs than [Median].

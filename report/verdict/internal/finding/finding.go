@@ -40,6 +40,8 @@ type Evidence struct {
 	first   []int // of records, only of the first reason
 }
 
+// Add adds a finding. records are the numbers of the records that prove it; numbers less than 1 are ignored.
+// After the first Limit findings it only counts.
 func (e *Evidence) Add(records []int, format string, args ...any) {
 	e.Count++
 	if e.Count > Limit {

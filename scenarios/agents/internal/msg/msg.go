@@ -16,6 +16,7 @@ type Hello struct {
 	Index   int    // its index, if it was started with one; otherwise -1
 }
 
+// Welcome is the coordinator's reply to Hello.
 type Welcome struct {
 	Refused string // why the agent was refused, or ""
 }
@@ -64,16 +65,19 @@ type ClientState struct {
 	Events     int64 // events of the trial on this agent so far
 }
 
+// ListenArgs opens a listener on the agent, through which a client connects to Server (host:port).
 type ListenArgs struct {
 	ClientArgs
 	Server string
 }
 
+// HoldArgs holds back a client's traffic in both directions.
 type HoldArgs struct {
 	ClientArgs
 	Mode wire.HoldMode
 }
 
+// GateArgs opens or closes a client's gate. While the gate is closed, every dial of the client fails.
 type GateArgs struct {
 	ClientArgs
 	Closed bool
@@ -86,22 +90,27 @@ type ArmArgs struct {
 	Rule wire.Rule
 }
 
+// ShotArgs names an armed rule of a trial by the coordinator's number.
 type ShotArgs struct {
 	Trial string
 	Shot  int64
 }
 
+// ShotProof is the proof that a rule took effect. Fired is false if the rule was disarmed before. Err is the
+// text of the proof's error; Proof.Err is nil.
 type ShotProof struct {
 	Fired bool
 	Proof wire.Proof
 	Err   string
 }
 
+// WireEvent is an event of a tap. Why is the text of the event's error; Event.Err is nil.
 type WireEvent struct {
 	wire.Event
 	Why string
 }
 
+// StartArgs starts a program on the agent. Env is added to the agent's environment.
 type StartArgs struct {
 	Args, Env []string
 	Dir       string
@@ -126,13 +135,17 @@ const (
 	Kill   = "kill"
 )
 
+// GroupReply contains the IDs of all processes in a program's process group, and of those whose threads are
+// all stopped.
 type GroupReply struct{ All, Stopped []int }
 
+// ExitReply is a description of a program's exit, and its exit code.
 type ExitReply struct {
 	Text string
 	Code int
 }
 
+// Nothing is the argument of a call without arguments, and the reply of a call without a result.
 type Nothing struct{}
 
 // Words returns an error as text for the link.
