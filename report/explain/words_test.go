@@ -33,6 +33,15 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 			"calls leave, which returned at 1.000 s", facts.Barrier},
 		{"an enter that failed", &history.Sample{Op: history.Acquire, Client: 1, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.Failed, Err: "cancelled"},
 			"called enter at 0.120 s, without success: cancelled", facts.Barrier},
+		{"an answer to a query", &history.Holds{Asked: time.Second, At: time.Second, Client: 1, Session: 0x65, Holds: true},
+			"answers a query: it holds the grant", verdict.Lock},
+		{"a pause", &history.Paused{Client: 1, Next: 2, Stopped: time.Second, Resumed: 3 * time.Second, Granted: 2 * time.Second},
+			"held the grant while its process was paused from 1.000 s to 3.000 s; client 2 received its grant at 2.000 s; it was never notified that it no longer holds the grant", verdict.Lock},
+		{"a deadline that passed", &history.Session{Event: history.Deadline, Client: 1, Session: 0x65},
+			"had no reply for the whole timeout of session 0x65: from now on it cannot know whether it holds", verdict.Lock},
+		{"a grant that ended", &history.Session{Event: history.Ended, Client: 1, Session: 0x65, Token: 5},
+			"is notified that its grant with token 5 ended, although its session is alive", verdict.Lock},
+		{"a killed client", &history.Session{Event: history.Killed, Client: 1, Session: 0x65}, "is killed by zkbench", verdict.Lock},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}, row.recipe); !ok || e.Who != "client 1" || e.What != row.want {

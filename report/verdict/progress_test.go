@@ -1,6 +1,9 @@
 package verdict
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -201,6 +204,33 @@ func TestProgress_ofAHolderThatIsNotTold(t *testing.T) {
 		{"another that holds later does not excuse it", "opened 1 101\nopened 2 102\nfault partition -1 500 2000\nsession deadline 1 1000\nacquire 2 5 20000 20010\nrelease 2 5 20020 20021\nacquire 1 6 20015 60000\nrelease 1 6 60010 60011", Fail, "the lock was free from 20.02s to 1m0s"},
 		{"it has no session any more", outage + "session expired 1 6000\nrelease 1 5 39000 39001\nacquire 2 6 20 40000\nrelease 2 6 40010 40011", Fail, "the lock was free from 11s to 40s"},
 	})
+}
+
+// A history gives the same reasons each time, whichever of its waiters they name.
+func TestProgress_namesTheSameWaiterEachTime(t *testing.T) {
+	var lines strings.Builder
+	for client := range 9 {
+		fmt.Fprintf(&lines, "opened %d %d\n", client, 101+client)
+	}
+	lines.WriteString("acquire 0 5 0 10\nrelease 0 5 20 21\n")
+	for client := 1; client < 9; client++ {
+		fmt.Fprintf(&lines, "acquire %d 0 %d 30000 failed\n", client, 30+client)
+	}
+	h := story(t, lines.String())
+	h.Header.Recipe, h.Header.Promises = Lock, fair
+	reasons := func() []string {
+		all := Judge(h)
+		return all[slices.IndexFunc(all, func(v Verdict) bool { return v.Guarantee == Progress })].Reasons
+	}
+	first := reasons()
+	if len(first) == 0 {
+		t.Fatal("no reason")
+	}
+	for range 20 {
+		if again := reasons(); !slices.Equal(again, first) {
+			t.Fatalf("%q, at first %q", again, first)
+		}
+	}
 }
 
 // Who polls will ask again, however still the line is.
