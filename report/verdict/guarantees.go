@@ -230,7 +230,7 @@ var guarantees = []Guarantee{{
 	Promise: "The wire and the members' own counters agree on the number of notifications.",
 	Harm:    "Fan-out figures cannot be trusted.",
 	Help:    "more notifications on the wire than the members fired (fail), or fewer (unknown)",
-	check:   newCounts,
+	check:   newNotificationCount,
 }, {
 	Name: Played, Rule: 12, Concerns: anyRecipe,
 	Promise: "The trial ran to completion.",
@@ -248,5 +248,5 @@ var guarantees = []Guarantee{{
 	Promise: "The machine and the harness were fast enough for reliable measurements.",
 	Harm:    "The measurements may reflect the machine rather than the recipe.",
 	Help:    "the machine was too slow or too busy to measure on; the result is unknown",
-	check:   newFit,
+	check:   newHarnessHealth,
 }}

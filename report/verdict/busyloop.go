@@ -1,0 +1,55 @@
+package verdict
+
+import (
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// newBusyLoop checks the second part of rule 11: a waiting client waits for a notification. Requests
+// without a cause (a call, a notification, a reconnect; for a queue, a reply that another consumer
+// was faster) are a loop.
+//
+// The bounds are wide: a sound recipe needs some six requests per call and two per notification, a
+// loop makes hundreds. A polling subject may send a request every 10 ms.
+func newBusyLoop(in *inputs) checker {
+	judged := 0
+	var broken evidence
+	record := func(n history.Numbered) {
+		e, ok := n.Record.(*history.Effort)
+		if !ok {
+			return
+		}
+		judged++
+		causes := e.Notifications + e.Connections
+		if e.Queue {
+			causes += e.Refusals
+		}
+		allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
+		if in.history.Header.Variant == Polling {
+			allowed += int64(requestsPerSecond * (e.At - phaseStart(in.history, e.Phase, e.At)).Seconds())
+		}
+		if e.Requests > allowed {
+			broken.Add([]int{n.N},
+				"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
+				e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
+		}
+	}
+	return checker{record: record, finish: func(ending) Verdict {
+		switch {
+		case broken.Count > 0:
+			return broken.Fail("clients in a loop")
+		case judged == 0:
+			return notJudged("no client's requests were counted")
+		}
+		return pass()
+	}}
+}
+
+const (
+	requestsPerCall    = 16
+	requestsPerCause   = 6   // for each notification, connection and, in a queue, lost race
+	requestsForNothing = 40  // in one phase
+	requestsPerSecond  = 100 // of a polling client
+)
+
+// Polling is the variant of a subject whose waiters watch nothing, as Header.Variant.
+const Polling = "polling"
