@@ -215,6 +215,9 @@ func (c Condition) Judge(t Trial) Threshold {
 	switch {
 	case v == nil:
 		out.Measured = "not measured"
+		if m.Note != "" {
+			out.Measured += ": " + m.Note
+		}
 		return out
 	case m.TooFew(c.Field):
 		out.Measured = c.tooFew(m)

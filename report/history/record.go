@@ -281,6 +281,9 @@ type Failover struct {
 	Most    time.Duration `json:"most"`
 	Mean    time.Duration `json:"mean,omitempty"`    // average; 0 if there is no formula
 	Expires bool          `json:"expires,omitempty"` // the session must expire first
+	// Stalled is the time for which tasks of the machine waited for processors, memory or I/O during the
+	// failover: a bound for the delay that is due to the machine's load.
+	Stalled time.Duration `json:"stalled,omitempty"`
 }
 
 // Connected means that a client has opened its session. Call is the time of the call.

@@ -15,6 +15,7 @@ type failovers struct {
 	fold    *Fold
 	rounds  int
 	outside []string // descriptions of the rounds outside the prediction
+	delayed []string // descriptions of the rounds that only the machine's load may have put outside
 	never   []string
 	longest *Failover     // among the rounds with a prediction
 	most    time.Duration // the largest prediction
@@ -41,8 +42,12 @@ func (x *failovers) record(r history.Record) {
 	round := failoverOf(n)
 	x.rounds++
 	x.most = max(x.most, n.Most)
-	if round.Outside() {
+	switch {
+	case round.Outside():
 		x.outside = append(x.outside, round.String())
+	case round.Latency > round.Most:
+		x.delayed = append(x.delayed, fmt.Sprintf("%s, while tasks of this machine waited %s for processors, memory or I/O",
+			round.String(), units.Duration(float64(round.Stalled))))
 	}
 	x.fold.OnFailover(round)
 	if round.Never {
@@ -70,12 +75,13 @@ func (x *failovers) close(out map[string]Metric) {
 	}
 	m := countedMetric(FailoverOutside, float64(len(x.outside)), int64(x.rounds))
 	m.Expected = new(0.0)
-	if len(x.outside) > 0 {
-		named := x.outside[:min(len(x.outside), outsideNamed)]
-		m.Note = strings.Join(named, "; ")
-		if more := len(x.outside) - len(named); more > 0 {
-			m.Note += fmt.Sprintf("; and %d more", more)
-		}
+	rounds := x.outside
+	if len(rounds) == 0 && len(x.delayed) > 0 { // a slow recipe, or a busy machine
+		m.Value, rounds = nil, x.delayed
+	}
+	m.Note = strings.Join(rounds[:min(len(rounds), outsideNamed)], "; ")
+	if more := len(rounds) - outsideNamed; more > 0 {
+		m.Note += fmt.Sprintf("; and %d more", more)
 	}
 	out[FailoverOutside] = m
 	if x.most > 0 {
@@ -105,12 +111,16 @@ type Failover struct {
 	Kept              bool
 	Never             bool
 	Least, Most, Mean time.Duration
+	Stalled           time.Duration // for which tasks of the machine waited meanwhile
 	// Stages contains the parts of Latency, by metric; nil if the session did not have to expire.
 	Stages map[string]time.Duration
 }
 
-// Outside reports whether the failover took less or more time than predicted.
-func (f Failover) Outside() bool { return f.Never || f.Latency < f.Least || f.Latency > f.Most }
+// Outside reports whether the failover took less time than predicted, or more than predicted and than
+// the load of the machine explains.
+func (f Failover) Outside() bool {
+	return f.Never || f.Latency < f.Least || f.Latency > f.Most+f.Stalled
+}
 
 // String describes the round in one line.
 func (f Failover) String() string {
@@ -133,7 +143,7 @@ func (f Failover) String() string {
 
 func failoverOf(r *history.Failover) Failover {
 	f := Failover{
-		Phase: r.Phase, Round: r.Round, At: r.Injected, Least: r.Least, Most: r.Most, Mean: r.Mean,
+		Phase: r.Phase, Round: r.Round, At: r.Injected, Least: r.Least, Most: r.Most, Mean: r.Mean, Stalled: r.Stalled,
 	}
 	switch {
 	case r.Granted > 0:

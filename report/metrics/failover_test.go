@@ -88,6 +88,21 @@ func TestFailovers_areHeldToTheirPrediction(t *testing.T) {
 	}
 }
 
+// A round that the load of the machine may have delayed is neither inside nor outside the prediction.
+func TestFailovers_onABusyMachine(t *testing.T) {
+	late := func(stalled time.Duration) *history.Failover {
+		return crashed(func(r *history.Failover) { r.Granted, r.Stalled = 19*time.Second, stalled }) // 9 s, at most 8 s
+	}
+	m := measure(history.Of(history.Header{Trial: "t"}, crashed(nil), late(2*time.Second)))[FailoverOutside]
+	if m.Value != nil || *m.Count != 2 || !strings.Contains(m.Note, "9.00 s, predicted 3.00 s to 8.00 s") || !strings.Contains(m.Note, "waited 2.00 s") {
+		t.Errorf("delayed by the machine: %+v", m)
+	}
+	m = measure(history.Of(history.Header{Trial: "t"}, late(2*time.Second), late(time.Second/2)))[FailoverOutside]
+	if m.Value == nil || *m.Value != 1 || strings.Contains(m.Note, "waited") {
+		t.Errorf("one was delayed more than the machine explains: %+v", m)
+	}
+}
+
 func TestFailovers_namesTheLongest(t *testing.T) {
 	measured := new(line).hold("crash", 1, 1, 0, 1, 0).session(history.Suspended, 1, 11_000).fault(1, 10_000, 14_000).
 		hold("crash", 2, 2, 3, 14_100, 15_000).add(crashed(nil)).measure()

@@ -101,11 +101,13 @@ func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
 	f.st.OnResume.Store(new(f.resumed))
 	defer f.st.OnResume.Store(nil)
 	f.leads = f.cause.expires && f.st.Members.Leads(ctx, s.Server)
+	before := stalled()
 	heal, err := f.apply(ctx)
 	if err != nil {
 		return nil, err
 	}
 	next := f.await(ctx, f.predict().most)
+	f.seen.Stalled = stalled() - before
 	f.recordStageTimes(ctx, removed, next)
 	if f.cause.resumesAfterGrant && next != nil {
 		err = f.resumeAfterPause(ctx, next, heal)
