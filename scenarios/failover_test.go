@@ -34,8 +34,13 @@ thresholds: [failover.out_of_bounds == 0]
 	}
 	for _, trial := range trials {
 		sound(t, trial)
-		if m := value(t, trial, metrics.FailoverOutside); *m.Value != 0 || *m.Count != 8 {
-			t.Errorf("%s: %v of %v rounds are outside the prediction: %s", trial.Name, *m.Value, *m.Count, m.Note)
+		switch m := trial.Metrics[metrics.FailoverOutside]; {
+		case m.Count == nil || *m.Count != 8:
+			t.Errorf("%s: %+v, want 8 rounds", trial.Name, m)
+		case m.Value == nil:
+			t.Logf("%s: the machine was too busy to judge each round: %s", trial.Name, m.Note)
+		case *m.Value != 0:
+			t.Errorf("%s: %v rounds are outside the prediction: %s", trial.Name, *m.Value, m.Note)
 		}
 		for _, phase := range []string{"release", "close", "expel", "crash", "freeze", "server-kill", "crash-leader-kill"} {
 			if m := trial.Metrics[metrics.FailoverLatency+"."+phase]; m.Count == nil {

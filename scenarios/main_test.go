@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	e, err := process.Start(ctx, ensembles.Options{Members: 3, Tick: 500 * time.Millisecond})
 	if err != nil {

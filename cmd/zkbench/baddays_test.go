@@ -68,7 +68,7 @@ func (r *running) command(args ...string) *exec.Cmd {
 // await reads what it says until a line contains text.
 func (r *running) await(text string) {
 	r.t.Helper()
-	limit := time.After(90 * time.Second)
+	limit := time.After(4 * time.Minute)
 	for {
 		select {
 		case line, ok := <-r.lines:

@@ -27,7 +27,7 @@ const localImage = image.Name
 
 const (
 	createTimeout = time.Minute
-	serveTimeout  = 60 * time.Second
+	serveTimeout  = 3 * time.Minute
 	removeTimeout = time.Minute
 )
 

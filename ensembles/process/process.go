@@ -35,7 +35,7 @@ import (
 )
 
 const (
-	serveTimeout = time.Minute      // from the start of the first JVM until a quorum serves
+	serveTimeout = 3 * time.Minute  // from the start of the first JVM until a quorum serves
 	downTimeout  = 10 * time.Second // until killed JVMs have ended
 )
 
