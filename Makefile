@@ -62,7 +62,7 @@ racing := ./chaos/wire ./ensembles/... ./report/history
 test:
 	@.ci/setup test
 	go test $(race) -timeout 20m $(racing)
-	go test -timeout 30m -parallel 5 ./scenarios $$(go list ./... | grep -v -e /ensembles -e /chaos/wire -e /report/history -e /scenarios$$)
+	go test -timeout 30m ./scenarios $$(go list ./... | grep -v -e /ensembles -e /chaos/wire -e /report/history -e /scenarios$$)
 
 test-kubernetes: release
 	@.ci/kubernetes/test

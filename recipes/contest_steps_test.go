@@ -52,6 +52,7 @@ func TestContest_standsADisturbanceAtEveryStep(t *testing.T) {
 				{"releasing with another behind", releases},
 			} {
 				t.Run(k.name+"/"+string(v)+"/"+row.about, func(t *testing.T) {
+					t.Parallel()
 					helper := open(t, nil)
 					eachStep(t, func(t *testing.T, s *step) bool { return row.run(t, k, v, helper, s) })
 				})
@@ -59,6 +60,7 @@ func TestContest_standsADisturbanceAtEveryStep(t *testing.T) {
 		}
 	}
 	t.Run("trying a held lock", func(t *testing.T) {
+		t.Parallel()
 		helper := open(t, nil)
 		eachStep(t, func(t *testing.T, s *step) bool { return triesInVain(t, helper, s) })
 	})

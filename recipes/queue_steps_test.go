@@ -20,6 +20,7 @@ func TestQueue_standsADisturbanceAtEveryStep(t *testing.T) {
 			{"polling past the line", polls},
 		} {
 			t.Run(string(v)+"/"+row.about, func(t *testing.T) {
+				t.Parallel()
 				helper := open(t, nil)
 				eachStep(t, func(t *testing.T, s *step) bool { return row.run(t, v, helper, s) })
 			})

@@ -85,6 +85,7 @@ func passItems(t *testing.T, a, b QueueClient) {
 func TestSubjects_reportSuspendedRestoredAndLost(t *testing.T) {
 	for _, subject := range Subjects() {
 		t.Run(subject.Name, func(t *testing.T) {
+			t.Parallel()
 			ctx := within(t, 20*time.Second)
 			c, tap, events := openSubject(t, subject, freshPath())
 			ours, ok := c.(*contender)

@@ -70,6 +70,7 @@ func TestAudit_ofAnOperator(t *testing.T) {
 
 // The commands that repeat single cells of an audit name them in its scenario.
 func TestAudit_runsOnlyTheNamedCells(t *testing.T) {
+	t.Parallel()
 	trials := runTrials(t, `{name: again, subjects: [lock/parent], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
 		also: [node.delete], depth: 2, duration: 1m, cells: ["holder hold #1/flap.before + next wait #1/node.delete"]}]}`)
 	if len(trials) != 1 {
@@ -145,6 +146,7 @@ phases:
 
 // A program that answers "unknown" is closed late enough to see what it leaves in line.
 func TestAudit_seesWhatAProgramLeavesInLine(t *testing.T) {
+	t.Parallel()
 	trials := runTrials(t, `
 name: audit
 subjects: [`+asDriver("lock/leaves", "zoo/cleanup-missing")+`]
@@ -163,6 +165,7 @@ phases:
 // A client that reports the loss of its session and never returns from its acquire fails progress:
 // zkbench closes it, and does not take the new client's grant for its own.
 func TestAudit_ofAClientThatSleepsAfterItsLoss(t *testing.T) {
+	t.Parallel()
 	for name, trial := range runTrials(t, `
 name: audit
 subjects: [`+asDriver("lock/sleeper", "sleeps after its loss")+`]
@@ -181,6 +184,7 @@ phases:
 // A client that comes back under its old number while its old session lives must not take the node of that
 // session for its own.
 func TestAudit_ofAClientThatComesBack(t *testing.T) {
+	t.Parallel()
 	for name, trial := range runTrials(t, `
 name: audit
 subjects: [`+asDriver("lock/sound", "lock/predecessor")+`, `+asDriver("lock/named", "knows its node by its name")+`]
@@ -203,6 +207,7 @@ phases:
 // A client whose driver promises that it rejoins stays open after lost: it is granted again by itself, or
 // fails progress.
 func TestAudit_ofAClientThatRejoins(t *testing.T) {
+	t.Parallel()
 	for name, trial := range runTrials(t, `
 name: audit
 subjects: [`+asDriver("lock/rejoins", "rejoins")+`, `+asDriver("lock/stays-out", "stays out")+`]
@@ -224,6 +229,7 @@ phases:
 
 // A sound timed try keeps every guarantee when its time is up. Whoever has none has no such cell.
 func TestAudit_ofATimedTry(t *testing.T) {
+	t.Parallel()
 	trials := runTrials(t, `
 name: audit
 subjects: [lock/kazoo]
@@ -249,6 +255,7 @@ phases:
 
 // A step that does not come is told, with those that did.
 func TestAudit_saysHowFarAClientWent(t *testing.T) {
+	t.Parallel()
 	for _, trial := range runTrials(t, `
 name: audit
 subjects: [lock/predecessor]
@@ -268,6 +275,7 @@ phases:
 // Cells beyond the second step of an operation, of a line of a driver that declares a variant, of
 // two consumers at a backlog, and of recipes without a queue of nodes.
 func TestAudit_playsWhatNoOneTurnReaches(t *testing.T) {
+	t.Parallel()
 	for subject, cells := range map[string]string{
 		asDriver("lock/ours", "lock/predecessor"):        `"holder multi #3/reply.drop", "all/line"`,
 		"queue/predecessor":                              `"backlog_first multi #1/reply.drop", "backlog_second multi #1/reply.drop", "backlog_first setData #1/reply.drop"`,

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		beDriver(name)
 	}
 	generated = generateSchema()
+	flag.Set("test.parallel", "3") // they wait for sessions to expire
 	os.Exit(testMain(m))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,6 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "4") // they wait for ensembles to start and for clients
 	testscript.Main(m, map[string]func(){"zkbench": main})
 }
 
