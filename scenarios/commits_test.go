@@ -42,6 +42,7 @@ func TestIncidents_sayWhatTheyAre(t *testing.T) {
 // The lock of go-zookeeper leaves its node, each time; and what is said of a sound lock is
 // seen not to show.
 func TestIncident_showsOrDoesNot(t *testing.T) {
+	t.Parallel()
 	s := shipped(t, "incident/go-zookeeper-orphan", "tick=0s", "trials=1")
 	for _, row := range []struct{ subject, want string }{{"lock/go-zookeeper", report.Pass}, {"lock/predecessor", report.Fail}} {
 		s.Specimens[0].Subject = row.subject

@@ -402,6 +402,7 @@ phases:
 }
 
 func TestDriver_mayCountItsGrantsInstead(t *testing.T) {
+	t.Parallel()
 	trials := runTrials(t, `
 name: drivers
 subjects: [`+asDriver("lock/counts", "counts its grants")+`]
@@ -442,6 +443,7 @@ phases: [{name: churn, kind: churn, duration: 14s}]
 }
 
 func TestDriver_minimalFailsOver(t *testing.T) {
+	t.Parallel()
 	trials := runTrials(t, `
 name: drivers
 subjects: [`+asDriver("lock/minimal", "minimal")+`]
