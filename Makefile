@@ -46,11 +46,11 @@ bench: setup build
 
 gallery: build
 	@.ci/setup foreign
-	go run ./cmd/zkbench/gallery $(ONLY)
+	.ci/gallery $(ONLY)
 
 audits: build
 	@.ci/setup foreign
-	go run ./cmd/zkbench/gallery -audits
+	.ci/gallery --audits
 
 # The race detector needs a C compiler. It is for code of ours that has goroutines
 # and no go-zookeeper: that library races with itself when it reconnects

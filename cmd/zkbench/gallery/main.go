@@ -1,195 +1,210 @@
-// Gallery generates docs/gallery: the reports of real runs of the built-in scenarios, and the page
-// "ZooKeeper recipes, measured". make gallery runs it.
-//
-//	go run ./cmd/zkbench/gallery              # runs everything, 20 to 35 minutes on a quiet machine with two cores
-//	go run ./cmd/zkbench/gallery herd audit   # runs these; the others are rendered from their last run
-//	go run ./cmd/zkbench/gallery -audits      # runs audits of installed versions of other recipes, some two minutes each
-//	go run ./cmd/zkbench/gallery -draw        # runs nothing
-//
-// The run folders stay in zkbench-out/gallery, which is not committed.
+// Gallery generates docs/gallery from the run folders of .ci/gallery: the reports of real runs of the built-in
+// scenarios, the page "ZooKeeper recipes, measured", and audits by version. make gallery runs both.
 package main
 
 import (
-	"context"
-	"errors"
-	"flag"
+	"bytes"
+	"embed"
 	"fmt"
-	_ "github.com/zkbench/zkbench/recipes/foreign" // subjects of scenarios
-	_ "github.com/zkbench/zkbench/scenarios"       // kinds of phase
+	"maps"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
+	"text/template"
 
-	_ "github.com/zkbench/zkbench/recipes/zoo"
-	"github.com/zkbench/zkbench/scenarios/spec"
-	"golang.org/x/sync/errgroup"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/render"
+	"github.com/zkbench/zkbench/report/safefile"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+	"go.yaml.in/yaml/v4"
 )
 
-const seed = 1
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	files, err := draw("zkbench-out/gallery", "zkbench-out/audits")
+	if err == nil {
+		err = replace("docs/gallery", files)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gallery:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	fl := flag.NewFlagSet("gallery", flag.ContinueOnError)
-	program := fl.String("zkbench", "bin/zkbench", "path of the zkbench program")
-	runs := fl.String("runs", "zkbench-out/gallery", "folder of the run folders")
-	out := fl.String("out", "docs/gallery", "folder for the pages")
-	draw := fl.Bool("draw", false, "run nothing: render the pages again from the last runs")
-	audit := fl.Bool("audits", false, "run only the audits of recipes of other projects, in every version that is installed")
-	if err := fl.Parse(args); err != nil {
-		return err
-	}
-	chosen, err := choose(fl.Args())
-	if err != nil {
-		return err
-	}
-	switch {
-	case *audit:
-		err = runAudits(ctx, *program, *runs)
-	case !*draw:
-		err = runAll(ctx, chosen, *program, *runs)
-	}
-	if err != nil {
-		return err
-	}
-	return drawAll(*runs, *out)
+//go:embed pages/*.tmpl
+var pages embed.FS
+
+// generatedHeader is the first line of a generated page.
+const generatedHeader = "<!-- Made by make gallery. Do not edit. -->\n\n"
+
+// gallery is what the templates in pages show.
+type gallery struct {
+	Runs   []run
+	Audits []audit
+	files  map[string][]byte // the pages and figures, by name
 }
 
-// maxParallel is the number of patient exhibits that run in parallel.
-const maxParallel = 3
-
-func runAll(ctx context.Context, all []exhibit, program, runs string) error {
-	slices.SortStableFunc(all, func(a, b exhibit) int { return a.rank() - b.rank() })
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxParallel)
-	for _, e := range all {
-		if e.rank() >= 0 {
-			g.Go(func() error { return e.runScenario(ctx, program, runs) })
-		} else if err := e.runScenario(ctx, program, runs); err != nil {
-			return err
+// draw returns the files of the gallery, by name.
+func draw(runs, audits string) (map[string][]byte, error) {
+	g := gallery{files: map[string][]byte{}}
+	folders, err := filepath.Glob(filepath.Join(runs, "*", report.ResultFile))
+	if err != nil || len(folders) == 0 {
+		return nil, fmt.Errorf("%s has no run folders", runs)
+	}
+	for _, result := range folders {
+		r, err := judge(filepath.Dir(result), g.files)
+		if err != nil {
+			return nil, err
 		}
+		g.Runs = append(g.Runs, r)
 	}
-	return g.Wait()
-}
-
-func choose(names []string) (out []exhibit, err error) {
-	all := exhibits()
-	if len(names) == 0 {
-		return all, nil
+	if g.Audits, err = readAudits(audits); err != nil {
+		return nil, err
 	}
-	for _, name := range names {
-		i := slices.IndexFunc(all, func(e exhibit) bool { return e.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("the gallery has no %s", name)
-		}
-		out = append(out, all[i])
-	}
-	return out, nil
-}
-
-func (e exhibit) runScenario(ctx context.Context, program, runs string) error {
-	return runZkbench(ctx, program, e.name, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder())))
-}
-
-// runZkbench runs zkbench. Failed and unknown results (exit codes 1 and 3) are not errors.
-func runZkbench(ctx context.Context, program, name string, args []string) error {
-	start := time.Now()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // zkbench heals faults and stops the ensemble
-	said, err := cmd.CombinedOutput()
-	code := cmd.ProcessState.ExitCode()
-	var ended *exec.ExitError
-	if err != nil && !(errors.As(err, &ended) && (code == 1 || code == 3)) || ctx.Err() != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said)
-	}
-	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
-	fmt.Printf("%-34s %5.0fs  exit code %d  %s\n", name, time.Since(start).Seconds(), code, lines[len(lines)-1])
-	return nil
-}
-
-type exhibit struct {
-	name string   // of the scenario
-	set  []string // its overrides: path=value
-}
-
-// small has the overrides, by scenario, that make a run small enough for the gallery.
-var small = map[string][]string{
-	"herd":          {"phases.1.duration=8s"},
-	"herd-election": {"clients=[25]", "phases.2.duration=5s"},
-	"herd-queue":    {"clients=[25]", "phases.2.duration=5s"},
-	"queue":         {"clients=[4]"},
-	"failover":      {"phases.0.rounds=5", "phases.1.rounds=3", "phases.2.rounds=3", "phases.3.rounds=5", "phases.4.rounds=3", "phases.5.rounds=2", "phases.6.rounds=2"},
-	"flap":          {"clients=[5, 25]", "phases.0.rounds=5"},
-	"churn":         {"clients=[10]", "subjects=[lock/predecessor]"},
-	"partition":     {"subjects=[lock/predecessor]"},
-	"rolling":       {"subjects=[lock/predecessor]"},
-	"succession":    {"subjects=[election/predecessor]"},
-	"audit":         {"subjects=[lock/predecessor, lock/go-zookeeper]"},
-	"ci":            {"trials=20", "budget=40s"},
-	"paused-holder": {"subjects=[lock/predecessor, election/predecessor, lock/go-zookeeper, lock/curator, lock/kazoo]"},
-}
-
-// untimed are the scenarios that mostly wait for sessions to expire, so that a few may run in parallel,
-// the longest first. They test safety, not speed.
-var untimed = []string{"audit", "zoo", "partition", "rolling", "succession", "flap"}
-
-// rank returns the place of the exhibit among those that run in parallel: the patient ones, then the
-// incidents. It is -1 if times are measured, so that the exhibit runs alone, before these.
-func (e exhibit) rank() int {
-	if strings.HasPrefix(e.name, "incident/") {
-		return len(untimed)
-	}
-	return slices.Index(untimed, e.name)
-}
-
-// exhibits returns all runs of the gallery in order: every built-in scenario and incident, except
-// upgrade, which needs two versions of ZooKeeper.
-func exhibits() (out []exhibit) {
-	for _, name := range append(spec.Builtin(), spec.Incidents()...) {
-		if name != "upgrade" {
-			out = append(out, exhibit{name, small[name]})
-		}
-	}
-	return out
-}
-
-func (e exhibit) folder() string { return strings.ReplaceAll(e.name, "/", "-") }
-
-func (e exhibit) args() []string {
-	out := []string{"run", e.name}
-	for _, s := range e.set {
-		out = append(out, "--set", s)
-	}
-	return append(out, "--seed", strconv.Itoa(seed))
-}
-
-func (e exhibit) command() string {
-	command := "zkbench"
-	for _, w := range e.args() {
-		if strings.ContainsAny(w, "[ ") {
-			w = "'" + w + "'"
-		}
-		command += " " + w
-	}
-	return command
-}
-
-func (e exhibit) load() (*spec.Scenario, error) {
-	name, text, err := spec.Source(e.name)
+	t, err := template.New("").Funcs(template.FuncMap{"md": units.Markdown, "facts": facts}).ParseFS(pages, "pages/*.tmpl")
 	if err != nil {
 		return nil, err
 	}
-	return spec.Load(name, text, e.set...)
+	for _, name := range []string{"README.md", "measured.md", "audits.md"} {
+		page := bytes.NewBufferString(generatedHeader)
+		if err := t.ExecuteTemplate(page, name+".tmpl", g); err != nil {
+			return nil, err
+		}
+		g.files[name] = page.Bytes()
+	}
+	if len(g.Audits) == 0 {
+		delete(g.files, "audits.md")
+	}
+	return g.files, nil
+}
+
+// replace replaces the contents of the folder.
+func replace(folder string, files map[string][]byte) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	for name, text := range files {
+		file := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type run struct {
+	Name    string // of the folder
+	About   string // of the scenario
+	Command string // that repeats the run
+	Result  report.Result
+	View    *view.View
+	files   map[string][]byte
+}
+
+// judge evaluates the run in dir and removes the machine's name from the result. It adds the page of the run to
+// files, except if the run is of an incident: incidents are only in a table.
+func judge(dir string, files map[string][]byte) (run, error) {
+	c, err := report.Judge(dir)
+	if err != nil {
+		return run{}, err
+	}
+	command, err := os.ReadFile(dir + ".command")
+	if err != nil {
+		return run{}, err
+	}
+	var scenario struct{ About string }
+	text, err := safefile.Read(filepath.Join(dir, report.ScenarioFile), safefile.Config)
+	if err == nil {
+		err = yaml.Load(text, &scenario)
+	}
+	if err != nil {
+		return run{}, err
+	}
+	r := run{Name: filepath.Base(dir), About: scenario.About, Command: strings.TrimSpace(string(command)), files: files}
+	delete(c.Result.Run.Host, "name")
+	c.Result.Run.ID, c.Result.Run.Command = r.Name, r.Command
+	r.Result = c.Result
+	r.View = view.New(view.Input{Result: c.Result, Dir: r.Name, Traces: c.Traces, Stories: explain.Failures(c), Alone: true})
+	if c.Result.Run.Incident != nil {
+		return r, nil
+	}
+	var page bytes.Buffer
+	err = render.Page(&page, r.View)
+	files[r.Name+".html"] = page.Bytes()
+	return r, err
+}
+
+// Find returns the run with the name, or nil.
+func (g gallery) Find(name string) *run {
+	if i := slices.IndexFunc(g.Runs, func(r run) bool { return r.Name == name }); i >= 0 {
+		return &g.Runs[i]
+	}
+	return nil
+}
+
+// Incidents returns the table of known faults of libraries, or "" if none was run.
+func (g gallery) Incidents() string {
+	var results []report.Result
+	for _, r := range g.Runs {
+		results = append(results, r.Result)
+	}
+	return markdown(view.IncidentTable(results...))
+}
+
+func markdown(tables ...view.Table) string {
+	var b strings.Builder
+	for _, t := range tables {
+		if len(t.Rows) > 0 {
+			render.MarkdownTable(&b, t)
+		}
+	}
+	return b.String()
+}
+
+func (r run) Tables() string { return markdown(r.View.Tables...) }
+
+// Matrices returns the matrices of an audit.
+func (r run) Matrices() string {
+	return markdown(slices.DeleteFunc(slices.Clone(r.View.Tables), func(t view.Table) bool { return len(t.Marks) == 0 })...)
+}
+
+// Figures writes the figures of a kind, which is a figure's name without its trial.
+func (r run) Figures(kind string) (string, error) {
+	var b strings.Builder
+	for _, f := range r.View.Figures {
+		if strings.TrimSuffix(f.Name, "-"+f.Trial) != kind {
+			continue
+		}
+		svg, err := f.SVG()
+		if err != nil {
+			return "", err
+		}
+		name := r.fileName(kind, f)
+		r.files[name] = svg
+		fmt.Fprintf(&b, "\n![%s](%s)\n\n%s\n", units.Markdown(f.Title), name, units.Markdown(f.About))
+	}
+	return b.String(), nil
+}
+
+// fileName returns the figure's file name: scenario, kind and, if that name is taken, trial.
+func (r run) fileName(kind string, f *plot.Figure) string {
+	name := "measured/" + kind
+	if !strings.HasPrefix(kind, r.Name) {
+		name = "measured/" + r.Name + "-" + kind
+	}
+	if r.files[name+".svg"] != nil {
+		name += "-" + f.Trial
+	}
+	return name + ".svg"
+}
+
+func facts(all map[string]string) string {
+	lines := units.Names(slices.Sorted(maps.Keys(all)), func(k string) string { return k + " " + all[k] })
+	return units.Markdown(strings.Join(lines, ", "))
 }
