@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -119,14 +118,10 @@ func runFailover(cmd *cobra.Command, o phases.AdviceOptions, a phases.Advice, me
 	if err != nil {
 		return err
 	}
-	run := exec.CommandContext(context.WithoutCancel(cmd.Context()), self, failoverArgs(o, a, members)...)
+	run := exec.CommandContext(cmd.Context(), self, failoverArgs(o, a, members)...)
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := run.Start(); err != nil {
-		return err
-	}
-	stop := context.AfterFunc(cmd.Context(), func() { _ = run.Process.Signal(syscall.SIGTERM) })
-	defer stop()
-	err = run.Wait()
+	run.Cancel = func() error { return run.Process.Signal(syscall.SIGTERM) }
+	err = run.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exitError{errors.New("the failover scenario did not pass"), exit.ExitCode()}
 	}

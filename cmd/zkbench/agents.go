@@ -211,19 +211,6 @@ func (f *agentFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.relay, "agents-relay", false, "connect agents to the ensemble's members through this process")
 }
 
-func (f *agentFlags) words() (args []string) {
-	if f.engine != "" {
-		args = append(args, "--agents", f.engine)
-	}
-	if f.listen != "" {
-		args = append(args, "--agents-listen", f.listen)
-	}
-	if f.relay {
-		args = append(args, "--agents-relay")
-	}
-	return args
-}
-
 func (f *agentFlags) check(configs []scenarios.Config) error {
 	switch {
 	case f.engine == "" && f.given("agents"):

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/scenarios/agents"
@@ -88,14 +87,8 @@ func TestSweepAgents_removesFoldersOfTheDead(t *testing.T) {
 
 // Whoever repeats a run has its clients where they were.
 func TestCommand_namesTheAgents(t *testing.T) {
-	for want, agents := range map[string]agentFlags{
-		"--agents wait:2 --agents-listen 192.0.2.1:7000 --agents-relay": {engine: "wait:2", listen: "192.0.2.1:7000", relay: true},
-		"--agents local:3": {engine: "local:3"},
-		"":                 {},
-	} {
-		var f runFlags
-		f.register(&cobra.Command{})
-		f.agents = agents
+	for _, want := range []string{"--agents wait:2 --agents-listen 192.0.2.1:7000 --agents-relay", "--agents local:3", ""} {
+		f := parsed(t, strings.Fields(want)...)
 		got := f.command("out", &spec.Scenario{}, report.Run{Seed: 7, Ensemble: report.Ensemble{Kind: "process", Members: 3}})
 		if !strings.HasSuffix(got, strings.TrimSpace("--members 3 "+want)) {
 			t.Errorf("%q does not end with %q", got, want)

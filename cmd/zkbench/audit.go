@@ -14,6 +14,14 @@ import (
 func auditCmd() *cobra.Command {
 	var f runFlags
 	var a auditFlags
+	rejected := rejectedFlags{
+		"subject":  "--subject: name subjects as arguments: zkbench audit lock/predecessor",
+		"clients":  "--clients: an episode has 3 clients; remove the flag",
+		"trials":   "--trials: an audit runs every cell once; run it again with another --seed",
+		"ab":       "--ab: pass both subjects as arguments to see their matrices side by side: zkbench audit lock/a lock/b",
+		"replay":   "--replay: to repeat an audit, use zkbench rerun DIR",
+		"duration": "--duration: use --depth 2 and --budget to set the time for pairs of faults",
+	}
 	cmd := &cobra.Command{
 		Use:   "audit SUBJECT ...",
 		Short: "Test every protocol step against every applicable fault",
@@ -23,7 +31,7 @@ func auditCmd() *cobra.Command {
   zkbench audit lock/mine --depth 2 --budget 5m`,
 		ValidArgsFunction: completeSubjects,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := rejectRunOnlyFlags(cmd); err != nil {
+			if err := rejected.check(cmd); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -38,31 +46,9 @@ func auditCmd() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	for _, no := range runOnlyFlags {
-		_ = cmd.Flags().MarkHidden(no.flag) // they are rejected
-	}
+	rejected.hide(cmd)
 	a.register(cmd)
 	return cmd
-}
-
-// runOnlyFlags lists the flags of run that audit rejects, and the message for each.
-var runOnlyFlags = []struct{ flag, instead string }{
-	{"subject", "name subjects as arguments: zkbench audit lock/predecessor"},
-	{"clients", "an episode has 3 clients; remove the flag"},
-	{"trials", "an audit runs every cell once; run it again with another --seed"},
-	{"ab", "pass both subjects as arguments to see their matrices side by side: zkbench audit lock/a lock/b"},
-	{"replay", "to repeat an audit, use zkbench rerun DIR"},
-	{"duration", "use --depth 2 and --budget to set the time for pairs of faults"},
-}
-
-// rejectRunOnlyFlags rejects flags of run that do not apply to an audit.
-func rejectRunOnlyFlags(cmd *cobra.Command) error {
-	for _, no := range runOnlyFlags {
-		if cmd.Flags().Changed(no.flag) {
-			return usageError("--%s: %s", no.flag, no.instead)
-		}
-	}
-	return nil
 }
 
 type auditFlags struct {

@@ -20,6 +20,10 @@ import (
 func rerunCmd() *cobra.Command {
 	var f runFlags
 	var failed bool
+	rejected := rejectedFlags{}
+	for _, name := range []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"} {
+		rejected[name] = "--" + name + " would change the run: remove it, or use zkbench run with a changed scenario"
+	}
 	cmd := &cobra.Command{
 		Use:   "rerun DIR",
 		Short: "Re-run a recorded run, or only its failed parts",
@@ -30,6 +34,9 @@ func rerunCmd() *cobra.Command {
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := rejected.check(cmd); err != nil {
+				return err
+			}
 			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
 				return usageError("%s is not a folder: unpack it, and rerun the run folder that it contains", args[0])
 			}
@@ -37,22 +44,14 @@ func rerunCmd() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	for _, name := range rerunRejectedFlags {
-		_ = cmd.Flags().MarkHidden(name) // they are rejected
-	}
+	rejected.hide(cmd)
 	cmd.Flags().BoolVar(&failed, "failed", false, "run only the failed trials, or the failed cells of an audit")
 	return cmd
 }
 
-// rerunRejectedFlags lists the flags of zkbench run that rerun rejects, because they would change the run.
-var rerunRejectedFlags = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
-
 // rerun evaluates and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	f.untrusted = true
-	if err := checkRerunFlags(cmd); err != nil {
-		return err
-	}
 	recorded, err := report.ReadResult(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return usage(err)
@@ -102,16 +101,6 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		printOutcomes(cmd.ErrOrStderr(), selected, now.Trials)
 	}
 	return ran
-}
-
-// checkRerunFlags returns an error if a flag of rerunRejectedFlags is set.
-func checkRerunFlags(cmd *cobra.Command) error {
-	for _, name := range rerunRejectedFlags {
-		if cmd.Flags().Changed(name) {
-			return usageError("--%s would change the run: remove it, or use zkbench run with a changed scenario", name)
-		}
-	}
-	return nil
 }
 
 // failures returns the trials to repeat: the failed trials and, if a failed trial is compared with a

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/zkbench/zkbench/ensembles"
@@ -90,6 +91,24 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
 	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
 	completeFlags(cmd)
+}
+
+// rejectedFlags are the flags of run that another command with the same flags rejects, with the message for each.
+type rejectedFlags map[string]string
+
+func (r rejectedFlags) hide(cmd *cobra.Command) {
+	for name := range r {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+}
+
+func (r rejectedFlags) check(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if why := r[f.Name]; why != "" && err == nil {
+			err = usageError("%s", why)
+		}
+	})
+	return err
 }
 
 // registerEnsemble registers the flags that run and subject check share.
@@ -639,55 +658,45 @@ func (f *runFlags) command(dir string, s *spec.Scenario, r report.Run) string {
 	} else {
 		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(r.Seed, 10))
 	}
-	args = append(append(args, f.ensembleArgs(s, r.Ensemble)...), f.agents.words()...)
-	for i, a := range args {
-		args[i] = quote(a)
-	}
-	return strings.Join(args, " ")
+	args = append(append(args, f.ensembleArgs(s, r.Ensemble)...), f.repeatedArgs()...)
+	return shellquote.Join(args...)
 }
 
+// ensembleArgs returns the flags for an ensemble like the one that the run used.
 func (f *runFlags) ensembleArgs(s *spec.Scenario, e report.Ensemble) []string {
-	o := f.ensemble
-	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))
-	args := []string{"--ensemble", string(kind)}
-	if kind == ensembles.External {
-		if isFile(f.kind) {
-			args = []string{"--ensemble", absolute(f.kind)}
-		} else {
-			args = append(args, "--servers", strings.Join(o.Servers, ","))
-		}
-		if f.watches {
-			args = append(args, "--wchp")
-		}
-		if o.Chroot != "" {
-			args = append(args, "--chroot", o.Chroot)
-		}
+	if isFile(f.kind) {
+		return []string{"--ensemble", absolute(f.kind)}
+	}
+	kind := cmp.Or(e.Kind, f.kind)
+	args := []string{"--ensemble", kind}
+	if kind == string(ensembles.External) {
 		return args
 	}
-	args = append(args, "--members", strconv.Itoa(cmp.Or(e.Members, o.Members)))
-	if n := len(e.Observers); n > 0 || e.Kind == "" && o.Observers > 0 {
-		args = append(args, "--observers", strconv.Itoa(cmp.Or(n, o.Observers)))
+	args = append(args, "--members", strconv.Itoa(cmp.Or(e.Members, f.ensemble.Members)))
+	if n := len(e.Observers); n > 0 || e.Kind == "" && f.ensemble.Observers > 0 {
+		args = append(args, "--observers", strconv.Itoa(cmp.Or(n, f.ensemble.Observers)))
 	}
 	if _, varied := s.Matrix["tick"]; s.Tick == 0 && !varied && e.Tick != 0 && e.Tick != defaultTick {
 		args = append(args, "--tick", e.Tick.String())
 	}
-	if len(o.Secure) > 0 {
-		args = append(args, "--secure", strings.Join(o.Secure, ","))
-	}
-	for _, v := range versionFlags {
-		if f.scenario.flags.Changed(v.flag) {
-			args = append(args, "--"+v.flag, strings.Join(f.scenario.list(v.flag), ","))
-		}
-	}
 	return args
 }
 
-func quote(arg string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=@%+", r)
+// repeatedFlags are the flags that a command to repeat a run has exactly if the run had them.
+var repeatedFlags = []string{"servers", "wchp", "chroot", "secure", "image", "zookeeper-home", "agents", "agents-listen", "agents-relay"}
+
+func (f *runFlags) repeatedArgs() (args []string) {
+	for _, name := range repeatedFlags {
+		flag := f.scenario.flags.Lookup(name)
+		switch list, isList := flag.Value.(pflag.SliceValue); {
+		case !flag.Changed || flag.Value.String() == "false":
+		case isList:
+			args = append(args, "--"+name, strings.Join(list.GetSlice(), ","))
+		case flag.Value.Type() == "bool":
+			args = append(args, "--"+name)
+		default:
+			args = append(args, "--"+name, flag.Value.String())
+		}
 	}
-	if arg != "" && strings.TrimFunc(arg, plain) == "" {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	return args
 }

@@ -113,13 +113,3 @@ func TestOptions_membersOfOthers(t *testing.T) {
 		}
 	}
 }
-
-func TestQuote(t *testing.T) {
-	for arg, want := range map[string]string{
-		"a/b.yaml": "a/b.yaml", "": "''", "my run/x": "'my run/x'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "a;b": "'a;b'",
-	} {
-		if got := quote(arg); got != want {
-			t.Errorf("quote(%q) = %s, want %s", arg, got, want)
-		}
-	}
-}
