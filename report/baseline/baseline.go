@@ -3,7 +3,7 @@
 //
 //	store := baseline.Folder("zkbench-baselines")
 //	saved, err := baseline.Save(store, result, raw)
-//	old, err := baseline.Last(store, newResult)
+//	old, err := baseline.Latest(store, newResult)
 //
 // A baseline is an unchanged result.json, stored as SCENARIO/TIME-ID.json, so that names sort by
 // time. Every command that accepts a run accepts this file.
@@ -49,13 +49,6 @@ func (f Folder) read(name string) ([]byte, error) {
 	return safefile.Read(filepath.Join(string(f), filepath.FromSlash(name)), safefile.Result)
 }
 
-func (f Folder) write(name string, data []byte) error {
-	if err := os.MkdirAll(string(f), 0o755); err != nil {
-		return err
-	}
-	return report.WriteFile(string(f), filepath.FromSlash(name), data)
-}
-
 // ErrNoBaseline means that no baseline can be compared with the run.
 var ErrNoBaseline = errors.New("there is no baseline to compare the run with")
 
@@ -76,18 +69,16 @@ func Save(f Folder, r report.Result, raw []byte) (string, error) {
 		return "", errors.New("a result without a scenario, a start time or trials cannot be a baseline")
 	}
 	n := name(r)
-	names, err := f.names()
-	if err != nil {
+	switch old, err := f.read(n); {
+	case err == nil && !bytes.Equal(old, raw):
+		return n, fmt.Errorf("%s already has a different result named %s", f, n)
+	case !errors.Is(err, fs.ErrNotExist):
 		return n, err
 	}
-	if slices.Contains(names, n) {
-		old, err := f.read(n)
-		if err == nil && !bytes.Equal(old, raw) {
-			err = fmt.Errorf("%s already has a different result named %s", f, n)
-		}
+	if err := os.MkdirAll(string(f), 0o755); err != nil {
 		return n, err
 	}
-	return n, f.write(n, raw)
+	return n, report.WriteFile(string(f), filepath.FromSlash(n), raw)
 }
 
 // Entry is a baseline.

@@ -13,9 +13,7 @@ package observe
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -147,28 +145,16 @@ type node struct {
 	session int64
 	at      time.Time
 	first   time.Time // the time at which it became first in line; zero before
-	gone    bool
 }
 
-// byNumber is a heap of nodes. Longer numbers follow shorter ones.
-type byNumber []*node
-
-func (h byNumber) Len() int { return len(h) }
-func (h byNumber) Less(i, k int) bool {
-	return cmp.Or(cmp.Compare(len(h[i].number), len(h[k].number)), strings.Compare(h[i].number, h[k].number)) < 0
-}
-func (h byNumber) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
-func (h *byNumber) Push(x any)   { *h = append(*h, x.(*node)) }
-func (h *byNumber) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// compareNodes orders nodes by number. Longer numbers follow shorter ones.
+func compareNodes(a, b *node) int {
+	return cmp.Or(cmp.Compare(len(a.number), len(b.number)), strings.Compare(a.number, b.number), strings.Compare(a.name, b.name))
 }
 
 type line struct {
 	ParentStats
-	present              map[string]*node
-	order                byNumber
+	present              []*node // in order
 	first                *node
 	held, waited, vacant durations
 	vacantSince          time.Time // zero while there is a node
@@ -235,7 +221,9 @@ func (t *Tracker) add(path string, session int64, created, at time.Time) {
 		l = newLine(strings.TrimSuffix(path, "/"+name), at)
 		t.lines[l.Parent] = l
 	}
-	if l.present[name] != nil {
+	n := &node{name: name, number: number, session: session, at: created}
+	i, found := slices.BinarySearchFunc(l.present, n, compareNodes)
+	if found {
 		return // a snapshot has it already
 	}
 	if len(l.Kinds) < 8 && (l.Nodes < 500 || l.Nodes%64 == 0) {
@@ -244,9 +232,7 @@ func (t *Tracker) add(path string, session int64, created, at time.Time) {
 		}
 	}
 	l.accumulate(at)
-	n := &node{name: name, number: number, session: session, at: created}
-	l.present[name] = n
-	heap.Push(&l.order, n)
+	l.present = slices.Insert(l.present, i, n)
 	l.Nodes++
 	l.Most = max(l.Most, len(l.present))
 	l.ParentWatch += int64(max(0, len(l.present)-2)) // the first in line and the new one do not wait yet
@@ -262,7 +248,7 @@ func newLine(parent string, at time.Time) *line {
 	const day, digits = 24 * 3600 * 1000, 2
 	d := func() durations { return durations{h: hdrhistogram.New(1, 100*day, digits)} }
 	return &line{
-		ParentStats: ParentStats{Parent: parent, Ends: map[End]int{}, Step: 100 * time.Millisecond}, present: map[string]*node{}, anomalyCounts: map[string]int{},
+		ParentStats: ParentStats{Parent: parent, Ends: map[End]int{}, Step: 100 * time.Millisecond}, anomalyCounts: map[string]int{},
 		held: d(), waited: d(), vacant: d(), changedAt: at, begunAt: at,
 	}
 }
@@ -302,16 +288,21 @@ func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
 	if l == nil {
 		return
 	}
-	n := l.present[name]
-	if n == nil {
+	_, number, _ := Sequential(name)
+	i, found := slices.BinarySearchFunc(l.present, &node{name: name, number: number}, compareNodes)
+	if !found {
 		return
 	}
+	n := l.present[i]
 	if how == Released && by != n.session {
 		how = Foreign
 	}
 	l.accumulate(at)
-	delete(l.present, name)
-	n.gone = true
+	if i == 0 {
+		l.present = l.present[1:] // does not move the others
+	} else {
+		l.present = slices.Delete(l.present, i, i+1)
+	}
 	l.ParentWatch += int64(max(0, len(l.present)-1))
 	if n != l.first {
 		l.Left++
@@ -350,14 +341,11 @@ func (t *Tracker) checkHold(l *line, n *node, at time.Time) {
 }
 
 func (t *Tracker) advance(l *line, at time.Time) {
-	for len(l.order) > 0 && l.order[0].gone {
-		heap.Pop(&l.order)
-	}
-	if len(l.order) == 0 {
+	if len(l.present) == 0 {
 		l.vacantSince = at
 		return
 	}
-	n := l.order[0]
+	n := l.present[0]
 	n.first, l.first = at, n
 	if !l.vacantSince.IsZero() {
 		vacant := at.Sub(l.vacantSince)
@@ -445,10 +433,7 @@ func (l *line) done(to time.Time) ParentStats {
 	if d := to.Sub(l.begunAt).Seconds(); d > 0 {
 		l.Average = l.area / d
 	}
-	rest := slices.SortedFunc(maps.Values(l.present), func(a, b *node) int {
-		return cmp.Or(cmp.Compare(len(a.number), len(b.number)), strings.Compare(a.number, b.number))
-	})
-	for _, n := range rest {
+	for _, n := range l.present {
 		l.Remaining = append(l.Remaining, n.name)
 	}
 	return l.ParentStats
