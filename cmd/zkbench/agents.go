@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/report/safefile"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
@@ -114,12 +113,7 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	} else if err := os.MkdirAll(logs, 0o755); err != nil {
 		return usageError("--logs: %v", err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	logf := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
-	e, err := agents.ParseEngine(spec, agents.EngineConfig{Self: []string{self}, Owner: state.Self().String(), Dir: logs, Logf: logf})
+	e, err := newEngine(spec, agents.EngineConfig{Dir: logs, Logf: logTo(cmd.ErrOrStderr())})
 	if err != nil {
 		return usage(err)
 	}
@@ -145,6 +139,21 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	default:
 	}
 	return err
+}
+
+// newEngine returns the engine that spec describes, with the program and the owner of this process.
+func newEngine(spec string, c agents.EngineConfig) (agents.Engine, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c.Self, c.Owner = []string{self}, state.Self().String()
+	return agents.ParseEngine(spec, c)
+}
+
+// logTo returns a function that writes each message to a line of w.
+func logTo(w io.Writer) func(format string, args ...any) {
+	return func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 }
 
 func agentCmd() *cobra.Command {
@@ -174,7 +183,7 @@ func agentCmd() *cobra.Command {
 			err = agents.Agent{
 				Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self},
 				Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
-				Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
+				Logf: logTo(cmd.ErrOrStderr()),
 			}.Serve(ctx, j)
 			if errors.Is(err, errDetached) {
 				return nil
@@ -195,7 +204,8 @@ var errDetached = errors.New("stdin has ended")
 
 // ownVersion returns the version that a coordinator and its agents must share.
 func ownVersion() string {
-	return strings.Join(units.Names(versions(), func(v [2]string) string { return v[0] + " " + v[1] }), ", ")
+	own := versions()
+	return fmt.Sprintf("zkbench %s, go %s, client %s", own["zkbench"], own["go"], own["client"])
 }
 
 type agentFlags struct {
@@ -237,16 +247,12 @@ func (f *agentFlags) start(ctx context.Context, logf func(string, ...any)) (flee
 	if f.engine == "" {
 		return nil, func() error { return nil }, nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
 	dir, err := agentsFolder()
 	if err != nil {
 		return nil, nil, err
 	}
 	var crew *agents.Crew
-	engine, err := agents.ParseEngine(f.engine, agents.EngineConfig{Self: []string{self}, Owner: state.Self().String(), Dir: dir, Logf: logf, Listen: f.listen})
+	engine, err := newEngine(f.engine, agents.EngineConfig{Dir: dir, Logf: logf, Listen: f.listen})
 	if err == nil {
 		crew, err = agents.StartAgents(ctx, engine, ownVersion(), logf)
 	}

@@ -195,7 +195,7 @@ func subjectCheckCmd() *cobra.Command {
 				return err
 			}
 			if verbose {
-				o.Logf = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+				o.Logf = logTo(cmd.ErrOrStderr())
 			}
 			if err := auto.Enter(cmd.Context(), o, os.Args); err != nil {
 				return err

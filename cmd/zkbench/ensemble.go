@@ -33,7 +33,7 @@ func ensembleUpCmd() *cobra.Command {
 		Short: "Start an ensemble that `zkbench run` uses until `zkbench ensemble down`",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Logf = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+			o.Logf = logTo(cmd.ErrOrStderr())
 			return ensembleUp(cmd.Context(), cmd.OutOrStdout(), o)
 		},
 	}

@@ -268,16 +268,14 @@ func buildFacts(info *debug.BuildInfo) [][2]string {
 	}
 }
 
-// versions returns the names and versions of the parts of zkbench that affect measurements.
-func versions() [][2]string {
+// versions returns the versions of the parts of zkbench that affect measurements, by name.
+func versions() map[string]string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return [][2]string{{"zkbench", "unknown"}}
+		return map[string]string{"zkbench": "unknown"}
 	}
-	return [][2]string{
-		{"zkbench", cmp.Or(setting(info, "vcs.revision"), info.Main.Version)},
-		{"go", info.GoVersion},
-		{"client", clientVersion(info)},
+	return map[string]string{
+		"zkbench": cmp.Or(setting(info, "vcs.revision"), info.Main.Version), "go": info.GoVersion, "client": clientVersion(info),
 	}
 }
 

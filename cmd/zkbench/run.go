@@ -182,10 +182,6 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 	if f.seed == 0 {
 		f.seed = uint64(time.Now().UnixNano())
 	}
-	own := map[string]string{}
-	for _, v := range versions() {
-		own[v[0]] = v[1]
-	}
 	var configs []scenarios.Config
 	for _, name := range names {
 		s, err := f.scenario.load(name)
@@ -198,7 +194,7 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 		if err := f.placeDrivers(s); err != nil {
 			return nil, err
 		}
-		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Replay: f.replay, Versions: own}
+		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Replay: f.replay, Versions: versions()}
 		if program, err := os.Executable(); err == nil {
 			c.Driver = []string{program, "driver"}
 		}
