@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"text/template"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +53,7 @@ func adviseCmd() *cobra.Command {
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), a)
 			} else {
-				printAdvice(cmd.OutOrStdout(), o, a, members)
+				err = printAdvice(cmd.OutOrStdout(), o, a, members)
 			}
 			if err != nil || !check {
 				return err
@@ -81,31 +83,20 @@ func parsePause(text string) (phases.Pause, error) {
 	return phases.Pause{For: d, PerHour: n}, nil
 }
 
-func printAdvice(w io.Writer, o phases.AdviceOptions, a phases.Advice, members int) {
-	ms := func(d time.Duration) int64 { return d.Milliseconds() }
-	fmt.Fprintf(w, "Session timeout: %v, the longest that keeps the promise of %v with a tick of %v.\n\n", a.Timeout, o.Promise, o.Tick)
-	fmt.Fprintf(w, "Clients   request a session timeout of %d ms, and check that the server granted it\n", ms(a.Timeout))
-	fmt.Fprintf(w, "Servers   tickTime=%d, minSessionTimeout <= %d <= maxSessionTimeout (default: 2 to 20 ticks)\n\n", ms(a.Tick), ms(a.Timeout))
-	fmt.Fprintf(w, "After a crash of the holder, the next client gets the lock or leadership after %v to %v, %v on average.\n", a.Least.Round(time.Millisecond), a.Most, a.Mean.Round(time.Millisecond))
-	fmt.Fprintf(w, "If the ensemble's leader fails as well: at most %v.\n", a.WithElection)
-	if a.WithElection > o.Promise {
-		fmt.Fprintf(w, "That is longer than promised; --election computes a timeout that includes this failure.\n")
-	}
-	fmt.Fprintf(w, "A pause of a client's process of up to %v never ends its session; a pause of %v or more usually does.\n", a.Safe.Round(time.Millisecond), a.Timeout)
-	if len(o.Pauses) > 0 {
-		fmt.Fprintf(w, "With the given pauses, each client loses its session to a pause at most %.3g times per hour.\n", a.Lost)
-	}
-	fmt.Fprintf(w, `
-Assumptions
-  timeout + 1.5 ticks + slack: the servers measure from the client's last message, a follower reports
-    it to the leader half a tick later, and the leader rounds the expiry time up to the next tick
-  a third of the timeout: the interval at which idle clients ping (go-zookeeper, and the Java client)
-  slack: a commit, a notification and, in some recipes, a list request; measure it under your load
-  3 s for an election: 0.4 to 0.9 s were measured on an idle machine
-  a majority of the %d members serves: at most %d may fail
-  the holder crashes or is cut off; if it closes its session, the next client gets the grant at once
-Measure it: %s
-`, members, (members-1)/2, "zkbench "+strings.Join(failoverArgs(o, a, members), " "))
+//go:embed advice.tmpl
+var adviceText string
+
+var adviceTemplate = template.Must(template.New("advice").Funcs(template.FuncMap{
+	"round": func(d time.Duration) time.Duration { return d.Round(time.Millisecond) },
+}).Parse(adviceText))
+
+func printAdvice(w io.Writer, o phases.AdviceOptions, a phases.Advice, members int) error {
+	return adviceTemplate.Execute(w, struct {
+		phases.Advice
+		Options           phases.AdviceOptions
+		Members, Failures int
+		Command           string
+	}{a, o, members, (members - 1) / 2, "zkbench " + strings.Join(failoverArgs(o, a, members), " ")})
 }
 
 func failoverArgs(o phases.AdviceOptions, a phases.Advice, members int) []string {
