@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
@@ -34,19 +36,14 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 			fmt.Fprintf(&b, "%s: %s\n", c.key, value)
 		}
 	}
-	for _, unit := range v.Better {
-		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
-	}
-	fmt.Fprintln(&b)
-	for _, m := range v.Benchmarks {
-		var numbers []string
-		for _, n := range m.Numbers {
-			if !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) {
-				numbers = append(numbers, benchNumber(n.Value)+" "+n.Unit)
+	fmt.Fprintf(&b, "Unit %s better=higher\n\n", perSecond)
+	for _, s := range v.Scenarios {
+		for _, x := range s.Series {
+			for _, t := range x.Trials {
+				if samples, numbers := benchNumbers(t); len(numbers) > 0 { // a line without a number is ignored
+					fmt.Fprintf(&b, "Benchmark%s %d %s\n", benchLabel(x, t), samples, strings.Join(numbers, " "))
+				}
 			}
-		}
-		if len(numbers) > 0 { // a line without a number is ignored
-			fmt.Fprintf(&b, "Benchmark%s %d %s\n", benchLabel(m), m.Samples, strings.Join(numbers, " "))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -54,12 +51,38 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 })
 
 // benchLabel returns the name of a cell. The letter after "Benchmark" must not be lower case.
-func benchLabel(m view.Benchmark) string {
-	label := cmp.Or(units.Capital(benchName(m.Scenario)), "Run") + "/subject=" + benchName(m.Subject)
-	for _, p := range m.Varying {
+func benchLabel(x matrix.Series, t report.Trial) string {
+	label := cmp.Or(units.Capital(benchName(t.Scenario)), "Run") + "/subject=" + benchName(x.Subject)
+	for _, p := range x.Varying {
 		label += "/" + benchName(p.Name) + "=" + benchName(p.Value)
 	}
-	return label + "/clients=" + strconv.Itoa(m.Clients)
+	return label + "/clients=" + strconv.Itoa(t.Clients)
+}
+
+const perSecond = "throughput/s"
+
+// benchNumbers returns the numbers of a trial with their units: "5200000 ns/handoff-p50".
+func benchNumbers(t report.Trial) (samples int, numbers []string) {
+	add := func(metric, field, unit string) {
+		v := report.Measure{Metric: metric, Field: field}.Value(t)
+		if v != nil && !math.IsNaN(*v) && !math.IsInf(*v, 0) {
+			numbers = append(numbers, benchNumber(*v)+" "+unit)
+		}
+	}
+	samples = 1
+	for _, l := range metrics.Latencies() {
+		if m := t.Metrics[l.Name]; m.P50 != nil && samples == 1 {
+			samples = max(1, m.Samples())
+		}
+		short, _, _ := strings.Cut(l.Name, ".")
+		add(l.Name, "p50", "ns/"+short+"-p50")
+		add(l.Name, "p99", "ns/"+short+"-p99")
+	}
+	add(metrics.FanoutNotifications, "value", "notifications/handoff")
+	add(metrics.FanoutRequests, "value", "requests/handoff")
+	add(metrics.FanoutBytes, "value", "B/handoff")
+	add(metrics.Throughput, "value", perSecond)
+	return samples, numbers
 }
 
 // benchNumber formats a number with six significant digits, more than any measurement has.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -41,10 +40,8 @@ var _ = register(report.PageFile, Page)
 func Page(w io.Writer, v *view.View) error {
 	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(pageJS), remaining: figureBytes}
 	p.First, p.Rest = v.Ranked()
-	if err := p.timelines(); err != nil {
-		return err
-	}
-	if p.Data != "" {
+	p.Timelines = timelines(v.Sections)
+	if len(p.Timelines) > 0 {
 		p.Script += template.JS(timelineJS)
 	}
 	p.Policy = policy(string(p.CSS), string(p.Script))
@@ -62,9 +59,10 @@ type page struct {
 	Policy string
 	CSS    template.CSS
 	Script template.JS
-	Data   template.JS // of the timelines
 	First  []view.Finding
 	Rest   []view.Finding // folded
+
+	Timelines []timeline // the template encodes them as JSON
 
 	remaining, leftOut int
 }
@@ -177,80 +175,49 @@ func mark(result string) string {
 	return cmp.Or(map[string]string{report.Pass: "✓", report.Fail: "✗"}[result], "?")
 }
 
+// timeline is a timeline as timeline.js reads it. Times are in microseconds.
 type timeline struct {
-	Title    string     `json:"title"`
-	Says     string     `json:"says"`
-	From     int64      `json:"from"`
-	To       int64      `json:"to"`
-	Held     [][4]int64 `json:"held"`     // client, from, to, 1 for reading
-	Overlaps [][5]int64 `json:"overlaps"` // client, client, from, to, 1 for exposure
-	Windows  []window   `json:"windows"`
-	Stands   []stand    `json:"stands"`
-	Gaps     [][2]int64 `json:"gaps"` // from, to
+	Title    string  `json:"title"`
+	Says     string  `json:"says"`
+	From     int64   `json:"from"`
+	To       int64   `json:"to"`
+	Held     [][]any `json:"held"`     // client, from, to, for reading
+	Overlaps [][]any `json:"overlaps"` // client, client, from, to, exposure
+	Windows  [][]any `json:"windows"`  // fault, target, from, to, proven
+	Stands   [][]any `json:"stands"`   // phase, client, from, to, left
+	Gaps     [][]any `json:"gaps"`     // from, to
 }
 
-type window struct {
-	Fault  string `json:"fault"`
-	Target string `json:"target"`
-	From   int64  `json:"from"`
-	To     int64  `json:"to"`
-	Proven bool   `json:"proven"`
-}
-
-type stand struct {
-	Phase  string `json:"phase"`
-	Client int    `json:"client"`
-	From   int64  `json:"from"`
-	To     int64  `json:"to"`
-	Left   bool   `json:"left"`
-}
-
-func (p *page) timelines() error {
-	var all []timeline
-	for _, s := range p.Sections {
+func timelines(sections []view.Section) (out []timeline) {
+	for _, s := range sections {
 		for _, block := range s.Blocks {
 			for _, t := range block.Timelines {
-				all = append(all, encodeTimeline(t))
+				out = append(out, encodeTimeline(t))
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	data, err := json.Marshal(all) // escapes <, > and &, so nothing in it can end the script element
-	if err != nil {
-		return fmt.Errorf("%s: timelines: %w", p.Page, err)
-	}
-	p.Data = template.JS(data)
-	return nil
-}
-
-func boolToInt(set bool) int64 {
-	if set {
-		return 1
-	}
-	return 0
+	return out
 }
 
 func encodeTimeline(t view.Timeline) timeline {
 	us := time.Duration.Microseconds
-	out := timeline{Title: t.Title, Says: t.Says, From: us(t.From), To: us(t.To), Held: [][4]int64{}, Overlaps: [][5]int64{}, Windows: []window{}, Stands: []stand{}, Gaps: [][2]int64{}}
+	out := timeline{Title: t.Title, Says: t.Says, From: us(t.From), To: us(t.To), Held: [][]any{}, Overlaps: [][]any{}, Windows: [][]any{}, Stands: [][]any{}, Gaps: [][]any{}}
 	for _, b := range t.Holds {
-		out.Held = append(out.Held, [4]int64{int64(b.Client), us(b.Start), us(b.End), boolToInt(b.Reads)})
+		out.Held = append(out.Held, []any{b.Client, us(b.Start), us(b.End), b.Reads})
 	}
 	for _, o := range t.Overlaps {
-		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Older), int64(o.Newer), us(o.Start), us(o.End), boolToInt(o.Exposure)})
+		out.Overlaps = append(out.Overlaps, []any{o.Older, o.Newer, us(o.Start), us(o.End), o.Exposure})
 	}
 	for _, w := range t.Faults {
-		out.Windows = append(out.Windows, window{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proof != ""})
+		out.Windows = append(out.Windows, []any{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proof != ""})
 	}
 	for _, r := range t.Rounds {
 		for _, s := range r.Waiters {
-			out.Stands = append(out.Stands, stand{units.Clean(r.Phase), s.Client, us(s.From), us(max(s.From, s.To)), s.Left})
+			out.Stands = append(out.Stands, []any{units.Clean(r.Phase), s.Client, us(s.From), us(max(s.From, s.To)), s.Left})
 		}
 	}
 	for _, g := range t.Gaps {
-		out.Gaps = append(out.Gaps, [2]int64{us(g.From), us(g.To)})
+		out.Gaps = append(out.Gaps, []any{us(g.From), us(g.To)})
 	}
 	return out
 }

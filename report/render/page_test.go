@@ -197,7 +197,7 @@ func TestPage_hasTheRoundsOfASuccession(t *testing.T) {
 		}
 	}
 	page := html(t, v)
-	for _, want := range []string{`{"phase":"lose","client":3,"from":1000000,"to":2000000,"left":true}`, `"gaps":[[1000000,1500000]]`} {
+	for _, want := range []string{`"stands":[["lose",3,1000000,2000000,true]]`, `"gaps":[[1000000,1500000]]`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}

@@ -124,57 +124,6 @@ func status(t report.Trial) string {
 	return outcome + ": " + strings.Join(names, ", ")
 }
 
-// Benchmark contains the numbers of one trial for benchmark tools.
-type Benchmark struct {
-	Scenario, Subject string
-	Varying           []matrix.Param // the parameters that distinguish its series
-	Clients           int
-	Samples           int64 // of the first number
-	Numbers           []NumberOf
-}
-
-// NumberOf is a number with its unit: 5200000 "ns/handoff-p50".
-type NumberOf struct {
-	Value float64
-	Unit  string
-}
-
-const perSecond = "throughput/s"
-
-func (b builder) measurements() (out []Benchmark) {
-	for _, s := range b.scenarios {
-		for _, x := range s.Series {
-			for _, t := range x.Trials {
-				m := Benchmark{Scenario: t.Scenario, Subject: x.Subject, Varying: x.Varying, Clients: t.Clients, Samples: 1}
-				m.read(t)
-				out = append(out, m)
-			}
-		}
-	}
-	return out
-}
-
-func (m *Benchmark) read(t report.Trial) {
-	add := func(metric, name, unit string) {
-		if v := field(metric, name)(t); v != nil {
-			m.Numbers = append(m.Numbers, NumberOf{*v, unit})
-		}
-	}
-	for _, l := range latencies {
-		d := t.Metrics[l.Name]
-		short, _, _ := strings.Cut(l.Name, ".")
-		if d.P50 != nil && d.Count != nil && m.Samples == 1 {
-			m.Samples = max(1, *d.Count)
-		}
-		add(l.Name, "p50", "ns/"+short+"-p50")
-		add(l.Name, "p99", "ns/"+short+"-p99")
-	}
-	add(metrics.FanoutNotifications, "value", "notifications/handoff")
-	add(metrics.FanoutRequests, "value", "requests/handoff")
-	add(metrics.FanoutBytes, "value", "B/handoff")
-	add(metrics.Throughput, "value", perSecond)
-}
-
 // measuredFindings returns a finding for each line that is not empty.
 func measuredFindings(subject string, lines ...string) (out []Finding) {
 	for _, s := range lines {

@@ -18,28 +18,27 @@ import (
 // View is the content of a report. Texts are plain and may contain any characters: each
 // renderer must escape them.
 type View struct {
-	Name       string // the scenario, "compare" or "trend"
-	Page       string // file of its page, and the command that creates it if it does not exist
-	Asked      string // the scenarios of the run, in a sentence
-	Result     string // report.Pass, Fail or Unknown; "" for a trend
-	Verdict    string // the result in a sentence, with the broken guarantees
-	Scorecard  *Table // results by subject and guarantee; nil if nothing was checked
-	Headlines  []Headline
-	Findings   []Finding
-	Brief      []Table  // the tables for a terminal; nil: all
-	Tables     []Table  // the numbers: one table per scenario, or per cell of a comparison
-	Stories    []Story  // explanations of failed verdicts
-	Screen     bool     // limit the terminal output to one screen
-	Shown      int      // number of stories to show on a terminal, from the first
-	More       []string // where to find the other stories, for a terminal
-	Sections   []Section
-	Figures    []*plot.Figure
-	Suites     []Suite     // all checks, for CI systems
-	Benchmarks []Benchmark // numbers, for benchstat
-	Better     []string    // units of Measured for which higher is better
-	Origin     string      // seed and versions, in a sentence
-	Alone      bool        // only the page of the run is kept: there are no files to link to
-	Run        report.Run
+	Name      string // the scenario, "compare" or "trend"
+	Page      string // file of its page, and the command that creates it if it does not exist
+	Asked     string // the scenarios of the run, in a sentence
+	Result    string // report.Pass, Fail or Unknown; "" for a trend
+	Verdict   string // the result in a sentence, with the broken guarantees
+	Scorecard *Table // results by subject and guarantee; nil if nothing was checked
+	Headlines []Headline
+	Findings  []Finding
+	Brief     []Table  // the tables for a terminal; nil: all
+	Tables    []Table  // the numbers: one table per scenario, or per cell of a comparison
+	Stories   []Story  // explanations of failed verdicts
+	Screen    bool     // limit the terminal output to one screen
+	Shown     int      // number of stories to show on a terminal, from the first
+	More      []string // where to find the other stories, for a terminal
+	Sections  []Section
+	Figures   []*plot.Figure
+	Suites    []Suite           // all checks, for CI systems
+	Scenarios []matrix.Scenario // the trials, for benchstat
+	Origin    string            // seed and versions, in a sentence
+	Alone     bool              // only the page of the run is kept: there are no files to link to
+	Run       report.Run
 
 	dir string // the run folder, for use in commands
 }
@@ -65,7 +64,7 @@ func New(in Input) *View {
 	b.trials = mergedCells(b.scenarios)
 	v := &View{
 		Name: r.Run.Scenario, Page: b.page(), Result: r.Outcome(), Scorecard: b.scorecard(),
-		Figures: b.figures(), Benchmarks: b.measurements(), Better: []string{perSecond},
+		Figures: b.figures(), Scenarios: b.scenarios,
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
 	v.Findings = b.comparisonFindings()

@@ -26,7 +26,7 @@
 
   function choose(i) {
     trial = trials[i];
-    const clients = [...new Set(trial.held.map((h) => h[0]).concat(trial.stands.map((s) => s.client)))].sort((a, b) => a - b);
+    const clients = [...new Set(trial.held.map((h) => h[0]).concat(trial.stands.map((s) => s[1])))].sort((a, b) => a - b);
     if (trial.gaps.length) clients.push("none");
     rows = new Map(clients.map((c, n) => [c, n]));
     left = trial.gaps.length ? 56 : 44;
@@ -91,12 +91,12 @@
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.font = "12px system-ui, sans-serif";
     const body = rows.size * rowHeight;
-    for (const w of trial.windows) {
-      ctx.fillStyle = color(w.proven ? "proven" : "unclear");
-      bar(w.from, w.to, top, body, 2);
+    for (const [, , from, to, proven] of trial.windows) {
+      ctx.fillStyle = color(proven ? "proven" : "unclear");
+      bar(from, to, top, body, 2);
     }
     ctx.fillStyle = color("stands");
-    for (const s of trial.stands) bar(s.from, s.to, rowY(s.client) + rowHeight / 2 - 1.5, 3, 1);
+    for (const [, client, from, to] of trial.stands) bar(from, to, rowY(client) + rowHeight / 2 - 1.5, 3, 1);
     for (const [client, from, to, reads] of trial.held) {
       ctx.fillStyle = color(reads ? "stands" : "held");
       bar(from, to, rowY(client) + 1, rowHeight - 2, 1);
@@ -107,7 +107,7 @@
     }
     ctx.fillStyle = color("alarm");
     for (const [from, to] of trial.gaps) bar(from, to, rowY("none") + 1, rowHeight - 2, 2);
-    for (const s of trial.stands) if (s.left) cross(toX(s.to), rowY(s.client) + rowHeight / 2);
+    for (const [, client, , to, left] of trial.stands) if (left) cross(toX(to), rowY(client) + rowHeight / 2);
     axis(height);
   }
 
@@ -136,20 +136,20 @@
         break;
       }
     }
-    for (const s of trial.stands) {
-      if (rows.get(s.client) === n && hit(s.from, s.to)) words.push("client " + s.client + " waited in line until " + moment(s.to) + (s.left ? ", when it had to leave" : "") + " (" + s.phase + ")");
+    for (const [phase, client, from, to, left] of trial.stands) {
+      if (rows.get(client) === n && hit(from, to)) words.push("client " + client + " waited in line until " + moment(to) + (left ? ", when it had to leave" : "") + " (" + phase + ")");
     }
     for (const [from, to] of trial.gaps) {
       if (hit(from, to)) words.push("no leader for " + time(to - from) + ", from " + moment(from));
     }
-    for (const w of trial.windows) {
-      if (hit(w.from, w.to)) words.push(w.fault + " on " + w.target + (w.proven ? "" : " (no proof of effect)") + ", for " + time(w.to - w.from));
+    for (const [fault, target, from, to, proven] of trial.windows) {
+      if (hit(from, to)) words.push(fault + " on " + target + (proven ? "" : " (no proof of effect)") + ", for " + time(to - from));
     }
     return words.slice(0, 4).join("; ");
   }
 
   function next() {
-    const marks = trial.overlaps.map((o) => [o[2], o[3]]).concat(trial.gaps, trial.windows.map((w) => [w.from, w.to]));
+    const marks = trial.overlaps.map((o) => [o[2], o[3]]).concat(trial.gaps, trial.windows.map((w) => [w[2], w[3]]));
     if (!marks.length) return void (say.textContent = "This trial has no overlaps, gaps or faults.");
     marks.sort((a, b) => a[0] - b[0]);
     jump = (jump + 1) % marks.length;
