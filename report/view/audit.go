@@ -44,26 +44,25 @@ type audit struct {
 	selected bool     // only selected cells were run: the other cells are unknown
 }
 
-func (b builder) auditContent(s matrix.Scenario) content {
+// addAudit adds the results of an audit: a matrix for each subject. On a terminal, a table summarizes several.
+func (b builder) addAudit(v *View, s matrix.Scenario) {
 	var all []*audit
 	for _, trials := range matrix.Group(ofScenario(b.Result.Trials, s.Name), subjectOf) {
 		all = append(all, b.newAudit(trials))
 	}
 	slices.SortFunc(all, func(x, y *audit) int { return strings.Compare(x.subject, y.subject) })
 	subjects := matrix.Distinct(s.Series, func(x matrix.Series) string { return x.Subject })
-	c := content{
-		about: fmt.Sprintf("%s: every step of the protocol of %s, with every applicable fault",
-			units.Clean(s.Name), units.List(subjects)),
-		headlines: auditHeadlines(all), brief: briefAudits(all),
-	}
-	if len(all) == 1 { // a table summarizes several
-		c.findings = measuredFindings("", all[0].summary())
+	v.abouts = append(v.abouts, fmt.Sprintf("%s: every step of the protocol of %s, with every applicable fault",
+		units.Clean(s.Name), units.List(subjects)))
+	v.Headlines = append(v.Headlines, auditHeadlines(all)...)
+	v.Brief = append(v.Brief, briefAudits(all)...)
+	if len(all) == 1 {
+		v.Findings = append(v.Findings, measuredFindings("", all[0].summary())...)
 	}
 	for _, a := range all {
-		c.tables = append(c.tables, a.tables()...)
-		c.suites = append(c.suites, a.suite(s.Name))
+		v.Tables = append(v.Tables, withRows(a.matrix(), a.wholeScriptsTable(), a.failed())...)
+		v.Suites = append(v.Suites, a.suite(s.Name))
 	}
-	return c
 }
 
 func (b builder) newAudit(trials []report.Trial) *audit {
@@ -227,8 +226,6 @@ func auditSections(matrices []Table, all []Section) []Section {
 		return len(s.Blocks) == 0 || !slices.Contains([]string{auditID, "stories", "conditions", "repeat"}, s.ID)
 	})
 }
-
-func (a *audit) tables() []Table { return withRows(a.matrix(), a.wholeScriptsTable(), a.failed()) }
 
 func (a *audit) matrix() Table {
 	faults := a.faults()

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,25 +20,29 @@ var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnkno
 
 const thresholdsHead = "thresholds"
 
+// score is the result of a check of a subject, with the id of its proof on the page.
+type score struct{ subject, head, result, link string }
+
 // scorecard returns a table with a row for each subject and a column for each guarantee, with
 // the worst result over all trials. Deliberately broken subjects have a separate table.
 func (b builder) scorecard() *Table {
-	rows := b.scoreRows()
-	if len(rows) == 0 {
+	scores := b.scores()
+	if len(scores) == 0 {
 		return nil
 	}
-	heads := scoreHeads(rows)
+	heads := scoreHeads(scores)
 	t := &Table{Columns: []Column{{Head: "subject", Kind: NoWrap}}}
 	t.addMarkColumns(heads, scorecardMarks)
-	for _, x := range rows {
-		r := Row{Cells: []string{units.Clean(x.subject)}, Links: []string{""}}
+	for _, mine := range matrix.Group(scores, func(s score) string { return s.subject }) {
+		r := Row{Cells: []string{units.Clean(mine[0].subject)}, Links: []string{""}}
 		var results []string
-		for _, name := range heads {
-			c, ok := x.cells[name]
-			if ok {
-				results = append(results, c.result)
+		for _, head := range heads {
+			var worst score
+			if all := slices.DeleteFunc(slices.Clone(mine), func(s score) bool { return s.head != head }); len(all) > 0 {
+				worst = slices.MaxFunc(all, bySeverity)
+				results = append(results, worst.result)
 			}
-			r.Cells, r.Links = append(r.Cells, marks[c.result]), append(r.Links, c.link)
+			r.Cells, r.Links = append(r.Cells, marks[worst.result]), append(r.Links, worst.link)
 		}
 		r.Result = verdict.Worst(results...)
 		t.Rows = append(t.Rows, r)
@@ -46,41 +51,29 @@ func (b builder) scorecard() *Table {
 	return t
 }
 
-type scoredRow struct {
-	subject string
-	cells   map[string]scoredCell
+// bySeverity orders scores by result; a guarantee that was not exercised is at least promised.
+func bySeverity(a, b score) int {
+	exercisable := map[string]int{report.NotJudged: 1}
+	return cmp.Or(rank(a.result)-rank(b.result), exercisable[a.result]-exercisable[b.result])
 }
 
-type scoredCell struct{ result, link string }
-
-func (b builder) scoreRows() []scoredRow {
-	var out []scoredRow
-	for _, trials := range matrix.Group(b.scoredTrials(), subjectOf) {
-		row := scoredRow{trials[0].Subject, map[string]scoredCell{}}
-		for _, t := range trials {
-			for _, c := range checks(t) {
-				row.add(t, c, b.proofID(t.Subject, t, c))
+// scores returns the results of all checks, sorted by subject. In a failed cell of an audit, unknown
+// results do not count.
+func (b builder) scores() (out []score) {
+	for _, t := range b.scoredTrials() {
+		for _, c := range checks(t) {
+			if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
+				continue
 			}
+			head := c.What
+			if c.threshold {
+				head = thresholdsHead
+			}
+			out = append(out, score{t.Subject, head, c.Result, b.proofID(t.Subject, t, c)})
 		}
-		out = append(out, row)
 	}
-	slices.SortStableFunc(out, func(x, y scoredRow) int { return strings.Compare(x.subject, y.subject) })
+	slices.SortStableFunc(out, func(x, y score) int { return strings.Compare(x.subject, y.subject) })
 	return out
-}
-
-// add adds the result of a check to its cell if it is worse than the results before.
-func (r scoredRow) add(t report.Trial, c Check, link string) {
-	if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
-		return // in a failed cell, unknown results do not count
-	}
-	name := c.What
-	if c.threshold {
-		name = thresholdsHead
-	}
-	previous, seen := r.cells[name]
-	if !seen || rank(c.Result) > rank(previous.result) || previous.result == report.NotPromised && c.Result == report.NotJudged {
-		r.cells[name] = scoredCell{c.Result, link}
-	}
 }
 
 // scoredTrials returns one trial for each repeated cell, and every cell of an audit.
@@ -122,16 +115,11 @@ func anchor(s string) string {
 }
 
 // scoreHeads returns the guarantees in the order of their rules, then other checks, then the thresholds.
-func scoreHeads(rows []scoredRow) []string {
-	all, present := verdict.Names(), map[string]bool{}
-	for _, r := range rows {
-		for _, name := range keys(r.cells) {
-			present[name] = true
-			if name != thresholdsHead && !slices.Contains(all, name) {
-				all = append(all, name)
-			}
-		}
-	}
-	all = append(all, thresholdsHead)
-	return slices.DeleteFunc(all, func(name string) bool { return !present[name] })
+func scoreHeads(scores []score) []string {
+	present := matrix.Distinct(scores, func(s score) string { return s.head })
+	others := slices.DeleteFunc(slices.Sorted(slices.Values(present)), func(head string) bool {
+		return head == thresholdsHead || slices.Contains(verdict.Names(), head)
+	})
+	all := slices.Concat(verdict.Names(), others, []string{thresholdsHead})
+	return slices.DeleteFunc(all, func(head string) bool { return !slices.Contains(present, head) })
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -160,85 +161,70 @@ func extent(t *report.Trace) (from, to time.Duration) {
 	return from, to
 }
 
-// worst returns at most limit overlaps: violations before exposures, longer overlaps first. The result
-// is ordered by start, as the script requires.
+// worst returns at most limit overlaps, sorted by start: violations before exposures, longer overlaps first.
 func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	exposure := map[bool]int{true: 1}
-	return firstByStart(all, limit, func(o verdict.Overlap) time.Duration { return o.Start }, func(a, b verdict.Overlap) int {
+	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b verdict.Overlap) int {
 		return cmp.Or(exposure[a.Exposure]-exposure[b.Exposure], cmp.Compare(b.End-b.Start, a.End-a.Start))
 	})
+	return slices.SortedStableFunc(slices.Values(chosen[:min(len(chosen), limit)]), func(a, b verdict.Overlap) int { return cmp.Compare(a.Start, b.Start) })
 }
 
+// longest returns at most limit faults, sorted by start.
 func longest(all []report.Fault, limit int) []report.Fault {
-	return firstByStart(all, limit, func(f report.Fault) time.Duration { return f.Start }, func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+	return slices.SortedStableFunc(slices.Values(chosen[:min(len(chosen), limit)]), func(a, b report.Fault) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// firstByStart returns the first limit elements in the given order, sorted by start.
-func firstByStart[T any](all []T, limit int, start func(T) time.Duration, order func(a, b T) int) []T {
-	chosen := slices.SortedStableFunc(slices.Values(all), order)
-	chosen = chosen[:min(len(chosen), limit)]
-	slices.SortStableFunc(chosen, func(a, b T) int { return cmp.Compare(start(a), start(b)) })
-	return chosen
-}
-
-// grants returns at most limit grants, sorted by start. There must be at most limit/4 overlaps. It keeps the
-// grants in which they begin. Half of the remaining room is for grants that are long, or next to a long time
-// without a holder; the other half is for grants evenly spread over the trial.
+// grants returns at most limit grants, sorted by start. Half of them are the grants in which an overlap
+// begins, of which there must be at most limit/2, and then those that are long, or next to a long time
+// without a holder. The other half is evenly spread over the trial.
 func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
 	all = byStart(all)
 	if len(all) <= limit {
 		return all
 	}
-	keep := overlapFlags(all, overlaps)
-	length := make([]time.Duration, len(all))
+	length := make([]time.Duration, len(all)) // or of the time without a holder, if that is longer
+	rest := make([]int, len(all))
 	last := 0 // index of the grant that ends last so far
-	var rest []int
 	for i, b := range all {
 		gap := b.Start - all[last].End
 		length[i], length[last] = max(length[i], gap, b.End-b.Start), max(length[last], gap)
 		if b.End > all[last].End {
 			last = i
 		}
-		if !keep[i] {
-			rest = append(rest, i)
-		}
+		rest[i] = i
 	}
-	room := limit - (len(all) - len(rest))
+	for _, i := range overlapping(all, overlaps) {
+		length[i] = math.MaxInt64
+	}
 	slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(length[b], length[a]) })
-	for _, i := range rest[:room/2] {
-		keep[i] = true
+	keep := slices.Clone(rest[:limit/2])
+	rest = slices.Sorted(slices.Values(rest[limit/2:]))
+	for k, room := 0, limit-limit/2; k < room; k++ {
+		keep = append(keep, rest[k*len(rest)/room])
 	}
-	rest, room = slices.Sorted(slices.Values(rest[room/2:])), room-room/2
-	for k := range room {
-		keep[rest[k*len(rest)/room]] = true
-	}
-	var out []report.Hold
-	for i, b := range all {
-		if keep[i] {
-			out = append(out, b)
-		}
-	}
-	return out
+	slices.Sort(keep)
+	return pick(all, keep)
 }
 
-// overlapFlags marks, for each overlap and each of its two clients, the grant in which the overlap begins.
-func overlapFlags(all []report.Hold, overlaps []verdict.Overlap) []bool {
+// overlapping returns, for each overlap and each of its two clients, the index of the grant in which the overlap begins.
+func overlapping(all []report.Hold, overlaps []verdict.Overlap) (out []int) {
 	starts := map[int][]time.Duration{} // by client, in order; removed when their grant is found
 	for _, o := range overlaps {
 		for _, c := range []int{o.Older, o.Newer} {
 			starts[c] = append(starts[c], o.Start)
 		}
 	}
-	keep := make([]bool, len(all))
 	for i, b := range all {
 		s := starts[b.Client]
 		first, _ := slices.BinarySearch(s, b.Start)
 		end, _ := slices.BinarySearch(s, b.End)
 		if first < end {
-			keep[i], starts[b.Client] = true, slices.Delete(s, first, end)
+			out, starts[b.Client] = append(out, i), slices.Delete(s, first, end)
 		}
 	}
-	return keep
+	return out
 }
 
 // printChart returns the part for paper, around the first overlap, or else the first fault.

@@ -40,7 +40,8 @@ type View struct {
 	Alone     bool              // only the page of the run is kept: there are no files to link to
 	Run       report.Run
 
-	dir string // the run folder, for use in commands
+	dir    string   // the run folder, for use in commands
+	abouts []string // descriptions of the scenarios
 }
 
 // Input is the data of a view. Only Result is required.
@@ -68,17 +69,10 @@ func New(in Input) *View {
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
 	v.Findings = b.comparisonFindings()
-	var abouts []string
 	for _, s := range b.scenarios {
-		c := b.content(s)
-		abouts = append(abouts, c.about)
-		v.Headlines = append(v.Headlines, c.headlines...)
-		v.Findings = append(v.Findings, c.findings...)
-		v.Tables = append(v.Tables, c.tables...)
-		v.Brief = append(v.Brief, c.brief...)
-		v.Suites = append(v.Suites, c.suites...)
+		b.addScenario(v, s)
 	}
-	v.Asked = b.scenarioSummary(abouts)
+	v.Asked = b.scenarioSummary(v.abouts)
 	v.Headlines = v.Headlines[:min(len(v.Headlines), headlineLimit)]
 	v.Findings = append(v.Findings, b.findings()...)
 	v.Brief = withRows(v.Brief...)
@@ -89,26 +83,19 @@ func New(in Input) *View {
 	return v
 }
 
-// content is what one scenario adds to the view.
-type content struct {
-	about     string // describes the scenario
-	headlines []Headline
-	findings  []Finding
-	tables    []Table
-	brief     []Table // the tables for a terminal, which may omit rows
-	suites    []Suite // of an audit; trials of other scenarios have their own
-}
-
-func (b builder) content(s matrix.Scenario) content {
+// addScenario adds the results of one scenario to the view.
+func (b builder) addScenario(v *View, s matrix.Scenario) {
 	switch {
 	case isAudit(s):
-		return b.auditContent(s)
+		b.addAudit(v, s)
 	case isZoo(s):
-		return zooContent(s.Name, ofScenario(b.Result.Trials, s.Name))
-	}
-	return content{
-		about: describeScenario(s), headlines: b.scenarioHeadlines(s), findings: b.measuresOf(s),
-		tables: []Table{trialTable(ofScenario(b.trials, s.Name))}, brief: []Table{trialTable(b.briefTrials(s))},
+		v.addZoo(s.Name, ofScenario(b.Result.Trials, s.Name))
+	default:
+		v.abouts = append(v.abouts, describeScenario(s))
+		v.Headlines = append(v.Headlines, b.scenarioHeadlines(s)...)
+		v.Findings = append(v.Findings, b.measuresOf(s)...)
+		v.Tables = append(v.Tables, trialTable(ofScenario(b.trials, s.Name)))
+		v.Brief = append(v.Brief, trialTable(b.briefTrials(s)))
 	}
 }
 

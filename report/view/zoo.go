@@ -85,39 +85,37 @@ func notPassed(t report.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-func zooContent(name string, trials []report.Trial) content {
-	var specimens, sound report.Tally
+// addZoo adds the results of a zoo: how many broken subjects were caught, and how many others passed.
+func (v *View) addZoo(name string, trials []report.Trial) {
+	var broken, sound report.Tally
 	for _, t := range trials {
 		if len(t.Expect) > 0 {
-			specimens.Add(t.Outcome())
+			broken.Add(t.Outcome())
 		} else {
 			sound.Add(t.Outcome())
 		}
 	}
-	headline := func(title string, n report.Tally) Headline {
-		return Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.Total())}}}
+	headline := func(title string, n report.Tally) {
+		v.Headlines = append(v.Headlines, Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.Total())}}})
 	}
-	c := content{headlines: []Headline{headline("broken cases that were caught", specimens)}}
+	headline("broken cases that were caught", broken)
 	var parts, lines []string
-	if n := specimens.Total(); n > 0 {
+	if n := broken.Total(); n > 0 {
 		parts = append(parts, "each of "+units.Plural(n, "broken case")+" must be caught by its verdict")
 		lines = append(lines, fmt.Sprintf("Of %s of deliberately broken subjects, %d %s caught by %s.",
-			units.Plural(n, "case"), specimens.Pass, wasOrWere(specimens.Pass),
-			oneOrMany(specimens.Pass, "its verdict", "their verdicts")))
+			units.Plural(n, "case"), broken.Pass, wasOrWere(broken.Pass), oneOrMany(broken.Pass, "its verdict", "their verdicts")))
 	}
 	if n := sound.Total(); n > 0 {
 		parts = append(parts, units.Plural(n, "correct case")+" must pass")
-		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.",
-			units.Plural(n, "provocation"), sound.Pass))
-		c.headlines = append(c.headlines, headline("correct cases that passed", sound))
+		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.", units.Plural(n, "provocation"), sound.Pass))
+		headline("correct cases that passed", sound)
 	}
-	c.about = units.Clean(name) + ": " + strings.Join(parts, ", and ")
-	c.findings = measuredFindings("", lines...)
+	v.abouts = append(v.abouts, units.Clean(name)+": "+strings.Join(parts, ", and "))
+	v.Findings = append(v.Findings, measuredFindings("", lines...)...)
 	table := zooTable(trials)
-	c.tables = []Table{table}
+	v.Tables = append(v.Tables, table)
 	table.Rows = slices.DeleteFunc(slices.Clone(table.Rows), func(r Row) bool { return r.Result == report.Pass })
-	c.brief = []Table{table.Shortest(briefRows)}
-	return c
+	v.Brief = append(v.Brief, table.Shortest(briefRows))
 }
 
 // verdictFindings is the largest number of subjects in the verdict sentence, of broken guarantees for
