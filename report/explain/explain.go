@@ -62,7 +62,7 @@ const (
 func Failures(c report.Conclusion) []Story {
 	var stories []Story
 	names := matrix.NamesOf(c.Result.Trials)
-	for _, f := range firstOfEach(failed(c)) {
+	for _, f := range failures(c) {
 		if len(stories) == storyLimit && f.trial.Step == "" || len(stories) == cellLimit {
 			return stories
 		}
@@ -78,37 +78,29 @@ type failure struct {
 	verdict verdict.Verdict
 }
 
-func failed(c report.Conclusion) (all []failure) {
-	for _, t := range c.Result.Trials {
-		for _, v := range t.Verdicts {
-			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !slices.Contains(t.Expect, v.Guarantee) || c.Histories[t.Name] == nil {
-				continue
-			}
-			all = append(all, failure{t, v})
-			if t.Step != "" {
-				break // one story for each cell of an audit
-			}
-		}
-	}
-	return all
-}
-
-// firstOfEach puts the first failure of each guarantee, expected or not, before all others.
-func firstOfEach(all []failure) []failure {
+// failures returns the failed verdicts: the first of each guarantee, expected or not, before all others.
+func failures(c report.Conclusion) []failure {
 	type kind struct {
 		guarantee string
 		expected  bool
 	}
 	var first, others []failure
 	seen := map[kind]bool{}
-	for _, f := range all {
-		k := kind{f.verdict.Guarantee, len(f.trial.Expect) > 0}
-		if seen[k] {
-			others = append(others, f)
-		} else {
-			first = append(first, f)
+	for _, t := range c.Result.Trials {
+		for _, v := range t.Verdicts {
+			expected := slices.Contains(t.Expect, v.Guarantee)
+			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !expected || c.Histories[t.Name] == nil {
+				continue
+			}
+			if k := (kind{v.Guarantee, expected}); seen[k] {
+				others = append(others, failure{t, v})
+			} else {
+				first, seen[k] = append(first, failure{t, v}), true
+			}
+			if t.Step != "" {
+				break // one story for each cell of an audit
+			}
 		}
-		seen[k] = true
 	}
 	return append(first, others...)
 }

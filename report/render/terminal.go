@@ -276,31 +276,9 @@ func paint(s, result string, term Term) string {
 // wrap breaks text at spaces into lines of at most width characters; every line except the
 // first is indented. It keeps consecutive spaces.
 func wrap(s, indent string, width int) string {
-	return fill(strings.Split(units.Clean(s), " "), indent, width)
-}
-
-// wrapPairs is like wrap for a legend with comma-separated pairs of a sign and its meaning. It
-// breaks a pair only if it is longer than a line.
-func wrapPairs(legend, indent string, width int) string {
-	var parts []string
-	pairs := strings.Split(units.Clean(legend), ", ")
-	for i, pair := range pairs {
-		if i < len(pairs)-1 {
-			pair += ","
-		}
-		if len(indent)+utf8.RuneCountInString(pair) > width {
-			parts = append(parts, strings.Split(pair, " ")...)
-		} else {
-			parts = append(parts, pair)
-		}
-	}
-	return fill(parts, indent, width)
-}
-
-func fill(words []string, indent string, width int) string {
 	var b strings.Builder
 	used := 0
-	for i, word := range words {
+	for i, word := range strings.Split(units.Clean(s), " ") {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
@@ -315,4 +293,18 @@ func fill(words []string, indent string, width int) string {
 		used += n
 	}
 	return b.String()
+}
+
+const noBreakSpace = "\u00a0"
+
+// wrapPairs is like wrap for a legend with comma-separated pairs of a sign and its meaning. It
+// breaks a pair only if it is longer than a line.
+func wrapPairs(legend, indent string, width int) string {
+	pairs := strings.Split(units.Clean(legend), ", ")
+	for i, pair := range pairs {
+		if len(indent)+utf8.RuneCountInString(pair) < width {
+			pairs[i] = strings.ReplaceAll(pair, " ", noBreakSpace)
+		}
+	}
+	return strings.ReplaceAll(wrap(strings.Join(pairs, ", "), indent, width), noBreakSpace, " ")
 }

@@ -127,14 +127,13 @@ func (t *Table) keepMarks() {
 // Story explains a failed verdict: the promise, the events, and the records that prove it.
 type Story struct {
 	explain.Story
-	ID         string // on the page
-	Title      string
-	Here       string // the first reason
-	Says       []Fact // the consequence of the violation, and the other reasons
-	Again      string // the command that runs the trial again; empty if unknown
-	More       string // number of omitted events
-	Proof      string // the command that prints all records
-	SecondSays string // the result of the independent check; empty if it does not exist
+	ID    string // on the page
+	Title string
+	Here  string // the first reason
+	Says  []Fact // the consequence of the violation, and the other reasons
+	Again string // the command that runs the trial again; empty if unknown
+	More  string // number of omitted events
+	Proof string // the command that prints all records
 }
 
 // Mark explains one kind of bar, or one mark of a matrix.
@@ -188,9 +187,6 @@ func (b builder) story(s explain.Story) Story {
 	}
 	if s.OmittedEvents > 0 {
 		out.More = "and " + units.Plural(s.OmittedEvents, "more event")
-	}
-	if s.Second != "" {
-		out.SecondSays = "An independent check agrees: it did not find any order of the operations in which only one client held at a time."
 	}
 	return out
 }

@@ -140,19 +140,24 @@ func normalizeResult(result string) string {
 	return report.Unknown
 }
 
-// troubles describes operations that failed with no fault active, and clients that starved.
-func troubles(x matrix.Series) (lines []string) {
-	for _, t := range x.Trials {
-		if m := t.Metrics[metrics.OperationsFailed]; m.Value != nil && *m.Value > 0 && m.Count != nil {
-			lines = append(lines, fmt.Sprintf("%s of %s with %s failed while no fault was active. The first: %s.",
-				units.Number(*m.Value), units.Plural(int(*m.Count), "operation"), units.Plural(t.Clients, "client"), m.Note))
-		}
-		if m := t.Metrics[metrics.Overtaken]; m.Value != nil && m.Expected != nil && *m.Value > *m.Expected && m.Count != nil {
-			lines = append(lines, fmt.Sprintf("Starvation: %s of %d waited while others received more than %d grants per contender; the client that waited longest was passed over %s times.",
-				units.Plural(int(*m.Count), "client"), t.Clients, metrics.Starving, units.Number(*m.Value)))
-		}
+// failedText describes operations that failed with no fault active.
+func failedText(_ string, t report.Trial) string {
+	m := t.Metrics[metrics.OperationsFailed]
+	if m.Value == nil || *m.Value == 0 || m.Count == nil {
+		return ""
 	}
-	return lines
+	return fmt.Sprintf("%s of %s with %s failed while no fault was active. The first: %s.",
+		units.Number(*m.Value), units.Plural(int(*m.Count), "operation"), units.Plural(t.Clients, "client"), m.Note)
+}
+
+// starvedText describes clients that waited while others received many grants.
+func starvedText(_ string, t report.Trial) string {
+	m := t.Metrics[metrics.Overtaken]
+	if m.Value == nil || m.Expected == nil || *m.Value <= *m.Expected || m.Count == nil {
+		return ""
+	}
+	return fmt.Sprintf("Starvation: %s of %d waited while others received more than %d grants per contender; the client that waited longest was passed over %s times.",
+		units.Plural(int(*m.Count), "client"), t.Clients, metrics.Starving, units.Number(*m.Value))
 }
 
 func (b builder) incident() Section {

@@ -105,17 +105,11 @@ func (b builder) timelineOf(t report.Trial) plot.Timeline {
 // trace returns the trace of a trial, which is empty if there is none.
 func (b builder) trace(trial string) *report.Trace { return cmp.Or(b.Traces[trial], &report.Trace{}) }
 
-// pausedHolderNotes returns a sentence for each trial: the actions of paused holders after they resumed.
-func pausedHolderNotes(x matrix.Series) (out []string) {
-	for _, t := range x.Trials {
-		if t.Metrics[metrics.PausedBlind].Count != nil {
-			out = append(out, pausedHolder(trialLabel(x.Label, t), t))
-		}
+// pausedText describes the actions of a paused holder after it resumed.
+func pausedText(label string, t report.Trial) string {
+	if t.Metrics[metrics.PausedBlind].Count == nil {
+		return ""
 	}
-	return out
-}
-
-func pausedHolder(label string, t report.Trial) string {
 	blind, belief := t.Metrics[metrics.PausedBlind], t.Metrics[metrics.PausedBelief]
 	s := fmt.Sprintf("In %s, a paused holder whose session had expired still believed that it held for %s (p50) after the next grant",
 		label, units.Duration(*belief.P50))
@@ -140,20 +134,21 @@ func pausedHolder(label string, t report.Trial) string {
 	return s + "."
 }
 
-func capacities(x matrix.Series) (out []string) {
-	for _, t := range x.Trials {
-		label := trialLabel(x.Label, t)
-		if m := t.Metrics[metrics.Capacity]; m.Value != nil {
-			out = append(out, fmt.Sprintf("With a rising arrival rate, %s kept up to a rate of %s; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note))
-		}
-		if m := t.Metrics[metrics.Unserved]; m.Value != nil && *m.Value > 0 {
-			out = append(out, fmt.Sprintf("Of %s that were due, %s did not grant %s by the end of the phase.", units.Plural(int(*m.Count), "acquire"), label, units.Number(*m.Value)))
-		}
+func capacityText(label string, t report.Trial) string {
+	m := t.Metrics[metrics.Capacity]
+	if m.Value == nil {
+		return ""
 	}
-	return out
+	return fmt.Sprintf("With a rising arrival rate, %s kept up to a rate of %s; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note)
 }
 
-func capacityNote(_ builder, _ report.Trial, m report.Metric) string { return m.Note }
+func unservedText(label string, t report.Trial) string {
+	m := t.Metrics[metrics.Unserved]
+	if m.Value == nil || *m.Value == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %s that were due, %s did not grant %s by the end of the phase.", units.Plural(int(*m.Count), "acquire"), label, units.Number(*m.Value))
+}
 
 // capacityFigures returns a figure for each ramp and number of clients, the largest first.
 func (b builder) capacityFigures(s matrix.Scenario, glyphs plot.Glyphs) (out []*plot.Figure) {
@@ -188,33 +183,29 @@ func overlapText(x matrix.Series) string {
 	return fmt.Sprintf("In %s, two clients believed at the same time that they held, for up to %s. The verdicts show whether this is a violation.", x.Label, units.Duration(longest))
 }
 
-// promiseTexts returns a sentence for each trial with a promised failover time: whether all measured
-// failovers kept it, and whether the predicted range, which includes longer failovers, is within it.
-func promiseTexts(x matrix.Series) []string {
-	var out []string
-	for _, t := range x.Trials {
-		promise, err := time.ParseDuration(t.Params["promise"])
-		m := t.Metrics[metrics.FailoverLatency]
-		if err != nil || m.Max == nil {
-			continue
-		}
-		answer := "The promised failover time of %s was kept by %s, and the predicted range is within it: %s."
-		if p := t.Metrics[metrics.FailoverPredicted].Value; p == nil {
-			answer = "The promised failover time of %s was kept by %s in every measured failover: %s."
-		} else if *p > float64(promise) {
-			answer = "The promised failover time of %s was kept by %s in every measured failover, but is not guaranteed: up to " + units.Duration(*p) + " is predicted; %s."
-		}
-		why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
-		switch {
-		case *m.Max > float64(promise):
-			answer = "The promised failover time of %s was exceeded by %s: %s."
-		case m.Never > 0:
-			answer = "It is unknown whether the promised failover time of %s was kept by %s: %s."
-			why = units.Plural(int(m.Never), "failover") + " ended without a grant"
-		}
-		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), trialLabel(x.Label, t), strings.TrimSuffix(why, ".")))
+// promiseText states whether all measured failovers kept the promised failover time, and whether the
+// predicted range, which includes longer failovers, is within it.
+func promiseText(label string, t report.Trial) string {
+	promise, err := time.ParseDuration(t.Params["promise"])
+	m := t.Metrics[metrics.FailoverLatency]
+	if err != nil || m.Max == nil {
+		return ""
 	}
-	return out
+	why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
+	predicted := t.Metrics[metrics.FailoverPredicted].Value
+	answer := "The promised failover time of %s was kept by %s, and the predicted range is within it: %s."
+	switch {
+	case *m.Max > float64(promise):
+		answer = "The promised failover time of %s was exceeded by %s: %s."
+	case m.Never > 0:
+		answer = "It is unknown whether the promised failover time of %s was kept by %s: %s."
+		why = units.Plural(int(m.Never), "failover") + " ended without a grant"
+	case predicted == nil:
+		answer = "The promised failover time of %s was kept by %s in every measured failover: %s."
+	case *predicted > float64(promise):
+		answer = "The promised failover time of %s was kept by %s in every measured failover, but is not guaranteed: up to " + units.Duration(*predicted) + " is predicted; %s."
+	}
+	return fmt.Sprintf(answer, units.Duration(float64(promise)), label, strings.TrimSuffix(why, "."))
 }
 
 func (b builder) noun() string {

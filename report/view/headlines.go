@@ -43,8 +43,9 @@ type question struct {
 	only         bool    // no table contains the number
 	openLoopOnly bool    // only for open loops
 	below        float64 // only if some value is lower; 0: always
-	note         func(builder, report.Trial, report.Metric) string
-	noted        string // the metric of the note; "": metric
+	// note returns additional information; nil: defaultNote. noted is the metric of the note; "": metric.
+	note  func(builder, report.Trial, report.Metric) string
+	noted string
 }
 
 var questions = []question{
@@ -53,16 +54,16 @@ var questions = []question{
 	{title: "unfenced late writes accepted", metric: metrics.PausedAccepted, note: countNote},
 	{title: "late writes rejected by the token", metric: metrics.PausedStopped, higher: true, note: countNote},
 	{title: "failovers outside the predicted range", metric: metrics.FailoverOutside, only: true, note: roundsNote},
-	{title: "time until all were connected", metric: metrics.ConnectAll, note: p99Note, noted: metrics.ConnectLatency},
+	{title: "time until all were connected", metric: metrics.ConnectAll, noted: metrics.ConnectLatency},
 	{title: "heap per session", metric: metrics.SessionHeap, note: goroutinesNote},
-	{title: "time until all were reconnected", metric: metrics.ReconnectAll, note: p99Note, noted: metrics.ReconnectLatency},
+	{title: "time until all were reconnected", metric: metrics.ReconnectAll, noted: metrics.ReconnectLatency},
 	{title: "longest request queue of a member", metric: metrics.MemberQueue, note: queueNote},
-	{title: "capacity", metric: metrics.Capacity, higher: true, note: capacityNote},
-	{title: "from due time to grant (p50)", metric: metrics.AcquireLatency, openLoopOnly: true, note: p99Note},
-	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, note: formulaNote},
-	{title: "notifications when a waiter rejoins", metric: metrics.FlapNotifications, note: formulaNote},
-	{title: "hand-off (p50)", metric: metrics.HandoffLatency, note: p99Note},
-	{title: "from due time to take (p50)", metric: metrics.QueueLatency, note: p99Note},
+	{title: "capacity", metric: metrics.Capacity, higher: true},
+	{title: "from due time to grant (p50)", metric: metrics.AcquireLatency, openLoopOnly: true},
+	{title: "notifications per hand-off", metric: metrics.FanoutNotifications},
+	{title: "notifications when a waiter rejoins", metric: metrics.FlapNotifications},
+	{title: "hand-off (p50)", metric: metrics.HandoffLatency},
+	{title: "from due time to take (p50)", metric: metrics.QueueLatency},
 	{title: "items per notification", metric: metrics.QueueYield, higher: true},
 	{title: "from a fault to the next grant (p50)", metric: metrics.FailoverLatency, note: worstNote},
 	{title: "time without a holder (p50)", metric: metrics.LeaderlessTime, note: worstNote},
@@ -101,8 +102,10 @@ func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
 		if len(s.Series) > 1 {
 			value.Subject = x.Label
 		}
-		if q.note != nil && len(s.Series) <= valueLimit {
-			value.Note = q.note(b, t, t.Metrics[cmp.Or(q.noted, q.metric)])
+		if m := t.Metrics[cmp.Or(q.noted, q.metric)]; len(s.Series) <= valueLimit && q.note != nil {
+			value.Note = q.note(b, t, m)
+		} else if len(s.Series) <= valueLimit {
+			value.Note = defaultNote(m)
 		}
 		all = append(all, value)
 	}
@@ -172,18 +175,15 @@ func roundsNote(_ builder, _ report.Trial, m report.Metric) string {
 	return "of " + units.Plural(int(*m.Count), "round")
 }
 
-func formulaNote(_ builder, _ report.Trial, m report.Metric) string {
-	if m.Expected == nil {
-		return ""
+// defaultNote returns the value of the formula, the highest quantile that tables show, or the note of the metric.
+func defaultNote(m report.Metric) string {
+	switch {
+	case m.Expected != nil:
+		return "formula " + units.Number(*m.Expected)
+	case m.P99 != nil && !m.TooFew("p99"):
+		return "p99 " + units.Duration(*m.P99)
 	}
-	return "formula " + units.Number(*m.Expected)
-}
-
-func p99Note(_ builder, _ report.Trial, m report.Metric) string {
-	if m.P99 == nil || m.TooFew("p99") {
-		return ""
-	}
-	return "p99 " + units.Duration(*m.P99)
+	return m.Note
 }
 
 // worstNote returns a note with the maximum, the fault that explains it, and the number of samples.

@@ -156,8 +156,8 @@ func (b builder) comparisonFindings() []Finding {
 // measuresOf returns the findings of a scenario that is neither an audit nor a zoo.
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
-		lines := slices.Concat(promiseTexts(x), troubles(x), []string{overlapText(x)},
-			pausedHolderNotes(x), capacities(x), []string{stagesText(x)})
+		lines := slices.Concat(trialTexts(x, promiseText), trialTexts(x, failedText, starvedText), []string{overlapText(x)},
+			trialTexts(x, pausedText), trialTexts(x, capacityText, unservedText), []string{stagesText(x)})
 		out = append(out, measuredFindings(x.Label, lines...)...)
 	}
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run
@@ -167,6 +167,16 @@ func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 		out = append(out, measuredFindings("", extremes(s, s.Common()))...)
 	}
 	return append(out, measuredFindings("", unequalConditions(s))...)
+}
+
+// trialTexts returns the sentences about each trial of a series; some may be empty.
+func trialTexts(x matrix.Series, texts ...func(label string, t report.Trial) string) (out []string) {
+	for _, t := range x.Trials {
+		for _, text := range texts {
+			out = append(out, text(trialLabel(x.Label, t), t))
+		}
+	}
+	return out
 }
 
 type ranked struct {
