@@ -167,19 +167,19 @@ func otherDoubts(open []Finding, failed bool) (out []string) {
 
 // notPromised returns a sentence for each subject with the guarantees that it does not promise.
 func (b builder) notPromised() (out []string) {
-	type pair struct{ subject, guarantee string }
-	var all []pair
-	for _, t := range b.Result.Trials {
-		for _, v := range t.Verdicts {
-			if v.Result == report.NotPromised {
-				all = append(all, pair{t.Subject, v.Guarantee})
+	for _, trials := range matrix.Group(b.Result.Trials, subjectOf) {
+		var names []string
+		for _, t := range trials {
+			for _, v := range t.Verdicts {
+				if v.Result == report.NotPromised {
+					names = append(names, v.Guarantee)
+				}
 			}
 		}
-	}
-	for _, same := range matrix.Group(all, func(p pair) string { return p.subject }) {
-		names := matrix.Distinct(same, func(p pair) string { return p.guarantee })
-		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s",
-			units.Clean(same[0].subject), units.List(names)))
+		if len(names) > 0 {
+			out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s",
+				units.Clean(trials[0].Subject), units.List(matrix.Distinct(names, itself))))
+		}
 	}
 	return out
 }
