@@ -2,7 +2,7 @@
 // comment on a pull request, and in the formats of CI systems and benchstat. Renderers compute
 // nothing and add no sentences.
 //
-//	v := view.Of(view.Input{Result: r})
+//	v := view.New(view.Input{Result: r})
 //	err := render.Terminal(os.Stdout, v, render.Term{Width: 80})
 //
 // Each file of a run folder is an entry in this package's registry. To add one, add a source file that

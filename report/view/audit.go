@@ -118,16 +118,14 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 	case !exists:
 		return MarkNone, ""
 	}
-	switch t.Outcome() {
-	case report.Pass:
-		if t.InapplicableReason() != "" {
-			return MarkNone, ""
-		}
-		return MarkPass, ""
-	case report.Fail:
-		return MarkFail, a.storyOf(t.Name, "")
+	outcome := t.Outcome()
+	switch {
+	case outcome == report.Pass && t.InapplicableReason() != "":
+		return MarkNone, ""
+	case outcome == report.Fail:
+		link = a.storyOf(t.Name, "")
 	}
-	return MarkUnknown, ""
+	return marks[outcome], link
 }
 
 type auditCounts struct {

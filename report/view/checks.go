@@ -133,11 +133,10 @@ func unprovenFaults(t report.Trial) []Check {
 const noProof = "no proven effect"
 
 func normalizeResult(result string) string {
-	switch result {
-	case report.Pass, report.Fail, report.NotPromised, report.NotJudged:
-		return result
+	if rank(result) == rank(report.Unknown) {
+		return report.Unknown
 	}
-	return report.Unknown
+	return result
 }
 
 // failedText describes operations that failed with no fault active.

@@ -224,17 +224,10 @@ func extremes(s matrix.Scenario, clients int) string {
 func unequalConditions(s matrix.Scenario) string {
 	var inside, separate []string
 	for _, x := range s.Series {
-		timed, driven := false, false
-		for _, t := range x.Trials {
-			for _, m := range latencies {
-				timed = timed || t.Metrics[m.Name].P50 != nil
-			}
-			driven = driven || t.Metrics[metrics.PipeRoundtrip].P50 != nil
-		}
 		switch {
-		case driven:
+		case slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Metrics[metrics.PipeRoundtrip].P50 != nil }):
 			separate = append(separate, x.Subject)
-		case timed:
+		case len(measuredLatencies(x.Trials)) > 0:
 			inside = append(inside, x.Subject)
 		}
 	}
@@ -245,22 +238,38 @@ func unequalConditions(s matrix.Scenario) string {
 	return fmt.Sprintf("The conditions are unequal: %s ran as separate processes, but %s ran in the zkbench process, which is faster. Use --set apart=true to run all subjects as separate processes.", units.List(separate), units.List(inside))
 }
 
+// changes returns the plot of the comparisons with the base. A subject or number of clients that all rows
+// share is only in the title.
 func changes(scenario string, all []report.Comparison) *plot.Figure {
 	all = slices.DeleteFunc(slices.Clone(all), func(c report.Comparison) bool { return c.Scenario != scenario })
 	if len(all) == 0 {
 		return nil
 	}
-	base, label := all[0].Base, rowLabels(all)
+	base := all[0].Base
 	title := "Compared with " + base + ", trial by trial"
-	if len(matrix.Distinct(all, comparedSubject)) == 1 {
+	oneSubject := len(matrix.Distinct(all, comparedSubject)) == 1
+	if oneSubject {
 		title = comparedSubject(all[0]) + " compared with " + base + ", trial by trial"
 	}
-	if len(matrix.Distinct(all, clientsText)) == 1 {
+	oneCount := len(matrix.Distinct(all, clientsText)) == 1
+	if oneCount {
 		title += ", at " + clientsText(all[0])
 	}
+	var cells []report.Trial
+	for _, c := range all {
+		cells = append(cells, report.Trial{Cell: c.Cell})
+	}
+	names := matrix.NamesOf(cells)
 	var rows []plot.Change
 	for _, c := range all {
-		row := plot.Change{Label: label(c), Factor: c.Ratio.Center, Faint: c.Ratio.Low == nil}
+		label := names.Label(c.Cell) // first, because long labels are cut at their end
+		if oneSubject {
+			label = strings.TrimSpace(strings.TrimPrefix(label, comparedSubject(c)))
+		}
+		if !oneCount {
+			label += fmt.Sprintf(", %d", c.Clients)
+		}
+		row := plot.Change{Label: strings.TrimPrefix(label+", "+c.Metric, ", "), Factor: c.Ratio.Center, Faint: c.Ratio.Low == nil}
 		if c.Ratio.Low != nil {
 			row.Low, row.High = *c.Ratio.Low, *c.Ratio.High
 		}
@@ -272,31 +281,6 @@ func changes(scenario string, all []report.Comparison) *plot.Figure {
 	return plot.Changes(title,
 		"Each row is a metric of a subject divided by the same metric of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
 			"if the interval includes 0 %, the difference may be due to chance. For throughput, values to the right are better; for all other metrics, values to the left.", rows, 0)
-}
-
-// rowLabels returns a function that labels the rows: the cell, then the metric. The cell comes
-// first because long labels are cut at their end. A subject or number of clients that all rows
-// share is only in the title.
-func rowLabels(all []report.Comparison) func(report.Comparison) string {
-	var cells []report.Trial
-	for _, c := range all {
-		cells = append(cells, report.Trial{Cell: c.Cell})
-	}
-	names := matrix.NamesOf(cells)
-	oneSubject := len(matrix.Distinct(all, comparedSubject)) == 1
-	oneCount := len(matrix.Distinct(all, clientsText)) == 1
-	return func(c report.Comparison) string {
-		label := names.Label(c.Cell)
-		if oneSubject {
-			label = strings.TrimPrefix(label, comparedSubject(c))
-		}
-		parts := []string{strings.TrimSpace(label)}
-		if !oneCount {
-			parts = append(parts, fmt.Sprint(c.Clients))
-		}
-		parts = append(parts, c.Metric)
-		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
-	}
 }
 
 func comparedSubject(c report.Comparison) string { return units.Clean(c.Subject) }

@@ -1,6 +1,5 @@
 // Package view determines the content of a report: its texts, and their order. It builds a
-// [View] from a result and the data of its histories. The renderers of package render write a
-// View is the content of a report. Its texts may contain any characters: each renderer must escape them.
+// [View] from a result and the data of its histories, which the renderers of package render write.
 package view
 
 import (
