@@ -4,12 +4,12 @@
 // prove its effect makes a trial unknown) and a function that heals it. [Catalogue] lists the kinds
 // of fault, and a [Plan] injects faults at their times.
 //
-//	network, err := chaos.NewNetwork(ctx, ensemble)
+//	net, err := network.Open(ctx, ensemble)
 //	// ...
-//	defer network.Close(context.WithoutCancel(ctx))
+//	defer net.Close(context.WithoutCancel(ctx))
 //	fault, err := chaos.Parse("partition.isolate", "leader", nil)
 //	// ...
-//	effect, err := fault.Inject(ctx, chaos.Target{Ensemble: ensemble, Network: network})
+//	effect, err := fault.Inject(ctx, chaos.Target{Ensemble: ensemble, Network: net})
 //	// ...
 //	defer effect.Heal(context.WithoutCancel(ctx))
 //	fmt.Println(effect.Target, effect.Proof)
@@ -30,6 +30,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 )
@@ -37,7 +38,7 @@ import (
 // Target is the target of faults: the ensemble and the clients of the running trial.
 type Target struct {
 	Ensemble *ensembles.Ensemble
-	Network  *Network // cuts members' networks; nil if not available
+	Network  *network.Network // cuts members' networks; nil if not available
 	// Clients are the taps of the trial's clients, by client number.
 	Clients []wire.Client
 	// Holder returns the number of the client that holds the grant, or -1; with stay the client keeps
@@ -111,10 +112,10 @@ type Fault interface {
 }
 
 // ErrSkipped means that the fault is not available here; the trial's fault part is unknown.
-var ErrSkipped = errors.New("skipped")
+var ErrSkipped = network.ErrSkipped
 
 // ErrNoEffect means that the fault was injected and its effect could not be proven.
-var ErrNoEffect = errors.New("no proven effect")
+var ErrNoEffect = network.ErrNoEffect
 
 // untouchedError is an error of a fault that had no effect on its target.
 type untouchedError struct{ error }

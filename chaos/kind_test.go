@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/chaos/network"
 )
 
 func TestCatalogue_saysAllOfEachKind(t *testing.T) {
@@ -89,14 +91,14 @@ func TestKind_isMissingWhereAMachineLacksANeed(t *testing.T) {
 		able        Abilities
 		missing     bool
 	}{
-		{"a client's fault needs nothing of the machine", "session.close", Abilities{Docker: none, Java: none, Namespaces: none, Filter: none, Delay: none}, false},
+		{"a client's fault needs nothing of the machine", "session.close", Abilities{Docker: none, Java: none, Abilities: network.Abilities{Namespaces: none, Filter: none, Delay: none}}, false},
 		{"a member's fault needs an ensemble of ours", "member.kill", Abilities{Docker: none, Java: none}, true},
-		{"local members do", "member.kill", Abilities{Docker: none, Namespaces: none}, false},
-		{"local members cannot be cut without rights", "partition.isolate", Abilities{Docker: none, Namespaces: none}, true},
-		{"nor without a packet filter", "partition.isolate", Abilities{Docker: none, Filter: none}, true},
-		{"Docker has the rights that we lack", "partition.isolate", Abilities{Namespaces: none, Filter: none}, false},
-		{"a kernel without netem delays nothing, in a container either", "link.delay", Abilities{Delay: none}, true},
-		{"whether the kernel has netem is not known without rights", "link.delay", Abilities{Namespaces: none, Delay: none}, false},
+		{"local members do", "member.kill", Abilities{Docker: none, Abilities: network.Abilities{Namespaces: none}}, false},
+		{"local members cannot be cut without rights", "partition.isolate", Abilities{Docker: none, Abilities: network.Abilities{Namespaces: none}}, true},
+		{"nor without a packet filter", "partition.isolate", Abilities{Docker: none, Abilities: network.Abilities{Filter: none}}, true},
+		{"Docker has the rights that we lack", "partition.isolate", Abilities{Abilities: network.Abilities{Namespaces: none, Filter: none}}, false},
+		{"a kernel without netem delays nothing, in a container either", "link.delay", Abilities{Abilities: network.Abilities{Delay: none}}, true},
+		{"whether the kernel has netem is not known without rights", "link.delay", Abilities{Abilities: network.Abilities{Namespaces: none, Delay: none}}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			k, err := KindOf(row.fault)

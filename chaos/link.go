@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -21,7 +22,7 @@ var _ = register(Kind{
 	Params: []Param{{"percent", "5", "the share; more than 0, at most 100"}},
 	needs:  []need{needsPackets},
 	build: func(target string, s settings) injector {
-		return partialDropInjector(target, packetRule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
+		return partialDropInjector(target, network.Rule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
 			reachable(ctx, m, silence)
 		})
 	},
@@ -37,7 +38,7 @@ var _ = register(Kind{
 	needs:  []need{needsPackets},
 	build: func(target string, s settings) injector {
 		bytes := uint64(s.positive("kbit", 1e8) * 1000 / 8)
-		return partialDropInjector(target, packetRule{Rate: max(bytes, 1)}, flood)
+		return partialDropInjector(target, network.Rule{Rate: max(bytes, 1)}, flood)
 	},
 })
 
@@ -96,7 +97,7 @@ func delayLink(ctx context.Context, t Target, v targetMember, delay, jitter time
 	remove := func(context.Context) error { return nil }
 	err = injectAndProve(ctx,
 		func(ctx context.Context) (err error) {
-			remove, err = t.Network.delay(ctx, v.Member, delay, jitter)
+			remove, err = t.Network.Delay(ctx, v.Member, delay, jitter)
 			return err
 		},
 		func() error {

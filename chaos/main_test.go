@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
 )
@@ -21,7 +22,7 @@ import (
 var children = map[string]func(){}
 
 func TestMain(m *testing.M) {
-	RunAgentIfAsked()
+	network.RunAgentIfAsked()
 	if child := children[os.Getenv("ZKBENCH_TEST_CHILD")]; child != nil {
 		child()
 		return
@@ -57,7 +58,7 @@ func report(err error) int {
 var common struct {
 	sync.Mutex
 	ensemble *ensembles.Ensemble
-	network  *Network
+	network  *network.Network
 }
 
 // ensemble starts real members that go down with the test.
@@ -81,7 +82,7 @@ func shared(t testing.TB) Target {
 		e, err := process.Start(context.Background(), ensembles.Options{Tick: tick})
 		must(t, err)
 		common.ensemble = e
-		common.network, _ = NewNetwork(context.Background(), e)
+		common.network, _ = network.Open(context.Background(), e)
 	}
 	must(t, allServe(t.Context(), common.ensemble))
 	return Target{Ensemble: common.ensemble, Network: common.network}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -22,7 +23,7 @@ func injectAndProve(ctx context.Context, do func(context.Context) error, proof f
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 		defer cancel()
-		if left := undo(ctx); left != nil && !errors.Is(left, errVanished) {
+		if left := undo(ctx); left != nil && !errors.Is(left, network.ErrVanished) {
 			err = errors.Join(err, fmt.Errorf("%w: %w", ErrNotHealed, left))
 		}
 	}()
@@ -75,7 +76,7 @@ func awaitRecovered(ctx context.Context, t Target, v targetMember) error {
 	if t.Network != nil {
 		// A container has a new network now. Opening it here saves the next cut that time. The next
 		// cut returns the error, if any.
-		_, _ = t.Network.access(ctx, v.Member)
+		_ = t.Network.Prepare(ctx, v.Member)
 	}
 	return nil
 }

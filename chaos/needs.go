@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/container"
 	"github.com/zkbench/zkbench/ensembles/process"
@@ -144,26 +145,19 @@ func checkNetem(ctx context.Context, t Target) error {
 	if err := checkNetwork(ctx, t); err != nil {
 		return err
 	}
-	return t.Network.delays(ctx)
+	return t.Network.CheckDelay(ctx)
 }
 
 // Abilities has a field for each need that depends on the machine: nil if the machine meets it, or why not.
 type Abilities struct {
 	Docker error // members in containers
 	Java   error // members as local processes
-
-	Namespaces error // creating a network namespace
-	Filter     error // dropping packets in the namespace
-	Delay      error // delaying packets in the namespace
-
-	Rootless bool // these three need a user namespace, in which zkbench starts itself again
+	network.Abilities
 }
 
 // Probe tests the capabilities of this machine.
 func Probe(ctx context.Context) Abilities {
-	a := probeNetworkAnywhere(ctx)
-	a.Docker, a.Java = container.Available(ctx), process.Available("")
-	return a
+	return Abilities{Docker: container.Available(ctx), Java: process.Available(""), Abilities: network.Probe(ctx)}
 }
 
 func (a Abilities) noEnsemble() error {

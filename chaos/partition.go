@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -20,14 +21,14 @@ const dropLimit = 10 * time.Second
 
 type partition struct {
 	mu   sync.Mutex
-	cuts []*cut
+	cuts []*network.Cut
 }
 
 var errNoNetwork = fmt.Errorf("%w: members' networks cannot be cut here; use --ensemble container, or run as root (zkbench doctor shows the reason)", ErrSkipped)
 
 type memberRule struct {
 	targetMember
-	rule packetRule
+	rule network.Rule
 }
 
 // newPartition applies all rules and proves them. On an error it removes the rules that it has applied.
@@ -38,7 +39,7 @@ func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*
 	p := &partition{}
 	err = injectAndProve(ctx, func(ctx context.Context) error {
 		for _, r := range list {
-			c, err := t.Network.cut(ctx, r.Member, r.rule)
+			c, err := t.Network.Cut(ctx, r.Member, r.rule)
 			if err != nil {
 				return err
 			}
@@ -55,17 +56,17 @@ func (p *partition) remove(ctx context.Context) error {
 	defer p.mu.Unlock()
 	var errs []error
 	for _, c := range slices.Backward(p.cuts) {
-		errs = append(errs, c.remove(ctx))
+		errs = append(errs, c.Remove(ctx))
 	}
 	return joinHealErrors(errs)
 }
 
-// joinHealErrors joins the errors of healing. It leaves out errVanished if there are other errors, because
+// joinHealErrors joins the errors of healing. It leaves out network.ErrVanished if there are other errors, because
 // they mean that a fault may still be active.
 func joinHealErrors(all []error) error {
 	var vanished, errs []error
 	for _, err := range all {
-		if errors.Is(err, errVanished) {
+		if errors.Is(err, network.ErrVanished) {
 			vanished = append(vanished, err)
 		} else {
 			errs = append(errs, err)
@@ -76,7 +77,7 @@ func joinHealErrors(all []error) error {
 
 func (p *partition) awaitRecovery(ctx context.Context) error {
 	for _, c := range p.cuts {
-		if err := awaitServing(ctx, c.member); err != nil {
+		if err := awaitServing(ctx, c.Member); err != nil {
 			return err
 		}
 	}
@@ -90,14 +91,14 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 		sum = 0
 		for _, c := range p.cuts {
 			if traffic != nil {
-				traffic(ctx, c.member)
+				traffic(ctx, c.Member)
 			}
-			d, err := c.dropped(ctx)
+			d, err := c.Dropped(ctx)
 			if err != nil {
 				return err
 			}
 			if d == 0 {
-				return fmt.Errorf("%w: no packet was dropped at %s (%s)", ErrNoEffect, c.member.Name, c.rule)
+				return fmt.Errorf("%w: no packet was dropped at %s (%s)", ErrNoEffect, c.Member.Name, c.Rule)
 			}
 			sum += d
 		}
@@ -146,8 +147,8 @@ func fromLeader(ctx context.Context, t Target, list []memberRule) ([]memberRule,
 }
 
 func (p *partition) restrictTo(list []memberRule) *partition {
-	return &partition{cuts: slices.DeleteFunc(slices.Clone(p.cuts), func(c *cut) bool {
-		return !slices.ContainsFunc(list, func(r memberRule) bool { return r.Member == c.member })
+	return &partition{cuts: slices.DeleteFunc(slices.Clone(p.cuts), func(c *network.Cut) bool {
+		return !slices.ContainsFunc(list, func(r memberRule) bool { return r.Member == c.Member })
 	})}
 }
 
@@ -162,7 +163,7 @@ func servedBy(t Target, list []memberRule) (clients []int) {
 }
 
 // cutOff cuts a member off from this process, and proves it by the member's silence and by dropped packets.
-func cutOff(ctx context.Context, t Target, v targetMember, r packetRule) (Effect, error) {
+func cutOff(ctx context.Context, t Target, v targetMember, r network.Rule) (Effect, error) {
 	if t.Network == nil {
 		return Effect{}, errNoNetwork
 	}
@@ -191,7 +192,7 @@ func cutOff(ctx context.Context, t Target, v targetMember, r packetRule) (Effect
 
 // partialDropInjector returns an injector that drops some of a member's packets. It calls traffic until a packet
 // has been dropped.
-func partialDropInjector(who string, r packetRule, traffic func(context.Context, *ensembles.Member)) injector {
+func partialDropInjector(who string, r network.Rule, traffic func(context.Context, *ensembles.Member)) injector {
 	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		list := []memberRule{{v, r}}
 		served := servedBy(t, list)
@@ -205,7 +206,7 @@ func partialDropInjector(who string, r packetRule, traffic func(context.Context,
 }
 
 // peerCutInjector returns an injector that drops packets between a member and its peers by the rule.
-func peerCutInjector(who string, r packetRule) injector {
+func peerCutInjector(who string, r network.Rule) injector {
 	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		peers, err := ips(others(t.Ensemble, v.Member))
 		if err != nil {
@@ -251,7 +252,7 @@ var _ = register(Kind{
 	Proof:  "packets between it and its peers are dropped",
 	Target: Leader, Targets: allMemberTargets,
 	needs: []need{needsPeers, {about: "2 members or more"}},
-	build: func(target string, _ settings) injector { return peerCutInjector(target, packetRule{}) },
+	build: func(target string, _ settings) injector { return peerCutInjector(target, network.Rule{}) },
 })
 
 var _ = register(Kind{
@@ -262,7 +263,7 @@ var _ = register(Kind{
 	Params: []Param{{"direction", "in", "in: the member receives nothing from its peers; out: they receive nothing from it"}},
 	needs:  []need{needsOneWay, {about: "2 members or more"}},
 	build: func(target string, s settings) injector {
-		return peerCutInjector(target, packetRule{Direction: direction(s.choice("direction", string(inOnly), string(outOnly)))})
+		return peerCutInjector(target, network.Rule{Direction: s.choice("direction", network.In, network.Out)})
 	},
 })
 
@@ -275,7 +276,7 @@ var _ = register(Kind{
 	needs: []need{needsNetwork},
 	build: func(target string, _ settings) injector {
 		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-			return cutOff(ctx, t, v, packetRule{})
+			return cutOff(ctx, t, v, network.Rule{})
 		})
 	},
 })
@@ -293,7 +294,7 @@ var _ = register(Kind{
 			if err != nil {
 				return Effect{}, err
 			}
-			return cutOff(ctx, t, v, packetRule{Except: spared})
+			return cutOff(ctx, t, v, network.Rule{Except: spared})
 		})
 	},
 })
@@ -311,7 +312,7 @@ func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 		return Effect{}, fmt.Errorf("%w: with %d voting members, the others are not a majority and cannot elect a leader: use 3", ErrSkipped, n)
 	}
 	return memberInjector(Leader, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-		e, err := cutOff(ctx, t, v, packetRule{})
+		e, err := cutOff(ctx, t, v, network.Rule{})
 		if err != nil {
 			return e, err
 		}

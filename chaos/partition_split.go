@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -111,7 +112,7 @@ func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error)
 			}
 		}
 		if len(far) > 0 {
-			list = append(list, memberRule{targetMember{Member: m}, packetRule{Peers: far}})
+			list = append(list, memberRule{targetMember{Member: m}, network.Rule{Peers: far}})
 		}
 	}
 	return list, nil

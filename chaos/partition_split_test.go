@@ -92,7 +92,7 @@ func TestPartitionSplit_countsThoseThatVote(t *testing.T) {
 
 func TestPartitionRing_dropsPacketsAndHeals(t *testing.T) {
 	e := ensemble(t, ensembles.Options{Members: 5, Observers: 1, Tick: tick})
-	target := Target{Ensemble: e, Network: network(t, e)}
+	target := Target{Ensemble: e, Network: openNetwork(t, e)}
 	fault := inject(t, parse(t, "partition.ring", ""), target)
 	if !strings.HasPrefix(fault.Target, "zk1, zk2, zk3, zk4, zk5") || strings.Contains(fault.Target, "zk6") {
 		t.Errorf("it hit %s", fault.Target)

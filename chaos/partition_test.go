@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -15,7 +16,7 @@ func TestNewPartition_makesAllCutsOrNone(t *testing.T) {
 	target := cuttable(t)
 	good := targetMember{Member: target.Ensemble.Members[0]}
 	bad := targetMember{Member: &ensembles.Member{Name: "stranger"}}
-	list := []memberRule{{good, packetRule{}}, {bad, packetRule{}}}
+	list := []memberRule{{good, network.Rule{}}, {bad, network.Rule{}}}
 	proof := func(*partition) (string, error) { t.Error("it wants a proof"); return "", nil }
 	if _, err := newPartition(t.Context(), target, list, proof); err == nil || !strings.Contains(err.Error(), "stranger is not a member") {
 		t.Errorf("got %v", err)
@@ -39,7 +40,7 @@ func TestPartition_isRemovedWhenItCannotBeProven(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			func() {
 				defer func() { recover() }()
-				list := []memberRule{{targetMember{Member: m}, packetRule{}}}
+				list := []memberRule{{targetMember{Member: m}, network.Rule{}}}
 				_, err := newPartition(t.Context(), target, list, func(*partition) (string, error) {
 					if reachable(t.Context(), m, silence) {
 						t.Error("not cut")
@@ -89,10 +90,10 @@ func TestPartitionPeers_needsPeers(t *testing.T) {
 }
 
 func TestPartitionOneway_costsTheMemberItsQuorum(t *testing.T) {
-	for _, d := range []direction{inOnly, outOnly} {
-		t.Run(string(d), func(t *testing.T) {
+	for _, d := range []string{network.In, network.Out} {
+		t.Run(d, func(t *testing.T) {
 			target := cuttable(t)
-			e := inject(t, parse(t, "partition.oneway", Follower, "direction", string(d)), target)
+			e := inject(t, parse(t, "partition.oneway", Follower, "direction", d), target)
 			m := hit(t, target, e)
 			if !connectsTo(m.Addr) {
 				t.Error("clients do not reach it")
@@ -108,7 +109,7 @@ func TestPartitionOneway_costsTheMemberItsQuorum(t *testing.T) {
 func TestPartitionIsolate_cutsOneMemberOffFromAll(t *testing.T) {
 	for kind := range kinds {
 		e := start(t, kind, ensembles.Options{Tick: 500 * time.Millisecond})
-		target := Target{Ensemble: e, Network: network(t, e)}
+		target := Target{Ensemble: e, Network: openNetwork(t, e)}
 		for _, who := range []string{Leader, Follower, Any, "zk2"} {
 			t.Run(string(kind)+" "+who, func(t *testing.T) { isolateOnce(t, target, who) })
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/chaos/network"
 )
 
 type play struct {
@@ -147,7 +149,7 @@ func (s *play) limited(ctx context.Context, f *activeFault, step func(context.Co
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
 	defer cancel()
 	_, err := try(func() (Effect, error) { return Effect{}, step(ctx) })
-	if errors.Is(err, errVanished) {
+	if errors.Is(err, network.ErrVanished) {
 		return fmt.Errorf("%s of %s: %w", f.window.Fault, f.window.Target, err)
 	}
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/zkbench/zkbench/chaos/network"
 )
 
 // scripted is a fault that does what a test says and writes down what happened.
@@ -271,14 +273,14 @@ func TestPlan_recordsARepetitionThatItsEndOvertook(t *testing.T) {
 // What was gone before it was healed has no proof, and is not in force any more either.
 func TestPlan_takesTheProofFromAFaultThatVanished(t *testing.T) {
 	back := false
-	f := scripted{name: "a", log: &logbook{}, heal: func(context.Context) error { return errVanished }, back: func(context.Context) error { back = true; return nil }}
+	f := scripted{name: "a", log: &logbook{}, heal: func(context.Context) error { return network.ErrVanished }, back: func(context.Context) error { back = true; return nil }}
 	var played []Window
 	plan := Plan{Entries: []Entry{{Fault: f, For: time.Millisecond}}, Now: clock(), Healed: func(w Window) { played = append(played, w) }}
 	err := plan.Play(t.Context(), Target{})
 	if !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
 		t.Errorf("got %v", err)
 	}
-	if len(played) != 1 || played[0].Proof != "" || !errors.Is(played[0].Err, errVanished) || !back {
+	if len(played) != 1 || played[0].Proof != "" || !errors.Is(played[0].Err, network.ErrVanished) || !back {
 		t.Errorf("recorded %+v; waited for what it had hit: %v", played, back)
 	}
 }

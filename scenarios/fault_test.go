@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/scenarios/spec"
@@ -105,7 +106,7 @@ func leftNames(t *testing.T, left []report.SkippedFault, want string) {
 // A ring takes four members that vote. A phase that is about nothing else goes with it.
 func TestPartition_hasARingOfFourOrMore(t *testing.T) {
 	for voting, want := range map[int]bool{3: false, 4: true, 5: true} {
-		target := chaos.Target{Ensemble: &ensembles.Ensemble{}, Network: &chaos.Network{}}
+		target := chaos.Target{Ensemble: &ensembles.Ensemble{}, Network: &network.Network{}}
 		for i := range voting + 2 {
 			target.Ensemble.Members = append(target.Ensemble.Members, &ensembles.Member{IP: fmt.Sprintf("10.0.0.%d", i+1), Observer: i >= voting})
 		}

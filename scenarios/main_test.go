@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
 	_ "github.com/zkbench/zkbench/recipes/zoo" // the built-in zoo names its subjects
@@ -66,7 +66,7 @@ func runTrials(t testing.TB, text string) map[string]report.Trial {
 
 // runTrialsOn is runTrials on another ensemble, whose members network cuts off, if it
 // is not nil.
-func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, text string) map[string]report.Trial {
+func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *network.Network, text string) map[string]report.Trial {
 	t.Helper()
 	trials := map[string]report.Trial{}
 	for _, f := range playOn(t, e, network, text) {
@@ -87,7 +87,7 @@ func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, te
 }
 
 // playOn plays a scenario and returns its histories' paths.
-func playOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, text string) (histories []string) {
+func playOn(t testing.TB, e *ensembles.Ensemble, network *network.Network, text string) (histories []string) {
 	t.Helper()
 	s, err := spec.Load(t.Name(), []byte(text))
 	if err != nil {

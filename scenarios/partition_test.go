@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -33,7 +34,7 @@ func TestPartition_peersOfTheWaitersMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Down(context.Background())
-	network, err := chaos.NewNetwork(t.Context(), e)
+	network, err := network.Open(t.Context(), e)
 	if errors.Is(err, chaos.ErrSkipped) {
 		t.Skip(err)
 	}

@@ -20,6 +20,7 @@ import (
 	gopsload "github.com/shirou/gopsutil/v4/load"
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
 	"github.com/zkbench/zkbench/ensembles/state"
@@ -228,7 +229,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	network, err := chaos.NewNetwork(ctx, e)
+	network, err := network.Open(ctx, e)
 	switch {
 	case errors.Is(err, chaos.ErrSkipped): // its faults report the reason
 	case err != nil:

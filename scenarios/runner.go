@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report"
@@ -26,7 +26,7 @@ import (
 
 type runner struct {
 	ensemble   *ensembles.Ensemble
-	network    *chaos.Network // cuts members' networks; nil if not available
+	network    *network.Network // cuts members' networks; nil if not available
 	id         string
 	seed       uint64
 	dir        string        // the run folder

@@ -22,7 +22,8 @@ var soaked = []string{
 // names of those that cannot. link.delay is never among them: a seed must draw the same
 // whether or not a kernel has netem.
 func soakFaults(network bool, members int) (kinds []chaos.Kind, without []string) {
-	able := chaos.Abilities{Delay: errors.New("not in a soak")}
+	var able chaos.Abilities
+	able.Delay = errors.New("not in a soak")
 	if !network {
 		able.Docker, able.Filter = chaos.ErrSkipped, chaos.ErrSkipped
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
@@ -79,7 +80,7 @@ func TestSoak_findsBrokenRecipes(t *testing.T) {
 
 // newSoak prepares trials of the subjects.
 func newSoak(t *testing.T, subjects []string) *soak {
-	network, err := chaos.NewNetwork(t.Context(), ensemble)
+	network, err := network.Open(t.Context(), ensemble)
 	switch {
 	case errors.Is(err, chaos.ErrSkipped):
 		t.Logf("without network faults: %v", err)
@@ -113,7 +114,7 @@ func soakNumber(t *testing.T, variable string, otherwise uint64) uint64 {
 
 type soak struct {
 	t        *testing.T
-	network  *chaos.Network
+	network  *network.Network
 	subjects []string
 	kinds    []chaos.Kind
 	tally    map[string]int // verdicts, and explained unknowns by their reason

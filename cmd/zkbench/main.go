@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
@@ -56,7 +56,7 @@ func usage(err error) error {
 func usageError(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 func main() {
-	chaos.RunAgentIfAsked()
+	network.RunAgentIfAsked()
 	if err := rootless.SetUp(); err != nil {
 		fmt.Fprintf(os.Stderr, "zkbench: %v\n", err)
 		os.Exit(exitUnknown)

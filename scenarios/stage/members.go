@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 	"github.com/zkbench/zkbench/report/history"
@@ -20,8 +20,8 @@ import (
 // Members are the ensemble's members, as a trial uses them.
 type Members struct {
 	Ensemble      *ensembles.Ensemble
-	Network       *chaos.Network // for faults of their networks; nil if not available
-	SharedMembers bool           // other trials run at the same time, so the members' counters are shared
+	Network       *network.Network // for faults of their networks; nil if not available
+	SharedMembers bool             // other trials run at the same time, so the members' counters are shared
 }
 
 // IsManaged reports whether zkbench started the members, so that no other traffic reaches them.

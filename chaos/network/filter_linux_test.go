@@ -1,4 +1,4 @@
-package chaos
+package network
 
 import (
 	"bufio"
@@ -32,18 +32,18 @@ func TestFilter_dropsWhatTheRuleSays(t *testing.T) {
 	strangerV6 := netip.MustParseAddr("2001:db8::7")
 	for _, row := range []struct {
 		name   string
-		rule   packetRule
+		rule   Rule
 		v4, v6 bool // reachable while cut
 	}{
-		{"the zero rule drops everything of both families", packetRule{}, false, false},
-		{"inbound only", packetRule{Direction: inOnly}, false, false},
-		{"outbound only: the answer never comes back", packetRule{Direction: outOnly}, false, false},
-		{"a peer that is us, over IPv4", packetRule{Peers: []netip.Addr{ns.here}}, false, true},
-		{"a peer that is us, over IPv6", packetRule{Peers: []netip.Addr{ns.hereV6}}, true, false},
-		{"a peer that is us, written as IPv4 in IPv6", packetRule{Peers: []netip.Addr{netip.AddrFrom16(ns.here.As16())}}, false, true},
-		{"a stranger and us", packetRule{Peers: []netip.Addr{stranger, strangerV6, ns.here}}, false, true},
-		{"only strangers: we get through", packetRule{Peers: []netip.Addr{stranger, strangerV6}}, true, true},
-		{"everyone but us", packetRule{Except: []netip.Addr{ns.here, ns.hereV6}}, true, true},
+		{"the zero rule drops everything of both families", Rule{}, false, false},
+		{"inbound only", Rule{Direction: In}, false, false},
+		{"outbound only: the answer never comes back", Rule{Direction: Out}, false, false},
+		{"a peer that is us, over IPv4", Rule{Peers: []netip.Addr{ns.here}}, false, true},
+		{"a peer that is us, over IPv6", Rule{Peers: []netip.Addr{ns.hereV6}}, true, false},
+		{"a peer that is us, written as IPv4 in IPv6", Rule{Peers: []netip.Addr{netip.AddrFrom16(ns.here.As16())}}, false, true},
+		{"a stranger and us", Rule{Peers: []netip.Addr{stranger, strangerV6, ns.here}}, false, true},
+		{"only strangers: we get through", Rule{Peers: []netip.Addr{stranger, strangerV6}}, true, true},
+		{"everyone but us", Rule{Except: []netip.Addr{ns.here, ns.hereV6}}, true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f, v4, v6 := open(t, ns), ns.listen(t, ns.there), ns.listen(t, ns.v6)
@@ -75,7 +75,7 @@ func TestFilter_dropsWhatTheRuleSays(t *testing.T) {
 func TestFilter_keepsLoopback(t *testing.T) {
 	ns := newNamespace(t)
 	f, l := open(t, ns), ns.listen(t, ns.there)
-	if _, err := f.cut(packetRule{}); err != nil {
+	if _, err := f.cut(Rule{}); err != nil {
 		t.Fatal(err)
 	}
 	ns.inside(t, func() error {
@@ -93,9 +93,9 @@ func TestFilter_keepsLoopback(t *testing.T) {
 func TestFilter_keepsCutsIndependent(t *testing.T) {
 	ns := newNamespace(t)
 	f, l := open(t, ns), ns.listen(t, ns.there)
-	a, err := f.cut(packetRule{Direction: inOnly})
+	a, err := f.cut(Rule{Direction: In})
 	must(t, err)
-	b, err := f.cut(packetRule{Peers: []netip.Addr{ns.here}})
+	b, err := f.cut(Rule{Peers: []netip.Addr{ns.here}})
 	must(t, err)
 	must(t, f.heal(a))
 	if connects(l) {
@@ -110,7 +110,7 @@ func TestFilter_keepsCutsIndependent(t *testing.T) {
 func TestFilter_refusesRulesThatDropNothing(t *testing.T) {
 	ns := newNamespace(t)
 	f := open(t, ns)
-	for name, r := range map[string]packetRule{
+	for name, r := range map[string]Rule{
 		"an unknown direction":    {Direction: "sideways"},
 		"an empty peer":           {Peers: []netip.Addr{{}}},
 		"an unspecified address":  {Except: []netip.Addr{netip.IPv4Unspecified()}},
@@ -133,7 +133,7 @@ func TestFilter_dropsTheShareThatIsToBeLost(t *testing.T) {
 	f := open(t, ns)
 	echo := ns.echo(t)
 	for _, percent := range []float64{5, 50} {
-		id, err := f.cut(packetRule{Direction: inOnly, Loss: percent})
+		id, err := f.cut(Rule{Direction: In, Loss: percent})
 		must(t, err)
 		const sent = 1500
 		got := echo(sent, 20)
@@ -157,7 +157,7 @@ func TestFilter_dropsWhatExceedsTheRate(t *testing.T) {
 	f := open(t, ns)
 	echo := ns.echo(t)
 	const rate = 100_000
-	id, err := f.cut(packetRule{Direction: inOnly, Rate: rate})
+	id, err := f.cut(Rule{Direction: In, Rate: rate})
 	must(t, err)
 	begin := time.Now()
 	const sent, size = 1000, 1000
@@ -208,7 +208,7 @@ func cutAndWait() {
 	if err == nil {
 		var f *filter
 		if f, err = openFilter(int(ns.Fd()), "victim"); err == nil {
-			_, err = f.cut(packetRule{})
+			_, err = f.cut(Rule{})
 		}
 	}
 	if err != nil {
@@ -243,7 +243,7 @@ func leave(t *testing.T, ns *namespace, owner string) {
 	f, err := openFilter(int(ns.fd), owner)
 	must(t, err)
 	f.ownerUnsupported = true
-	_, err = f.cut(packetRule{})
+	_, err = f.cut(Rule{})
 	must(t, err)
 	must(t, f.conn.CloseLasting())
 }
@@ -254,7 +254,7 @@ func BenchmarkFilter(b *testing.B) {
 	must(b, err)
 	defer f.close()
 	for b.Loop() {
-		id, err := f.cut(packetRule{})
+		id, err := f.cut(Rule{})
 		must(b, err)
 		must(b, f.heal(id))
 	}

@@ -1,4 +1,4 @@
-package chaos
+package network
 
 import (
 	"encoding/binary"
@@ -94,7 +94,7 @@ func (f *filter) do(o order) (a answer) {
 }
 
 // cut drops packets by the rule from now on, and returns the cut's number.
-func (f *filter) cut(r packetRule) (int, error) {
+func (f *filter) cut(r Rule) (int, error) {
 	if err := r.check(); err != nil {
 		return 0, err
 	}
@@ -105,10 +105,10 @@ func (f *filter) cut(r packetRule) (int, error) {
 	if err := f.newTable(t); err != nil {
 		return 0, fmt.Errorf("cut: add table %s: %w", t.Name, err)
 	}
-	if r.Direction != outOnly {
+	if r.Direction != Out {
 		f.addChain(t, r, inbound)
 	}
-	if r.Direction != inOnly {
+	if r.Direction != In {
 		f.addChain(t, r, outbound)
 	}
 	if err := f.conn.Flush(); err != nil {
@@ -197,7 +197,7 @@ var (
 )
 
 // addChain queues the chain and the rules of one side.
-func (f *filter) addChain(t *nftables.Table, r packetRule, s side) {
+func (f *filter) addChain(t *nftables.Table, r Rule, s side) {
 	accept := nftables.ChainPolicyAccept
 	c := f.conn.AddChain(&nftables.Chain{
 		Name: s.chain, Table: t, Type: nftables.ChainTypeFilter,
@@ -221,7 +221,7 @@ func (f *filter) addChain(t *nftables.Table, r packetRule, s side) {
 }
 
 // choose returns the expressions that select the packets to drop among the matching packets.
-func (r packetRule) choose() []expr.Any {
+func (r Rule) choose() []expr.Any {
 	switch {
 	case r.Loss > 0:
 		return []expr.Any{
@@ -411,8 +411,8 @@ func (f *filter) links() ([]rtnetlink.Link, error) {
 	return slices.DeleteFunc(all, func(l rtnetlink.Link) bool { return l.Attrs().Name == "lo" }), nil
 }
 
-// probeNetwork tests everything in a private network namespace, which the kernel removes afterwards.
-func probeNetwork() Abilities {
+// probeInNamespace tests everything in a private network namespace, which the kernel removes afterwards.
+func probeInNamespace() Abilities {
 	found := make(chan Abilities)
 	go func() {
 		// The thread is never unlocked and ends with this goroutine, so that nothing else runs in
@@ -450,7 +450,7 @@ func probeHere() Abilities {
 
 // probeFilter adds and heals a cut of each kind.
 func probeFilter(f *filter) error {
-	for _, r := range []packetRule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
+	for _, r := range []Rule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
 		id, err := f.cut(r)
 		if err != nil {
 			return fmt.Errorf("%w (load the kernel module: modprobe nf_tables)", err)

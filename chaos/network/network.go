@@ -1,4 +1,12 @@
-package chaos
+// Package network drops and delays the packets of an ensemble's members, in the network namespace of each.
+//
+//	n, err := network.Open(ctx, ensemble)
+//	// ...
+//	defer n.Close(context.WithoutCancel(ctx))
+//	cut, err := n.Cut(ctx, member, network.Rule{Peers: peers})
+//	// ...
+//	defer cut.Remove(context.WithoutCancel(ctx))
+package network
 
 import (
 	"context"
@@ -32,10 +40,23 @@ type memberAccess struct {
 	current *access // nil: none yet
 }
 
-// NewNetwork opens the members' networks, so that a later cut takes effect at once: for each member in
+// access is an open network namespace: the executor changes it.
+type access struct {
+	executor
+	namespace string // a member that was restarted may have a new one
+}
+
+// executor carries out orders in a member's network namespace.
+type executor interface {
+	alive() bool
+	do(ctx context.Context, o order) (answer, error)
+	close(ctx context.Context) error // heals everything
+}
+
+// Open opens the members' networks, so that a later cut takes effect at once: for each member in
 // a container it starts an agent. The error wraps ErrSkipped if some member's network cannot be cut.
 // Close the Network before the ensemble stops.
-func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
+func Open(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	n := &Network{ensemble: e, owner: state.Self().String(), members: map[*ensembles.Member]*memberAccess{}}
 	for _, m := range e.Members {
 		n.members[m] = &memberAccess{}
@@ -48,7 +69,7 @@ func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	}
 	var all errgroup.Group
 	for _, m := range e.Members {
-		all.Go(func() error { _, err := n.access(ctx, m); return err })
+		all.Go(func() error { return n.Prepare(ctx, m) })
 	}
 	if err := all.Wait(); err != nil {
 		if !errors.Is(err, ErrSkipped) {
@@ -90,31 +111,38 @@ func (m *memberAccess) close(ctx context.Context) error {
 	return err
 }
 
-// errVanished means that a fault in a member's network ended before it was healed, so that the time for
+// ErrSkipped means that an operation is not available here.
+var ErrSkipped = errors.New("skipped")
+
+// ErrNoEffect means that a fault could not be proven.
+var ErrNoEffect = errors.New("no proven effect")
+
+// ErrVanished means that a fault in a member's network ended before it was healed, so that the time for
 // which it was active is unknown.
-var errVanished = fmt.Errorf("%w: the fault ended before it was healed", ErrNoEffect)
+var ErrVanished = fmt.Errorf("%w: the fault ended before it was healed", ErrNoEffect)
 
 // checkAccess returns nil if the access still belongs to the member's current network, where its changes
-// are active, and otherwise an error that wraps errVanished.
+// are active, and otherwise an error that wraps ErrVanished.
 func (n *Network) checkAccess(ctx context.Context, m *ensembles.Member, a *access) error {
 	now, _, err := n.namespace(ctx, m)
 	if err == nil && now == a.namespace && a.alive() {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("%w: %s got a new network after the fault was injected, or its network agent ended", errVanished, m.Name), err)
+	return errors.Join(fmt.Errorf("%w: %s got a new network after the fault was injected, or its network agent ended", ErrVanished, m.Name), err)
 }
 
-// cut is an active rule on one member.
-type cut struct {
+// Cut is an active rule on one member.
+type Cut struct {
+	Member *ensembles.Member
+	Rule   Rule
+
 	network *Network
-	member  *ensembles.Member
-	rule    packetRule
 	access  *access
 	id      int
 }
 
-// cut drops the member's packets by the rule, from before it returns until the cut is removed.
-func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*cut, error) {
+// Cut drops the member's packets by the rule, from before it returns until the cut is removed.
+func (n *Network) Cut(ctx context.Context, m *ensembles.Member, r Rule) (*Cut, error) {
 	a, err := n.access(ctx, m)
 	if err != nil {
 		return nil, err
@@ -123,31 +151,32 @@ func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*
 	if err != nil {
 		return nil, fmt.Errorf("drop packets of %s (%s): %w", m.Name, r, err)
 	}
-	return &cut{network: n, member: m, rule: r, access: a, id: done.Cut}, nil
+	return &Cut{Member: m, Rule: r, network: n, access: a, id: done.Cut}, nil
 }
 
-func (c *cut) dropped(ctx context.Context) (uint64, error) {
+// Dropped returns the number of packets that the cut has dropped.
+func (c *Cut) Dropped(ctx context.Context) (uint64, error) {
 	a, err := c.access.do(ctx, order{Do: "dropped", Cut: c.id})
 	return a.Dropped, err
 }
 
-// remove lets the member's packets pass again. It may be called twice. The error wraps errVanished
+// Remove lets the member's packets pass again. It may be called twice. The error wraps ErrVanished
 // if the cut had ended before.
-func (c *cut) remove(ctx context.Context) error {
-	vanished := c.network.checkAccess(ctx, c.member, c.access)
+func (c *Cut) Remove(ctx context.Context) error {
+	vanished := c.network.checkAccess(ctx, c.Member, c.access)
 	_, err := c.access.do(ctx, order{Do: "heal", Cut: c.id})
 	if err == nil {
 		return vanished
 	}
 	// An agent that takes no orders can still be closed, which ends its cuts.
 	if end := c.access.close(ctx); end != nil {
-		return fmt.Errorf("heal %s: %w", c.member.Name, errors.Join(err, end))
+		return fmt.Errorf("heal %s: %w", c.Member.Name, errors.Join(err, end))
 	}
 	return vanished
 }
 
-// delay delays the member's packets until remove, which may be called twice.
-func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter time.Duration) (remove func(context.Context) error, err error) {
+// Delay delays the member's packets until remove, which may be called twice.
+func (n *Network) Delay(ctx context.Context, m *ensembles.Member, delay, jitter time.Duration) (remove func(context.Context) error, err error) {
 	a, err := n.access(ctx, m)
 	if err != nil {
 		return nil, err
@@ -163,13 +192,19 @@ func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter 
 	return remove, err
 }
 
-// delays returns nil if the members' packets can be delayed. It tests that with a short delay.
-func (n *Network) delays(ctx context.Context) error {
-	remove, err := n.delay(ctx, n.ensemble.Members[0], time.Millisecond, 0)
+// CheckDelay returns nil if the members' packets can be delayed. It tests that with a short delay.
+func (n *Network) CheckDelay(ctx context.Context) error {
+	remove, err := n.Delay(ctx, n.ensemble.Members[0], time.Millisecond, 0)
 	if err != nil {
 		return err
 	}
 	return remove(ctx)
+}
+
+// Prepare opens the member's current network namespace, so that the next cut takes effect at once.
+func (n *Network) Prepare(ctx context.Context, m *ensembles.Member) error {
+	_, err := n.access(ctx, m)
+	return err
 }
 
 // access returns the access to the member's current network namespace.
@@ -217,27 +252,28 @@ func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image
 }
 
 // open opens the member's namespace, and removes leftovers of crashed runs from it.
-func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, image string) (a *access, err error) {
+func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, image string) (*access, error) {
+	var x executor
+	var err error
 	switch {
 	case m.Cutter != nil:
-		return &access{namespace: namespace, alive: func() bool { return true }, ask: commands{m}.do, close: m.Cutter.Heal}, nil
+		return &access{commands{m}, namespace}, nil
 	case m.ContainerID != "":
-		a, err = n.openContainer(ctx, m, image)
+		x, err = n.openContainer(ctx, m, image)
 	default:
-		a, err = openPath(m, n.owner)
+		x, err = openPath(m, n.owner)
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.namespace = namespace
-	if err := sweep(ctx, a); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: remove the leftovers of a crashed run: %w", m.Name, err), a.close(ctx))
+	if err := sweep(ctx, x); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: remove the leftovers of a crashed run: %w", m.Name, err), x.close(ctx))
 	}
-	return a, nil
+	return &access{x, namespace}, nil
 }
 
 // sweep removes the cuts of processes that have ended. Since Linux 5.12 the kernel does that.
-func sweep(ctx context.Context, a *access) error {
+func sweep(ctx context.Context, a executor) error {
 	found, err := a.do(ctx, order{Do: "owners"})
 	inUse := false
 	for _, owner := range found.Owners {

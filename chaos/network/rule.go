@@ -1,4 +1,4 @@
-package chaos
+package network
 
 import (
 	"fmt"
@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-type direction string
-
+// Directions of a [Rule].
 const (
-	bothWays direction = "both"
-	inOnly   direction = "in"  // drops packets to the member
-	outOnly  direction = "out" // drops packets from the member
+	Both = "both"
+	In   = "in"  // drops packets to the member
+	Out  = "out" // drops packets from the member
 )
 
-// packetRule selects the packets to drop in one member's network namespace. Packets on the loopback
+// Rule selects the packets to drop in one member's network namespace. Packets on the loopback
 // interface are never dropped, so the zero rule isolates a member.
-type packetRule struct {
-	Direction direction    `json:"direction,omitempty"`
-	Peers     []netip.Addr `json:"peers,omitempty"`  // only packets to and from these; empty: all
-	Except    []netip.Addr `json:"except,omitempty"` // but no packets to and from these
+type Rule struct {
+	Direction string       `json:"direction,omitempty"` // empty: both
+	Peers     []netip.Addr `json:"peers,omitempty"`     // only packets to and from these; empty: all
+	Except    []netip.Addr `json:"except,omitempty"`    // but no packets to and from these
 
 	// Loss and Rate restrict the rule to a share of these packets, or to packets above a rate.
 	Loss float64 `json:"loss,omitempty"` // percent of the packets, chosen by the kernel; 0: all
@@ -31,8 +30,8 @@ type packetRule struct {
 const lossSteps = 10_000
 
 // String describes the rule: "both ways, all addresses except 10.0.0.2".
-func (r packetRule) String() string {
-	way := map[direction]string{bothWays: "both ways", "": "both ways", inOnly: "inbound", outOnly: "outbound"}[r.Direction]
+func (r Rule) String() string {
+	way := map[string]string{Both: "both ways", "": "both ways", In: "inbound", Out: "outbound"}[r.Direction]
 	who := "all addresses"
 	if len(r.Peers) > 0 {
 		who = addrs(r.Peers)
@@ -51,11 +50,11 @@ func (r packetRule) String() string {
 
 func addrs(list []netip.Addr) string { return strings.Trim(fmt.Sprint(list), "[]") }
 
-func (r packetRule) check() error {
+func (r Rule) check() error {
 	switch r.Direction {
-	case "", bothWays, inOnly, outOnly:
+	case "", Both, In, Out:
 	default:
-		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, bothWays, inOnly, outOnly)
+		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, Both, In, Out)
 	}
 	if r.Loss < 0 || r.Loss > 100 || r.Loss > 0 && r.Loss*lossSteps/100 < 1 {
 		return fmt.Errorf("cut: a loss of %g%% of the packets is out of range: use %g%% to 100%%", r.Loss, 100.0/lossSteps)

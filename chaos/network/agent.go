@@ -1,4 +1,4 @@
-package chaos
+package network
 
 import (
 	"archive/tar"
@@ -9,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +33,7 @@ const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
 type order struct {
 	Do     string        `json:"do"` // cut, heal, dropped, delay, undelay, owners, sweep
-	Rule   packetRule    `json:"rule,omitzero"`
+	Rule   Rule          `json:"rule,omitzero"`
 	Cut    int           `json:"cut,omitempty"`    // heal, dropped
 	Owner  string        `json:"owner,omitempty"`  // sweep
 	Delay  time.Duration `json:"delay,omitempty"`  // delay
@@ -50,46 +48,43 @@ type answer struct {
 	Err     string   `json:"err,omitempty"`
 }
 
-type access struct {
-	// namespace identifies the namespace; a member that was restarted may have a new one.
-	namespace string
-	alive     func() bool
-	ask       func(ctx context.Context, o order) (answer, error)
-	close     func(ctx context.Context) error
-}
-
-func (a *access) do(ctx context.Context, o order) (answer, error) {
-	got, err := a.ask(ctx, o)
+func (a answer) error() error {
 	switch {
-	case err != nil || got.Err == "":
-		return got, err
-	case got.Skipped:
-		return got, fmt.Errorf("%w%s", ErrSkipped, strings.TrimPrefix(got.Err, ErrSkipped.Error()))
+	case a.Err == "":
+		return nil
+	case a.Skipped:
+		return fmt.Errorf("%w%s", ErrSkipped, strings.TrimPrefix(a.Err, ErrSkipped.Error()))
 	}
-	return got, errors.New(got.Err)
+	return errors.New(a.Err)
 }
 
 // openPath opens a namespace by path, with this process's permissions.
-func openPath(m *ensembles.Member, owner string) (*access, error) {
+func openPath(m *ensembles.Member, owner string) (local, error) {
 	ns, err := os.Open(m.NetNS)
 	if err != nil {
-		return nil, fmt.Errorf("%s: open its network namespace: %w", m.Name, err)
+		return local{}, fmt.Errorf("%s: open its network namespace: %w", m.Name, err)
 	}
 	defer ns.Close()
 	f, err := openFilter(int(ns.Fd()), owner)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", m.Name, m.NetNS, err)
+		return local{}, fmt.Errorf("%s: %s: %w", m.Name, m.NetNS, err)
 	}
-	return &access{
-		alive: func() bool { return true },
-		ask:   func(_ context.Context, o order) (answer, error) { return f.do(o), nil },
-		close: func(context.Context) error { return f.close() },
-	}, nil
+	return local{f}, nil
 }
+
+// local carries out orders in this process.
+type local struct{ *filter }
+
+func (l local) alive() bool { return true }
+func (l local) do(_ context.Context, o order) (answer, error) {
+	a := l.filter.do(o)
+	return a, a.error()
+}
+func (l local) close(context.Context) error { return l.filter.close() }
 
 // RunAgentIfAsked runs a network agent, or a probe for [Probe], and never returns, if this process
 // was started for that. Call it first in main, and in TestMain of packages whose tests cut networks:
-// agents are started from the executable that calls NewNetwork.
+// agents are started from the executable that calls Open.
 func RunAgentIfAsked() {
 	probeIfAsked()
 	owner := os.Getenv(agentEnv)
@@ -173,7 +168,7 @@ func (a *containerAgent) read() {
 	}
 }
 
-func (a *containerAgent) ask(ctx context.Context, o order) (answer, error) {
+func (a *containerAgent) do(ctx context.Context, o order) (answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.broken != nil {
@@ -187,7 +182,8 @@ func (a *containerAgent) ask(ctx context.Context, o order) (answer, error) {
 		a.broken = fmt.Errorf("%s: its network agent does not accept orders: %w", a.member, err)
 		return answer{}, a.broken
 	}
-	return a.next(ctx)
+	got, err := a.next(ctx)
+	return got, cmp.Or(err, got.error())
 }
 
 // stderrLimit is the number of bytes of an agent's error output that an error quotes.
@@ -231,18 +227,15 @@ func (a *containerAgent) close(ctx context.Context) error {
 	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 		return fmt.Errorf("%s: remove its network agent: %w", a.member, err)
 	}
-	err = poll(ctx, agentLimit, func(ctx context.Context) error {
-		_, err := a.docker.ContainerInspect(ctx, a.id, client.ContainerInspectOptions{})
-		switch {
-		case errdefs.IsNotFound(err):
-			return nil
-		case err == nil:
-			err = errors.New("docker inspect still finds it")
+	ctx, cancel := context.WithTimeout(ctx, agentLimit)
+	defer cancel()
+	removed := a.docker.ContainerWait(ctx, a.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	select {
+	case <-removed.Result:
+	case err := <-removed.Error:
+		if !errdefs.IsNotFound(err) {
+			return fmt.Errorf("%s: its network agent (container %.12s) still exists: %w", a.member, a.id, err)
 		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("%s: its network agent (container %.12s) still exists: %w", a.member, a.id, err)
 	}
 	return nil
 }
@@ -251,7 +244,7 @@ func (a *containerAgent) close(ctx context.Context) error {
 const agentLimit = 30 * time.Second
 
 // openContainer starts an agent in the network namespace of a member's container.
-func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image string) (*access, error) {
+func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image string) (*containerAgent, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("%s: its network agent must be a Linux program, but this executable is for %s", m.Name, runtime.GOOS)
 	}
@@ -265,7 +258,7 @@ func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image 
 	if err := a.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: start its network agent: %w", m.Name, err), a.close(context.WithoutCancel(ctx)))
 	}
-	return &access{alive: a.alive, ask: a.ask, close: a.close}, nil
+	return a, nil
 }
 
 // inspect returns the current network namespace of the member's container, and its image.
@@ -337,73 +330,19 @@ func (a *containerAgent) copyIn(ctx context.Context) error {
 // count dropped packets, and cannot drop a share of packets or delay them.
 type commands struct{ member *ensembles.Member }
 
+func (c commands) alive() bool                     { return true }
+func (c commands) close(ctx context.Context) error { return c.member.Cutter.Heal(ctx) }
+
 func (c commands) do(ctx context.Context, o order) (answer, error) {
 	switch o.Do {
 	case "cut":
 		if o.Rule.Loss > 0 || o.Rule.Rate > 0 {
 			return answer{}, fmt.Errorf("%w: the ensemble's commands can isolate %s, but they cannot drop a share of its packets", ErrSkipped, c.member.Name)
 		}
-		way := string(cmp.Or(o.Rule.Direction, bothWays))
-		cut := ensembles.Cut{Direction: way, Peers: o.Rule.Peers, Except: o.Rule.Except}
+		cut := ensembles.Cut{Direction: cmp.Or(o.Rule.Direction, Both), Peers: o.Rule.Peers, Except: o.Rule.Except}
 		return answer{}, c.member.Cutter.Isolate(ctx, cut)
 	case "heal":
 		return answer{}, c.member.Cutter.Heal(ctx)
 	}
 	return answer{}, fmt.Errorf("%w: %s has no command for the operation %s", ErrSkipped, c.member.Name, o.Do)
-}
-
-func (p *partition) commanded() bool {
-	return slices.ContainsFunc(p.cuts, func(c *cut) bool { return c.member.Cutter != nil })
-}
-
-// silentOn returns nil if the member does not answer on a connection from before a cut.
-func silentOn(ctx context.Context, m *ensembles.Member, conn net.Conn) error {
-	if err := conn.SetDeadline(time.Now().Add(silenceOf(m))); err != nil {
-		return err
-	}
-	_, err := io.WriteString(conn, "srvr")
-	if err == nil {
-		_, err = conn.Read(make([]byte, 1))
-	}
-	if err == nil {
-		return fmt.Errorf("%w: %s still answers srvr on a connection opened before the fault", ErrNoEffect, m.Name)
-	}
-	return context.Cause(ctx)
-}
-
-// changeLimit bounds the wait for members to notice, after some ticks, that commands have isolated them.
-const changeLimit = 45 * time.Second
-
-// modes returns the members' modes by name; "" for a member that does not serve or whose dropped
-// packets are counted.
-func modes(ctx context.Context, list []memberRule) map[string]string {
-	was := map[string]string{}
-	for _, r := range list {
-		if r.Cutter != nil {
-			was[r.Name] = ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{r.Member}})[0].Server.Mode
-		}
-	}
-	return was
-}
-
-// awaitModeChange waits until each member's mode differs from was: a follower without a leader and a leader
-// without followers stop serving.
-func awaitModeChange(ctx context.Context, list []memberRule, was map[string]string) (proof string, err error) {
-	err = poll(ctx, changeLimit, func(ctx context.Context) error {
-		proof = ""
-		now := modes(ctx, list)
-		var errs []error
-		for _, r := range list {
-			name, mode := r.Name, was[r.Name]
-			if mode == "" || now[name] == mode {
-				errs = append(errs, fmt.Errorf("%w: %s reported mode %q in srvr before the cut, and %q after it", ErrNoEffect, name, mode, now[name]))
-			}
-			if now[name] == "" {
-				now[name] = "out of service"
-			}
-			proof += fmt.Sprintf("; %s reported mode %s in srvr before the cut, and %s after it", name, mode, now[name])
-		}
-		return errors.Join(errs...)
-	})
-	return strings.TrimPrefix(proof, "; "), err
 }

@@ -1,4 +1,4 @@
-package chaos
+package network
 
 import (
 	"bufio"
@@ -11,20 +11,13 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/moby/moby/client"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/container"
-	"github.com/zkbench/zkbench/ensembles/external"
-	"github.com/zkbench/zkbench/ensembles/state"
-	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
 // agentIn runs an agent in the namespace until its input ends, and returns its answers.
@@ -51,7 +44,7 @@ func TestRunAgent_carriesOutOrders(t *testing.T) {
 	in, orders := io.Pipe()
 	go func() {
 		enc := json.NewEncoder(orders)
-		enc.Encode(order{Do: "cut", Rule: packetRule{Direction: inOnly, Peers: []netip.Addr{ns.here}}})
+		enc.Encode(order{Do: "cut", Rule: Rule{Direction: In, Peers: []netip.Addr{ns.here}}})
 		enc.Encode(order{Do: "owners"})
 		if connects(l) {
 			t.Error("not cut")
@@ -59,7 +52,7 @@ func TestRunAgent_carriesOutOrders(t *testing.T) {
 		enc.Encode(order{Do: "dropped", Cut: 1})
 		enc.Encode(order{Do: "dropped", Cut: 7})
 		enc.Encode(order{Do: "dance"})
-		enc.Encode(order{Do: "cut", Rule: packetRule{Direction: "sideways"}})
+		enc.Encode(order{Do: "cut", Rule: Rule{Direction: "sideways"}})
 		orders.Close()
 	}()
 	got, err := agentIn(t, ns, in)
@@ -125,26 +118,26 @@ func contained(t testing.TB) *ensembles.Ensemble {
 func TestNetwork_cutsAContainer(t *testing.T) {
 	e := contained(t)
 	m := e.Members[0]
-	n, err := NewNetwork(t.Context(), e)
+	n, err := Open(t.Context(), e)
 	must(t, err)
 	defer func() { must(t, n.Close(context.Background())) }()
 	if !answers(m.IP) {
 		t.Fatal("no answer before the cut")
 	}
-	c, err := n.cut(t.Context(), m, packetRule{})
+	c, err := n.Cut(t.Context(), m, Rule{})
 	must(t, err)
 	if answers(m.IP) {
 		t.Error("an answer in spite of the cut")
 	}
-	if d, err := c.dropped(t.Context()); err != nil || d == 0 {
+	if d, err := c.Dropped(t.Context()); err != nil || d == 0 {
 		t.Errorf("dropped %d packets, %v", d, err)
 	}
-	must(t, c.remove(t.Context()))
-	must(t, c.remove(t.Context()))
+	must(t, c.Remove(t.Context()))
+	must(t, c.Remove(t.Context()))
 	if !answers(m.IP) {
 		t.Error("no answer after the heal")
 	}
-	if _, err := n.cut(t.Context(), m, packetRule{Direction: "sideways"}); err == nil {
+	if _, err := n.Cut(t.Context(), m, Rule{Direction: "sideways"}); err == nil {
 		t.Error("an unknown direction was accepted")
 	}
 }
@@ -152,28 +145,28 @@ func TestNetwork_cutsAContainer(t *testing.T) {
 func TestNetwork_followsAContainerThatStartsAgain(t *testing.T) {
 	e := contained(t)
 	m := e.Members[0]
-	n, err := NewNetwork(t.Context(), e)
+	n, err := Open(t.Context(), e)
 	must(t, err)
 	defer func() { must(t, n.Close(context.Background())) }()
-	old, err := n.cut(t.Context(), m, packetRule{})
+	old, err := n.Cut(t.Context(), m, Rule{})
 	must(t, err)
 	must(t, m.Machine.Kill(t.Context()))
 	must(t, m.Machine.Start(t.Context()))
 	if !answers(m.IP) {
 		t.Fatal("a new namespace was born cut off")
 	}
-	c, err := n.cut(t.Context(), m, packetRule{})
+	c, err := n.Cut(t.Context(), m, Rule{})
 	must(t, err)
 	if answers(m.IP) {
 		t.Error("the cut missed the new namespace")
 	}
-	if err := old.remove(t.Context()); !errors.Is(err, errVanished) {
+	if err := old.Remove(t.Context()); !errors.Is(err, ErrVanished) {
 		t.Errorf("the cut of the old namespace was not missed when it was healed: %v", err)
 	}
 	if answers(m.IP) {
 		t.Error("healing the cut of the old namespace healed the new one")
 	}
-	must(t, c.remove(t.Context()))
+	must(t, c.Remove(t.Context()))
 	if !answers(m.IP) {
 		t.Error("no answer after the heal")
 	}
@@ -216,9 +209,9 @@ func init() { children["cut container"] = cutContainerAndWait }
 func cutContainerAndWait() {
 	container.Available(context.Background()) // keeps testcontainers quiet
 	m := &ensembles.Member{Name: "box", ContainerID: os.Getenv("ZKBENCH_TEST_CONTAINER")}
-	n, err := NewNetwork(context.Background(), &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}})
+	n, err := Open(context.Background(), &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}})
 	if err == nil {
-		_, err = n.cut(context.Background(), m, packetRule{})
+		_, err = n.Cut(context.Background(), m, Rule{})
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -228,7 +221,7 @@ func cutContainerAndWait() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-func TestNewNetwork_saysWhatItCannotCut(t *testing.T) {
+func TestOpen_saysWhatItCannotCut(t *testing.T) {
 	for _, row := range []struct {
 		name, want string
 		member     ensembles.Member
@@ -238,116 +231,10 @@ func TestNewNetwork_saysWhatItCannotCut(t *testing.T) {
 		{"a container that is gone", "inspect its container", ensembles.Member{Name: "zk1", ContainerID: "nobody"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := NewNetwork(t.Context(), &ensembles.Ensemble{Members: []*ensembles.Member{&row.member}})
+			_, err := Open(t.Context(), &ensembles.Ensemble{Members: []*ensembles.Member{&row.member}})
 			if !errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), "zk1") {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-// lent returns a real ensemble as somebody else's, whose file names commands for every
-// member: a script drives them.
-func lent(t *testing.T) Target {
-	t.Helper()
-	e := ensemble(t, ensembles.Options{Tick: tick})
-	script, err := filepath.Abs("testdata/member.sh")
-	must(t, err)
-	text := "members:\n"
-	for _, m := range e.Members {
-		if m.NetNS == "" {
-			t.Skip("members share one network here")
-		}
-		dir := t.TempDir()
-		process := state.FindAll("-Dzkbench.member=" + e.ID + "/" + m.Name)[0]
-		command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", process.PID))
-		must(t, err)
-		for name, content := range map[string]string{
-			"pid": strconv.Itoa(process.PID), "net": m.NetNS, "command": string(bytes.ReplaceAll(command, []byte{0}, []byte("\n"))),
-		} {
-			must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
-		}
-		text += "  - server: " + m.Addr + "\n"
-		for _, word := range []string{"start", "stop", "kill", "pause", "resume", "isolate", "heal", "log"} {
-			text += fmt.Sprintf("    %s: [%s, %s, %s, %q]\n", word, script, dir, word, map[bool]string{true: "{peers}"}[word == "isolate"])
-		}
-	}
-	file := filepath.Join(t.TempDir(), "theirs.yaml")
-	must(t, os.WriteFile(file, []byte(text), 0o600))
-	o, err := external.Load(file)
-	must(t, err)
-	theirs, err := external.Start(t.Context(), o)
-	must(t, err)
-	network, err := NewNetwork(t.Context(), theirs)
-	must(t, err)
-	t.Cleanup(func() { must(t, network.Close(context.Background())) })
-	return Target{Ensemble: theirs, Network: network}
-}
-
-func TestCommands_driveSomebodyElsesMembers(t *testing.T) {
-	target := lent(t)
-	for _, fault := range []string{"member.kill", "member.pause", "partition.isolate", "partition.peers"} {
-		t.Run(fault, func(t *testing.T) {
-			e := inject(t, parse(t, fault, Leader), target)
-			m := hit(t, target, e)
-			if mode := modes(t.Context(), []memberRule{{targetMember: targetMember{Member: m}}})[m.Name]; mode != "" {
-				t.Errorf("%s still is %s", m.Name, mode)
-			}
-			heal(t, target, e)
-		})
-	}
-	t.Run("their transaction logs are read", func(t *testing.T) {
-		conn, _, err := zk.Connect(target.Ensemble.Servers(), 4*time.Second, zk.WithLogger(quiet{}))
-		must(t, err)
-		defer conn.Close()
-		_, err = conn.Create("/committed", nil, 0, zk.WorldACL(zk.PermAll))
-		must(t, err)
-		var paths []string
-		s, err := ensembles.Commits(t.Context(), target.Ensemble, 0, func(e txnlog.Entry) error {
-			paths = append(paths, e.Path)
-			return nil
-		})
-		if err != nil || s.Gaps != nil || !slices.Contains(paths, "/committed") {
-			t.Errorf("got %+v (%q), %v", s, paths, err)
-		}
-	})
-	t.Run("a cut for which the command has no place is not made", func(t *testing.T) {
-		_, err := parse(t, "partition.clients", Leader).Inject(t.Context(), target)
-		if err == nil || !strings.Contains(err.Error(), "without {except}") {
-			t.Errorf("got %v", err)
-		}
-		must(t, allServe(t.Context(), target.Ensemble))
-	})
-	t.Run("what was executed is written down", func(t *testing.T) {
-		dir, all := t.TempDir(), ""
-		for _, m := range target.Ensemble.Members {
-			must(t, m.Machine.Save(t.Context(), dir))
-			text, _ := os.ReadFile(filepath.Join(dir, m.Name+".commands"))
-			all += string(text)
-		}
-		for _, want := range []string{" kill: ", " start: ", " pause: ", " resume: ", " isolate: ", " heal: ", " log: "} {
-			if !strings.Contains(all, want) {
-				t.Errorf("no%sin\n%s", want, all)
-			}
-		}
-	})
-}
-
-// A command that ends well and does nothing proves nothing.
-func TestCommands_areNotBelieved(t *testing.T) {
-	mine := shared(t).Ensemble
-	o := ensembles.Options{Servers: mine.Servers()}
-	for range mine.Members {
-		c := []string{"true"}
-		o.External.Commands = append(o.External.Commands, ensembles.Commands{Start: c, Stop: c, Pause: c, Resume: c, Isolate: c, Heal: c})
-	}
-	theirs, err := external.Start(t.Context(), o)
-	must(t, err)
-	network, err := NewNetwork(t.Context(), theirs)
-	must(t, err)
-	defer func() { must(t, network.Close(context.Background())) }()
-	_, err = parse(t, "partition.isolate", Leader).Inject(t.Context(), Target{Ensemble: theirs, Network: network})
-	if !errors.Is(err, ErrNoEffect) {
-		t.Errorf("got %v", err)
 	}
 }

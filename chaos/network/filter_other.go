@@ -1,6 +1,6 @@
 //go:build !linux
 
-package chaos
+package network
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func (*filter) close() error    { return ErrSkipped }
 
 func inode(string) (string, error) { return "", ErrSkipped }
 
-func probeNetwork() Abilities {
+func probeInNamespace() Abilities {
 	_, err := openFilter(0, "")
 	return noNetworks(err)
 }
