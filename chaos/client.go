@@ -30,10 +30,9 @@ func TouchesProcesses(name string) bool {
 
 var errNoProcess = fmt.Errorf("%w: the clients run inside zkbench, so a signal would stop zkbench itself: run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
-// processInjector returns an injector that hits the process of the client described by who, with all other
-// clients in the process.
-func processInjector(who string, inject func(context.Context, Target, wire.Client, Process) (Effect, error)) injector {
-	one := clientInjector(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
+// processFault hits the process of a client, with all other clients in the process.
+func processFault(inject func(context.Context, wire.Client, Process) (Effect, error)) clientFault {
+	return func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		if t.Process == nil {
 			return Effect{}, untouchedError{errNoProcess}
 		}
@@ -42,15 +41,8 @@ func processInjector(who string, inject func(context.Context, Target, wire.Clien
 		if err != nil {
 			return Effect{}, untouchedError{err}
 		}
-		e, err := inject(ctx, t, c, p)
+		e, err := inject(ctx, c, p)
 		e.ServedClients = slices.DeleteFunc(p.Clients(), func(o int) bool { return o == n })
-		return e, err
-	})
-	return func(ctx context.Context, t Target) (Effect, error) {
-		e, err := one(ctx, t)
-		if err == nil && len(e.ServedClients) > 0 {
-			e.Target += ", and in the same process " + clientList(e.ServedClients)
-		}
 		return e, err
 	}
 }
@@ -102,18 +94,14 @@ func killAndConfirm(ctx context.Context, p Process) (proof string, err error) {
 
 // client.kill crashes a client. Its session exists until it expires.
 var _ = register(Kind{
-	Name:   "client.kill",
-	About:  "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",
-	Proof:  "the process and all processes that it started have ended",
-	Target: Holder, Targets: clientTargets,
-	needs: []need{needsTap, needsDriver},
-	build: func(target string, _ settings) injector {
-		return processInjector(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
-			e.Undo = func(context.Context) error { return p.Replace("") }
-			err = injectAndProve(ctx, nil, func() error { e.Proof, err = killAndConfirm(ctx, p); return err }, e.Undo)
-			return e, err
-		})
-	},
+	Name:  "client.kill",
+	About: "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",
+	Proof: "the process and all processes that it started have ended",
+	needs: []need{needsDriver},
+	onClient: fixed(processFault(func(ctx context.Context, _ wire.Client, p Process) (Effect, error) {
+		e := Effect{Undo: func(context.Context) error { return p.Replace("") }}
+		return e.inject(ctx, nil, func() (string, error) { return killAndConfirm(ctx, p) })
+	})),
 })
 
 // client.restart is a crash after which a supervisor starts the client again. The old session lives
@@ -122,12 +110,11 @@ var _ = register(Kind{
 	Name:   "client.restart",
 	About:  "kills a client's process (SIGKILL) and every other client in it, and starts them again in a new process at once",
 	Proof:  "the process has ended, and the client has a new session",
-	Target: Holder, Targets: clientTargets,
 	Params: []Param{{RestartAs, "", "subject that the clients run from then on, such as another version: lock/curator@5.7.1; empty: the same"}},
-	needs:  []need{needsTap, needsDriver},
-	build: func(target string, s settings) injector {
+	needs:  []need{needsDriver},
+	onClient: func(s settings) clientFault {
 		as := s.text(RestartAs)
-		return processInjector(target, func(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
+		return processFault(func(ctx context.Context, c wire.Client, p Process) (Effect, error) {
 			old, begin := c.Session().ID, time.Now()
 			proof, err := killAndConfirm(ctx, p)
 			if err := errors.Join(err, p.Replace(as)); err != nil {
@@ -157,19 +144,15 @@ const comeBackLimit = 60 * time.Second
 // client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming data waits
 // in the process's sockets. Fencing protects against a holder that is paused past its session timeout.
 var _ = register(Kind{
-	Name:   "client.pause",
-	About:  "stops a client's process (SIGSTOP) and every other client in it until the fault heals (SIGCONT)",
-	Proof:  "the kernel shows all threads of the process as stopped, state T",
-	Target: Holder, Targets: clientTargets,
-	needs: []need{needsTap, needsDriver},
-	build: func(target string, _ settings) injector {
-		return processInjector(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
-			e.Undo = func(ctx context.Context) error { return resumeAndConfirm(ctx, p) }
-			pause := func(context.Context) error { return p.Pause() }
-			err = injectAndProve(ctx, pause, func() error { e.Proof, err = awaitStopped(ctx, p); return err }, e.Undo)
-			return e, err
-		})
-	},
+	Name:  "client.pause",
+	About: "stops a client's process (SIGSTOP) and every other client in it until the fault heals (SIGCONT)",
+	Proof: "the kernel shows all threads of the process as stopped, state T",
+	needs: []need{needsDriver},
+	onClient: fixed(processFault(func(ctx context.Context, _ wire.Client, p Process) (Effect, error) {
+		e := Effect{Undo: func(ctx context.Context) error { return resumeAndConfirm(ctx, p) }}
+		pause := func(context.Context) error { return p.Pause() }
+		return e.inject(ctx, pause, func() (string, error) { return awaitStopped(ctx, p) })
+	})),
 })
 
 func awaitStopped(ctx context.Context, p Process) (proof string, err error) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/chaos/wire"
-	"github.com/zkbench/zkbench/ensembles"
 )
 
 // Kind is a kind of fault. The fault's file declares and registers its Kind.
@@ -23,8 +22,21 @@ type Kind struct {
 	Lasts   bool // the fault lasts until a session has expired
 
 	needs []need
-	build func(target string, s settings) injector
+	// One of these builds the fault from its parameters. build is for faults that select their targets themselves.
+	onMember func(settings) memberFault
+	onClient func(settings) clientFault
+	build    func(target string, s settings) injector
 }
+
+// memberFault hits one member, and clientFault one client. A memberFault returns no target, unless it hits other
+// members too.
+type (
+	memberFault = func(context.Context, Target, targetMember) (Effect, error)
+	clientFault = func(context.Context, Target, wire.Client) (Effect, error)
+)
+
+// fixed is for faults without parameters.
+func fixed[F any](fault F) func(settings) F { return func(settings) F { return fault } }
 
 // Param describes a parameter of a kind of fault. Default is its value, as text, if none is given.
 type Param struct {
@@ -50,7 +62,7 @@ func (f namedFault) Inject(ctx context.Context, t Target) (Effect, error) {
 
 // memberInjector returns an injector that hits each member described by who. If inject sets no target of
 // the effect, the target is the first of these members.
-func memberInjector(who string, inject func(context.Context, Target, targetMember) (Effect, error)) injector {
+func memberInjector(who string, inject memberFault) injector {
 	return func(ctx context.Context, t Target) (e Effect, err error) {
 		all, err := pickMembers(ctx, t, who)
 		if err != nil {
@@ -66,17 +78,8 @@ func memberInjector(who string, inject func(context.Context, Target, targetMembe
 	}
 }
 
-func machineInjector(who string, inject func(context.Context, Target, targetMember) (Effect, error)) injector {
-	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-		if v.Machine == nil {
-			return Effect{}, fmt.Errorf("%w: %s: %w", ErrSkipped, v.Name, ensembles.ErrNotOurs)
-		}
-		return inject(ctx, t, v)
-	})
-}
-
 // clientInjector returns an injector that hits the client described by who.
-func clientInjector(who string, inject func(context.Context, Target, wire.Client) (Effect, error)) injector {
+func clientInjector(who string, inject clientFault) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, who)
 		if err != nil {
@@ -90,6 +93,9 @@ func clientInjector(who string, inject func(context.Context, Target, wire.Client
 			return Effect{}, err
 		}
 		e.Target, e.Client = name, n
+		if err == nil && len(e.ServedClients) > 0 {
+			e.Target += ", and in the same process " + clientList(e.ServedClients)
+		}
 		return e, err
 	}
 }
@@ -103,7 +109,19 @@ var (
 
 var registry []Kind
 
+// register adds a kind of fault, with the targets and the needs that it shares with others of its family.
 func register(k Kind) Kind {
+	switch {
+	case k.onMember != nil:
+		k.build = func(target string, s settings) injector { return memberInjector(target, k.onMember(s)) }
+		k.Target = cmp.Or(k.Target, Leader)
+		if k.Targets == nil {
+			k.Targets = allMemberTargets
+		}
+	case k.onClient != nil:
+		k.build = func(target string, s settings) injector { return clientInjector(target, k.onClient(s)) }
+		k.Target, k.Targets, k.needs = Holder, clientTargets, append([]need{needsTap}, k.needs...)
+	}
 	registry = append(registry, k)
 	return k
 }

@@ -18,11 +18,11 @@ var _ = register(Kind{
 	Name:   "link.loss",
 	About:  "drops a share of a member's packets, both ways",
 	Proof:  "packets to or from it were dropped",
-	Target: Follower, Targets: allMemberTargets,
+	Target: Follower,
 	Params: []Param{{"percent", "5", "the share; more than 0, at most 100"}},
 	needs:  []need{needsPackets},
-	build: func(target string, s settings) injector {
-		return partialDropInjector(target, network.Rule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
+	onMember: func(s settings) memberFault {
+		return partialDrop(network.Rule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
 			reachable(ctx, m, silence)
 		})
 	},
@@ -33,12 +33,12 @@ var _ = register(Kind{
 	Name:   "link.rate",
 	About:  "drops the traffic to or from a member above a rate, as a provider's policer does",
 	Proof:  "packets that exceeded the rate were dropped",
-	Target: Follower, Targets: allMemberTargets,
+	Target: Follower,
 	Params: []Param{{"kbit", "1000", "the rate, each way, in thousands of bits a second"}},
 	needs:  []need{needsPackets},
-	build: func(target string, s settings) injector {
+	onMember: func(s settings) memberFault {
 		bytes := uint64(s.positive("kbit", 1e8) * 1000 / 8)
-		return partialDropInjector(target, network.Rule{Rate: max(bytes, 1)}, flood)
+		return partialDrop(network.Rule{Rate: max(bytes, 1)}, flood)
 	},
 })
 
@@ -65,13 +65,13 @@ var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
 	Proof:  "connecting to it takes longer, by about the delay",
-	Target: Follower, Targets: allMemberTargets,
+	Target: Follower,
 	Params: []Param{
 		{"delay", "100ms", "length of the delay; at least 1ms"},
 		{"jitter", "0s", "largest deviation from the delay, either way"},
 	},
 	needs: []need{needsPackets, needsNetem},
-	build: func(target string, s settings) injector {
+	onMember: func(s settings) memberFault {
 		delay, jitter := s.duration("delay"), s.duration("jitter")
 		if delay < time.Millisecond {
 			s.bad("delay", "is less than 1ms")
@@ -79,9 +79,9 @@ var _ = register(Kind{
 		if jitter > delay {
 			s.bad("jitter", "is more than the delay")
 		}
-		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			return delayLink(ctx, t, v, delay, jitter)
-		})
+		}
 	},
 })
 

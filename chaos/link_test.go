@@ -22,7 +22,7 @@ func TestCutSome_isRemovedWhenItDropsNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	asked := 0
-	_, err = partialDropInjector(v.Name, stranger, func(context.Context, *ensembles.Member) { asked++ })(ctx, target)
+	_, err = partialDrop(stranger, func(context.Context, *ensembles.Member) { asked++ })(ctx, target, v)
 	if !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) || asked == 0 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}

@@ -13,6 +13,13 @@ import (
 
 const undoLimit = time.Minute
 
+// inject calls do, unless it is nil, and then proof, which becomes the effect's proof. If either fails or panics, or
+// the context ends, inject undoes the effect.
+func (e Effect) inject(ctx context.Context, do func(context.Context) error, proof func() (string, error)) (Effect, error) {
+	err := injectAndProve(ctx, do, func() (err error) { e.Proof, err = proof(); return err }, e.Undo)
+	return e, err
+}
+
 // injectAndProve calls do, unless it is nil, and then proof. If either fails or panics, or the context ends,
 // act calls undo, unless it is nil.
 func injectAndProve(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
@@ -81,8 +88,18 @@ func awaitRecovered(ctx context.Context, t Target, v targetMember) error {
 	return nil
 }
 
-func takeDownInjector(who, how string, end func(ensembles.Machine, context.Context) error) injector {
-	return machineInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+// machineFault returns the fault, restricted to members that zkbench can stop and start.
+func machineFault(inject memberFault) memberFault {
+	return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		if v.Machine == nil {
+			return Effect{}, fmt.Errorf("%w: %s: %w", ErrSkipped, v.Name, ensembles.ErrNotOurs)
+		}
+		return inject(ctx, t, v)
+	}
+}
+
+func takeDownFault(how string, end func(ensembles.Machine, context.Context) error) memberFault {
+	return machineFault(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		begin := time.Now()
 		err := takeDown(ctx, v, func(ctx context.Context) error { return end(v.Machine, ctx) })
 		return Effect{
@@ -100,38 +117,38 @@ func restart(ctx context.Context, t Target, v targetMember, how string) (time.Du
 		end = v.Machine.Kill
 	}
 	begin := time.Now()
+	err := changeStopped(ctx, t, v, end, func(context.Context) error { return nil })
+	return time.Since(begin).Round(time.Millisecond), err
+}
+
+// changeStopped stops a member's process with end, calls change, and starts the process again.
+func changeStopped(ctx context.Context, t Target, v targetMember, end, change func(context.Context) error) error {
 	if err := takeDown(ctx, v, end); err != nil {
-		return 0, err
+		return err
 	}
 	start := func(ctx context.Context) error { return startAgain(ctx, v) }
-	err := injectAndProve(ctx, start, func() error { return awaitRecovered(ctx, t, v) }, start)
-	return time.Since(begin).Round(time.Millisecond), err
+	return injectAndProve(ctx, func(ctx context.Context) error { return errors.Join(change(ctx), start(ctx)) },
+		func() error { return awaitRecovered(ctx, t, v) }, start)
 }
 
 var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}
 
 // member.kill is a crash. Healing starts the process again with the same data and address.
 var _ = register(Kind{
-	Name:   "member.kill",
-	About:  "kills a member's process (SIGKILL), and starts it again to heal",
-	Proof:  "the process has ended, and the member does not answer srvr",
-	Target: Leader, Targets: allMemberTargets,
-	needs: []need{needsKill},
-	build: func(target string, _ settings) injector {
-		return takeDownInjector(target, "killed", ensembles.Machine.Kill)
-	},
+	Name:     "member.kill",
+	About:    "kills a member's process (SIGKILL), and starts it again to heal",
+	Proof:    "the process has ended, and the member does not answer srvr",
+	needs:    []need{needsKill},
+	onMember: fixed(takeDownFault("killed", ensembles.Machine.Kill)),
 })
 
 // member.stop stops a process as for maintenance. Healing starts it again with the same data and address.
 var _ = register(Kind{
-	Name:   "member.stop",
-	About:  "stops a member's process (SIGTERM), and starts it again to heal",
-	Proof:  "the process has ended, and the member does not answer srvr",
-	Target: Leader, Targets: allMemberTargets,
-	needs: []need{needsProcess},
-	build: func(target string, _ settings) injector {
-		return takeDownInjector(target, "stopped", ensembles.Machine.Stop)
-	},
+	Name:     "member.stop",
+	About:    "stops a member's process (SIGTERM), and starts it again to heal",
+	Proof:    "the process has ended, and the member does not answer srvr",
+	needs:    []need{needsProcess},
+	onMember: fixed(takeDownFault("stopped", ensembles.Machine.Stop)),
 })
 
 // member.restart returns when the member serves again; there is nothing to heal.
@@ -139,12 +156,11 @@ var _ = register(Kind{
 	Name:   "member.restart",
 	About:  "ends a member's process and starts it again at once",
 	Proof:  "the process ended, and the member serves again",
-	Target: Leader, Targets: allMemberTargets,
 	Params: []Param{paramHow},
 	needs:  []need{needsProcess},
-	build: func(target string, s settings) injector {
+	onMember: func(s settings) memberFault {
 		how := s.choice("how", "stop", "kill")
-		return machineInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		return machineFault(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			took, err := restart(ctx, t, v, how)
 			return Effect{Proof: fmt.Sprintf("%s was down (%s), and served again after %v", v.Name, how, took)}, err
 		})
@@ -154,12 +170,11 @@ var _ = register(Kind{
 // member.pause freezes a process: its kernel still accepts connections and acknowledges packets,
 // but there is no reply. A long garbage collection has the same effect.
 var _ = register(Kind{
-	Name:   "member.pause",
-	About:  "freezes a member's process; its sockets stay open",
-	Proof:  "the process exists, and the member answered srvr before the fault but not after it",
-	Target: Leader, Targets: allMemberTargets,
-	needs: []need{needsPause},
-	build: func(target string, _ settings) injector { return machineInjector(target, pause) },
+	Name:     "member.pause",
+	About:    "freezes a member's process; its sockets stay open",
+	Proof:    "the process exists, and the member answered srvr before the fault but not after it",
+	needs:    []need{needsPause},
+	onMember: fixed(machineFault(pause)),
 })
 
 func pause(ctx context.Context, _ Target, v targetMember) (Effect, error) {
@@ -188,9 +203,9 @@ var _ = register(Kind{
 	needs:  []need{needsProcess},
 	build: func(_ string, s settings) injector {
 		how := s.choice("how", "stop", "kill")
-		return machineInjector(Leader, func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
+		return memberInjector(Leader, machineFault(func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
 			return rolling(ctx, t, leader, how)
-		})
+		}))
 	},
 })
 

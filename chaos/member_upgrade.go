@@ -2,8 +2,8 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -120,10 +120,8 @@ func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int)
 
 // leaderLast returns the first member that does not lead, or the leader if there is no other.
 func leaderLast(members []*ensembles.Member, leader *ensembles.Member) *ensembles.Member {
-	for _, m := range members {
-		if m != leader {
-			return m
-		}
+	if i := slices.IndexFunc(members, func(m *ensembles.Member) bool { return m != leader }); i >= 0 {
+		return members[i]
 	}
 	return leader
 }
@@ -134,28 +132,19 @@ func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Ve
 	if err != nil {
 		return "", err
 	}
-	if err := takeDown(ctx, m, m.Machine.Stop); err != nil {
+	err = changeStopped(ctx, t, m, m.Machine.Stop, func(ctx context.Context) error { return change(ctx, m, machine, v, was.Zxid) })
+	if err != nil {
 		return "", err
 	}
-	start := func(ctx context.Context) error { return startAgain(ctx, m) }
-	err = injectAndProve(ctx, func(ctx context.Context) error {
-		return errors.Join(change(ctx, m, machine, v, was.Zxid), start(ctx))
-	}, func() error {
-		if err := awaitRecovered(ctx, t, m); err != nil {
-			return err
-		}
-		name, err := machine.CurrentVersion(ctx) // from how its process or container was started
-		if err == nil && name != v.Name {
-			err = fmt.Errorf("%w: %s runs %s, not %s", ErrNoEffect, m.Name, name, v.Name)
-		}
-		if err != nil {
-			return err
-		}
-		now, err := statusOf(ctx, m)
-		said = fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version)
-		return err
-	}, start)
-	return said, err
+	name, err := machine.CurrentVersion(ctx) // from how its process or container was started
+	if err == nil && name != v.Name {
+		err = fmt.Errorf("%w: %s runs %s, not %s", ErrNoEffect, m.Name, name, v.Name)
+	}
+	if err != nil {
+		return "", err
+	}
+	now, err := statusOf(ctx, m)
+	return fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version), err
 }
 
 // change gives a stopped member another version, and proves that the member still has its log. zxid is near

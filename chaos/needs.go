@@ -27,7 +27,6 @@ type need struct {
 
 var (
 	needsTap     = need{about: "the client's tap"}
-	needsRequest = need{about: "a matching request from the client"}
 	needsProcess = memberNeed("stop", "start")
 	needsKill    = memberNeed("kill", "start")
 	needsPause   = memberNeed("pause", "resume")

@@ -37,7 +37,8 @@ func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*
 		return e, errNoNetwork
 	}
 	p := &partition{}
-	err = injectAndProve(ctx, func(ctx context.Context) error {
+	e = Effect{Target: names(list), Client: -1, Undo: p.remove, AwaitRecovery: p.awaitRecovery}
+	return e.inject(ctx, func(ctx context.Context) error {
 		for _, r := range list {
 			c, err := t.Network.Cut(ctx, r.Member, r.rule)
 			if err != nil {
@@ -46,9 +47,7 @@ func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*
 			p.cuts = append(p.cuts, c)
 		}
 		return nil
-	}, func() (err error) { e.Proof, err = proof(p); return err }, p.remove)
-	e.Target, e.Client, e.Undo, e.AwaitRecovery = names(list), -1, p.remove, p.awaitRecovery
-	return e, err
+	}, func() (string, error) { return proof(p) })
 }
 
 func (p *partition) remove(ctx context.Context) error {
@@ -190,10 +189,9 @@ func cutOff(ctx context.Context, t Target, v targetMember, r network.Rule) (Effe
 	})
 }
 
-// partialDropInjector returns an injector that drops some of a member's packets. It calls traffic until a packet
-// has been dropped.
-func partialDropInjector(who string, r network.Rule, traffic func(context.Context, *ensembles.Member)) injector {
-	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+// partialDrop drops some of a member's packets. It calls traffic until a packet has been dropped.
+func partialDrop(r network.Rule, traffic func(context.Context, *ensembles.Member)) memberFault {
+	return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		list := []memberRule{{v, r}}
 		served := servedBy(t, list)
 		e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
@@ -202,12 +200,12 @@ func partialDropInjector(who string, r network.Rule, traffic func(context.Contex
 		})
 		e.ServedClients = served
 		return e, err
-	})
+	}
 }
 
-// peerCutInjector returns an injector that drops packets between a member and its peers by the rule.
-func peerCutInjector(who string, r network.Rule) injector {
-	return memberInjector(who, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+// peerCut drops packets between a member and its peers by the rule.
+func peerCut(r network.Rule) memberFault {
+	return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		peers, err := ips(others(t.Ensemble, v.Member))
 		if err != nil {
 			return Effect{}, err
@@ -218,7 +216,7 @@ func peerCutInjector(who string, r network.Rule) injector {
 		r := r
 		r.Peers = peers
 		return cutPeers(ctx, t, []memberRule{{v, r}})
-	})
+	}
 }
 
 func others(e *ensembles.Ensemble, m *ensembles.Member) []*ensembles.Member {
@@ -247,56 +245,50 @@ func names(list []memberRule) string {
 
 // partition.peers leaves clients connected to a server without a quorum.
 var _ = register(Kind{
-	Name:   "partition.peers",
-	About:  "cuts a member off from its peers; clients can still reach it",
-	Proof:  "packets between it and its peers are dropped",
-	Target: Leader, Targets: allMemberTargets,
-	needs: []need{needsPeers, {about: "2 members or more"}},
-	build: func(target string, _ settings) injector { return peerCutInjector(target, network.Rule{}) },
+	Name:     "partition.peers",
+	About:    "cuts a member off from its peers; clients can still reach it",
+	Proof:    "packets between it and its peers are dropped",
+	needs:    []need{needsPeers, {about: "2 members or more"}},
+	onMember: fixed(peerCut(network.Rule{})),
 })
 
 var _ = register(Kind{
 	Name:   "partition.oneway",
 	About:  "drops one direction of the traffic between a member and its peers; clients can still reach it",
 	Proof:  "its peers' packets, or its own, are dropped",
-	Target: Leader, Targets: allMemberTargets,
 	Params: []Param{{"direction", "in", "in: the member receives nothing from its peers; out: they receive nothing from it"}},
 	needs:  []need{needsOneWay, {about: "2 members or more"}},
-	build: func(target string, s settings) injector {
-		return peerCutInjector(target, network.Rule{Direction: s.choice("direction", network.In, network.Out)})
+	onMember: func(s settings) memberFault {
+		return peerCut(network.Rule{Direction: s.choice("direction", network.In, network.Out)})
 	},
 })
 
 // partition.isolate leaves the member running with its sockets.
 var _ = register(Kind{
-	Name:   "partition.isolate",
-	About:  "cuts a member off from its peers, its clients and zkbench",
-	Proof:  "its packets are dropped, and it answered srvr before the cut but not after it",
-	Target: Leader, Targets: allMemberTargets,
-	needs: []need{needsNetwork},
-	build: func(target string, _ settings) injector {
-		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-			return cutOff(ctx, t, v, network.Rule{})
-		})
-	},
+	Name:     "partition.isolate",
+	About:    "cuts a member off from its peers, its clients and zkbench",
+	Proof:    "its packets are dropped, and it answered srvr before the cut but not after it",
+	needs:    []need{needsNetwork},
+	onMember: fixed(isolate),
 })
+
+func isolate(ctx context.Context, t Target, v targetMember) (Effect, error) {
+	return cutOff(ctx, t, v, network.Rule{})
+}
 
 // partition.clients leaves the ensemble whole: clients must connect to another member.
 var _ = register(Kind{
-	Name:   "partition.clients",
-	About:  "cuts a member off from all clients; its peers can still reach it",
-	Proof:  "clients' packets are dropped, and the member answered srvr before the cut but not after it",
-	Target: Leader, Targets: allMemberTargets,
+	Name:  "partition.clients",
+	About: "cuts a member off from all clients; its peers can still reach it",
+	Proof: "clients' packets are dropped, and the member answered srvr before the cut but not after it",
 	needs: []need{needsExcept},
-	build: func(target string, _ settings) injector {
-		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-			spared, err := ips(others(t.Ensemble, v.Member))
-			if err != nil {
-				return Effect{}, err
-			}
-			return cutOff(ctx, t, v, network.Rule{Except: spared})
-		})
-	},
+	onMember: fixed(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		spared, err := ips(others(t.Ensemble, v.Member))
+		if err != nil {
+			return Effect{}, err
+		}
+		return cutOff(ctx, t, v, network.Rule{Except: spared})
+	}),
 })
 
 var _ = register(Kind{
@@ -312,18 +304,17 @@ func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 		return Effect{}, fmt.Errorf("%w: with %d voting members, the others are not a majority and cannot elect a leader: use 3", ErrSkipped, n)
 	}
 	return memberInjector(Leader, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-		e, err := cutOff(ctx, t, v, network.Rule{})
+		e, err := isolate(ctx, t, v)
 		if err != nil {
 			return e, err
 		}
-		err = injectAndProve(ctx, nil, func() error {
+		return e.inject(ctx, nil, func() (string, error) {
 			next, err := awaitNewLeader(ctx, t.Ensemble, v.Member)
-			if err == nil {
-				e.Proof += fmt.Sprintf("; %s is the leader now", next.Name)
+			if err != nil {
+				return "", err
 			}
-			return err
-		}, e.Undo)
-		return e, err
+			return fmt.Sprintf("%s; %s is the leader now", e.Proof, next.Name), nil
+		})
 	})(ctx, t)
 }
 

@@ -13,21 +13,21 @@ import (
 // partition.split divides the members. Clients reach both sides, so a client can be connected to a
 // member without a quorum.
 var _ = register(Kind{
-	Name:   "partition.split",
-	About:  "splits the members into a minority, which includes the target, and a majority; clients reach both",
-	Proof:  "packets between the sides are dropped",
-	Target: Leader, Targets: memberTargets,
-	Params: []Param{{"size", "0", "number of voting members in the minority; 0: the largest minority"}},
-	needs:  []need{needsPeers, {about: "3 members"}},
-	build: func(target string, s settings) injector {
+	Name:    "partition.split",
+	About:   "splits the members into a minority, which includes the target, and a majority; clients reach both",
+	Proof:   "packets between the sides are dropped",
+	Targets: memberTargets,
+	Params:  []Param{{"size", "0", "number of voting members in the minority; 0: the largest minority"}},
+	needs:   []need{needsPeers, {about: "3 members"}},
+	onMember: func(s settings) memberFault {
 		size := s.number("size", 0, 100)
-		return memberInjector(target, func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 			list, err := minority(t, v, size)
 			if err != nil {
 				return Effect{}, err
 			}
 			return cutPeers(ctx, t, list)
-		})
+		}
 	},
 })
 

@@ -58,34 +58,51 @@ func (v targetMember) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the member described by who. It waits while the ensemble is electing.
-func pickMember(ctx context.Context, t Target, who string) (v targetMember, err error) {
-	if client, ok := strings.CutPrefix(who, MemberOf); ok {
-		return clientsMember(ctx, t, client)
+// pickMember returns the member described by who, which is one member.
+func pickMember(ctx context.Context, t Target, who string) (targetMember, error) {
+	all, err := pickMembers(ctx, t, who)
+	if err != nil {
+		return targetMember{}, err
 	}
+	return all[0], nil
+}
+
+// pickMembers returns the members described by who: one, or all of a minority or a majority. It
+// waits while the ensemble is electing, and while the client of [MemberOf] is not connected.
+func pickMembers(ctx context.Context, t Target, who string) (picked []targetMember, err error) {
 	if err := CheckTarget(t.Ensemble, who); err != nil {
-		return v, err
+		return nil, err
 	}
-	if who != "" && !slices.Contains(memberTargets, who) {
-		if v.Member, err = t.Ensemble.Member(who); err != nil {
-			return v, fmt.Errorf("target %q: %w; use %s or a member's name", who, err, strings.Join(memberTargets, ", "))
+	client, ofClient := strings.CutPrefix(who, MemberOf)
+	what, limit, try := "a target member ("+who+")", memberLimit, func(ctx context.Context) ([]targetMember, error) { return tryMember(ctx, t, who) }
+	switch {
+	case ofClient:
+		what, limit = "the member of a client ("+client+")", t.clientLimit()
+		try = func(ctx context.Context) ([]targetMember, error) { return tryClientsMember(ctx, t, client) }
+	case slices.Contains(severalTargets, who):
+		what = "target members (" + who + ")"
+		try = func(ctx context.Context) ([]targetMember, error) { return trySeveral(ctx, t, who) }
+	case who != "" && !slices.Contains(memberTargets, who):
+		m, err := t.Ensemble.Member(who)
+		if err != nil {
+			return nil, fmt.Errorf("target %q: %w; use %s or a member's name", who, err, strings.Join(memberTargets, ", "))
 		}
-		return v, nil
+		return []targetMember{{Member: m}}, nil
 	}
-	err = poll(ctx, memberLimit, func(ctx context.Context) error {
-		v, err = tryMember(ctx, t, who)
+	err = poll(ctx, limit, func(ctx context.Context) error {
+		picked, err = try(ctx)
 		return err
 	})
 	if err != nil {
-		return targetMember{}, fmt.Errorf("pick a target member (%s): %w", who, err)
+		return nil, fmt.Errorf("pick %s: %w", what, err)
 	}
-	return v, nil
+	return picked, nil
 }
 
-func tryMember(ctx context.Context, t Target, who string) (targetMember, error) {
+func tryMember(ctx context.Context, t Target, who string) ([]targetMember, error) {
 	if who == Leader { // an isolated leader may still report the mode leader
 		m, err := ensembles.Leader(ctx, t.Ensemble)
-		return targetMember{m, ensembles.ModeLeader}, err
+		return []targetMember{{m, ensembles.ModeLeader}}, err
 	}
 	var found []targetMember
 	var why []error
@@ -100,9 +117,10 @@ func tryMember(ctx context.Context, t Target, who string) (targetMember, error) 
 		}
 	}
 	if len(found) == 0 {
-		return targetMember{}, errors.Join(why...)
+		return nil, errors.Join(why...)
 	}
-	return found[t.random(len(found))], nil
+	i := t.random(len(found))
+	return found[i : i+1], nil
 }
 
 // pickClient returns the number of the client described by who, and its description. It picks only
@@ -195,26 +213,6 @@ func hasLiveSession(t Target, n int) bool {
 	return s.ID != 0 && !s.Expired && !s.Closed
 }
 
-// pickMembers returns the members described by who: one, or all of a minority or a majority. It
-// waits while the ensemble is electing.
-func pickMembers(ctx context.Context, t Target, who string) (all []targetMember, err error) {
-	if !slices.Contains(severalTargets, who) {
-		v, err := pickMember(ctx, t, who)
-		return []targetMember{v}, err
-	}
-	if err := CheckTarget(t.Ensemble, who); err != nil {
-		return nil, err
-	}
-	err = poll(ctx, memberLimit, func(ctx context.Context) error {
-		all, err = trySeveral(ctx, t, who)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("pick target members (%s): %w", who, err)
-	}
-	return all, nil
-}
-
 // trySeveral picks a minority or a majority at random, and returns it in member order. Followers are
 // picked before the leader, so a minority never includes the leader. All voting members must serve:
 // if a member were down already, more would be lost than the target describes.
@@ -265,31 +263,26 @@ func CheckTarget(e *ensembles.Ensemble, who string) error {
 	return nil
 }
 
-func clientsMember(ctx context.Context, t Target, client string) (v targetMember, err error) {
-	err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
-		n, name, err := tryClient(t, client)
-		if err != nil {
-			return err
-		}
-		server := t.Clients[n].Session().Server
-		if server == "" {
-			return fmt.Errorf("%s is not connected to any member", name)
-		}
-		if v.Member, err = t.Ensemble.Member(server); err != nil {
-			return err
-		}
-		v.mode = ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{v.Member}})[0].Server.Mode
-		return nil
-	})
+func tryClientsMember(ctx context.Context, t Target, client string) ([]targetMember, error) {
+	n, name, err := tryClient(t, client)
 	if err != nil {
-		return targetMember{}, fmt.Errorf("pick the member of a client (%s): %w", client, err)
+		return nil, err
 	}
-	return v, nil
+	server := t.Clients[n].Session().Server
+	if server == "" {
+		return nil, fmt.Errorf("%s is not connected to any member", name)
+	}
+	m, err := t.Ensemble.Member(server)
+	if err != nil {
+		return nil, err
+	}
+	mode := ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Server.Mode
+	return []targetMember{{m, mode}}, nil
 }
 
 // hitAll injects a fault into several members in parallel and combines the effects. If one injection
 // fails, it undoes the others.
-func hitAll(ctx context.Context, t Target, all []targetMember, inject func(context.Context, Target, targetMember) (Effect, error)) (e Effect, err error) {
+func hitAll(ctx context.Context, t Target, all []targetMember, inject memberFault) (e Effect, err error) {
 	effects, errs := make([]Effect, len(all)), make([]error, len(all))
 	var injecting sync.WaitGroup
 	for i, v := range all {

@@ -11,16 +11,20 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// registerRequest registers a kind of fault that acts on one request of a client, by a rule.
-func registerRequest(k Kind, rule func(settings) wire.Rule) Kind {
-	k.Target, k.Targets, k.needs = Holder, clientTargets, []need{needsTap, needsRequest}
+// registerRequest registers a kind of fault that acts on one request of a client, by a rule. The jitter is the
+// largest deviation from the rule's delay.
+func registerRequest(k Kind, rule func(settings) (_ wire.Rule, jitter time.Duration)) Kind {
+	k.needs = []need{{about: "a matching request from the client"}}
 	k.Params = append([]Param{
 		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change or read: any request that changes or reads nodes"},
 		{"path", "", "pattern for the path of the request; /** at the end matches all descendants; empty: every path"},
 		{"nth", "1", "number of the matching request to act on, counted from the injection"},
 		{"within", "10s", "how long to wait for a matching request"},
 	}, k.Params...)
-	k.build = func(target string, s settings) injector { return onRequest(target, rule(s), s) }
+	k.onClient = func(s settings) clientFault {
+		r, jitter := rule(s)
+		return onRequest(aim(r, s), jitter, s.duration("within"))
+	}
 	return register(k)
 }
 
@@ -41,13 +45,15 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 	return rule
 }
 
-// onRequest returns an injector that arms a rule for a client's request, and waits until the rule has
-// fired.
-func onRequest(who string, rule wire.Rule, s settings) injector {
-	rule, within := aim(rule, s), s.duration("within")
-	return clientInjector(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
+// onRequest arms a rule for a client's request, and waits until the rule has fired.
+func onRequest(rule wire.Rule, jitter, within time.Duration) clientFault {
+	return func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		rule := rule
-		rule.Random = t.random
+		if jitter > 0 {
+			// In microseconds, which fit 32 bits for half an hour.
+			deviation := time.Duration(t.random(int(2*jitter/time.Microsecond)+1))*time.Microsecond - jitter
+			rule.Delay = max(rule.Delay+deviation, 1)
+		}
 		shot, err := c.Arm(rule)
 		if err != nil {
 			return Effect{}, err
@@ -67,7 +73,7 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 			return shotEffect(shot, p, fired)
 		}
 		return Effect{}, untouchedError{err}
-	})
+	}
 }
 
 func shotEffect(shot wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
@@ -86,14 +92,14 @@ var _ = registerRequest(Kind{
 	Name:  "request.drop",
 	About: "accepts one request from a client and never delivers it; the connection is cut",
 	Proof: "the request that was not delivered",
-}, func(settings) wire.Rule { return wire.Rule{Act: wire.DropRequest} })
+}, func(settings) (wire.Rule, time.Duration) { return wire.Rule{Act: wire.DropRequest}, 0 })
 
 // request.hold lets replies and notifications pass.
 var _ = registerRequest(Kind{
 	Name:  "request.hold",
 	About: "holds back one request of a client, and all later ones, until the fault heals",
 	Proof: "the request that is held back",
-}, func(settings) wire.Rule { return wire.Rule{Act: wire.HoldRequest} })
+}, func(settings) (wire.Rule, time.Duration) { return wire.Rule{Act: wire.HoldRequest}, 0 })
 
 // reply.drop leaves nothing to heal. The client cannot know whether the request was executed; the
 // proof shows it.
@@ -102,7 +108,9 @@ var _ = registerRequest(Kind{
 	About:  "lets one request reach the server, and drops the reply",
 	Proof:  "the dropped reply: its zxid and error code",
 	Params: []Param{{"keep", "false", "true: the connection stays open, and the client waits; false: the connection is cut"}},
-}, func(s settings) wire.Rule { return wire.Rule{Act: wire.DropReply, Keep: s.boolean("keep")} })
+}, func(s settings) (wire.Rule, time.Duration) {
+	return wire.Rule{Act: wire.DropReply, Keep: s.boolean("keep")}, 0
+})
 
 // wire.delay leaves nothing to heal.
 var _ = registerRequest(Kind{
@@ -113,13 +121,13 @@ var _ = registerRequest(Kind{
 		{"delay", "500ms", "length of the delay"},
 		{"jitter", "0s", "largest deviation from the delay, either way; the seed decides"},
 	},
-}, func(s settings) wire.Rule {
-	r := wire.Rule{Act: wire.Delay, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
+}, func(s settings) (wire.Rule, time.Duration) {
+	r, jitter := wire.Rule{Act: wire.Delay, Delay: s.duration("delay")}, s.duration("jitter")
 	if r.Delay == 0 {
 		s.bad("delay", "is not greater than 0")
 	}
-	if r.Jitter > r.Delay {
+	if jitter > r.Delay {
 		s.bad("jitter", "is more than the delay")
 	}
-	return r
+	return r, jitter
 })

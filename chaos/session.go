@@ -119,12 +119,12 @@ func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try fun
 // session.expire has the effect of a crash of the client or its network. It takes a session timeout
 // and a tick or two.
 var _ = register(Kind{
-	Name:   "session.expire",
-	About:  "keeps a client disconnected until its session has expired, then lets it reconnect and learn of the expiry",
-	Proof:  "the leader no longer lists the session, and a member refuses its id",
-	Target: Holder, Targets: clientTargets, Lasts: true,
-	needs: []need{needsTap, {about: "the four-letter word dump", checkEnsemble: checkDump}},
-	build: func(target string, _ settings) injector { return clientInjector(target, expire) },
+	Name:     "session.expire",
+	About:    "keeps a client disconnected until its session has expired, then lets it reconnect and learn of the expiry",
+	Proof:    "the leader no longer lists the session, and a member refuses its id",
+	Lasts:    true,
+	needs:    []need{{about: "the four-letter word dump", checkEnsemble: checkDump}},
+	onClient: fixed(expire),
 })
 
 // dumpLimit bounds the wait for a member's refusal of dump. A member that does not reply in time may support it.
@@ -230,18 +230,16 @@ var _ = register(Kind{
 	Name:   "session.flap",
 	About:  "cuts a client's connection, and lets the client reconnect with the same session",
 	Proof:  "the connection was cut, and the same session has a new one",
-	Target: Holder, Targets: clientTargets,
 	Params: []Param{paramDown},
-	needs:  []need{needsTap},
-	build: func(target string, s settings) injector {
+	onClient: func(s settings) clientFault {
 		down := s.duration("down")
-		return clientInjector(target, func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
+		return func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
 			begin := time.Now()
 			b := disconnect(ctx, []wire.Client{c}, down)[0]
 			err := b.awaitReconnected(ctx)
 			return Effect{Proof: fmt.Sprintf("%d connection was cut; session %#x had a new connection after %v",
 				b.cut, b.session.ID, time.Since(begin).Round(time.Millisecond))}, err
-		})
+		}
 	},
 })
 
@@ -338,23 +336,20 @@ var _ = register(Kind{
 	Name:   "session.freeze",
 	About:  "holds back all traffic between a client and the members, as if its process were stopped",
 	Proof:  "the client's requests are held back, or it receives nothing for a while",
-	Target: Holder, Targets: clientTargets,
 	Params: []Param{{"mode", "deaf", "deaf: the client's timeouts do not run (a paused process); stall: they run (a dead network)"}},
-	needs:  []need{needsTap},
-	build: func(target string, s settings) injector {
+	onClient: func(s settings) clientFault {
 		mode := wire.Deaf
 		if s.choice("mode", "deaf", "stall") == "stall" {
 			mode = wire.Stall
 		}
-		return clientInjector(target, func(ctx context.Context, _ Target, c wire.Client) (e Effect, err error) {
-			// Not in act: on an error its undo would end an earlier hold.
+		return func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
+			// Not in inject: on an error its undo would end an earlier hold.
 			if err := c.Hold(mode); err != nil {
-				return e, err
+				return Effect{}, err
 			}
-			e.Undo = func(context.Context) error { c.EndHold(); return nil }
-			err = injectAndProve(ctx, nil, func() (err error) { e.Proof, err = awaitNoTraffic(ctx, c); return err }, e.Undo)
-			return e, err
-		})
+			e := Effect{Undo: func(context.Context) error { c.EndHold(); return nil }}
+			return e.inject(ctx, nil, func() (string, error) { return awaitNoTraffic(ctx, c) })
+		}
 	},
 })
 

@@ -97,8 +97,8 @@ func (c *client) Unanswered() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k := range c.conns {
-		for i := range k.pending.n {
-			if k.pending.at(i).op != Ping {
+		for _, s := range k.pending {
+			if s.op != Ping {
 				n++
 			}
 		}

@@ -101,11 +101,11 @@ func (k *conn) request(m mark, now time.Duration) *pendingRequest {
 	}
 	n.Requests[s.op.slot()]++
 	n.underWay(s.op, 1)
-	k.pending.push(s)
+	k.pending = append(k.pending, s)
 	if k.c.script != nil {
 		k.c.script.add(Frame{At: now, Kind: RequestFrame, Op: s.op, Path: string(pathIn(head, s.op))})
 	}
-	return k.pending.last()
+	return &k.pending[len(k.pending)-1]
 }
 
 func (k *conn) Read(b []byte) (int, error) {
@@ -199,12 +199,13 @@ func (k *conn) deliver() {
 	n.Replies++
 	k.c.known.Notified = false
 	k.c.known.Zxid = max(k.c.known.Zxid, int64At(head, 4))
-	i, ok := k.pending.find(xid)
-	if !ok {
+	i := k.pending.find(xid)
+	if i < 0 {
 		n.Unmatched++
 		return
 	}
-	s := k.pending.remove(i)
+	s := k.pending[i]
+	k.pending.remove(i)
 	n.underWay(s.op, -1)
 	if int32At(head, 12) != 0 {
 		n.Errors[s.op.slot()]++
@@ -241,8 +242,7 @@ func removedPath(head []byte) (path string, ok bool) {
 	if len(head) < 28 || int32At(head, 16) != nodeDeleted {
 		return "", false
 	}
-	found := notifiedPath(head)
-	return string(found), len(found) == int(int32At(head, 24))
+	return wholePath(head, 24)
 }
 
 func (n *Notifications) add(head []byte) {
@@ -312,10 +312,10 @@ func (k *conn) end(why error, by *armedRule) bool {
 	k.endErr = why
 	close(k.done)
 	delete(c.conns, k)
-	for i := range k.pending.n {
-		k.replyLost(k.pending.at(i))
+	for i := range k.pending {
+		k.replyLost(&k.pending[i])
 	}
-	k.pending.clear()
+	k.pending = nil
 	k.dropQueue()
 	k.dropShots(by)
 	k.recordLost(why)

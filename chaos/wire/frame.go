@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -72,6 +73,12 @@ func bytesAt(b []byte, at int) []byte {
 	}
 	b = b[at+4:]
 	return b[:min(n, len(b))]
+}
+
+// wholePath returns the path at that offset; ok is false if b does not have all of it.
+func wholePath(b []byte, at int) (path string, ok bool) {
+	path = string(bytesAt(b, at))
+	return path, at+4 <= len(b) && len(path) == int(int32At(b, at))
 }
 
 // pathIn returns the path in a request's head; for a multi, the path of its first operation. It aliases
@@ -294,54 +301,14 @@ type pendingRequest struct {
 	removes int64 // czxid of the session's node that a delete is for; 0 if unknown
 }
 
-// inflight is the queue of a connection's requests without replies, oldest first: a ring that grows
-// to the deepest pipeline seen, so that a request costs no allocation.
-type inflight struct {
-	ring  []pendingRequest
-	first int
-	n     int
-}
+// inflight is a connection's requests without replies, oldest first.
+type inflight []pendingRequest
 
-func (q *inflight) at(i int) *pendingRequest { return &q.ring[(q.first+i)&(len(q.ring)-1)] }
-
-func (q *inflight) push(s pendingRequest) {
-	if q.n == len(q.ring) {
-		bigger := make([]pendingRequest, max(8, 2*len(q.ring)))
-		for i := range q.n {
-			bigger[i] = *q.at(i)
-		}
-		q.ring, q.first = bigger, 0
-	}
-	q.n++
-	*q.at(q.n - 1) = s
-}
-
-func (q *inflight) last() *pendingRequest { return q.at(q.n - 1) }
-
-// find returns the position of the oldest request with that xid. ZooKeeper replies in order, so it
+// find returns the position of the oldest request with that xid, or -1. ZooKeeper replies in order, so it
 // is nearly always the first request; but auth overtakes queued requests, and pings share one xid.
-func (q *inflight) find(xid int32) (int, bool) {
-	for i := range q.n {
-		if q.at(i).xid == xid {
-			return i, true
-		}
-	}
-	return 0, false
+func (q inflight) find(xid int32) int {
+	return slices.IndexFunc(q, func(s pendingRequest) bool { return s.xid == xid })
 }
 
-func (q *inflight) remove(i int) pendingRequest {
-	s := *q.at(i)
-	for ; i > 0; i-- {
-		*q.at(i) = *q.at(i - 1)
-	}
-	*q.at(0) = pendingRequest{}
-	q.first = (q.first + 1) & (len(q.ring) - 1)
-	q.n--
-	return s
-}
-
-func (q *inflight) clear() int {
-	n := q.n
-	*q = inflight{}
-	return n
-}
+// remove removes the request at that position. The capacity stays, so that a request costs no allocation.
+func (q *inflight) remove(i int) { *q = slices.Delete(*q, i, i+1) }

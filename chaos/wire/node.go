@@ -67,9 +67,7 @@ func (c *client) noteReply(s *pendingRequest, head []byte) {
 	case s.removes != 0:
 		c.nodes = slices.DeleteFunc(c.nodes, func(n Node) bool { return n.Czxid == s.removes })
 	case s.flags == flagEphemeral || s.flags == flagEphemeral|flagSequence:
-		r := reader{head[16:]} // after xid, zxid and error code
-		whole := len(r.left) >= 4 && len(r.left) >= 4+int(int32At(r.left, 0))
-		if path := string(r.bytes()); whole && path != "" {
+		if path, whole := wholePath(head, 16); whole && path != "" { // after xid, zxid and error code
 			c.nodes = append(c.nodes, Node{path, int64At(head, 4), s.flags&flagSequence != 0})
 			c.nodesUncertain = false
 		}

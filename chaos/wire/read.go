@@ -116,17 +116,17 @@ func (k *conn) decideReply(m mark, free bool) verdict {
 func (k *conn) decideByRule() verdict {
 	head := k.in.scan.head()
 	var s *armedRule
-	i, answers := k.pending.find(int32At(head, 0))
+	i := k.pending.find(int32At(head, 0))
 	switch {
 	case int32At(head, 0) == notification:
 		s = k.matchNotification(head)
-	case answers:
-		s = k.pending.at(i).shot
+	case i >= 0:
+		s = k.pending[i].shot
 	}
 	if s == nil || s.done {
 		return pass
 	}
-	s.proof.Replied, s.proof.Zxid, s.proof.Code = answers, int64At(head, 4), int32At(head, 12)
+	s.proof.Replied, s.proof.Zxid, s.proof.Code = i >= 0, int64At(head, 4), int32At(head, 12)
 	switch s.rule.Act {
 	case HoldReply:
 		s.fire(nil)
@@ -149,7 +149,7 @@ func (k *conn) decideByRule() verdict {
 
 // dropReply drops the reply to the i-th pending request. The caller holds c.mu and rmu.
 func (k *conn) dropReply(s *armedRule, i int) {
-	k.replyLost(k.pending.at(i))
+	k.replyLost(&k.pending[i])
 	k.pending.remove(i)
 	if s.rule.Keep {
 		s.fire(nil)

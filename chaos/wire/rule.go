@@ -26,7 +26,7 @@ const (
 	// HoldRequest keeps the request, and everything that the client sends after it, with pings,
 	// until ArmedRule.Release. Replies pass.
 	HoldRequest
-	// Delay does the same for Rule.Delay, plus or minus Rule.Jitter.
+	// Delay does the same for Rule.Delay.
 	Delay
 	// HoldReply keeps the reply, and everything that the server sends after it, until ArmedRule.Release.
 	// Requests pass. The client's read deadline can expire.
@@ -58,11 +58,8 @@ type Rule struct {
 	Nth  int
 	Act  Act
 
-	Keep   bool          // DropReply: the connection stays, and the client waits forever
-	Delay  time.Duration // Delay: duration
-	Jitter time.Duration // Delay: largest deviation
-	// Random returns a number in [0, n) for the jitter, from the run's seed.
-	Random func(n int) int
+	Keep  bool          // DropReply: the connection stays, and the client waits forever
+	Delay time.Duration // Delay: duration
 }
 
 // String returns the rule as text: "drop-reply create /lock/* #2".
@@ -84,12 +81,10 @@ func (r Rule) check() error {
 		return fmt.Errorf("rule %v: Nth counts from 1 and must not be negative", r)
 	case r.Keep && r.Act != DropReply:
 		return fmt.Errorf("rule %v: only drop-reply can keep the connection", r)
-	case r.Act != Delay && (r.Delay != 0 || r.Jitter != 0):
-		return fmt.Errorf("rule %v: a delay of %v and a jitter of %v require the action Delay", r, r.Delay, r.Jitter)
-	case r.Act == Delay && (r.Delay <= 0 || r.Jitter < 0 || r.Jitter > r.Delay):
-		return fmt.Errorf("rule %v: the delay %v must be greater than 0, and the jitter %v must be from 0 to the delay", r, r.Delay, r.Jitter)
-	case r.Jitter > 0 && r.Random == nil:
-		return fmt.Errorf("rule %v: a jitter needs Random, so that the seed decides", r)
+	case r.Act != Delay && r.Delay != 0:
+		return fmt.Errorf("rule %v: a delay of %v requires the action Delay", r, r.Delay)
+	case r.Act == Delay && r.Delay <= 0:
+		return fmt.Errorf("rule %v: the delay %v must be greater than 0", r, r.Delay)
 	}
 	if _, err := path.Match(r.Path, ""); err != nil {
 		return fmt.Errorf("rule %v: path pattern %q: %w", r, r.Path, err)
@@ -125,24 +120,6 @@ func below(pattern, p string) bool {
 	}
 	ok, _ := path.Match(pattern, p[:end]) // Arm has checked the pattern
 	return ok && len(p) > end+1
-}
-
-// WithDrawnJitter returns the rule with its jitter drawn and added to Delay, so that another process can arm it.
-func (r Rule) WithDrawnJitter() Rule {
-	if r.Jitter > 0 && r.Random != nil {
-		r.Delay, r.Jitter = max(r.drawDelay(), 1), 0
-	}
-	r.Random = nil
-	return r
-}
-
-func (r Rule) drawDelay() time.Duration {
-	if r.Jitter == 0 {
-		return r.Delay
-	}
-	// In microseconds, which fit 32 bits for half an hour.
-	span := int(2*r.Jitter/time.Microsecond) + 1
-	return r.Delay - r.Jitter + time.Duration(r.Random(span))*time.Microsecond
 }
 
 // ArmedRule is an armed rule. It matches one request, once, on any connection of its client.

@@ -70,7 +70,7 @@ func (k *conn) apply(s *armedRule, q *pendingRequest) verdict {
 		s.fire(nil)
 	case Delay:
 		k.queue = append(k.queue, item{holdRule: s})
-		s.timer = time.AfterFunc(s.rule.drawDelay(), s.Release)
+		s.timer = time.AfterFunc(s.rule.Delay, s.Release)
 	case DropRequest, CutBefore:
 		k.refused = s.rule.Act == CutBefore
 		k.queue = append(k.queue, item{cut: s})

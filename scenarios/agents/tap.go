@@ -188,7 +188,7 @@ func (c *agentClient) Arm(r wire.Rule) (wire.ArmedRule, error) {
 	if p == nil {
 		return nil, fmt.Errorf("client %d: %w", c.Number(), errLost)
 	}
-	sent := msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r.WithDrawnJitter()}
+	sent := msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r}
 	if err := p.call("Arm", sent, &msg.Nothing{}); err != nil {
 		return nil, err
 	}
