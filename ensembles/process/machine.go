@@ -29,9 +29,8 @@ import (
 const poll = 5 * time.Millisecond
 
 type machine struct {
-	record   *state.Record
-	member   state.Member
-	launcher *launcher
+	record *state.Record
+	member state.Member
 
 	mu      sync.Mutex
 	command []string // java and the arguments that all members share
@@ -95,17 +94,23 @@ func (m *machine) launch() error {
 	if !m.record.Keep {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
-	if err := m.launcher.start(cmd, m.member.NetNS); err != nil {
-		return err
-	}
-	m.process, err = state.Find(cmd.Process.Pid) // a child's ID stays valid until Wait
-	reaped := make(chan struct{})
-	m.reaped = reaped
+	started, reaped := make(chan error, 1), make(chan struct{})
 	go func() {
-		defer close(reaped)
-		_ = cmd.Wait() // the JVM's log shows how it ended; callers wait for reaped
+		// The kernel kills the JVM when the thread that started it ends, so the thread waits for it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := inNetNS(m.member.NetNS, cmd.Start)
+		if err == nil {
+			m.process, err = state.Find(cmd.Process.Pid) // a child's ID stays valid until Wait
+		}
+		started <- err
+		if cmd.Process != nil {
+			_ = cmd.Wait() // the JVM's log shows how it ended; callers wait for reaped
+		}
+		close(reaped)
 	}()
-	return err
+	m.reaped = reaped
+	return <-started
 }
 
 // Stop stops the member with SIGTERM and waits until it has ended. A paused member is resumed, since
@@ -217,49 +222,6 @@ func (m *machine) lastLines() string {
 		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
 	}
 	return logtail.Lines(log)
-}
-
-type launcher struct {
-	jobs    chan func()
-	once    sync.Once
-	quit    chan struct{}
-	stopped chan struct{}
-}
-
-func newLauncher() *launcher {
-	l := &launcher{jobs: make(chan func()), quit: make(chan struct{}), stopped: make(chan struct{})}
-	go l.loop()
-	return l
-}
-
-func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
-	done := make(chan error, 1)
-	select {
-	case l.jobs <- func() { done <- inNetNS(netNS, cmd.Start) }:
-		return <-done
-	case <-l.quit:
-		return fmt.Errorf("starting %s: the ensemble is down", cmd.Path)
-	}
-}
-
-// stop ends the thread, and thereby every process that it started with a Pdeathsig. It may be called
-// twice.
-func (l *launcher) stop() {
-	l.once.Do(func() { close(l.quit) })
-	<-l.stopped
-}
-
-func (l *launcher) loop() {
-	defer close(l.stopped)
-	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-	for {
-		select {
-		case job := <-l.jobs:
-			job()
-		case <-l.quit:
-			return
-		}
-	}
 }
 
 // inNetNS calls do on a thread in the network namespace at path, or in the current namespace if path is

@@ -53,8 +53,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	// The name cannot be guessed, so the path cannot exist already.
 	record.Dir = filepath.Join(os.TempDir(), record.Prefix()+rand.Text())
 	logf := setup.Logf(o)
-	l := newLocalEnsemble(record)
-	l.versions = o.Versions
+	l := &localEnsemble{record: record, versions: o.Versions}
 	e, err := l.start(ctx, logf)
 	if err != nil {
 		return nil, errors.Join(err, l.down(ctx))
@@ -66,14 +65,8 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 
 type localEnsemble struct {
 	record   *state.Record
-	launcher *launcher
 	machines []*machine
 	versions []ensembles.Version
-	dirLock  *os.File // shared lock of an attached process; nil for the owner
-}
-
-func newLocalEnsemble(r *state.Record) *localEnsemble {
-	return &localEnsemble{record: r, launcher: newLauncher()}
 }
 
 func (l *localEnsemble) start(ctx context.Context, logf func(string, ...any)) (*ensembles.Ensemble, error) {
@@ -141,7 +134,7 @@ func (l *localEnsemble) ensemble() *ensembles.Ensemble {
 	e := l.record.Ensemble()
 	e.About, e.Versions = about(l.record), l.versions
 	for i, m := range l.record.Members {
-		l.machines = append(l.machines, &machine{record: l.record, member: m, launcher: l.launcher, command: l.command()})
+		l.machines = append(l.machines, &machine{record: l.record, member: m, command: l.command()})
 		e.Members[i].Machine = l.machines[i]
 	}
 	return e
@@ -171,14 +164,7 @@ func (l *localEnsemble) down(ctx context.Context) error {
 			return err
 		}
 	}
-	l.launcher.stop()
 	return nil
-}
-
-// detach leaves a persistent ensemble running: its JVMs have no Pdeathsig and survive the launcher.
-func (l *localEnsemble) detach(context.Context) error {
-	l.launcher.stop()
-	return l.dirLock.Close()
 }
 
 // listens reports whether a TCP socket in the process's network namespace listens on the port. It

@@ -209,7 +209,7 @@ func TestStart_usesNoFolderThatIsThere(t *testing.T) {
 	record, err := setup.New(ensembles.Process, ensembles.Options{})
 	check.OK(t, err)
 	record.Command, record.Dir = []string{"java"}, planted
-	l := newLocalEnsemble(record)
+	l := &localEnsemble{record: record}
 	t.Cleanup(func() { check.OK(t, l.down(context.Background())) })
 	if _, err := l.start(check.Within(t, time.Minute), t.Logf); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("started in a folder that was there: %v", err)

@@ -31,10 +31,9 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if err != nil {
 		return nil, fmt.Errorf("attaching to ensemble %s: %w", r.ID, err)
 	}
-	l := newLocalEnsemble(&r)
-	l.dirLock = used
+	l := &localEnsemble{record: &r}
 	e := l.ensemble()
-	e.Down = setup.Once(l.detach)
+	e.Down = setup.Once(func(context.Context) error { return used.Close() })
 	for _, m := range l.machines {
 		if found := state.FindAll(memberArg(r.ID, m.member.Name)); len(found) > 0 {
 			m.process = found[0]

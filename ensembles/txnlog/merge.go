@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 )
 
@@ -40,7 +39,7 @@ func Merge(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io
 	if upTo > 0 && upTo <= after {
 		return Summary{Last: after}, nil
 	}
-	m := merger{first: int64(first) + 1, upTo: upTo, each: each, standing: newEphemerals(), s: Summary{Last: after}}
+	m := merger{first: int64(first) + 1, upTo: upTo, each: each, standing: ephemerals{}, s: Summary{Last: after}}
 	for _, files := range logs {
 		m.logs = append(m.logs, &head{r: NewReader(after, files...), last: after})
 	}
@@ -219,17 +218,10 @@ func sameOp(a, b Op) bool {
 		a.Size == b.Size && a.Version == b.Version && a.Err == b.Err
 }
 
-// ephemerals are the ephemeral nodes that exist after the entries so far. Servers before 3.6, and later
-// servers with zookeeper.closeSessionTxn.enabled=false, do not log which nodes the end of a session
-// removed: its ephemeral nodes.
-type ephemerals struct {
-	owner map[string]int64
-	of    map[int64]map[string]bool
-}
-
-func newEphemerals() ephemerals {
-	return ephemerals{owner: map[string]int64{}, of: map[int64]map[string]bool{}}
-}
+// ephemerals are the ephemeral nodes that exist after the entries so far, with the sessions that own them.
+// Servers before 3.6, and later servers with zookeeper.closeSessionTxn.enabled=false, do not log which nodes the
+// end of a session removed: its ephemeral nodes.
+type ephemerals map[string]int64
 
 // apply processes an entry. It adds the removed nodes to a CloseSession that does not list them.
 func (s ephemerals) apply(e *Entry) {
@@ -237,37 +229,28 @@ func (s ephemerals) apply(e *Entry) {
 		switch o.Type {
 		case Create:
 			if o.Ephemeral {
-				s.add(o.Path, e.Session)
+				s[o.Path] = e.Session
 			}
 		case Delete:
-			s.remove(o.Path)
+			delete(s, o.Path)
 		case CloseSession:
 			if !e.Listed {
-				e.Removed = slices.Sorted(maps.Keys(s.of[e.Session]))
+				e.Removed = s.of(e.Session)
 			}
 			for _, path := range e.Removed {
-				s.remove(path)
+				delete(s, path)
 			}
 		}
 	}
 }
 
-func (s ephemerals) add(path string, session int64) {
-	s.owner[path] = session
-	if s.of[session] == nil {
-		s.of[session] = map[string]bool{}
+// of returns the paths of a session's nodes.
+func (s ephemerals) of(session int64) (paths []string) {
+	for path, owner := range s {
+		if owner == session {
+			paths = append(paths, path)
+		}
 	}
-	s.of[session][path] = true
-}
-
-func (s ephemerals) remove(path string) {
-	session, ok := s.owner[path]
-	if !ok {
-		return
-	}
-	delete(s.owner, path)
-	delete(s.of[session], path)
-	if len(s.of[session]) == 0 {
-		delete(s.of, session)
-	}
+	slices.Sort(paths)
+	return paths
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/adler32"
 	"io"
-	"slices"
 )
 
 // Reader reads one member's log.
@@ -24,7 +23,7 @@ type Reader struct {
 	file   io.Reader
 	src    *bufio.Reader // of file; nil between files
 	offset int64         // in file, of the next entry
-	buf    []byte
+	buf    bytes.Buffer
 	last   int64 // zxid
 
 	err error
@@ -127,8 +126,8 @@ func (r *Reader) entry() ([]byte, error) {
 		}
 		return nil, r.damaged(fmt.Sprintf("its length is %d", size))
 	}
-	txn, err := r.read(int(size) + 1)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	txn, err := r.read(int64(size) + 1)
+	if err == io.EOF {
 		r.TruncatedFiles++
 		return nil, nil
 	}
@@ -146,39 +145,25 @@ func (r *Reader) entry() ([]byte, error) {
 	return txn, nil
 }
 
-// read returns the next n bytes. It allocates as the bytes arrive, so that a damaged length needs
-// no more memory than the file's size.
-func (r *Reader) read(n int) ([]byte, error) {
-	r.buf = r.buf[:0]
-	for len(r.buf) < n {
-		have := len(r.buf)
-		step := min(n-have, max(have, cap(r.buf)-have, 1<<12))
-		r.buf = slices.Grow(r.buf, step)[:have+step]
-		if _, err := io.ReadFull(r.src, r.buf[have:]); err != nil {
-			return nil, err
-		}
-	}
-	return r.buf, nil
+// read returns the next n bytes. The buffer grows as the bytes arrive, so that a damaged length needs no more
+// memory than the file's size.
+func (r *Reader) read(n int64) ([]byte, error) {
+	r.buf.Reset()
+	_, err := io.CopyN(&r.buf, r.src, n)
+	return r.buf.Bytes(), err
 }
 
 // damaged skips the rest of the file if the damaged entry is the last one, and returns an error otherwise.
 func (r *Reader) damaged(how string) error {
-	for {
-		chunk, err := r.src.Peek(1)
-		if err == nil {
-			chunk, _ = r.src.Peek(r.src.Buffered())
-		}
-		switch {
-		case err == io.EOF:
-			r.TruncatedFiles++
-			return nil
-		case err != nil:
-			return r.wrapError(err)
-		case !zeros(chunk):
-			return r.wrapError(errors.New("the entry is damaged: " + how))
-		}
-		_, _ = r.src.Discard(len(chunk))
+	rest, err := io.ReadAll(r.src)
+	switch {
+	case err != nil:
+		return r.wrapError(err)
+	case !zeros(rest):
+		return r.wrapError(errors.New("the entry is damaged: " + how))
 	}
+	r.TruncatedFiles++
+	return nil
 }
 
 // wrapError adds the file and the position to an error.
@@ -190,6 +175,4 @@ func (r *Reader) wrapError(err error) error {
 	return fmt.Errorf("%s, byte %d, after zxid %#x: %w", name, r.offset, r.last, err)
 }
 
-var noBytes [1 << 16]byte
-
-func zeros(b []byte) bool { return bytes.Equal(b, noBytes[:len(b)]) }
+func zeros(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
