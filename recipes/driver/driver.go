@@ -178,7 +178,7 @@ func (d *server) open(q lines.Request, n int) {
 	opened, err := d.subject.Open(ctx, recipes.Env{
 		Servers: strings.Split(q.Connect, ","), Parent: q.Path, Timeout: time.Duration(q.TimeoutMS) * time.Millisecond,
 		Dial: d.dial, MaxPacket: 256 << 10, Client: n, Resource: q.Resource, Permits: q.Permits, Parties: q.Parties,
-		Events: func(e recipes.Event) { d.event(n, e) }, Auth: auth(q), ACL: acl(q),
+		Events: func(e recipes.Event) { d.event(n, e) }, Auth: q.Auth, ACL: acl(q),
 	})
 	if err != nil {
 		d.refuse(q, lines.Failed, "%v", err)
@@ -188,13 +188,6 @@ func (d *server) open(q lines.Request, n int) {
 	d.clients[n] = &client{Client: opened, resource: q.Resource}
 	d.mu.Unlock()
 	d.ok(q, lines.OK{})
-}
-
-func auth(q lines.Request) (with []recipes.Auth) {
-	for _, a := range q.Auth {
-		with = append(with, recipes.Auth(a))
-	}
-	return with
 }
 
 func acl(q lines.Request) (of []zk.ACL) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+	zkclient "github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // Lock describes a lock, an election, a read-write lock, a semaphore or a barrier by a few functions.
@@ -49,10 +50,10 @@ type Mutex struct {
 // the lock's users pass to zk.Connect.
 func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*zk.Conn, error) {
 	connected := make(chan struct{})
-	var once sync.Once
+	accepted := sync.OnceFunc(func() { close(connected) })
 	options = append(options, zk.WithEventCallback(func(e zk.Event) {
 		if e.State == zk.StateHasSession {
-			once.Do(func() { close(connected) })
+			accepted()
 		}
 	}))
 	conn, _, err := zk.Connect(env.Servers, env.Timeout, func(c *zk.Conn) {
@@ -65,7 +66,7 @@ func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*
 	}
 	select {
 	case <-connected:
-		err = authenticate(ctx, conn, env.Auth)
+		err = zkclient.Authenticate(ctx, conn, env.Auth)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -74,25 +75,6 @@ func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*
 		return nil, err
 	}
 	return conn, nil
-}
-
-// authenticate returns when the connection has authenticated, or ctx is done. After an error the caller
-// closes the connection, which ends the pending request.
-func authenticate(ctx context.Context, conn *zk.Conn, with []recipes.Auth) error {
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		for _, a := range with {
-			err = errors.Join(err, conn.AddAuth(a.Scheme, []byte(a.Auth)))
-		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // ErrFailed is wrapped by the error of an operation that certainly had no effect.

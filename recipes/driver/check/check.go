@@ -89,8 +89,9 @@ type checker struct {
 	ctx context.Context
 	p   *host.Process
 
-	path    string // of the step's recipe
-	numbers int    // number of the next client
+	during  context.Context // ends with the step
+	path    string          // of the step's recipe
+	numbers int             // number of the next client
 	// groupSize is the number of permits of the step's semaphore, or of parties of its barrier; 0 is 1
 	groupSize int
 	open      []*host.Client
@@ -131,7 +132,10 @@ func (k *checker) step(s step) (done Step) {
 	k.path, k.open, k.notes = k.Root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
 	k.ended.Store(false)
 	late := len(k.p.Late())
+	during, cancel := context.WithCancel(k.ctx)
+	k.during = during
 	defer func() {
+		cancel() // of pending attempts
 		switch why := recover().(type) {
 		case nil:
 		case violation:

@@ -99,7 +99,7 @@ type attempt struct {
 }
 
 func (k *checker) begin(f func(context.Context, *attempt)) *attempt {
-	ctx, cancel := context.WithCancel(k.ctx)
+	ctx, cancel := context.WithCancel(k.during)
 	a := &attempt{done: make(chan struct{}), giveUp: cancel}
 	go func() {
 		defer close(a.done)
@@ -108,12 +108,13 @@ func (k *checker) begin(f func(context.Context, *attempt)) *attempt {
 	return a
 }
 
-func (k *checker) beginAcquire(c *host.Client) *attempt { return k.beginAcquireAs(c, "") }
-
-func (k *checker) beginAcquireAs(c *host.Client, mode recipes.Mode) *attempt {
-	return k.begin(func(ctx context.Context, a *attempt) {
+// waitingAcquire begins an acquire, which must wait. what describes it.
+func (k *checker) waitingAcquire(c *host.Client, mode recipes.Mode, what string) *attempt {
+	a := k.begin(func(ctx context.Context, a *attempt) {
 		a.claim, a.err = c.AcquireWith(ctx, recipes.AcquireOptions{Mode: mode})
 	})
+	k.requireWaiting(a, what)
+	return a
 }
 
 func (k *checker) beginRelease(c *host.Client) *attempt {
@@ -122,6 +123,12 @@ func (k *checker) beginRelease(c *host.Client) *attempt {
 
 func (k *checker) beginTake(c *host.Client) *attempt {
 	return k.begin(func(ctx context.Context, a *attempt) { a.item, a.err = c.Take(ctx) })
+}
+
+func (k *checker) waitingTake(c *host.Client) *attempt {
+	a := k.beginTake(c)
+	k.requireWaiting(a, "a take from an empty queue")
+	return a
 }
 
 func (a *attempt) awaitReturn(limit time.Duration) bool {

@@ -16,7 +16,6 @@ func checkPutTake(k *checker) {
 	var got []string
 	for range items {
 		t := k.beginTake(b)
-		defer t.giveUp()
 		k.require(t.awaitReturn(grantLimit) && t.err == nil, "%d items are in the queue, but a take did not return any within %v: %v", len(items)-len(got), grantLimit, t.err)
 		got = append(got, string(t.item))
 	}
@@ -29,9 +28,7 @@ func checkPutTake(k *checker) {
 
 func checkWaitingTake(k *checker) {
 	a, b := k.client(), k.client()
-	t := k.beginTake(b)
-	defer t.giveUp()
-	k.requireWaiting(t, "a take from an empty queue")
+	t := k.waitingTake(b)
 	k.must(k.p.MeasureClock(1))
 	k.put(a, "check", "a put during a waiting take")
 	k.require(t.awaitReturn(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, but the waiting take returned %q, %v", t.item, t.err)
@@ -39,8 +36,7 @@ func checkWaitingTake(k *checker) {
 
 func checkCancelledTake(k *checker) {
 	a := k.client()
-	t := k.beginTake(a)
-	k.requireWaiting(t, "a take from an empty queue")
+	t := k.waitingTake(a)
 	t.giveUp()
 	k.require(t.awaitReturn(2*timeout), "the cancelled take did not answer within %v", 2*timeout)
 	k.require(t.err != nil, "a cancelled take returned an item of an empty queue: %q", t.item)

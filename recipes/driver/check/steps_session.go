@@ -12,17 +12,14 @@ func checkCloseUnder(k *checker) {
 	a, b := k.client(), k.client()
 	var pending *attempt
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
-		pending = k.beginTake(b)
-		k.requireWaiting(pending, "a take from an empty queue")
+		pending = k.waitingTake(b)
 	} else if k.p.Hello.Recipe == string(recipes.RecipeBarrier) {
 		k.groupSize = 2
 		b = k.client() // opened with two parties
-		pending = k.beginAcquire(b)
-		k.requireWaiting(pending, "enter by the first of two parties")
+		pending = k.waitingAcquire(b, "", "enter by the first of two parties")
 	} else {
 		k.acquire(a)
-		pending = k.beginAcquire(b)
-		k.requireWaiting(pending, "a second client's acquire")
+		pending = k.waitingAcquire(b, "", "a second client's acquire")
 	}
 	session := b.Seen().Session
 	err := b.Close(k.ctx)

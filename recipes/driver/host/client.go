@@ -62,13 +62,10 @@ func (c *Client) openNow() error {
 		return err
 	}
 	r := c.request("open")
-	for _, a := range c.env.Auth {
-		r.Auth = append(r.Auth, lines.Auth(a))
-	}
 	for _, a := range c.env.ACL {
 		r.ACL = append(r.ACL, lines.ACL{Scheme: a.Scheme, ID: a.ID, Perms: a.Perms})
 	}
-	r.Connect, r.Path, r.Resource = strings.Join(connect, ","), c.env.Parent, c.env.Resource
+	r.Connect, r.Path, r.Resource, r.Auth = strings.Join(connect, ","), c.env.Parent, c.env.Resource, c.env.Auth
 	r.TimeoutMS = c.env.Timeout.Milliseconds()
 	switch recipes.Recipe(c.p.Hello.Recipe) {
 	case recipes.RecipeSemaphore:

@@ -31,8 +31,8 @@ type Options struct {
 
 // Auth is the credentials of a connection.
 type Auth struct {
-	Scheme string
-	Auth   string // "user:password"
+	Scheme string `json:"scheme"` // "digest"
+	Auth   string `json:"auth"`   // "user:password"
 }
 
 // Authenticate authenticates a connection that has a session, and returns when that is done. The library

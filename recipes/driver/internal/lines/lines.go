@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // Protocol is the version of the protocol that this package implements.
@@ -32,22 +34,22 @@ const (
 
 // Request is a line to a driver. Its operation determines which fields are set.
 type Request struct {
-	ID        int64  `json:"id"`
-	Op        string `json:"op"`
-	Protocol  int    `json:"protocol,omitempty"`
-	Client    *int   `json:"client,omitempty"`
-	Connect   string `json:"connect,omitempty"`
-	TimeoutMS int64  `json:"session_timeout_ms,omitempty"` // session timeout
-	Path      string `json:"path,omitempty"`
-	Resource  string `json:"resource,omitempty"`
-	Auth      []Auth `json:"auth,omitempty"`    // credentials of every connection of the client
-	ACL       []ACL  `json:"acl,omitempty"`     // of every node that the client creates; empty: open access
-	Permits   int    `json:"permits,omitempty"` // of a semaphore; the same for all clients of a trial
-	Parties   int    `json:"parties,omitempty"` // of a barrier; the same
-	LimitMS   *int64 `json:"limit_ms,omitempty"`
-	Mode      string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
-	Item      string `json:"item,omitempty"`
-	Value     string `json:"value,omitempty"`
+	ID        int64         `json:"id"`
+	Op        string        `json:"op"`
+	Protocol  int           `json:"protocol,omitempty"`
+	Client    *int          `json:"client,omitempty"`
+	Connect   string        `json:"connect,omitempty"`
+	TimeoutMS int64         `json:"session_timeout_ms,omitempty"` // session timeout
+	Path      string        `json:"path,omitempty"`
+	Resource  string        `json:"resource,omitempty"`
+	Auth      []client.Auth `json:"auth,omitempty"`    // credentials of every connection of the client
+	ACL       []ACL         `json:"acl,omitempty"`     // of every node that the client creates; empty: open access
+	Permits   int           `json:"permits,omitempty"` // of a semaphore; the same for all clients of a trial
+	Parties   int           `json:"parties,omitempty"` // of a barrier; the same
+	LimitMS   *int64        `json:"limit_ms,omitempty"`
+	Mode      string        `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write
+	Item      string        `json:"item,omitempty"`
+	Value     string        `json:"value,omitempty"`
 }
 
 const OpAuth = "auth"
@@ -68,12 +70,6 @@ func Acquires(op string) bool { return op == "acquire" || op == "enter" }
 
 // Releases reports whether an operation gives a grant back.
 func Releases(op string) bool { return op == "release" || op == "leave" }
-
-// Auth is the credentials of a connection.
-type Auth struct {
-	Scheme string `json:"scheme"` // "digest"
-	Auth   string `json:"auth"`   // "user:password"
-}
 
 // ACL is an entry of a node's access control list.
 type ACL struct {
