@@ -10,72 +10,62 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// go-zookeeper's calls have neither contexts nor timeouts. So each call that can be cancelled runs in a
-// new goroutine. If the caller is cancelled, the goroutine runs until the reply, the loss of the
-// connection or the end of the session.
-
-// do runs f and translates its error. The result wraps ErrSessionEnded alone if nothing was sent, both it
-// and ErrConnectionLost if the session ended during the request, ErrConnectionLost, ErrUnfinished with
-// ctx's error, or the server's error.
-//
-// size is the length of the request's paths, data and ACL, in bytes.
-func (s *Session) do(ctx context.Context, what, path string, size int, f func(*zk.Conn) error) error {
+// request runs f, a call of go-zookeeper, and translates its error. The result wraps ErrSessionEnded alone if
+// nothing was sent, both it and ErrConnectionLost if the session ended during the request, ErrConnectionLost,
+// ErrUnfinished with ctx's error, or the server's error. size is the length of the request's paths, data and
+// ACL, in bytes.
+func request[T any](
+	ctx context.Context, s *Session, what, path string, size int, f func(*zk.Conn) (T, error),
+) (T, error) {
+	var none T
 	err := ctx.Err()
 	if err == nil {
 		err = s.ensureBuffer(ctx, size)
 	}
 	if err != nil {
-		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
+		return none, fmt.Errorf("%s %s: not sent: %w", what, path, err)
 	}
-	answered, err := s.call(ctx, f)
+	got, answered, err := call(ctx, s, f)
 	switch {
 	case !answered && ctx.Err() != nil:
-		return fmt.Errorf("%s %s: %w: %w", what, path, ErrUnfinished, context.Cause(ctx))
+		return none, fmt.Errorf("%s %s: %w: %w", what, path, ErrUnfinished, context.Cause(ctx))
 	case !answered:
-		return fmt.Errorf("%s %s: not sent: %w", what, path, s.Err())
+		return none, fmt.Errorf("%s %s: not sent: %w", what, path, s.Err())
 	case err == nil:
-		return nil
+		return got, nil
 	case !isReplyLost(err):
-		return fmt.Errorf("%s %s: %w", what, path, err)
+		return none, fmt.Errorf("%s %s: %w", what, path, err)
 	case errors.Is(err, zk.ErrSessionExpired):
 		s.end(errExpired)
 	}
 	if gone := s.Err(); gone != nil {
-		return fmt.Errorf("%s %s: %w: %w", what, path, ErrConnectionLost, gone)
+		return none, fmt.Errorf("%s %s: %w: %w", what, path, ErrConnectionLost, gone)
 	}
-	return fmt.Errorf("%s %s: %w (%v)", what, path, ErrConnectionLost, err)
+	return none, fmt.Errorf("%s %s: %w (%v)", what, path, ErrConnectionLost, err)
 }
 
 // call runs f and returns its result, or answered = false if ctx is done first or the session has ended
-// before, in which case f does not run.
-func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bool, err error) {
+// before, in which case f does not run. go-zookeeper's calls have neither contexts nor timeouts: after a
+// cancellation f continues until the reply, the loss of the connection or the end of the session.
+func call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (value T, answered bool, err error) {
 	if ctx.Done() == nil && s.Err() == nil {
-		return true, f(s.conn) // the call cannot be cancelled: no goroutine is needed
+		value, err = f(s.conn) // cannot be cancelled: no goroutine is needed
+		return value, true, err
 	}
-	reply := make(chan error, 1)
-	if !s.background(func() { reply <- f(s.conn) }) {
-		return false, nil
+	type result struct {
+		value T
+		err   error
+	}
+	reply := make(chan result, 1)
+	if !s.background(func() { v, err := f(s.conn); reply <- result{v, err} }) {
+		return value, false, nil
 	}
 	select {
-	case err := <-reply:
-		return true, err
+	case r := <-reply:
+		return r.value, true, r.err
 	case <-ctx.Done():
-		return false, nil
+		return value, false, nil
 	}
-}
-
-func callOnce[T any](
-	ctx context.Context, s *Session, what, path string, size int, f func(*zk.Conn) (T, error),
-) (T, error) {
-	var got, none T
-	err := s.do(ctx, what, path, size, func(c *zk.Conn) (err error) {
-		got, err = f(c)
-		return err
-	})
-	if err != nil {
-		return none, err // f may still run, and write to got
-	}
-	return got, nil
 }
 
 // retry repeats f, which must be a read or idempotent, after connection losses, until it is answered, the
@@ -101,7 +91,7 @@ type reply struct {
 
 func (s *Session) read(ctx context.Context, what, path string, f func(*zk.Conn) (reply, error)) (got reply, err error) {
 	err = s.retry(ctx, func() error {
-		got, err = callOnce(ctx, s, what, path, len(path), f)
+		got, err = request(ctx, s, what, path, len(path), f)
 		return err
 	})
 	return got, err
@@ -180,19 +170,22 @@ func (s *Session) create(ctx context.Context, path string, data []byte, flags in
 	for _, a := range acl {
 		size += len(a.Scheme) + len(a.ID) + 12
 	}
-	return callOnce(ctx, s, "create", path, size, func(c *zk.Conn) (string, error) {
+	return request(ctx, s, "create", path, size, func(c *zk.Conn) (string, error) {
 		return c.Create(path, data, flags, acl)
 	})
 }
 
 // Delete removes a node of any version. It does not retry.
 func (s *Session) Delete(ctx context.Context, path string) error {
-	return s.do(ctx, "delete", path, len(path), func(c *zk.Conn) error { return c.Delete(path, -1) })
+	_, err := request(ctx, s, "delete", path, len(path), func(c *zk.Conn) (struct{}, error) {
+		return struct{}{}, c.Delete(path, -1)
+	})
+	return err
 }
 
 // Set writes data to the node at path if that has the given version; -1 matches any. It does not retry.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
-	return callOnce(ctx, s, "set", path, len(path)+len(data), func(c *zk.Conn) (*zk.Stat, error) {
+	return request(ctx, s, "set", path, len(path)+len(data), func(c *zk.Conn) (*zk.Stat, error) {
 		return c.Set(path, data, version)
 	})
 }
@@ -208,8 +201,6 @@ func (s *Session) multi(ctx context.Context, ops ...any) error {
 			size += len(op.Path) + len(op.Data)
 		}
 	}
-	return s.do(ctx, "multi", "", size, func(c *zk.Conn) error {
-		_, err := c.Multi(ops...)
-		return err
-	})
+	_, err := request(ctx, s, "multi", "", size, func(c *zk.Conn) ([]zk.MultiResponse, error) { return c.Multi(ops...) })
+	return err
 }

@@ -148,7 +148,7 @@ func (l *lockAttempt) retry(ctx context.Context) (*Grant, error) {
 func (l *lockAttempt) execute(ctx context.Context) (*Grant, error) {
 	names, err := l.enter(ctx)
 	if err == nil && names == nil {
-		names, err = callOnce(ctx, l.s, "list", l.parent, len(l.parent), func(c *zk.Conn) ([]string, error) {
+		names, err = request(ctx, l.s, "list", l.parent, len(l.parent), func(c *zk.Conn) ([]string, error) {
 			names, _, err := c.Children(l.parent)
 			return names, err
 		})
@@ -229,7 +229,7 @@ func (l *lockAttempt) undo(ctx context.Context) error {
 }
 
 func (l *lockAttempt) await(ctx context.Context, path string) error {
-	got, err := callOnce(ctx, l.s, "exists", path, len(path), func(c *zk.Conn) (r reply, err error) {
+	got, err := request(ctx, l.s, "exists", path, len(path), func(c *zk.Conn) (r reply, err error) {
 		var found bool
 		if found, r.stat, r.watch, err = c.ExistsW(path); !found {
 			r.stat = nil

@@ -263,16 +263,14 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 		return func() error { return nil }, err
 	}
 	exclusive := slices.ContainsFunc(c.Scenario.Phases, func(p spec.Phase) bool { return len(p.MemberFaults()) > 0 })
-	l, err := state.Acquire(id, c.Scenario.Name, exclusive)
+	unlock, err = state.Acquire(id, c.Scenario.Name, exclusive)
 	switch {
 	case errors.Is(err, state.ErrLocked) && exclusive:
 		return nil, fmt.Errorf("%w; %s requires exclusive use, because its faults affect the members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err, c.Scenario.Name)
 	case errors.Is(err, state.ErrLocked):
 		return nil, fmt.Errorf("%w; the faults of that run affect the members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err)
-	case err != nil:
-		return nil, err
 	}
-	return l.Release, nil
+	return unlock, err
 }
 
 // persistentID returns the ID of a persistent ensemble, even if named by its addresses; "" if e is external.

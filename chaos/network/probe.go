@@ -34,7 +34,7 @@ func Probe(ctx context.Context) Abilities {
 	if err := rootless.Possible(ctx); err != nil {
 		return noNetworks(err)
 	}
-	cmd := rootless.Command(ctx)
+	cmd := rootless.Command(ctx, nil)
 	cmd.Env = append(cmd.Env, probeEnv+"=1")
 	out, err := cmd.Output()
 	var p probed

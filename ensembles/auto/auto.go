@@ -250,10 +250,7 @@ func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 		return err
 	}
 	o.Logf("running in namespaces created by this user: %s", why)
-	if join != nil {
-		return rootless.Join(*join, args)
-	}
-	return rootless.Enter(args)
+	return rootless.Enter(join, args)
 }
 
 // shareRecords makes the process inside the namespaces use the same folder of records, although its
@@ -317,5 +314,5 @@ func CommandInNamespace(ctx context.Context, r state.Record, args ...string) (*e
 	if err != nil {
 		return nil, err
 	}
-	return rootless.JoinCommand(ctx, p, args...), nil
+	return rootless.Command(ctx, &p, args...), nil
 }

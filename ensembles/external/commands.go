@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/group"
 	"github.com/zkbench/zkbench/ensembles/internal/logtail"
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 	"github.com/zkbench/zkbench/ensembles/txnlog"
@@ -63,8 +64,8 @@ func (m *commandMachine) run(ctx context.Context, word string, args []string, ou
 	if out != nil {
 		cmd.Stdout = out
 	}
-	cmd.WaitDelay = time.Second // for children that keep the output open
-	detach(cmd)
+	cmd.WaitDelay = time.Second        // for children that keep the output open
+	group.Detach(cmd, syscall.SIGKILL) // a child that remains could stop a member after it was healed
 	begin := time.Now()
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/prometheus/procfs"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"golang.org/x/mod/semver"
@@ -198,13 +197,7 @@ func (m *machine) CurrentVersion(context.Context) (name string, err error) {
 	return name, m.withLock("finding the version of", func() error {
 		arguments := m.command
 		if m.process.Alive() {
-			p, err := procfs.NewProc(m.process.PID)
-			if err != nil {
-				return err
-			}
-			if arguments, err = p.CmdLine(); err != nil {
-				return err
-			}
+			arguments = m.process.Arguments()
 		}
 		for _, a := range arguments {
 			if after, ok := strings.CutPrefix(a, versionWord); ok {

@@ -27,7 +27,12 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.InThisNamespace() {
 		return nil, fmt.Errorf("ensemble %s is in a different network from this process", r.ID)
 	}
-	used, err := lockShared(r.Dir)
+	// The exclusive lock of a removal excludes the shared locks of attached processes. The kernel releases both
+	// when their process dies, so that a crashed run never blocks a later run.
+	used, err := state.LockOwnDir(r.Dir, false)
+	if errors.Is(err, state.ErrLocked) {
+		err = errors.New("another process is removing it")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("attaching to ensemble %s: %w", r.ID, err)
 	}
@@ -81,14 +86,14 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	if r.OwnerAlive() || r.Keep && running > 0 && !all {
 		return "", nil
 	}
-	claimed, ours, err := tryLockExclusive(r.Dir)
-	if err != nil {
-		return "", fmt.Errorf("removing ensemble %s: %w", r.ID, err)
-	}
-	if !ours {
+	claimed, err := state.LockOwnDir(r.Dir, true)
+	switch {
+	case errors.Is(err, state.ErrLocked):
 		return "", nil
-	}
-	if claimed != nil {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, state.ErrForeign): // there is no folder to remove
+	case err != nil:
+		return "", fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	default:
 		defer claimed.Close()
 	}
 	if err := remove(ctx, r, claimed != nil); err != nil {
@@ -126,39 +131,4 @@ func kill(ctx context.Context, id string) error {
 		}
 	}
 	return nil
-}
-
-// An attached process holds a shared lock on the ensemble's folder; removal needs an exclusive lock.
-// The kernel releases both when their process dies, so that a crashed run never blocks a later run.
-
-func lockShared(dir string) (*os.File, error) {
-	f, err := lock(dir, syscall.LOCK_SH)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.New("another process is removing it")
-	}
-	return f, err
-}
-
-// tryLockExclusive takes the exclusive lock; ok is false if the ensemble is in use or being removed. f is nil if
-// the folder does not exist or belongs to another user.
-func tryLockExclusive(dir string) (f *os.File, ok bool, err error) {
-	f, err = lock(dir, syscall.LOCK_EX)
-	switch {
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		return nil, false, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, state.ErrForeign):
-		return nil, true, nil
-	}
-	return f, err == nil, err
-}
-
-func lock(dir string, how int) (*os.File, error) {
-	f, err := state.OpenDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("locking %s: %w", dir, err), f.Close())
-	}
-	return f, nil
 }

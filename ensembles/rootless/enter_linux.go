@@ -14,12 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unshare(1) and nsenter(1) do the steps that need a single-threaded process.
-var (
-	unshareCommand = []string{"unshare", "--user", "--map-root-user", "--net", "--mount", "--"}
-	nsenterCommand = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
-)
-
 // ID returns an ID of this process's user namespace if zkbench created it, and "" otherwise.
 func ID() string {
 	if !Inside() {
@@ -68,10 +62,6 @@ func setUp() error {
 	return nil
 }
 
-// Enter replaces this process by the same program with the arguments args (including args[0]) in new
-// namespaces. It returns only on an error.
-func Enter(args []string) error { return replace(append(unshareCommand, self()), args) }
-
 // Place identifies namespaces: a process inside, and the path at which that process sees the network
 // namespace.
 type Place struct {
@@ -79,26 +69,40 @@ type Place struct {
 	Network string
 }
 
-// Join is like Enter, but enters existing namespaces.
-func Join(p Place, args []string) error { return replace(p.command(), args) }
-
-// JoinCommand returns a command that runs this program with these arguments in existing namespaces.
-func JoinCommand(ctx context.Context, p Place, args ...string) *exec.Cmd {
-	return command(ctx, p.command(), args...)
+// Enter replaces this process by the same program with the arguments args (including args[0]) in new
+// namespaces, or in the existing ones at join. It returns only on an error.
+func Enter(join *Place, args []string) error {
+	program := command(join)
+	path, err := exec.LookPath(program[0])
+	if err != nil {
+		return errNoProgram(program[0], err)
+	}
+	err = syscall.Exec(path, append(program, args[1:]...), environment())
+	return fmt.Errorf("starting %s: %w", path, err)
 }
 
-// Command returns a command that runs this program without arguments in new namespaces.
-func Command(ctx context.Context) *exec.Cmd { return command(ctx, append(unshareCommand, self())) }
-
-func (p Place) command() []string {
-	pid := strconv.Itoa(p.PID)
-	return append(nsenterCommand, "--target", pid, "--net=/proc/"+pid+"/root"+p.Network, "--", self())
-}
-
-func command(ctx context.Context, program []string, args ...string) *exec.Cmd {
+// Command returns a command that runs this program with these arguments in new namespaces, or in the existing
+// ones at join.
+func Command(ctx context.Context, join *Place, args ...string) *exec.Cmd {
+	program := command(join)
 	cmd := exec.CommandContext(ctx, program[0], append(program[1:], args...)...)
 	cmd.Env = environment()
 	return cmd
+}
+
+// command returns the program that runs this one in namespaces, with its arguments. unshare(1) and nsenter(1) do
+// the steps that need a single-threaded process.
+func command(join *Place) []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	if join == nil {
+		return []string{"unshare", "--user", "--map-root-user", "--net", "--mount", "--", self}
+	}
+	pid := strconv.Itoa(join.PID)
+	return []string{"nsenter", "--preserve-credentials", "--user", "--mount",
+		"--target", pid, "--net=/proc/" + pid + "/root" + join.Network, "--", self}
 }
 
 func environment() []string {
@@ -109,34 +113,17 @@ func environment() []string {
 	return env
 }
 
-func replace(program, args []string) error {
-	path, err := exec.LookPath(program[0])
-	if err != nil {
-		return errNoProgram(program[0], err)
-	}
-	err = syscall.Exec(path, append(program, args[1:]...), environment())
-	return fmt.Errorf("starting %s: %w", path, err)
-}
-
-func self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
-
 // Possible returns nil if Enter works, or an error with the reason and the command that allows it. It
 // starts this program, whose main calls [SetUp].
 func Possible(ctx context.Context) error {
-	try := Command(ctx)
+	try := Command(ctx, nil)
 	try.Env = append(try.Env, trialVariable+"=1")
 	out, err := try.CombinedOutput()
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return errNoProgram(unshareCommand[0], err)
+		return errNoProgram("unshare", err)
 	}
 	said := strings.TrimSpace(string(out))
 	if said == "" {

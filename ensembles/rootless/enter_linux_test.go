@@ -44,7 +44,7 @@ func TestPossible_asFarAsTheKernelLetsUs(t *testing.T) {
 		{"root of a user namespace and of its network", "exec unshare --net --mount ", "rights: <nil>", "possible: <nil>"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			cmd := exec.Command("unshare", "--user", "--map-root-user", "sh", "-c", row.script+`"$0"`, self())
+			cmd := exec.Command("unshare", "--user", "--map-root-user", "sh", "-c", row.script+`"$0"`, os.Args[0])
 			cmd.Env = append(os.Environ(), answerEnv+"=1")
 			out, err := cmd.CombinedOutput()
 			if err != nil {
@@ -63,7 +63,7 @@ func TestCommand_hasRightsInside(t *testing.T) {
 	if err := Possible(t.Context()); err != nil {
 		t.Skip(err)
 	}
-	cmd := Command(t.Context())
+	cmd := Command(t.Context(), nil)
 	cmd.Env = append(cmd.Env, answerEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{"rights: <nil>", "inside: true", fmt.Sprintf("outside: %d, true\n", os.Geteuid())} {

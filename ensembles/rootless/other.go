@@ -23,14 +23,9 @@ func Rights() error { return errNotLinux }
 
 func Possible(context.Context) error { return errNotLinux }
 
-func Enter([]string) error { return errNotLinux }
-
-func Join(Place, []string) error { return errNotLinux }
+func Enter(*Place, []string) error { return errNotLinux }
 
 // Command returns a command that fails.
-func Command(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "unshare") }
-
-// JoinCommand returns a command that fails.
-func JoinCommand(ctx context.Context, _ Place, _ ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "nsenter")
+func Command(ctx context.Context, _ *Place, _ ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "unshare")
 }

@@ -6,14 +6,14 @@
 //
 //	rootless.SetUp()                          // first in main: does nothing outside
 //	if rootless.Rights() != nil && rootless.Possible(ctx) == nil {
-//		err := rootless.Enter(os.Args)    // returns only on an error
+//		err := rootless.Enter(nil, os.Args) // returns only on an error
 //	}
 //
 // Inside, the user's ID is 0, and the user's files belong to root. The network has loopback and
 // the links that zkbench creates. Process IDs, folders and the terminal are the same as outside, and the
 // process keeps its own ID, so that signals and exit codes work.
 //
-// The namespaces end with their last process. A persistent ensemble keeps them, and [Join] enters them
+// The namespaces end with their last process. A persistent ensemble keeps them, and [Enter] can enter them
 // again.
 package rootless
 
@@ -27,7 +27,7 @@ import (
 // key is the environment variable that is set for processes inside.
 const key = "ZKBENCH_ROOTLESS"
 
-// Inside reports whether this process runs in namespaces of Enter or Join.
+// Inside reports whether this process runs in namespaces of Enter.
 func Inside() bool { return os.Getenv(key) != "" }
 
 // Outside returns this user's ID outside of this process's user namespace. mapped is false if the ID

@@ -10,9 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Lock is a lock on an ensemble. The kernel releases it when the process ends.
-type Lock struct{ file *os.File }
-
 // ErrLocked means that other processes use an ensemble in a conflicting way.
 var ErrLocked = errors.New("the ensemble is in use")
 
@@ -29,9 +26,26 @@ func LockDir(dir string) (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Acquire locks an ensemble for this process: shared, or exclusive if its use would disturb others.
-// what is the purpose, in one word. For a conflict the error wraps ErrLocked and names the processes.
-func Acquire(id, what string, exclusive bool) (*Lock, error) {
+// LockOwnDir opens a folder as [OpenDir] does and locks it, shared or exclusively, until it is closed or the
+// process ends. For a conflict the error wraps ErrLocked.
+func LockOwnDir(dir string, exclusive bool) (*os.File, error) {
+	f, err := OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f, exclusive); err != nil {
+		if errors.Is(err, errTaken) {
+			err = ErrLocked
+		}
+		return nil, errors.Join(fmt.Errorf("locking %s: %w", dir, err), f.Close())
+	}
+	return f, nil
+}
+
+// Acquire locks an ensemble for this process until release is called or the process ends: shared, or exclusive if
+// its use would disturb others. what is the purpose, in one word. For a conflict the error wraps ErrLocked and
+// names the processes.
+func Acquire(id, what string, exclusive bool) (release func() error, err error) {
 	if err := ensureDir(); err != nil {
 		return nil, fmt.Errorf("locking ensemble %s: %w", id, err)
 	}
@@ -51,7 +65,7 @@ func Acquire(id, what string, exclusive bool) (*Lock, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("locking ensemble %s: %w", id, err), f.Close())
 	}
-	return &Lock{f}, nil
+	return func() error { return unlock(f) }, nil
 }
 
 // openLocked opens and locks the file. It tries again if another process has removed the file in the
@@ -76,13 +90,13 @@ func openLocked(name string, exclusive bool) (*os.File, error) {
 	}
 }
 
-// Release releases the lock. The last process that releases it removes the lock file.
-func (l *Lock) Release() error {
+// unlock releases the lock of an ensemble. The last process that releases it removes the lock file.
+func unlock(f *os.File) error {
 	var err error
-	if tryLock(l.file, true) == nil {
-		err = os.Remove(l.file.Name())
+	if tryLock(f, true) == nil {
+		err = os.Remove(f.Name())
 	}
-	return errors.Join(err, l.file.Close())
+	return errors.Join(err, f.Close())
 }
 
 // users returns the living processes that have locked the file, such as "process 17 (churn)".

@@ -25,17 +25,17 @@ func TestAcquire_sharesOrRefuses(t *testing.T) {
 			second, err := Acquire("one", "partition", row.second)
 			if !row.refused {
 				must(t, err)
-				must(t, second.Release())
+				must(t, second())
 			} else if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "(churn)") {
 				t.Errorf("got %v, want it refused, and named who is in the way", err)
 			}
 			other, err := Acquire("other", "partition", true)
 			must(t, err)
-			must(t, other.Release())
-			must(t, first.Release())
+			must(t, other())
+			must(t, first())
 			again, err := Acquire("one", "partition", true)
 			must(t, err)
-			must(t, again.Release())
+			must(t, again())
 			if left, err := os.ReadDir(Dir()); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}

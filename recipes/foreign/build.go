@@ -18,7 +18,7 @@ var sources embed.FS
 // buildDir returns a folder with the sources from folders and the output of build, which may be nil. The
 // folder is created once for each content and version of the library, in the user's cache.
 func buildDir(version string, build func(dir string) error, folders ...string) (string, error) {
-	files, err := read(folders)
+	sum, err := digest(folders)
 	if err != nil {
 		return "", err
 	}
@@ -26,42 +26,29 @@ func buildDir(version string, build func(dir string) error, folders ...string) (
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(dir, path.Base(folders[len(folders)-1])+version+"-"+digest(files))
+	dir = filepath.Join(dir, path.Base(folders[len(folders)-1])+version+"-"+sum)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	return dir, fill(dir, files, build)
+	return dir, fill(dir, folders, build)
 }
 
-type source struct {
-	name string
-	text []byte
-}
-
-func read(folders []string) ([]source, error) {
-	var files []source
-	for _, folder := range folders {
-		entries, err := fs.ReadDir(sources, folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			text, err := sources.ReadFile(path.Join(folder, e.Name()))
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, source{e.Name(), text})
-		}
-	}
-	return files, nil
-}
-
-func digest(files []source) string {
+func digest(folders []string) (string, error) {
 	sum := sha256.New()
-	for _, f := range files {
-		fmt.Fprintf(sum, "%s %d\n%s", f.name, len(f.text), f.text)
+	for _, folder := range folders {
+		err := fs.WalkDir(sources, folder, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			text, err := sources.ReadFile(name)
+			fmt.Fprintf(sum, "%s %d\n%s", e.Name(), len(text), text)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
 	}
-	return hex.EncodeToString(sum.Sum(nil))[:16]
+	return hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
 func stateDir() (string, error) {
@@ -102,14 +89,18 @@ func cache() (string, error) {
 }
 
 // fill creates dir completely or not at all. Several processes may do this at the same time.
-func fill(dir string, files []source, build func(dir string) error) error {
+func fill(dir string, folders []string, build func(dir string) error) error {
 	half, err := os.MkdirTemp(filepath.Dir(dir), ".half-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(half)
-	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(half, f.name), f.text, 0o600); err != nil {
+	for _, folder := range folders {
+		files, err := fs.Sub(sources, folder)
+		if err == nil {
+			err = os.CopyFS(half, files)
+		}
+		if err != nil {
 			return err
 		}
 	}

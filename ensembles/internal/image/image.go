@@ -15,7 +15,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/zkbench/zkbench/ensembles/internal/group"
 )
 
 // Name is the image that Build makes, with the version of ZooKeeper in Debian trixie. Older
@@ -67,7 +70,7 @@ func build(ctx context.Context, host, name string) error {
 	}
 	run := exec.CommandContext(ctx, "sh", filepath.Join(dir, "build.sh"), name)
 	run.WaitDelay = stopTimeout
-	stopAsGroup(run)
+	group.Detach(run, syscall.SIGTERM) // mmdebstrap unmounts and removes its folder
 	run.Env = append(os.Environ(), "TMPDIR="+dir)
 	if host != "" {
 		run.Env = append(run.Env, "DOCKER_HOST="+host)

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package external
-
-import "os/exec"
-
-func detach(*exec.Cmd) {}

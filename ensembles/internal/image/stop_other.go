@@ -1,7 +1,0 @@
-//go:build !unix
-
-package image
-
-import "os/exec"
-
-func stopAsGroup(*exec.Cmd) {}
