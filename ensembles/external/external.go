@@ -190,24 +190,21 @@ func oneVersion(versions []string) string {
 
 // checkSession checks a member that does not report its status, by opening and closing a session.
 func checkSession(ctx context.Context, m *ensembles.Member) error {
-	connected := make(chan struct{})
-	accepted := sync.OnceFunc(func() { close(connected) })
-	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout,
+	conn, events, err := zk.Connect([]string{m.Addr}, askTimeout,
 		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false),
-		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) { return m.Connect(ctx) }),
-		zk.WithEventCallback(func(e zk.Event) {
-			if e.State == zk.StateHasSession {
-				accepted()
-			}
-		}))
+		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) { return m.Connect(ctx) }))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	select {
-	case <-connected:
-		return nil
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s did not accept a session", m.Addr), context.Cause(ctx))
+	for {
+		select {
+		case e := <-events:
+			if e.State == zk.StateHasSession {
+				return nil
+			}
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("%s did not accept a session", m.Addr), context.Cause(ctx))
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 
 	"github.com/go-zookeeper/zk"
 
@@ -49,14 +48,7 @@ type Mutex struct {
 // and has authenticated with env.Auth; zk.Connect returns earlier. options should be the options that
 // the lock's users pass to zk.Connect.
 func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*zk.Conn, error) {
-	connected := make(chan struct{})
-	accepted := sync.OnceFunc(func() { close(connected) })
-	options = append(options, zk.WithEventCallback(func(e zk.Event) {
-		if e.State == zk.StateHasSession {
-			accepted()
-		}
-	}))
-	conn, _, err := zk.Connect(env.Servers, env.Timeout, func(c *zk.Conn) {
+	conn, events, err := zk.Connect(env.Servers, env.Timeout, func(c *zk.Conn) {
 		for _, o := range options {
 			o(c)
 		}
@@ -64,11 +56,16 @@ func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-connected:
+	for state := conn.State(); state != zk.StateHasSession && err == nil; {
+		select {
+		case e := <-events:
+			state = e.State
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	if err == nil {
 		err = zkclient.Authenticate(ctx, conn, env.Auth)
-	case <-ctx.Done():
-		err = context.Cause(ctx)
 	}
 	if err != nil {
 		conn.Close()
