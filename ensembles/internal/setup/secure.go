@@ -9,7 +9,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"path"
 	"slices"
@@ -45,30 +44,26 @@ func Secure(r *state.Record) (s Secured, err error) {
 }
 
 func (s *Secured) certify(r *state.Record) error {
-	until := time.Now().AddDate(1, 0, 0)
-	ca, err := issue(nil, x509.Certificate{
-		Subject: pkix.Name{CommonName: "zkbench " + r.ID}, NotAfter: until,
+	ca, err := issue(nil, "zkbench "+r.ID, x509.Certificate{
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	})
 	if err != nil {
 		return err
 	}
-	addresses := []net.IP{net.IPv4(127, 0, 0, 1)} // for published ports
-	for _, m := range r.Members {
-		addresses = append(addresses, net.ParseIP(m.IP))
+	leaf := x509.Certificate{
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, // for published ports
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	member, err := issue(ca, x509.Certificate{
-		Subject: pkix.Name{CommonName: "member"}, NotAfter: until, IPAddresses: addresses,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: both,
-	})
+	for _, m := range r.Members {
+		leaf.IPAddresses = append(leaf.IPAddresses, net.ParseIP(m.IP))
+	}
+	member, err := issue(ca, "member", leaf)
 	if err != nil {
 		return err
 	}
-	client, err := issue(ca, x509.Certificate{
-		Subject: pkix.Name{CommonName: "client"}, NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: both,
-	})
+	leaf.IPAddresses = nil
+	client, err := issue(ca, "client", leaf)
 	if err != nil {
 		return err
 	}
@@ -87,16 +82,14 @@ func (s *Secured) certify(r *state.Record) error {
 	return nil
 }
 
-func issue(by *tls.Certificate, template x509.Certificate) (*tls.Certificate, error) {
+// issue returns a certificate for a new key, valid for a year, which by signs; nil means the certificate itself.
+func issue(by *tls.Certificate, name string, template x509.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, err
-	}
-	template.SerialNumber, template.NotBefore = number, time.Now().Add(-time.Hour)
+	template.Subject = pkix.Name{CommonName: name}
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().AddDate(1, 0, 0)
 	parent, signer := &template, any(key)
 	if by != nil {
 		parent, signer = by.Leaf, by.PrivateKey
