@@ -310,9 +310,5 @@ func lastLines(ctx context.Context, m *Member) string {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	log, err := m.Machine.RecentLog(ctx)
-	if err != nil {
-		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
-	}
-	return logtail.Lines(log)
+	return logtail.Of(m.Machine.RecentLog(ctx))
 }

@@ -216,13 +216,7 @@ func (m *machine) RecentLog(context.Context) ([]byte, error) {
 	return io.ReadAll(log)
 }
 
-func (m *machine) lastLines() string {
-	log, err := m.RecentLog(context.Background())
-	if err != nil {
-		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
-	}
-	return logtail.Lines(log)
-}
+func (m *machine) lastLines() string { return logtail.Of(m.RecentLog(context.Background())) }
 
 // inNetNS calls do on a thread in the network namespace at path, or in the current namespace if path is
 // empty, and then returns the thread to its own namespace.

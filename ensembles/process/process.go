@@ -156,7 +156,7 @@ func about(r *state.Record) string {
 func (l *localEnsemble) down(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
-	if err := remove(ctx, l.record, true); err != nil {
+	if err := remove(l.record, true); err != nil {
 		return err
 	}
 	for _, m := range l.machines {

@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
-	"github.com/zkbench/zkbench/ensembles/internal/wait"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
@@ -67,11 +67,11 @@ func Place(r state.Record) (rootless.Place, error) {
 // Sweep removes ensembles whose owner is dead: their JVMs, namespaces, links and folders.
 // Running persistent ensembles are kept, unless all is set. It never touches an ensemble with a living
 // owner or an attached process. It returns one line for each removed ensemble.
-func Sweep(ctx context.Context, all bool) (removed []string, err error) {
+func Sweep(_ context.Context, all bool) (removed []string, err error) {
 	records, err := state.List()
 	errs := []error{err}
 	for _, r := range records {
-		line, err := sweep(ctx, &r, all)
+		line, err := sweep(&r, all)
 		if line != "" {
 			removed = append(removed, line)
 		}
@@ -81,7 +81,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 }
 
 // sweep removes one ensemble and returns a line about it, or "" if it keeps the ensemble.
-func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
+func sweep(r *state.Record, all bool) (string, error) {
 	running := len(state.FindAll(ensembleArg(r.ID)))
 	if r.OwnerAlive() || r.Keep && running > 0 && !all {
 		return "", nil
@@ -96,7 +96,7 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	default:
 		defer claimed.Close()
 	}
-	if err := remove(ctx, r, claimed != nil); err != nil {
+	if err := remove(r, claimed != nil); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("process ensemble %s of %s: %d of %d members were running, %d network namespaces, %s",
@@ -105,8 +105,8 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 
 // remove kills the members of an ensemble and removes their networks and files, and finally the
 // record. folder reports whether the ensemble's folder exists and belongs to this user.
-func remove(ctx context.Context, r *state.Record, folder bool) error {
-	err := kill(ctx, r.ID)
+func remove(r *state.Record, folder bool) error {
+	err := kill(r.ID)
 	if err == nil {
 		err = tearDownNetwork(r)
 	}
@@ -119,16 +119,10 @@ func remove(ctx context.Context, r *state.Record, folder bool) error {
 	return state.Remove(r.ID)
 }
 
-func kill(ctx context.Context, id string) error {
-	left := state.FindAll(ensembleArg(id))
-	var errs []error
-	for _, p := range left {
-		errs = append(errs, p.Signal(syscall.SIGKILL))
+func kill(id string) error {
+	var group errgroup.Group
+	for _, p := range state.FindAll(ensembleArg(id)) {
+		group.Go(p.Kill)
 	}
-	for _, p := range left {
-		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
-			return errors.Join(append(errs, fmt.Errorf("process %d is still running: %w", p.PID, err))...)
-		}
-	}
-	return nil
+	return group.Wait()
 }

@@ -2,11 +2,20 @@
 package logtail
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
 
 const maxLines = 15
+
+// Of returns Lines of a log, or one line with the error of reading the log.
+func Of(log []byte, err error) string {
+	if err != nil {
+		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
+	}
+	return Lines(log)
+}
 
 // Lines returns the last lines of a log, indented, without stack frames and without log lines about
 // zkbench's own queries.
