@@ -23,9 +23,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
@@ -170,16 +170,16 @@ func (l *localEnsemble) down(ctx context.Context) error {
 // listens reports whether a TCP socket in the process's network namespace listens on the port. It
 // queries the kernel, since a fault may block connections while a member starts.
 func listens(pid, port int) bool {
-	const listening = 0x0A // proc_net(5)
-	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid))
-	if err != nil {
-		return false // a process that has ended listens nowhere
-	}
-	v4, _ := fs.NetTCP()
-	v6, _ := fs.NetTCP6()
-	for _, s := range slices.Concat(v4, v6) {
-		if s.St == listening && s.LocalPort == uint64(port) {
-			return true
+	suffix := fmt.Sprintf(":%04X", port)
+	for _, table := range []string{"tcp", "tcp6"} {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // a process that has ended listens nowhere
+		for line := range strings.Lines(string(text)) {
+			// proc_net(5): the second column is the local address, HEX:HEXPORT, the fourth the
+			// state, 0A for listening.
+			columns := strings.Fields(line)
+			if len(columns) > 3 && columns[3] == "0A" && strings.HasSuffix(columns[1], suffix) {
+				return true
+			}
 		}
 	}
 	return false
