@@ -103,13 +103,10 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 }
 
 func decode(root *yaml.Node) (*Scenario, Problems) {
-	c := &checker{}
-	c.check(root, reflect.TypeFor[Scenario](), "")
 	var s Scenario
-	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.problems) == 0 {
-		return &s, notYAML(nil, err) // not reached if the checker is complete
-	}
-	return &s, c.problems
+	var d decoder
+	d.decode(root, reflect.ValueOf(&s).Elem(), "")
+	return &s, d.problems
 }
 
 // notYAML returns the library's errors with their positions, and names a tab or an unexpected character.

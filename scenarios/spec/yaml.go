@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -12,69 +13,72 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// checker checks a YAML tree against a Go type: unknown and repeated fields, values of the wrong kind,
-// durations without a unit. It reports all problems at once, while a decoder stops at the first. It
-// removes invalid fields and replaces invalid values by zeros, so that the tree can be decoded.
-type checker struct{ problems Problems }
+// decoder decodes a YAML tree strictly: unknown and repeated fields, values of the wrong kind, and durations
+// without a unit are problems. It reports all problems at once, while the library stops at the first. An invalid
+// value becomes zero.
+type decoder struct{ problems Problems }
 
-func (c *checker) add(n *yaml.Node, path, format string, args ...any) *problem {
+func (d *decoder) add(n *yaml.Node, path, format string, args ...any) *problem {
 	p := &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)}
-	c.problems = append(c.problems, p)
+	d.problems = append(d.problems, p)
 	return p
 }
 
-func (c *checker) check(at *yaml.Node, t reflect.Type, path string) {
-	n := resolve(at)
-	if why := misfit(n, t); why != "" {
-		c.add(n, path, "%s", why)
-		place := *n
-		_ = at.Dump(reflect.Zero(t).Interface())
-		at.Line, at.Column = place.Line, place.Column
+func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
+	n = resolve(n)
+	if why := misfit(n, v.Type()); why != "" {
+		d.add(n, path, "%s", why)
 		return
 	}
-	switch {
-	case t.Kind() == reflect.Slice:
+	switch v.Kind() {
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 		for i, item := range n.Content {
-			c.check(item, t.Elem(), join(path, strconv.Itoa(i)))
+			d.decode(item, v.Index(i), join(path, strconv.Itoa(i)))
 		}
-	case t.Kind() == reflect.Map:
-		c.keys(n, path, func(key, value *yaml.Node) bool {
-			c.check(value, t.Elem(), join(path, key.Value))
-			return true
-		})
-	case t.Kind() == reflect.Struct:
-		names := FieldNames(t)
-		c.keys(n, path, func(key, value *yaml.Node) bool {
-			i := slices.Index(names, key.Value)
-			if i >= 0 {
-				c.check(value, t.Field(i).Type, join(path, key.Value))
-				return true
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for key, value := range d.fields(n, path) {
+			item := reflect.New(v.Type().Elem()).Elem()
+			d.decode(value, item, join(path, key.Value))
+			v.SetMapIndex(reflect.ValueOf(key.Value), item)
+		}
+	case reflect.Struct:
+		names := FieldNames(v.Type())
+		for key, value := range d.fields(n, path) {
+			if i := slices.Index(names, key.Value); i >= 0 {
+				d.decode(value, v.Field(i), join(path, key.Value))
+				continue
 			}
-			p := c.add(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, names))
+			p := d.add(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, names))
 			if best := units.Closest(key.Value, names); best != "" {
 				p.meant = join(path, best)
 			}
-			return false
-		})
+		}
+	default:
+		if err := n.Load(v.Addr().Interface()); err != nil { // not reached if misfit is complete
+			d.add(n, path, "%v", err)
+		}
 	}
 }
 
-func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.Node) bool) {
-	lines := map[string]int{}
-	var stay []*yaml.Node
-	for key, value := range pairs(n) {
-		first, again := lines[key.Value]
-		switch {
-		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
-			c.add(key, path, "want a name before the colon, not a list, a group or a merge of fields")
-		case again:
-			c.add(key, join(path, key.Value), "duplicate key; first defined at line %d", first)
-		case check(key, value):
-			stay = append(stay, key, value)
+// fields yields the fields of a mapping with their values, except keys that are repeated or are not names.
+func (d *decoder) fields(n *yaml.Node, path string) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		lines := map[string]int{}
+		for key, value := range pairs(n) {
+			first, again := lines[key.Value]
+			lines[key.Value] = key.Line
+			switch {
+			case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
+				d.add(key, path, "want a name before the colon, not a list, a group or a merge of fields")
+			case again:
+				d.add(key, join(path, key.Value), "duplicate key; first defined at line %d", first)
+			case !yield(key, value):
+				return
+			}
 		}
-		lines[key.Value] = key.Line
 	}
-	n.Content = stay
 }
 
 func misfit(n *yaml.Node, t reflect.Type) string {
