@@ -112,7 +112,7 @@ func (a *auditRun) observedCells(subject string) ([]spec.Cell, error) {
 	if a.scenario.Apart && s.Start == nil {
 		s, _ = a.inSeparateProcess(s)
 	}
-	s.SupportsLimit, s.Variant = w.Tries, w.Variant
+	s.SupportsLimit, s.Variant = w.Subject.SupportsLimit, w.Subject.Variant
 	return a.scenario.StepCells(s, w)
 }
 

@@ -145,7 +145,7 @@ func TestClient_backsOffAfterErrors(t *testing.T) {
 			calls++
 			return recipes.Claim{}, errors.New("not today")
 		}}, func(st *stage.Stage, c *stage.Client) {
-			before := st.Efforts()
+			before := st.States()
 			phase, _, end := st.Timed(t.Context())
 			defer end()
 			c.Loop(phase)

@@ -291,7 +291,7 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 		st.Events.Store(nil)
 		err = errors.Join(err, st.Faults.Close())
 	}()
-	before := st.Efforts()
+	before := st.States()
 	defer func() { st.RecordEfforts(before) }()
 	return st.Run(ctx)
 }

@@ -84,20 +84,16 @@ func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
 		if subject.Start != nil || subject.PipeLatency != nil {
 			ofProcesses = -1
 		}
-		for _, named := range p.Cells {
+		names, times := p.Cells, s.Trials
+		if len(names) == 0 {
+			names, times = []string{AllSteps + "/" + CalmName}, CalmTimes
+		}
+		for _, named := range names {
 			c, err := s.auditCell(subject, named)
 			if err != nil {
 				return nil, err
 			}
-			cells = append(cells, interleave([]Cell{c}, s.Trials)...)
-		}
-		for k := 1; k <= CalmTimes && len(p.Cells) == 0; k++ {
-			c, err := s.auditCell(subject, AllSteps+"/"+CalmName)
-			if err != nil {
-				return nil, err
-			}
-			c.Trial = k
-			cells = append(cells, c)
+			cells = append(cells, interleave([]Cell{c}, times)...)
 		}
 	}
 	if ofProcesses >= 0 {

@@ -77,11 +77,11 @@ func (s *Scenario) cellsOfOne() ([]Cell, error) {
 		for _, n := range s.Clients {
 			var row []Cell
 			for _, name := range s.Subjects {
-				subject, err := s.Find(name)
-				if err != nil {
+				if c.Subject, err = s.Find(name); err != nil {
 					return nil, err
 				}
-				row = append(row, Cell{Subject: subject, Clients: n, Scenario: c.Scenario, Choice: c.params, suffix: c.suffix})
+				c.Clients = n
+				row = append(row, c)
 			}
 			cells = append(cells, interleave(row, s.Trials)...)
 		}

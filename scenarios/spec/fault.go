@@ -35,8 +35,6 @@ type Fault struct {
 	// scenario omits, and reports, a fault that is neither essential nor available on this machine. A
 	// fault that the user requests (a file, --set, --replay) is always essential.
 	Essential bool `yaml:"essential,omitempty"`
-
-	builtin bool // part of a built-in scenario, not requested by the user
 }
 
 func (f Fault) validate(bad ProblemFunc, phase time.Duration) {
@@ -86,7 +84,7 @@ func suggest(err error) string {
 // minEvery bounds the number of repetitions in a plan.
 const minEvery = 10 * time.Millisecond
 
-// markBuiltin marks the faults that the user has not requested: those of phases that are not overridden.
+// markBuiltin marks the phases whose faults the user has not requested: those that are not overridden.
 func (s *Scenario) markBuiltin(overrides []string) {
 	for i := range s.Phases {
 		p := &s.Phases[i]
@@ -96,9 +94,6 @@ func (s *Scenario) markBuiltin(overrides []string) {
 			return steps[0] == "phases" && (len(steps) == 1 || (steps[1] == strconv.Itoa(i) || steps[1] == p.Name) &&
 				(len(steps) == 2 || steps[2] == "faults" || steps[2] == "rounds" || steps[2] == "cause"))
 		})
-		for j := range p.Faults {
-			p.Faults[j].builtin = !asked
-		}
 		p.builtin = !asked
 	}
 }
@@ -106,20 +101,13 @@ func (s *Scenario) markBuiltin(overrides []string) {
 func (s *Scenario) markAs(like *Scenario) {
 	for i := range s.Phases {
 		s.Phases[i].builtin = i < len(like.Phases) && like.Phases[i].builtin
-		for j := range s.Phases[i].Faults {
-			s.Phases[i].Faults[j].builtin = i < len(like.Phases) && j < len(like.Phases[i].Faults) && like.Phases[i].Faults[j].builtin
-		}
 	}
 }
 
 // CanOmit reports whether the phase can omit all faults of this name: the user has not requested them, and
 // none is essential. A phase of a built-in scenario whose kind injects the fault is omitted as a whole.
 func (p *Phase) CanOmit(name string) bool {
-	if p.kindInjects(name) {
-		return p.builtin
-	}
-	those := slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.Fault != name })
-	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
+	return p.builtin && !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name && f.Essential })
 }
 
 // kindInjects reports whether the phase's kind injects the fault, as a failover kills a member, not the schedule.

@@ -20,16 +20,10 @@ const (
 
 const tickKey = "tick"
 
-type combination struct {
-	Scenario *Scenario // the scenario with the choice applied; it has no matrix
-	params   map[string]string
-	suffix   string
-}
-
-// Combinations returns every choice of one value for each key of the matrix. Keys are in alphabetical
-// order, except that the tick comes first, so that trials that can share an ensemble are together. The
-// last key varies fastest.
-func (s *Scenario) Combinations() ([]combination, error) {
+// Combinations returns every choice of one value for each key of the matrix, as a cell without subject and
+// clients. Keys are in alphabetical order, except that the tick comes first, so that trials that can share an
+// ensemble are together. The last key varies fastest.
+func (s *Scenario) Combinations() ([]Cell, error) {
 	keys := slices.Sorted(maps.Keys(s.Matrix))
 	if i := slices.Index(keys, tickKey); i > 0 {
 		keys = slices.Insert(slices.Delete(keys, i, i+1), 0, tickKey)
@@ -46,13 +40,13 @@ func (s *Scenario) Combinations() ([]combination, error) {
 		}
 		choices = longer
 	}
-	var out []combination
+	var out []Cell
 	for _, choice := range choices {
 		chosen, err := s.withChoice(choice)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, combination{chosen, choice, suffix(keys, choice)})
+		out = append(out, Cell{Scenario: chosen, Choice: choice, suffix: suffix(keys, choice)})
 	}
 	return out, nil
 }

@@ -40,7 +40,7 @@ type Phase struct {
 	Also   []string      `yaml:"also,omitempty,flow"`   // episode: additional faults that a full audit omits by default, such as outage
 	Depth  int           `yaml:"depth,omitempty"`       // episode: number of faults per episode; 2 runs random pairs for the duration
 
-	builtin bool
+	builtin bool // part of a built-in scenario, with faults that the user has not requested
 }
 
 // common are the fields of every kind of phase.

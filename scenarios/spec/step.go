@@ -145,11 +145,9 @@ const CalmTimes = 3
 
 // StepWatch collects the steps that all calm episodes of a subject have.
 type StepWatch struct {
-	mu    sync.Mutex
-	times int
-	Tries bool // the subject has a timed try; for a driver, known only after its start
-	// Variant is the subject's variant; for a driver, known only after its start.
-	Variant recipes.Variant
+	mu      sync.Mutex
+	times   int
+	Subject recipes.Subject // as started: some properties of a driver are known only then
 	Steps   []SeenStep
 	Also    []string // additional faults that a full audit omits by default
 }
@@ -158,7 +156,7 @@ type StepWatch struct {
 func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.Tries, w.Variant = of.SupportsLimit, of.Variant
+	w.Subject = of
 	if w.times++; w.times > 1 {
 		seen = slices.DeleteFunc(slices.Clone(w.Steps), func(s SeenStep) bool {
 			return !slices.ContainsFunc(seen, func(o SeenStep) bool { return o.Step == s.Step })

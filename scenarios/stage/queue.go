@@ -147,22 +147,16 @@ func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) err
 type eventTrigger struct {
 	chaos.Events
 	clients int
-	awaited []awaited
+	awaited map[string]spec.Event // by text
 	waiting atomic.Int64
 	granted atomic.Int64
 }
 
-type awaited struct {
-	spec.Event
-	text  string
-	fired *atomic.Bool
-}
-
 func newEventTrigger(faults []spec.PlannedFault, clients int) *eventTrigger {
-	m := &eventTrigger{clients: clients}
+	m := &eventTrigger{clients: clients, awaited: map[string]spec.Event{}}
 	for _, f := range faults {
 		if e, err := spec.ParseEvent(f.On); err == nil && e.Kind != "" {
-			m.awaited = append(m.awaited, awaited{e, f.On, new(atomic.Bool)})
+			m.awaited[f.On] = e
 		}
 	}
 	return m
@@ -173,9 +167,9 @@ func (m *eventTrigger) acquiring() {
 		return
 	}
 	n := m.waiting.Add(1)
-	for _, a := range m.awaited {
-		if a.Kind == spec.WhenWaiting && int(n)*100 >= a.N*m.clients {
-			m.fire(a)
+	for text, e := range m.awaited {
+		if e.Kind == spec.WhenWaiting && int(n)*100 >= e.N*m.clients {
+			m.Fire(text)
 		}
 	}
 }
@@ -189,15 +183,9 @@ func (m *eventTrigger) acquired(n int, ok bool) {
 		return
 	}
 	k := m.granted.Add(1)
-	for _, a := range m.awaited {
-		if a.Kind == spec.AfterFirstGrant || a.Kind == spec.WhenHolding && a.N == n || a.Kind == spec.AfterGrants && k >= int64(a.N) {
-			m.fire(a)
+	for text, e := range m.awaited {
+		if e.Kind == spec.WhenHolding && e.N == n || e.Kind != spec.WhenWaiting && e.Kind != spec.WhenHolding && k == int64(e.N) {
+			m.Fire(text)
 		}
-	}
-}
-
-func (m *eventTrigger) fire(a awaited) {
-	if a.fired.CompareAndSwap(false, true) {
-		m.Fire(a.text)
 	}
 }

@@ -30,13 +30,17 @@ type clientState struct {
 	counts     wire.Counts
 	unanswered int64      // requests in flight
 	pending    *operation // nil if none is pending
+	calls      int64
+	backOff    time.Duration // total so far
 }
 
-func (st *Stage) states() []clientState {
+// States returns the state of every client.
+func (st *Stage) States() []clientState {
 	out := make([]clientState, len(st.Clients))
 	for i, c := range st.Clients {
 		s := c.Wire.Session()
-		out[i] = clientState{s.ID, s.Server, c.Wire.Counts(), c.Wire.Unanswered(), c.Pending.Load()}
+		out[i] = clientState{s.ID, s.Server, c.Wire.Counts(), c.Wire.Unanswered(), c.Pending.Load(),
+			c.calls.Load(), time.Duration(c.backoffState.total.Load())}
 	}
 	return out
 }
@@ -63,7 +67,7 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 		nodes = st.Observer.ItemNodes
 	}
 	behind := st.behind(ctx)
-	asked, before := st.Clock.Now(), st.states()
+	asked, before := st.Clock.Now(), st.States()
 	first, err := nodes(ctx, st.Parent)
 	if err != nil {
 		return nil, err
@@ -76,7 +80,7 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 		return nil, err
 	}
 	watches, known := st.Members.Watches(ctx)
-	after := st.states()
+	after := st.States()
 	r := &history.Snapshot{Asked: asked, Path: st.Parent, Queue: st.IsQueue()}
 	stayed := slices.DeleteFunc(second, func(n observer.Node) bool { return !slices.Contains(first, n) })
 	var items []observer.Node
@@ -111,7 +115,7 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 // still send notifications.
 func (st *Stage) behind(ctx context.Context) map[string]bool {
 	out := map[string]bool{}
-	for _, s := range st.states() {
+	for _, s := range st.States() {
 		if _, asked := out[s.server]; asked || s.pending == nil || s.server == "" {
 			continue
 		}
@@ -141,7 +145,7 @@ func (st *Stage) SnapshotIdle(ctx context.Context) error {
 func (st *Stage) awaitEmpty(ctx context.Context) {
 	_ = Poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
 		found, err := st.Observer.Nodes(ctx, st.Parent)
-		now := st.states()
+		now := st.States()
 		mine := slices.ContainsFunc(found, func(n observer.Node) bool { return owner(n.Owner, now, now) >= 0 })
 		return err == nil && !mine, nil
 	})
@@ -363,27 +367,24 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 	return bySession, true
 }
 
-// Memory is the use of memory by this process, in bytes, and its goroutines.
-type Memory struct{ heap, stacks, goroutines int64 }
-
-// MemoryNow returns the current use of memory, after a garbage collection.
-func MemoryNow() Memory {
+// MemoryNow returns the current use of memory by this process, after a garbage collection.
+func MemoryNow() history.Footprint {
 	runtime.GC()
 	runtime.GC() // the first may have met a collection in progress
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return Memory{int64(m.HeapAlloc), int64(m.StackInuse), int64(runtime.NumGoroutine())}
+	return history.Footprint{Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse), Goroutines: int64(runtime.NumGoroutine())}
 }
 
 // RecordFootprint records the memory that the clients' sessions use. It records nothing if the
 // clients run in another process or other trials run at the same time.
-func (st *Stage) RecordFootprint(before Memory) {
+func (st *Stage) RecordFootprint(before history.Footprint) {
 	if st.Driven || st.Members.SharedMembers {
 		return
 	}
 	now := MemoryNow()
 	st.Record.Record(&history.Footprint{
 		At: st.Clock.Now(), Phase: st.Phase.Name, Sessions: int64(len(st.Clients)),
-		Heap: now.heap - before.heap, Stacks: now.stacks - before.stacks, Goroutines: now.goroutines - before.goroutines,
+		Heap: now.Heap - before.Heap, Stacks: now.Stacks - before.Stacks, Goroutines: now.Goroutines - before.Goroutines,
 	})
 }

@@ -263,15 +263,13 @@ func (st *Stage) packet() int {
 // once fewer are left than the phase states. (Seed 000: "an early warning can also be given based
 // on the current number of workers".)
 type earlyWarning struct {
-	st     *Stage
-	s      *recipes.Session
-	cancel context.CancelFunc
-	done   chan struct{} // closed when it has stopped watching
-	err    error         // valid after done
-
-	once   sync.Once
-	warned chan struct{} // closed when it has warned
+	st  *Stage
+	s   *recipes.Session
+	ctx context.Context         // ends with errWarned, or with the error of the watch
+	end context.CancelCauseFunc // also ends the watch
 }
+
+var errWarned = errors.New("warned")
 
 // WarnBelow starts to watch the candidates. It returns nil if the phase requires no warning.
 func (st *Stage) WarnBelow(ctx context.Context) (*earlyWarning, error) {
@@ -284,25 +282,20 @@ func (st *Stage) WarnBelow(ctx context.Context) (*earlyWarning, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the session for the early warning: %w", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	w := &earlyWarning{st: st, s: s, cancel: cancel, done: make(chan struct{}), warned: make(chan struct{})}
-	go func() {
-		defer close(w.done)
-		w.err = s.WatchChildren(ctx, st.Parent, w.see)
-	}()
+	w := &earlyWarning{st: st, s: s}
+	w.ctx, w.end = context.WithCancelCause(ctx)
+	go func() { w.end(s.WatchChildren(w.ctx, st.Parent, w.see)) }()
 	return w, nil
 }
 
 func (w *earlyWarning) see(names []string) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !observer.Sequential.MatchString(name) })
-	if len(names) >= w.st.Phase.Warn {
+	if len(names) >= w.st.Phase.Warn || w.ctx.Err() != nil {
 		return
 	}
-	w.once.Do(func() {
-		w.st.Record.Record(&history.Warning{At: w.st.Clock.Now(), Phase: w.st.Phase.Name, Round: w.st.Round,
-			Standing: len(names), Below: w.st.Phase.Warn})
-		close(w.warned)
-	})
+	w.st.Record.Record(&history.Warning{At: w.st.Clock.Now(), Phase: w.st.Phase.Name, Round: w.st.Round,
+		Standing: len(names), Below: w.st.Phase.Warn})
+	w.end(errWarned)
 }
 
 // Await waits for the warning if standing, the number of candidates left, is below the phase's limit.
@@ -312,24 +305,22 @@ func (w *earlyWarning) Await(ctx context.Context, standing int) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, w.st.GrantTimeout())
 	defer cancel()
-	select {
-	case <-w.warned:
+	_ = Await(limit, w.ctx.Done())
+	switch err := context.Cause(w.ctx); {
+	case errors.Is(err, errWarned):
 		return nil
-	case <-w.done:
-		return fmt.Errorf("the early warning's observer stopped: %w", w.err)
-	case <-limit.Done():
-		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.GrantTimeout(), standing))
+	case err != nil:
+		return fmt.Errorf("the early warning's observer stopped: %w", err)
 	}
+	return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.GrantTimeout(), standing))
 }
 
 // Close stops the watch and closes its session. w may be nil.
 func (w *earlyWarning) Close() {
-	if w == nil {
-		return
+	if w != nil {
+		w.end(nil)
+		w.s.Close()
 	}
-	w.cancel()
-	<-w.done
-	w.s.Close()
 }
 
 // Holder tracks the current holder of the trial. It prevents that client from releasing while a fault is
@@ -430,31 +421,16 @@ func Lists(c wire.Counts) int64 {
 	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
 }
 
-type effort struct {
-	calls   int64
-	backOff time.Duration
-	wire    wire.Counts
-}
-
-// Efforts returns the calls and requests of every client so far.
-func (st *Stage) Efforts() []effort {
-	out := make([]effort, len(st.Clients))
-	for i, c := range st.Clients {
-		out[i] = effort{c.calls.Load(), time.Duration(c.backoffState.total.Load()), c.Wire.Counts()}
-	}
-	return out
-}
-
 // RecordEfforts records the requests of every client since before, without pings.
-func (st *Stage) RecordEfforts(before []effort) {
-	for i, e := range st.Efforts() {
-		calls := e.calls - before[i].calls
+func (st *Stage) RecordEfforts(before []clientState) {
+	for i, now := range st.States() {
+		calls := now.calls - before[i].calls
 		if calls == 0 {
 			continue
 		}
-		w := e.wire.Sub(before[i].wire)
+		w := now.counts.Sub(before[i].counts)
 		st.Record.Record(&history.Effort{At: st.Clock.Now(), Phase: st.Phase.Name, Client: i, Queue: st.IsQueue(), Calls: calls,
-			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(), BackOff: e.backOff - before[i].backOff})
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(), BackOff: now.backOff - before[i].backOff})
 	}
 }
 

@@ -76,17 +76,9 @@ func Closed(done <-chan struct{}) bool {
 	}
 }
 
-// every calls f at once and then at intervals, until ctx is done.
+// every calls f at once, and again after each interval, until ctx is done.
 func every(ctx context.Context, interval time.Duration, f func()) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		f()
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	for f(); Pause(ctx, interval) == nil; f() {
 	}
 }
 
