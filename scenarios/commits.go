@@ -27,15 +27,14 @@ func (t *trial) saveCommits(after int64) (err error) {
 		return err
 	}
 	var all []txnlog.Entry
-	cut := t.stage.CommitFilter()
 	strayed := false
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
-		if path := t.stage.Stray(cut, e); path != "" && !strayed {
+		if path := t.stage.Stray(e); path != "" && !strayed {
 			strayed = true
 			t.stage.Record.Record(&history.TrialFailure{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
 				"changed %s (zxid %#x): the clients of a driver must connect only to the addresses in the open request (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
 		}
-		if cut.Concerns(e) {
+		if t.stage.Concerns(e) {
 			all = append(all, e)
 		}
 		return nil
@@ -49,7 +48,7 @@ func (t *trial) saveCommits(after int64) (err error) {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
 	for _, e := range all {
-		for _, c := range cut.Commits(e) {
+		for _, c := range t.stage.Commits(e) {
 			w.Record(c)
 		}
 	}

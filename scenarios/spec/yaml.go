@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"reflect"
@@ -81,25 +82,23 @@ func (d *decoder) fields(n *yaml.Node, path string) iter.Seq2[*yaml.Node, *yaml.
 	}
 }
 
+// nodeKinds are the kinds of node that contain values of a kind; other values are scalars.
+var nodeKinds = map[reflect.Kind]yaml.Kind{
+	reflect.Struct: yaml.MappingNode, reflect.Map: yaml.MappingNode, reflect.Slice: yaml.SequenceNode,
+}
+
+var kindsWanted = map[reflect.Kind]string{
+	reflect.Slice: "a list: [...]", reflect.Map: "name: value", reflect.Int: "a whole number",
+	reflect.Float64: "a number", reflect.Bool: "true or false", reflect.String: "a text",
+}
+
 func misfit(n *yaml.Node, t reflect.Type) string {
-	kind, want := yaml.ScalarNode, ""
+	kind, want := cmp.Or(nodeKinds[t.Kind()], yaml.ScalarNode), kindsWanted[t.Kind()]
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		want = "a number and a unit: 500us, 20ms, 1.5s, 2m, 1h"
 	case t.Kind() == reflect.Struct:
-		kind, want = yaml.MappingNode, "the fields "+strings.Join(FieldNames(t), ", ")
-	case t.Kind() == reflect.Slice:
-		kind, want = yaml.SequenceNode, "a list: [...]"
-	case t.Kind() == reflect.Map:
-		kind, want = yaml.MappingNode, "name: value"
-	case t.Kind() == reflect.Int:
-		want = "a whole number"
-	case t.Kind() == reflect.Float64:
-		want = "a number"
-	case t.Kind() == reflect.Bool:
-		want = "true or false"
-	case t.Kind() == reflect.String:
-		want = "a text"
+		want = "the fields " + strings.Join(FieldNames(t), ", ")
 	}
 	_, err := strconv.ParseFloat(n.Value, 64)
 	switch {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
-	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/observer"
@@ -470,24 +469,11 @@ func (c *connections) count(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectionsEvery/2)
 	defer cancel()
 	made, now := 0.0, c.st.Clock.Now()
-	members := c.st.Members.Ensemble.Members
-	counted := make([]*float64, len(members)) // nil for members that do not reply
-	var all sync.WaitGroup
-	for i, m := range members { // in parallel: a member that does not reply must not delay the others
-		all.Go(func() {
-			if mntr, err := ensembles.QueryCounters(ctx, m); err == nil {
-				if n, ok := mntr[connectionsCounter]; ok {
-					counted[i] = &n
-				}
-			}
-		})
-	}
-	all.Wait()
-	for i, answer := range counted {
-		if answer == nil {
+	for i, mntr := range c.st.Members.counters(ctx) {
+		n, ok := mntr[connectionsCounter]
+		if !ok {
 			continue // isolated or stopped: it accepts no connections
 		}
-		n := *answer
 		switch last := c.last[i]; {
 		case last < 0: // counted before this phase
 		case n < last:

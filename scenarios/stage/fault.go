@@ -317,8 +317,9 @@ type SharedFault struct {
 	Lasts   time.Duration
 	Server  string // client address of the member; "" if the fault hits several
 	mu      sync.Mutex
-	Missing int           // trials that have not reached their step
-	timer   *time.Timer   // started when the first trial has reached its step
+	Missing int         // trials that have not reached their step
+	timer   *time.Timer // started when the first trial has reached its step
+	fired   sync.Once
 	Ready   chan struct{} // closed when the member is to be killed
 	Down    chan struct{} // closed when the member is down, or could not be killed
 	Up      chan struct{} // closed when it serves again, or was not killed
@@ -381,18 +382,12 @@ func (j *SharedFault) Arrive(here bool) (inTime bool) {
 		j.timer = time.AfterFunc(gatherTimeout, j.fire)
 	}
 	if j.Missing == 0 {
-		go j.fire()
+		j.fire()
 	}
 	return inTime
 }
 
-func (j *SharedFault) fire() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !Closed(j.Ready) {
-		close(j.Ready)
-	}
-}
+func (j *SharedFault) fire() { j.fired.Do(func() { close(j.Ready) }) }
 
 // AwaitHit waits until the fault has hit a trial, whose client is connected to server, and is over. release is
 // called when the member is down.

@@ -33,19 +33,27 @@ var firedCounters = []string{
 	"sum_node_changed_watch_count", "sum_node_children_watch_count",
 }
 
+// counters returns the counters of each member (mntr), queried in parallel because a member may not reply; nil for
+// such a member.
+func (m Members) counters(ctx context.Context) []map[string]float64 {
+	all := make([]map[string]float64, len(m.Ensemble.Members))
+	var queries sync.WaitGroup
+	for i, member := range m.Ensemble.Members {
+		queries.Go(func() { all[i], _ = ensembles.QueryCounters(ctx, member) })
+	}
+	queries.Wait()
+	return all
+}
+
 // count sums every member's counters of sent notifications and registered watches. Both are -1 if a
 // member does not report them.
 func (m Members) count(ctx context.Context) (fired, watches int64, err error) {
 	if m.SharedMembers {
 		return -1, -1, nil
 	}
-	for _, member := range m.Ensemble.Members {
-		mntr, err := ensembles.QueryCounters(ctx, member)
-		if ctx.Err() != nil {
+	for _, mntr := range m.counters(ctx) {
+		if _, ok := mntr[firedCounters[0]]; !ok {
 			return -1, -1, ctx.Err()
-		}
-		if _, ok := mntr[firedCounters[0]]; err != nil || !ok {
-			return -1, -1, nil
 		}
 		for _, key := range firedCounters {
 			fired += int64(mntr[key])
@@ -221,28 +229,22 @@ func (m Members) LastZxid(ctx context.Context) (int64, error) {
 	return server.Zxid, err
 }
 
-// CommitFilter selects the transactions of a trial: its subtree and its clients' sessions.
-type CommitFilter struct {
-	root     string
-	sessions map[int64]bool
-	queue    bool
-}
+// root is the path of the trial's subtree, with a slash at its end.
+func (st *Stage) root() string { return strings.TrimSuffix(st.Parent, "line") }
 
-// CommitFilter returns the filter for the trial's subtree and the sessions that its clients have opened so
-// far.
-func (st *Stage) CommitFilter() CommitFilter {
-	ids := map[int64]bool{}
-	st.sessions.Range(func(id, _ any) bool { ids[id.(int64)] = true; return true })
-	return CommitFilter{root: strings.TrimSuffix(st.Parent, "/line") + "/", sessions: ids, queue: st.IsQueue()}
+// hasOpened reports whether one of the trial's clients has opened the session.
+func (st *Stage) hasOpened(session int64) bool {
+	_, ok := st.sessions.Load(session)
+	return ok
 }
 
 // Concerns reports whether the transaction belongs to the trial's subtree or its sessions.
-func (c CommitFilter) Concerns(e txnlog.Entry) bool {
-	if c.sessions[e.Session] {
+func (st *Stage) Concerns(e txnlog.Entry) bool {
+	if st.hasOpened(e.Session) {
 		return true
 	}
 	for _, o := range e.Ops() {
-		if strings.HasPrefix(o.Path, c.root) {
+		if strings.HasPrefix(o.Path, st.root()) {
 			return true
 		}
 	}
@@ -252,8 +254,8 @@ func (c CommitFilter) Concerns(e txnlog.Entry) bool {
 // Stray returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
 // client nor the harness; otherwise "". Only drivers can connect without a listener. Session 0 belongs to the
 // servers, which remove empty containers.
-func (st *Stage) Stray(cut CommitFilter, e txnlog.Entry) string {
-	if !st.Driven || e.Session == 0 || cut.sessions[e.Session] || st.Observer.Owns(e.Session) {
+func (st *Stage) Stray(e txnlog.Entry) string {
+	if !st.Driven || e.Session == 0 || st.hasOpened(e.Session) || st.Observer.Owns(e.Session) {
 		return ""
 	}
 	for _, o := range e.Ops() {
@@ -270,7 +272,7 @@ var commitOps = map[txnlog.Type]string{
 }
 
 // Commits converts a transaction to records of the history.
-func (c CommitFilter) Commits(e txnlog.Entry) (out []*history.Commit) {
+func (st *Stage) Commits(e txnlog.Entry) (out []*history.Commit) {
 	for _, o := range e.Ops() {
 		op, ok := commitOps[o.Type]
 		if !ok {
@@ -278,7 +280,7 @@ func (c CommitFilter) Commits(e txnlog.Entry) (out []*history.Commit) {
 		}
 		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
 			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
-		if op == history.CommitCreate && c.queue && strings.HasPrefix(o.Path, c.root+"line/") {
+		if op == history.CommitCreate && st.IsQueue() && strings.HasPrefix(o.Path, st.Parent+"/") {
 			k.Item = itemIDOf(o.Data)
 		}
 		out = append(out, k)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,7 +82,7 @@ type Tap interface {
 }
 
 // resource returns the path of a node to which a client in another process may write on its own session.
-func (st *Stage) resource() string { return strings.TrimSuffix(st.Parent, "/line") + "/work" }
+func (st *Stage) resource() string { return st.root() + "work" }
 
 // IsQueue reports whether the subject is a queue.
 func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
