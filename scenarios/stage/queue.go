@@ -184,7 +184,8 @@ func (m *eventTrigger) acquired(n int, ok bool) {
 	}
 	k := m.granted.Add(1)
 	for text, e := range m.awaited {
-		if e.Kind == spec.WhenHolding && e.N == n || e.Kind != spec.WhenWaiting && e.Kind != spec.WhenHolding && k == int64(e.N) {
+		counts := e.Kind == spec.AfterFirstGrant || e.Kind == spec.AfterGrants
+		if counts && k == int64(e.N) || e.Kind == spec.WhenHolding && e.N == n {
 			m.Fire(text)
 		}
 	}
