@@ -225,8 +225,7 @@ type Evaluation struct {
 // its header, and the trace. doubts are reasons why the data is incomplete.
 func EvaluateHistory(h *history.History, doubts ...string) Evaluation {
 	sweep, fold, tracer, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h), second.NewOpinions(h)
-	fold.OnHandoff, fold.OnFailover = tracer.addHandoff, tracer.addFailover
-	fold.OnRamp, fold.OnPause = tracer.addRamp, tracer.addPause
+	fold.OnHandoff = tracer.addHandoff
 	sweep.OnOverlap = func(o verdict.Overlap) {
 		opinions.Overlap(o)
 		tracer.addOverlap(o)
@@ -267,7 +266,7 @@ func EvaluateHistory(h *history.History, doubts ...string) Evaluation {
 	if len(h.Phases) > 0 {
 		setFailureTimes(t.Verdicts, at, h.Phases[0].Start)
 	}
-	out := Evaluation{Trace: tracer.close(fold.Length(), readErr), History: h, Err: readErr}
+	out := Evaluation{Trace: tracer.close(fold, readErr), History: h, Err: readErr}
 	var log strings.Builder
 	// Writing to a strings.Builder cannot fail.
 	_ = stats.WriteHistograms(&log, fold.Histograms(), fold.Length())

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -33,11 +32,6 @@ const (
 	BenchFile     = "bench.txt"
 	historySuffix = ".jsonl.zst"
 	hdrSuffix     = ".hlog"
-)
-
-const (
-	resultPrefix  = "zkbench.result/v"
-	resultVersion = 3
 )
 
 // HistoryPath returns the path of the trial's history in the run folder.
@@ -97,7 +91,7 @@ func ParseResult(path string, raw []byte) (Result, error) {
 	if err := json.Unmarshal(raw, &probe); err != nil {
 		return Result{}, fmt.Errorf("%s is damaged or not a zkbench result: %w%s", path, err, repairHint)
 	}
-	if err := checkSchema(probe.Schema); err != nil {
+	if err := history.CheckSchema(probe.Schema, Schema); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var r Result
@@ -105,20 +99,6 @@ func ParseResult(path string, raw []byte) (Result, error) {
 		return Result{}, fmt.Errorf("%s is damaged: %w%s", path, err, repairHint)
 	}
 	return r, nil
-}
-
-func checkSchema(schema string) error {
-	digits, ok := strings.CutPrefix(schema, resultPrefix)
-	version, err := strconv.Atoi(digits)
-	switch {
-	case !ok || err != nil || version < 0:
-		return fmt.Errorf("schema %q is not a zkbench result (want %q)", schema, Schema)
-	case version > resultVersion:
-		return fmt.Errorf("schema %q was written by a newer zkbench; this version reads %q: upgrade zkbench", schema, Schema)
-	case version < resultVersion:
-		return fmt.Errorf("schema %q was written by an older zkbench; this version reads %q: use the older version, or repeat the run", schema, Schema)
-	}
-	return nil
 }
 
 func writeResult(dir string, r Result) error {

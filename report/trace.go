@@ -93,15 +93,10 @@ func (t *tracer) addHandoff(metric string, h metrics.Handoff) {
 	t.trace.Latencies[metric] = append(t.trace.Latencies[metric], float64(h.Latency))
 }
 
-func (t *tracer) addRamp(r metrics.Ramp) { t.trace.Ramps = append(t.trace.Ramps, r) }
-
-func (t *tracer) addFailover(f metrics.Failover) { t.trace.Failovers = append(t.trace.Failovers, f) }
-
-func (t *tracer) addPause(p metrics.Pause) { t.trace.Pauses = append(t.trace.Pauses, p) }
-
-// close returns the trace of a trial of the given length. err is the error of reading the history.
-func (t *tracer) close(length time.Duration, err error) *Trace {
-	x := t.trace
+// close returns the trace of a trial with the given metrics. err is the error of reading the history.
+func (t *tracer) close(fold *metrics.Fold, err error) *Trace {
+	x, length := t.trace, fold.Length()
+	x.Failovers, x.Pauses, x.Ramps = fold.Failovers, fold.Pauses, fold.Ramps
 	if t.droppedHandoffs > 0 { // incomplete latencies would be misleading
 		clear(x.Latencies)
 	}

@@ -12,11 +12,6 @@ import (
 // Schema is the version of the history format that this code writes.
 const Schema = "zkbench.history/v3"
 
-const (
-	schemaPrefix  = "zkbench.history/v"
-	schemaVersion = 3
-)
-
 // Header is the first line of a history. It contains all data needed to evaluate the records.
 type Header struct {
 	Schema string `json:"schema"` // set by [NewWriter]
@@ -70,10 +65,10 @@ func (c Cell) EqualExceptSubject(d Cell) bool {
 	return c.Scenario == d.Scenario && c.Clients == d.Clients && c.Provocation == d.Provocation && maps.Equal(c.Params, d.Params)
 }
 
-// The errors of a history that another version of zkbench wrote.
+// The errors of a file that another version of zkbench wrote.
 var (
 	ErrNewer = errors.New("written by a newer zkbench: upgrade this one, or use that version")
-	ErrOlder = errors.New("written by an older zkbench, whose histories this one cannot read: use that version, or repeat the run")
+	ErrOlder = errors.New("written by an older zkbench, whose files this one cannot read: use that version, or repeat the run")
 )
 
 func parseHeader(line []byte) (Header, error) {
@@ -83,8 +78,8 @@ func parseHeader(line []byte) (Header, error) {
 	if err := json.Unmarshal(line, &probe); err != nil {
 		return Header{}, fmt.Errorf("the first line is not a history header: %w", err)
 	}
-	if err := checkSchema(probe.Schema); err != nil {
-		return Header{}, err
+	if err := CheckSchema(probe.Schema, Schema); err != nil {
+		return Header{}, fmt.Errorf("first line: %w", err)
 	}
 	var h Header
 	if err := strict(line, &h); err != nil {
@@ -93,19 +88,21 @@ func parseHeader(line []byte) (Header, error) {
 	return h, nil
 }
 
-// checkSchema checks the version. It is called before the fields are decoded, so that the error for a
-// newer history is about its version, and not about an unknown field.
-func checkSchema(schema string) error {
-	digits, ok := strings.CutPrefix(schema, schemaPrefix)
+// CheckSchema returns an error if a file has another schema than want, such as "zkbench.history/v3". It
+// must be called before the fields are decoded, so that the error for a newer file is about its version,
+// and not about an unknown field.
+func CheckSchema(schema, want string) error {
+	kind, wantVersion, _ := strings.Cut(want, "/v")
+	known, _ := strconv.Atoi(wantVersion)
+	digits, ok := strings.CutPrefix(schema, kind+"/v")
 	version, err := strconv.Atoi(digits)
-	if !ok || err != nil || version < 1 {
-		return fmt.Errorf("the first line has schema %q, want %q: not a zkbench history", schema, Schema)
-	}
 	switch {
-	case version > schemaVersion:
-		return fmt.Errorf("schema %q, but this zkbench reads %q: %w", schema, Schema, ErrNewer)
-	case version < schemaVersion:
-		return fmt.Errorf("schema %q, but this zkbench reads %q: %w", schema, Schema, ErrOlder)
+	case !ok || err != nil || version < 1:
+		return fmt.Errorf("schema %q is not a %s (want %q)", schema, strings.Replace(kind, ".", " ", 1), want)
+	case version > known:
+		return fmt.Errorf("schema %q, but this zkbench reads %q: %w", schema, want, ErrNewer)
+	case version < known:
+		return fmt.Errorf("schema %q, but this zkbench reads %q: %w", schema, want, ErrOlder)
 	}
 	return nil
 }

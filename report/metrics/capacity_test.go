@@ -80,11 +80,11 @@ func TestCapacity_onlyOfARamp(t *testing.T) {
 // ramps measures a history, and returns its ramps.
 func ramps(h *history.History) (out []Ramp, m map[string]Metric) {
 	f := NewFold(h)
-	f.OnRamp = func(r Ramp) { out = append(out, r) }
 	for n := range h.Records {
 		f.Record(n)
 	}
-	return out, f.Close()
+	m = f.Close()
+	return f.Ramps, m
 }
 
 func TestRamp_pointsAreTheLatenciesFromDue(t *testing.T) {

@@ -49,7 +49,7 @@ func (x *failovers) record(r history.Record) {
 		x.delayed = append(x.delayed, fmt.Sprintf("%s, while tasks of this machine waited %s for processors, memory or I/O",
 			round.String(), units.Duration(float64(round.Stalled))))
 	}
-	x.fold.OnFailover(round)
+	x.fold.Failovers = append(x.fold.Failovers, round)
 	if round.Never {
 		x.never = append(x.never, round.Phase)
 		return

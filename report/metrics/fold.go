@@ -13,10 +13,10 @@ import (
 
 // Fold computes the metrics of one history. [Fold.Record] and [Fold.Belief] add its records and beliefs.
 type Fold struct {
-	OnHandoff  func(metric string, h Handoff) // is called for every hand-off, or every delivery of a queue
-	OnFailover func(Failover)
-	OnRamp     func(Ramp)  // is called by Close for every ramp
-	OnPause    func(Pause) // is called for every round in which the holder's process was paused past its session timeout
+	OnHandoff func(metric string, h Handoff) // is called for every hand-off, or every delivery of a queue
+	Failovers []Failover
+	Pauses    []Pause // rounds in which the holder's process was paused past its session timeout; complete after Close
+	Ramps     []Ramp  // set by Close
 
 	history       *history.History
 	phases        map[string]*history.Phase
@@ -58,9 +58,9 @@ type phaseHistogram struct {
 // NewFold returns a Fold for the history, without any records yet.
 func NewFold(h *history.History) *Fold {
 	f := &Fold{
-		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
-		history: h,
-		phases:  map[string]*history.Phase{}, faults: facts.FaultWindows(h, 0), distributions: map[string]*phaseHistogram{},
+		OnHandoff: func(string, Handoff) {},
+		history:   h,
+		phases:    map[string]*history.Phase{}, faults: facts.FaultWindows(h, 0), distributions: map[string]*phaseHistogram{},
 		contended: map[string]bool{},
 	}
 	for i := range h.Phases {

@@ -61,10 +61,10 @@ func (x *pauses) record(r history.Record) {
 	}
 }
 
-// reportLast passes the last round to OnPause.
+// reportLast adds the last round to Fold.Pauses.
 func (x *pauses) reportLast() {
 	if x.last != nil {
-		x.fold.OnPause(*x.last)
+		x.fold.Pauses = append(x.fold.Pauses, *x.last)
 	}
 	x.last = nil
 }

@@ -88,10 +88,8 @@ func TestPaused_handsOverEachRound(t *testing.T) {
 	l.wrote(history.Write, 900, history.OK).wrote(history.Effect, 4001, history.OK).wrote(history.Write, 4300, history.Failed).paused(4200)
 	l.add(&history.Failover{Phase: "pause", Injected: 1000 * ms, Expired: 3800 * ms, Granted: 3900 * ms})
 	l.paused(0) // of this round no failover was recorded: the run was cut short
-	var got []Pause
 	h := history.Of(history.Header{Trial: "t"}, l.records...)
 	f := NewFold(h)
-	f.OnPause = func(p Pause) { got = append(got, p) }
 	for n, err := range h.Records {
 		if err != nil {
 			t.Fatal(err)
@@ -99,6 +97,7 @@ func TestPaused_handsOverEachRound(t *testing.T) {
 		f.Record(n)
 	}
 	f.Close()
+	got := f.Pauses
 	want := []Pause{
 		{Expired: 2800 * ms, Granted: 2900 * ms, Resumed: 3000 * ms, Until: 3200 * ms, Told: true, Late: []LateWrite{
 			{At: 3002 * ms, Outcome: history.OK}, {At: 3301 * ms, Fenced: true, Outcome: history.Failed}}},

@@ -261,7 +261,7 @@ func (x *openLoops) close(out map[string]Metric) {
 		p := &x.fold.history.Phases[i]
 		if all := x.ramps[p.Name]; all != nil {
 			done := foldRamp(all, p.Arrivals, x.fold.history.Header.Clients)
-			x.fold.OnRamp(done)
+			x.fold.Ramps = append(x.fold.Ramps, done)
 			m := done.metric(int64(len(all)))
 			if len(x.ramps) > 1 {
 				out[Capacity+"."+p.Name] = m

@@ -42,13 +42,16 @@ type curves struct {
 
 func newCurves(f *Figure, count int, x, y string) *curves {
 	f.data.x, f.data.y = x, y
-	f.body.Add(gridlines{x: true, y: true})
+	f.body.Add(horizontalGrid(), verticalGrid())
 	return &curves{Figure: f, count: count}
 }
 
-// addSeries adds the curve of each series that has points. none means that all values of the series are 0,
+// byClients adds to f a curve for each series that has points, against the number of clients. y is the
+// head of the values in the data. of returns the curve of a series; none means that all its values are 0,
 // which a log axis cannot show: it then only has a legend entry.
-func (c *curves) addSeries(s matrix.Scenario, glyphs Glyphs, of func(matrix.Series) (k curve, none bool)) {
+func byClients(f *Figure, s matrix.Scenario, glyphs Glyphs, y string, tick func(float64) string,
+	of func(matrix.Series) (k curve, none bool)) *curves {
+	c := newCurves(f, len(s.Series), s.Noun()+"s", y)
 	for _, series := range s.Series {
 		k, none := of(series)
 		k.label, k.glyph, k.size = series.Label, glyphs.of(series.Label), glyphSize+1
@@ -59,6 +62,10 @@ func (c *curves) addSeries(s matrix.Scenario, glyphs Glyphs, of func(matrix.Seri
 			c.add(k)
 		}
 	}
+	countAxis(&f.body.X, s.Counts)
+	f.body.X.Label.Text = f.data.x + " (log scale)"
+	logAxis(&f.body.Y, c.values, tick)
+	return c
 }
 
 func (c *curves) add(s curve) {
@@ -103,13 +110,6 @@ func (c *curves) addData(s curve) {
 	}
 }
 
-// scales sets the axes: the scenario's numbers of clients, and the values of the series.
-func (c *curves) scales(s matrix.Scenario, tick func(float64) string) {
-	countAxis(&c.body.X, s.Counts)
-	c.body.X.Label.Text = c.data.x + " (log scale)"
-	logAxis(&c.body.Y, c.values, tick)
-}
-
 // mergedNote returns a note if the scenario has merged trials.
 func mergedNote(s matrix.Scenario) string {
 	for _, x := range s.Series {
@@ -144,9 +144,8 @@ func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 func notifications(name, title, per, about string, s matrix.Scenario, metric string, glyphs Glyphs) *Figure {
 	f := newFigure(name, title, about)
 	f.yTitle = "notifications per " + per + " (log scale)"
-	c := newCurves(f, len(s.Series), s.Noun()+"s", "notifications")
 	formula := false
-	c.addSeries(s, glyphs, func(series matrix.Series) (curve, bool) {
+	c := byClients(f, s, glyphs, "notifications", units.TickNumber, func(series matrix.Series) (curve, bool) {
 		k, counted := curve{dash: true}, false
 		for _, t := range series.Trials {
 			m := t.Metrics[metric]
@@ -168,7 +167,6 @@ func notifications(name, title, per, about string, s matrix.Scenario, metric str
 		f.legend = append(f.legend, entry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
 	}
 	f.About += mergedNote(s)
-	c.scales(s, units.TickNumber)
 	return f
 }
 
@@ -179,9 +177,8 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	what := quantity(metric, title)
 	f := newFigure(firstPart(metric)+"-by-clients", units.Capital(what)+" by "+s.Noun()+"s",
 		"Each point is the median of a trial; the whisker ends at the 99th percentile.")
-	c := newCurves(f, len(s.Series), s.Noun()+"s", what+" p50, ns")
 	var slopes []string
-	c.addSeries(s, glyphs, func(series matrix.Series) (curve, bool) {
+	c := byClients(f, s, glyphs, what+" p50, ns", units.Tick, func(series matrix.Series) (curve, bool) {
 		k := curve{whiskers: whiskers{highest: "p99"}}
 		for _, t := range series.Trials {
 			m := t.Metrics[metric]
@@ -202,7 +199,6 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	if !c.spread {
 		return nil
 	}
-	c.scales(s, units.Tick)
 	if len(slopes) > 0 {
 		f.About += " Slope of the logarithms (0: constant; 1: twice the " + s.Noun() + "s need twice the time), with its 95 % confidence interval: " +
 			units.Clean(strings.Join(slopes, "; ")) + "."
@@ -232,30 +228,25 @@ type slope struct{ slope, low, high float64 }
 // because there is no interval then.
 func fitLogLog(pts []xy) (slope, bool) {
 	distinct := map[float64]bool{}
-	var n, sx, sy float64
+	var x, y []float64
 	for _, p := range pts {
 		if p.x <= 0 || p.y <= 0 {
 			return slope{}, false
 		}
 		distinct[p.x] = true
-		n, sx, sy = n+1, sx+math.Log(p.x), sy+math.Log(p.y)
+		x, y = append(x, math.Log(p.x)), append(y, math.Log(p.y))
 	}
 	if len(distinct) < 3 {
 		return slope{}, false
 	}
-	mx, my := sx/n, sy/n
-	var sxx, sxy float64
-	for _, p := range pts {
-		dx := math.Log(p.x) - mx
-		sxx, sxy = sxx+dx*dx, sxy+dx*(math.Log(p.y)-my)
+	meanX, meanY := moremath.Mean(x), moremath.Mean(y)
+	var sxx, sxy, syy float64
+	for i := range x {
+		dx, dy := x[i]-meanX, y[i]-meanY
+		sxx, sxy, syy = sxx+dx*dx, sxy+dx*dy, syy+dy*dy
 	}
-	b := sxy / sxx
-	var rest float64
-	for _, p := range pts {
-		r := math.Log(p.y) - my - b*(math.Log(p.x)-mx)
-		rest += r * r
-	}
-	half := student95(int(n)-2) * math.Sqrt(rest/(n-2)/sxx)
+	b, freedom := sxy/sxx, len(x)-2
+	half := student95(freedom) * math.Sqrt(max(0, syy/sxx-b*b)/float64(freedom))
 	return slope{b, b - half, b + half}, true
 }
 
@@ -275,9 +266,8 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("throughput", "Throughput by "+s.Noun()+"s",
 		"The number of grants, or of items taken, per second, in the phases in which the clients set the pace. Times with active faults are included. "+
 			"A falling line means that the total throughput decreases with more "+s.Noun()+"s.")
-	c := newCurves(f, len(s.Series), s.Noun()+"s", "throughput, 1/s")
 	repeated := false
-	c.addSeries(s, glyphs, func(series matrix.Series) (curve, bool) {
+	c := byClients(f, s, glyphs, "throughput, 1/s", units.TickNumber, func(series matrix.Series) (curve, bool) {
 		medians, whisk, none := throughputPoints(s.Counts, series)
 		repeated = repeated || len(whisk.low) > 0
 		return curve{at: medians, line: medians, whiskers: whisk}, none
@@ -285,7 +275,6 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	if !c.spread {
 		return nil
 	}
-	c.scales(s, units.TickNumber)
 	if repeated {
 		f.About += " For repeated cells, the point is the median of the trials, and the whisker spans the lowest and the highest."
 	}
@@ -345,7 +334,7 @@ func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial str
 			f.data.add(series.Label+" (capacity)", []xy{{v, 0}})
 			marks = append(marks, line{at: []xy{{v, 0}, {v, 0}}, style: dashed(glyph.color, 1.2)})
 		}
-		most = max(most, r.most())
+		most = max(most, at[len(at)-1].x)
 		c.add(curve{label: label, glyph: glyph, at: at, line: at, size: glyphSize, whiskers: whisk})
 	}
 	if c.drawn == 0 {
@@ -410,15 +399,6 @@ func (g rampGroup) capacity() (float64, bool) {
 		all = append(all, r.Capacity)
 	}
 	return stats.Middle(all)
-}
-
-func (g rampGroup) most() (rate float64) {
-	for _, r := range g {
-		for _, p := range r.Points {
-			rate = max(rate, p.Rate)
-		}
-	}
-	return rate
 }
 
 // Point is a run of a trend: a median and its confidence interval.

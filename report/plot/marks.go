@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -219,26 +220,10 @@ func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-type gridlines struct{ x, y bool }
+// verticalGrid returns lines at the labelled ticks of the x axis, and horizontalGrid at those of the y axis.
+func verticalGrid() *plotter.Grid { return &plotter.Grid{Vertical: stroke(grid, 0.8)} }
 
-func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
-	tx, ty := p.Transforms(&c)
-	sty := stroke(grid, 0.8)
-	if m.y {
-		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-			if y := ty(t.Value); !t.IsMinor() && c.ContainsY(y) {
-				c.StrokeLine2(sty, c.Min.X, y, c.Max.X, y)
-			}
-		}
-	}
-	if m.x {
-		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-			if x := tx(t.Value); !t.IsMinor() && c.ContainsX(x) {
-				c.StrokeLine2(sty, x, c.Min.Y, x, c.Max.Y)
-			}
-		}
-	}
-}
+func horizontalGrid() *plotter.Grid { return &plotter.Grid{Horizontal: stroke(grid, 0.8)} }
 
 type bar struct {
 	from, to, y float64

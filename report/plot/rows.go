@@ -35,6 +35,11 @@ func (f *Figure) rowAxis(labels []string, longest int) {
 // rowAt returns the y of the i-th of n rows.
 func rowAt(i, n int) float64 { return float64(n - 1 - i) }
 
+// acrossRows returns a vertical line through all rows.
+func (f *Figure) acrossRows(x float64, style draw.LineStyle) line {
+	return line{at: []xy{{x, f.body.Y.Min}, {x, f.body.Y.Max}}, style: style}
+}
+
 // spots adds points, and their number to the legend.
 func (f *Figure) spots(words string, g glyph, at []xy) {
 	if len(at) > 0 {
@@ -65,7 +70,7 @@ func Failovers(d Timeline) *Figure {
 			"rounded up to ticks, plus the delay of a follower and a margin for a busy machine.")
 	f.Answer = true
 	f.data.x, f.data.y = "round", "seconds"
-	f.body.Add(gridlines{x: true})
+	f.body.Add(verticalGrid())
 	f.legend = append(f.legend, entry{text: "predicted", glyph: glyph{color: predictedColor}, area: true})
 	end, means := seconds(d.Promise), false
 	var names []string
@@ -94,7 +99,7 @@ func Failovers(d Timeline) *Figure {
 	}
 	f.addRounds(rows)
 	if d.Promise > 0 {
-		f.body.Add(line{at: []xy{{seconds(d.Promise), -0.5}, {seconds(d.Promise), float64(len(rows)) - 0.5}}, style: dashed(violationColor, lineWidth)})
+		f.body.Add(f.acrossRows(seconds(d.Promise), dashed(violationColor, lineWidth)))
 		f.legend = append(f.legend, entry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: violationColor}, line: true, dash: true})
 	}
 	f.height = 165 + 34*vg.Length(len(rows))
@@ -160,7 +165,7 @@ func (f *Figure) addRounds(rows []causeRow) {
 func (f *Figure) addStackedBars(names []string, bars [][]time.Duration, end float64, words []string) {
 	f.rowAxis(names, 24)
 	durationAxis(&f.body.X, end)
-	f.body.Add(gridlines{x: true})
+	f.body.Add(verticalGrid())
 	for i, parts := range bars {
 		y, at := rowAt(i, len(bars)), time.Duration(0)
 		for k, d := range parts {
@@ -421,7 +426,7 @@ func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
 	f.Answer = true
 	f.data.x = "round"
 	f.rowAxis(labels, 28)
-	f.body.Add(gridlines{x: true})
+	f.body.Add(verticalGrid())
 	f.height = 165 + 15*vg.Length(max(len(f.rows), 3))
 	return f
 }
@@ -484,31 +489,71 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	if limit > 0 {
 		low = min(low, limit)
 	}
+	var labels []string
 	for _, r := range rows {
 		for _, v := range []float64{r.Factor, r.Low, r.High, r.Noise} {
 			if v > 0 && !math.IsInf(v, 0) {
 				low, high = min(low, v), max(high, min(v, factorLimit))
 			}
 		}
+		labels = append(labels, fit(typeface(smallSize, ink), units.Clean(r.Label), width*0.45))
+		f.data.add(r.Label, []xy{{r.Factor, r.Low}, {r.Factor, r.High}})
 	}
 	pad := (high - low) * 0.05
 	f.body.X.Min, f.body.X.Max = low-pad, high+pad
 	f.body.X.Tick.Marker = changeTicks(f.body.X.Min, f.body.X.Max)
 	f.body.X.Label.Text = axis
-	f.body.Y.Min, f.body.Y.Max = -float64(len(rows))+0.4, 0.6
-	var names plot.ConstantTicks
-	sty := typeface(smallSize, ink)
-	for i, r := range rows {
-		names = append(names, plot.Tick{Value: -float64(i), Label: fit(sty, units.Clean(r.Label), width*0.45)})
-	}
-	f.body.Y.Tick.Marker = names
-	f.body.Add(gridlines{x: true}, changeMarks{rows: rows, limit: limit})
-	f.legend = changeLegend(rows, limit)
+	f.rowAxis(labels, math.MaxInt)
 	f.data.x, f.data.y = "factor", "95 % interval"
-	for _, r := range rows {
-		f.data.add(r.Label, []xy{{r.Factor, r.Low}, {r.Factor, r.High}})
+	f.body.Add(verticalGrid(), f.acrossRows(1, stroke(faint, 1)))
+	f.addChanges(rows)
+	if limit > 0 {
+		f.body.Add(f.acrossRows(limit, dashed(ink, 1)))
+		f.legend = append(f.legend, entry{text: "limit", glyph: glyph{color: ink}, line: true, dash: true})
 	}
 	return f
+}
+
+// addChanges adds the points and intervals, clipped at the end of the axis.
+func (f *Figure) addChanges(rows []Change) {
+	clipped := func(v float64) float64 { return min(v, f.body.X.Max) }
+	for i, k := range []struct {
+		words string
+		color color.RGBA
+		is    func(Change) bool
+	}{
+		{"change, with its 95 % confidence interval", palette[0], func(r Change) bool { return !r.IsWorse && !r.Faint }},
+		{"worse", violationColor, func(r Change) bool { return r.IsWorse }},
+		{"unknown, or not decisive", faint, func(r Change) bool { return r.Faint && !r.IsWorse }},
+	} {
+		var at []xy
+		for row, r := range rows {
+			if !k.is(r) {
+				continue
+			}
+			y := rowAt(row, len(rows))
+			at = append(at, xy{clipped(r.Factor), y})
+			if from, to := clipped(r.Low), clipped(r.High); r.Low > 0 {
+				for _, part := range [][]xy{{{from, y}, {to, y}}, {{from, y - 0.15}, {from, y + 0.15}}, {{to, y - 0.15}, {to, y + 0.15}}} {
+					f.body.Add(line{at: part, style: stroke(k.color, lineWidth)})
+				}
+			}
+		}
+		f.body.Add(points{at: at, glyph: glyph{k.color, circle}, size: glyphSize})
+		if i == 0 || len(at) > 0 { // the first entry explains the intervals
+			f.legend = append(f.legend, entry{text: k.words, glyph: glyph{k.color, circle}, point: true, line: true})
+		}
+	}
+	var noise []xy
+	for row, r := range rows {
+		if r.Noise > 0 {
+			noise = append(noise, xy{r.Noise, rowAt(row, len(rows)) - 0.25})
+		}
+	}
+	if len(noise) > 0 {
+		f.body.Add(points{at: slices.DeleteFunc(slices.Clone(noise), func(q xy) bool { return q.x > f.body.X.Max }), glyph: glyph{palette[4], diamond}, size: 3})
+		f.legend = append(f.legend, entry{text: "base compared with itself", glyph: glyph{palette[4], diamond}, point: true})
+	}
 }
 
 // worstFirst puts worse rows first, then decisive rows that differ, and rows without a change last.
@@ -540,58 +585,4 @@ func changeTicks(low, high float64) plot.ConstantTicks {
 		out[i].Value++
 	}
 	return out
-}
-
-func changeLegend(rows []Change, limit float64) []entry {
-	out := []entry{{text: "change, with its 95 % confidence interval", glyph: glyph{palette[0], circle}, point: true, line: true}}
-	if slices.ContainsFunc(rows, func(r Change) bool { return r.IsWorse }) {
-		out = append(out, entry{text: "worse", glyph: glyph{violationColor, circle}, point: true, line: true})
-	}
-	if slices.ContainsFunc(rows, func(r Change) bool { return r.Faint && !r.IsWorse }) {
-		out = append(out, entry{text: "unknown, or not decisive", glyph: glyph{faint, circle}, point: true, line: true})
-	}
-	if slices.ContainsFunc(rows, func(r Change) bool { return r.Noise > 0 }) {
-		out = append(out, entry{text: "base compared with itself", glyph: glyph{palette[4], diamond}, point: true})
-	}
-	if limit > 0 {
-		out = append(out, entry{text: "limit", glyph: glyph{color: ink}, line: true, dash: true})
-	}
-	return out
-}
-
-type changeMarks struct {
-	rows  []Change
-	limit float64
-}
-
-func (m changeMarks) Plot(c draw.Canvas, p *plot.Plot) {
-	tx, ty := p.Transforms(&c)
-	vertical := func(v float64, s draw.LineStyle) { c.StrokeLine2(s, tx(v), c.Min.Y, tx(v), c.Max.Y) }
-	vertical(1, stroke(faint, 1))
-	if m.limit > 0 {
-		vertical(m.limit, dashed(ink, 1))
-	}
-	at := func(v float64) vg.Length { return tx(math.Min(v, p.X.Max)) }
-	for i, r := range m.rows {
-		y := ty(-float64(i))
-		var col color.Color = palette[0]
-		switch {
-		case r.IsWorse:
-			col = violationColor
-		case r.Faint:
-			col = faint
-		}
-		if r.Noise > 0 && r.Noise <= p.X.Max {
-			c.SetColor(palette[4])
-			c.Fill(diamond.path(nil, vg.Point{X: tx(r.Noise), Y: y - 6}, 3))
-		}
-		if r.Low > 0 {
-			s := stroke(col, lineWidth)
-			c.StrokeLine2(s, at(r.Low), y, at(r.High), y)
-			c.StrokeLine2(s, at(r.Low), y-4, at(r.Low), y+4)
-			c.StrokeLine2(s, at(r.High), y-4, at(r.High), y+4)
-		}
-		c.SetColor(col)
-		c.Fill(circle.path(nil, vg.Point{X: at(r.Factor), Y: y}, glyphSize))
-	}
 }

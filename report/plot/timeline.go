@@ -41,7 +41,7 @@ func (t Timeline) overTime(kind, title, about string, from, to float64) *Figure 
 	f.bands = slices.DeleteFunc(bandsOf(t.Faults), func(b band) bool { return b.to < from || b.from > to })
 	f.data.x = "seconds"
 	secondsAxis(&f.body.X, from, to)
-	f.body.Add(shading(f.bands), gridlines{y: true})
+	f.body.Add(shading(f.bands), horizontalGrid())
 	return f
 }
 
@@ -207,7 +207,7 @@ func CountOverTime(name, title, what string, step time.Duration, most []int) *Fi
 	f.data.add(what, at)
 	secondsAxis(&f.body.X, 0, end)
 	f.body.X.Label.Text = "seconds since the start"
-	f.body.Add(gridlines{y: true})
+	f.body.Add(horizontalGrid())
 	f.addSteps("", palette[0], thin(append(at, xy{end, at[len(at)-1].y}), stepPoints))
 	axisFromZero(&f.body.Y, float64(max(1, slices.Max(most))), 1)
 	f.yTitle = what
