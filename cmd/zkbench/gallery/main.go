@@ -24,9 +24,11 @@ import (
 )
 
 func main() {
-	files, err := draw("zkbench-out/gallery", "zkbench-out/audits")
+	const folder = "docs/gallery"
+	audited, _ := os.ReadFile(filepath.Join(folder, "audits.md")) // stays if there are no run folders of audits
+	files, err := draw("zkbench-out/gallery", "zkbench-out/audits", audited)
 	if err == nil {
-		err = replace("docs/gallery", files)
+		err = replace(folder, files)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gallery:", err)
@@ -44,11 +46,14 @@ const generatedHeader = "<!-- Made by make gallery. Do not edit. -->\n\n"
 type gallery struct {
 	Runs   []run
 	Audits []audit
-	files  map[string][]byte // the pages and figures, by name
+	// HasAudits reports whether there is a page of audits, of this or an earlier call.
+	HasAudits bool
+
+	files map[string][]byte // the pages and figures, by name
 }
 
-// draw returns the files of the gallery, by name.
-func draw(runs, audits string) (map[string][]byte, error) {
+// draw returns the files of the gallery, by name. Without run folders of audits, their page is audited.
+func draw(runs, audits string, audited []byte) (map[string][]byte, error) {
 	g := gallery{files: map[string][]byte{}}
 	folders, err := filepath.Glob(filepath.Join(runs, "*", report.ResultFile))
 	if err != nil || len(folders) == 0 {
@@ -64,6 +69,7 @@ func draw(runs, audits string) (map[string][]byte, error) {
 	if g.Audits, err = readAudits(audits); err != nil {
 		return nil, err
 	}
+	g.HasAudits = len(g.Audits)+len(audited) > 0
 	t, err := template.New("").Funcs(template.FuncMap{"md": units.Markdown, "facts": facts}).ParseFS(pages, "pages/*.tmpl")
 	if err != nil {
 		return nil, err
@@ -75,8 +81,11 @@ func draw(runs, audits string) (map[string][]byte, error) {
 		}
 		g.files[name] = page.Bytes()
 	}
-	if len(g.Audits) == 0 {
+	switch {
+	case !g.HasAudits:
 		delete(g.files, "audits.md")
+	case len(g.Audits) == 0:
+		g.files["audits.md"] = audited
 	}
 	return g.files, nil
 }

@@ -23,7 +23,7 @@ func TestDraw(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made, err := draw(runs, t.TempDir())
+	made, err := draw(runs, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,10 @@ func TestDraw(t *testing.T) {
 	slices.Sort(files)
 	if want := slices.Sorted(maps.Keys(links)); !slices.Equal(files, want) {
 		t.Errorf("there are %q, and linked %q", files, want)
+	}
+	with, err := draw(runs, t.TempDir(), []byte("earlier audits"))
+	if err != nil || string(with["audits.md"]) != "earlier audits" || !strings.Contains(string(with["README.md"]), "(audits.md)") {
+		t.Errorf("the page of earlier audits is lost: %v", err)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "herd.html"))
 	if err != nil {
