@@ -117,6 +117,8 @@ func (a Agent) greet(link *yamux.Session) error {
 	return nil
 }
 
+var errLinkEnded = errors.New("the link to the coordinator has ended")
+
 type server struct {
 	agent  Agent
 	clock  clock.LocalClock
@@ -127,6 +129,7 @@ type server struct {
 	trials    map[string]*servedTrial
 	processes map[int64]servedProcess
 	last      int64 // number of the last process
+	ended     bool  // calls that are still in progress must start nothing
 	work      sync.WaitGroup
 }
 
@@ -168,6 +171,7 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 func (s *server) end() {
 	_ = s.link.Close()
 	s.mu.Lock()
+	s.ended = true
 	processes, trials := s.processes, s.trials
 	s.processes, s.trials = map[int64]servedProcess{}, map[string]*servedTrial{}
 	s.mu.Unlock()
@@ -237,10 +241,17 @@ func (s *server) Start(a msg.StartArgs, r *msg.StartReply) error {
 		return fmt.Errorf("on %s: %w", s.agent.Name, err)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	s.processes[s.last] = servedProcess{p}
-	r.ID, r.PID = s.last, p.PID()
+	ended := s.ended
+	if !ended {
+		s.last++
+		s.processes[s.last] = servedProcess{p}
+		r.ID, r.PID = s.last, p.PID()
+	}
+	s.mu.Unlock()
+	if ended {
+		servedProcess{p}.end()
+		return errLinkEnded
+	}
 	return nil
 }
 

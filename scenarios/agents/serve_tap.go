@@ -62,8 +62,15 @@ func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	t.tap.SetAdmit(func(c net.Conn) bool { ours, known := state.FromHere(c); return ours || !known })
 	t.watch.Go(func() { t.tap.WatchDeadlines(ctx) })
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trials[a.Trial] = t
+	ended := s.ended
+	if !ended {
+		s.trials[a.Trial] = t
+	}
+	s.mu.Unlock()
+	if ended {
+		t.end()
+		return errLinkEnded
+	}
 	return nil
 }
 

@@ -1,0 +1,30 @@
+package agents
+
+import (
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/hashicorp/yamux"
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
+	"go.uber.org/goleak"
+)
+
+// A call that is still in progress when the link ends leaves no trial and no process behind.
+func TestServer_startsNothingAfterItsEnd(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	near, far := net.Pipe()
+	defer far.Close()
+	link, err := yamux.Server(near, linkConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{link: link, trials: map[string]*servedTrial{}, processes: map[int64]servedProcess{}}
+	s.end()
+	if err := s.Begin(msg.TrialArgs{Trial: "late"}, nil); !errors.Is(err, errLinkEnded) || len(s.trials) != 0 {
+		t.Errorf("a trial began: %v", err)
+	}
+	if err := s.Start(msg.StartArgs{Args: []string{"sleep", "600"}, MarkKey: "ZKBENCH_TEST_MARK"}, new(msg.StartReply)); !errors.Is(err, errLinkEnded) || len(s.processes) != 0 {
+		t.Errorf("a process was started: %v", err)
+	}
+}
