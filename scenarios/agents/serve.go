@@ -117,8 +117,6 @@ func (a Agent) greet(link *yamux.Session) error {
 	return nil
 }
 
-var errLinkEnded = errors.New("the link to the coordinator has ended")
-
 type server struct {
 	agent  Agent
 	clock  clock.LocalClock
@@ -129,7 +127,7 @@ type server struct {
 	trials    map[string]*servedTrial
 	processes map[int64]servedProcess
 	last      int64 // number of the last process
-	ended     bool  // calls that are still in progress must start nothing
+	ended     bool
 	work      sync.WaitGroup
 }
 
@@ -166,6 +164,18 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 			p.attach(o.Kind, stream, s.link.IsClosed)
 		}
 	}
+}
+
+// add calls f, which adds a trial or a process, with the lock held. After the end of the link it returns an error
+// instead, because a call can still be in progress, and nobody would end what it adds.
+func (s *server) add(f func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return errors.New("the link to the coordinator has ended")
+	}
+	f()
+	return nil
 }
 
 func (s *server) end() {
@@ -240,19 +250,15 @@ func (s *server) Start(a msg.StartArgs, r *msg.StartReply) error {
 	if err != nil {
 		return fmt.Errorf("on %s: %w", s.agent.Name, err)
 	}
-	s.mu.Lock()
-	ended := s.ended
-	if !ended {
+	err = s.add(func() {
 		s.last++
 		s.processes[s.last] = servedProcess{p}
 		r.ID, r.PID = s.last, p.PID()
-	}
-	s.mu.Unlock()
-	if ended {
+	})
+	if err != nil {
 		servedProcess{p}.end()
-		return errLinkEnded
 	}
-	return nil
+	return err
 }
 
 func (s *server) start(a msg.StartArgs) (site.Process, error) {

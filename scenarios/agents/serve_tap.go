@@ -61,17 +61,11 @@ func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	t.tap.OnEvent(t.event)
 	t.tap.SetAdmit(func(c net.Conn) bool { ours, known := state.FromHere(c); return ours || !known })
 	t.watch.Go(func() { t.tap.WatchDeadlines(ctx) })
-	s.mu.Lock()
-	ended := s.ended
-	if !ended {
-		s.trials[a.Trial] = t
-	}
-	s.mu.Unlock()
-	if ended {
+	err := s.add(func() { s.trials[a.Trial] = t })
+	if err != nil {
 		t.end()
-		return errLinkEnded
 	}
-	return nil
+	return err
 }
 
 // event queues an event. It must not block.

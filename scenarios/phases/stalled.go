@@ -9,9 +9,9 @@ import (
 )
 
 // stalled returns for how long tasks of this machine have waited since it was started: for a processor,
-// for memory and for I/O (Linux's pressure stall information, "some"), and for other virtual machines
-// (steal). Its increase is a bound for the delay that the load of the machine caused. What the kernel
-// does not report is not included.
+// for memory and for I/O (Linux's pressure stall information, "some": Documentation/accounting/psi.rst),
+// and for other virtual machines (steal, in proc_stat(5)). Its increase is a bound for the delay that the
+// load of the machine caused. What the kernel does not report is not included.
 func stalled() time.Duration {
 	var sum time.Duration
 	if fs, err := procfs.NewDefaultFS(); err == nil {

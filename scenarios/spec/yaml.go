@@ -17,7 +17,14 @@ import (
 // decoder decodes a YAML tree strictly: unknown and repeated fields, values of the wrong kind, and durations
 // without a unit are problems. It reports all problems at once, while the library stops at the first. An invalid
 // value becomes zero.
-type decoder struct{ problems Problems }
+type decoder struct {
+	problems Problems
+	nodes    int // visited so far
+}
+
+// maxNodes bounds the nodes of a tree, each counted as often as aliases refer to it: a small file can otherwise stand
+// for a billion of them.
+const maxNodes = 200_000
 
 func (d *decoder) add(n *yaml.Node, path, format string, args ...any) *problem {
 	p := &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)}
@@ -26,6 +33,13 @@ func (d *decoder) add(n *yaml.Node, path, format string, args ...any) *problem {
 }
 
 func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
+	switch d.nodes++; {
+	case d.nodes == maxNodes:
+		d.add(n, path, "the scenario has more than %d values, with those that aliases repeat", maxNodes)
+		return
+	case d.nodes > maxNodes:
+		return
+	}
 	n = resolve(n)
 	if why := misfit(n, v.Type()); why != "" {
 		d.add(n, path, "%s", why)

@@ -51,3 +51,14 @@ func TestLoad_namesEveryProblemInItsPlace(t *testing.T) {
 		})
 	}
 }
+
+// Three lines can stand for nine million faults.
+func TestLoad_refusesAliasesThatMultiply(t *testing.T) {
+	const n = 3000
+	text := "name: many\nphases:\n  - &p {name: churn, kind: churn, faults: [&f {at: 1s, fault: session.close}" +
+		strings.Repeat(", *f", n) + "]}\n" + strings.Repeat("  - *p\n", n)
+	_, err := spec.Load("many.yaml", []byte(text))
+	if err == nil || !strings.Contains(err.Error(), "more than 200000 values, with those that aliases repeat") {
+		t.Errorf("%.300v", err)
+	}
+}

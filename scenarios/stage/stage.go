@@ -266,6 +266,8 @@ type earlyWarning struct {
 	s   *recipes.Session
 	ctx context.Context         // ends with errWarned, or with the error of the watch
 	end context.CancelCauseFunc // also ends the watch
+
+	watch sync.WaitGroup
 }
 
 var errWarned = errors.New("warned")
@@ -283,7 +285,7 @@ func (st *Stage) WarnBelow(ctx context.Context) (*earlyWarning, error) {
 	}
 	w := &earlyWarning{st: st, s: s}
 	w.ctx, w.end = context.WithCancelCause(ctx)
-	go func() { w.end(s.WatchChildren(w.ctx, st.Parent, w.see)) }()
+	w.watch.Go(func() { w.end(s.WatchChildren(w.ctx, st.Parent, w.see)) })
 	return w, nil
 }
 
@@ -318,6 +320,7 @@ func (w *earlyWarning) Await(ctx context.Context, standing int) error {
 func (w *earlyWarning) Close() {
 	if w != nil {
 		w.end(nil)
+		w.watch.Wait()
 		w.s.Close()
 	}
 }

@@ -78,7 +78,11 @@ func Closed(done <-chan struct{}) bool {
 
 // every calls f at once, and again after each interval, until ctx is done.
 func every(ctx context.Context, interval time.Duration, f func()) {
-	for f(); Pause(ctx, interval) == nil; f() {
+	for {
+		f()
+		if Pause(ctx, interval) != nil {
+			return
+		}
 	}
 }
 
