@@ -412,6 +412,7 @@ type Effort struct {
 	Requests      int64         `json:"requests"`
 	Notifications int64         `json:"notifications"`
 	Connections   int64         `json:"connections"`        // number of connections made
+	Writes        int64         `json:"writes,omitempty"`   // number of requests that set the data of a node, without failed ones
 	Refusals      int64         `json:"refusals"`           // replies with an error, such as no node
 	BackOff       time.Duration `json:"back_off,omitempty"` // waits after failed operations
 }

@@ -9,7 +9,8 @@ import (
 // was faster) are a loop.
 //
 // The bounds are wide: a sound recipe needs some six requests per call and two per notification, a
-// loop makes hundreds. A polling subject may send a request every 10 ms.
+// loop makes hundreds. A polling subject may send a request every 10 ms. Successful writes of data are
+// no polls: a holder may keep its node up to date.
 func newBusyLoop(in *inputs) checker {
 	judged := 0
 	var broken evidence
@@ -27,10 +28,10 @@ func newBusyLoop(in *inputs) checker {
 		if in.history.Header.Variant == Polling {
 			allowed += int64(requestsPerSecond * (e.At - phaseStart(in.history, e.Phase, e.At)).Seconds())
 		}
-		if e.Requests > allowed {
+		if requests := e.Requests - e.Writes; requests > allowed {
 			broken.Add([]int{n.N},
 				"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
-				e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
+				e.Client, requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 		}
 	}
 	return checker{record: record, finish: func(ending) Verdict {

@@ -15,7 +15,8 @@ import (
 // Without a counted round, the notifications of each phase are compared with the number that the declared
 // variant allows, with or without faults. If waiters watch their predecessor, a deleted node
 // notifies one client; each call, and each reconnect, creates at most one node, and a watch left by
-// a call may fire once more. A waiter that watches the parent is notified of each node that is
+// a call may fire once more. A write of a node's data, such as a holder's heartbeat, notifies the client
+// that watches that node. A waiter that watches the parent is notified of each node that is
 // created or deleted.
 type fan struct {
 	history   *history.History
@@ -29,9 +30,9 @@ type fan struct {
 }
 
 type wakeUps struct {
-	phase                                      string
-	clients, calls, connections, notifications int64
-	record                                     int
+	phase                                              string
+	clients, calls, connections, writes, notifications int64
+	record                                             int
 }
 
 // Variants of a line, as Header.Variant.
@@ -59,12 +60,13 @@ func (f *fan) effort(e *history.Effort, record int) {
 		f.phases = append(f.phases, &wakeUps{phase: e.Phase})
 	}
 	p := f.phases[len(f.phases)-1]
-	p.clients, p.calls, p.connections, p.notifications, p.record = p.clients+1, p.calls+e.Calls, p.connections+e.Connections, p.notifications+e.Notifications, record
+	p.clients, p.record = p.clients+1, record
+	p.calls, p.connections, p.writes, p.notifications = p.calls+e.Calls, p.connections+e.Connections, p.writes+e.Writes, p.notifications+e.Notifications
 }
 
 // byVariant compares a phase with the variant's limit, and reports whether the variant has one.
 func (f *fan) byVariant(p *wakeUps) bool {
-	allowed := 2 * (p.calls + p.connections + p.clients)
+	allowed := 2*(p.calls+p.connections+p.clients) + p.writes
 	if r := f.history.Header.Recipe; r == facts.Semaphore || r == facts.Barrier {
 		allowed *= 2 // the first waiter, or member, is notified of other nodes too
 	}

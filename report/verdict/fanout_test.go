@@ -27,6 +27,9 @@ func TestFanOut_byTheVariant(t *testing.T) {
 	churn := func(notifications int64) []history.Record {
 		return []history.Record{effort(1, 10, notifications, 0), effort(2, 10, notifications, 1), effort(3, 10, notifications, 0)}
 	}
+	heartbeats := func(writes int64) []history.Record {
+		return append(churn(20), &history.Effort{Phase: "churn", Client: 4, Calls: 1, Notifications: 100, Writes: writes})
+	}
 	for _, c := range []struct {
 		name, variant  string
 		records        []history.Record
@@ -34,6 +37,8 @@ func TestFanOut_byTheVariant(t *testing.T) {
 	}{
 		{"a wake-up or two a call", Predecessor, churn(22), Pass, "no round was counted; the notifications of each phase are within the variant's limit"},
 		{"more of them are a herd", Predecessor, churn(23), Fail, "69 notifications to 3 clients in phase churn, for 30 calls and 1 connections (record 3)"},
+		{"each heartbeat of a holder notifies the next client", Predecessor, heartbeats(100), Pass, ""},
+		{"more notifications than heartbeats", Predecessor, heartbeats(80), Fail, "160 notifications"},
 		{"everybody at every change", Parent, churn(60), Pass, ""},
 		{"more than everybody", Parent, churn(69), Fail, "cause at most 204"},
 		{"nobody says whom its waiters watch", "", churn(1000), NotJudged, "no round was counted, and the subject declares no variant that limits the number of notified clients"},
@@ -61,6 +66,8 @@ func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1040), Pass, "")
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1041), Fail, "more than 1040")
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, polls(1040), Fail, "more than 40")
+	heartbeats := []history.Record{&history.Effort{Phase: "churn", At: 11 * second, Requests: 1040, Writes: 1000}}
+	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, heartbeats, Pass, "")
 }
 
 // A line of one hands nothing on.

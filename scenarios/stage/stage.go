@@ -432,7 +432,8 @@ func (st *Stage) RecordEfforts(before []clientState) {
 		}
 		w := now.counts.Sub(before[i].counts)
 		st.Record.Record(&history.Effort{At: st.Clock.Now(), Phase: st.Phase.Name, Client: i, Queue: st.IsQueue(), Calls: calls,
-			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(), BackOff: now.backOff - before[i].backOff})
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(),
+			Writes: w.Requests.Of(wire.SetData) - w.Errors.Of(wire.SetData), BackOff: now.backOff - before[i].backOff})
 	}
 }
 
