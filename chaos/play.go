@@ -86,11 +86,14 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *activeFault {
 	}
 	w.HealingAt, w.End = w.ProvenAt, w.ProvenAt
 	if err != nil {
-		if n > 0 && ctx.Err() != nil && !errors.Is(err, ErrNotHealed) { // the play ended during a repetition
-			if errors.As(err, new(untouchedError)) {
-				return nil
-			}
+		ended := ctx.Err() != nil && !errors.Is(err, ErrNotHealed) // during the injection
+		switch {
+		case ended && n > 0 && errors.As(err, new(untouchedError)):
+			return nil
+		case ended && n > 0:
 			w.Err, w.CutShort = nil, true
+		case ended:
+			w.Err = fmt.Errorf("the phase ended %v after the begin of the fault, which was too early to prove its effect (use longer phases): %w", (w.ProvenAt - w.Start).Round(time.Millisecond), err)
 		}
 		s.done(w)
 		return nil

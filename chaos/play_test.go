@@ -270,6 +270,20 @@ func TestPlan_recordsARepetitionThatItsEndOvertook(t *testing.T) {
 	}
 }
 
+// The first injection that the end of the phase interrupts says so, instead of a canceled context only.
+func TestPlan_saysThatThePhaseWasTooShort(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	f := scripted{name: "a", log: &logbook{}, inject: func(ctx context.Context, _ Target) error {
+		cancel()
+		return fmt.Errorf("%w: the session is still listed", ErrNoEffect)
+	}}
+	err := Plan{Entries: []Entry{{Fault: f}}, Now: clock()}.Play(ctx, Target{})
+	if !errors.Is(err, ErrNoEffect) || !strings.Contains(err.Error(), "too early to prove its effect (use longer phases)") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // What was gone before it was healed has no proof, and is not in force any more either.
 func TestPlan_takesTheProofFromAFaultThatVanished(t *testing.T) {
 	back := false
