@@ -84,30 +84,37 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	return d.empty(ctx, holder)
 }
 
-// empty drains the line, beginning with the holder, and records the cost.
-func (d *drainRun) empty(ctx context.Context, holder *stage.Attempt) error {
+// empty drains the line, beginning with the holder, and records the cost. The holders release in the order of
+// their grants. Of a semaphore, each release must admit a waiter while the other holders stay.
+func (d *drainRun) empty(ctx context.Context, first *stage.Attempt) error {
 	n := len(d.Stage.Clients)
-	var released []*stage.Client
-	for k := 1; ; k++ {
+	holders := []*stage.Attempt{first}
+	for len(holders) < d.Stage.Holders() {
+		next, err := d.line.Next(ctx)
+		if err != nil {
+			return err
+		}
+		holders = append(holders, next)
+	}
+	for k := 1; len(holders) > 0; k++ {
 		d.Stage.Report("round %d of %d, %d of %d", d.Stage.Round, d.Stage.Phase.Rounds, k, n)
+		holder := holders[0]
+		holders = holders[1:]
 		if err := d.keep(ctx, holder, k-1); err != nil {
 			return err
 		}
 		if err := holder.Release(ctx); err != nil {
 			return err
 		}
-		if k == n {
-			break
+		if k+len(holders) == n {
+			continue // nobody waits any more
 		}
 		next, err := d.line.Next(ctx)
 		if err != nil {
 			return err
 		}
-		released = append(released, holder.Client)
-		if i := k - d.Stage.Holders(); i >= 0 { // released[i] made room for next
-			d.recordStages(released[i], next.Client)
-		}
-		holder = next
+		d.recordStages(holder.Client, next.Client)
+		holders = append(holders, next)
 	}
 	if err := d.awaitNotifications(ctx, n); err != nil {
 		return err
