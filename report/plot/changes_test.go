@@ -25,9 +25,6 @@ func TestChanges_sayWhatEachRowMeans(t *testing.T) {
 			t.Errorf("the plot does not say %q", want)
 		}
 	}
-	if _, err := f.PNG(); err != nil {
-		t.Error(err)
-	}
 	var many []Change
 	for range 100 {
 		many = append(many, Change{Label: "the same", Factor: 1})
