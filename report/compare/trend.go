@@ -35,7 +35,7 @@ func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	v.Findings = append(v.Findings, changes(runs, asked)...)
 	v.Tables = numbers(runs, asked)
 	v.Brief = v.Tables
-	v.Sections = sections(v, "Trend")
+	v.Sections = sections(v)
 	return v
 }
 
@@ -193,37 +193,4 @@ func valuesByRun(runs []report.Result, l plot.Line, format func(float64) string)
 		}
 	}
 	return out
-}
-
-func (c Comparison) figure() *plot.Figure {
-	var rows []plot.Change
-	for _, r := range c.Rows {
-		if r.Ratio == nil {
-			continue
-		}
-		_, cell, _ := strings.Cut(r.Cell, ", ") // most cells have the same scenario
-		x := plot.Change{Label: r.What + ", " + cell, Factor: r.Ratio.Center, IsWorse: r.Decides && r.Result == Worse, Faint: !r.Decides || r.Result == Unknown}
-		if r.Ratio.Low != nil {
-			x.Low, x.High = *r.Ratio.Low, *r.Ratio.High
-		}
-		if r.Noise != nil {
-			x.Noise = *r.Noise
-		}
-		rows = append(rows, x)
-	}
-	return plot.Changes("Changes: "+runLabel(c.New)+" against "+runLabel(c.Old),
-		"Each row is a number of the new run divided by the same number of the old run. Left of 0 % it decreased, right of 0 % it increased; "+
-			"if the interval crosses 0 %, the change may be chance. "+betterOnTheRight()+" are better on the right, everything else on the left.",
-		rows, 1+c.Limit)
-}
-
-// betterOnTheRight lists the metrics for which a higher value is better: "A, b and c".
-func betterOnTheRight() string {
-	var names []string
-	for _, d := range metrics.All() {
-		if d.Better == metrics.Higher {
-			names = append(names, d.Name)
-		}
-	}
-	return units.Capital(units.List(names))
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
@@ -69,9 +68,6 @@ func (c Comparison) listRows(result string) string {
 // View returns a view of the comparison, with a table per cell.
 func (c Comparison) View() *view.View {
 	v := &view.View{Name: "compare", Page: "compare.html", Asked: fmt.Sprintf("%s against %s.", runLabel(c.New), runLabel(c.Old)), Result: c.Result, Verdict: c.Sentence()}
-	if f := c.figure(); f != nil {
-		v.Figures = []*plot.Figure{f}
-	}
 	for _, u := range c.Unlike {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: "DIFFERENT CONDITIONS (--force): " + u})
 	}
@@ -88,15 +84,15 @@ func (c Comparison) View() *view.View {
 		t.Rows = append(t.Rows, r.row())
 	}
 	v.Brief = v.Tables
-	v.Sections = append(sections(v, "Changes"), view.Section{ID: "conditions", Title: "Conditions", Blocks: []view.Block{{Facts: c.facts()}},
+	v.Sections = append(sections(v), view.Section{ID: "conditions", Title: "Conditions", Blocks: []view.Block{{Facts: c.facts()}},
 		Note: "Counts with a formula are compared exactly. Other numbers are compared by their medians, with one value per trial; p is the probability that two equal runs differ this much by chance (Mann-Whitney U). " +
 			"A/A is the difference between the odd and the even trials of the old run. Rows that are \"shown only\" do not affect the result."})
 	return v
 }
 
-func sections(v *view.View, title string) (out []view.Section) {
+func sections(v *view.View) (out []view.Section) {
 	if len(v.Figures) > 0 {
-		out = append(out, view.Section{ID: "drawn", Title: title, Blocks: []view.Block{{Figures: v.Figures}}})
+		out = append(out, view.Section{ID: "drawn", Title: "Trend", Blocks: []view.Block{{Figures: v.Figures}}})
 	}
 	numbers := view.Section{ID: "numbers", Title: "Numbers"}
 	for i := range v.Tables {

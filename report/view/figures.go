@@ -27,7 +27,7 @@ func (b builder) figures() []*plot.Figure {
 	glyphs := plot.NewGlyphs(labels)
 	var out []*plot.Figure
 	for _, s := range all {
-		figs := append(b.overview(s, glyphs), changes(s.Name, b.Result.Comparisons))
+		figs := b.overview(s, glyphs)
 		for _, t := range s.Merged().Trials() { // the worst trial of a repeated cell
 			figs = append(figs, b.overTime(t, glyphs)...)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
-	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -237,53 +236,6 @@ func unequalConditions(s matrix.Scenario) string {
 	inside, separate = slices.Compact(inside), slices.Compact(separate)
 	return fmt.Sprintf("The conditions are unequal: %s ran as separate processes, but %s ran in the zkbench process, which is faster. Use --set apart=true to run all subjects as separate processes.", units.List(separate), units.List(inside))
 }
-
-// changes returns the plot of the comparisons with the base. A subject or number of clients that all rows
-// share is only in the title.
-func changes(scenario string, all []report.Comparison) *plot.Figure {
-	all = slices.DeleteFunc(slices.Clone(all), func(c report.Comparison) bool { return c.Scenario != scenario })
-	if len(all) == 0 {
-		return nil
-	}
-	base := all[0].Base
-	title := "Compared with " + base + ", trial by trial"
-	oneSubject := len(matrix.Distinct(all, comparedSubject)) == 1
-	if oneSubject {
-		title = comparedSubject(all[0]) + " compared with " + base + ", trial by trial"
-	}
-	oneCount := len(matrix.Distinct(all, clientsText)) == 1
-	if oneCount {
-		title += ", at " + clientsText(all[0])
-	}
-	var cells []report.Trial
-	for _, c := range all {
-		cells = append(cells, report.Trial{Cell: c.Cell})
-	}
-	names := matrix.NamesOf(cells)
-	var rows []plot.Change
-	for _, c := range all {
-		label := names.Label(c.Cell) // first, because long labels are cut at their end
-		if oneSubject {
-			label = strings.TrimSpace(strings.TrimPrefix(label, comparedSubject(c)))
-		}
-		if !oneCount {
-			label += fmt.Sprintf(", %d", c.Clients)
-		}
-		row := plot.Change{Label: strings.TrimPrefix(label+", "+c.Metric, ", "), Factor: c.Ratio.Center, Faint: c.Ratio.Low == nil}
-		if c.Ratio.Low != nil {
-			row.Low, row.High = *c.Ratio.Low, *c.Ratio.High
-		}
-		if c.Noise != nil {
-			row.Noise = c.Noise.Center
-		}
-		rows = append(rows, row)
-	}
-	return plot.Changes(title,
-		"Each row is a metric of a subject divided by the same metric of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
-			"if the interval includes 0 %, the difference may be due to chance. For throughput, values to the right are better; for all other metrics, values to the left.", rows, 0)
-}
-
-func comparedSubject(c report.Comparison) string { return units.Clean(c.Subject) }
 
 func clientsText(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
 
