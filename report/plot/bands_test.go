@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -40,12 +39,8 @@ func sampleCapacity() *Figure {
 
 func TestCapacity_namesWhatIsKeptUpWith(t *testing.T) {
 	f := sampleCapacity()
-	var names []string
-	for _, e := range f.lineLabels {
-		names = append(names, e.text)
-	}
-	if got := fmt.Sprint(names); got != "[lock/parent 130/s lock/predecessor 420/s lock/quick]" {
-		t.Errorf("the lines are called %s", got)
+	if got := legendText(f); got != "lock/parent 130/s; lock/predecessor 420/s; lock/quick; capacity" {
+		t.Errorf("the legend is %s", got)
 	}
 	csv, err := f.CSV()
 	if err != nil || !strings.Contains(string(csv), "lock/predecessor (capacity),420,") {

@@ -73,7 +73,7 @@ func (c *curves) add(s curve) {
 		c.values = append(c.values, q.y)
 		c.spread = c.spread || q.x != s.at[0].x
 	}
-	c.legend = append(c.legend, entry{text: cmp.Or(s.words, s.label), glyph: s.glyph, point: true, line: !s.dash, end: true})
+	c.legend = append(c.legend, entry{text: cmp.Or(s.words, s.label), glyph: s.glyph, point: true, line: !s.dash})
 	c.addData(s)
 	style := stroke(s.glyph.color, lineWidth)
 	if s.dash {
@@ -85,11 +85,6 @@ func (c *curves) add(s curve) {
 	}
 	s.color, s.shift = s.glyph.color, shift
 	c.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
-	end := s.at
-	if len(s.line) > 0 && !s.dash {
-		end = s.line
-	}
-	c.lineLabels = append(c.lineLabels, lineLabel{text: s.label, glyph: s.glyph, at: end[len(end)-1], shift: shift})
 	c.drawn++
 }
 

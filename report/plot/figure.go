@@ -34,13 +34,12 @@ type Figure struct {
 	// Clients is the number of contenders; 0 if the figure shows several.
 	Clients int
 
-	body       *plot.Plot
-	yTitle     string // above the y axis, because rotated text is hard to read
-	legend     []entry
-	bands      []band
-	lineLabels []lineLabel // labels of lines at their ends
-	height     vg.Length
-	data       data
+	body   *plot.Plot
+	yTitle string // above the y axis, because rotated text is hard to read
+	legend []entry
+	bands  []band
+	height vg.Length
+	data   data
 
 	svg func() ([]byte, error) // renders the figure once
 }
@@ -72,18 +71,14 @@ func (f *Figure) draw(c draw.Canvas) {
 	title := typeface(titleSize, ink)
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
 	c.Max.Y -= titleSize + 12
-	right := lineLabelsWidth(f.lineLabels, c)
-	c.Max.Y -= drawLegend(c, f.entries(right > 0)) + 6
+	c.Max.Y -= drawLegend(c, f.entries()) + 6
 	yTitle := typeface(smallSize, faint)
 	c.FillText(yTitle, vg.Point{X: c.Min.X, Y: c.Max.Y - smallSize}, f.yTitle)
 	c.Max.Y -= smallSize + 8
 	rows := min(len(f.bands), maxBandRows)
-	data := draw.Crop(c, 0, -right, 0, -vg.Length(rows)*(smallSize+4))
+	data := draw.Crop(c, 0, 0, 0, -vg.Length(rows)*(smallSize+4))
 	f.body.Draw(data)
 	drawBandLabels(f.body.DataCanvas(data), f.body, f.bands, rows)
-	if right > 0 {
-		drawLineLabels(f.body.DataCanvas(data), f.body, f.lineLabels)
-	}
 }
 
 // SVG returns the figure as a standalone SVG document, and renders it once. The document has
@@ -179,10 +174,9 @@ func fileName(s string) string {
 	}, s)
 }
 
-// entries returns the whole legend, including the bands. If named is set, it omits the lines
-// that have labels at their ends.
-func (f *Figure) entries(named bool) []entry {
-	out := slices.DeleteFunc(slices.Clone(f.legend), func(e entry) bool { return named && e.end })
+// entries returns the whole legend, including the bands.
+func (f *Figure) entries() []entry {
+	out := slices.Clone(f.legend)
 	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
 		out = append(out, entry{text: "fault active", glyph: glyph{color: faultColor}, area: true})
 	}
@@ -199,7 +193,6 @@ type entry struct {
 	line  bool // a line, dashed or not
 	dash  bool
 	area  bool // a filled box in the glyph's color
-	end   bool // a label at the end of its line may replace it
 }
 
 const (
@@ -250,57 +243,6 @@ func fit(sty text.Style, s string, limit vg.Length) string {
 		s = units.Truncate(s, n-1)
 	}
 	return s
-}
-
-type lineLabel struct {
-	text  string
-	glyph glyph
-	at    xy
-	shift vg.Length
-}
-
-const (
-	lineLabelRow = smallSize + 3 // height of a label
-	lineLabelGap = vg.Length(16) // distance from the data to the labels
-)
-
-// lineLabelsWidth returns the width of the labels next to the data. It returns 0 if there is too
-// little room; the names are then in the legend.
-func lineLabelsWidth(ends []lineLabel, c draw.Canvas) vg.Length {
-	widest, sty := vg.Length(0), typeface(smallSize, ink)
-	for _, e := range ends {
-		widest = max(widest, sty.Width(units.Clean(e.text)))
-	}
-	if len(ends) == 0 || widest > c.Size().X*0.3 || vg.Length(len(ends))*lineLabelRow > c.Size().Y*0.7 {
-		return 0
-	}
-	return lineLabelGap + widest
-}
-
-// drawLineLabels labels the lines to the right of the data, each label as close to the end of its line
-// as the other labels allow.
-func drawLineLabels(c draw.Canvas, p *plot.Plot, ends []lineLabel) {
-	sty := typeface(smallSize, ink)
-	tx, ty := p.Transforms(&c)
-	ends = slices.Clone(ends)
-	slices.SortStableFunc(ends, func(a, b lineLabel) int { return int(ty(a.at.y) - ty(b.at.y)) })
-	at := make([]vg.Length, len(ends))
-	for i, e := range ends { // upward, so that labels do not overlap
-		at[i] = max(ty(e.at.y), c.Min.Y+lineLabelRow/2)
-		if i > 0 {
-			at[i] = max(at[i], at[i-1]+lineLabelRow)
-		}
-	}
-	limit := c.Max.Y - lineLabelRow/2
-	for i := range slices.Backward(ends) { // downward, so that none is above the canvas
-		at[i] = min(at[i], limit)
-		limit = at[i] - lineLabelRow
-	}
-	for i, e := range ends {
-		thin := stroke(e.glyph.color, 0.7)
-		c.StrokeLine2(thin, tx(e.at.x)+e.shift, ty(e.at.y), c.Max.X+lineLabelGap-4, at[i])
-		c.FillText(sty, vg.Point{X: c.Max.X + lineLabelGap, Y: at[i] - smallSize/2 + 1}, units.Clean(e.text))
-	}
 }
 
 // data contains the numbers of a figure: the columns after the name of the series, and the

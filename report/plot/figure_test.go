@@ -201,7 +201,7 @@ func TestFigures_standHardTimelines(t *testing.T) {
 // legendText is what the legend says.
 func legendText(f *Figure) string {
 	var parts []string
-	for _, e := range f.entries(false) {
+	for _, e := range f.entries() {
 		parts = append(parts, e.text)
 	}
 	return strings.Join(parts, "; ")

@@ -28,7 +28,6 @@ var (
 	faultColor     = color.RGBA{0xfb, 0xe6, 0xc8, 0xff} // an active fault
 	unprovenColor  = color.RGBA{0xe9, 0xe4, 0xf2, 0xff} // a fault without proof
 	violationColor = color.RGBA{0xc8, 0x10, 0x2e, 0xff} // two holders at the same time
-	exposureColor  = color.RGBA{0xe6, 0x9f, 0x01, 0xff} // two holders, inherent in leases
 )
 
 // Okabe and Ito's palette for color-blind readers, darkest first, without yellow, which is
@@ -47,7 +46,7 @@ var palette = []color.RGBA{
 // the page is generated from it.
 var Dark = map[string]string{
 	hex(paper): "#0d1117", hex(ink): "#e6edf3", hex(faint): "#9aa4af", hex(grid): "#2b323b",
-	hex(faultColor): "#4a3a1f", hex(unprovenColor): "#383050", hex(violationColor): "#ff5c6c", hex(exposureColor): "#ffb52e",
+	hex(faultColor): "#4a3a1f", hex(unprovenColor): "#383050", hex(violationColor): "#ff5c6c",
 	hex(palette[0]): "#4aa8e8", hex(palette[1]): "#ff8a3d", hex(palette[2]): "#2fc79b",
 	hex(palette[3]): "#e29bc6", hex(palette[4]): "#f5b83d", hex(palette[5]): "#8fd0f5",
 	hex(palette[6]): "#c9d1d9", hex(predictedColor): "#1c3550",
