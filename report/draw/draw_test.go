@@ -131,7 +131,7 @@ func TestFolder_drawnAgainIsTheSame(t *testing.T) {
 	for _, name := range []string{
 		"report.html", "summary.md", "junit.xml", "bench.txt", "plots/handoff-by-clients.svg",
 		"plots/handoff-percentiles-20.svg", "plots/handoff-percentiles-5.svg", "plots/handoff-by-clients.csv",
-		"plots/throughput.svg", "plots/throughput-failover-lock-parent-20.svg", "plots/latency-failover-lock-parent-20.svg",
+		"plots/latency-failover-lock-parent-20.svg",
 	} {
 		if _, ok := first[name]; !ok {
 			t.Errorf("%s is missing", name)

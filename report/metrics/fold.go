@@ -13,7 +13,7 @@ import (
 
 // Fold computes the metrics of one history. [Fold.Record] and [Fold.Belief] add its records and beliefs.
 type Fold struct {
-	OnHandoff func(metric string, h Handoff) // is called for every hand-off, or every delivery of a queue
+	OnHandoff func(Handoff) // is called for every hand-off, or every delivery of a queue
 	Failovers []Failover
 	Pauses    []Pause // rounds in which the holder's process was paused past its session timeout; complete after Close
 	Ramps     []Ramp  // set by Close
@@ -58,7 +58,7 @@ type phaseHistogram struct {
 // NewFold returns a Fold for the history, without any records yet.
 func NewFold(h *history.History) *Fold {
 	f := &Fold{
-		OnHandoff: func(string, Handoff) {},
+		OnHandoff: func(Handoff) {},
 		history:   h,
 		phases:    map[string]*history.Phase{}, faults: facts.FaultWindows(h, 0), distributions: map[string]*phaseHistogram{},
 		contended: map[string]bool{},

@@ -63,7 +63,7 @@ func (x *handoffs) handoff(h Handoff, _, next *facts.Belief) {
 
 func (f *Fold) handedOff(metric, phase string, h Handoff) {
 	f.observe(metric, phase, h.Latency)
-	f.OnHandoff(metric, h)
+	f.OnHandoff(h)
 }
 
 // Handoff is the passing of a grant from one holder to the next.

@@ -66,7 +66,7 @@ func (x *queue) delivered(put item, taken time.Duration) {
 	}
 	metric := x.latencyMetric(put.phase)
 	x.fold.latency(metric, put.phase, put.due, taken)
-	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
+	x.fold.OnHandoff(Handoff{At: taken, Latency: taken - put.due})
 }
 
 // latencyMetric returns the metric for items of the phase. Phases with faults have a separate metric, because

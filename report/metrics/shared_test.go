@@ -42,7 +42,7 @@ func TestHandoff_ofALockThatSeveralHold(t *testing.T) {
 			h := history.Of(history.Header{Recipe: row.recipe, Permits: 2, Cell: history.Cell{Clients: 2}}, records...)
 			f := NewFold(h)
 			var got []time.Duration
-			f.OnHandoff = func(_ string, h Handoff) { got = append(got, h.Latency/ms) }
+			f.OnHandoff = func(h Handoff) { got = append(got, h.Latency/ms) }
 			beliefs := facts.NewBeliefs(h.Header, f.Belief)
 			for n := range h.Records {
 				f.Record(n)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	moremath "github.com/aclements/go-moremath/stats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
@@ -166,13 +165,11 @@ func notifications(name, title, per, about string, s matrix.Scenario, metric str
 }
 
 // Growth plots a latency against contenders, log-log: the median of each trial with enough
-// samples, a whisker up to its 99th percentile, and the fitted slope in the caption. It returns
-// nil if no trial has the metric, or all trials have the same number of clients.
+// samples, and a whisker up to its 99th percentile. It returns nil if no trial has the metric, or all trials have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	what := quantity(metric, title)
 	f := newFigure(firstPart(metric)+"-by-clients", units.Capital(what)+" by "+s.Noun()+"s",
 		"Each point is the median of a trial; the whisker ends at the 99th percentile.")
-	var slopes []string
 	c := byClients(f, s, glyphs, what+" p50, ns", units.Tick, func(series matrix.Series) (curve, bool) {
 		k := curve{whiskers: whiskers{highest: "p99"}}
 		for _, t := range series.Trials {
@@ -185,124 +182,15 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 				k.whiskers.add(float64(t.Clients), *m.P50, *m.P99)
 			}
 		}
-		if words := trend(k.at); words != "" {
-			slopes = append(slopes, series.Label+" "+words)
-		}
 		k.line = k.at
 		return k, false
 	})
 	if !c.spread {
 		return nil
 	}
-	if len(slopes) > 0 {
-		f.About += " Slope of the logarithms (0: constant; 1: twice the " + s.Noun() + "s need twice the time), with its 95 % confidence interval: " +
-			units.Clean(strings.Join(slopes, "; ")) + "."
-	}
 	f.About += mergedNote(s)
 	f.yTitle = what + ", p50 to p99 (log scale)"
 	return f
-}
-
-// trend describes the slope; it is empty if there are too few points. There is no trend if the
-// interval contains 0.
-func trend(p50 []xy) string {
-	fit, ok := fitLogLog(p50)
-	switch {
-	case !ok:
-		return ""
-	case fit.low <= 0 && fit.high >= 0:
-		return "no trend"
-	}
-	return fmt.Sprintf("%s (%s to %s)", formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2))
-}
-
-// slope is the exponent of the fitted curve y = c * x^slope, with its 95 % confidence interval.
-type slope struct{ slope, low, high float64 }
-
-// fitLogLog fits by least squares. It returns false if there are fewer than three different x,
-// because there is no interval then.
-func fitLogLog(pts []xy) (slope, bool) {
-	distinct := map[float64]bool{}
-	var x, y []float64
-	for _, p := range pts {
-		if p.x <= 0 || p.y <= 0 {
-			return slope{}, false
-		}
-		distinct[p.x] = true
-		x, y = append(x, math.Log(p.x)), append(y, math.Log(p.y))
-	}
-	if len(distinct) < 3 {
-		return slope{}, false
-	}
-	meanX, meanY := moremath.Mean(x), moremath.Mean(y)
-	var sxx, sxy, syy float64
-	for i := range x {
-		dx, dy := x[i]-meanX, y[i]-meanY
-		sxx, sxy, syy = sxx+dx*dx, sxy+dx*dy, syy+dy*dy
-	}
-	b, freedom := sxy/sxx, len(x)-2
-	half := student95(freedom) * math.Sqrt(max(0, syy/sxx-b*b)/float64(freedom))
-	return slope{b, b - half, b + half}, true
-}
-
-// student95 returns the two-sided 95 % quantile of Student's t distribution.
-func student95(freedom int) float64 {
-	if freedom < 1 {
-		return math.Inf(1)
-	}
-	return moremath.InvCDF(moremath.TDist{V: float64(freedom)})(0.975)
-}
-
-// Throughput plots grants, or items taken, per second against contenders: the median of each
-// cell's trials and, if there are several, a whisker from the lowest to the highest. s must
-// contain all trials, not merged ones. It returns nil if all trials have the same number of
-// clients, or all are open loops, whose throughput is the given rate; see [ThroughputOverTime].
-func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
-	f := newFigure("throughput", "Throughput by "+s.Noun()+"s",
-		"The number of grants, or of items taken, per second, in the phases in which the clients set the pace. Times with active faults are included. "+
-			"A falling line means that the total throughput decreases with more "+s.Noun()+"s.")
-	repeated := false
-	c := byClients(f, s, glyphs, "throughput, 1/s", units.TickNumber, func(series matrix.Series) (curve, bool) {
-		medians, whisk, none := throughputPoints(s.Counts, series)
-		repeated = repeated || len(whisk.low) > 0
-		return curve{at: medians, line: medians, whiskers: whisk}, none
-	})
-	if !c.spread {
-		return nil
-	}
-	if repeated {
-		f.About += " For repeated cells, the point is the median of the trials, and the whisker spans the lowest and the highest."
-	}
-	f.yTitle = "throughput, 1/s (log scale)"
-	return f
-}
-
-// throughputPoints returns the points of a series without values of 0, which have no place on a
-// log axis. none reports whether all values are 0.
-func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, none bool) {
-	w.lowest, w.highest = "lowest", "highest"
-	for _, n := range counts {
-		var all []float64
-		for _, t := range s.At(n) {
-			if v := t.Metrics[metrics.Throughput].Value; v != nil && !metrics.HasOpenLoop(t.Metrics) {
-				all = append(all, *v)
-			}
-		}
-		if len(all) == 0 {
-			continue
-		}
-		slices.Sort(all)
-		x, low, mid, high := float64(n), all[0], all[(len(all)-1)/2], all[len(all)-1]
-		if mid <= 0 {
-			none = true
-			continue
-		}
-		medians = append(medians, xy{x, mid})
-		if low > 0 && low < high {
-			w.add(x, low, high)
-		}
-	}
-	return medians, w, none && len(medians) == 0
 }
 
 // Capacity plots a phase with a rising rate of operations: their latency, from due, against the

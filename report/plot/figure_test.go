@@ -20,16 +20,11 @@ import (
 // figures draws every kind of plot from the sample data.
 func figures() []*Figure {
 	s, glyphs := sampleScenario()
-	var dists []Distribution
-	for _, x := range s.Series {
-		t := x.At(100)[0]
-		dists = append(dists, Distribution{Label: x.Label, Exact: sampleExact(*t.Metrics["handoff.latency"].P50, 1000)})
-	}
 	return []*Figure{
-		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles("handoff.latency", "hand-off", matrix.Count{N: 100, Noun: "contender"}, dists, glyphs),
-		OverTime(sampleTimeline(100, 10, false), glyphs), QueueDepth(sampleDepth()), Flap(flapping(), glyphs),
+		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles(s, s.Count(100), "handoff.latency", "hand-off", glyphs),
+		OverTime(sampleTimeline(100, 10, false), glyphs), Flap(flapping(), glyphs),
 		Failovers(sampleFailovers()), FailoverStages(sampleFailovers()), PauseRounds(samplePauses()), ResumeRounds(samplePauses()),
-		Throughput(s, glyphs), ThroughputOverTime(samplePaces(), glyphs), OverTime(sampleDeliveries(), glyphs), sampleCapacity(),
+		OverTime(sampleDeliveries(), glyphs), sampleCapacity(),
 	}
 }
 
@@ -134,8 +129,7 @@ func TestFigures_standHardData(t *testing.T) {
 			if f := FanOut(s, NewGlyphs(nil)); (f != nil) != c.drawn {
 				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
 			}
-			figs := []*Figure{FanOut(s, NewGlyphs(nil)), Throughput(s, NewGlyphs(nil)), Growth(s, "handoff.latency", "hand-off", NewGlyphs(nil))}
-			for _, f := range append(figs, Percentiles("handoff.latency", "hand-off", matrix.Count{N: 1, Noun: "contender"}, Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
+			for _, f := range []*Figure{FanOut(s, NewGlyphs(nil)), Growth(s, "handoff.latency", "hand-off", NewGlyphs(nil)), Percentiles(s, s.Count(10), "handoff.latency", "hand-off", nil)} {
 				check(t, f)
 			}
 		})
@@ -183,14 +177,10 @@ func TestFigures_standHardTimelines(t *testing.T) {
 		{"a fault that never ended", Timeline{Trace: &report.Trace{Holds: instant, Faults: []report.Fault{{Fault: "f", Start: time.Second}}, Handoffs: []metrics.Handoff{{At: time.Second, Latency: 7}}}}},
 		{"everybody holds at once", everybody()},
 		{"a very long trial", sampleTimeline(100, 300, true)},
-		{"a phase of no time", Timeline{Trace: &report.Trace{Throughputs: []report.PhaseThroughput{{Start: 5, End: 5, Counts: []int{3}}}}}},
-		{"a phase without slices", Timeline{Trace: &report.Trace{Throughputs: []report.PhaseThroughput{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Counts: []int{0, 1}}}}}},
-		{"a day of grants", Timeline{Trial: "x", Trace: &report.Trace{Throughputs: []report.PhaseThroughput{{End: 24 * time.Hour, Counts: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Counts: []int{1}}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			check(t, OverTime(c.t, NewGlyphs(nil)))
-			check(t, ThroughputOverTime(c.t, NewGlyphs(nil)))
 			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("took %v", d)
 			}

@@ -3,57 +3,45 @@ package plot
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Distribution contains the latencies of one series with one number of clients, for the plot by
-// percentile. Exact contains every sample of a single trial, in nanoseconds. If it is empty,
-// because there are several trials or no history, the plot uses the quantiles of Summary.
-type Distribution struct {
-	Label   string
-	Exact   []float64
-	Summary metrics.Metric
-	Trials  int // number of trials in Summary; 0 and 1 are equivalent
-}
-
-// Percentiles plots latency by percentile, one line per series, for one number of clients. The x
-// axis stretches the tail: each nine has the same width. It returns nil if no series has enough
-// samples.
-func Percentiles(metric, title string, clients matrix.Count, dists []Distribution, glyphs Glyphs) *Figure {
+// Percentiles plots the quantiles of a latency that the tables show, one line per series, for one number of
+// clients. The x axis stretches the tail: each nine has the same width. s must contain merged trials.
+// It returns nil if no series has enough samples.
+func Percentiles(s matrix.Scenario, clients matrix.Count, metric, title string, glyphs Glyphs) *Figure {
 	f := newFigure(fmt.Sprintf("%s-percentiles-%d", firstPart(metric), clients.N),
 		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), clients),
-		"At 99 %, 99 of 100 operations took at most this long. Each line ends at the slowest operation.")
+		"At 99 %, 99 of 100 operations took at most this long. Each line begins at the fastest and ends at the slowest operation.")
 	f.Clients = clients.N
 	c := newCurves(f, 0, "percentile", quantity(metric, title)+", ns")
 	end := 1.0 // nines on the axis, at least one
-	repeated := false
-	for _, d := range dists {
-		at := d.curve()
-		if len(at) == 0 || d.count() < minSamples {
-			continue
+	for _, series := range s.Series {
+		for _, t := range series.At(clients.N) {
+			m := t.Metrics[metric]
+			at := quantiles(m)
+			if len(at) == 0 || m.Samples() < minSamples {
+				continue
+			}
+			var all []xy // with the percentage as x
+			for _, q := range at {
+				end = math.Max(end, q.x)
+				all = append(all, xy{100 * (1 - math.Pow(10, -q.x)), q.y})
+			}
+			words := fmt.Sprintf("%s (%s)", series.Label, units.Plural(m.Samples(), "sample"))
+			c.add(curve{label: series.Label, words: words, glyph: glyphs.of(series.Label), at: at, all: all, line: at, size: glyphSize})
 		}
-		var all []xy // with the percentage as x
-		for _, q := range at {
-			end = math.Max(end, q.x)
-			all = append(all, xy{100 * (1 - math.Pow(10, -q.x)), q.y})
-		}
-		repeated = repeated || d.Trials > 1
-		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.quantileMarkers(at), all: all, line: thin(d.line(at), 600), size: glyphSize})
 	}
 	if c.drawn == 0 {
 		return nil
 	}
-	if repeated {
-		f.About += " For repeated cells, each point is the median over the trials, as in the tables; the first and the last point are the extremes of all trials."
-	}
+	f.About += mergedNote(s)
 	f.body.X.Min, f.body.X.Max = 0, end
 	f.body.X.Label.Text = "percentile"
 	f.body.X.Tick.Marker = nineTicks(end)
@@ -76,46 +64,8 @@ func quantity(metric, title string) string {
 
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
 
-func (d Distribution) curve() []xy {
-	if len(d.Exact) == 0 {
-		return d.quantiles()
-	}
+func quantiles(m metrics.Metric) []xy {
 	var out []xy
-	sorted := slices.Sorted(slices.Values(d.Exact))
-	n := float64(len(sorted))
-	for i, v := range sorted {
-		if !(v > 0) || math.IsInf(v, 0) {
-			continue
-		}
-		if len(out) == 0 {
-			out = append(out, xy{nines(float64(i) / n), v})
-		}
-		// x is the fraction of samples that are at most v. The slowest sample would be at
-		// 100 %, which has no place on the axis, so that it gets the x of the sample before it.
-		out = append(out, xy{nines(math.Min(float64(i+1), n-1) / n), v})
-	}
-	return out
-}
-
-// line returns the line through the points of a curve: steps for samples, because nothing was
-// measured between them, and straight segments for quantiles.
-func (d Distribution) line(curve []xy) []xy {
-	if len(d.Exact) == 0 {
-		return curve
-	}
-	var out []xy
-	for i, q := range curve {
-		if i > 0 && q.y != curve[i-1].y {
-			out = append(out, xy{curve[i-1].x, q.y})
-		}
-		out = append(out, q)
-	}
-	return out
-}
-
-func (d Distribution) quantiles() []xy {
-	var out []xy
-	m := d.Summary
 	for _, q := range []struct {
 		fraction float64
 		field    string
@@ -136,21 +86,6 @@ func (d Distribution) quantiles() []xy {
 // minSamples is the smallest number of samples for which percentiles are meaningful.
 const minSamples = 10
 
-func (d Distribution) count() int {
-	if len(d.Exact) == 0 {
-		return d.Summary.Samples()
-	}
-	return len(d.Exact)
-}
-
-func (d Distribution) legend() string {
-	samples := units.Plural(d.count(), "sample")
-	if d.Trials > 1 {
-		samples += " of " + units.Plural(d.Trials, "trial")
-	}
-	return fmt.Sprintf("%s (%s)", d.Label, samples)
-}
-
 var percentileTicks = []struct {
 	fraction float64
 	label    string
@@ -162,41 +97,6 @@ func nineTicks(end float64) plot.ConstantTicks {
 		if nines(m.fraction) <= end {
 			out = append(out, plot.Tick{Value: nines(m.fraction), Label: m.label})
 		}
-	}
-	return out
-}
-
-// quantileMarkers returns the points of a curve that have glyphs: the quantiles that the tables show, or
-// else the quantiles of the curve.
-func (d Distribution) quantileMarkers(curve []xy) []xy {
-	if out := d.quantiles(); len(out) > 0 {
-		return out
-	}
-	var out []xy
-	for _, m := range percentileTicks {
-		want := nines(m.fraction)
-		i := slices.IndexFunc(curve, func(q xy) bool { return q.x >= want-1e-9 })
-		if i >= 0 {
-			out = append(out, curve[i])
-		}
-	}
-	return append(out, curve[len(curve)-1])
-}
-
-// Latencies collects the distributions of a metric for one number of clients. exact returns the
-// samples of a trial, or nil. Operations of several trials are never pooled, because operations
-// of one trial are not independent; repeated trials are merged as in the tables (see
-// [matrix.Merge]).
-func Latencies(s matrix.Scenario, clients int, metric string, exact func(trial string) []float64) []Distribution {
-	var out []Distribution
-	for _, series := range s.Series {
-		d := Distribution{Label: series.Label}
-		at := slices.DeleteFunc(series.At(clients), func(t report.Trial) bool { return t.Metrics[metric].Count == nil })
-		if len(at) == 1 {
-			d.Exact = exact(at[0].Name)
-		}
-		d.Summary, d.Trials = matrix.Merge(at).Metrics[metric], len(at)
-		out = append(out, d)
 	}
 	return out
 }

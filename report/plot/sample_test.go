@@ -48,16 +48,6 @@ func sampleScenario() (matrix.Scenario, Glyphs) {
 	return s, NewGlyphs(labels)
 }
 
-// sampleExact invents the single latencies behind a trial.
-func sampleExact(p50 float64, n int) []float64 {
-	r := rand.New(rand.NewPCG(1, uint64(p50)))
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = p50 * math.Exp(r.NormFloat64()*0.5)
-	}
-	return out
-}
-
 // sampleTimeline invents clients that hold in turn, with faults and, when asked,
 // two holders at once.
 func sampleTimeline(clients, rounds int, overlaps bool) Timeline {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,28 +112,6 @@ func formatFixed(v float64, decimals int) string {
 	return s
 }
 
-// QueueDepth plots the number of waiting items, with shaded fault windows.
-func QueueDepth(t Timeline) *Figure {
-	if len(t.Depth) == 0 {
-		return nil
-	}
-	var queued, due []xy
-	most := 1
-	for _, p := range t.Depth {
-		queued, due = append(queued, xy{seconds(p.At), float64(p.Queued)}), append(due, xy{seconds(p.At), float64(p.Due)})
-		most = max(most, p.Queued, p.Due)
-	}
-	f := t.overTime("depth", "Waiting items", "The number of items that are due but have not been taken, and how many of these are in the queue. The producers have not put the others yet.",
-		due[0].x, due[len(due)-1].x)
-	axisFromZero(&f.body.Y, float64(most), 1)
-	f.yTitle, f.data.y = "items", "items"
-	f.data.add("due and not taken", due)
-	f.data.add("in the queue", queued)
-	f.addSteps("due and not taken", palette[1], thin(due, stepPoints))
-	f.addSteps("in the queue", palette[0], thin(queued, stepPoints))
-	return f
-}
-
 // HoldersAtOnce plots how many clients hold at the same time, with shaded fault windows. It returns nil
 // if at most one client may hold.
 func HoldersAtOnce(t Timeline) *Figure {
@@ -212,95 +189,6 @@ func CountOverTime(name, title, what string, step time.Duration, most []int) *Fi
 	axisFromZero(&f.body.Y, float64(max(1, slices.Max(most))), 1)
 	f.yTitle = what
 	return f
-}
-
-// ThroughputOverTime plots grants, or items taken, per second over the time of one trial, with
-// shaded fault windows. It returns nil if there were none while the clients set the pace.
-func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
-	k := paceSlices(t.Throughputs)
-	if k == 0 {
-		return nil
-	}
-	noun := "grants"
-	if t.Queue {
-		noun = "items taken"
-	}
-	from, to := math.Inf(1), math.Inf(-1)
-	for _, p := range t.Throughputs {
-		from, to = min(from, seconds(p.Start)), max(to, seconds(p.End))
-	}
-	f := t.overTime("throughput", "Throughput", "The number of "+noun+" per second; the axis begins at 0. Phases in which the harness sets the pace have no line.", from, to)
-	f.addPaces(t.Throughputs, k, noun+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
-	f.yTitle = noun + " per second (1/s)"
-	f.data.y = noun + ", 1/s"
-	return f
-}
-
-// addPaces adds a line for each phase, in steps of k slices.
-func (f *Figure) addPaces(paces []report.PhaseThroughput, k int, text string, c color.RGBA) {
-	most, drawn, of := 0.0, 0, 0
-	for _, p := range paces {
-		all := rates(p, k)
-		if len(all) == 0 {
-			continue
-		}
-		f.data.add(text, all)
-		shown := thin(all, stepPoints/len(paces))
-		for _, q := range shown {
-			most = math.Max(most, q.y)
-		}
-		drawn, of = drawn+len(shown), of+len(all)
-		end := xy{seconds(p.End), shown[len(shown)-1].y}
-		f.addSteps("", c, append(shown, end))
-	}
-	if drawn < of {
-		text += fmt.Sprintf(" (%s steps, %s shown, including every extreme)", units.Number(float64(of)), units.Number(float64(drawn)))
-	}
-	f.legend = append(f.legend, entry{text: text, glyph: glyph{color: c}, line: true})
-	axisFromZero(&f.body.Y, most, 0)
-}
-
-// paceDone is the intended number of operations per step: with fewer, random variation dominates the
-// line.
-const paceDone = 25
-
-// paceSlices returns the number of slices per step of the line: few, so that a stall is visible,
-// but enough that random variation does not dominate. It returns 0 if there were no operations.
-func paceSlices(paces []report.PhaseThroughput) int {
-	done, span := 0, 0.0
-	for _, p := range paces {
-		span += seconds(p.End - p.Start)
-		for _, n := range p.Counts {
-			done += n
-		}
-	}
-	if done == 0 || !(span > 0) {
-		return 0
-	}
-	width := math.Max(paceDone*span/float64(done), math.Min(1, span/300))
-	width = math.Min(width, math.Max(1, span/20)) // the line must have some steps
-	return max(1, int(math.Round(niceStep(width)/report.PaceWidth.Seconds())))
-}
-
-func rates(p report.PhaseThroughput, k int) []xy {
-	var out []xy
-	for i := 0; i < len(p.Counts); {
-		next := i + k
-		if len(p.Counts)-next <= k/2 { // the rest is too short for a separate step
-			next = len(p.Counts)
-		}
-		done := 0
-		for _, n := range p.Counts[i:next] {
-			done += n
-		}
-		from, to := p.Start+time.Duration(i)*report.PaceWidth, p.Start+time.Duration(next)*report.PaceWidth
-		if next == len(p.Counts) {
-			to = max(p.End, from+1)
-		}
-		out = append(out, xy{seconds(from), float64(done) / seconds(to-from)})
-		i = next
-	}
-	return out
 }
 
 // overTimePoints is the largest number of glyphs in one plot over time: more are not

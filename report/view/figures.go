@@ -54,11 +54,10 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 		}
 		out = append(out, plot.Growth(merged, l.Name, l.Head, glyphs))
 		for _, n := range slices.Backward(s.Counts) {
-			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return b.trace(trial).Latencies[l.Name] })
-			out = append(out, plot.Percentiles(l.Name, l.Head, s.Count(n), dists, glyphs))
+			out = append(out, plot.Percentiles(merged, s.Count(n), l.Name, l.Head, glyphs))
 		}
 	}
-	return append(out, plot.Throughput(s, glyphs))
+	return out
 }
 
 func (b builder) pauses(s matrix.Scenario) (out []plot.Pauses) {
@@ -88,7 +87,7 @@ func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 			f.Answer = false
 		}
 	}
-	out := append(failovers, plot.OverTime(line, glyphs), plot.ThroughputOverTime(line, glyphs), plot.QueueDepth(line), plot.HoldersAtOnce(line))
+	out := append(failovers, plot.OverTime(line, glyphs), plot.HoldersAtOnce(line))
 	for _, f := range out {
 		if f != nil && t.Merged > 0 {
 			f.About += fmt.Sprintf(" The cell has %d trials. The plot shows the worst of them, or the first if all are equal.", t.Merged)
