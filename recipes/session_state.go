@@ -175,22 +175,6 @@ func (s *Session) AwaitGone(ctx context.Context, path string) error {
 	}
 }
 
-// WatchChildren calls see with the names of the children of path, at once and after each notification of a
-// change, until ctx is done or the session has ended, and returns the reason. Only observers should use it,
-// because every change causes a notification.
-func (s *Session) WatchChildren(ctx context.Context, path string, see func(names []string)) error {
-	for {
-		got, err := s.list(ctx, path, true)
-		if err != nil {
-			return err
-		}
-		see(got.names)
-		if _, err := s.wake(ctx, got.watch); err != nil {
-			return err
-		}
-	}
-}
-
 // remove deletes a node, and retries until the servers have confirmed that. A missing node counts as
 // success: its delete may have lost its reply, and no other node ever has the same name.
 func (s *Session) remove(ctx context.Context, path string) error {

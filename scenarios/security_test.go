@@ -43,7 +43,7 @@ phases:
 		`subjects: [lock/parent, election/parent, election/predecessor, lock/go-zookeeper]
 phases:
   - {name: drain, kind: drain, rounds: 2, hold: 1ms}
-  - {name: close, kind: succession, rounds: 1, leave: close, order: [0], warn: 3, hold: 1ms}`,
+  - {name: close, kind: succession, rounds: 1, leave: close, order: [0], hold: 1ms}`,
 		`subjects: [queue/parent, queue/predecessor]
 phases: [{name: drain, kind: drain, rounds: 2, hold: 1ms}]`,
 	} {

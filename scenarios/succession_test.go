@@ -18,17 +18,13 @@ subjects: [election/parent, election/predecessor, lock/go-zookeeper]
 clients: [8]
 session_timeout: 4s
 phases:
-  - {name: close, kind: succession, rounds: 1, leave: close, order: [0, 1, 3, 4, 2], warn: 5, hold: 5ms}
-  - {name: lose, kind: succession, rounds: 1, leave: lose, order: [0, 1, 3, 4, 2], warn: 3, hold: 5ms}
+  - {name: close, kind: succession, rounds: 1, leave: close, order: [0, 1, 3, 4, 2], hold: 5ms}
+  - {name: lose, kind: succession, rounds: 1, leave: lose, order: [0, 1, 3, 4, 2], hold: 5ms}
 `)
 	for _, trial := range trials {
 		succeeded(t, trial, "close: leaders 0, 1, 2, 2, 2, 5", "lose: leaders 0, 1, 2, 2, 2, 5")
 		if m := trial.Metrics[metrics.LeaderlessTime]; m.Count == nil || *m.Count != 6 {
 			t.Errorf("%s: %v leaderless times, want one for each of 6 changes of leader", trial.Name, countOf(m.Count))
-		}
-		// Three are never too few, for only five of the eight leave.
-		if m := trial.Metrics[metrics.WarningLatency]; m.Count == nil || *m.Count != 1 {
-			t.Errorf("%s: %v early warnings, want one, of four who stand", trial.Name, countOf(m.Count))
 		}
 	}
 }

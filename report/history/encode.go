@@ -208,7 +208,7 @@ type Leaving struct {
 	How     string        `json:"how,omitempty"` // resign, close, lose or expire
 }
 
-// Warning means that an observer found too few candidates.
+// Warning means that an observer found too few candidates. Only histories of earlier versions contain it.
 type Warning struct {
 	At       time.Duration `json:"at"`
 	Phase    string        `json:"phase"`

@@ -27,8 +27,6 @@ const (
 	FailoverNotify    = "failover.notify"
 	FailoverRelist    = "failover.relist"
 
-	WarningLatency = "warning.latency" // of the early warnings of an election
-
 	// Holders whose process was paused past their session timeout.
 	PausedBelief   = "pause.false_belief"
 	PausedNotice   = "pause.notice"
@@ -104,10 +102,6 @@ var families = []Family{
 		latency(FailoverCommit, "Then until the first member had removed the node"),
 		latency(FailoverNotify, "Then until the notification reached the next client"),
 		latency(FailoverRelist, "Then until the next client's acquire returned"),
-	}},
-	{About: "Observations of an election, in a succession with early warnings:", Definitions: []Definition{
-		{Name: WarningLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true,
-			Help: "Time from the removal of a candidate that leaves too few candidates until the observer's early warning"},
 	}},
 	{About: "A holder that is paused until its session has expired, and then resumed (scenario paused-holder):",
 		Definitions: []Definition{

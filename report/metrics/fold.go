@@ -70,7 +70,7 @@ func NewFold(h *history.History) *Fold {
 	f.openLoops = &openLoops{fold: f, ramps: map[string][]scheduledOp{}}
 	f.collectors = []collector{
 		&handoffs{fold: f}, &failovers{fold: f},
-		&warnings{fold: f, left: map[int]time.Duration{}}, &pauses{fold: f, since: map[int][]history.Sample{}},
+		&pauses{fold: f, since: map[int][]history.Sample{}},
 		f.openLoops, &queue{fold: f, items: map[string]item{}},
 		&throughput{fold: f, done: map[string]int64{}},
 		&fairness{fold: f, grants: map[int]map[int]int{}, total: map[int]int{}},

@@ -191,29 +191,3 @@ func (x *recovery) close(out map[string]Metric) {
 		out[ConnectionsPeak] = value(ConnectionsPeak, x.peak)
 	}
 }
-
-type warnings struct {
-	noopCollector
-	fold  *Fold
-	stand int                   // number of candidates
-	left  map[int]time.Duration // time when a candidate was made to leave, by the number of candidates that remained
-}
-
-func (x *warnings) record(r history.Record) {
-	switch r := r.(type) {
-	case *history.Joined:
-		x.stand++
-	case *history.Leaving:
-		if r.Client < 0 {
-			x.stand = 0
-			clear(x.left)
-			return
-		}
-		x.stand--
-		x.left[x.stand] = r.At
-	case *history.Warning:
-		if at, ok := x.left[r.Below-1]; ok {
-			x.fold.observe(WarningLatency, r.Phase, r.At-at)
-		}
-	}
-}

@@ -28,15 +28,12 @@ func init() {
 		Pace:     history.ByHarness,
 		Needs:    spec.NeedsGrants,
 		Single:   true,
-		Fields:   []string{"rounds", "leave", "order", "warn"},
+		Fields:   []string{"rounds", "leave", "order"},
 		Words:    map[string][]string{"leave": leaves},
 		Validate: validateSuccession,
 		TooFew: func(p *spec.Phase, clients int) string {
 			if last := slices.Max(append(p.Order, -1)); clients <= last {
 				return fmt.Sprintf("%d candidates are too few: order lists client %d", clients, last)
-			}
-			if p.Warn > clients {
-				return fmt.Sprintf("%d candidates are too few: the field warn requires at least %d", clients, p.Warn)
 			}
 			return ""
 		},
@@ -51,7 +48,6 @@ func validateSuccession(p *spec.Phase, bad spec.ProblemFunc) {
 	if len(p.Order) == 0 {
 		bad("order", "is required: the clients in the order in which they leave, for example [0, 1, 3, 4, 2]")
 	}
-	spec.Between(bad, "warn", p.Warn, 0, spec.MaxClients)
 	for i, n := range p.Order {
 		if n < 0 || n >= spec.MaxClients || slices.Contains(p.Order[:i], n) {
 			bad(fmt.Sprintf("order.%d", i), "%d is not a valid client number, or occurs twice", n)
@@ -103,11 +99,6 @@ func (s *successions) run(ctx context.Context) error {
 			return fmt.Errorf("client %d failed to join: %w", c.Number, err)
 		}
 	}
-	warning, err := s.st.WarnBelow(ctx)
-	if err != nil {
-		return err
-	}
-	defer warning.Close()
 	if err := s.awaitTerm(ctx); err != nil {
 		return err
 	}
@@ -117,14 +108,10 @@ func (s *successions) run(ctx context.Context) error {
 		if err := s.leave(ctx, s.line[n]); err != nil {
 			return fmt.Errorf("client %d failed to leave: %w", n, err)
 		}
-		if err := warning.Await(ctx, len(s.line)-k-1); err != nil {
-			return err
-		}
 		if err := s.awaitTerm(ctx); err != nil {
 			return err
 		}
 	}
-	warning.Close() // all candidates leave now
 	return s.disband(ctx)
 }
 

@@ -19,7 +19,6 @@ func TestKind_refusesWhatItDoesNotKnow(t *testing.T) {
 		{"an unknown way to leave has a nearest known one", "election/parent", "8", "{kind: succession, rounds: 1, leave: loose, order: [0], hold: 0s}", `did you mean "lose"`},
 		{"somebody must leave", "election/parent", "8", "{kind: succession, rounds: 1, leave: lose, hold: 0s}", "order: is required"},
 		{"nobody leaves twice", "election/parent", "8", "{kind: succession, rounds: 1, leave: lose, order: [1, 1], hold: 0s}", "is not a valid client number, or occurs twice"},
-		{"a warning that comes at once", "election/parent", "[2, 8]", "{kind: succession, rounds: 1, leave: lose, order: [0], warn: 3, hold: 0s}", "2 candidates are too few: the field warn requires at least 3"},
 		{"who leaves must be there", "election/parent", "[2, 8]", "{kind: succession, rounds: 1, leave: lose, order: [2], hold: 0s}", "2 candidates are too few: order lists client 2"},
 		{"a succession needs rounds", "election/parent", "8", "{kind: succession, leave: lose, order: [0], hold: 0s}", "rounds: 0 is not between"},
 		{"a succession has no faults of its own choice", "election/parent", "8", "{kind: succession, rounds: 1, leave: lose, order: [0], hold: 0s, faults: [{at: 0s, fault: session.close}]}", "faults"},

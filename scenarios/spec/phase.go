@@ -21,7 +21,6 @@ type Phase struct {
 	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream, connect, episode: how long the phase runs
 	Leave    string        `yaml:"leave,omitempty"`      // succession: how candidates leave
 	Order    []int         `yaml:"order,omitempty,flow"` // succession: the clients that leave, in order; clients are numbered in the order of joining
-	Warn     int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates than this remain
 	// Contenders is the number of clients that act in a churn: the first ones. The other clients only
 	// keep their sessions. 0 means all clients.
 	Contenders int     `yaml:"contenders,omitempty"`

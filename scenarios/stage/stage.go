@@ -5,7 +5,6 @@ package stage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -256,73 +255,6 @@ func (st *Stage) packet() int {
 		n = max(n, spec.KindNamed(p.Kind).ExtraPacket, int(items*48))
 	}
 	return min(maxPacket, n+size)
-}
-
-// earlyWarning watches the candidates with a session of its own, which is not counted, and warns
-// once fewer are left than the phase states. (Seed 000: "an early warning can also be given based
-// on the current number of workers".)
-type earlyWarning struct {
-	st  *Stage
-	s   *recipes.Session
-	ctx context.Context         // ends with errWarned, or with the error of the watch
-	end context.CancelCauseFunc // also ends the watch
-
-	watch sync.WaitGroup
-}
-
-var errWarned = errors.New("warned")
-
-// WarnBelow starts to watch the candidates. It returns nil if the phase requires no warning.
-func (st *Stage) WarnBelow(ctx context.Context) (*earlyWarning, error) {
-	if st.Phase.Warn == 0 {
-		return nil, nil
-	}
-	open, opened := context.WithTimeout(ctx, JoinLimit)
-	defer opened()
-	s, err := recipes.Open(open, st.Observer.Ensemble.Servers(), observer.HarnessOptions(st.Observer.Ensemble, st.Scenario.SessionTimeout))
-	if err != nil {
-		return nil, fmt.Errorf("open the session for the early warning: %w", err)
-	}
-	w := &earlyWarning{st: st, s: s}
-	w.ctx, w.end = context.WithCancelCause(ctx)
-	w.watch.Go(func() { w.end(s.WatchChildren(w.ctx, st.Parent, w.see)) })
-	return w, nil
-}
-
-func (w *earlyWarning) see(names []string) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !observer.Sequential.MatchString(name) })
-	if len(names) >= w.st.Phase.Warn || w.ctx.Err() != nil {
-		return
-	}
-	w.st.Record.Record(&history.Warning{At: w.st.Clock.Now(), Phase: w.st.Phase.Name, Round: w.st.Round,
-		Standing: len(names), Below: w.st.Phase.Warn})
-	w.end(errWarned)
-}
-
-// Await waits for the warning if standing, the number of candidates left, is below the phase's limit.
-func (w *earlyWarning) Await(ctx context.Context, standing int) error {
-	if w == nil || standing >= w.st.Phase.Warn {
-		return nil
-	}
-	limit, cancel := context.WithTimeout(ctx, w.st.GrantTimeout())
-	defer cancel()
-	_ = Await(limit, w.ctx.Done())
-	switch err := context.Cause(w.ctx); {
-	case errors.Is(err, errWarned):
-		return nil
-	case err != nil:
-		return fmt.Errorf("the early warning's observer stopped: %w", err)
-	}
-	return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.GrantTimeout(), standing))
-}
-
-// Close stops the watch and closes its session. w may be nil.
-func (w *earlyWarning) Close() {
-	if w != nil {
-		w.end(nil)
-		w.watch.Wait()
-		w.s.Close()
-	}
 }
 
 // Holder tracks the current holder of the trial. It prevents that client from releasing while a fault is
