@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,8 +25,7 @@ import (
 type Conclusion struct {
 	Result Result
 	Traces map[string]*Trace // by trial, for plots and timelines
-	// Histories contains, by trial, the histories of trials with a failed verdict. Other histories
-	// are not kept.
+	// Histories contains, by trial, the histories of trials with a failed verdict.
 	Histories map[string]*history.History
 }
 
@@ -72,9 +70,6 @@ func Conclude(dir string, run Run) (Conclusion, error) {
 	return c, writeResult(dir, c.Result)
 }
 
-// keptRecords is the maximum number of records of failed trials in memory: about 150 MB.
-var keptRecords = int64(600_000)
-
 // foldFolder evaluates all histories of a run folder, one per processor at a time, and adds the
 // trials whose histories are missing. It returns an error for a history of another version, because
 // the existing result must not be overwritten then.
@@ -88,7 +83,6 @@ func foldFolder(dir string, run Run) ([]Evaluation, error) {
 		return nil, err
 	}
 	folded := make([]Evaluation, len(names), len(names)+len(missing))
-	var kept atomic.Int64
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
@@ -96,9 +90,8 @@ func foldFolder(dir string, run Run) ([]Evaluation, error) {
 			f := foldFile(dir, name, run.Ensemble.managed())
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
 				f.History = nil
-			} else if h := f.History; h != nil && kept.Add(int64(h.RecordsInMemory)) > keptRecords {
-				kept.Add(-int64(h.RecordsInMemory))
-				h.Forget()
+			} else if f.History != nil {
+				f.History.Forget() // many failed trials would fill the memory
 			}
 			folded[i] = f
 			if errors.Is(f.Err, history.ErrNewer) || errors.Is(f.Err, history.ErrOlder) {

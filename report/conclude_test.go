@@ -211,7 +211,6 @@ func TestJudge_ofAFolderThatIsNoRunFolder(t *testing.T) {
 	}
 }
 
-// A failed verdict is explained from the history that was read for it.
 func TestJudge_keepsTheHistoriesOfFailedVerdicts(t *testing.T) {
 	dir := t.TempDir()
 	writeHistory(t, dir, history.Header{Trial: "good"}, slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40))...)
@@ -220,35 +219,11 @@ func TestJudge_keepsTheHistoriesOfFailedVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, HistoryDir)); err != nil {
-		t.Fatal(err)
-	}
 	if len(c.Histories) != 1 || c.Histories["bad"] == nil {
 		t.Fatalf("kept are %v, want that of the trial that failed", c.Histories)
 	}
-	for n, err := range c.Histories["bad"].Records {
-		if err != nil {
-			t.Fatalf("record %d: %v: it is not in memory", n.N, err)
-		}
-	}
-}
-
-// Beyond a limit the records of failed trials are decoded again, such that many do not fill memory.
-func TestJudge_keepsFewRecords(t *testing.T) {
-	defer func(most int64) { keptRecords = most }(keptRecords)
-	keptRecords = 0
-	dir := t.TempDir()
-	writeHistory(t, dir, history.Header{Trial: "bad"}, slices.Concat(hold("p", 1, 5, 0, 10, 50), hold("p", 2, 6, 0, 27, 40))...)
-	c, err := Judge(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := c.Histories["bad"]
-	if h == nil || h.RecordsInMemory != 0 {
-		t.Fatalf("kept is %+v, want a history without records in memory", h)
-	}
 	records := 0
-	for _, err := range h.Records {
+	for _, err := range c.Histories["bad"].Records {
 		if records++; err != nil {
 			t.Fatal(err)
 		}

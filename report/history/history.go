@@ -23,9 +23,8 @@ type History struct {
 	HasCommits bool          // the records include the servers' commits
 	// Records yields all records in order, each commit before the first record of a client that may
 	// know of it. It can be ranged over repeatedly. It stops after the first error.
-	Records         iter.Seq2[Numbered, error]
-	RecordsInMemory int // number of decoded records in memory
-	path            string
+	Records iter.Seq2[Numbered, error]
+	path    string
 }
 
 // Fault is a [Window] and the number of its record.
@@ -54,12 +53,9 @@ func (p *Phase) Ramp() bool { return p.Arrivals.Ramp() }
 // else the end of the phase; 0 if neither is recorded.
 func (p *Phase) ActiveUntil() time.Duration { return cmp.Or(p.Stopped, p.End) }
 
-// inMemory is the maximum number of decoded records of a file that are kept, about 50 MB. The samples
-// of a longer history are not kept, but decoded again in each iteration.
-const inMemory = 200_000
-
-// Open reads the history file at path. It returns no error for a truncated or damaged history: then
-// Records yields the error.
+// Open reads the history file at path, and keeps all records except the samples in memory. Each iteration
+// over Records decodes the samples. Open returns no error for a truncated or damaged history: then Records
+// yields the error.
 func Open(path string) (*History, error) {
 	r, f, err := openReader(path)
 	if err != nil {
@@ -67,40 +63,29 @@ func Open(path string) (*History, error) {
 	}
 	defer f.Close()
 	defer r.Close()
-	h := &History{Header: r.Header}
-	var kept []Numbered
-	var last error
+	h := &History{Header: r.Header, path: path}
+	var known []Numbered
+	r.skipSamples = true
 	for n, err := range r.Records() {
 		if err != nil {
-			last = err
-			break
+			break // each iteration yields it
 		}
 		h.collect(n)
-		kept = append(kept, n)
-		if n.N == inMemory {
-			r.skipSamples = true
-			kept = slices.DeleteFunc(kept, func(n Numbered) bool { _, is := n.Record.(*Sample); return is })
-		}
+		known = append(known, n)
 	}
 	h.sort()
-	if r.skipSamples {
-		h.Records = file(path, kept)
-	} else {
-		h.Records = sequenceOf(kept, last)
-	}
 	commits, err := commitsOf(path)
 	if err != nil {
 		return nil, err
 	}
-	h.HasCommits, h.Records = commits != nil, withCommits(h.Records, commits)
-	h.RecordsInMemory, h.path = len(kept), path
+	h.HasCommits, h.Records = commits != nil, withCommits(file(path, known), commits)
 	return h, nil
 }
 
-// Forget frees the records in memory. From then on, each iteration over Records decodes the file again.
+// Forget frees the records in memory. From then on, each iteration over Records opens the file again.
 func (h *History) Forget() {
 	path := h.path
-	h.RecordsInMemory, h.Records = 0, func(yield func(Numbered, error) bool) {
+	h.Records = func(yield func(Numbered, error) bool) {
 		again, err := Open(path)
 		if err != nil {
 			yield(Numbered{}, err)
@@ -110,16 +95,12 @@ func (h *History) Forget() {
 	}
 }
 
-// sequenceOf yields the records in kept, and then the error last if it is not nil.
-func sequenceOf(kept []Numbered, last error) iter.Seq2[Numbered, error] {
+func sequenceOf(records []Numbered) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
-		for _, n := range kept {
+		for _, n := range records {
 			if !yield(n, nil) {
 				return
 			}
-		}
-		if last != nil {
-			yield(Numbered{N: len(kept)}, last)
 		}
 	}
 }
@@ -148,9 +129,9 @@ func Of(header Header, records ...Record) *History {
 		}
 	}
 	h.sort()
-	h.Records = sequenceOf(kept, nil)
+	h.Records = sequenceOf(kept)
 	if h.HasCommits = len(commits) > 0; h.HasCommits {
-		h.Records = withCommits(h.Records, sequenceOf(commits, nil))
+		h.Records = withCommits(h.Records, sequenceOf(commits))
 	}
 	return h
 }
