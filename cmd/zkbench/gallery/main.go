@@ -15,7 +15,6 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
-	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/render"
 	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/report/units"
@@ -25,8 +24,7 @@ import (
 
 func main() {
 	const folder = "docs/gallery"
-	audited, _ := os.ReadFile(filepath.Join(folder, "audits.md")) // stays if there are no run folders of audits
-	files, err := draw("zkbench-out/gallery", "zkbench-out/audits", audited)
+	files, err := draw("zkbench-out/gallery", "zkbench-out/audits")
 	if err == nil {
 		err = replace(folder, files)
 	}
@@ -46,14 +44,15 @@ const generatedHeader = "<!-- Made by make gallery. Do not edit. -->\n\n"
 type gallery struct {
 	Runs   []run
 	Audits []audit
-	// HasAudits reports whether there is a page of audits, of this or an earlier call.
-	HasAudits bool
 
 	files map[string][]byte // the pages and figures, by name
 }
 
-// draw returns the files of the gallery, by name. Without run folders of audits, their page is audited.
-func draw(runs, audits string, audited []byte) (map[string][]byte, error) {
+// auditsPage is the page of the audits. Without run folders of audits, the previous page stays.
+const auditsPage = "audits.md"
+
+// draw returns the files of the gallery, by name.
+func draw(runs, audits string) (map[string][]byte, error) {
 	g := gallery{files: map[string][]byte{}}
 	folders, err := filepath.Glob(filepath.Join(runs, "*", report.ResultFile))
 	if err != nil || len(folders) == 0 {
@@ -69,31 +68,35 @@ func draw(runs, audits string, audited []byte) (map[string][]byte, error) {
 	if g.Audits, err = readAudits(audits); err != nil {
 		return nil, err
 	}
-	g.HasAudits = len(g.Audits)+len(audited) > 0
 	t, err := template.New("").Funcs(template.FuncMap{"md": units.Markdown, "facts": facts}).ParseFS(pages, "pages/*.tmpl")
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"README.md", "measured.md", "audits.md"} {
+	for _, name := range []string{"README.md", "measured.md", auditsPage} {
 		page := bytes.NewBufferString(generatedHeader)
 		if err := t.ExecuteTemplate(page, name+".tmpl", g); err != nil {
 			return nil, err
 		}
 		g.files[name] = page.Bytes()
 	}
-	switch {
-	case !g.HasAudits:
-		delete(g.files, "audits.md")
-	case len(g.Audits) == 0:
-		g.files["audits.md"] = audited
+	if len(g.Audits) == 0 {
+		delete(g.files, auditsPage)
 	}
 	return g.files, nil
 }
 
-// replace replaces the contents of the folder.
+// replace replaces the contents of the folder, except the page of audits if files does not have it.
 func replace(folder string, files map[string][]byte) error {
-	if err := os.RemoveAll(folder); err != nil {
+	previous, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
 		return err
+	}
+	for _, name := range previous {
+		if filepath.Base(name) != auditsPage {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+		}
 	}
 	for name, text := range files {
 		file := filepath.Join(folder, filepath.FromSlash(name))
@@ -194,23 +197,11 @@ func (r run) Figures(kind string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		name := r.fileName(kind, f)
+		name := "measured/" + r.Name + "-" + f.Name + ".svg"
 		r.files[name] = svg
 		fmt.Fprintf(&b, "\n![%s](%s)\n\n%s\n", units.Markdown(f.Title), name, units.Markdown(f.About))
 	}
 	return b.String(), nil
-}
-
-// fileName returns the figure's file name: scenario, kind and, if that name is taken, trial.
-func (r run) fileName(kind string, f *plot.Figure) string {
-	name := "measured/" + kind
-	if !strings.HasPrefix(kind, r.Name) {
-		name = "measured/" + r.Name + "-" + kind
-	}
-	if r.files[name+".svg"] != nil {
-		name += "-" + f.Trial
-	}
-	return name + ".svg"
 }
 
 func facts(all map[string]string) string {
