@@ -239,7 +239,7 @@ func EvaluateHistory(h *history.History, doubts ...string) Evaluation {
 		opinions.Record(n)
 		sweep.Add(n)
 		fold.Record(n)
-		tracer.record(n)
+		tracer.record(n.Record)
 		if s, ok := n.Record.(*history.Step); ok {
 			steps = append(steps, Step{s.Step, s.Faults})
 		}

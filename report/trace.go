@@ -40,24 +40,18 @@ const traceLimit = 500_000
 
 // tracer builds the trace while a history is read.
 type tracer struct {
-	trace           *Trace
-	history         *history.History
-	rounds          rounds
-	droppedHolds    int // number of holds beyond traceLimit
-	droppedHandoffs int
+	trace   *Trace
+	history *history.History
+	dropped int // number of holds and hand-offs beyond traceLimit
 }
 
 func newTracer(h *history.History) *tracer {
-	return &tracer{trace: &Trace{Queue: h.Header.Recipe == verdict.Queue}, history: h}
-}
-
-func (t *tracer) record(n history.Numbered) {
-	t.rounds.record(n.Record)
+	return &tracer{trace: &Trace{Queue: h.Header.Recipe == verdict.Queue, Permits: facts.Permits(h.Header)}, history: h}
 }
 
 func (t *tracer) addBelief(b facts.Belief) {
 	if len(t.trace.Holds) >= traceLimit {
-		t.droppedHolds++
+		t.dropped++
 		return
 	}
 	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == facts.RWLock && b.Permits == 1})
@@ -71,7 +65,7 @@ func (t *tracer) addOverlap(o verdict.Overlap) {
 
 func (t *tracer) addHandoff(h metrics.Handoff) {
 	if len(t.trace.Handoffs) >= traceLimit {
-		t.droppedHandoffs++
+		t.dropped++
 		return
 	}
 	t.trace.Handoffs = append(t.trace.Handoffs, h)
@@ -81,7 +75,7 @@ func (t *tracer) addHandoff(h metrics.Handoff) {
 func (t *tracer) close(fold *metrics.Fold, err error) *Trace {
 	x, length := t.trace, fold.Length()
 	x.Failovers, x.Pauses, x.Ramps = fold.Failovers, fold.Pauses, fold.Ramps
-	x.Length, x.Permits, x.Rounds = length, facts.Permits(t.history.Header), t.rounds.all
+	x.Length = length
 	x.Faults = faults(t.history.Faults)
 	for i := range x.Faults {
 		if f := &x.Faults[i]; f.End < f.Start {
@@ -91,10 +85,8 @@ func (t *tracer) close(fold *metrics.Fold, err error) *Trace {
 	switch {
 	case err != nil:
 		x.IncompleteReason = err.Error()
-	case t.droppedHolds > 0:
-		x.IncompleteReason = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "grant"), t.droppedHolds)
-	case t.droppedHandoffs > 0:
-		x.IncompleteReason = fmt.Sprintf("only the first %s are shown, %d more are omitted", units.Plural(traceLimit, "hand-off"), t.droppedHandoffs)
+	case t.dropped > 0:
+		x.IncompleteReason = fmt.Sprintf("only the first %s and hand-offs are shown, %d more are omitted", units.Plural(traceLimit, "grant"), t.dropped)
 	}
 	return x
 }
@@ -114,32 +106,29 @@ type Waiter struct {
 	Left     bool          // the client had to leave
 }
 
-// rounds collects the rounds of successions, which follow each other.
-type rounds struct{ all []Round }
-
-func (d *rounds) record(r history.Record) {
+// record adds the records of successions, whose rounds follow each other.
+func (t *tracer) record(r history.Record) {
 	switch r := r.(type) {
 	case *history.Joined:
-		x := d.current(r.Phase, r.Round)
+		x := t.round(r.Phase, r.Round)
 		if x == nil {
-			d.all = append(d.all, Round{Phase: r.Phase, Number: r.Round})
-			x = &d.all[len(d.all)-1]
+			t.trace.Rounds = append(t.trace.Rounds, Round{Phase: r.Phase, Number: r.Round})
+			x = t.round(r.Phase, r.Round)
 		}
 		x.Waiters = append(x.Waiters, Waiter{Client: r.Client, From: r.At})
 	case *history.Leaving:
-		if x := d.current(r.Phase, r.Round); x != nil {
+		if x := t.round(r.Phase, r.Round); x != nil {
 			x.leave(r)
 		}
 	}
 }
 
-// current returns the last round if it has the given phase and number, else nil.
-func (d *rounds) current(phase string, number int) *Round {
-	if len(d.all) == 0 {
-		return nil
-	}
-	if x := &d.all[len(d.all)-1]; x.Phase == phase && x.Number == number {
-		return x
+// round returns the last round if it has the given phase and number, else nil.
+func (t *tracer) round(phase string, number int) *Round {
+	if n := len(t.trace.Rounds); n > 0 {
+		if x := &t.trace.Rounds[n-1]; x.Phase == phase && x.Number == number {
+			return x
+		}
 	}
 	return nil
 }
