@@ -53,7 +53,7 @@ func ReadRawResult(path string) (Result, []byte, error) {
 	read, given := func(p string) ([]byte, error) { return safefile.Read(p, safefile.Result) }, path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir := path
-		read = func(string) ([]byte, error) { return readFile(dir, ResultFile) }
+		read = func(string) ([]byte, error) { return safefile.ReadBelow(dir, ResultFile, safefile.Result) }
 		path = filepath.Join(path, ResultFile)
 	}
 	raw, err := read(path)
@@ -241,23 +241,6 @@ func withRoot(dir string, do func(*os.Root) error) error {
 		return err
 	}
 	return errors.Join(do(root), root.Close())
-}
-
-// readFile reads the file name below dir. It does not follow links out of dir, which is not trusted.
-func readFile(dir, name string) (data []byte, err error) {
-	err = withRoot(dir, func(root *os.Root) error {
-		if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() { // opening a named pipe would block
-			return fmt.Errorf("%s is not a regular file (%v)", filepath.Join(dir, name), info.Mode().Type())
-		}
-		f, err := root.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		data, err = safefile.ReadFrom(f, safefile.Result)
-		return err
-	})
-	return data, err
 }
 
 // Exists reports whether name, a path below dir, exists.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // History contains the records of a trial, which are streamed, and data that a verdict needs before the
@@ -148,26 +150,15 @@ func openReader(path string) (*Reader, io.Closer, error) {
 	return r, f, nil
 }
 
-// openFile opens a regular file of a run folder, which is the parent of the file's folder. It does not
-// follow links out of the run folder, which another user may control.
+// openFile opens a file of a run folder, which is the parent of the file's folder. It does not follow
+// links out of the run folder, which another user may control.
 func openFile(path string) (*os.File, error) {
-	whole, err := filepath.Abs(path)
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	folder := filepath.Dir(whole)
-	root, err := os.OpenRoot(filepath.Dir(folder))
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	name := filepath.Join(filepath.Base(folder), filepath.Base(whole))
-	if info, err := root.Stat(name); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file (%v)", path, info.Mode().Type())
-	}
-	return root.Open(name)
+	folder := filepath.Dir(path)
+	return safefile.OpenBelow(filepath.Dir(folder), filepath.Join(filepath.Base(folder), filepath.Base(path)))
 }
 
 // file yields the records of the file at path, which each iteration opens again. known contains records

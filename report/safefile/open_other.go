@@ -4,4 +4,4 @@ package safefile
 
 import "os"
 
-func open(path string) (*os.File, error) { return os.Open(path) }
+const readFlags = os.O_RDONLY

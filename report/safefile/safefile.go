@@ -23,32 +23,57 @@ var ErrTooLarge = errors.New("the file is too large")
 // Read returns the content of a regular file of at most limit bytes. For a named pipe, a device or a
 // socket it returns an error without blocking.
 func Read(path string, limit int64) ([]byte, error) {
-	f, err := open(path)
+	f, err := regular(os.OpenFile(path, readFlags, 0))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return ReadFrom(f, limit)
+	return readAll(f, limit)
 }
 
-// ReadFrom is like [Read] for an open file.
-func ReadFrom(f *os.File, limit int64) ([]byte, error) {
-	info, err := f.Stat()
-	switch {
-	case err != nil:
+// ReadBelow is like [Read] for the file name below dir. It does not follow links out of dir.
+func ReadBelow(dir, name string, limit int64) ([]byte, error) {
+	f, err := OpenBelow(dir, name)
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file (%v)", f.Name(), info.Mode().Type())
-	case info.Size() > limit:
-		return nil, tooLarge(f.Name(), limit)
+	}
+	return readAll(f, limit)
+}
+
+// OpenBelow opens the regular file name below dir for reading. It does not follow links out of dir.
+func OpenBelow(dir, name string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return regular(root.OpenFile(name, readFlags, 0))
+}
+
+// regular returns f if it is a regular file, and otherwise closes it.
+func regular(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file (%v)", f.Name(), info.Mode().Type())
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readAll reads and closes f.
+func readAll(f *os.File, limit int64) ([]byte, error) {
+	defer f.Close()
+	tooLarge := fmt.Errorf("%w: %s has more than %d bytes", ErrTooLarge, f.Name(), limit)
+	if info, err := f.Stat(); err == nil && info.Size() > limit {
+		return nil, tooLarge
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		return nil, tooLarge(f.Name(), limit)
+		return nil, tooLarge
 	}
 	return data, err
-}
-
-func tooLarge(name string, limit int64) error {
-	return fmt.Errorf("%w: %s has more than %d bytes", ErrTooLarge, name, limit)
 }
