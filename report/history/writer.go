@@ -52,13 +52,12 @@ type Writer struct {
 	once   sync.Once
 }
 
-// Stats contains the writer's counters. All except Bytes are numbers of records.
+// Stats contains the writer's counters, which are numbers of records.
 type Stats struct {
 	Records    int // written, or waiting to be written
 	Lost       int
 	Backlog    int
-	MaxBacklog int   // the largest backlog so far
-	Bytes      int64 // compressed bytes written to the disk
+	MaxBacklog int // the largest backlog so far
 }
 
 // Create creates the history file at path, which must not exist, and writes the header.
@@ -87,7 +86,7 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), done: make(chan struct{}), broken: make(chan struct{}),
 	}
 	// Use one core, so that the other cores are free for the measured processes.
-	w.zw, err = zstd.NewWriter(counter{w}, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	w.zw, err = zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, fmt.Errorf("history compressor: %w", err)
 	}
@@ -97,16 +96,6 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 	}
 	go w.run()
 	return w, nil
-}
-
-type counter struct{ w *Writer }
-
-func (c counter) Write(p []byte) (int, error) {
-	n, err := c.w.out.Write(p)
-	c.w.mu.Lock()
-	c.w.stats.Bytes += int64(n)
-	c.w.mu.Unlock()
-	return n, err
 }
 
 // Sample records an operation that has returned.
@@ -334,7 +323,7 @@ func (w *Writer) encode(b *batch) (err error) {
 // write compresses a line. It opens a frame if no frame is open.
 func (w *Writer) write(line []byte) error {
 	if !w.opened {
-		w.zw.Reset(counter{w})
+		w.zw.Reset(w.out)
 		w.opened = true
 	}
 	_, err := w.zw.Write(line)

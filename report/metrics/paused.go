@@ -16,14 +16,6 @@ type Pause struct {
 	Resumed time.Duration // the signal to continue
 	Until   time.Duration // notification that it no longer holds, or the end of the wait for the notification
 	Told    bool
-	Late    []LateWrite // in order; only fenced writes if the driver does not offer write
-}
-
-// LateWrite is a write by a holder that had lost its grant without being notified.
-type LateWrite struct {
-	At      time.Duration // of the reply
-	Fenced  bool          // the write was to the fenced resource
-	Outcome history.Outcome
 }
 
 type pauses struct {
@@ -89,7 +81,6 @@ func (x *pauses) addPause(p *history.Paused) {
 		before := max(s.Call, p.Resumed) < until
 		if !first[s.Op] || before {
 			x.count(&s)
-			x.last.Late = append(x.last.Late, LateWrite{At: s.Return - p.Stopped, Fenced: s.Op == history.Write, Outcome: s.Outcome})
 		}
 		first[s.Op] = true
 		acted[s.Op] = acted[s.Op] || before

@@ -23,7 +23,7 @@ func figures() []*Figure {
 	return []*Figure{
 		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles(s, s.Count(100), "handoff.latency", "hand-off", glyphs),
 		OverTime(sampleTimeline(100, 10, false), glyphs), Flap(flapping(), glyphs),
-		Failovers(sampleFailovers()), FailoverStages(sampleFailovers()), PauseRounds(samplePauses()), ResumeRounds(samplePauses()),
+		Failovers(sampleFailovers()), FailoverStages(sampleFailovers()), PauseRounds(samplePauses()),
 		OverTime(sampleDeliveries(), glyphs), sampleCapacity(),
 	}
 }

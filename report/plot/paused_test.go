@@ -5,31 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// samplePauses is two series: one notices at once, the other late, after a write of its own
-// went through, and in one round never; its driver's logs do not say when its session expired.
+// samplePauses is two series: one notices at once, the other late, and in one round
+// never; its driver's logs do not say when its session expired.
 func samplePauses() []Pauses {
 	const ms = time.Millisecond
-	round := func(n int, expired, granted, told time.Duration, late ...metrics.LateWrite) metrics.Pause {
-		p := metrics.Pause{Round: n, Expired: expired, Granted: granted, Resumed: granted + 20*ms, Until: granted + 20*ms + told, Told: true}
-		for _, w := range late {
-			w.At += p.Resumed
-			p.Late = append(p.Late, w)
-		}
-		return p
+	round := func(n int, expired, granted, told time.Duration) metrics.Pause {
+		return metrics.Pause{Round: n, Expired: expired, Granted: granted, Resumed: granted + 20*ms, Until: granted + 20*ms + told, Told: true}
 	}
-	refused := metrics.LateWrite{At: 3 * ms, Outcome: history.Failed}
-	lost := metrics.LateWrite{At: ms, Outcome: history.Unknown}
-	through := metrics.LateWrite{At: 40 * ms, Outcome: history.OK}
-	stopped := metrics.LateWrite{At: 60 * ms, Fenced: true, Outcome: history.Failed}
-	never := round(2, 0, 2400*ms, 10*time.Second, through, stopped)
+	never := round(2, 0, 2400*ms, 10*time.Second)
 	never.Told = false
 	return []Pauses{
-		{"lock/predecessor", []metrics.Pause{round(1, 2100*ms, 2105*ms, ms/50, lost, stopped), round(2, 1800*ms, 1803*ms, ms, refused, stopped)}},
-		{"lock/kazoo", []metrics.Pause{round(1, 0, 2000*ms, 80*ms, through, stopped), never}},
+		{"lock/predecessor", []metrics.Pause{round(1, 2100*ms, 2105*ms, ms/50), round(2, 1800*ms, 1803*ms, ms)}},
+		{"lock/kazoo", []metrics.Pause{round(1, 0, 2000*ms, 80*ms), never}},
 	}
 }
 
@@ -42,13 +32,10 @@ func words(f *Figure) string {
 }
 
 func TestPaused_saysWhatBecameOfTheHolder(t *testing.T) {
-	if got, want := words(PauseRounds(samplePauses())), "process paused; false belief; its session expired (2); the next client's grant (4)"; got != want {
+	if got, want := words(PauseRounds(samplePauses())), "process paused; false belief; its session expired (2); the next client's grant (4); never notified (1)"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
-	if got, want := words(ResumeRounds(samplePauses())), "believes that it holds; late write accepted (2); late write refused (1); late write without reply (1); rejected by the token (4); never notified (1)"; got != want {
-		t.Errorf("the legend says %q, want %q", got, want)
-	}
-	if PauseRounds(nil) != nil || ResumeRounds(nil) != nil {
+	if PauseRounds(nil) != nil {
 		t.Error("a figure was drawn of nothing")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
-	"math"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -300,115 +298,21 @@ type Pauses struct {
 // pauseRows is the largest number of rows in one figure; rounds between the extremes are omitted.
 const pauseRows = 40
 
-// PauseRounds plots rounds in which the holder's process is paused, one row per round: the pause, the
-// expiry of the session, and the next grant.
-func PauseRounds(all []Pauses) *Figure {
-	f := pauseFigure("paused", "While the holder's process is paused", all,
-		"Each row is a round, from SIGSTOP. The session expires during the pause, and the grant passes to the next client. Soon after that the process resumes. It believes that it still holds the grant until it is notified of the loss.")
-	if f == nil {
-		return nil
-	}
-	end := 0.0
-	for _, r := range f.rows {
-		end = max(end, seconds(r.Until))
-	}
-	secondsAxis(&f.body.X, 0, end*1.04)
-	f.body.X.Label.Text, f.yTitle = "", "seconds since SIGSTOP"
-	f.data.y = "seconds"
-	f.x = func(_ metrics.Pause, at time.Duration) float64 { return seconds(at) }
-	f.addBars("process paused", predictedColor, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
-	f.addBars("false belief", violationColor, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
-	f.addEvents("its session expired", glyph{palette[6], diamond},
-		func(r metrics.Pause) []time.Duration { return optionalTime(r.Expired != 0, r.Expired) })
-	f.addEvents("the next client's grant", glyph{palette[2], circle},
-		func(r metrics.Pause) []time.Duration { return optionalTime(true, r.Granted) })
-	return f.Figure
-}
-
-// ResumeRounds plots the actions of a holder after a pause, one row per round: how long it believes that
-// it still holds, and the outcomes of its writes.
-func ResumeRounds(all []Pauses) *Figure {
-	f := pauseFigure("resumed", "After the process resumes", all,
-		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Late writes are writes that it made before it was notified, or that were in progress when it was paused. A resource that checks tokens rejects them.")
-	if f == nil {
-		return nil
-	}
-	scale := []float64{minMilliseconds, 10}
-	for _, r := range f.rows {
-		scale = append(scale, sinceResumed(r.Pause, r.Until))
-		for _, w := range r.Late {
-			scale = append(scale, sinceResumed(r.Pause, w.At))
-		}
-	}
-	logAxis(&f.body.X, scale, units.TickNumber)
-	f.body.X.Min = minMilliseconds
-	f.yTitle = "milliseconds since SIGCONT (log scale)"
-	f.data.y = "milliseconds"
-	f.x = sinceResumed
-	f.addBars("believes that it holds", violationColor, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Resumed, r.Until })
-	for _, kind := range []struct {
-		words   string
-		glyph   glyph
-		fenced  bool
-		outcome history.Outcome
-	}{
-		{"late write accepted", glyph{palette[1], cross}, false, history.OK},
-		{"late write refused", glyph{palette[6], square}, false, history.Failed},
-		{"late write without reply", glyph{palette[0], circle}, false, history.Unknown},
-		{"fenced write accepted", glyph{palette[3], cross}, true, history.OK},
-		{"rejected by the token", glyph{palette[2], diamond}, true, history.Failed},
-		{"fenced write without reply", glyph{palette[5], circle}, true, history.Unknown},
-	} {
-		f.addEvents(kind.words, kind.glyph, func(r metrics.Pause) (at []time.Duration) {
-			for _, w := range r.Late {
-				if w.Fenced == kind.fenced && w.Outcome == kind.outcome {
-					at = append(at, w.At)
-				}
-			}
-			return at
-		})
-	}
-	f.addEvents("never notified", glyph{violationColor, triangle},
-		func(r metrics.Pause) []time.Duration { return optionalTime(!r.Told, r.Until) })
-	return f.Figure
-}
-
-// minMilliseconds is the smallest time in milliseconds that is distinguished from 0, which a
-// logarithmic axis does not have.
-const minMilliseconds = 0.1
-
-// sinceResumed returns the milliseconds from the resume of the process to at.
-func sinceResumed(r metrics.Pause, at time.Duration) float64 {
-	return math.Max(minMilliseconds, float64(at-r.Resumed)/float64(time.Millisecond))
-}
-
-// optionalTime returns the time of an event that happened, or nothing.
-func optionalTime(happened bool, at time.Duration) []time.Duration {
-	if happened {
-		return []time.Duration{at}
-	}
-	return nil
-}
-
-type pauseFig struct {
-	*Figure
-	rows []pauseRow
-	x    func(r metrics.Pause, at time.Duration) float64
-}
-
 type pauseRow struct {
 	metrics.Pause
 	series string
 }
 
-// pauseFigure returns a figure with one row per round, or nil. Both figures have the same rows at
-// the same heights, and the title of the x axis above, so that they can be read side by side.
-func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
+// PauseRounds plots rounds in which the holder's process is paused, one row per round: the pause, the
+// expiry of the session, the next grant, and the false belief of the paused holder.
+func PauseRounds(all []Pauses) *Figure {
 	if len(all) == 0 {
 		return nil
 	}
-	f := &pauseFig{Figure: newFigure(name, title, about)}
-	omitted := 0
+	f := newFigure("paused", "While the holder's process is paused",
+		"Each row is a round, from SIGSTOP. The session expires during the pause, and the grant passes to the next client. Soon after that the process resumes. It believes that it still holds the grant until it is notified of the loss.")
+	omitted, end := 0, 0.0
+	var rows []pauseRow
 	var labels []string
 	for _, p := range all {
 		rounds := dropMiddle(p.Rounds, max(2, pauseRows/len(all)),
@@ -416,40 +320,45 @@ func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
 		omitted += len(p.Rounds) - len(rounds)
 		label := p.Label // of the first row only
 		for _, r := range rounds {
-			f.rows, labels = append(f.rows, pauseRow{r, p.Label}), append(labels, label)
-			label = ""
+			rows, labels = append(rows, pauseRow{r, p.Label}), append(labels, label)
+			end, label = max(end, seconds(r.Until)), ""
 		}
 	}
 	if omitted > 0 {
 		f.About += fmt.Sprintf(" %s of medium length %s omitted.", units.Plural(omitted, "round"), map[bool]string{true: "is", false: "are"}[omitted == 1])
 	}
 	f.Answer = true
-	f.data.x = "round"
 	f.rowAxis(labels, 28)
+	secondsAxis(&f.body.X, 0, end*1.04)
+	f.body.X.Label.Text, f.yTitle = "", "seconds since SIGSTOP" // above, because the rows can be many
+	f.data.x, f.data.y = "round", "seconds"
 	f.body.Add(verticalGrid())
-	f.height = 165 + 15*vg.Length(max(len(f.rows), 3))
+	f.height = 165 + 15*vg.Length(max(len(rows), 3))
+	f.addPauseBars(rows, "process paused", predictedColor, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
+	f.addPauseBars(rows, "false belief", violationColor, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
+	f.addPauseEvents(rows, "its session expired", glyph{palette[6], diamond}, func(r metrics.Pause) (time.Duration, bool) { return r.Expired, r.Expired != 0 })
+	f.addPauseEvents(rows, "the next client's grant", glyph{palette[2], circle}, func(r metrics.Pause) (time.Duration, bool) { return r.Granted, true })
+	f.addPauseEvents(rows, "never notified", glyph{violationColor, triangle}, func(r metrics.Pause) (time.Duration, bool) { return r.Until, !r.Told })
 	return f
 }
 
-// addBars adds a bar to each row. half is half of its height.
-func (f *pauseFig) addBars(words string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
-	for i, r := range f.rows {
+// addPauseBars adds a bar to each row. half is half of its height.
+func (f *Figure) addPauseBars(rows []pauseRow, words string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
+	for i, r := range rows {
 		from, to := span(r.Pause)
-		end := f.x(r.Pause, to)
-		y, start := rowAt(i, len(f.rows)), f.x(r.Pause, from)
-		f.body.Add(bar{y: y, half: half, from: start, to: end, shortest: 1.5, color: c})
-		f.data.add(r.series+": "+words, []xy{{float64(r.Round), end}})
+		f.body.Add(bar{y: rowAt(i, len(rows)), half: half, from: seconds(from), to: seconds(to), shortest: 1.5, color: c})
+		f.data.add(r.series+": "+words, []xy{{float64(r.Round), seconds(to)}})
 	}
 	f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, area: true})
 }
 
-func (f *pauseFig) addEvents(words string, g glyph, of func(metrics.Pause) []time.Duration) {
+// addPauseEvents adds a point to each row in which the event happened.
+func (f *Figure) addPauseEvents(rows []pauseRow, words string, g glyph, event func(metrics.Pause) (at time.Duration, happened bool)) {
 	var at []xy
-	for i, r := range f.rows {
-		for _, t := range of(r.Pause) {
-			x := f.x(r.Pause, t)
-			at = append(at, xy{x, rowAt(i, len(f.rows))})
-			f.data.add(r.series+": "+words, []xy{{float64(r.Round), x}})
+	for i, r := range rows {
+		if t, happened := event(r.Pause); happened {
+			at = append(at, xy{seconds(t), rowAt(i, len(rows))})
+			f.data.add(r.series+": "+words, []xy{{float64(r.Round), seconds(t)}})
 		}
 	}
 	f.spots(words, g, at)

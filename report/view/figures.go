@@ -44,8 +44,7 @@ func (b builder) figures() []*plot.Figure {
 
 func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure {
 	merged := s.Merged()
-	pauses := b.pauses(merged)
-	out := []*plot.Figure{plot.PauseRounds(pauses), plot.ResumeRounds(pauses)}
+	out := []*plot.Figure{plot.PauseRounds(b.pauses(merged))}
 	out = append(out, b.capacityFigures(s, glyphs)...)
 	out = append(out, plot.FanOut(merged, glyphs), plot.HandoffStages(merged), plot.Flap(merged, glyphs))
 	for _, l := range measuredLatencies(s.Trials()) {
