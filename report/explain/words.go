@@ -134,7 +134,7 @@ func describeObservation(r history.Record) string {
 	case *history.Effort:
 		return fmt.Sprintf("made %d requests for %d calls; the only other causes were %d notifications and %d connections", r.Requests, r.Calls, r.Notifications, r.Connections)
 	case *history.Paused:
-		notification := "it was notified by " + r.By + " at " + units.Moment(r.Told)
+		notification := "it was notified by " + r.By + " at " + units.Moment(r.Notified)
 		if r.By == "" {
 			notification = "it was never notified that it no longer holds the grant"
 		}

@@ -169,11 +169,11 @@ type Paused struct {
 	Stopped time.Duration `json:"stopped"` // the signal to stop
 	Granted time.Duration `json:"granted"` // return of the other client's grant
 	Resumed time.Duration `json:"resumed"` // the signal to continue
-	// Told is the time when the client was notified that it no longer holds; 0 if it was not. By is the
+	// Notified is the time when the client was notified that it no longer holds; 0 if it was not. By is the
 	// kind of notification: an event (suspended, lost, ended), or holds, the recipe's own answer.
-	Told  time.Duration `json:"told,omitempty"`
-	By    string        `json:"by,omitempty"`
-	Holds string        `json:"holds,omitempty"` // the recipe's answer after the client resumed: yes or no; "" if there was none
+	Notified time.Duration `json:"told,omitempty"`
+	By       string        `json:"by,omitempty"`
+	Holds    string        `json:"holds,omitempty"` // the recipe's answer after the client resumed: yes or no; "" if there was none
 }
 
 // Self contains the harness's measurements of itself during the trial, with their limits.
@@ -267,15 +267,15 @@ type Failover struct {
 	Path    string        `json:"path"`
 	Timeout time.Duration `json:"timeout"`
 
-	Injected  time.Duration `json:"injected"`
-	Heard     time.Duration `json:"heard,omitempty"`     // the holder sent its last request that the servers are known to have received
-	Expired   time.Duration `json:"expired,omitempty"`   // the leader expired the session
-	Committed time.Duration `json:"committed,omitempty"` // the first member removed the node
-	Woken     time.Duration `json:"woken,omitempty"`     // the notification reached the next client
-	Granted   time.Duration `json:"granted,omitempty"`   // the next grant returned
-	Next      int           `json:"next"`                // the client that was granted next; -1 if none
-	Suspended time.Duration `json:"suspended,omitempty"` // the holder was notified of suspension or loss
-	Restored  time.Duration `json:"restored,omitempty"`  // the holder was notified that it still holds: there was no hand-off
+	Injected    time.Duration `json:"injected"`
+	LastRequest time.Duration `json:"heard,omitempty"`     // the holder sent its last request that the servers are known to have received
+	Expired     time.Duration `json:"expired,omitempty"`   // the leader expired the session
+	Committed   time.Duration `json:"committed,omitempty"` // the first member removed the node
+	Notified    time.Duration `json:"woken,omitempty"`     // the notification reached the next client
+	Granted     time.Duration `json:"granted,omitempty"`   // the next grant returned
+	Next        int           `json:"next"`                // the client that was granted next; -1 if none
+	Suspended   time.Duration `json:"suspended,omitempty"` // the holder was notified of suspension or loss
+	Restored    time.Duration `json:"restored,omitempty"`  // the holder was notified that it still holds: there was no hand-off
 
 	Least   time.Duration `json:"least"`
 	Most    time.Duration `json:"most"`

@@ -30,9 +30,9 @@ const (
 	// Holders whose process was paused past their session timeout.
 	PausedBelief   = "pause.false_belief"
 	PausedNotice   = "pause.notice"
-	PausedBlind    = "pause.unaware_writes"
+	PausedUnaware  = "pause.unaware_writes"
 	PausedAccepted = "pause.writes_accepted"
-	PausedStopped  = "pause.writes_fenced"
+	PausedFenced   = "pause.writes_fenced"
 
 	Capacity = "capacity"
 	Unserved = "open_loop.unserved"
@@ -109,11 +109,11 @@ var families = []Family{
 				Help: "How long a paused holder still believed that it held the lock after the next client was granted; if it was never notified, until the wait for the notification ended"},
 			latency(PausedNotice,
 				"Time from the resume until the holder was notified of the loss; absent if it never was"),
-			{Name: PausedBlind, Unit: "1", Better: Lower,
+			{Name: PausedUnaware, Unit: "1", Better: Lower,
 				Help: "Rounds in which the holder wrote again before it was notified of the loss; count is the number of rounds"},
 			{Name: PausedAccepted, Unit: "1", Better: Lower,
 				Help: "Late writes to an unfenced node that succeeded. A write is late if it was pending at the pause, or was made after the pause and before the notification; count is the number of late writes. Absent if the driver does not offer write"},
-			{Name: PausedStopped, Unit: "1", Better: Neither,
+			{Name: PausedFenced, Unit: "1", Better: Neither,
 				Help: "Late writes to the fenced resource that were rejected because of their token; count is the number of late writes to it"},
 		}},
 	{About: "Open loops (streams):", Definitions: []Definition{

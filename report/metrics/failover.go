@@ -24,7 +24,7 @@ type failovers struct {
 func (x *failovers) handoff(h Handoff, last, next *facts.Belief) {
 	phase := next.Phase
 	if h.Failover || x.fold.phase(phase).Kind == history.SuccessionPhase {
-		x.fold.observe(LeaderlessTime, phase, h.Nobody)
+		x.fold.observe(LeaderlessTime, phase, h.Leaderless)
 	}
 	if h.Failover && h.Latency > 0 {
 		x.fold.handedOff(FailoverLatency, phase, h)
@@ -169,14 +169,14 @@ func stages(r *history.Failover) map[string]time.Duration {
 			last = max(last, at)
 		}
 	}
-	if r.Heard > 0 && r.Expired > 0 {
-		until(FailoverDetect, min(r.Heard+r.Timeout, r.Expired)) // the rest is rounding and lag
+	if r.LastRequest > 0 && r.Expired > 0 {
+		until(FailoverDetect, min(r.LastRequest+r.Timeout, r.Expired)) // the rest is rounding and lag
 		until(FailoverExpire, r.Expired)
 		until(FailoverCommit, r.Committed)
 	} else {
 		until(FailoverExpire, r.Committed)
 	}
-	until(FailoverNotify, r.Woken)
+	until(FailoverNotify, r.Notified)
 	until(FailoverRelist, r.Granted)
 	return out
 }

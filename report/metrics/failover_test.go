@@ -12,8 +12,8 @@ import (
 // timeout of 4 s, and was followed at 14.1 s, unless edited.
 func crashed(edit func(r *history.Failover)) *history.Failover {
 	r := &history.Failover{At: 15 * time.Second, Phase: "crash", Round: 1, Cause: "crash", Timeout: 4 * time.Second,
-		Injected: 10 * time.Second, Heard: 9 * time.Second, Expired: 14 * time.Second,
-		Committed: 14050 * ms, Woken: 14080 * ms, Granted: 14100 * ms,
+		Injected: 10 * time.Second, LastRequest: 9 * time.Second, Expired: 14 * time.Second,
+		Committed: 14050 * ms, Notified: 14080 * ms, Granted: 14100 * ms,
 		Least: 3 * time.Second, Most: 8 * time.Second, Mean: 5 * time.Second, Expires: true}
 	if edit != nil {
 		edit(r)
@@ -31,7 +31,7 @@ func TestFailover_stages(t *testing.T) {
 			FailoverCommit: 50 * ms, FailoverNotify: 30 * ms, FailoverRelist: 20 * ms}},
 		{"nobody saw it expire", func(r *history.Failover) { r.Expired = 0 }, map[string]time.Duration{FailoverExpire: 4050 * ms,
 			FailoverNotify: 30 * ms, FailoverRelist: 20 * ms}},
-		{"nobody saw the notification", func(r *history.Failover) { r.Woken = 0 }, map[string]time.Duration{FailoverDetect: 3 * time.Second,
+		{"nobody saw the notification", func(r *history.Failover) { r.Notified = 0 }, map[string]time.Duration{FailoverDetect: 3 * time.Second,
 			FailoverExpire: time.Second, FailoverCommit: 50 * ms, FailoverRelist: 50 * ms}},
 		{"it expired before the timeout was over, by the log's clock", func(r *history.Failover) { r.Expired = 13*time.Second - ms },
 			map[string]time.Duration{FailoverDetect: 2999 * ms, FailoverExpire: 0, FailoverCommit: 1051 * ms, FailoverNotify: 30 * ms, FailoverRelist: 20 * ms}},

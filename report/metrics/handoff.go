@@ -68,10 +68,10 @@ func (f *Fold) handedOff(metric, phase string, h Handoff) {
 
 // Handoff is the passing of a grant from one holder to the next.
 type Handoff struct {
-	At       time.Duration
-	Latency  time.Duration // time since the release, or since the fault that hit the holder; 0 if the fault is unknown
-	Failover bool          // the holder did not release, or a fault had hit it
-	Nobody   time.Duration // the part of Latency during which no client believed that it held
+	At         time.Duration
+	Latency    time.Duration // time since the release, or since the fault that hit the holder; 0 if the fault is unknown
+	Failover   bool          // the holder did not release, or a fault had hit it
+	Leaderless time.Duration // the part of Latency during which no client believed that it held
 }
 
 type holders struct {
@@ -115,9 +115,9 @@ func (f *Fold) Belief(b facts.Belief) {
 func (f *Fold) addHandoff(last, b *facts.Belief, doubts []doubtSpan) {
 	h, passed := f.handoffBetween(last, b)
 	granted, free := b.Start-b.Late, last.End+last.Early
-	h.Nobody = max(0, granted-free)
+	h.Leaderless = max(0, granted-free)
 	for _, a := range doubts {
-		h.Nobody += max(0, a.to-max(a.from, granted-h.Latency))
+		h.Leaderless += max(0, a.to-max(a.from, granted-h.Latency))
 	}
 	for _, c := range f.collectors {
 		c.holderChanged(last, b)

@@ -10,12 +10,12 @@ import (
 // Pause is a round in which a holder's process was stopped for longer than its session timeout, and
 // then resumed. Times count from the signal to stop.
 type Pause struct {
-	Round   int
-	Expired time.Duration // expiry of the session, from the members' logs; 0 if unknown
-	Granted time.Duration // return of the next client's grant
-	Resumed time.Duration // the signal to continue
-	Until   time.Duration // notification that it no longer holds, or the end of the wait for the notification
-	Told    bool
+	Round    int
+	Expired  time.Duration // expiry of the session, from the members' logs; 0 if unknown
+	Granted  time.Duration // return of the next client's grant
+	Resumed  time.Duration // the signal to continue
+	Until    time.Duration // notification that it no longer holds, or the end of the wait for the notification
+	Notified bool
 }
 
 type pauses struct {
@@ -64,14 +64,14 @@ func (x *pauses) reportLast() {
 func (x *pauses) addPause(p *history.Paused) {
 	x.reportLast()
 	x.rounds++
-	until := p.Told
+	until := p.Notified
 	if p.By == "" {
 		until, x.untold = p.At, x.untold+1
 	} else {
 		x.fold.observe(PausedNotice, p.Phase, until-p.Resumed)
 	}
 	x.fold.observe(PausedBelief, p.Phase, until-p.Granted)
-	x.last = &Pause{Round: p.Round, Granted: p.Granted - p.Stopped, Resumed: p.Resumed - p.Stopped, Until: until - p.Stopped, Told: p.By != ""}
+	x.last = &Pause{Round: p.Round, Granted: p.Granted - p.Stopped, Resumed: p.Resumed - p.Stopped, Until: until - p.Stopped, Notified: p.By != ""}
 	first := map[string]bool{}
 	acted := map[string]bool{}
 	for _, s := range x.since[p.Client] {
@@ -116,8 +116,8 @@ func (x *pauses) close(out map[string]Metric) {
 	if x.rounds == 0 {
 		return
 	}
-	out[PausedBlind] = countedMetric(PausedBlind, float64(x.blind), int64(x.rounds))
-	out[PausedStopped] = countedMetric(PausedStopped, float64(x.stopped), int64(x.writes))
+	out[PausedUnaware] = countedMetric(PausedUnaware, float64(x.blind), int64(x.rounds))
+	out[PausedFenced] = countedMetric(PausedFenced, float64(x.stopped), int64(x.writes))
 	if x.effects > 0 {
 		m := countedMetric(PausedAccepted, float64(x.through), int64(x.effects))
 		if x.open > 0 {

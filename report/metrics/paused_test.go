@@ -19,7 +19,7 @@ func (b *line) wrote(op string, at int, outcome history.Outcome) *line {
 func (b *line) paused(told int) *line {
 	p := &history.Paused{At: 9000 * ms, Phase: "pause", Client: 1, Next: 2, Stopped: 1000 * ms, Granted: 3900 * ms, Resumed: 4000 * ms}
 	if told > 0 {
-		p.Told, p.By, p.At = time.Duration(told)*ms, "lost", time.Duration(told)*ms
+		p.Notified, p.By, p.At = time.Duration(told)*ms, "lost", time.Duration(told)*ms
 	}
 	return b.add(p)
 }
@@ -57,11 +57,11 @@ func TestPaused_whatAHolderDoesUntilItIsTold(t *testing.T) {
 					t.Errorf("%s is %+v, want %d of %d", name, m, value, count)
 				}
 			}
-			if m := got[PausedBlind]; m.Value == nil || *m.Value != row.blind {
-				t.Errorf("%s is %+v, want %v", PausedBlind, m, row.blind)
+			if m := got[PausedUnaware]; m.Value == nil || *m.Value != row.blind {
+				t.Errorf("%s is %+v, want %v", PausedUnaware, m, row.blind)
 			}
 			of(PausedAccepted, row.through, row.effects)
-			of(PausedStopped, row.stopped, row.writes)
+			of(PausedFenced, row.stopped, row.writes)
 			longest := func(name string, want int) {
 				t.Helper()
 				m := got[name]
@@ -99,7 +99,7 @@ func TestPaused_handsOverEachRound(t *testing.T) {
 	f.Close()
 	got := f.Pauses
 	want := []Pause{
-		{Expired: 2800 * ms, Granted: 2900 * ms, Resumed: 3000 * ms, Until: 3200 * ms, Told: true},
+		{Expired: 2800 * ms, Granted: 2900 * ms, Resumed: 3000 * ms, Until: 3200 * ms, Notified: true},
 		{Granted: 2900 * ms, Resumed: 3000 * ms, Until: 8000 * ms},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -130,10 +130,10 @@ func jain(shares map[int]int, n int) (float64, bool) {
 	return sum * sum / (float64(n) * squares), true
 }
 
-// Starving is the limit of grants to others, per contender: a client that waits for longer starves. If
+// StarvationLimit is the limit of grants to others, per contender: a client that waits for longer starves. If
 // each grant went to a random contender, one in 22,000 waits would be that long (e to the power of
 // -10).
-const Starving = 10
+const StarvationLimit = 10
 
 // recentGrants limits the number of stored grants: longer waits need not be counted exactly.
 const recentGrants = 1 << 16
@@ -182,7 +182,7 @@ func (x *overtaken) checkWait(client int, call time.Duration, contenders int) {
 		return
 	}
 	x.most = max(x.most, passed)
-	if passed > Starving*contenders {
+	if passed > StarvationLimit*contenders {
 		x.starved[client] = true
 	}
 }
@@ -192,7 +192,7 @@ func (x *overtaken) close(out map[string]Metric) {
 		return
 	}
 	m := countedMetric(Overtaken, float64(x.most), int64(len(x.starved)))
-	m.Expected = new(float64(Starving * x.contenders))
+	m.Expected = new(float64(StarvationLimit * x.contenders))
 	out[Overtaken] = m
 }
 

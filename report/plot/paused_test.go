@@ -13,10 +13,10 @@ import (
 func samplePauses() []Pauses {
 	const ms = time.Millisecond
 	round := func(n int, expired, granted, told time.Duration) metrics.Pause {
-		return metrics.Pause{Round: n, Expired: expired, Granted: granted, Resumed: granted + 20*ms, Until: granted + 20*ms + told, Told: true}
+		return metrics.Pause{Round: n, Expired: expired, Granted: granted, Resumed: granted + 20*ms, Until: granted + 20*ms + told, Notified: true}
 	}
 	never := round(2, 0, 2400*ms, 10*time.Second)
-	never.Told = false
+	never.Notified = false
 	return []Pauses{
 		{"lock/predecessor", []metrics.Pause{round(1, 2100*ms, 2105*ms, ms/50), round(2, 1800*ms, 1803*ms, ms)}},
 		{"lock/kazoo", []metrics.Pause{round(1, 0, 2000*ms, 80*ms), never}},

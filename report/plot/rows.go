@@ -338,7 +338,7 @@ func PauseRounds(all []Pauses) *Figure {
 	f.addPauseBars(rows, "false belief", violationColor, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
 	f.addPauseEvents(rows, "its session expired", glyph{palette[6], diamond}, func(r metrics.Pause) (time.Duration, bool) { return r.Expired, r.Expired != 0 })
 	f.addPauseEvents(rows, "the next client's grant", glyph{palette[2], circle}, func(r metrics.Pause) (time.Duration, bool) { return r.Granted, true })
-	f.addPauseEvents(rows, "never notified", glyph{violationColor, triangle}, func(r metrics.Pause) (time.Duration, bool) { return r.Until, !r.Told })
+	f.addPauseEvents(rows, "never notified", glyph{violationColor, triangle}, func(r metrics.Pause) (time.Duration, bool) { return r.Until, !r.Notified })
 	return f
 }
 

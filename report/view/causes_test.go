@@ -19,7 +19,7 @@ func TestCauses_hasARowForEachCause(t *testing.T) {
 			{Phase: "crash", Round: 2, At: 20 * s, Latency: 5 * s, Least: 2 * s, Most: 7 * s},
 			{Phase: "crash", Round: 3, At: 30 * s, Never: true, Least: 3 * s, Most: 6 * s},
 		},
-		Handoffs: []metrics.Handoff{{At: 1*s + 2*time.Millisecond, Nobody: time.Millisecond}, {At: 14 * s, Nobody: s}, {At: 25 * s, Nobody: 2 * s}},
+		Handoffs: []metrics.Handoff{{At: 1*s + 2*time.Millisecond, Leaderless: time.Millisecond}, {At: 14 * s, Leaderless: s}, {At: 25 * s, Leaderless: 2 * s}},
 	}
 	b := builder{Input: Input{Traces: map[string]*report.Trace{"a": trace}}, trials: []report.Trial{{Name: "a", Cell: history.Cell{Subject: "lock/a"}}, {Name: "b"}}}
 	blocks := b.causes()

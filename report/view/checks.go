@@ -156,7 +156,7 @@ func starvedText(_ string, t report.Trial) string {
 		return ""
 	}
 	return fmt.Sprintf("Starvation: %s of %d waited while others received more than %d grants per contender; the client that waited longest was passed over %s times.",
-		units.Plural(int(*m.Count), "client"), t.Clients, metrics.Starving, units.Number(*m.Value))
+		units.Plural(int(*m.Count), "client"), t.Clients, metrics.StarvationLimit, units.Number(*m.Value))
 }
 
 func (b builder) incident() Section {

@@ -105,10 +105,10 @@ func (b builder) trace(trial string) *report.Trace { return cmp.Or(b.Traces[tria
 
 // pausedText describes the actions of a paused holder after it resumed.
 func pausedText(label string, t report.Trial) string {
-	if t.Metrics[metrics.PausedBlind].Count == nil {
+	if t.Metrics[metrics.PausedUnaware].Count == nil {
 		return ""
 	}
-	blind, belief := t.Metrics[metrics.PausedBlind], t.Metrics[metrics.PausedBelief]
+	blind, belief := t.Metrics[metrics.PausedUnaware], t.Metrics[metrics.PausedBelief]
 	s := fmt.Sprintf("In %s, a paused holder whose session had expired still believed that it held for %s (p50) after the next grant",
 		label, units.Duration(*belief.P50))
 	switch notice := t.Metrics[metrics.PausedNotice]; {
@@ -126,7 +126,7 @@ func pausedText(label string, t report.Trial) string {
 	} else if *through.Count > 0 {
 		s += fmt.Sprintf(". Of %s without a fencing token, %s succeeded", units.Plural(int(*through.Count), "late write"), units.Number(*through.Value))
 	}
-	if stopped := t.Metrics[metrics.PausedStopped]; *stopped.Count > 0 {
+	if stopped := t.Metrics[metrics.PausedFenced]; *stopped.Count > 0 {
 		s += fmt.Sprintf("; the token rejected %s of %s", units.Number(*stopped.Value), units.Plural(int(*stopped.Count), "fenced write"))
 	}
 	return s + "."

@@ -52,10 +52,10 @@ func TestView_saysWhatAPausedHolderDid(t *testing.T) {
 		return report.Trial{Name: subject, Cell: history.Cell{Scenario: "paused-holder", Subject: subject, Clients: 2}, Metrics: m}
 	}
 	got := found(trial("lock/a", map[string]metrics.Metric{
-		metrics.PausedBelief: long(120e6, ""), metrics.PausedNotice: long(100e6, ""), metrics.PausedBlind: of(2, 3),
-		metrics.PausedAccepted: of(4, 5), metrics.PausedStopped: of(6, 6),
+		metrics.PausedBelief: long(120e6, ""), metrics.PausedNotice: long(100e6, ""), metrics.PausedUnaware: of(2, 3),
+		metrics.PausedAccepted: of(4, 5), metrics.PausedFenced: of(6, 6),
 	}), trial("lock/b", map[string]metrics.Metric{
-		metrics.PausedBelief: long(2e9, "in 3 rounds it was never told"), metrics.PausedBlind: of(3, 3), metrics.PausedStopped: of(9, 9),
+		metrics.PausedBelief: long(2e9, "in 3 rounds it was never told"), metrics.PausedUnaware: of(3, 3), metrics.PausedFenced: of(9, 9),
 	}))
 	for _, want := range []string{
 		"In lock/a at 2 contenders, a paused holder whose session had expired still believed that it held for 120 ms (p50) after the next grant, " +

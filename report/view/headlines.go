@@ -52,7 +52,7 @@ var questions = []question{
 	{title: "false belief of a paused holder (p50)", metric: metrics.PausedBelief, note: worstNote},
 	{title: "from resume to notification (p50)", metric: metrics.PausedNotice, note: worstNote},
 	{title: "unfenced late writes accepted", metric: metrics.PausedAccepted, note: countNote},
-	{title: "late writes rejected by the token", metric: metrics.PausedStopped, higher: true, note: countNote},
+	{title: "late writes rejected by the token", metric: metrics.PausedFenced, higher: true, note: countNote},
 	{title: "failovers outside the predicted range", metric: metrics.FailoverOutside, only: true, note: roundsNote},
 	{title: "time until all were connected", metric: metrics.ConnectAll, noted: metrics.ConnectLatency},
 	{title: "heap per session", metric: metrics.SessionHeap, note: goroutinesNote},

@@ -266,7 +266,7 @@ func causeCells(cause string, rounds []metrics.Failover, trace *report.Trace) []
 			latency = append(latency, float64(r.Latency))
 		}
 		if i := slices.IndexFunc(trace.Handoffs, func(h metrics.Handoff) bool { return h.At >= r.At }); i >= 0 && !r.Never && !r.Kept {
-			nobody = append(nobody, float64(trace.Handoffs[i].Nobody))
+			nobody = append(nobody, float64(trace.Handoffs[i].Leaderless))
 		}
 	}
 	if never := len(rounds) - len(latency); never > 0 {

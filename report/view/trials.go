@@ -69,9 +69,9 @@ func columns(trials []report.Trial) []column {
 		number("requests", 6, measured(field(metrics.FanoutRequests, "value"), "1")),
 		number("false belief p50", 1, measured(field(metrics.PausedBelief, "p50"), "ns")),
 		number("notified after", 2, measured(field(metrics.PausedNotice, "p50"), "ns")),
-		number("wrote unaware", 2, fraction(metrics.PausedBlind)),
+		number("wrote unaware", 2, fraction(metrics.PausedUnaware)),
 		number("unfenced accepted", 1, fraction(metrics.PausedAccepted)),
-		number("rejected by token", 1, fraction(metrics.PausedStopped)),
+		number("rejected by token", 1, fraction(metrics.PausedFenced)),
 		number("throughput", 7, measured(field(metrics.Throughput, "value"), "1/s")),
 		column{Column{Head: "result", Kind: Status}, status})
 }

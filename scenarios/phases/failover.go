@@ -98,7 +98,7 @@ func failover(ctx context.Context, st *stage.Stage) error {
 // possible: a node was removed before its successor was notified.
 func (f *failoverRound) recordStageTimes(ctx context.Context, removed func() time.Duration, next *stage.Attempt) {
 	if s := f.victim.Wire.Session(); s.ID == f.session {
-		f.seen.Heard = min(s.LastAckSent, f.hitAt)
+		f.seen.LastRequest = min(s.LastAckSent, f.hitAt)
 	}
 	if next == nil {
 		return
@@ -109,7 +109,7 @@ func (f *failoverRound) recordStageTimes(ctx context.Context, removed func() tim
 		*instant = latest
 	}
 	if n := next.Client.Wire.Moments().Notified; n > f.hitAt && n <= next.ReturnedAt {
-		see(&f.seen.Woken, n)
+		see(&f.seen.Notified, n)
 	}
 	// The observer's watches may have been notified later than the client.
 	see(&f.seen.Committed, cmp.Or(removed(), latest))
@@ -333,7 +333,7 @@ func (p *paused) holds(yes bool) {
 // recordLoss records the first notification that the grant is lost.
 func (p *paused) recordLoss(at time.Duration, by string) {
 	if p.seen.By == "" {
-		p.seen.Told, p.seen.By = max(at, p.seen.Resumed), by
+		p.seen.Notified, p.seen.By = max(at, p.seen.Resumed), by
 	}
 }
 
