@@ -66,8 +66,8 @@ func (x *failovers) record(r history.Record) {
 	}
 }
 
-// outsideNamed is the maximum number of rounds outside the prediction that the note describes.
-const outsideNamed = 3
+// describedRounds is the maximum number of rounds outside the prediction that the note describes.
+const describedRounds = 3
 
 func (x *failovers) close(out map[string]Metric) {
 	if x.rounds == 0 {
@@ -79,8 +79,8 @@ func (x *failovers) close(out map[string]Metric) {
 	if len(rounds) == 0 && len(x.delayed) > 0 { // a slow recipe, or a busy machine
 		m.Value, rounds = nil, x.delayed
 	}
-	m.Note = strings.Join(rounds[:min(len(rounds), outsideNamed)], "; ")
-	if more := len(rounds) - outsideNamed; more > 0 {
+	m.Note = strings.Join(rounds[:min(len(rounds), describedRounds)], "; ")
+	if more := len(rounds) - describedRounds; more > 0 {
 		m.Note += fmt.Sprintf("; and %d more", more)
 	}
 	out[FailoverOutside] = m

@@ -76,8 +76,8 @@ func NewFold(h *history.History) *Fold {
 		&fairness{fold: f, grants: map[int]map[int]int{}, total: map[int]int{}},
 		&overtaken{fold: f, faults: doubtful, starved: map[int]bool{}}, &failed{faults: doubtful},
 		&recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}},
-		&sessions{fold: f, opened: map[int64]time.Duration{}, gone: map[int64]bool{}},
-		&memberLoads{silent: map[string]int{}, means: map[string]time.Duration{}},
+		&sessions{fold: f, opened: map[int64]time.Duration{}, ended: map[int64]bool{}},
+		&memberLoads{unanswered: map[string]int{}, means: map[string]time.Duration{}},
 		&fanout{}, &pipe{},
 	}
 	for _, collect := range registered {
@@ -165,10 +165,10 @@ func (f *Fold) latency(metric, phase string, due, end time.Duration) {
 // not recorded. Later events (healing, recovery) are not part of the phase.
 func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.ActiveUntil(), f.end) }
 
-// counted reports whether the operation is a grant, or an item taken, that counts for rates. Operations
-// in a flap, at the harness's pace, in a ramp, or after the clients were stopped do not count.
-func counted(s *history.Sample, p *history.Phase) bool {
-	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && paced(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
+// countsForRate reports whether the operation is a grant, or an item taken, that counts for rates. Operations
+// in a phase without a rate (see hasRate), or after the clients were stopped, do not count.
+func countsForRate(s *history.Sample, p *history.Phase) bool {
+	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && hasRate(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
 }
 
 // contenders returns the number of clients that contend in the phase.
@@ -176,12 +176,14 @@ func (f *Fold) contenders(p *history.Phase) int {
 	return cmp.Or(p.Contenders, f.history.Header.Clients)
 }
 
-func paced(p *history.Phase) bool {
+// hasRate reports whether the phase counts for rates: it is not a flap or a ramp, and the harness does not set
+// its pace.
+func hasRate(p *history.Phase) bool {
 	return p.Kind != history.FlapPhase && p.Pace != history.ByHarness && !p.Ramp()
 }
 
-// rated returns the phases that count for rates and in which operations were requested, by name.
-func (f *Fold) rated() []string {
+// phasesWithRate returns the phases that count for rates and in which operations were requested, by name.
+func (f *Fold) phasesWithRate() []string {
 	names := slices.Sorted(maps.Keys(f.contended))
-	return slices.DeleteFunc(names, func(name string) bool { return !paced(f.phase(name)) })
+	return slices.DeleteFunc(names, func(name string) bool { return !hasRate(f.phase(name)) })
 }

@@ -74,16 +74,17 @@ type Handoff struct {
 	Leaderless time.Duration // the part of Latency during which no client believed that it held
 }
 
+// holders are the previous holders of the grant.
 type holders struct {
-	last    facts.Belief
-	hasLast bool        // last is set
-	away    []doubtSpan // times during which the last holder was in doubt
+	last      facts.Belief
+	hasLast   bool         // last is set
+	suspended []suspension // times during which the last holder was suspended
 
 	recent []facts.Belief // latest beliefs of a lock that several clients may hold, or of a barrier
 }
 
-// doubtSpan is a time during which a holder was in doubt before it continued to hold.
-type doubtSpan struct{ from, to time.Duration }
+// suspension is a time during which a holder did not know whether it held, before it continued to hold.
+type suspension struct{ from, to time.Duration }
 
 // Belief adds the next belief. The caller must add beliefs in the order of their start.
 func (f *Fold) Belief(b facts.Belief) {
@@ -100,23 +101,23 @@ func (f *Fold) Belief(b facts.Belief) {
 	}
 	last, some := f.holders.last, f.holders.hasLast
 	if some && b.Client == last.Client && b.Token == last.Token {
-		f.holders.away = append(f.holders.away, doubtSpan{last.End, b.Start})
+		f.holders.suspended = append(f.holders.suspended, suspension{last.End, b.Start})
 		f.holders.last.End, f.holders.last.Early, f.holders.last.EndReason = b.End, b.Early, b.EndReason // the same grant continues
 		return
 	}
-	doubts := f.holders.away
+	suspensions := f.holders.suspended
 	f.holders = holders{last: b, hasLast: true}
 	if !some || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}
-	f.addHandoff(&last, &b, doubts)
+	f.addHandoff(&last, &b, suspensions)
 }
 
-func (f *Fold) addHandoff(last, b *facts.Belief, doubts []doubtSpan) {
+func (f *Fold) addHandoff(last, b *facts.Belief, suspensions []suspension) {
 	h, passed := f.handoffBetween(last, b)
 	granted, free := b.Start-b.Late, last.End+last.Early
 	h.Leaderless = max(0, granted-free)
-	for _, a := range doubts {
+	for _, a := range suspensions {
 		h.Leaderless += max(0, a.to-max(a.from, granted-h.Latency))
 	}
 	for _, c := range f.collectors {
@@ -204,7 +205,8 @@ func (f *Fold) handoffBetween(last, b *facts.Belief) (Handoff, bool) {
 	return h, b.Call <= last.End && !f.faults.Touches(last.End, b.Start)
 }
 
-const ofEnds = 20 * time.Millisecond
+// endUncertainty is the time by which a fault may follow the end of a belief that it explains.
+const endUncertainty = 20 * time.Millisecond
 
 // cause returns the latest fault that explains the end of last: a fault that hit the holder itself
 // while it held or was about to be granted, or, if the end was not graceful, a fault that hit a member
@@ -212,7 +214,7 @@ const ofEnds = 20 * time.Millisecond
 func cause(last, b *facts.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
 	until := last.End
 	if !graceful {
-		until += ofEnds
+		until += endUncertainty
 	}
 	until = min(until, b.Start)
 	i := sort.Search(len(faults), func(i int) bool { return faults[i].Start > until })

@@ -20,14 +20,14 @@ type Pause struct {
 
 type pauses struct {
 	noopCollector
-	fold             *Fold
-	since            map[int][]history.Sample // by client: its writes since its last pause
-	rounds, blind    int
-	untold           int
-	effects, through int
-	open             int
-	writes, stopped  int
-	last             *Pause
+	fold              *Fold
+	since             map[int][]history.Sample // by client: its writes since its last pause
+	rounds, unaware   int
+	neverNotified     int
+	effects, accepted int
+	unknownOutcomes   int
+	writes, fenced    int
+	last              *Pause
 }
 
 func (x *pauses) sample(s *history.Sample, p *history.Phase) {
@@ -66,7 +66,7 @@ func (x *pauses) addPause(p *history.Paused) {
 	x.rounds++
 	until := p.Notified
 	if p.By == "" {
-		until, x.untold = p.At, x.untold+1
+		until, x.neverNotified = p.At, x.neverNotified+1
 	} else {
 		x.fold.observe(PausedNotice, p.Phase, until-p.Resumed)
 	}
@@ -88,7 +88,7 @@ func (x *pauses) addPause(p *history.Paused) {
 	// If the recipe makes writes of its own (effects), the harness's writes to the fenced resource do
 	// not count here: their time does not depend on the recipe.
 	if acted[history.Effect] || !first[history.Effect] && acted[history.Write] {
-		x.blind++
+		x.unaware++
 	}
 	clear(x.since)
 }
@@ -98,16 +98,16 @@ func (x *pauses) count(s *history.Sample) {
 	if s.Op == history.Write {
 		x.writes++
 		if s.Outcome == history.Failed {
-			x.stopped++
+			x.fenced++
 		}
 		return
 	}
 	x.effects++
 	switch s.Outcome {
 	case history.OK:
-		x.through++
+		x.accepted++
 	case history.Unknown:
-		x.open++
+		x.unknownOutcomes++
 	}
 }
 
@@ -116,16 +116,16 @@ func (x *pauses) close(out map[string]Metric) {
 	if x.rounds == 0 {
 		return
 	}
-	out[PausedUnaware] = countedMetric(PausedUnaware, float64(x.blind), int64(x.rounds))
-	out[PausedFenced] = countedMetric(PausedFenced, float64(x.stopped), int64(x.writes))
+	out[PausedUnaware] = countedMetric(PausedUnaware, float64(x.unaware), int64(x.rounds))
+	out[PausedFenced] = countedMetric(PausedFenced, float64(x.fenced), int64(x.writes))
 	if x.effects > 0 {
-		m := countedMetric(PausedAccepted, float64(x.through), int64(x.effects))
-		if x.open > 0 {
-			m.Note = units.Plural(x.open, "write") + " with an unknown outcome may have succeeded too"
+		m := countedMetric(PausedAccepted, float64(x.accepted), int64(x.effects))
+		if x.unknownOutcomes > 0 {
+			m.Note = units.Plural(x.unknownOutcomes, "write") + " with an unknown outcome may have succeeded too"
 		}
 		out[PausedAccepted] = m
 	}
-	if d := x.fold.distributions[PausedBelief]; x.untold > 0 {
-		d.note = "in " + units.Plural(x.untold, "round") + " the client was never notified"
+	if d := x.fold.distributions[PausedBelief]; x.neverNotified > 0 {
+		d.note = "in " + units.Plural(x.neverNotified, "round") + " the client was never notified"
 	}
 }

@@ -109,12 +109,12 @@ func (x *queue) close(out map[string]Metric) {
 
 type memberLoads struct {
 	noopCollector
-	most        *history.MemberLoad // the reply with the longest queue
-	connections int64
-	answers     int64
-	silent      map[string]int           // by member
-	means       map[string]time.Duration // by member, the latest
-	max         time.Duration
+	longestQueue *history.MemberLoad // the reply with the longest queue
+	connections  int64
+	answers      int64
+	unanswered   map[string]int           // by member
+	means        map[string]time.Duration // by member, the latest
+	max          time.Duration
 }
 
 func (x *memberLoads) record(r history.Record) {
@@ -123,12 +123,12 @@ func (x *memberLoads) record(r history.Record) {
 		return
 	}
 	if l.Err != "" || l.Outstanding == nil || l.Connections == nil {
-		x.silent[l.Member]++
+		x.unanswered[l.Member]++
 		return
 	}
 	x.answers++
-	if x.most == nil || *l.Outstanding > *x.most.Outstanding {
-		x.most = l
+	if x.longestQueue == nil || *l.Outstanding > *x.longestQueue.Outstanding {
+		x.longestQueue = l
 	}
 	x.connections = max(x.connections, *l.Connections)
 	if l.LatencyMean != nil && l.LatencyMax != nil {
@@ -137,21 +137,21 @@ func (x *memberLoads) record(r history.Record) {
 }
 
 func (x *memberLoads) close(out map[string]Metric) {
-	silent := int64(0)
-	var who []string
-	for _, m := range slices.Sorted(maps.Keys(x.silent)) {
-		silent += int64(x.silent[m])
-		who = append(who, fmt.Sprintf("%s %s", m, units.Plural(x.silent[m], "time")))
+	unanswered := int64(0)
+	var members []string
+	for _, m := range slices.Sorted(maps.Keys(x.unanswered)) {
+		unanswered += int64(x.unanswered[m])
+		members = append(members, fmt.Sprintf("%s %s", m, units.Plural(x.unanswered[m], "time")))
 	}
-	if x.answers+silent == 0 {
+	if x.answers+unanswered == 0 {
 		return
 	}
-	out[MemberSilent] = countedMetric(MemberSilent, float64(silent), x.answers+silent).noted(strings.Join(who, ", "))
-	if x.most == nil {
+	out[MemberSilent] = countedMetric(MemberSilent, float64(unanswered), x.answers+unanswered).noted(strings.Join(members, ", "))
+	if x.longestQueue == nil {
 		return
 	}
-	queue := countedMetric(MemberQueue, float64(*x.most.Outstanding), x.answers).noted(x.when())
-	queue.Phase = x.most.Phase
+	queue := countedMetric(MemberQueue, float64(*x.longestQueue.Outstanding), x.answers).noted(x.longestQueueNote())
+	queue.Phase = x.longestQueue.Phase
 	out[MemberQueue] = queue
 	out[MemberConnections] = countedMetric(MemberConnections, float64(x.connections), x.answers)
 	if len(x.means) > 0 {
@@ -160,15 +160,15 @@ func (x *memberLoads) close(out map[string]Metric) {
 	}
 }
 
-// when returns the member that had the longest queue, and the time; "" if all queues were empty.
-func (x *memberLoads) when() string {
+// longestQueueNote returns the member that had the longest queue, and the time; "" if all queues were empty.
+func (x *memberLoads) longestQueueNote() string {
 	switch {
-	case *x.most.Outstanding == 0:
+	case *x.longestQueue.Outstanding == 0:
 		return ""
-	case x.most.Opening:
-		return x.most.Member + ", while sessions were being opened"
+	case x.longestQueue.Opening:
+		return x.longestQueue.Member + ", while sessions were being opened"
 	}
-	return x.most.Member + ", after all sessions had been opened"
+	return x.longestQueue.Member + ", after all sessions had been opened"
 }
 
 type fanout struct {

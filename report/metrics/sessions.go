@@ -12,16 +12,16 @@ import (
 
 type sessions struct {
 	noopCollector
-	fold        *Fold
-	first, last time.Duration // time of the first call, and time when the last session was open
-	connected   int64
-	reconnects  []*history.Reconnected
-	opened      map[int64]time.Duration
-	gone        map[int64]bool // closed, killed or expired: no further events
-	expired     int64
-	deadlines   int64 // expired only because their deadlines passed
-	after       int64 // expired sessions after a fault had hit a member
-	footprint   *history.Footprint
+	fold             *Fold
+	first, last      time.Duration // time of the first call, and time when the last session was open
+	connected        int64
+	reconnects       []*history.Reconnected
+	opened           map[int64]time.Duration
+	ended            map[int64]bool // closed, killed or expired: no further events
+	expired          int64
+	passedDeadlines  int64 // expired only because their deadlines passed
+	afterMemberFault int64 // expired sessions after a fault had hit a member
+	footprint        *history.Footprint
 }
 
 func (x *sessions) record(r history.Record) {
@@ -58,35 +58,35 @@ func (x *sessions) event(e *history.Session) {
 	case history.Opened:
 		x.opened[e.Session] = e.At
 	case history.Closed, history.Killed:
-		x.gone[e.Session] = true
+		x.ended[e.Session] = true
 	case history.Expired, history.Deadline:
-		opened, ours := x.opened[e.Session]
-		if !ours || x.gone[e.Session] {
+		opened, known := x.opened[e.Session]
+		if !known || x.ended[e.Session] {
 			return
 		}
-		x.gone[e.Session] = true
-		if x.hit(e.Client, opened, e.At) {
+		x.ended[e.Session] = true
+		if x.faulted(e.Client, opened, e.At) {
 			return
 		}
 		x.expired++
 		if e.Event == history.Deadline {
-			x.deadlines++
+			x.passedDeadlines++
 		}
-		if x.memberHit(e.At) {
-			x.after++
+		if x.memberFaulted(e.At) {
+			x.afterMemberFault++
 		}
 	}
 }
 
-func (x *sessions) hit(client int, from, to time.Duration) bool {
+func (x *sessions) faulted(client int, from, to time.Duration) bool {
 	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool {
 		return f.Start <= to && (f.End < f.Start || f.End >= from) && (f.Client == client || slices.Contains(f.Served, client))
 	})
 }
 
-// memberHit reports whether a fault had hit a member by the given time. Such a fault does not end a
+// memberFaulted reports whether a fault had hit a member by the given time. Such a fault does not end a
 // session, but may prevent clients from reconnecting.
-func (x *sessions) memberHit(by time.Duration) bool {
+func (x *sessions) memberFaulted(by time.Duration) bool {
 	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool { return f.Client < 0 && f.Start <= by })
 }
 
@@ -98,7 +98,7 @@ func (x *sessions) close(out map[string]Metric) {
 	expired := countedMetric(SessionsExpired, float64(x.expired), int64(len(x.opened)))
 	if x.expired > 0 {
 		expired.Note = fmt.Sprintf("%s reported by the servers, %s by passed deadlines; %s after a fault hit a member",
-			units.Number(float64(x.expired-x.deadlines)), units.Number(float64(x.deadlines)), units.Number(float64(x.after)))
+			units.Number(float64(x.expired-x.passedDeadlines)), units.Number(float64(x.passedDeadlines)), units.Number(float64(x.afterMemberFault)))
 	}
 	out[SessionsExpired] = expired
 	if len(x.reconnects) > 0 {

@@ -20,7 +20,7 @@ type throughput struct {
 }
 
 func (x *throughput) sample(s *history.Sample, p *history.Phase) {
-	if counted(s, p) {
+	if countsForRate(s, p) {
 		x.done[s.Phase]++
 	}
 }
@@ -28,7 +28,7 @@ func (x *throughput) sample(s *history.Sample, p *history.Phase) {
 func (x *throughput) close(out map[string]Metric) {
 	var all int64
 	var long time.Duration
-	names := x.fold.rated()
+	names := x.fold.phasesWithRate()
 	for _, name := range names {
 		p := x.fold.phase(name) // a history without phases counts as one phase
 		n, took := x.done[name], x.fold.endOf(p)-p.Start
@@ -61,7 +61,7 @@ type failed struct {
 
 func (x *failed) sample(s *history.Sample, p *history.Phase) {
 	operations := []string{history.Acquire, history.Release, history.Put, history.Take}
-	if !slices.Contains(operations, s.Op) || !paced(p) { // other phases end sessions themselves
+	if !slices.Contains(operations, s.Op) || !hasRate(p) { // other phases end sessions themselves
 		return
 	}
 	x.all++
@@ -94,7 +94,7 @@ type fairness struct {
 }
 
 func (x *fairness) sample(s *history.Sample, p *history.Phase) {
-	if !counted(s, p) {
+	if !countsForRate(s, p) {
 		return
 	}
 	n := x.fold.contenders(p)
@@ -149,7 +149,7 @@ type overtaken struct {
 }
 
 func (x *overtaken) sample(s *history.Sample, p *history.Phase) {
-	if s.Op != history.Acquire || !paced(p) || p.Kind == history.DrainPhase {
+	if s.Op != history.Acquire || !hasRate(p) || p.Kind == history.DrainPhase {
 		return
 	}
 	n := x.fold.contenders(p)
@@ -168,7 +168,7 @@ func (x *overtaken) record(r history.Record) {
 	if !ok || w.Op != history.Acquire {
 		return
 	}
-	if p := x.fold.phase(w.Phase); paced(p) && p.Kind != history.DrainPhase {
+	if p := x.fold.phase(w.Phase); hasRate(p) && p.Kind != history.DrainPhase {
 		x.checkWait(w.Client, w.Call, x.fold.contenders(p))
 	}
 }
@@ -297,12 +297,12 @@ func foldRamp(all []scheduledOp, a *history.Arrivals, clients int) Ramp {
 		done[i] = s.done
 	}
 	slices.Sort(done)
-	point, gone := 0, 0
+	point, completed := 0, 0
 	for i, s := range all {
-		for gone < len(done) && done[gone] <= s.due {
-			gone++
+		for completed < len(done) && done[completed] <= s.due {
+			completed++
 		}
-		if i+1-gone <= clients {
+		if i+1-completed <= clients {
 			point = i
 		}
 	}
