@@ -107,7 +107,7 @@ func (r *Result) compareWithBase(baseConditions map[string][]Condition) {
 // Undecided reports whether more trials may decide a threshold on the base in the given cell of any
 // subject: its result is unknown, and no trial of the cell has failed.
 func (r Result) Undecided(cell history.Cell) bool {
-	open := false
+	undecided := false
 	for _, t := range r.Trials {
 		if !t.EqualExceptSubject(cell) {
 			continue
@@ -115,19 +115,19 @@ func (r Result) Undecided(cell history.Cell) bool {
 		if t.Outcome() == Fail {
 			return false
 		}
-		open = open || slices.ContainsFunc(t.Thresholds, func(th Threshold) bool {
+		undecided = undecided || slices.ContainsFunc(t.Thresholds, func(th Threshold) bool {
 			c, err := ParseThreshold(th.Expr)
 			return err == nil && c.TakesBase() && th.Result == Unknown
 		})
 	}
-	return open
+	return undecided
 }
 
 func compareAll(trials []Trial, measures []Measure) []Comparison {
 	var out []Comparison
 	for i, t := range trials {
-		mine := func(x Trial) bool { return x.inCell(t.Subject, t.Cell) }
-		if t.Base == "" || t.Base == t.Subject || slices.ContainsFunc(trials[:i], mine) {
+		sameCell := func(x Trial) bool { return x.inCell(t.Subject, t.Cell) }
+		if t.Base == "" || t.Base == t.Subject || slices.ContainsFunc(trials[:i], sameCell) {
 			continue // each cell is compared once, at its first trial
 		}
 		subject, base := Repetitions(trials, t.Subject, t.Cell), Repetitions(trials, t.Base, t.Cell)
@@ -146,11 +146,11 @@ func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool
 	c.Metric = m.String()
 	var ratios, subjects, bases, noise []float64
 	for _, k := range slices.Sorted(maps.Keys(subject)) {
-		a, b := m.Value(base[k]), m.Value(subject[k])
-		if a == nil || b == nil || *a <= 0 || *b <= 0 {
+		b, s := m.Value(base[k]), m.Value(subject[k])
+		if b == nil || s == nil || *b <= 0 || *s <= 0 {
 			continue
 		}
-		ratios, subjects, bases = append(ratios, *b / *a), append(subjects, *b), append(bases, *a)
+		ratios, subjects, bases = append(ratios, *s / *b), append(subjects, *s), append(bases, *b)
 		c.Unit = subject[k].Metrics[m.Metric].Unit
 	}
 	if len(ratios) == 0 {

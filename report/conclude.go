@@ -37,11 +37,11 @@ func Judge(dir string) (Conclusion, error) {
 	if err != nil {
 		return Conclusion{}, err
 	}
-	folded, err := foldFolder(dir, run)
+	evaluations, err := evaluateFolder(dir, run)
 	if err != nil {
 		return Conclusion{}, err
 	}
-	return conclude(run, folded), nil
+	return conclude(run, evaluations), nil
 }
 
 // ErrDamaged means that histories were damaged or removed after the result was written.
@@ -51,14 +51,14 @@ var ErrDamaged = errors.New("histories are incomplete, so the existing result wa
 // returns the errors of [Judge], and [ErrDamaged] if a history that was complete when the existing
 // result was written is now missing or damaged.
 func Conclude(dir string, run Run) (Conclusion, error) {
-	folded, err := foldFolder(dir, run)
+	evaluations, err := evaluateFolder(dir, run)
 	if err == nil {
-		err = checkComplete(dir, folded)
+		err = checkComplete(dir, evaluations)
 	}
 	if err != nil {
 		return Conclusion{}, err
 	}
-	for _, f := range folded {
+	for _, f := range evaluations {
 		if f.histograms == "" {
 			continue // the history could not be opened
 		}
@@ -66,14 +66,14 @@ func Conclude(dir string, run Run) (Conclusion, error) {
 			return Conclusion{}, err
 		}
 	}
-	c := conclude(run, folded)
+	c := conclude(run, evaluations)
 	return c, writeResult(dir, c.Result)
 }
 
-// foldFolder evaluates all histories of a run folder, one per processor at a time, and adds the
+// evaluateFolder evaluates all histories of a run folder, one per processor at a time, and adds the
 // trials whose histories are missing. It returns an error for a history of another version, because
 // the existing result must not be overwritten then.
-func foldFolder(dir string, run Run) ([]Evaluation, error) {
+func evaluateFolder(dir string, run Run) ([]Evaluation, error) {
 	names, err := TrialNames(dir)
 	if err != nil {
 		return nil, err
@@ -82,18 +82,18 @@ func foldFolder(dir string, run Run) ([]Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	folded := make([]Evaluation, len(names), len(names)+len(missing))
+	evaluations := make([]Evaluation, len(names), len(names)+len(missing))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
 		g.Go(func() error {
-			f := foldFile(dir, name, run.Ensemble.managed())
+			f := evaluateFile(dir, name, run.Ensemble.managed())
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
 				f.History = nil
 			} else if f.History != nil {
 				f.History.Forget() // many failed trials would fill the memory
 			}
-			folded[i] = f
+			evaluations[i] = f
 			if errors.Is(f.Err, history.ErrNewer) || errors.Is(f.Err, history.ErrOlder) {
 				return f.Err
 			}
@@ -101,7 +101,7 @@ func foldFolder(dir string, run Run) ([]Evaluation, error) {
 		})
 	}
 	err = g.Wait()
-	return append(folded, missing...), err
+	return append(evaluations, missing...), err
 }
 
 func missingTrials(dir string, present []string) ([]Evaluation, error) {
@@ -120,25 +120,25 @@ func missingTrials(dir string, present []string) ([]Evaluation, error) {
 }
 
 func previousResult(dir string) (Result, error) {
-	former, err := ReadResult(dir)
+	previous, err := ReadResult(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Result{}, nil
 	}
-	return former, err
+	return previous, err
 }
 
 // checkComplete returns an error if a history that was complete when the existing result was written
 // is now incomplete.
-func checkComplete(dir string, folded []Evaluation) error {
+func checkComplete(dir string, evaluations []Evaluation) error {
 	previous, err := previousResult(dir)
 	if err != nil {
 		return err
 	}
 	for _, before := range previous.Trials {
-		i := slices.IndexFunc(folded, func(f Evaluation) bool { return f.Trial.Name == before.Name })
-		if doubt := folded[i].Trial.doubt(); doubt != "" && before.doubt() == "" {
+		i := slices.IndexFunc(evaluations, func(f Evaluation) bool { return f.Trial.Name == before.Name })
+		if reason := evaluations[i].Trial.incompleteReason(); reason != "" && before.incompleteReason() == "" {
 			return fmt.Errorf("%w: trial %s of %s: %s; restore the file, or move %s away to report on the other trials (zkbench check evaluates the folder without changing it)",
-				ErrDamaged, before.Name, dir, doubt, ResultFile)
+				ErrDamaged, before.Name, dir, reason, ResultFile)
 		}
 	}
 	return nil
@@ -146,15 +146,15 @@ func checkComplete(dir string, folded []Evaluation) error {
 
 func unreadable(name string, err error) Evaluation {
 	f := Evaluation{Err: err, Trace: &Trace{IncompleteReason: err.Error()}, Trial: Trial{Name: name, Metrics: map[string]metrics.Metric{}}}
-	f.Trial.addDoubt(err.Error())
+	f.Trial.addIncomplete(err.Error())
 	return f
 }
 
-func (t *Trial) addDoubt(why string) {
+func (t *Trial) addIncomplete(why string) {
 	t.Verdicts = append(t.Verdicts, Verdict{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{why}})
 }
 
-func (t Trial) doubt() string {
+func (t Trial) incompleteReason() string {
 	for _, v := range t.Verdicts {
 		if v.Guarantee == verdict.Readable {
 			return strings.Join(v.Reasons, "; ")
@@ -163,30 +163,30 @@ func (t Trial) doubt() string {
 	return ""
 }
 
-// foldFile evaluates one history. For a history that cannot be opened it returns a trial without
+// evaluateFile evaluates one history. For a history that cannot be opened it returns a trial without
 // data, so that the other trials are still evaluated. If committed is set, a missing file of commits
 // makes the trial incomplete.
-func foldFile(dir, name string, committed bool) Evaluation {
+func evaluateFile(dir, name string, committed bool) Evaluation {
 	h, err := history.Open(HistoryPath(dir, name))
 	if err != nil {
 		return unreadable(name, err)
 	}
-	var doubts []string
+	var incompleteReasons []string
 	if committed && !h.HasCommits {
-		doubts = append(doubts, "the commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" does not exist; the trial was checked without them")
+		incompleteReasons = append(incompleteReasons, "the commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" does not exist; the trial was checked without them")
 	}
-	f := EvaluateHistory(h, doubts...)
+	f := EvaluateHistory(h, incompleteReasons...)
 	f.Trial.Name = name // not the header's: links to the history need the file name
 	return f
 }
 
-func conclude(run Run, folded []Evaluation) Conclusion {
+func conclude(run Run, evaluations []Evaluation) Conclusion {
 	c := Conclusion{
 		Result: Result{Schema: Schema, Run: run, Trials: []Trial{}},
 		Traces: map[string]*Trace{}, Histories: map[string]*history.History{},
 	}
 	baseConditions := map[string][]Condition{}
-	for _, f := range folded {
+	for _, f := range evaluations {
 		t := f.Trial
 		c.Result.Trials = append(c.Result.Trials, t)
 		c.Traces[t.Name], baseConditions[t.Name] = f.Trace, f.baseConditions
@@ -215,18 +215,18 @@ type Evaluation struct {
 }
 
 // EvaluateHistory reads a history once and derives metrics, verdicts, faults, the results of the thresholds in
-// its header, and the trace. doubts are reasons why the data is incomplete.
-func EvaluateHistory(h *history.History, doubts ...string) Evaluation {
-	sweep, fold, tracer, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h), second.NewOpinions(h)
-	fold.OnHandoff = tracer.addHandoff
+// its header, and the trace. incompleteReasons are reasons why the data is incomplete.
+func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation {
+	sweep, fold, trace, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTraceBuilder(h), second.NewOpinions(h)
+	fold.OnHandoff = trace.addHandoff
 	sweep.OnOverlap = func(o verdict.Overlap) {
 		opinions.Overlap(o)
-		tracer.addOverlap(o)
+		trace.addOverlap(o)
 	}
 	sweep.OnBelief = func(b facts.Belief) {
 		opinions.Belief(b)
 		fold.Belief(b)
-		tracer.addBelief(b)
+		trace.addBelief(b)
 	}
 	var at []time.Duration // of each record, if the trial has a script (provocation)
 	var steps []Step
@@ -239,7 +239,7 @@ func EvaluateHistory(h *history.History, doubts ...string) Evaluation {
 		opinions.Record(n)
 		sweep.Add(n)
 		fold.Record(n)
-		tracer.record(n.Record)
+		trace.record(n.Record)
 		if s, ok := n.Record.(*history.Step); ok {
 			steps = append(steps, Step{s.Step, s.Faults})
 		}
@@ -252,14 +252,14 @@ func EvaluateHistory(h *history.History, doubts ...string) Evaluation {
 		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
 	applySecondOpinion(t.Verdicts, opinions.Close())
-	for _, why := range doubts {
-		t.addDoubt(why)
+	for _, why := range incompleteReasons {
+		t.addIncomplete(why)
 	}
 	t.Metrics = fold.Close()
 	if len(h.Phases) > 0 {
 		setFailureTimes(t.Verdicts, at, h.Phases[0].Start)
 	}
-	out := Evaluation{Trace: tracer.close(fold, readErr), History: h, Err: readErr}
+	out := Evaluation{Trace: trace.close(fold, readErr), History: h, Err: readErr}
 	var log strings.Builder
 	// Writing to a strings.Builder cannot fail.
 	_ = stats.WriteHistograms(&log, fold.Histograms(), fold.Length())

@@ -50,20 +50,22 @@ func ReadResult(path string) (Result, error) {
 
 // ReadRawResult is like [ReadResult] and also returns the text of result.json.
 func ReadRawResult(path string) (Result, []byte, error) {
-	read, given := func(p string) ([]byte, error) { return safefile.Read(p, safefile.Result) }, path
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		dir := path
-		read = func(string) ([]byte, error) { return safefile.ReadBelow(dir, ResultFile, safefile.Result) }
-		path = filepath.Join(path, ResultFile)
+	file := path
+	info, err := os.Stat(path)
+	var raw []byte
+	if err == nil && info.IsDir() {
+		file = filepath.Join(path, ResultFile)
+		raw, err = safefile.ReadBelow(path, ResultFile, safefile.Result)
+	} else {
+		raw, err = safefile.Read(path, safefile.Result)
 	}
-	raw, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, nil, notRunFolder(given, ResultFile)
+		return Result{}, nil, notRunFolder(path, ResultFile)
 	}
 	if err != nil {
 		return Result{}, nil, fmt.Errorf("read result: %w", err)
 	}
-	r, err := ParseResult(path, raw)
+	r, err := ParseResult(file, raw)
 	return r, raw, err
 }
 
@@ -248,12 +250,12 @@ func Exists(dir, name string) bool {
 	return withRoot(dir, func(root *os.Root) error { _, err := root.Stat(name); return err }) == nil
 }
 
-// RemoveFiles removes the files in the subfolder name of dir for which former returns true.
-func RemoveFiles(dir, name string, former func(name string) bool) error {
+// RemoveFiles removes the files in the subfolder name of dir for which obsolete returns true.
+func RemoveFiles(dir, name string, obsolete func(name string) bool) error {
 	err := withRoot(dir, func(root *os.Root) error {
 		entries, err := fs.ReadDir(root.FS(), name)
 		for _, e := range entries {
-			if e.Type().IsRegular() && former(e.Name()) {
+			if e.Type().IsRegular() && obsolete(e.Name()) {
 				err = errors.Join(err, root.Remove(filepath.Join(name, e.Name())))
 			}
 		}

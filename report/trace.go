@@ -38,18 +38,18 @@ type Hold struct {
 // about 30 bytes.
 const traceLimit = 500_000
 
-// tracer builds the trace while a history is read.
-type tracer struct {
+// traceBuilder builds the trace while a history is read.
+type traceBuilder struct {
 	trace   *Trace
 	history *history.History
 	dropped int // number of holds and hand-offs beyond traceLimit
 }
 
-func newTracer(h *history.History) *tracer {
-	return &tracer{trace: &Trace{Queue: h.Header.Recipe == verdict.Queue, Permits: facts.Permits(h.Header)}, history: h}
+func newTraceBuilder(h *history.History) *traceBuilder {
+	return &traceBuilder{trace: &Trace{Queue: h.Header.Recipe == verdict.Queue, Permits: facts.Permits(h.Header)}, history: h}
 }
 
-func (t *tracer) addBelief(b facts.Belief) {
+func (t *traceBuilder) addBelief(b facts.Belief) {
 	if len(t.trace.Holds) >= traceLimit {
 		t.dropped++
 		return
@@ -57,13 +57,13 @@ func (t *tracer) addBelief(b facts.Belief) {
 	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End, t.history.Header.Recipe == facts.RWLock && b.Permits == 1})
 }
 
-func (t *tracer) addOverlap(o verdict.Overlap) {
+func (t *traceBuilder) addOverlap(o verdict.Overlap) {
 	if len(t.trace.Overlaps) < traceLimit {
 		t.trace.Overlaps = append(t.trace.Overlaps, o)
 	}
 }
 
-func (t *tracer) addHandoff(h metrics.Handoff) {
+func (t *traceBuilder) addHandoff(h metrics.Handoff) {
 	if len(t.trace.Handoffs) >= traceLimit {
 		t.dropped++
 		return
@@ -72,7 +72,7 @@ func (t *tracer) addHandoff(h metrics.Handoff) {
 }
 
 // close returns the trace of a trial with the given metrics. err is the error of reading the history.
-func (t *tracer) close(fold *metrics.Fold, err error) *Trace {
+func (t *traceBuilder) close(fold *metrics.Fold, err error) *Trace {
 	x, length := t.trace, fold.Length()
 	x.Failovers, x.Pauses, x.Ramps = fold.Failovers, fold.Pauses, fold.Ramps
 	x.Length = length
@@ -107,7 +107,7 @@ type Waiter struct {
 }
 
 // record adds the records of successions, whose rounds follow each other.
-func (t *tracer) record(r history.Record) {
+func (t *traceBuilder) record(r history.Record) {
 	switch r := r.(type) {
 	case *history.Joined:
 		x := t.round(r.Phase, r.Round)
@@ -124,7 +124,7 @@ func (t *tracer) record(r history.Record) {
 }
 
 // round returns the last round if it has the given phase and number, else nil.
-func (t *tracer) round(phase string, number int) *Round {
+func (t *traceBuilder) round(phase string, number int) *Round {
 	if n := len(t.trace.Rounds); n > 0 {
 		if x := &t.trace.Rounds[n-1]; x.Phase == phase && x.Number == number {
 			return x
