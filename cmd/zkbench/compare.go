@@ -65,7 +65,7 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 		return usageError("the runs are not comparable (use --force to compare them anyway):\n  %s", strings.Join(unlike, "\n  "))
 	}
 	c := compare.Runs(old, now, o)
-	c.Unlike = unlike
+	c.Differences = unlike
 	v := c.View()
 	if f.json {
 		err = printJSON(cmd.OutOrStdout(), c)

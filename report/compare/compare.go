@@ -63,20 +63,20 @@ type Row struct {
 	Why     string           `json:"why,omitempty"`  // reason for an unknown result, or for a result without numbers
 	More    int              `json:"more,omitempty"` // additional trials of each run that would probably decide it
 
-	higher bool    // higher is better
-	alpha  float64 // false positive rate, shared by all rows with the same alpha
+	higherIsBetter bool
+	alpha          float64 // false positive rate, shared by all rows with the same alpha
 }
 
 // Comparison is the result of comparing two runs.
 type Comparison struct {
-	Schema string     `json:"schema"`
-	Old    report.Run `json:"old"`
-	New    report.Run `json:"new"`
-	Unlike []string   `json:"unlike,omitempty"` // why the runs should not be compared; empty unless forced
-	Notes  []string   `json:"notes,omitempty"`  // acceptable differences
-	Rows   []Row      `json:"rows"`
-	Limit  float64    `json:"limit"` // the largest accepted regression
-	Result string     `json:"result"`
+	Schema      string     `json:"schema"`
+	Old         report.Run `json:"old"`
+	New         report.Run `json:"new"`
+	Differences []string   `json:"unlike,omitempty"` // why the runs should not be compared; empty unless forced
+	Notes       []string   `json:"notes,omitempty"`  // acceptable differences
+	Rows        []Row      `json:"rows"`
+	Limit       float64    `json:"limit"` // the largest accepted regression
+	Result      string     `json:"result"`
 }
 
 // Runs compares two comparable runs (see [IncomparableReasons]). It adds a note for a cell that only one run has.
@@ -93,17 +93,17 @@ func Runs(old, new report.Result, o Options) Comparison {
 			c.Rows = append(c.Rows, Row{Cell: "run " + r.ID, What: "completed", Decides: true, Result: Unknown, Why: "the run ended early: " + r.EndReason})
 		}
 	}
-	olds, news := cells(old.Trials), cells(new.Trials)
-	for _, name := range onlyIn(olds, news) {
+	oldCells, newCells := cells(old.Trials), cells(new.Trials)
+	for _, name := range onlyIn(oldCells, newCells) {
 		c.Notes = append(c.Notes, "only in the old run, not compared: "+name)
 	}
-	for _, name := range onlyIn(news, olds) {
+	for _, name := range onlyIn(newCells, oldCells) {
 		c.Notes = append(c.Notes, "only in the new run, not compared: "+name)
 	}
-	for _, key := range slices.Sorted(maps.Keys(olds)) {
-		if b, both := news[key]; both {
-			c.Rows = append(c.Rows, c.cell(olds[key], b, o)...)
-			c.Notes = append(c.Notes, brokenInBoth(b.name, olds[key].trials, b.trials)...)
+	for _, key := range slices.Sorted(maps.Keys(oldCells)) {
+		if b, both := newCells[key]; both {
+			c.Rows = append(c.Rows, c.cell(oldCells[key], b, o)...)
+			c.Notes = append(c.Notes, brokenInBoth(b.name, oldCells[key].trials, b.trials)...)
 		}
 	}
 	if requested {
@@ -196,11 +196,11 @@ func cells(trials []report.Trial) map[string]cell {
 	return out
 }
 
-func onlyIn(has, lacks map[string]cell) []string {
+func onlyIn(a, b map[string]cell) []string {
 	var out []string
-	for _, key := range slices.Sorted(maps.Keys(has)) {
-		if _, both := lacks[key]; !both {
-			out = append(out, has[key].name)
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		if _, both := b[key]; !both {
+			out = append(out, a[key].name)
 		}
 	}
 	return out
@@ -261,25 +261,25 @@ func IncomparableReasons(old, new report.Result) []string {
 			out = append(out, difference("host's "+fact, old.Run.Host[fact], new.Run.Host[fact])...)
 		}
 	}
-	return append(out, unlikeCells(old.Trials, new.Trials)...)
+	return append(out, differentCells(old.Trials, new.Trials)...)
 }
 
 func allHaveBase(trials []report.Trial) bool {
 	return len(trials) > 0 && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Base == "" })
 }
 
-func unlikeCells(old, new []report.Trial) []string {
+func differentCells(old, new []report.Trial) []string {
 	var out []string
-	olds, news := cells(old), cells(new)
-	if only := onlyIn(olds, news); len(only) > 0 {
+	oldCells, newCells := cells(old), cells(new)
+	if only := onlyIn(oldCells, newCells); len(only) > 0 {
 		out = append(out, "only the old run has "+strings.Join(only, "; "))
 	}
-	if only := onlyIn(news, olds); len(only) > 0 {
+	if only := onlyIn(newCells, oldCells); len(only) > 0 {
 		out = append(out, "only the new run has "+strings.Join(only, "; "))
 	}
-	for _, k := range slices.Sorted(maps.Keys(olds)) {
-		if n, both := news[k]; both {
-			for _, d := range differingParams(olds[k].trials[0], n.trials[0]) {
+	for _, k := range slices.Sorted(maps.Keys(oldCells)) {
+		if n, both := newCells[k]; both {
+			for _, d := range differingParams(oldCells[k].trials[0], n.trials[0]) {
 				if !slices.Contains(out, d) {
 					out = append(out, d)
 				}

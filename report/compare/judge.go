@@ -82,7 +82,7 @@ func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 	if len(old) == 0 || len(new) == 0 {
 		return Row{}, false
 	}
-	r := Row{What: m.String(), Result: Unknown, alpha: alpha, Old: Side{stats.Median(old), len(old)}, New: Side{stats.Median(new), len(new)}, higher: m.HigherIsBetter()}
+	r := Row{What: m.String(), Result: Unknown, alpha: alpha, Old: Side{stats.Median(old), len(old)}, New: Side{stats.Median(new), len(new)}, higherIsBetter: m.HigherIsBetter()}
 	if noise, ok := stats.HalvesRatio(old); ok {
 		r.Noise = &noise
 	}
@@ -108,11 +108,11 @@ func (r *Row) decide(limit float64, tests int) {
 		r.Why = fmt.Sprintf("not enough trials: run %s", moreTrialsText(r.More))
 		return
 	}
-	likely := *r.P < r.alpha/float64(tests)
+	significant := *r.P < r.alpha/float64(tests)
 	switch {
-	case likely && cost.Center > 1+limit:
+	case significant && cost.Center > 1+limit:
 		r.Result = Worse
-	case likely && *cost.High < 1:
+	case significant && *cost.High < 1:
 		r.Result = Better
 	case *cost.High <= 1+limit:
 		r.Result = Same
@@ -127,7 +127,7 @@ func (r *Row) costRatio() (report.Interval, bool) {
 	if r.Ratio == nil || r.Ratio.Center <= 0 {
 		return report.Interval{}, false
 	}
-	if !r.higher {
+	if !r.higherIsBetter {
 		return *r.Ratio, true
 	}
 	return r.Ratio.Inverse(), true
@@ -196,9 +196,9 @@ func incomparable(old, new []report.Trial, m report.Measure) (Row, bool) {
 }
 
 // missingRows returns an unknown row for each requested measure without a deciding row in any cell.
-func missingRows(rows []Row, asked []report.Measure) []Row {
+func missingRows(rows []Row, measures []report.Measure) []Row {
 	var out []Row
-	for _, m := range asked {
+	for _, m := range measures {
 		has := func(r Row) bool {
 			return r.Decides && (r.What == m.String() || strings.HasPrefix(r.What, m.String()+" over "))
 		}

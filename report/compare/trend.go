@@ -19,21 +19,21 @@ import (
 )
 
 // Trend returns a view of several runs by start time: a plot per measure, with a line per cell and a
-// point per run, and the numbers as tables. asked contains the measures; if it is nil, the plots show
+// point per run, and the numbers as tables. If measures is nil, the plots show
 // the measures of a comparison, and the tables only its deciding measures. The view has no result.
-func Trend(runs []report.Result, asked []report.Measure) *view.View {
+func Trend(runs []report.Result, measures []report.Measure) *view.View {
 	runs = byStart(runs)
 	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "A trend has no verdict: zkbench compare reports whether one run is worse than another.",
 		Asked: units.Plural(len(runs), "run") + " by start time."}
 	for _, why := range changedConditions(runs) {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: why})
 	}
-	v.Figures = trends(runs, asked)
-	if asked == nil {
-		asked = decidingMeasures()
+	v.Figures = trendFigures(runs, measures)
+	if measures == nil {
+		measures = decidingMeasures()
 	}
-	v.Findings = append(v.Findings, changes(runs, asked)...)
-	v.Tables = numbers(runs, asked)
+	v.Findings = append(v.Findings, changeFindings(runs, measures)...)
+	v.Tables = measureTables(runs, measures)
 	v.Brief = v.Tables
 	v.Sections = sections(v)
 	return v
@@ -45,9 +45,9 @@ const changeAlpha = 0.01
 // changesShown is the largest number of changes that are listed.
 const changesShown = 20
 
-// changes lists the runs at which the level of a measure of a cell changed.
-func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) {
-	for _, m := range asked {
+// changeFindings lists the runs at which the level of a measure of a cell changed.
+func changeFindings(runs []report.Result, measures []report.Measure) (out []view.Finding) {
+	for _, m := range measures {
 		all, unit := lines(runs, m)
 		for _, l := range all {
 			medians := make([]float64, len(l.Points))
@@ -77,9 +77,9 @@ func changes(runs []report.Result, asked []report.Measure) (out []view.Finding) 
 
 // TrendCSV returns the medians as CSV for Apache Otava, with a row for each run. The columns are time (the
 // start of the run), run (its ID), and one column for each measure of each cell.
-func TrendCSV(runs []report.Result, asked []report.Measure) string {
-	if asked == nil {
-		asked = decidingMeasures()
+func TrendCSV(runs []report.Result, measures []report.Measure) string {
+	if measures == nil {
+		measures = decidingMeasures()
 	}
 	runs = byStart(runs)
 	rows := make([][]string, len(runs)+1)
@@ -88,7 +88,7 @@ func TrendCSV(runs []report.Result, asked []report.Measure) string {
 		rows[i+1] = []string{r.Run.Start.UTC().Format(time.RFC3339), r.Run.ID}
 	}
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	for _, m := range asked {
+	for _, m := range measures {
 		all, _ := lines(runs, m)
 		for _, l := range all {
 			rows[0] = append(rows[0], m.String()+" of "+l.Label)
@@ -102,12 +102,12 @@ func TrendCSV(runs []report.Result, asked []report.Measure) string {
 	return b.String()
 }
 
-func trends(runs []report.Result, asked []report.Measure) []*plot.Figure {
-	if asked == nil {
-		asked = append(shownMeasures(), report.Measure{Metric: metrics.FanoutNotifications, Field: "value"})
+func trendFigures(runs []report.Result, measures []report.Measure) []*plot.Figure {
+	if measures == nil {
+		measures = append(shownMeasures(), report.Measure{Metric: metrics.FanoutNotifications, Field: "value"})
 	}
 	var out []*plot.Figure
-	for _, m := range asked {
+	for _, m := range measures {
 		lines, unit := lines(runs, m)
 		labels := units.Names(lines, func(l plot.Line) string { return l.Label })
 		if f := plot.Trend(m.String(), m.String(), unit, lines, plot.NewGlyphs(labels)); f != nil {
@@ -162,10 +162,10 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 	return out, unitName
 }
 
-// numbers returns a table per measure, with a row per cell and a column per run. If the output is too
+// measureTables returns a table per measure, with a row per cell and a column per run. If the output is too
 // narrow, the oldest runs are omitted.
-func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
-	for _, m := range asked {
+func measureTables(runs []report.Result, measures []report.Measure) (out []view.Table) {
+	for _, m := range measures {
 		lines, unit := lines(runs, m)
 		if len(lines) == 0 {
 			continue
