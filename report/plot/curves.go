@@ -20,23 +20,23 @@ import (
 )
 
 type curve struct {
-	label string // of the series
-	words string // text in the legend; empty: the label
-	glyph glyph
-	at    []xy // the points
-	all   []xy // all data, if at contains only a part of it
-	line  []xy // through the points or, dashed, the formula
-	dash  bool
-	size  vg.Length // of the points
+	label      string // of the series
+	legendText string // empty: the label
+	glyph      glyph
+	at         []xy // the points
+	all        []xy // all data, if at contains only a part of it
+	line       []xy // through the points or, dashed, the formula
+	dash       bool
+	size       vg.Length // of the points
 	whiskers
 }
 
 type curves struct {
 	*Figure
-	count  int // number of series that are shifted next to each other; 0: not shifted
-	values []float64
-	drawn  int
-	spread bool // at least one line has two different x: otherwise there is no trend
+	count    int // number of series that are shifted next to each other; 0: not shifted
+	values   []float64
+	drawn    int
+	hasTrend bool // at least one line has points at two different x
 }
 
 func newCurves(f *Figure, count int, x, y string) *curves {
@@ -46,16 +46,16 @@ func newCurves(f *Figure, count int, x, y string) *curves {
 }
 
 // byClients adds to f a curve for each series that has points, against the number of clients. y is the
-// head of the values in the data. of returns the curve of a series; none means that all its values are 0,
+// head of the values in the data. curveOf returns the curve of a series; allZero means that all its values are 0,
 // which a log axis cannot show: it then only has a legend entry.
 func byClients(f *Figure, s matrix.Scenario, glyphs Glyphs, y string, tick func(float64) string,
-	of func(matrix.Series) (k curve, none bool)) *curves {
+	curveOf func(matrix.Series) (k curve, allZero bool)) *curves {
 	c := newCurves(f, len(s.Series), s.Noun()+"s", y)
 	for _, series := range s.Series {
-		k, none := of(series)
+		k, allZero := curveOf(series)
 		k.label, k.glyph, k.size = series.Label, glyphs.of(series.Label), glyphSize+1
-		if none {
-			c.legend = append(c.legend, entry{text: k.label + ": always 0", glyph: k.glyph, point: true})
+		if allZero {
+			c.legend = append(c.legend, legendEntry{text: k.label + ": always 0", glyph: k.glyph, point: true})
 		}
 		if len(k.at) > 0 {
 			c.add(k)
@@ -70,9 +70,9 @@ func byClients(f *Figure, s matrix.Scenario, glyphs Glyphs, y string, tick func(
 func (c *curves) add(s curve) {
 	for _, q := range slices.Concat(s.at, s.line, s.low, s.high) {
 		c.values = append(c.values, q.y)
-		c.spread = c.spread || q.x != s.at[0].x
+		c.hasTrend = c.hasTrend || q.x != s.at[0].x
 	}
-	c.legend = append(c.legend, entry{text: cmp.Or(s.words, s.label), glyph: s.glyph, point: true, line: !s.dash})
+	c.legend = append(c.legend, legendEntry{text: cmp.Or(s.legendText, s.label), glyph: s.glyph, point: true, line: !s.dash})
 	c.addData(s)
 	style := stroke(s.glyph.color, lineWidth)
 	if s.dash {
@@ -140,10 +140,10 @@ func notifications(name, title, per, about string, s matrix.Scenario, metric str
 	f.yTitle = "notifications per " + per + " (log scale)"
 	formula := false
 	c := byClients(f, s, glyphs, "notifications", units.TickNumber, func(series matrix.Series) (curve, bool) {
-		k, counted := curve{dash: true}, false
+		k, measured := curve{dash: true}, false
 		for _, t := range series.Trials {
 			m := t.Metrics[metric]
-			counted = counted || m.Value != nil
+			measured = measured || m.Value != nil
 			if m.Value != nil && *m.Value > 0 {
 				k.at = append(k.at, xy{float64(t.Clients), *m.Value})
 			}
@@ -152,13 +152,13 @@ func notifications(name, title, per, about string, s matrix.Scenario, metric str
 			}
 		}
 		formula = formula || len(k.at) > 0 && len(k.line) > 0
-		return k, counted && len(k.at) == 0
+		return k, measured && len(k.at) == 0
 	})
 	if c.drawn == 0 {
 		return nil
 	}
 	if formula {
-		f.legend = append(f.legend, entry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
+		f.legend = append(f.legend, legendEntry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
 	}
 	f.About += mergedNote(s)
 	return f
@@ -185,7 +185,7 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 		k.line = k.at
 		return k, false
 	})
-	if !c.spread {
+	if !c.hasTrend {
 		return nil
 	}
 	f.About += mergedNote(s)
@@ -232,7 +232,7 @@ func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial str
 		f.body.Add(m)
 	}
 	if len(marks) > 0 {
-		f.legend = append(f.legend, entry{text: "capacity", glyph: glyph{color: faint}, line: true, dash: true})
+		f.legend = append(f.legend, legendEntry{text: "capacity", glyph: glyph{color: faint}, line: true, dash: true})
 	}
 	f.About += mergedNote(s.Merged())
 	return f

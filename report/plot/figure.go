@@ -36,7 +36,7 @@ type Figure struct {
 
 	body   *plot.Plot
 	yTitle string // above the y axis, because rotated text is hard to read
-	legend []entry
+	legend []legendEntry
 	bands  []band
 	height vg.Length
 	data   data
@@ -69,9 +69,9 @@ func newFigure(name, title, about string) *Figure {
 func (f *Figure) draw(c draw.Canvas) {
 	c = draw.Crop(c, margin, -margin-8, margin, -margin)
 	title := typeface(titleSize, ink)
-	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
+	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, truncateTo(title, units.Clean(f.Title), c.Size().X))
 	c.Max.Y -= titleSize + 12
-	c.Max.Y -= drawLegend(c, f.entries()) + 6
+	c.Max.Y -= drawLegend(c, f.legendEntries()) + 6
 	yTitle := typeface(smallSize, faint)
 	c.FillText(yTitle, vg.Point{X: c.Min.X, Y: c.Max.Y - smallSize}, f.yTitle)
 	c.Max.Y -= smallSize + 8
@@ -98,7 +98,7 @@ func (f *Figure) renderSVG() ([]byte, error) {
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("plot %s: writing SVG: %w", f.Name, err)
 	}
-	return lengths(rewriteStyles(b.Bytes(), units.Clean(f.Title))), nil
+	return setTextLengths(rewriteStyles(b.Bytes(), units.Clean(f.Title))), nil
 }
 
 // render renders the figure, and converts a panic of the plotting library into an error, so that
@@ -115,7 +115,7 @@ func (f *Figure) render(c draw.Canvas) (err error) {
 
 var (
 	styleAttr = regexp.MustCompile(`\s*style="([^"]*)"`)
-	svgHead   = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"(.*?)>\n`)
+	svgStart  = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"(.*?)>\n`)
 )
 
 // rewriteStyles rewrites the library's SVG: style="fill:#AAA" becomes fill="#AAA", and it adds
@@ -136,7 +136,7 @@ func rewriteStyles(svg []byte, title string) []byte {
 		return []byte(out.String())
 	})
 	label := html.EscapeString(title)
-	head := svgHead.FindSubmatch(svg)
+	head := svgStart.FindSubmatch(svg)
 	if head == nil {
 		return svg
 	}
@@ -146,9 +146,9 @@ func rewriteStyles(svg []byte, title string) []byte {
 
 var textElement = regexp.MustCompile(`<text ([^>]*font-size="([\d.]+)px"[^>]*)>([^<]+)</text>`)
 
-// lengths sets the length of each text, so that a browser without this font squeezes a wider
+// setTextLengths sets the length of each text, so that a browser without this font squeezes a wider
 // font into the available space instead of overlapping other elements.
-func lengths(svg []byte) []byte {
+func setTextLengths(svg []byte) []byte {
 	return textElement.ReplaceAllFunc(svg, func(m []byte) []byte {
 		part := textElement.FindSubmatch(m)
 		size, err := strconv.ParseFloat(string(part[2]), 64)
@@ -174,19 +174,19 @@ func fileName(s string) string {
 	}, s)
 }
 
-// entries returns the whole legend, including the bands.
-func (f *Figure) entries() []entry {
+// legendEntries returns the whole legend, including the bands.
+func (f *Figure) legendEntries() []legendEntry {
 	out := slices.Clone(f.legend)
 	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
-		out = append(out, entry{text: "fault active", glyph: glyph{color: faultColor}, area: true})
+		out = append(out, legendEntry{text: "fault active", glyph: glyph{color: faultColor}, area: true})
 	}
 	if slices.ContainsFunc(f.bands, func(b band) bool { return !b.proven }) {
-		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unprovenColor}, area: true})
+		out = append(out, legendEntry{text: "fault without proof of effect", glyph: glyph{color: unprovenColor}, area: true})
 	}
 	return out
 }
 
-type entry struct {
+type legendEntry struct {
 	text  string
 	glyph glyph
 	point bool // a glyph
@@ -202,14 +202,14 @@ const (
 )
 
 // drawLegend renders the entries in rows at the top of the canvas, and returns their height.
-func drawLegend(c draw.Canvas, entries []entry) vg.Length {
+func drawLegend(c draw.Canvas, entries []legendEntry) vg.Length {
 	if len(entries) == 0 {
 		return 0
 	}
 	sty := typeface(textSize, ink)
 	x, y := c.Min.X, c.Max.Y-entryHeight
 	for _, e := range entries {
-		label := fit(sty, units.Clean(e.text), c.Size().X-sampleWidth-8)
+		label := truncateTo(sty, units.Clean(e.text), c.Size().X-sampleWidth-8)
 		w := sampleWidth + 8 + sty.Width(label)
 		if x > c.Min.X && x+w > c.Max.X {
 			x, y = c.Min.X, y-entryHeight
@@ -221,7 +221,7 @@ func drawLegend(c draw.Canvas, entries []entry) vg.Length {
 	return c.Max.Y - y
 }
 
-func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
+func drawSample(c draw.Canvas, e legendEntry, x, y vg.Length) {
 	if e.area {
 		fillBox(c, e.glyph.color, x, y-5, x+sampleWidth, y+5)
 	}
@@ -238,7 +238,7 @@ func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
 	}
 }
 
-func fit(sty text.Style, s string, limit vg.Length) string {
+func truncateTo(sty text.Style, s string, limit vg.Length) string {
 	for n := len([]rune(s)); n > 1 && sty.Width(s) > limit; n-- {
 		s = units.Truncate(s, n-1)
 	}

@@ -191,7 +191,7 @@ func TestFigures_standHardTimelines(t *testing.T) {
 // legendText is what the legend says.
 func legendText(f *Figure) string {
 	var parts []string
-	for _, e := range f.entries() {
+	for _, e := range f.legendEntries() {
 		parts = append(parts, e.text)
 	}
 	return strings.Join(parts, "; ")

@@ -262,7 +262,7 @@ type shading []band
 func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, _ := p.Transforms(&c)
 	for _, b := range m {
-		from, to := place(tx, b.from, c), place(tx, b.to, c)
+		from, to := clampX(tx, b.from, c), clampX(tx, b.to, c)
 		color := unprovenColor
 		if b.proven {
 			color = faultColor
@@ -271,8 +271,8 @@ func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// place maps x to the canvas, clamped to its edges.
-func place(tx func(float64) vg.Length, x float64, c draw.Canvas) vg.Length {
+// clampX maps x to the canvas, clamped to its edges.
+func clampX(tx func(float64) vg.Length, x float64, c draw.Canvas) vg.Length {
 	v := tx(x)
 	if math.IsNaN(float64(v)) {
 		return c.Min.X
@@ -298,7 +298,7 @@ func drawBandLabels(c draw.Canvas, p *plot.Plot, bands []band, rows int) {
 	}
 	for _, b := range bands {
 		w := sty.Width(b.label)
-		x := min(place(tx, b.from, c), c.Max.X-w)
+		x := min(clampX(tx, b.from, c), c.Max.X-w)
 		for row := range busy {
 			if x < busy[row]+8 || x < c.Min.X {
 				continue

@@ -32,7 +32,7 @@ func words(f *Figure) string {
 }
 
 func TestPaused_saysWhatBecameOfTheHolder(t *testing.T) {
-	if got, want := words(PauseRounds(samplePauses())), "process paused; false belief; its session expired (2); the next client's grant (4); never notified (1)"; got != want {
+	if got, want := words(PauseRounds(samplePauses())), "process paused; false belief; session expired (2); next client granted (4); never notified (1)"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
 	if PauseRounds(nil) != nil {

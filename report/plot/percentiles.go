@@ -34,8 +34,8 @@ func Percentiles(s matrix.Scenario, clients matrix.Count, metric, title string, 
 				end = math.Max(end, q.x)
 				all = append(all, xy{100 * (1 - math.Pow(10, -q.x)), q.y})
 			}
-			words := fmt.Sprintf("%s (%s)", series.Label, units.Plural(m.Samples(), "sample"))
-			c.add(curve{label: series.Label, words: words, glyph: glyphs.of(series.Label), at: at, all: all, line: at, size: glyphSize})
+			text := fmt.Sprintf("%s (%s)", series.Label, units.Plural(m.Samples(), "sample"))
+			c.add(curve{label: series.Label, legendText: text, glyph: glyphs.of(series.Label), at: at, all: all, line: at, size: glyphSize})
 		}
 	}
 	if c.drawn == 0 {

@@ -38,11 +38,11 @@ func (f *Figure) acrossRows(x float64, style draw.LineStyle) line {
 	return line{at: []xy{{x, f.body.Y.Min}, {x, f.body.Y.Max}}, style: style}
 }
 
-// spots adds points, and their number to the legend.
-func (f *Figure) spots(words string, g glyph, at []xy) {
+// addCountedPoints adds points, and their number to the legend.
+func (f *Figure) addCountedPoints(text string, g glyph, at []xy) {
 	if len(at) > 0 {
 		f.body.Add(points{at: at, glyph: g, size: glyphSize})
-		f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%d)", words, len(at)), glyph: g, point: true})
+		f.legend = append(f.legend, legendEntry{text: fmt.Sprintf("%s (%d)", text, len(at)), glyph: g, point: true})
 	}
 }
 
@@ -59,7 +59,7 @@ func dropMiddle[T any, K cmp.Ordered](all []T, limit int, size func(T) time.Dura
 
 // Failovers plots the duration of each failover, one row per cause, over the predicted range.
 func Failovers(d Timeline) *Figure {
-	rows := causesOf(d.Failovers)
+	rows := groupByCause(d.Failovers)
 	if len(rows) == 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func Failovers(d Timeline) *Figure {
 	f.Answer = true
 	f.data.x, f.data.y = "round", "seconds"
 	f.body.Add(verticalGrid())
-	f.legend = append(f.legend, entry{text: "predicted", glyph: glyph{color: predictedColor}, area: true})
+	f.legend = append(f.legend, legendEntry{text: "predicted", glyph: glyph{color: predictedColor}, area: true})
 	end, means := seconds(d.Promise), false
 	var names []string
 	for i, r := range rows {
@@ -93,12 +93,12 @@ func Failovers(d Timeline) *Figure {
 	f.rowAxis(names, 24)
 	durationAxis(&f.body.X, end)
 	if means {
-		f.legend = append(f.legend, entry{text: "predicted mean", glyph: glyph{color: faint}, line: true})
+		f.legend = append(f.legend, legendEntry{text: "predicted mean", glyph: glyph{color: faint}, line: true})
 	}
 	f.addRounds(rows)
 	if d.Promise > 0 {
 		f.body.Add(f.acrossRows(seconds(d.Promise), dashed(violationColor, lineWidth)))
-		f.legend = append(f.legend, entry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: violationColor}, line: true, dash: true})
+		f.legend = append(f.legend, legendEntry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: violationColor}, line: true, dash: true})
 	}
 	f.height = 165 + 34*vg.Length(len(rows))
 	return f
@@ -118,7 +118,7 @@ type causeRow struct {
 	means       time.Duration // sum of the predicted means
 }
 
-func causesOf(rounds []metrics.Failover) []causeRow {
+func groupByCause(rounds []metrics.Failover) []causeRow {
 	var out []causeRow
 	for _, r := range rounds {
 		i := slices.IndexFunc(out, func(c causeRow) bool { return c.name == r.Phase })
@@ -136,7 +136,7 @@ func causesOf(rounds []metrics.Failover) []causeRow {
 // the predicted range.
 func (f *Figure) addRounds(rows []causeRow) {
 	for _, k := range []struct {
-		words string
+		text  string
 		glyph glyph
 		is    func(metrics.Failover) bool
 	}{
@@ -154,14 +154,14 @@ func (f *Figure) addRounds(rows []causeRow) {
 				}
 			}
 		}
-		f.spots(k.words, k.glyph, at)
+		f.addCountedPoints(k.text, k.glyph, at)
 	}
 }
 
 // addStackedBars adds a row for each bar, whose parts follow each other. end is the end of the longest bar;
-// words name the parts.
-func (f *Figure) addStackedBars(names []string, bars [][]time.Duration, end float64, words []string) {
-	f.rowAxis(names, 24)
+// partNames are for the legend.
+func (f *Figure) addStackedBars(rowLabels []string, bars [][]time.Duration, end float64, partNames []string) {
+	f.rowAxis(rowLabels, 24)
 	durationAxis(&f.body.X, end)
 	f.body.Add(verticalGrid())
 	for i, parts := range bars {
@@ -174,14 +174,14 @@ func (f *Figure) addStackedBars(names []string, bars [][]time.Duration, end floa
 			}
 		}
 	}
-	for i, text := range words {
-		f.legend = append(f.legend, entry{text: text, glyph: glyph{color: palette[i%len(palette)]}, area: true})
+	for i, text := range partNames {
+		f.legend = append(f.legend, legendEntry{text: text, glyph: glyph{color: palette[i%len(palette)]}, area: true})
 	}
 	f.height = 205 + 17*vg.Length(len(bars))
 }
 
-// budgetRows is the largest number of bars in one figure; rounds between the extremes are omitted.
-const budgetRows = 30
+// stageRows is the largest number of bars in one figure; rounds between the extremes are omitted.
+const stageRows = 30
 
 // FailoverStages plots the stages of each failover, one bar per round in which the session had to expire
 // first.
@@ -190,7 +190,7 @@ func FailoverStages(d Timeline) *Figure {
 	if len(all) == 0 {
 		return nil
 	}
-	rounds := dropMiddle(all, budgetRows,
+	rounds := dropMiddle(all, stageRows,
 		func(r metrics.Failover) time.Duration { return r.Latency }, func(r metrics.Failover) time.Duration { return r.At })
 	f := d.figure("failover-budget", "Stages of a failover: "+d.Label,
 		"Each bar is a failover, from the injection to the next grant. Most of this time is the wait until the session expires; the recipe's own time is at the end of the bar.")
@@ -200,29 +200,29 @@ func FailoverStages(d Timeline) *Figure {
 	f.Answer = true
 	f.data.x, f.data.y = "round", "seconds"
 	end := 0.0
-	var names, words []string
+	var rowLabels, partNames []string
 	var bars [][]time.Duration
 	for _, r := range rounds {
-		names = append(names, fmt.Sprintf("%s %d", r.Phase, r.Round))
+		rowLabels = append(rowLabels, fmt.Sprintf("%s %d", r.Phase, r.Round))
 		end = max(end, seconds(r.Latency))
 		var parts []time.Duration
 		for _, stage := range metrics.Stages {
 			d, ok := r.Stages[stage]
 			parts = append(parts, d)
 			if ok {
-				f.data.add(r.Phase+" "+stageWords[stage], []xy{{float64(r.Round), seconds(d)}})
+				f.data.add(r.Phase+" "+stageNames[stage], []xy{{float64(r.Round), seconds(d)}})
 			}
 		}
 		bars = append(bars, parts)
 	}
 	for _, stage := range metrics.Stages {
-		words = append(words, stageWords[stage]+medianOf(rounds, stage))
+		partNames = append(partNames, stageNames[stage]+medianOf(rounds, stage))
 	}
-	f.addStackedBars(names, bars, end, words)
+	f.addStackedBars(rowLabels, bars, end, partNames)
 	return f
 }
 
-var stageWords = map[string]string{
+var stageNames = map[string]string{
 	metrics.FailoverDetect: "session timeout left", metrics.FailoverExpire: "rounding to a tick", metrics.FailoverCommit: "commit",
 	metrics.FailoverNotify: "notification", metrics.FailoverRelist: "next client",
 }
@@ -248,7 +248,7 @@ func HandoffStages(s matrix.Scenario) *Figure {
 		"From the call to release until the next client's acquire returns, as seen on the wire: the median of each stage, with the most contenders. "+
 			"The commit stage is the time of the ensemble; the release, reaction and grant stages are the time of the recipe.")
 	f.data.x, f.data.y = "stage", "seconds"
-	var names, words []string
+	var rowLabels, partNames []string
 	var bars [][]time.Duration
 	end := 0.0
 	for _, x := range s.Series {
@@ -257,7 +257,7 @@ func HandoffStages(s matrix.Scenario) *Figure {
 			continue
 		}
 		name := fmt.Sprintf("%s, %d", x.Label, n)
-		names, bars = append(names, name), append(bars, parts)
+		rowLabels, bars = append(rowLabels, name), append(bars, parts)
 		total := 0.0
 		for i, d := range parts {
 			total += seconds(d)
@@ -269,9 +269,9 @@ func HandoffStages(s matrix.Scenario) *Figure {
 		return nil
 	}
 	for _, stage := range metrics.HandoffStages {
-		words = append(words, stage.Label)
+		partNames = append(partNames, stage.Label)
 	}
-	f.addStackedBars(names, bars, end, words)
+	f.addStackedBars(rowLabels, bars, end, partNames)
 	x, step := &f.body.X, niceStep(f.body.X.Max/8)
 	x.Label.Text = "milliseconds"
 	x.Tick.Marker = linearTicks(0, x.Max, step, func(v float64) string { return formatStep(1000*v, 1000*step) })
@@ -336,30 +336,30 @@ func PauseRounds(all []Pauses) *Figure {
 	f.height = 165 + 15*vg.Length(max(len(rows), 3))
 	f.addPauseBars(rows, "process paused", predictedColor, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
 	f.addPauseBars(rows, "false belief", violationColor, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
-	f.addPauseEvents(rows, "its session expired", glyph{palette[6], diamond}, func(r metrics.Pause) (time.Duration, bool) { return r.Expired, r.Expired != 0 })
-	f.addPauseEvents(rows, "the next client's grant", glyph{palette[2], circle}, func(r metrics.Pause) (time.Duration, bool) { return r.Granted, true })
+	f.addPauseEvents(rows, "session expired", glyph{palette[6], diamond}, func(r metrics.Pause) (time.Duration, bool) { return r.Expired, r.Expired != 0 })
+	f.addPauseEvents(rows, "next client granted", glyph{palette[2], circle}, func(r metrics.Pause) (time.Duration, bool) { return r.Granted, true })
 	f.addPauseEvents(rows, "never notified", glyph{violationColor, triangle}, func(r metrics.Pause) (time.Duration, bool) { return r.Until, !r.Notified })
 	return f
 }
 
 // addPauseBars adds a bar to each row. half is half of its height.
-func (f *Figure) addPauseBars(rows []pauseRow, words string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
+func (f *Figure) addPauseBars(rows []pauseRow, text string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
 	for i, r := range rows {
 		from, to := span(r.Pause)
 		f.body.Add(bar{y: rowAt(i, len(rows)), half: half, from: seconds(from), to: seconds(to), shortest: 1.5, color: c})
-		f.data.add(r.series+": "+words, []xy{{float64(r.Round), seconds(to)}})
+		f.data.add(r.series+": "+text, []xy{{float64(r.Round), seconds(to)}})
 	}
-	f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, area: true})
+	f.legend = append(f.legend, legendEntry{text: text, glyph: glyph{color: c}, area: true})
 }
 
 // addPauseEvents adds a point to each row in which the event happened.
-func (f *Figure) addPauseEvents(rows []pauseRow, words string, g glyph, event func(metrics.Pause) (at time.Duration, happened bool)) {
+func (f *Figure) addPauseEvents(rows []pauseRow, text string, g glyph, event func(metrics.Pause) (at time.Duration, happened bool)) {
 	var at []xy
 	for i, r := range rows {
 		if t, happened := event(r.Pause); happened {
 			at = append(at, xy{seconds(t), rowAt(i, len(rows))})
-			f.data.add(r.series+": "+words, []xy{{float64(r.Round), seconds(t)}})
+			f.data.add(r.series+": "+text, []xy{{float64(r.Round), seconds(t)}})
 		}
 	}
-	f.spots(words, g, at)
+	f.addCountedPoints(text, g, at)
 }

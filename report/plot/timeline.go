@@ -44,11 +44,11 @@ func (t Timeline) overTime(kind, title, about string, from, to float64) *Figure 
 	return f
 }
 
-// addSteps adds a line of steps, and a legend entry if words is not empty.
-func (f *Figure) addSteps(words string, c color.RGBA, pts []xy) {
+// addSteps adds a line of steps, and a legend entry if text is not empty.
+func (f *Figure) addSteps(text string, c color.RGBA, pts []xy) {
 	f.body.Add(line{at: stepCurve(pts), style: stroke(c, 1.2)})
-	if words != "" {
-		f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, line: true})
+	if text != "" {
+		f.legend = append(f.legend, legendEntry{text: text, glyph: glyph{color: c}, line: true})
 	}
 }
 
@@ -72,13 +72,13 @@ func thin(pts []xy, limit int) []xy {
 	if len(pts) <= limit || limit < 3 {
 		return pts
 	}
-	slicesWanted := limit / 3
+	sliceCount := limit / 3
 	from, to := pts[0].x, pts[len(pts)-1].x
 	var out []xy
 	for i := 0; i < len(pts); {
-		n := sliceOf(pts[i].x, from, to, slicesWanted)
+		n := sliceOf(pts[i].x, from, to, sliceCount)
 		first, low, high := i, i, i
-		for ; i < len(pts) && sliceOf(pts[i].x, from, to, slicesWanted) == n; i++ {
+		for ; i < len(pts) && sliceOf(pts[i].x, from, to, sliceCount) == n; i++ {
 			if pts[i].y < pts[low].y {
 				low = i
 			}
@@ -141,7 +141,7 @@ func HoldersAtOnce(t Timeline) *Figure {
 		permits := float64(t.Permits)
 		most = max(most, permits)
 		f.body.Add(line{at: []xy{{from, permits}, {to, permits}}, style: dashed(ink, lineWidth)})
-		f.legend = append(f.legend, entry{text: units.Plural(t.Permits, "permit"), glyph: glyph{color: ink}, line: true, dash: true})
+		f.legend = append(f.legend, legendEntry{text: units.Plural(t.Permits, "permit"), glyph: glyph{color: ink}, line: true, dash: true})
 	}
 	axisFromZero(&f.body.Y, most, 1)
 	f.yTitle, f.data.y = "holders", "holders"
@@ -245,7 +245,7 @@ func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
 	if len(shown) < len(pts) {
 		text += fmt.Sprintf(", %s shown, including every extreme", units.Number(float64(len(shown))))
 	}
-	f.legend = append(f.legend, entry{text: text + ")", glyph: l, point: true})
+	f.legend = append(f.legend, legendEntry{text: text + ")", glyph: l, point: true})
 	f.body.Add(points{at: shown, glyph: l, size: size})
 }
 
