@@ -24,7 +24,7 @@ import (
 
 func main() {
 	const folder = "docs/gallery"
-	files, err := draw("zkbench-out/gallery", "zkbench-out/audits")
+	files, err := generate("zkbench-out/gallery", "zkbench-out/audits")
 	if err == nil {
 		err = replace(folder, files)
 	}
@@ -51,15 +51,15 @@ type gallery struct {
 // auditsPage is the page of the audits. Without run folders of audits, the previous page stays.
 const auditsPage = "audits.md"
 
-// draw returns the files of the gallery, by name.
-func draw(runs, audits string) (map[string][]byte, error) {
+// generate returns the files of the gallery, by name.
+func generate(runs, audits string) (map[string][]byte, error) {
 	g := gallery{files: map[string][]byte{}}
 	folders, err := filepath.Glob(filepath.Join(runs, "*", report.ResultFile))
 	if err != nil || len(folders) == 0 {
 		return nil, fmt.Errorf("%s has no run folders", runs)
 	}
 	for _, result := range folders {
-		r, err := judge(filepath.Dir(result), g.files)
+		r, err := evaluateRun(filepath.Dir(result), g.files)
 		if err != nil {
 			return nil, err
 		}
@@ -119,9 +119,9 @@ type run struct {
 	files   map[string][]byte
 }
 
-// judge evaluates the run in dir and removes the machine's name from the result. It adds the page of the run to
+// evaluateRun evaluates the run in dir and removes the machine's name from the result. It adds the page of the run to
 // files, except if the run is of an incident: incidents are only in a table.
-func judge(dir string, files map[string][]byte) (run, error) {
+func evaluateRun(dir string, files map[string][]byte) (run, error) {
 	c, err := report.Judge(dir)
 	if err != nil {
 		return run{}, err

@@ -12,7 +12,7 @@ import (
 
 // The gallery has a page for the one run that there is, what was measured in it, and an index;
 // everything that these link to is there, and nothing else.
-func TestDraw(t *testing.T) {
+func TestGenerate(t *testing.T) {
 	runs, out := t.TempDir(), t.TempDir()
 	if err := os.CopyFS(filepath.Join(runs, "herd"), os.DirFS("../testdata/run")); err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestDraw(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made, err := draw(runs, t.TempDir())
+	made, err := generate(runs, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
