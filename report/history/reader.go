@@ -30,7 +30,7 @@ type Reader struct {
 	Header Header
 
 	zr    *zstd.Decoder
-	lines *bufio.Reader
+	lines *bufio.Scanner
 	n     int
 	phase time.Duration // time of the last PhaseStart or PhaseEnd
 	open  string
@@ -46,7 +46,9 @@ func NewReader(in io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("history decompressor: %w", err)
 	}
-	r := &Reader{zr: zr, lines: bufio.NewReaderSize(&boundedReader{text: zr, compressed: compressed}, 256<<10)}
+	r := &Reader{zr: zr, lines: bufio.NewScanner(&boundedReader{text: zr, compressed: compressed})}
+	r.lines.Buffer(make([]byte, 0, 256<<10), lineLimit)
+	r.lines.Split(splitLine)
 	first, err := r.line()
 	if err == nil {
 		r.Header, err = parseHeader(first)
@@ -148,38 +150,32 @@ var errEmpty = fmt.Errorf("%w: the end line is missing", ErrTruncated)
 
 // line returns the next line without its newline. The slice is valid until the next call.
 func (r *Reader) line() ([]byte, error) {
-	raw, err := r.lines.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		raw, err = r.longLine(bytes.Clone(raw))
+	if r.lines.Scan() {
+		return r.lines.Bytes(), nil
 	}
-	switch {
+	switch err := r.lines.Err(); {
 	case err == nil:
-		return raw[:len(raw)-1], nil
-	case errors.Is(err, io.EOF) && len(raw) == 0:
 		return nil, r.positionError(errEmpty)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, r.positionError(fmt.Errorf("%w: its last line is incomplete", ErrTruncated))
-	case errors.Is(err, errTooLong):
-		return nil, fmt.Errorf("history record %d: %w", r.n+1, err)
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("history record %d: the line is longer than %d bytes", r.n+1, lineLimit)
+	default:
+		return nil, fmt.Errorf("history after record %d: %w", r.n, err)
 	}
-	return nil, fmt.Errorf("history after record %d: %w", r.n, err)
 }
 
 func (r *Reader) positionError(err error) error {
 	return fmt.Errorf("%w (after record %d)", err, r.n)
 }
 
-var errTooLong = fmt.Errorf("the line is longer than %d bytes", lineLimit)
-
-func (r *Reader) longLine(start []byte) ([]byte, error) {
-	for {
-		more, err := r.lines.ReadSlice('\n')
-		start = append(start, more...)
-		if len(start) > lineLimit {
-			return nil, errTooLong
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return start, err
-		}
+// splitLine is a [bufio.SplitFunc] for lines that end with a newline.
+func splitLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
 	}
+	if atEOF && len(data) > 0 {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return 0, nil, nil
 }
