@@ -335,7 +335,7 @@ type Window struct {
 	Target string `json:"target"` // such as "client 17 (holder)" or "zk2 (leader)"
 	Client int    `json:"client"` // the client that the fault hit; -1 for members
 	// Served are further clients that the fault may affect: the clients that an isolated member
-	// continued to serve, which they could not know; the other clients in the process that was hit;
+	// continued to serve, of which they had no knowledge; the other clients in the process that was hit;
 	// or all clients during an outage of the ensemble.
 	Served []int         `json:"served,omitempty"`
 	Start  time.Duration `json:"start"` // the call of Inject

@@ -70,7 +70,7 @@ func (f *Fold) handedOff(metric, phase string, h Handoff) {
 type Handoff struct {
 	At         time.Duration
 	Latency    time.Duration // time since the release, or since the fault that hit the holder; 0 if the fault is unknown
-	Failover   bool          // the holder did not release, or a fault had hit it
+	Failover   bool          // the holder did not release, or a fault affected it
 	Leaderless time.Duration // the part of Latency during which no client believed that it held
 }
 
