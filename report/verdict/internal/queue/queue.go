@@ -2,6 +2,10 @@
 package queue
 
 import (
+	"container/list"
+	"time"
+
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
@@ -23,43 +27,172 @@ func notJudged(reasons ...string) Verdict {
 	return Verdict{Result: finding.NotJudged, Reasons: reasons}
 }
 
-// Commit adds the next commit.
-func (q *Items) Commit(c *history.Commit) { q.commits.commit(c) }
+// Items tracks the items of a queue, for the guarantees of rule 9: every item that is taken was put, no
+// item is delivered twice or lost, and items leave the queue in order. It uses the commits, if there are
+// any: they show which nodes held an item, and which requests removed them. Otherwise it uses the results
+// of operations, and whether the queue was seen empty.
+type Items struct {
+	delivery string           // the subject's promise
+	line     *facts.NodeTable // the consumers' nodes; nil without commits
+	open     map[string]*Item // by ID: items that are not certainly put and taken once
 
-// Available returns the item that certainly was put, and not taken yet; nil if there is none with that ID, or
-// its put is not recorded.
-func (q *Items) Available(id string) *Item {
-	if i := q.open[id]; i != nil && i.Put > 0 && !i.putUncertain && i.taken == 0 {
-		return i
-	}
-	return nil
+	// By ID, for the other items: the record of the take, and those of the takes after the item was put again.
+	taken      map[string]int
+	takenAgain map[string][]int
+
+	puts    int
+	takes   int
+	unnamed map[int]int   // by client: takes of unknown outcome without an item: each may have removed one
+	emptied time.Duration // when the queue was last seen empty; -1 if never
+	lastPut time.Duration // when the last put returned
+
+	// By the commits.
+	linked   bool             // an item that was put was found in a node: items are recognizable by their nodes' data
+	nodes    map[string]*Item // by the path of an existing node
+	folders  map[string]*folder
+	sessions map[int64]*session
+	current  map[int]int64 // session, by client
+	lost     map[request]bool
+
+	// The order in which items left, by the commits.
+	judged      int          // items that left before they were handed over
+	handedFirst int          // items that were handed over before they left
+	overtakings int          // known number
+	found       []overtaking // the first ones
+	undecided   []*Item      // overtaken nodes that may not be items
 }
 
-// Oldest returns the item that was put first of those that are certainly in the queue, or nil.
-func (q *Items) Oldest() (oldest *Item) {
-	for _, i := range q.open {
-		if i.Put > 0 && !i.putUncertain && i.taken == 0 && !i.maybeTaken && (oldest == nil || i.PutAt < oldest.PutAt) {
-			oldest = i
-		}
-	}
-	return oldest
+// Item is an item of a queue, from when it is put until it is put again.
+type Item struct {
+	ID           string
+	Put          int // record of its put; 0 if unknown
+	taken        int
+	before       int           // record of a take before taken: it was delivered twice
+	PutAt        time.Duration // return of the put
+	producer     int
+	putUncertain bool // the put's reply was lost: without commits the number of copies is unknown
+	failed       bool // the put certainly had no effect
+	maybeTaken   bool // a take of unknown outcome returned it
+
+	path            string        // of the first node
+	folder          *folder       // of the first node
+	place           *list.Element // in the folder, until the first node is removed
+	nodeCount       int           // number created
+	standing        int           // number that exist
+	secondNode      int64         // transaction in which the producer created a second node in the same folder
+	remade          int64         // the last transaction in which any client did, unless it also removed the previous node
+	recreated       bool          // remade came after a take had handed the item over
+	handed          int64         // lowest last known zxid of a client that handed it over; 0 if unknown
+	created         int64         // transaction that created the first node
+	maker           int64         // session that created the first node
+	left            bool          // the first node was removed
+	moved           bool          // a node of it was created in another folder
+	gone            int64         // transaction of the last removal
+	removedBy       request
+	overtaken       *Item       // an older item that existed when the first node was removed, or nil
+	overtakers      int         // number of items that overtook it before its put was recorded
+	firstOvertaking *overtaking // by the first of them
 }
 
-// Remains reports whether the item is in the queue, or a client should have handed it over.
-func (q *Items) Remains(i *Item) bool {
-	return i.standing > 0 && (!i.moved || q.movedUndelivered(i))
+type request struct {
+	session int64
+	cxid    int32
 }
 
-// HandedOut reports whether an item was handed out and still exists: at-least-once queues may
-// remove it later, and some keep completed items in another folder. Without commits the two cannot
-// be distinguished.
-func (q *Items) HandedOut(x history.SnapshotItem) bool {
-	if q.commits == nil {
-		return q.delivery == AtLeastOnce
+type session struct {
+	client   int
+	seenZxid int64 // highest zxid that the client had seen by its last operation
+	killed   bool  // the harness killed the client
+	ended    bool  // the client was notified of the session's end
+}
+
+// New tracks the items of a history; l is nil without commits.
+func New(h *history.History, l *facts.NodeTable) *Items {
+	q := &Items{
+		delivery: h.Header.Promises.Delivery, line: l, emptied: -1,
+		open: map[string]*Item{}, taken: map[string]int{}, takenAgain: map[string][]int{}, unnamed: map[int]int{},
+		nodes: map[string]*Item{}, folders: map[string]*folder{}, sessions: map[int64]*session{}, current: map[int]int64{}, lost: map[request]bool{},
 	}
-	i := q.commits.paths[x.Path]
-	if i == nil || i.Put == 0 { // not an item if items are recognizable, such as a claim of a consumer
-		return q.commits.linked
+	if h.Header.Recipe == "" {
+		q.delivery = facts.ExactlyOnce
 	}
-	return i.taken > 0 || i.maybeTaken || i.moved && !q.movedUndelivered(i)
+	return q
+}
+
+// Record adds the next record.
+func (q *Items) Record(n history.Numbered) {
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		q.sample(r, n.N)
+	case *history.Emptied:
+		q.emptied = max(q.emptied, r.At)
+	case *history.Session:
+		q.event(r)
+	case *history.LostReply:
+		q.lost[request{r.Session, r.Cxid}] = true
+	}
+}
+
+func (q *Items) sample(s *history.Sample, record int) {
+	if w := q.sessions[q.current[s.Client]]; w != nil && !w.ended && !w.killed {
+		w.seenZxid = max(w.seenZxid, s.Zxid)
+	}
+	switch {
+	case s.Op == history.Put:
+		q.put(s, record)
+	case s.Op == history.Take && s.Outcome == history.Unknown && s.Item != "":
+		q.of(s.Item).maybeTaken = true
+	case s.Op == history.Take && s.Outcome == history.Unknown:
+		q.unnamed[s.Client]++
+	case s.Op == history.Take && s.Outcome == history.OK:
+		q.take(s, record)
+	}
+}
+
+func (q *Items) put(s *history.Sample, record int) {
+	q.puts++
+	q.lastPut = max(q.lastPut, s.Return)
+	i := q.of(s.Item)
+	if s.Outcome == history.Failed {
+		i.failed = true
+		return
+	}
+	i.Put, i.PutAt, i.producer, i.putUncertain = record, s.Return, s.Client, i.putUncertain || s.Outcome == history.Unknown
+	q.link(i)
+	q.settle(i) // its reply may come after the item was taken
+}
+
+func (q *Items) take(s *history.Sample, record int) {
+	q.takes++
+	i := q.of(s.Item)
+	i.before, i.taken = i.taken, record
+	if s.Zxid > 0 && (i.handed == 0 || s.Zxid < i.handed) {
+		i.handed = s.Zxid
+	}
+	i.markRecreated()
+	q.checkOvertaking(i, s.Client, record)
+	q.settle(i)
+}
+
+// of returns the item with that ID, a new one if there is none or it was certainly put and taken once.
+func (q *Items) of(id string) *Item {
+	i := facts.ValueAt(q.open, id)
+	i.ID = id
+	return i
+}
+
+// settle stops tracking an item that was certainly put and taken once.
+func (q *Items) settle(i *Item) {
+	if i.Put == 0 || i.taken == 0 || i.before > 0 || i.failed {
+		return
+	}
+	if q.line == nil && i.putUncertain || q.line != nil && (i.nodeCount != 1 || i.standing > 0) {
+		return
+	}
+	delete(q.open, i.ID)
+	if _, again := q.taken[i.ID]; again {
+		q.takenAgain[i.ID] = append(q.takenAgain[i.ID], i.taken)
+	} else {
+		q.taken[i.ID] = i.taken
+	}
 }
