@@ -245,11 +245,6 @@ func withRoot(dir string, do func(*os.Root) error) error {
 	return errors.Join(do(root), root.Close())
 }
 
-// Exists reports whether name, a path below dir, exists.
-func Exists(dir, name string) bool {
-	return withRoot(dir, func(root *os.Root) error { _, err := root.Stat(name); return err }) == nil
-}
-
 // RemoveFiles removes the files in the subfolder name of dir for which obsolete returns true.
 func RemoveFiles(dir, name string, obsolete func(name string) bool) error {
 	err := withRoot(dir, func(root *os.Root) error {

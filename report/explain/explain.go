@@ -33,9 +33,6 @@ type Story struct {
 	Chart
 	Events        []Event
 	OmittedEvents int // number of omitted events
-	// Second is the page of the linearizability search that agrees, relative to the run folder;
-	// empty if the search did not run or did not agree.
-	Second string
 }
 
 // Event is an event of a story.

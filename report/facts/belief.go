@@ -30,16 +30,15 @@ type Belief struct {
 	Late, Early time.Duration
 	EndReason   string
 	Restored    bool // it continues after a suspension
-	Record      int  // number of the record that began it
-	EndRecord   int  // number of the record that ended it; 0 at the history's end
+	// Outdated means that a newer token was granted before Start: the servers grant one token after the other, so
+	// the belief was never true. A grant without a token is never outdated.
+	Outdated  bool
+	Record    int // number of the record that began it
+	EndRecord int // number of the record that ended it; 0 at the history's end
 
 	Grant *Grant // the grant in the commits; nil without commits
 	Open  bool   // its end is unknown: it is still believed, or a release that may be in progress has no record
 }
-
-// OlderThan reports whether a newer token was granted before b. A grant without a token is never after
-// another.
-func (b Belief) OlderThan(youngest int64) bool { return b.Token > 0 && b.Token < youngest }
 
 const (
 	// ReorderWindow is how much later than its own time a record may come before the order of beliefs is
@@ -66,6 +65,7 @@ type Beliefs struct {
 	Queue           []*entry      // in order of Start
 	now             time.Duration // the latest time in the records
 	emitted         time.Duration // start of the last emitted belief
+	newestToken     int64         // of the emitted beliefs
 }
 
 type holder struct {
@@ -279,6 +279,8 @@ func (t *Beliefs) flush(until time.Duration) {
 		}
 		t.Queue = t.Queue[1:]
 		t.emitted = e.Start
+		e.Outdated = e.Token > 0 && e.Token < t.newestToken
+		t.newestToken = max(t.newestToken, e.Token)
 		t.emit(e.Belief)
 	}
 }

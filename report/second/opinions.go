@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/anishathalye/porcupine"
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
@@ -15,13 +16,12 @@ import (
 // beliefs has doubled. Violations that the verdict finds fail the trial by themselves.
 type Opinions struct {
 	known  *known
-	active []lateBelief
-	window []lateBelief // beliefs of the open window
-	opened bool         // a window is open
-	count  int          // beliefs
-	next   int          // number of beliefs at which another window begins
+	active []facts.Belief
+	window []facts.Belief // beliefs of the open window
+	opened bool           // a window is open
+	count  int            // beliefs
+	next   int            // number of beliefs at which another window begins
 
-	youngest     int64
 	exposed      bool // the next belief completes an overlap that was counted as exposure
 	overlaps     int  // overlaps that were searched
 	violated     bool // the verdict has failed
@@ -58,19 +58,17 @@ func (o *Opinions) Belief(b facts.Belief) {
 	if o.violated || o.disagreement != "" {
 		return
 	}
-	next := lateBelief{b, b.OlderThan(o.youngest)}
-	o.youngest = max(o.youngest, b.Token)
-	o.active = append(slices.DeleteFunc(o.active, func(a lateBelief) bool { return a.End <= b.Start }), next)
+	o.active = append(slices.DeleteFunc(o.active, func(a facts.Belief) bool { return a.End <= b.Start }), b)
 	if o.exposed && o.overlaps < overlapLimit && len(o.active) <= sampleSize {
 		o.overlaps++
 		o.search(o.active)
 	}
 	o.exposed = false
-	o.collect(next)
+	o.collect(b)
 }
 
 // collect adds to the window, or begins one with the beliefs that have not ended.
-func (o *Opinions) collect(b lateBelief) {
+func (o *Opinions) collect(b facts.Belief) {
 	switch {
 	case o.opened:
 		o.window = append(o.window, b)
@@ -84,9 +82,9 @@ func (o *Opinions) collect(b lateBelief) {
 	}
 }
 
-func (o *Opinions) search(window []lateBelief) {
+func (o *Opinions) search(window []facts.Belief) {
 	o.searched++
-	if check(o.known.holds(window), sampleLimit, o.known.permits).Result == verdict.Fail {
+	if check(o.known.holds(window), sampleLimit, o.known.permits) == porcupine.Illegal {
 		o.disagreement = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs allows only one client at a time to hold the grant",
 			window[0].Start, window[len(window)-1].End)
 	}

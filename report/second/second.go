@@ -1,17 +1,15 @@
 // Package second checks mutual exclusion a second time, with porcupine, a linearizability checker.
 // The verdict sweeps over the records and porcupine searches for an order, so the two share hardly any
-// code. The memory of a search grows with the square of the history, so it checks windows only. Windows
-// of every trial are checked while the trial is evaluated:
+// code. The memory of a search grows with the square of the history, so it checks windows only, while the
+// trial is evaluated:
 //
 //	o := second.NewOpinions(h)
 //	for n := range h.Records { o.Record(n) } // and each belief and overlap of the sweep
-//	if against := o.Close(); against != "" { ... }
+//	if contradiction := o.Close(); contradiction != "" { ... }
 package second
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -19,21 +17,6 @@ import (
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
-)
-
-// Opinion is the result of the search.
-type Opinion struct {
-	Result     string // verdict.Pass, Fail, or Unknown if it ran out of time
-	Operations int
-
-	model porcupine.Model
-	info  porcupine.LinearizationInfo
-}
-
-// Limits on a window, and on the search.
-const (
-	windowLimit = 1000 // beliefs
-	searchLimit = 10 * time.Second
 )
 
 type hold struct {
@@ -50,87 +33,29 @@ type act struct {
 	hold hold
 }
 
-// model is a lock: free (0), or held by one client.
-var model = porcupine.Model{
-	Init: func() any { return 0 },
-	Step: func(state, input, _ any) (bool, any) {
-		a := input.(act)
-		if a.take {
-			return state.(int) == 0, a.id
-		}
-		return state.(int) == a.id, 0
-	},
-	DescribeOperation: func(input, _ any) string {
-		a := input.(act)
-		if a.take {
-			return fmt.Sprintf("client %d took token %d", a.hold.client, a.hold.token)
-		}
-		return fmt.Sprintf("client %d released token %d", a.hold.client, a.hold.token)
-	},
-	DescribeState: func(state any) string {
-		if state.(int) == 0 {
-			return "free"
-		}
-		return fmt.Sprintf("held (%d)", state)
-	},
-}
-
-// shared is the state of a lock that several may hold: the IDs of the holds, and their permits.
-type shared struct {
-	held  [(2*windowLimit + 63) / 64]uint64
+// state is that of a lock: the holds that have it, as bits by ID, and their permits. A belief makes at most two
+// holds, so the holds of a window have fewer IDs than there are bits.
+type state struct {
+	held  [2]uint64
 	total int
 }
 
-func sharedModel(permits int) porcupine.Model {
-	m := model
-	m.Init = func() any { return shared{} }
-	m.Step = func(state, input, _ any) (bool, any) {
-		s, a := state.(shared), input.(act)
-		word, bit := a.id/64, uint64(1)<<(a.id%64)
-		if a.take {
-			s.held[word], s.total = s.held[word]|bit, s.total+a.hold.permits
-			return s.total <= permits, s
-		}
-		held := s.held[word]&bit != 0
-		s.held[word], s.total = s.held[word]&^bit, s.total-a.hold.permits
-		return held, s
+// modelOf returns the model of a lock with so many permits.
+func modelOf(permits int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return state{} },
+		Step: func(before, input, _ any) (bool, any) {
+			s, a := before.(state), input.(act)
+			word, bit := a.id/64, uint64(1)<<(a.id%64)
+			if a.take {
+				s.held[word], s.total = s.held[word]|bit, s.total+a.hold.permits
+				return s.total <= permits, s
+			}
+			held := s.held[word]&bit != 0
+			s.held[word], s.total = s.held[word]&^bit, s.total-a.hold.permits
+			return held, s
+		},
 	}
-	m.DescribeState = func(state any) string { return fmt.Sprintf("%d permits held", state.(shared).total) }
-	return m
-}
-
-// Search checks the beliefs that meet [from, to]. excuse is the time after a fault for which its
-// victim may not know that it has lost the grant, if there are no commits.
-func Search(h *history.History, from, to, excuse time.Duration) Opinion {
-	return search(h, from, to, excuse, windowLimit)
-}
-
-func search(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
-	known := newKnown(h, excuse)
-	var beliefs []lateBelief
-	var youngest int64 // largest token so far
-	tracker := facts.NewBeliefs(h.Header, func(b facts.Belief) {
-		if b.Start <= to && b.End >= from && len(beliefs) < limit {
-			beliefs = append(beliefs, lateBelief{b, b.OlderThan(youngest)})
-		}
-		youngest = max(youngest, b.Token)
-	})
-	var end time.Duration
-	for n, err := range h.Records {
-		if err != nil {
-			break
-		}
-		end = max(end, n.Time())
-		known.record(n)
-		tracker.Add(n)
-	}
-	tracker.Close(end)
-	return check(known.holds(beliefs), searchLimit, known.permits)
-}
-
-type lateBelief struct {
-	facts.Belief
-	late bool
 }
 
 type known struct {
@@ -164,7 +89,7 @@ func (k *known) record(n history.Numbered) {
 }
 
 // holds converts beliefs to times in which the client certainly held.
-func (k *known) holds(beliefs []lateBelief) []hold {
+func (k *known) holds(beliefs []facts.Belief) []hold {
 	var out []hold
 	for _, b := range beliefs {
 		switch {
@@ -190,8 +115,8 @@ func fullHold(b facts.Belief) hold {
 // byCommits accounts for grants that the servers may have taken away at any time since the acquire,
 // because they expired the session, or a fault closed it in the client's name or deleted the node;
 // also before the client was notified of its reconnect.
-func (k *known) byCommits(b lateBelief) hold {
-	h := fullHold(b.Belief)
+func (k *known) byCommits(b facts.Belief) hold {
+	h := fullHold(b)
 	expired, ended := k.ended[b.Session]
 	hit := func(does func(history.Fault) bool) bool {
 		return slices.ContainsFunc(k.faults, func(f history.Fault) bool {
@@ -211,12 +136,12 @@ func (k *known) byCommits(b lateBelief) hold {
 
 // split accounts for a fault that may have taken the grant away at any time from its injection to
 // the end of the excuse; a later belief must be a new, possibly wrong, grant.
-func (k *known) split(b lateBelief) []hold {
-	whole := fullHold(b.Belief)
+func (k *known) split(b facts.Belief) []hold {
+	whole := fullHold(b)
 	for _, f := range k.faults {
 		over, since := facts.FaultEnd(f), b.Start
 		served := slices.Contains(f.Served, b.Client)
-		if served && b.late || b.Restored {
+		if served && b.Outdated || b.Restored {
 			since = b.Call
 		}
 		if f.Client != b.Client && !served || f.Start > b.End || over < since || over < k.opened[b.Session] {
@@ -226,7 +151,7 @@ func (k *known) split(b lateBelief) []hold {
 		if b.Restored && f.Start < b.Start {
 			whole.asked, whole.mayEnd = f.Start, f.Start // it may have been lost before the reconnect was notified
 		}
-		if served && b.late {
+		if served && b.Outdated {
 			whole.mayEnd = max(whole.asked, f.Start) // it never held a grant that was notified so late
 		}
 		if excused := k.excused(b.Client, over); excused < b.End {
@@ -251,33 +176,15 @@ func (k *known) excused(client int, over time.Duration) time.Duration {
 	return end
 }
 
-func check(holds []hold, limit time.Duration, permits int) Opinion {
-	model := model
-	if permits > 1 {
-		model = sharedModel(permits)
-	}
+// check searches for an order of the holds in which no more permits are taken than there are. The result is
+// unknown if the search takes longer than the limit.
+func check(holds []hold, limit time.Duration, permits int) porcupine.CheckResult {
 	var ops []porcupine.Operation
 	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
 	for i, h := range holds {
 		ops = append(ops,
-			porcupine.Operation{ClientId: h.client, Input: act{true, i + 1, h}, Call: int64(h.asked), Return: int64(h.from)},
-			porcupine.Operation{ClientId: h.client, Input: act{false, i + 1, h}, Call: int64(h.mayEnd), Return: int64(max(h.mayEnd, h.mustEnd))})
+			porcupine.Operation{ClientId: h.client, Input: act{true, i, h}, Call: int64(h.asked), Return: int64(h.from)},
+			porcupine.Operation{ClientId: h.client, Input: act{false, i, h}, Call: int64(h.mayEnd), Return: int64(max(h.mayEnd, h.mustEnd))})
 	}
-	o := Opinion{Operations: len(ops), model: model}
-	result, info := porcupine.CheckOperationsVerbose(model, ops, limit)
-	o.info = info
-	o.Result = map[porcupine.CheckResult]string{porcupine.Ok: verdict.Pass, porcupine.Illegal: verdict.Fail}[result]
-	if o.Result == "" {
-		o.Result = verdict.Unknown
-	}
-	return o
-}
-
-// Draw returns porcupine's visualization of the result, an HTML page.
-func (o Opinion) Draw() ([]byte, error) {
-	var page bytes.Buffer
-	if err := porcupine.Visualize(o.model, o.info, &page); err != nil {
-		return nil, fmt.Errorf("second opinion: %w", err)
-	}
-	return page.Bytes(), nil
+	return porcupine.CheckOperationsTimeout(modelOf(permits), ops, limit)
 }

@@ -36,8 +36,7 @@ type exclusion struct {
 	heard           map[int64]time.Duration // by session: the client's last report of its loss
 	reconnectedAt   map[int][]time.Duration // by client: when it reconnected
 	beliefs         int
-	active          []claimed
-	youngest        int64 // largest token so far
+	active          []facts.Belief
 	exposed         time.Duration
 	exposure        int
 	unsure          int            // overlaps of claims whose node is ambiguous in the commits
@@ -79,26 +78,17 @@ func newMutualExclusion(in *inputs) checker {
 	return checker{record: x.record, belief: x.belief, judgesTruncated: true, finish: x.finish}
 }
 
-// claimed is a belief. A late belief began after a newer token had been granted: the servers grant one
-// token after the other, so it was never valid.
-type claimed struct {
-	facts.Belief
-	late bool
-}
-
-func (x *exclusion) belief(next facts.Belief) {
+func (x *exclusion) belief(b facts.Belief) {
 	x.beliefs++
-	x.checkBeliefAfterExpiry(next)
-	b := claimed{next, next.OlderThan(x.youngest)}
-	x.youngest = max(x.youngest, b.Token)
-	x.active = slices.DeleteFunc(x.active, func(a claimed) bool { return a.End <= b.Start })
+	x.checkBeliefAfterExpiry(b)
+	x.active = slices.DeleteFunc(x.active, func(a facts.Belief) bool { return a.End <= b.Start })
 	if total := b.Permits + totalPermits(x.active); total > x.permits {
 		x.checkOverlaps(b)
 	}
 	x.active = append(x.active, b)
 }
 
-func totalPermits(all []claimed) (total int) {
+func totalPermits(all []facts.Belief) (total int) {
 	for _, a := range all {
 		total += a.Permits
 	}
@@ -107,8 +97,8 @@ func totalPermits(all []claimed) (total int) {
 
 // checkOverlaps checks a belief that exceeds the permits together with the active ones: pair by pair if two
 // exclude each other; otherwise it counts one overlap per excess permit, the longest exposures first.
-func (x *exclusion) checkOverlaps(b claimed) {
-	var fitting []claimed
+func (x *exclusion) checkOverlaps(b facts.Belief) {
+	var fitting []facts.Belief
 	var found []overlapping
 	for _, a := range x.active {
 		until := min(a.End, b.End)
@@ -178,19 +168,19 @@ func (x *exclusion) recordOverlap(o overlapping) {
 
 // judge checks the overlap of two beliefs. all are the beliefs that share the permits; nil if the two
 // exclude each other.
-func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) overlapping {
+func (x *exclusion) judge(a, b facts.Belief, until time.Duration, all []facts.Belief) overlapping {
 	if x.line != nil && a.Grant != nil && b.Grant != nil {
-		return x.byCommits(a.Belief, b.Belief, until, all)
+		return x.byCommits(a, b, until, all)
 	}
 	wrong, who := "client %d should have stopped", a.Client
 	excused, cause := x.excused(a, b)
-	if b.late {
+	if b.Outdated {
 		wrong, who = "client %d was granted too late", b.Client
 		if until, why := x.excused(b, a); until > excused {
 			excused, cause = until, why
 		}
 	}
-	o := overlapping{a: a.Belief, b: b.Belief, until: until, excused: max(excused, b.Start), proof: cause.N}
+	o := overlapping{a: a, b: b, until: until, excused: max(excused, b.Start), proof: cause.N}
 	why := "no fault had hit it"
 	if cause.N > 0 {
 		why = fmt.Sprintf("%s had hit it, but that excuses the overlap only until %v", cause.Fault, o.excused)
@@ -200,7 +190,7 @@ func (x *exclusion) judge(a, b claimed, until time.Duration, all []claimed) over
 }
 
 // byCommits checks the overlap of two beliefs by the commits: all of it is exposure, or none.
-func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []claimed) (o overlapping) {
+func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []facts.Belief) (o overlapping) {
 	stale, good := a, b
 	if removalZxid(b) < removalZxid(a) {
 		stale, good = b, a
@@ -237,22 +227,22 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []clai
 
 // exceeding returns the belief whose grant exceeded the permits while the stale one had its node, by
 // the commits; without any, the belief with the newest grant.
-func (x *exclusion) exceeding(stale, good facts.Belief, all []claimed) facts.Belief {
+func (x *exclusion) exceeding(stale, good facts.Belief, all []facts.Belief) facts.Belief {
 	for _, b := range all {
 		if b.Grant == nil || b.Record == stale.Record {
 			continue
 		}
 		at, taken := b.Grant.Zxid, 0
 		for _, other := range all {
-			if other.Grant != nil && other.Grant.Zxid <= at && removalZxid(other.Belief) > at {
+			if other.Grant != nil && other.Grant.Zxid <= at && removalZxid(other) > at {
 				taken += other.Permits
 			}
 		}
 		if taken > x.permits && stale.Grant.Zxid <= at && removalZxid(stale) > at {
-			return b.Belief
+			return b
 		}
 		if at > good.Grant.Zxid {
-			good = b.Belief
+			good = b
 		}
 	}
 	return good
@@ -283,10 +273,10 @@ func ClosesInItsName(w history.Fault, client int) bool {
 // excused returns until when a fault that was injected before the good belief was granted excuses the
 // stale one, and that fault; 0 without one. A fault excuses only a session that existed while the fault
 // was active, and only until the client is connected again.
-func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
+func (x *exclusion) excused(stale, good facts.Belief) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
 		over, since := facts.FaultEnd(w), stale.Start
-		if stale.Restored || stale.late && w.Client != stale.Client {
+		if stale.Restored || stale.Outdated && w.Client != stale.Client {
 			since = stale.Call // the grant is older than its notification, or a fault of the member delayed it
 		}
 		if w.Start > good.Start || over < since || over < x.since[stale.Session] {

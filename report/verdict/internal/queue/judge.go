@@ -66,11 +66,12 @@ func (q *Items) UnnamedTakes() (n int) {
 // resolve distinguishes items that were taken again from items that were never put.
 func (q *Items) resolve() {
 	for id, i := range q.open {
-		first, again := q.taken[id]
+		d := q.digest(id)
+		first, again := q.taken[d]
 		if i.Put > 0 || !again {
 			continue
 		}
-		for _, record := range append([]int{first}, q.takenAgain[id]...) {
+		for _, record := range append([]int{first}, q.takenAgain[d]...) {
 			switch {
 			case i.taken == 0:
 				i.taken = record
@@ -132,8 +133,8 @@ func (q *Items) NoDuplicate(cut bool) Verdict {
 		}
 	}
 	var again [][2]int // records of two takes of one item
-	for id, records := range q.takenAgain {
-		before := q.taken[id]
+	for d, records := range q.takenAgain {
+		before := q.taken[d]
 		for _, record := range records {
 			again = append(again, [2]int{before, record})
 			before = record

@@ -3,6 +3,7 @@ package queue
 
 import (
 	"container/list"
+	"hash/maphash"
 	"time"
 
 	"github.com/zkbench/zkbench/report/facts"
@@ -36,9 +37,11 @@ type Items struct {
 	line     *facts.NodeTable // the consumers' nodes; nil without commits
 	open     map[string]*Item // by ID: items that are not certainly put and taken once
 
-	// By ID, for the other items: the record of the take, and those of the takes after the item was put again.
-	taken      map[string]int
-	takenAgain map[string][]int
+	// For the other items: the record of the take, and those of the takes after the item was put again. The keys have
+	// no pointers, so that the garbage collector does not read millions of them.
+	taken      map[digest]int
+	takenAgain map[digest][]int
+	seeds      [2]maphash.Seed
 
 	puts    int
 	takes   int
@@ -110,8 +113,9 @@ type session struct {
 func New(h *history.History, l *facts.NodeTable) *Items {
 	q := &Items{
 		delivery: h.Header.Promises.Delivery, line: l, emptied: -1,
-		open: map[string]*Item{}, taken: map[string]int{}, takenAgain: map[string][]int{}, unnamed: map[int]int{},
-		nodes: map[string]*Item{}, folders: map[string]*folder{}, sessions: map[int64]*session{}, current: map[int]int64{}, lost: map[request]bool{},
+		open: map[string]*Item{}, taken: map[digest]int{}, takenAgain: map[digest][]int{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		unnamed: map[int]int{},
+		nodes:   map[string]*Item{}, folders: map[string]*folder{}, sessions: map[int64]*session{}, current: map[int]int64{}, lost: map[request]bool{},
 	}
 	if h.Header.Recipe == "" {
 		q.delivery = facts.ExactlyOnce
@@ -190,9 +194,17 @@ func (q *Items) settle(i *Item) {
 		return
 	}
 	delete(q.open, i.ID)
-	if _, again := q.taken[i.ID]; again {
-		q.takenAgain[i.ID] = append(q.takenAgain[i.ID], i.taken)
+	d := q.digest(i.ID)
+	if _, again := q.taken[d]; again {
+		q.takenAgain[d] = append(q.takenAgain[d], i.taken)
 	} else {
-		q.taken[i.ID] = i.taken
+		q.taken[d] = i.taken
 	}
+}
+
+// digest is a hash of an ID, long enough that no two items share one, which would be a false alarm.
+type digest [2]uint64
+
+func (q *Items) digest(id string) digest {
+	return digest{maphash.String(q.seeds[0], id), maphash.String(q.seeds[1], id)}
 }
