@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,16 +64,17 @@ func (q *Items) UnnamedTakes() (n int) {
 	return n
 }
 
-// resolve distinguishes items that were taken again from items that were never put.
+// resolve sorts the taken items, and distinguishes items that were taken again from items that were never put.
 func (q *Items) resolve() {
+	slices.SortFunc(q.taken, func(a, b takenItem) int { return cmp.Or(a.digest.compare(b.digest), a.record-b.record) })
 	for id, i := range q.open {
 		d := q.digest(id)
-		first, again := q.taken[d]
+		k, again := slices.BinarySearchFunc(q.taken, d, func(t takenItem, d digest) int { return t.digest.compare(d) })
 		if i.Put > 0 || !again {
 			continue
 		}
-		for _, record := range append([]int{first}, q.takenAgain[d]...) {
-			switch {
+		for ; k < len(q.taken) && q.taken[k].digest == d; k++ {
+			switch record := q.taken[k].record; {
 			case i.taken == 0:
 				i.taken = record
 			case i.before == 0 && i.taken != record:
@@ -133,11 +135,9 @@ func (q *Items) NoDuplicate(cut bool) Verdict {
 		}
 	}
 	var again [][2]int // records of two takes of one item
-	for d, records := range q.takenAgain {
-		before := q.taken[d]
-		for _, record := range records {
-			again = append(again, [2]int{before, record})
-			before = record
+	for k := 1; k < len(q.taken); k++ {
+		if q.taken[k].digest == q.taken[k-1].digest {
+			again = append(again, [2]int{q.taken[k-1].record, q.taken[k].record})
 		}
 	}
 	slices.SortFunc(again, func(a, b [2]int) int { return a[1] - b[1] })

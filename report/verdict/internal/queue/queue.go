@@ -2,6 +2,7 @@
 package queue
 
 import (
+	"cmp"
 	"container/list"
 	"hash/maphash"
 	"time"
@@ -37,11 +38,8 @@ type Items struct {
 	line     *facts.NodeTable // the consumers' nodes; nil without commits
 	open     map[string]*Item // by ID: items that are not certainly put and taken once
 
-	// For the other items: the record of the take, and those of the takes after the item was put again. The keys have
-	// no pointers, so that the garbage collector does not read millions of them.
-	taken      map[digest]int
-	takenAgain map[digest][]int
-	seeds      [2]maphash.Seed
+	taken []takenItem // the other items, in the order in which they were settled
+	seeds [2]maphash.Seed
 
 	puts    int
 	takes   int
@@ -113,7 +111,7 @@ type session struct {
 func New(h *history.History, l *facts.NodeTable) *Items {
 	q := &Items{
 		delivery: h.Header.Promises.Delivery, line: l, emptied: -1,
-		open: map[string]*Item{}, taken: map[digest]int{}, takenAgain: map[digest][]int{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		open: map[string]*Item{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		unnamed: map[int]int{},
 		nodes:   map[string]*Item{}, folders: map[string]*folder{}, sessions: map[int64]*session{}, current: map[int]int64{}, lost: map[request]bool{},
 	}
@@ -194,12 +192,14 @@ func (q *Items) settle(i *Item) {
 		return
 	}
 	delete(q.open, i.ID)
-	d := q.digest(i.ID)
-	if _, again := q.taken[d]; again {
-		q.takenAgain[d] = append(q.takenAgain[d], i.taken)
-	} else {
-		q.taken[d] = i.taken
-	}
+	q.taken = append(q.taken, takenItem{q.digest(i.ID), i.taken})
+}
+
+// takenItem is an item that was certainly put and taken once. A map of them would take twice the time of all
+// other checks.
+type takenItem struct {
+	digest digest
+	record int // of the take
 }
 
 // digest is a hash of an ID, long enough that no two items share one, which would be a false alarm.
@@ -207,4 +207,8 @@ type digest [2]uint64
 
 func (q *Items) digest(id string) digest {
 	return digest{maphash.String(q.seeds[0], id), maphash.String(q.seeds[1], id)}
+}
+
+func (d digest) compare(other digest) int {
+	return cmp.Or(cmp.Compare(d[0], other[0]), cmp.Compare(d[1], other[1]))
 }
