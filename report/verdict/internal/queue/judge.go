@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,27 +63,42 @@ func (q *Items) UnnamedTakes() (n int) {
 	return n
 }
 
-// resolve sorts the taken items, and distinguishes items that were taken again from items that were never put.
+// resolve distinguishes items that were taken again from items that were never put. Only its first call has an
+// effect.
 func (q *Items) resolve() {
-	slices.SortFunc(q.taken, func(a, b takenItem) int { return cmp.Or(a.digest.compare(b.digest), a.record-b.record) })
+	strange := map[digest]*Item{}
 	for id, i := range q.open {
-		d := q.digest(id)
-		k, again := slices.BinarySearchFunc(q.taken, d, func(t takenItem, d digest) int { return t.digest.compare(d) })
-		if i.Put > 0 || !again {
-			continue
+		if i.Put == 0 {
+			strange[q.digest(id)] = i
 		}
-		for ; k < len(q.taken) && q.taken[k].digest == d; k++ {
-			switch record := q.taken[k].record; {
-			case i.taken == 0:
-				i.taken = record
-			case i.before == 0 && i.taken != record:
-				i.before = record
+	}
+	last := map[digest]int{}
+	for k, part := range q.taken {
+		clear(last)
+		for _, t := range part {
+			if before := last[t.digest]; before > 0 {
+				q.again = append(q.again, [2]int{before, t.record})
+			}
+			last[t.digest] = t.record
+			if i := strange[t.digest]; i != nil {
+				q.takenBefore(i, t.record)
 			}
 		}
-		i.Put, i.maybeTaken = unknownRecord, true
-		i.recreated = i.folder != nil && i.folder.linked
-		i.nodeCount++ // the node of the first take
+		q.taken[k] = nil
 	}
+}
+
+// takenBefore records an earlier take of an item that was taken or created again.
+func (q *Items) takenBefore(i *Item, record int) {
+	switch {
+	case i.taken == 0:
+		i.taken = record
+	case i.before == 0 && i.taken != record:
+		i.before = record
+	}
+	i.Put, i.maybeTaken = unknownRecord, true
+	i.recreated = i.folder != nil && i.folder.linked
+	i.nodeCount++ // the node of the first take
 }
 
 // unknownRecord replaces the record of the put of an item that was taken once, which is not needed.
@@ -134,14 +148,8 @@ func (q *Items) NoDuplicate(cut bool) Verdict {
 				i.ID, uint64(max(i.remade, i.created)))
 		}
 	}
-	var again [][2]int // records of two takes of one item
-	for k := 1; k < len(q.taken); k++ {
-		if q.taken[k].digest == q.taken[k-1].digest {
-			again = append(again, [2]int{q.taken[k-1].record, q.taken[k].record})
-		}
-	}
-	slices.SortFunc(again, func(a, b [2]int) int { return a[1] - b[1] })
-	for _, at := range again {
+	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })
+	for _, at := range q.again {
 		broken.Add(at[:], "one item was put again and delivered twice, records %d and %d", at[0], at[1])
 	}
 	if broken.Count > 0 && q.delivery == AtLeastOnce {
