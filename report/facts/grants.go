@@ -9,7 +9,7 @@ import (
 
 // Grants looks every grant up in the servers' commits (rule 1).
 type Grants struct {
-	line    *NodeTable
+	commits *NodeTable
 	inOrder bool // the subject promises order and exclusion: only the first in line is granted
 	several bool // several grants may be held at the same time: then an overtaking does not make a claim invalid
 	// OnPassed receives a grant during which older nodes existed all the time, if several; nil ignores it.
@@ -37,7 +37,7 @@ type Grant struct {
 
 // NewGrants returns an empty Grants, for the records of one history.
 func NewGrants(l *NodeTable, p history.Promises) *Grants {
-	return &Grants{line: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, Current: map[int]int64{}, OnJudged: func(*Grant) {}}
+	return &Grants{commits: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, Current: map[int]int64{}, OnJudged: func(*Grant) {}}
 }
 
 // Record adds the next record.
@@ -58,7 +58,7 @@ func (a *Grants) Record(n history.Numbered) {
 		if g.Session == 0 {
 			g.Session = a.Current[r.Client]
 		}
-		g.Node, g.Unsure = a.line.claimed(g)
+		g.Node, g.Unsure = a.commits.claimed(g)
 		a.newest = g
 		a.open = append(a.open, g)
 		a.Judge(false)
@@ -77,7 +77,7 @@ func (a *Grants) Last(record int) *Grant {
 func (a *Grants) Judge(all bool) {
 	later := a.open[:0]
 	for _, g := range a.open {
-		zxid, ok := a.line.grantZxid(g)
+		zxid, ok := a.commits.grantZxid(g)
 		switch {
 		case ok || all:
 			a.checkCommits(g, zxid)
@@ -132,21 +132,21 @@ func (a *Grants) checkCommits(g *Grant, zxid int64) {
 	n := g.Node
 	switch {
 	case g.Unsure:
-	case n == nil && a.line.forgot > 0 && g.path != "" && (g.own || g.token <= a.line.forgot):
+	case n == nil && a.commits.forgot > 0 && g.path != "" && (g.own || g.token <= a.commits.forgot):
 		g.Unsure = true // its client came back late: its node may have been dropped from memory
 	case n == nil && g.path == "":
 		g.InvalidReason, g.Missing = "that session had no node", true
-	case n == nil && a.line.Persistent[g.path] != 0:
-		g.InvalidReason = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and is not removed when one ends", uint64(a.line.Persistent[g.path]))
+	case n == nil && a.commits.Persistent[g.path] != 0:
+		g.InvalidReason = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and is not removed when one ends", uint64(a.commits.Persistent[g.path]))
 	case n == nil:
 		g.InvalidReason, g.Missing = "no transaction created that node for that session", true
 	case n.Session != g.Session:
 		g.InvalidReason = fmt.Sprintf("session %#x created that node", uint64(n.Session))
 	case a.inOrder && n.Sequential():
-		ahead := a.line.aheadOf(n, zxid)
+		ahead := a.commits.aheadOf(n, zxid)
 		switch {
 		case ahead == nil:
-		case g.Notified && a.line.aheadOf(n, zxid+1) == nil:
+		case g.Notified && a.commits.aheadOf(n, zxid+1) == nil:
 			g.Unsure = true
 		case a.several:
 			if a.OnPassed != nil {

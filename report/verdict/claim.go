@@ -21,18 +21,18 @@ import (
 // some of the nodes while the client held: the node exists, its owner is that session, its czxid is
 // the token, and no older node is in line.
 type claims struct {
-	line      *facts.NodeTable    // nil without commits
-	hits      map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
-	held      map[int]*heldGrant  // the last grant of each client
-	inOrder   bool                // the subject promises order and exclusion
-	checked   int
-	sessions  map[int]*sessions
-	judged    int
-	unchecked int // grants without the data for a check
-	unsure    int // grants whose node is ambiguous in the commits
-	missing   int // findings that an unread commit might disprove
-	broken    evidence
-	guests    evidence // grants of clients that have opened no session
+	commits        *facts.NodeTable    // nil without commits
+	faultEffects   map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
+	lastGrants     map[int]*heldGrant  // by client
+	inOrder        bool                // the subject promises order and exclusion
+	checked        int
+	sessions       map[int]*sessions
+	judged         int
+	unchecked      int // grants without the data for a check
+	unsure         int // grants whose node is ambiguous in the commits
+	missing        int // findings that an unread commit might disprove
+	broken         evidence
+	withoutSession evidence // grants of clients that have opened no session
 }
 
 type sessions struct {
@@ -41,28 +41,28 @@ type sessions struct {
 	openedRecord int
 	previous     int64 // the previous one
 	lost         loss  // of the last session that was lost or closed
-	over         loss  // the last loss of which the client was notified, until its next grant
+	notified     loss  // the last loss of which the client was notified, until its next grant
 }
 
 // heldGrant is a grant, kept to be compared with a check of its node.
 type heldGrant struct {
-	sample history.Sample
-	record int
-	doubt  bool // the client has received a session event since
+	sample    history.Sample
+	record    int
+	mayBeLost bool // the client has received a session event since
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO && in.promises.Exclusive && facts.Permits(in.history.Header) == 1}
+	c := &claims{sessions: map[int]*sessions{}, commits: in.commits, inOrder: in.promises.FIFO && in.promises.Exclusive && facts.Permits(in.history.Header) == 1}
 	if in.grants != nil {
 		in.grants.OnJudged = c.committed
 	} else {
-		c.held, c.hits = map[int]*heldGrant{}, hitsByClient(in.history)
+		c.lastGrants, c.faultEffects = map[int]*heldGrant{}, faultEffectsByClient(in.history)
 	}
 	return checker{record: c.record, finish: c.finish}
 }
 
-// hitsByClient returns, by client, the times in which it may not know a fault's effect on its session.
-func hitsByClient(h *history.History) map[int]facts.Spans {
+// faultEffectsByClient returns, by client, the times in which it may not know a fault's effect on its session.
+func faultEffectsByClient(h *history.History) map[int]facts.Spans {
 	out := map[int]facts.Spans{}
 	for client, faults := range facts.FaultsByClient(h) {
 		for _, f := range faults {
@@ -76,7 +76,7 @@ func hitsByClient(h *history.History) map[int]facts.Spans {
 func (c *claims) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.ClaimCheck:
-		if c.line == nil {
+		if c.commits == nil {
 			c.check(r, n.N)
 		}
 	case *history.Session:
@@ -85,8 +85,8 @@ func (c *claims) record(n history.Numbered) {
 		if r.Op == history.Acquire && r.Outcome == history.OK {
 			c.judged++
 			c.claim(r, n.N)
-			if c.line == nil {
-				c.held[r.Client] = &heldGrant{sample: *r, record: n.N}
+			if c.commits == nil {
+				c.lastGrants[r.Client] = &heldGrant{sample: *r, record: n.N}
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func describeToken(token int64) string {
 }
 
 func (c *claims) check(n *history.ClaimCheck, record int) {
-	k := c.held[n.Client]
+	k := c.lastGrants[n.Client]
 	if k == nil || k.sample.Path != n.Path || n.Asked < k.sample.Return {
 		return
 	}
@@ -127,7 +127,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	s := k.sample
 	var wrong string
 	switch {
-	case n.Token == 0 && (k.doubt || c.hits[n.Client].Touches(s.Call, n.At)):
+	case n.Token == 0 && (k.mayBeLost || c.faultEffects[n.Client].Touches(s.Call, n.At)):
 		return
 	case n.Token == 0:
 		wrong = "the node did not exist"
@@ -148,8 +148,8 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 func (c *claims) event(n *history.Session, record int) {
 	switch n.Event {
 	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Ended, history.Deadline, history.Expired:
-		if k := c.held[n.Client]; k != nil {
-			k.doubt = true
+		if k := c.lastGrants[n.Client]; k != nil {
+			k.mayBeLost = true
 		}
 	}
 	if n.Session == 0 {
@@ -160,19 +160,19 @@ func (c *claims) event(n *history.Session, record int) {
 	case history.Opened:
 		k.previous, k.opened, k.openedAt, k.openedRecord = k.opened, n.Session, n.At, record
 	case history.Lost, history.Closed:
-		k.lost, k.over = loss{n.Session, n.At, record}, loss{}
+		k.lost, k.notified = loss{n.Session, n.At, record}, loss{}
 		if n.Event == history.Lost {
-			k.over = k.lost
+			k.notified = k.lost
 		}
 	case history.Suspended:
-		if n.Session == k.opened && n.Session != k.over.session {
-			k.over = loss{} // a later restored event is about a later session
+		if n.Session == k.opened && n.Session != k.notified.session {
+			k.notified = loss{} // a later restored event is about a later session
 		}
 	case history.Restored:
-		if k.over.record > 0 && n.At > k.over.at {
-			c.broken.Add([]int{k.over.record, record},
+		if k.notified.record > 0 && n.At > k.notified.at {
+			c.broken.Add([]int{k.notified.record, record},
 				"client %d was notified at %v (record %d) that its grant was restored, although it had been notified at %v (record %d) that the session was lost, which is final",
-				n.Client, n.At, record, k.over.at, k.over.record)
+				n.Client, n.At, record, k.notified.at, k.notified.record)
 		}
 	}
 }
@@ -180,13 +180,13 @@ func (c *claims) event(n *history.Session, record int) {
 func (c *claims) claim(s *history.Sample, record int) {
 	k := c.sessions[s.Client]
 	if k != nil {
-		k.over = loss{}
+		k.notified = loss{}
 	}
 	if s.Path == "" || s.Session == 0 || s.Token == 0 || k == nil || k.opened == 0 {
 		c.unchecked++
 	}
 	if s.Session != 0 && (k == nil || k.opened == 0) {
-		c.guests.Add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
+		c.withoutSession.Add([]int{record}, "client %d was granted %s under session %#x (record %d), but did not open a session on any of its own connections: "+
 			"it shares another client's session", s.Client, describeToken(s.Token), uint64(s.Session), record)
 	}
 	if s.Session == 0 || k == nil || k.opened == 0 {
@@ -207,9 +207,9 @@ func (c *claims) claim(s *history.Sample, record int) {
 }
 
 func (c *claims) finish(ending) Verdict {
-	why := c.line.IncompleteReason()
-	if len(c.sessions) > 0 && c.guests.Count > 0 { // otherwise sessions are not recorded
-		return c.guests.Fail("grants of clients without a session of their own")
+	why := c.commits.IncompleteReason()
+	if len(c.sessions) > 0 && c.withoutSession.Count > 0 { // otherwise sessions are not recorded
+		return c.withoutSession.Fail("grants of clients without a session of their own")
 	}
 	switch {
 	case why != "" && c.missing > 0 && c.missing == c.broken.Count:
@@ -222,7 +222,7 @@ func (c *claims) finish(ending) Verdict {
 		return unknown(why)
 	case c.unsure > 0:
 		return unknown(fmt.Sprintf("the commits do not show which nodes %d of %d grants claim", c.unsure, c.judged))
-	case c.line != nil:
+	case c.commits != nil:
 		return pass(fmt.Sprintf("all %d grants were found in the servers' commits", c.judged))
 	case c.unchecked > 0:
 		return unknown(fmt.Sprintf("%d of %d grants lack a node, a session or a token, or their client's session was not recorded", c.unchecked, c.judged))

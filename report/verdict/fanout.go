@@ -159,16 +159,16 @@ func (f *fan) finish(end ending) Verdict {
 // notifications checks that holders are notified. A holder counts as such from the return of its
 // acquire until its release is called or its client is closed.
 type notifications struct {
-	limit   time.Duration // from the servers' message on the wire to the client's notification
-	held    map[int]int64 // session of the grant, by client
-	told    map[int]bool
-	pending map[int]loss // holders whose session has ended, and that have not been notified
-	count   int
-	broken  evidence
+	limit    time.Duration // from the servers' message on the wire to the client's notification
+	held     map[int]int64 // session of the grant, by client
+	notified map[int]bool
+	pending  map[int]loss // holders whose session has ended, and that have not been notified
+	count    int
+	broken   evidence
 }
 
 func newLossNotification(in *inputs) checker {
-	x := &notifications{limit: facts.MaxDetection(in.history), held: map[int]int64{}, told: map[int]bool{}, pending: map[int]loss{}}
+	x := &notifications{limit: facts.MaxDetection(in.history), held: map[int]int64{}, notified: map[int]bool{}, pending: map[int]loss{}}
 	return checker{record: x.record, finish: x.finish}
 }
 
@@ -178,7 +178,7 @@ func (x *notifications) record(n history.Numbered) {
 		switch {
 		case r.Op == history.Acquire && r.Outcome == history.OK:
 			x.resolvePending(r.Client, r.Call)
-			x.held[r.Client], x.told[r.Client] = r.Session, false
+			x.held[r.Client], x.notified[r.Client] = r.Session, false
 		case r.Op == history.Release:
 			x.resolvePending(r.Client, r.Call)
 			delete(x.held, r.Client)
@@ -186,13 +186,13 @@ func (x *notifications) record(n history.Numbered) {
 	case *history.Session:
 		switch r.Event {
 		case history.Suspended, history.Lost, history.Ended:
-			x.told[r.Client] = true
+			x.notified[r.Client] = true
 			if _, waits := x.pending[r.Client]; waits {
 				x.resolvePending(r.Client, r.At)
 				x.count++
 			}
 		case history.Restored:
-			x.told[r.Client] = false
+			x.notified[r.Client] = false
 		case history.Closed, history.Killed:
 			x.resolvePending(r.Client, r.At)
 			delete(x.held, r.Client)
@@ -200,7 +200,7 @@ func (x *notifications) record(n history.Numbered) {
 			if held, ok := x.held[r.Client]; !ok || held != r.Session {
 				return
 			}
-			if x.told[r.Client] {
+			if x.notified[r.Client] {
 				x.count++
 			} else {
 				x.pending[r.Client] = loss{r.Session, r.At, n.N}

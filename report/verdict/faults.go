@@ -12,27 +12,27 @@ func newFaults(in *inputs) checker {
 	h := in.history
 	return checker{
 		finish: func(ending) Verdict {
-			var bare, not evidence
+			var unproven, inapplicable evidence
 			for _, w := range h.Faults {
 				if w.Proof != "" && w.Err == "" || w.CutShort { // its kind was proven before
 					continue
 				}
-				of := &bare
+				into := &unproven
 				if w.Inapplicable {
-					of = &not
+					into = &inapplicable
 				}
-				of.Add([]int{w.N}, "%s at %v (record %d): %s",
+				into.Add([]int{w.N}, "%s at %v (record %d): %s",
 					history.DescribeFault(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "there is no proof that the fault had an effect"))
 			}
 			switch {
 			case len(h.Faults) == 0:
 				return pass("no fault was injected")
-			case bare.Count == 0 && not.Count > 0:
-				return not.Verdict(NotJudged, "reasons")
-			case bare.Count == 0:
+			case unproven.Count == 0 && inapplicable.Count > 0:
+				return inapplicable.Verdict(NotJudged, "reasons")
+			case unproven.Count == 0:
 				return pass()
 			}
-			return bare.Verdict(Unknown, "faults without proof")
+			return unproven.Verdict(Unknown, "faults without proof")
 		},
 	}
 }
@@ -40,25 +40,25 @@ func newFaults(in *inputs) checker {
 // newPlayed checks whether the trial ran to its end. Records before its end are evaluated in any
 // case.
 func newPlayed(*inputs) checker {
-	var cut, not evidence
+	var incomplete, inapplicable evidence
 	return checker{
 		record: func(n history.Numbered) {
 			if u, ok := n.Record.(*history.TrialFailure); ok {
-				of := &cut
+				into := &incomplete
 				if u.Inapplicable {
-					of = &not
+					into = &inapplicable
 				}
-				of.Add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
+				into.Add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
 			}
 		},
 		finish: func(ending) Verdict {
 			switch {
-			case cut.Count == 0 && not.Count > 0:
-				return not.Verdict(NotJudged, "reasons")
-			case cut.Count == 0:
+			case incomplete.Count == 0 && inapplicable.Count > 0:
+				return inapplicable.Verdict(NotJudged, "reasons")
+			case incomplete.Count == 0:
 				return pass()
 			}
-			v := cut.Verdict(Unknown, "reasons")
+			v := incomplete.Verdict(Unknown, "reasons")
 			v.Reasons = append(v.Reasons, "therefore the trial could not complete")
 			return v
 		},

@@ -23,27 +23,27 @@ import (
 // Beliefs come in the order of their start, so whether a belief is overlapped is known when the next
 // one comes.
 type fences struct {
-	line     *facts.NodeTable    // by the commits; nil without
-	faults   map[int]facts.Spans // by client, without commits: times in which its session may have ended
-	inOrder  bool
-	permits  int
-	last     facts.Belief // the previous belief
-	hasLast  bool
-	before   []facts.Belief // earlier beliefs that had not ended when last began
-	certain  facts.Belief   // the last belief of a certain holder
-	named    facts.Belief   // the last belief with a token of the subject's own
-	repeated int            // record of the last grant that repeats a token
-	judged   int
-	unseen   int               // grants whose node is not in the commits
-	refused  map[int][]refusal // by client, until its belief has come
-	accepted int
-	stopped  int // rejected stale writes
-	open     int // writes of unknown outcome
-	broken   evidence
-	removals evidence // findings by the order of removals, which need all commits
+	commits      *facts.NodeTable    // nil without
+	faults       map[int]facts.Spans // by client, without commits: times in which its session may have ended
+	inOrder      bool
+	permits      int
+	last         facts.Belief // the previous belief
+	hasLast      bool
+	before       []facts.Belief // earlier beliefs that had not ended when last began
+	certain      facts.Belief   // the last belief of a certain holder
+	lastOwnToken facts.Belief   // the last belief with a token of the subject's own
+	repeated     int            // record of the last grant that repeats a token
+	judged       int
+	unseen       int                 // grants whose node is not in the commits
+	rejections   map[int][]rejection // by client, until its belief has come
+	accepted     int
+	rejected     int // rejected stale writes
+	unknown      int // writes of unknown outcome
+	broken       evidence
+	removals     evidence // findings by the order of removals, which need all commits
 }
 
-type refusal struct {
+type rejection struct {
 	token        int64
 	call, answer time.Duration
 	why          string // the resource's error; "" without one
@@ -51,9 +51,9 @@ type refusal struct {
 }
 
 func newFencing(in *inputs) checker {
-	f := &fences{line: in.line, permits: facts.Permits(in.history.Header), inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
-	if in.line == nil {
-		f.faults = hitsByClient(in.history)
+	f := &fences{commits: in.commits, permits: facts.Permits(in.history.Header), inOrder: in.promises.FIFO, rejections: map[int][]rejection{}}
+	if in.commits == nil {
+		f.faults = faultEffectsByClient(in.history)
 	}
 	return checker{record: f.record, belief: f.belief, finish: f.finish}
 }
@@ -65,10 +65,10 @@ func (f *fences) record(n history.Numbered) {
 	}
 	switch s.Outcome {
 	case history.Failed:
-		f.stopped++
-		f.refused[s.Client] = append(f.refused[s.Client], refusal{s.Token, s.Call, s.Return, s.Err, n.N})
+		f.rejected++
+		f.rejections[s.Client] = append(f.rejections[s.Client], rejection{s.Token, s.Call, s.Return, s.Err, n.N})
 	case history.Unknown:
-		f.open++
+		f.unknown++
 	case history.OK:
 		f.accepted++
 	}
@@ -85,7 +85,7 @@ func (f *fences) belief(b facts.Belief) {
 	f.last, f.hasLast = b, true
 	if b.OwnToken && b.Token != 0 && !b.Restored {
 		f.checkRepeated(b)
-		f.named = b
+		f.lastOwnToken = b
 	}
 }
 
@@ -95,19 +95,19 @@ func (f *fences) judge(next time.Duration) {
 	alone := f.alone(b)
 	held := alone && next >= b.End && f.held(b)
 	if held {
-		f.checkRefusals(b)
+		f.checkRejections(b)
 	}
-	if all := f.refused[b.Client]; len(all) > 0 {
-		f.refused[b.Client] = slices.DeleteFunc(all, func(r refusal) bool { return r.answer <= b.End })
+	if all := f.rejections[b.Client]; len(all) > 0 {
+		f.rejections[b.Client] = slices.DeleteFunc(all, func(r rejection) bool { return r.answer <= b.End })
 	}
-	letIn := held
-	if f.line != nil {
+	granted := held
+	if f.commits != nil {
 		if !b.Restored && (b.Grant == nil || b.Grant.Node == nil) {
 			f.unseen++
 		}
-		letIn = alone && b.Grant != nil && b.Grant.Valid()
+		granted = alone && b.Grant != nil && b.Grant.Valid()
 	}
-	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.OwnToken || b.Grant != nil && b.Grant.HasWrongToken()) {
+	if granted && b.Token != 0 && !b.Restored && (f.inOrder || b.OwnToken || b.Grant != nil && b.Grant.HasWrongToken()) {
 		f.checkIncreasing(b)
 	}
 }
@@ -123,7 +123,7 @@ func (f *fences) alone(b facts.Belief) bool {
 // checkRepeated reports a token that equals that of the previous grant, if that grant is of another session.
 // It need not be certain that the clients held.
 func (f *fences) checkRepeated(b facts.Belief) {
-	if n := f.named; b.Token == n.Token && n.Session != b.Session {
+	if n := f.lastOwnToken; b.Token == n.Token && n.Session != b.Session {
 		f.repeated = b.Record
 		f.reportNotHigher(&f.broken, n, b)
 	}
@@ -177,8 +177,8 @@ func (f *fences) held(b facts.Belief) bool {
 	return !f.faults[b.Client].Touches(b.Call, b.End)
 }
 
-func (f *fences) checkRefusals(b facts.Belief) {
-	for _, r := range f.refused[b.Client] {
+func (f *fences) checkRejections(b facts.Belief) {
+	for _, r := range f.rejections[b.Client] {
 		if r.token != b.Token || r.call < b.Start || r.answer > b.End {
 			continue
 		}
@@ -196,19 +196,19 @@ func (f *fences) finish(end ending) Verdict {
 	if broken.Count == 0 {
 		broken = &f.removals
 	}
-	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)
+	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.rejected, f.unknown)
 	switch {
-	case broken == &f.removals && broken.Count > 0 && f.line.IncompleteReason() != "":
-		return unknown("either a token did not increase, or the commit of a removal is missing: " + f.line.IncompleteReason())
+	case broken == &f.removals && broken.Count > 0 && f.commits.IncompleteReason() != "":
+		return unknown("either a token did not increase, or the commit of a removal is missing: " + f.commits.IncompleteReason())
 	case broken.Count > 0:
 		v := broken.Fail("violations")
 		v.Reasons = append(v.Reasons, about)
 		return v
-	case f.unseen > 0 && f.line.IncompleteReason() != "":
-		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(f.unseen, "grant"), f.line.IncompleteReason()))
+	case f.unseen > 0 && f.commits.IncompleteReason() != "":
+		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(f.unseen, "grant"), f.commits.IncompleteReason()))
 	case !f.hasLast:
 		return unknown("nothing was granted: there is no token to check")
-	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:
+	case f.judged == 0 && !f.inOrder && f.accepted+f.rejected == 0:
 		return notJudged("the subject does not promise an order of tokens, and no client wrote to the fenced resource; " + about)
 	case f.judged == 0 && !f.inOrder:
 		return pass("the subject does not promise an order of grants, so the tokens need not increase; " + about)

@@ -30,8 +30,8 @@ func init() {
 // when its node was already removed, and then it overtook no other. If commits are missing, that
 // removal or the node of a grant may be missing too.
 type order struct {
-	line      *facts.NodeTable        // by the commits; nil without
-	grants    *facts.Grants           // looked up in them; nil without
+	commits   *facts.NodeTable        // nil without
+	grants    *facts.Grants           // looked up in commits; nil without
 	exclusive bool                    // the subject promises exclusion
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
@@ -52,7 +52,7 @@ type order struct {
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
+	o := &order{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
 	if o.permits > 1 && o.grants != nil {
 		o.grants.OnPassed = func(g *facts.Grant, ahead []*facts.Node) {
 			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
@@ -102,28 +102,28 @@ func (o *order) countWaiting(b facts.Belief, czxid int64) {
 	if b.Grant == nil || b.Grant.Node == nil {
 		return
 	}
-	place := b.Grant.Node.Queued
-	total, stood, queued := b.Permits, false, false
+	queuedCzxid := b.Grant.Node.Queued
+	total, hadNode, queued := b.Permits, false, false
 	for _, r := range o.recent {
 		if r.End > b.Call && r.Client != b.Client {
-			gone := r.Grant.Node.RemovedZxid
-			total, stood = total+r.Permits, stood || gone == 0 || czxid < gone
-			queued = queued || place != 0 && (gone == 0 || place < gone)
+			removed := r.Grant.Node.RemovedZxid
+			total, hadNode = total+r.Permits, hadNode || removed == 0 || czxid < removed
+			queued = queued || queuedCzxid != 0 && (removed == 0 || queuedCzxid < removed)
 		}
 	}
 	if total > o.permits {
 		o.contended++
 		switch {
-		case stood:
+		case hadNode:
 			o.waited++
 		case queued:
 			o.queued++
 		}
 	}
-	if place != 0 && place < o.queue && !o.isEnding(b) {
+	if queuedCzxid != 0 && queuedCzxid < o.queue && !o.isEnding(b) {
 		o.outOfOrder++
 	}
-	o.queue = max(o.queue, place)
+	o.queue = max(o.queue, queuedCzxid)
 	if o.recent = append(o.recent, b); len(o.recent) > recentGrants {
 		o.recent = slices.Delete(o.recent, 0, 1)
 	}
@@ -149,9 +149,9 @@ func (o *order) isEnding(b facts.Belief) bool {
 }
 
 func (o *order) finish(ending) Verdict {
-	why := o.line.IncompleteReason()
+	why := o.commits.IncompleteReason()
 	switch {
-	case o.permits > 1 && o.line == nil:
+	case o.permits > 1 && o.commits == nil:
 		return unknown("without transaction logs, it is unknown which nodes were ahead of a grant")
 	case why != "" && o.broken.Count > 0:
 		return unknown("either a grant overtook another, or the commit of a session's end is missing: " + why)

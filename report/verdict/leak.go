@@ -12,7 +12,7 @@ import (
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
 // queues, and the nodes that a queue stores permanently (a journal, a record of a take), are its data.
 type leaks struct {
-	line    *facts.NodeTable
+	commits *facts.NodeTable
 	queue   bool
 	faults  map[int][]history.Fault // by client
 	grants  *facts.Grants
@@ -46,13 +46,13 @@ const (
 )
 
 func newNoLeak(in *inputs) checker {
-	if in.line == nil {
+	if in.commits == nil {
 		return checker{finish: func(ending) Verdict {
 			return notJudged("without transaction logs, it is unknown which nodes were left behind")
 		}}
 	}
 	x := &leaks{
-		line: in.line, grants: in.grants, queue: in.history.Header.Recipe == Queue,
+		commits: in.commits, grants: in.grants, queue: in.history.Header.Recipe == Queue,
 		faults: facts.FaultsByClient(in.history), clients: map[int64]int{}, counts: map[int64]*operations{},
 		nodes: map[string]createdNode{},
 	}
@@ -104,8 +104,8 @@ func (x *leaks) leave(path string) {
 
 func (x *leaks) finish(end ending) Verdict {
 	switch {
-	case x.line.IncompleteReason() != "":
-		return unknown(x.line.IncompleteReason())
+	case x.commits.IncompleteReason() != "":
+		return unknown(x.commits.IncompleteReason())
 	case end.truncated:
 		return notJudged("it is unknown which nodes were left behind")
 	}

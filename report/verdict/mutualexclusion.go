@@ -29,11 +29,11 @@ import (
 type exclusion struct {
 	permits         int
 	notifiesHolders bool                    // holders are notified of session events
-	line            *facts.NodeTable        // nil without commits
+	commits         *facts.NodeTable        // nil without commits
 	faults          map[int][]history.Fault // by client
 	excuse          time.Duration           // longest time after a fault for which its victim may not be notified
-	since           map[int64]time.Duration // by session: when it was opened
-	heard           map[int64]time.Duration // by session: the client's last report of its loss
+	openedAt        map[int64]time.Duration // by session: when it was opened
+	lossReported    map[int64]time.Duration // by session: the client's last report of its loss
 	reconnectedAt   map[int][]time.Duration // by client: when it reconnected
 	beliefs         int
 	active          []facts.Belief
@@ -69,8 +69,8 @@ const defaultMaxSessionTimeout = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		permits: facts.Permits(in.history.Header), line: in.line, notifiesHolders: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
-		since: map[int64]time.Duration{}, reconnectedAt: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
+		permits: facts.Permits(in.history.Header), commits: in.commits, notifiesHolders: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, lossReported: map[int64]time.Duration{},
+		openedAt: map[int64]time.Duration{}, reconnectedAt: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
 		x.excuse = defaultMaxSessionTimeout + defaultMaxSessionTimeout/2 + facts.Margin
@@ -169,7 +169,7 @@ func (x *exclusion) recordOverlap(o overlapping) {
 // judge checks the overlap of two beliefs. all are the beliefs that share the permits; nil if the two
 // exclude each other.
 func (x *exclusion) judge(a, b facts.Belief, until time.Duration, all []facts.Belief) overlapping {
-	if x.line != nil && a.Grant != nil && b.Grant != nil {
+	if x.commits != nil && a.Grant != nil && b.Grant != nil {
 		return x.byCommits(a, b, until, all)
 	}
 	wrong, who := "client %d should have stopped", a.Client
@@ -197,7 +197,7 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []fact
 	}
 	good = x.exceeding(stale, good, all)
 	o = overlapping{a: a, b: b, until: until, excused: b.Start}
-	heard, told := x.heard[stale.Session]
+	reportedAt, reported := x.lossReported[stale.Session]
 	switch n := stale.Grant.Node; {
 	case a.Grant.Unsure || b.Grant.Unsure || good.Grant.Unsure, good.Grant.Notified && n != nil && n.RemovedZxid == good.Grant.Zxid+1:
 		o.unsure = true
@@ -217,8 +217,8 @@ func (x *exclusion) byCommits(a, b facts.Belief, until time.Duration, all []fact
 		o.why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.Path, uint64(n.RemovedZxid))
 	case n.Removal == facts.ByClose && !x.closedByFault(stale):
 		o.why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.RemovedZxid))
-	case stale.Session != 0 && told && heard <= stale.Start: // it knew: that is not exposure
-		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, heard, uint64(stale.Session))
+	case stale.Session != 0 && reported && reportedAt <= stale.Start: // it knew: that is not exposure
+		o.why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of that session afterwards", stale.Client, reportedAt, uint64(stale.Session))
 	default:
 		o.excused = until
 	}
@@ -260,7 +260,7 @@ func removalZxid(b facts.Belief) int64 {
 // before the belief ended.
 func (x *exclusion) closedByFault(stale facts.Belief) bool {
 	return slices.ContainsFunc(x.faults[stale.Client], func(w history.Fault) bool {
-		return ClosesInItsName(w, stale.Client) && w.Start <= stale.End && w.Start >= x.since[stale.Session]
+		return ClosesInItsName(w, stale.Client) && w.Start <= stale.End && w.Start >= x.openedAt[stale.Session]
 	})
 }
 
@@ -279,7 +279,7 @@ func (x *exclusion) excused(stale, good facts.Belief) (until time.Duration, caus
 		if stale.Restored || stale.Outdated && w.Client != stale.Client {
 			since = stale.Call // the grant is older than its notification, or a fault of the member delayed it
 		}
-		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
+		if w.Start > good.Start || over < since || over < x.openedAt[stale.Session] {
 			continue
 		}
 		if end := min(facts.AddSaturating(over, x.excuse), x.reconnectedAfter(stale.Client, w)); end > until {
@@ -309,8 +309,8 @@ func (x *exclusion) checkBeliefAfterExpiry(b facts.Belief) {
 		return
 	}
 	// A client that reported since then that it holds again, and did not retract that, believed it.
-	told, heard := x.heard[b.Session]
-	revived := b.Restored && b.Start > l.at && b.EndReason == facts.Released && !(heard && told >= b.Start && told <= b.Start+grace)
+	reportedAt, reported := x.lossReported[b.Session]
+	revived := b.Restored && b.Start > l.at && b.EndReason == facts.Released && !(reported && reportedAt >= b.Start && reportedAt <= b.Start+grace)
 	if !revived && b.End <= l.at+grace {
 		return
 	}
@@ -332,14 +332,14 @@ func (x *exclusion) record(n history.Numbered) {
 		switch r.Event {
 		case history.Lost:
 			x.lost[r.Client] = loss{r.Session, r.At, n.N}
-			x.heard[r.Session] = r.At
+			x.lossReported[r.Session] = r.At
 		case history.Expired:
 			if !x.notifiesHolders {
 				return // it was not notified: its belief ends here, and the next write shows nothing
 			}
 			x.expired[r.Session] = loss{r.Session, r.At, n.N}
 		case history.Opened:
-			x.since[r.Session] = r.At
+			x.openedAt[r.Session] = r.At
 			x.reconnectedAt[r.Client] = append(x.reconnectedAt[r.Client], r.At)
 		case history.Restored:
 			x.reconnectedAt[r.Client] = append(x.reconnectedAt[r.Client], r.At)
@@ -366,7 +366,7 @@ func (x *exclusion) checkWrite(s *history.Sample, record int) {
 }
 
 func (x *exclusion) finish(ending) Verdict {
-	why := x.line.IncompleteReason()
+	why := x.commits.IncompleteReason()
 	switch {
 	case why != "" && x.missing > 0 && x.missing == x.broken.Count:
 		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, and the commits do not show why, possibly because %s", x.missing, why))

@@ -18,19 +18,19 @@ import (
 // There are few snapshots with few nodes: they are kept until the end, when all operations are
 // known.
 type orphans struct {
-	leftovers *orphansByCommits // by the commits; nil without
-	requeues  bool              // a client that has released joins the line again by itself
-	snapshots int
-	seen      []*inLine
-	last      map[int]time.Duration // by client: return of the last operation in the records so far
-	lines     map[string]bool       // kinds of the nodes of granted claims
-	unseen    unseen
-	broken    evidence
+	byCommits  *orphansByCommits // by the commits; nil without
+	requeues   bool              // a client that has released joins the line again by itself
+	snapshots  int
+	seen       []*inLine
+	last       map[int]time.Duration // by client: return of the last operation in the records so far
+	lines      map[string]bool       // kinds of the nodes of granted claims
+	unobserved unobserved
+	broken     evidence
 }
 
-// unseen counts, without commits, sessions that may have had an orphan that no snapshot shows: an acquire
+// unobserved counts, without commits, sessions that may have had an orphan that no snapshot shows: an acquire
 // ended without a grant, and the session was closed, which removes its nodes, later than clean-up takes.
-type unseen struct {
+type unobserved struct {
 	bound          time.Duration
 	failedAcquires map[int]time.Duration // by client: when its last acquire ended without a grant, in a live session
 	gone           map[int]bool          // clients without a session
@@ -49,26 +49,26 @@ type inLine struct {
 
 func newNoOrphan(in *inputs) checker {
 	o := &orphans{requeues: in.promises.Requeues, last: map[int]time.Duration{}, lines: map[string]bool{},
-		unseen: unseen{bound: max(cleanUp, in.history.Timeout), failedAcquires: map[int]time.Duration{}, gone: map[int]bool{}, disconnected: map[int]bool{}}}
-	if in.line != nil {
-		o.leftovers = newLeftovers(in)
+		unobserved: unobserved{bound: max(cleanUp, in.history.Timeout), failedAcquires: map[int]time.Duration{}, gone: map[int]bool{}, disconnected: map[int]bool{}}}
+	if in.commits != nil {
+		o.byCommits = newOrphansByCommits(in)
 	}
-	return checker{record: o.record, belief: o.belief, commit: o.leftovers.commit, finish: o.finish}
+	return checker{record: o.record, belief: o.belief, commit: o.byCommits.commit, finish: o.finish}
 }
 
 func (o *orphans) record(n history.Numbered) {
-	if o.leftovers != nil {
-		o.leftovers.record(n)
+	if o.byCommits != nil {
+		o.byCommits.record(n)
 	}
 	switch r := n.Record.(type) {
 	case *history.Snapshot:
 		o.snapshot(r, n.N)
-		o.unseen.looked(r.Asked)
+		o.unobserved.observed(r.Asked)
 	case *history.Session:
-		o.unseen.session(r)
+		o.unobserved.session(r)
 	case *history.Sample:
-		if r.Op == history.Acquire && o.leftovers == nil && !o.requeues {
-			o.unseen.acquired(r)
+		if r.Op == history.Acquire && o.byCommits == nil && !o.requeues {
+			o.unobserved.acquired(r)
 		}
 		if r.Op == history.Acquire || r.Op == history.Release {
 			o.last[r.Client] = max(o.last[r.Client], r.Return)
@@ -80,7 +80,7 @@ func (o *orphans) record(n history.Numbered) {
 	}
 }
 
-func (u *unseen) acquired(s *history.Sample) {
+func (u *unobserved) acquired(s *history.Sample) {
 	if s.Outcome == history.OK { // a leftover node would have blocked it, or was taken over
 		delete(u.failedAcquires, s.Client)
 	} else if !u.gone[s.Client] {
@@ -88,12 +88,12 @@ func (u *unseen) acquired(s *history.Sample) {
 	}
 }
 
-// looked records that the line was observed from that time on.
-func (u *unseen) looked(asked time.Duration) {
+// observed records that the line was observed from that time on.
+func (u *unobserved) observed(asked time.Duration) {
 	maps.DeleteFunc(u.failedAcquires, func(client int, at time.Duration) bool { return at <= asked && !u.disconnected[client] })
 }
 
-func (u *unseen) session(e *history.Session) {
+func (u *unobserved) session(e *history.Session) {
 	switch e.Event {
 	case history.Opened:
 		u.gone[e.Client], u.disconnected[e.Client] = false, false
@@ -104,7 +104,7 @@ func (u *unseen) session(e *history.Session) {
 	case history.Expired, history.Killed: // the servers remove its nodes
 		u.gone[e.Client] = true
 	case history.Lost, history.Closed:
-		if at, gave := u.failedAcquires[e.Client]; gave && e.At-at > u.bound {
+		if at, failed := u.failedAcquires[e.Client]; failed && e.At-at > u.bound {
 			u.count++
 		}
 		u.gone[e.Client] = true
@@ -148,13 +148,13 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 func (o *orphans) inLine(at string) bool { return len(o.lines) == 0 || o.lines[facts.NodeKind(at)] }
 
 func (o *orphans) finish(end ending) Verdict {
-	if o.leftovers != nil {
+	if o.byCommits != nil {
 		if !end.truncated {
-			o.leftovers.finish(end.at)
+			o.byCommits.finish(end.at)
 		}
 		// If commits are missing, a removed node may seem to exist.
-		if o.leftovers.broken.Count > 0 && o.leftovers.line.IncompleteReason() == "" {
-			return o.leftovers.broken.Fail("orphans")
+		if o.byCommits.broken.Count > 0 && o.byCommits.commits.IncompleteReason() == "" {
+			return o.byCommits.broken.Fail("orphans")
 		}
 	}
 	if !end.truncated { // otherwise any other client may wait
@@ -165,10 +165,10 @@ func (o *orphans) finish(end ending) Verdict {
 	if o.broken.Count > 0 {
 		return o.broken.Fail("orphans")
 	}
-	l := o.leftovers
+	l := o.byCommits
 	switch { // no orphan was found: the verdict depends on how much was observed
-	case l != nil && l.line.IncompleteReason() != "":
-		return unknown(l.line.IncompleteReason())
+	case l != nil && l.commits.IncompleteReason() != "":
+		return unknown(l.commits.IncompleteReason())
 	case l != nil && l.judged > 0:
 		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
 	case l != nil && l.requeues:
@@ -177,8 +177,8 @@ func (o *orphans) finish(end ending) Verdict {
 		return unknown("no client released its grant, and there is no snapshot of the line")
 	case o.snapshots == 0:
 		return notJudged("there are neither commits nor snapshots of the line")
-	case l == nil && o.unseen.count > 0:
-		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked before %s closed: an acquire without a grant may have left a node behind", units.Plural(o.unseen.count, "session")))
+	case l == nil && o.unobserved.count > 0:
+		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked before %s closed: an acquire without a grant may have left a node behind", units.Plural(o.unobserved.count, "session")))
 	}
 	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }
@@ -225,7 +225,7 @@ const cleanUp = 2 * time.Second
 // Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
 // by itself, only the third rule is evaluated.
 type orphansByCommits struct {
-	line           *facts.NodeTable
+	commits        *facts.NodeTable
 	grants         *facts.Grants
 	requeues       bool
 	bound          time.Duration       // for a node of an acquire without a grant
@@ -235,7 +235,7 @@ type orphansByCommits struct {
 	lost           map[request]time.Duration // when requests were sent that may have created a node, and whose replies were lost
 	failedAcquires map[int]failedAcquire     // by client: its last acquire that ended without a grant
 	claimed        []*facts.Node             // of the first grants
-	suspects       []*leftover
+	suspects       []*suspectNode
 	now            time.Duration
 	judged         int
 	broken         evidence
@@ -264,7 +264,7 @@ type failedAcquire struct {
 	record int
 }
 
-type leftover struct {
+type suspectNode struct {
 	*facts.Node
 	owner  *owner
 	since  time.Duration
@@ -275,9 +275,9 @@ type leftover struct {
 	behind bool // suspected only because its client also waits with a younger node
 }
 
-func newLeftovers(in *inputs) *orphansByCommits {
+func newOrphansByCommits(in *inputs) *orphansByCommits {
 	o := &orphansByCommits{
-		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
+		commits: in.commits, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
 		hits: map[int]facts.Spans{}, sessions: map[int64]*owner{},
 		lost: map[request]time.Duration{}, failedAcquires: map[int]failedAcquire{},
 	}
@@ -297,7 +297,7 @@ func newLeftovers(in *inputs) *orphansByCommits {
 }
 
 // free reports whether the client had enough time to remove its node.
-func (o *orphansByCommits) free(x *leftover, until time.Duration) bool {
+func (o *orphansByCommits) free(x *suspectNode, until time.Duration) bool {
 	faults := facts.Union(slices.Concat(o.members, o.hits[x.owner.client]))
 	_, free := faults.FindGap(x.since, until, x.bound)
 	return free
@@ -309,7 +309,7 @@ func (o *orphansByCommits) commit(c *history.Commit) {
 	if c.Op != history.CommitCreate || !c.Ephemeral {
 		return
 	}
-	all := o.line.OwnedBy(c.Session)
+	all := o.commits.OwnedBy(c.Session)
 	o.suspectLostCreate(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
 		if n.Sequential() && n.Czxid < c.Zxid && facts.SameKind(n, all[len(all)-1]) {
@@ -360,19 +360,19 @@ func (o *orphansByCommits) record(n history.Numbered) {
 }
 
 // suspect adds a suspect and returns it; nil if the node is suspected already, or its client is unknown.
-func (o *orphansByCommits) suspect(n *facts.Node, since, bound time.Duration, why string, record int, failed bool) *leftover {
+func (o *orphansByCommits) suspect(n *facts.Node, since, bound time.Duration, why string, record int, failed bool) *suspectNode {
 	own := o.sessions[n.Session]
 	if own == nil || o.suspected(n) != nil {
 		return nil
 	}
-	x := &leftover{Node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed}
+	x := &suspectNode{Node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed}
 	o.suspects = append(o.suspects, x)
 	return x
 }
 
 // suspected returns the suspect for a node, or nil.
-func (o *orphansByCommits) suspected(n *facts.Node) *leftover {
-	i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.Node == n })
+func (o *orphansByCommits) suspected(n *facts.Node) *suspectNode {
+	i := slices.IndexFunc(o.suspects, func(x *suspectNode) bool { return x.Node == n })
 	if i < 0 {
 		return nil
 	}
@@ -382,7 +382,7 @@ func (o *orphansByCommits) suspected(n *facts.Node) *leftover {
 func (o *orphansByCommits) released(s *history.Sample, record int) {
 	o.judged++
 	session := cmp.Or(s.Session, o.grants.Current[s.Client])
-	for _, n := range o.line.OwnedBy(session) {
+	for _, n := range o.commits.OwnedBy(session) {
 		if (n.Path == s.Path || s.Path == "") && n.Czxid <= s.Zxid {
 			o.suspect(n, s.Return, cleanUp, "it was released successfully", record, false)
 		}
@@ -400,7 +400,7 @@ func (o *orphansByCommits) granted(g *facts.Grant, at time.Duration) {
 		o.claimed = append(o.claimed, n)
 	}
 	if len(o.suspects) > 0 {
-		o.suspects = slices.DeleteFunc(o.suspects, func(x *leftover) bool { return x.Node == n })
+		o.suspects = slices.DeleteFunc(o.suspects, func(x *suspectNode) bool { return x.Node == n })
 	}
 	if all := n.SessionNodes.Standing; len(all) > 1 {
 		for _, other := range all {
@@ -419,7 +419,7 @@ func (o *orphansByCommits) granted(g *facts.Grant, at time.Duration) {
 func (o *orphansByCommits) acquireFailed(s *history.Sample, record int) {
 	o.judged++
 	o.failedAcquires[s.Client] = failedAcquire{s.Return, record}
-	for _, n := range o.line.OwnedBy(o.grants.Current[s.Client]) {
+	for _, n := range o.commits.OwnedBy(o.grants.Current[s.Client]) {
 		switch x := o.suspected(n); {
 		case x == nil:
 			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
@@ -459,12 +459,12 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 }
 
 // hasYounger reports whether the node's session has a younger one in the same line.
-func (x *leftover) hasYounger() bool {
+func (x *suspectNode) hasYounger() bool {
 	return slices.ContainsFunc(x.SessionNodes.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameKind(n, x.Node) })
 }
 
 // judge reports a node that existed too long. The record seen shows that it existed at until.
-func (o *orphansByCommits) judge(x *leftover, until time.Duration, seen int) bool {
+func (o *orphansByCommits) judge(x *suspectNode, until time.Duration, seen int) bool {
 	if x.since < 0 || !o.inLine(x.Node) || !o.free(x, until) {
 		return false
 	}

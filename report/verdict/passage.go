@@ -28,7 +28,7 @@ import (
 // then proven only if no session had ended.
 type passages struct {
 	parties     int
-	line        *facts.NodeTable // nil without commits
+	commits     *facts.NodeTable // nil without commits
 	grants      *facts.Grants
 	nodes       map[string]int64  // by path: the session of an existing member's node
 	members     *generations      // by session
@@ -73,7 +73,7 @@ type passage struct {
 }
 
 func newPassages(in *inputs) checker {
-	p := &passages{parties: in.history.Header.Clients, line: in.line, grants: in.grants, nodes: map[string]int64{},
+	p := &passages{parties: in.history.Header.Clients, commits: in.commits, grants: in.grants, nodes: map[string]int64{},
 		members: newGenerations(in.history.Header.Clients), inside: map[int]*member{}, leaves: map[int][]leaving{}}
 	return checker{record: p.record, commit: p.commit, finish: p.finish}
 }
@@ -109,7 +109,7 @@ func (p *passages) record(n history.Numbered) {
 		p.ended = p.ended || slices.Contains([]history.SessionEvent{history.Lost, history.Expired, history.Closed, history.Killed}, r.Event)
 	case *history.Sample:
 		switch {
-		case p.line == nil:
+		case p.commits == nil:
 			p.called(r, n.N)
 		case r.Op == history.Acquire:
 			if m := p.members.last[p.session(r)]; m != nil && m.called == 0 {
@@ -213,7 +213,7 @@ func (p *passages) checkCalls() {
 }
 
 func (p *passages) finish(end ending) Verdict {
-	if p.line == nil {
+	if p.commits == nil {
 		p.checkCalls()
 		if p.broken.Count > 0 && p.ended {
 			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.Count, p.parties))
@@ -234,7 +234,7 @@ func (p *passages) finish(end ending) Verdict {
 				o.by.client, o.by.at, o.by.record, o.client, o.call, o.record)
 		}
 	}
-	why := p.line.IncompleteReason()
+	why := p.commits.IncompleteReason()
 	switch {
 	case p.broken.Count > 0 && why != "":
 		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))
@@ -248,7 +248,7 @@ func (p *passages) finish(end ending) Verdict {
 		return unknown(why)
 	case p.unclear > 0:
 		return unknown(fmt.Sprintf("%d of %d passages belong to sessions without an ephemeral node: it is unknown which clients were members", p.unclear, p.checked))
-	case p.line == nil:
+	case p.commits == nil:
 		return pass(fmt.Sprintf("%d passages were checked by the clients' calls", p.checked))
 	}
 	return pass(fmt.Sprintf("%d passages were checked by the servers' commits", p.checked))

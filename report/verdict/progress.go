@@ -32,27 +32,27 @@ type progress struct {
 	faults          facts.Spans // with the time to recover
 	notifiesHolders bool        // the subject reports events of its grants
 
-	covered        time.Duration // idle times are known until here
-	by             int           // record that ended the last belief
-	waits          []wait        // long ones that have ended
-	pruneThreshold int           // number of waits above which old waits are dropped
-	trying         tries         // acquires that ended without a grant
-	noSession      tries         // since when clients have been without a session
-	idle           []idle        // long idle times without a fault
-	phases         *phases
-	silent         map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
-	releasedAt     map[grantOf]time.Duration // and when one was released on a live session
-	acquires       int
-	stuck          *stuck
-	permits        int
-	meeting        *meeting        // of a barrier
-	ends           []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
-	readers        *modeWaits      // of a read-write lock
-	broken         evidence
-	slow           evidence // waits that are longer than the limit, by the clock alone
-	late           []string // why the clock proves nothing: the machine was too busy
-	endless        evidence // operations that did not return in time
-	unserved       int      // record of an episode's line in which not every client was granted in time
+	covered         time.Duration // idle times are known until here
+	endRecord       int           // record that ended the last belief
+	waits           []wait        // long ones that have ended
+	pruneThreshold  int           // number of waits above which old waits are dropped
+	trying          tries         // acquires that ended without a grant
+	noSession       tries         // since when clients have been without a session
+	idle            []idle        // long idle times without a fault
+	phases          *phases
+	endedAtDeadline map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
+	releasedAt      map[grantOf]time.Duration // and when one was released on a live session
+	acquires        int
+	stuck           *stuck
+	permits         int
+	meeting         *meeting        // of a barrier
+	ends            []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
+	readers         *modeWaits      // of a read-write lock
+	broken          evidence
+	slow            evidence // waits that are longer than the limit, by the clock alone
+	timerLateness   []string // why the clock proves nothing: the machine was too busy
+	stuckOperations evidence // operations that did not return in time
+	unserved        int      // record of an episode's line in which not every client was granted in time
 }
 
 type grantOf struct {
@@ -70,7 +70,7 @@ type wait struct {
 	closed    bool          // zkbench closed the session itself
 	failed    int           // number of acquires that failed in succession, without timed and canceled ones
 	failing   time.Duration // call of the first of them
-	cited     bool          // they have already broken the promise
+	reported  bool          // the failures were reported already
 }
 
 // waitOf returns the time of an operation that returned, or that was in progress when its phase ended.
@@ -86,18 +86,18 @@ func waitOf(n history.Numbered) (w wait, ok bool) {
 
 type idle struct {
 	facts.Span
-	most          time.Duration // longest allowed duration
-	phase         *phase        // that it has outlasted; nil for a time without a fault, in any phase
-	calm          bool          // without a fault near, although it has outlasted a phase
-	after, before int           // the records around it
-	cited         bool          // it has already broken the promise
+	limit         time.Duration
+	phase         *phase // that it has outlasted; nil for a time without a fault, in any phase
+	faultFree     bool   // without a fault near, although it has outlasted a phase
+	after, before int    // the records around it
+	reported      bool   // as a finding
 }
 
 // tries are, by client, the last operations in succession that ended without success: from the call of
 // the first until the last returned.
 type tries map[int]wait
 
-// maxRetryDelay is the maximum time until a client that still waits calls a failed operation maxRetryDelay.
+// maxRetryDelay is the maximum time after which a client that waits repeats a failed operation.
 const maxRetryDelay = 2 * time.Second
 
 // since returns when the client of an operation that was called at call began to wait.
@@ -109,7 +109,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: facts.MaxDetection(in.history), notifiesHolders: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, noSession: tries{}, silent: map[grantOf]facts.Belief{}, releasedAt: map[grantOf]time.Duration{}, pruneThreshold: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
+	p := &progress{limit: facts.MaxDetection(in.history), notifiesHolders: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, noSession: tries{}, endedAtDeadline: map[grantOf]facts.Belief{}, releasedAt: map[grantOf]time.Duration{}, pruneThreshold: 64, permits: 1, readers: &modeWaits{mode: facts.Reading}}
 	if in.history.Header.Recipe == facts.Semaphore {
 		p.permits = facts.Permits(in.history.Header)
 	}
@@ -122,11 +122,11 @@ func newProgress(in *inputs) checker {
 		belief: p.belief,
 		record: func(n history.Numbered) { p.record(n); queue.record(n) },
 		finish: func(end ending) Verdict {
-			if p.endless.Count > 0 {
-				return p.endless.Fail("operations")
+			if p.stuckOperations.Count > 0 {
+				return p.stuckOperations.Fail("operations")
 			}
 			if p.acquires == 0 && queue.operations > 0 {
-				return queue.finish(end, p.late)
+				return queue.finish(end, p.timerLateness)
 			}
 			return p.finish(end)
 		},
@@ -161,7 +161,7 @@ func (p *progress) record(n history.Numbered) {
 			p.unserved = n.N
 		}
 	case *history.Self:
-		p.late = lateness(r)
+		p.timerLateness = lateness(r)
 	}
 }
 
@@ -171,10 +171,10 @@ func (p *progress) checkReturn(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
-		p.endless.Add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
+		p.stuckOperations.Add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
 			s.Client, s.Op, s.Call, record, s.Return)
 	case s.Limit > 0 && took > s.Limit+late:
-		p.endless.Add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
+		p.stuckOperations.Add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
 	}
 }
 
@@ -218,7 +218,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	case tried && last.from != w.from:
 		p.waited(last)
 	case tried:
-		w.failed, w.failing, w.cited = last.failed, last.failing, last.cited
+		w.failed, w.failing, w.reported = last.failed, last.failing, last.reported
 	}
 	switch {
 	case p.noSession[s.Client].closed: // zkbench ended this acquire
@@ -229,7 +229,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 		}
 		w.failed++
 	}
-	w.cited = w.cited || p.checkFailures(w, s.Err)
+	w.reported = w.reported || p.checkFailures(w, s.Err)
 	p.trying[s.Client] = w
 }
 
@@ -239,7 +239,7 @@ const failureLimit = 3
 // checkFailures reports a client whose acquires all fail for longer than the limit without a fault, while
 // others may be granted.
 func (p *progress) checkFailures(w wait, err string) bool {
-	if p.limit == 0 || w.cited || w.failed < failureLimit {
+	if p.limit == 0 || w.reported || w.failed < failureLimit {
 		return false
 	}
 	free, long := p.faults.FindGap(max(w.from, w.failing), w.to, p.limit)
@@ -261,10 +261,10 @@ func (p *progress) released(s *history.Sample) {
 // applyLateReleases records that a client held through an outage: its belief was taken to end at the deadline,
 // and it released later.
 func (p *progress) applyLateReleases() {
-	for g, b := range p.silent {
+	for g, b := range p.endedAtDeadline {
 		if at := p.releasedAt[g]; at > b.End {
 			p.covered = max(p.covered, at)
-			delete(p.silent, g)
+			delete(p.endedAtDeadline, g)
 			delete(p.releasedAt, g)
 		}
 	}
@@ -283,29 +283,29 @@ func (p *progress) waited(w wait) {
 
 func (p *progress) checkIdle(i *idle, w wait) {
 	from, to := max(i.From, w.from), min(i.To, w.to)
-	if i.cited || to-from <= i.most || w.noSession && !i.cannotCall() {
+	if i.reported || to-from <= i.limit || w.noSession && !i.cannotCall() {
 		return
 	}
-	i.cited = true
+	i.reported = true
 	switch {
-	case i.calm:
+	case i.faultFree:
 		i.phase.short = max(i.phase.short, to-from)
 		return
 	case i.phase != nil:
 		i.phase.open = max(i.phase.open, to-from)
 		return
 	}
-	what := "the lock"
+	resource := "the lock"
 	if p.permits > 1 {
-		what = "a permit"
+		resource = "a permit"
 	}
 	p.slow.Add([]int{i.after, w.record, i.before},
-		what+" was free from %v to %v without a fault, for %v, more than the limit of %v, while client %d waited (record %d)",
+		resource+" was free from %v to %v without a fault, for %v, more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
 
 // cannotCall reports whether a client without a session counts as waiting in the idle time.
-func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness && !i.calm }
+func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness && !i.faultFree }
 
 func (p *progress) belief(b facts.Belief) {
 	p.stuck.belief(b)
@@ -316,7 +316,7 @@ func (p *progress) belief(b facts.Belief) {
 		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
 	}
 	if g := (grantOf{b.Client, b.Token}); b.EndReason == string(history.Deadline) && !p.notifiesHolders {
-		p.silent[g] = b
+		p.endedAtDeadline[g] = b
 	} else {
 		delete(p.releasedAt, g)
 	}
@@ -324,7 +324,7 @@ func (p *progress) belief(b facts.Belief) {
 		p.readers.busy.add(facts.Span{From: b.Call, To: b.End})
 	}
 	if end := p.fullUntil(b.End); end > p.covered {
-		p.covered, p.by = end, b.EndRecord
+		p.covered, p.endRecord = end, b.EndRecord
 	}
 	if len(p.waits) > p.pruneThreshold {
 		p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return w.to <= p.covered })
@@ -352,21 +352,21 @@ func (p *progress) checkGap(until time.Duration, record int) {
 		return
 	}
 	for _, free := range p.faults.Gaps(p.covered, until) {
-		p.addIdle(idle{Span: free, most: p.limit, after: p.by, before: record})
+		p.addIdle(idle{Span: free, limit: p.limit, after: p.endRecord, before: record})
 	}
 	for _, ph := range p.phases.all {
 		if ph.over <= p.covered || ph.over > until {
 			continue
 		}
-		p.addIdle(idle{Span: facts.Span{From: p.covered, To: ph.over}, most: p.limit, phase: ph})
-		if end, calm := p.faults.LastGap(facts.Span{From: p.covered, To: ph.over}); calm && !ph.byHarness {
-			p.addIdle(idle{Span: end, most: p.limit / 2, phase: ph, calm: true})
+		p.addIdle(idle{Span: facts.Span{From: p.covered, To: ph.over}, limit: p.limit, phase: ph})
+		if end, faultFree := p.faults.LastGap(facts.Span{From: p.covered, To: ph.over}); faultFree && !ph.byHarness {
+			p.addIdle(idle{Span: end, limit: p.limit / 2, phase: ph, faultFree: true})
 		}
 	}
 }
 
 func (p *progress) addIdle(i idle) {
-	if i.To-i.From <= i.most {
+	if i.To-i.From <= i.limit {
 		return
 	}
 	for _, w := range p.waits {
@@ -394,13 +394,13 @@ func (p *progress) finish(end ending) Verdict {
 			w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
 	}
 	p.meeting.check(p.faults, &p.slow)
-	if v, found := passedOver(&p.broken, &p.slow, p.late, "periods without progress"); found {
+	if v, found := passedOver(&p.broken, &p.slow, p.timerLateness, "periods without progress"); found {
 		return v
 	}
 	if p.limit == 0 {
 		return unknown("the session timeout is not in the history: the wait limit is unknown")
 	}
-	v := p.phases.verdict("granted", p.limit, p.stuck.judged)
+	v := p.phases.verdict("granted", p.limit, p.stuck.snapshots)
 	if v.Result == Pass && p.unserved > 0 {
 		return unknown(fmt.Sprintf("not every client was granted again after the fault (record %d), and no cause was found", p.unserved))
 	}
@@ -464,9 +464,9 @@ func (p *phases) named(name string) *phase {
 // all the time it is enough that the waiters progressed.
 func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdict {
 	var doubts []string
-	done, calm := 0, false
+	done, faultFree := 0, false
 	for _, ph := range p.all {
-		done, calm = done+ph.done, calm || ph.doneFaultFree
+		done, faultFree = done+ph.done, faultFree || ph.doneFaultFree
 		in := ""
 		if ph.name != "" {
 			in = fmt.Sprintf(" in phase %q", ph.name)
@@ -487,7 +487,7 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		return unknown("nothing was ever " + what)
 	case len(doubts) > 0:
 		return unknown(slices.Compact(doubts)...)
-	case !calm:
+	case !faultFree:
 		return pass(fmt.Sprintf("faults were active throughout; no client exceeded the wait limit, and no stuck client was found in %s of the line without faults", units.Plural(snapshots, "snapshot")))
 	}
 	return pass()

@@ -22,19 +22,19 @@ import (
 // and none was taken is unknown, and so is a phase that ended after longer than half the limit without
 // a take and without a fault near, or the whole limit with one.
 type deliveries struct {
-	limit      time.Duration
-	faults     facts.Spans
-	near       facts.Spans   // with the time to recover
-	moved      time.Duration // return of the last put or take
-	took       time.Duration // return of the last take
-	trying     tries         // takes without a result
-	late       []lateItem
-	operations int // puts and takes
-	judged     int // snapshots
-	items      *queue.Items
-	phases     *phases
-	broken     evidence
-	slow       evidence // findings by the clock alone
+	limit         time.Duration
+	faults        facts.Spans
+	near          facts.Spans   // with the time to recover
+	lastOperation time.Duration // return of the last put or take
+	lastTake      time.Duration // return of the last take
+	trying        tries         // takes without a result
+	late          []lateItem
+	operations    int // puts and takes
+	snapshots     int
+	items         *queue.Items
+	phases        *phases
+	broken        evidence
+	slow          evidence // findings by the clock alone
 
 	ifRemoved, slowIfRemoved evidence // of items that takes of unknown outcome may have taken, if nodes are kept
 }
@@ -58,7 +58,7 @@ func (d *deliveries) record(n history.Numbered) {
 		switch r.Op {
 		case history.Put:
 			d.operations++
-			d.moved = max(d.moved, r.Return)
+			d.lastOperation = max(d.lastOperation, r.Return)
 			if r.Outcome == history.OK {
 				d.phases.named(r.Phase).put = true
 			}
@@ -78,7 +78,7 @@ func (d *deliveries) record(n history.Numbered) {
 
 func (d *deliveries) take(s *history.Sample, record int) {
 	d.operations++
-	d.moved = max(d.moved, s.Return)
+	d.lastOperation = max(d.lastOperation, s.Return)
 	from := d.trying.since(s.Client, s.Call)
 	ph := d.phases.named(s.Phase)
 	ph.tried++
@@ -89,14 +89,14 @@ func (d *deliveries) take(s *history.Sample, record int) {
 	delete(d.trying, s.Client)
 	ph.done++
 	ph.doneFaultFree = ph.doneFaultFree || !d.near.Touches(s.Call, s.Return)
-	if from = max(from, d.took); d.limit > 0 && s.Return-from > d.limit {
-		d.waited(s, from, record)
+	if from = max(from, d.lastTake); d.limit > 0 && s.Return-from > d.limit {
+		d.checkWait(s, from, record)
 	}
-	d.took = max(d.took, s.Return)
+	d.lastTake = max(d.lastTake, s.Return)
 }
 
-// waited checks a take for which its client has waited since from, while nothing was taken.
-func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
+// checkWait checks a take for which its client has waited since from, while nothing was taken.
+func (d *deliveries) checkWait(s *history.Sample, from time.Duration, record int) {
 	i := d.items.Available(s.Item)
 	if i == nil {
 		return // unknown since when the item existed
@@ -122,7 +122,7 @@ func (d *deliveries) free(from, to time.Duration) (longest facts.Span, long bool
 func (d *deliveries) waiting(w *history.Waiting, record int) {
 	d.operations++
 	d.phases.named(w.Phase).tried++
-	from := max(d.trying.since(w.Client, w.Call), d.took)
+	from := max(d.trying.since(w.Client, w.Call), d.lastTake)
 	if d.limit == 0 || w.At-from <= d.limit/2 {
 		return
 	}
@@ -131,8 +131,8 @@ func (d *deliveries) waiting(w *history.Waiting, record int) {
 	}
 }
 
-// outlasted checks an item that existed while a consumer waited until the phase was over.
-func (d *deliveries) outlasted(l lateItem) {
+// checkLate checks an item that existed while a consumer waited until the phase was over.
+func (d *deliveries) checkLate(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
 		d.slow.Add([]int{l.Put, l.record}, "item %q was put (record %d) and was available, but from %v to %v, without a fault, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
@@ -145,17 +145,17 @@ func (d *deliveries) outlasted(l lateItem) {
 }
 
 func (d *deliveries) finish(end ending, late []string) Verdict {
-	kept := d.items.KeepsNodes()
-	if end.truncated || kept && d.items.UnnamedTakes() > 0 {
+	keepsNodes := d.items.KeepsNodes()
+	if end.truncated || keepsNodes && d.items.UnnamedTakes() > 0 {
 		d.late = nil // the taken items are unknown
 	}
-	if !kept {
+	if !keepsNodes {
 		d.broken.Merge(&d.ifRemoved)
 		d.slow.Merge(&d.slowIfRemoved)
 	}
 	for _, l := range d.late {
 		if d.items.Remains(l.Item) {
-			d.outlasted(l)
+			d.checkLate(l)
 		}
 	}
 	if v, found := passedOver(&d.broken, &d.slow, late, "periods in which no client takes an item"); found {
@@ -164,23 +164,23 @@ func (d *deliveries) finish(end ending, late []string) Verdict {
 	for _, ph := range d.phases.all {
 		ph.held = !ph.put // there was nothing to take
 	}
-	return d.phases.verdict("taken", d.limit, d.judged)
+	return d.phases.verdict("taken", d.limit, d.snapshots)
 }
 
 func (d *deliveries) snapshot(l *history.Snapshot, record int) {
-	d.judged++
+	d.snapshots++
 	items := slices.DeleteFunc(slices.Clone(l.Items), d.items.HandedOut)
-	if len(items) == 0 || len(l.Waiters) == 0 || d.moved >= l.At {
+	if len(items) == 0 || len(l.Waiters) == 0 || d.lastOperation >= l.At {
 		return
 	}
-	still := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
-	free := d.faults.Gaps(d.moved, l.At)
+	idle := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
+	free := d.faults.Gaps(d.lastOperation, l.At)
 	broken, slow := &d.broken, &d.slow
 	if len(items) <= d.items.UnnamedTakes() {
 		broken, slow = &d.ifRemoved, &d.slowIfRemoved
 	}
 	switch since := free[len(free)-1].From; {
-	case still && l.At-l.Asked >= quiet:
+	case idle && l.At-l.Asked >= quiet:
 		broken.Add([]int{record},
 			"%s in the queue from %v to %v without a fault, the first %s; %s waited, and their connections were idle (record %d)",
 			units.Plural(len(items), "item"), l.Asked, l.At, items[0].Path, units.Plural(len(l.Waiters), "consumer"), record)

@@ -20,11 +20,11 @@ import (
 //
 // A polling client sleeps between two requests, so neither is evaluated for it.
 type stuck struct {
-	faults  facts.Spans
-	polls   bool
-	parties int            // of a barrier: fewer waiters than that wait for others
-	kept    []lineSnapshot // snapshots in which a client waited
-	judged  int
+	faults      facts.Spans
+	polls       bool
+	parties     int            // of a barrier: fewer waiters than that wait for others
+	withWaiters []lineSnapshot // snapshots in which a client waited
+	snapshots   int
 }
 
 type lineSnapshot struct {
@@ -49,25 +49,25 @@ func (s *stuck) record(n history.Numbered) {
 	if !ok || l.Queue || s.polls || s.faults.Touches(l.Asked, l.At) {
 		return
 	}
-	s.judged++
+	s.snapshots++
 	if len(l.Waiters) > 0 && l.At-l.Asked >= quiet {
-		s.kept = append(s.kept, lineSnapshot{Snapshot: l, record: n.N})
+		s.withWaiters = append(s.withWaiters, lineSnapshot{Snapshot: l, record: n.N})
 	}
 }
 
 // belief records that a client held during a snapshot.
 func (s *stuck) belief(b facts.Belief) {
-	for i := range s.kept {
-		l := &s.kept[i]
+	for i := range s.withWaiters {
+		l := &s.withWaiters[i]
 		l.held = l.held || b.Start <= l.At && b.End >= l.Asked
 	}
 }
 
 func (s *stuck) judge(broken *evidence) {
-	for _, l := range s.kept {
-		still := true
+	for _, l := range s.withWaiters {
+		idle := true
 		for _, w := range l.Waiters {
-			still = still && asleep(w)
+			idle = idle && asleep(w)
 			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
 				broken.Add([]int{l.record},
 					"client %d waited from %v to %v, sent no requests, and had no watch that a change in the line could trigger (record %d): nothing will wake it",
@@ -76,7 +76,7 @@ func (s *stuck) judge(broken *evidence) {
 		}
 		// A node of a session without a client is removed when that expires.
 		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 && n.Session != 0 })
-		if !still || l.held || foreign || len(l.Waiters) < s.parties {
+		if !idle || l.held || foreign || len(l.Waiters) < s.parties {
 			continue
 		}
 		first := "the line was empty"

@@ -16,17 +16,17 @@ type Sweep struct {
 	OnBelief  func(b facts.Belief) // receives every belief in the order of its start
 	OnOverlap func(o Overlap)      // receives every time in which two clients held at once
 
-	history *history.History
-	judges  []*judge
-	cut     bool // the history is known to be truncated
-	beliefs *facts.Beliefs
-	line    *facts.NodeTable // nil without commits
-	grants  *facts.Grants
-	items   *queue.Items
-	queue   bool // there may be items
-	seen    seen
-	end     time.Duration
-	records int
+	history      *history.History
+	judges       []*judge
+	truncated    bool // the history is known to be truncated
+	beliefs      *facts.Beliefs
+	commits      *facts.NodeTable // nil without commits
+	grants       *facts.Grants
+	items        *queue.Items
+	mayHaveItems bool
+	seen         recipesSeen
+	end          time.Duration
+	records      int
 }
 
 type judge struct {
@@ -50,23 +50,23 @@ func NewSweep(h *history.History) *Sweep {
 }
 
 func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
-	s := &Sweep{history: h, seen: seen{recipe: h.Header.Recipe}, OnBelief: func(facts.Belief) {}, OnOverlap: func(Overlap) {}}
+	s := &Sweep{history: h, seen: recipesSeen{recipe: h.Header.Recipe}, OnBelief: func(facts.Belief) {}, OnOverlap: func(Overlap) {}}
 	s.beliefs = facts.NewBeliefs(h.Header, s.believe)
 	in := &inputs{
 		history: h, promises: facts.PromisesOf(h.Header),
 		overlap: func(o Overlap) { s.OnOverlap(o) },
 	}
 	if h.HasCommits {
-		s.line = facts.NewNodeTable(h)
+		s.commits = facts.NewNodeTable(h)
 		if h.Header.Recipe != Queue {
-			s.line.Persistent = map[string]int64{}
+			s.commits.Persistent = map[string]int64{}
 		}
-		s.grants = facts.NewGrants(s.line, in.promises)
+		s.grants = facts.NewGrants(s.commits, in.promises)
 		s.beliefs.GrantOf = s.grants.Last
-		in.line, in.grants = s.line, s.grants
+		in.commits, in.grants = s.commits, s.grants
 	}
-	s.items = queue.New(h, s.line)
-	s.queue = h.Header.Recipe == "" || h.Header.Recipe == Queue
+	s.items = queue.New(h, s.commits)
+	s.mayHaveItems = h.Header.Recipe == "" || h.Header.Recipe == Queue
 	in.items = s.items
 	for _, g := range registry {
 		if !wanted(g.Name) || s.seen.recipe != "" && !s.seen.concerned(g) && !slices.Contains(h.Header.Guarantees, g.Name) {
@@ -83,7 +83,7 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 
 func (s *Sweep) believe(b facts.Belief) {
 	for _, j := range s.judges {
-		if j.belief != nil && (!s.cut || j.judgesTruncated && !b.Open) {
+		if j.belief != nil && (!s.truncated || j.judgesTruncated && !b.Open) {
 			j.belief(b)
 		}
 	}
@@ -94,10 +94,10 @@ func (s *Sweep) believe(b facts.Belief) {
 func (s *Sweep) Add(n history.Numbered) {
 	if n.N == 0 {
 		commit, ok := n.Record.(*history.Commit)
-		if ok && s.queue {
-			s.items.Commit(commit) // before the line drops the claims of removed nodes
+		if ok && s.mayHaveItems {
+			s.items.Commit(commit) // before s.commits drops the claims of removed nodes
 		}
-		s.line.Record(n.Record)
+		s.commits.Record(n.Record)
 		for _, j := range s.judges {
 			if ok && j.commit != nil {
 				j.commit(commit)
@@ -117,7 +117,7 @@ func (s *Sweep) Add(n history.Numbered) {
 		}
 	}
 	s.beliefs.Add(n)
-	if s.queue {
+	if s.mayHaveItems {
 		s.items.Record(n)
 	}
 }
@@ -127,7 +127,7 @@ func (s *Sweep) Add(n history.Numbered) {
 func (s *Sweep) Close(readErr error) []Verdict {
 	end := ending{at: s.end, truncated: readErr != nil}
 	if end.truncated {
-		s.cut = true
+		s.truncated = true
 	} else if s.grants != nil {
 		s.grants.Judge(true)
 	}

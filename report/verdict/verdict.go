@@ -97,18 +97,18 @@ type inputs struct {
 	promises history.Promises
 	overlap  func(Overlap)
 	items    *queue.Items
-	line     *facts.NodeTable // by the commits; nil if there are none
-	grants   *facts.Grants    // looked up in line; nil without it
+	commits  *facts.NodeTable // the nodes by the commits; nil without commits
+	grants   *facts.Grants    // looked up in commits; nil without
 }
 
-// seen records which kinds of recipe the operations of a history belong to, if its header does not
+// recipesSeen records which kinds of recipe the operations of a history belong to, if its header does not
 // name one.
-type seen struct {
+type recipesSeen struct {
 	recipe        string // from the header
 	grants, items bool
 }
 
-func (s *seen) record(n history.Numbered) {
+func (s *recipesSeen) record(n history.Numbered) {
 	if s.recipe != "" {
 		return
 	}
@@ -124,7 +124,7 @@ func (s *seen) record(n history.Numbered) {
 
 // concerned reports whether the guarantee applies to the subject's recipe, or to a recipe that was seen.
 // A history without operations counts as a lock's, so that it is evaluated.
-func (s *seen) concerned(g Guarantee) bool {
+func (s *recipesSeen) concerned(g Guarantee) bool {
 	if s.recipe != "" {
 		return slices.Contains(g.Concerns, s.recipe)
 	}

@@ -41,7 +41,7 @@ func (q *Items) Remains(i *Item) bool {
 // remove it later, and some keep completed items in another folder. Without commits the two cannot
 // be distinguished.
 func (q *Items) HandedOut(x history.SnapshotItem) bool {
-	if q.line == nil {
+	if q.commits == nil {
 		return q.delivery == AtLeastOnce
 	}
 	i := q.nodes[x.Path]
@@ -111,7 +111,7 @@ func (q *Items) sorted() []*Item {
 
 // byCalls returns a reason if items are checked by the calls alone although there are commits, or nil.
 func (q *Items) byCalls() []string {
-	if q.line == nil || q.linked {
+	if q.commits == nil || q.linked {
 		return nil
 	}
 	return []string{"no item has a node: only the clients' calls were evaluated"}
@@ -134,7 +134,7 @@ func (q *Items) verdict(broken evidence, what string) Verdict {
 func (q *Items) NoDuplicate(cut bool) Verdict {
 	q.resolve()
 	var broken evidence
-	decided := q.linked && q.line.IncompleteReason() == ""
+	decided := q.linked && q.commits.IncompleteReason() == ""
 	for _, i := range q.sorted() {
 		switch {
 		case i.putUncertain && !decided, i.Put == 0 && cut:
@@ -190,7 +190,7 @@ func (q *Items) NoLoss(cut bool) Verdict {
 // every item that was put successfully and never had a node. Items that exist at the end are not
 // lost. Losses that the client could not prevent are excused (see excused).
 func (q *Items) lossByCommits() Verdict {
-	if why := q.line.IncompleteReason(); why != "" {
+	if why := q.commits.IncompleteReason(); why != "" {
 		return unknown(why)
 	}
 	var broken evidence

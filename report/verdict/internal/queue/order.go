@@ -86,7 +86,7 @@ func (q *Items) orderByCommits() Verdict {
 			young.ID, young.path, uint64(young.created), uint64(young.gone), f.record, old.ID, old.path, uint64(old.created))
 	}
 	broken.Count = q.overtakings
-	switch incomplete := q.line.IncompleteReason(); {
+	switch incomplete := q.commits.IncompleteReason(); {
 	case incomplete != "": // after an unread removal an item seems to exist
 		return unknown(incomplete)
 	case q.overtakings > 0:

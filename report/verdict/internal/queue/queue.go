@@ -34,7 +34,7 @@ func notJudged(reasons ...string) Verdict {
 // of operations, and whether the queue was seen empty.
 type Items struct {
 	delivery string           // the subject's promise
-	line     *facts.NodeTable // the consumers' nodes; nil without commits
+	commits  *facts.NodeTable // the consumers' nodes; nil without commits
 	open     map[string]*Item // by ID: items that are not certainly put and taken once
 
 	taken [256][]takenItem // the other items by the first byte of their digest, until they are compared
@@ -110,7 +110,7 @@ type session struct {
 // New tracks the items of a history; l is nil without commits.
 func New(h *history.History, l *facts.NodeTable) *Items {
 	q := &Items{
-		delivery: h.Header.Promises.Delivery, line: l, emptied: -1,
+		delivery: h.Header.Promises.Delivery, commits: l, emptied: -1,
 		open: map[string]*Item{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		unnamed: map[int]int{},
 		nodes:   map[string]*Item{}, folders: map[string]*folder{}, sessions: map[int64]*session{}, current: map[int]int64{}, lost: map[request]bool{},
@@ -188,7 +188,7 @@ func (q *Items) settle(i *Item) {
 	if i.Put == 0 || i.taken == 0 || i.before > 0 || i.failed {
 		return
 	}
-	if q.line == nil && i.putUncertain || q.line != nil && (i.nodeCount != 1 || i.standing > 0) {
+	if q.commits == nil && i.putUncertain || q.commits != nil && (i.nodeCount != 1 || i.standing > 0) {
 		return
 	}
 	delete(q.open, i.ID)

@@ -108,7 +108,7 @@ func (q *Sequence) before(at time.Duration) int {
 func (q *Sequence) Verdict() Verdict {
 	items := q.items
 	switch {
-	case items.linked && (items.nodesRemoved() || items.line.IncompleteReason() != ""):
+	case items.linked && (items.nodesRemoved() || items.commits.IncompleteReason() != ""):
 		return items.orderByCommits()
 	case q.broken.Count > 0:
 		return q.broken.Fail("overtakings")
