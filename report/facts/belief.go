@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// The cause of a belief's end, as Belief.Ended. Otherwise it is the session event
+// The cause of a belief's end, as Belief.EndReason. Otherwise it is the session event
 // that ended it: history.Suspended, Lost, Killed, Closed, Ended or Deadline.
 const (
 	Released = "released"
@@ -81,8 +81,8 @@ type recentEvent struct {
 
 type grant struct {
 	session, token int64
-	parts          []*entry // not yet emitted; the last is the current one
-	dead           bool
+	parts          []*entry      // not yet emitted; the last is the current one
+	over           bool          // no event can continue it
 	held           bool          // the last part has no end yet
 	start          Belief        // the first part, to create a restored one
 	emitted        time.Duration // end of the last part that was emitted before it was final
@@ -236,7 +236,7 @@ func (t *Beliefs) addEvent(e *history.Session, record int) {
 
 // apply lets an event end a grant's belief, or continue it.
 func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
-	if g.dead || !g.matches(e) || e.At < g.start.Start {
+	if g.over || !g.matches(e) || e.At < g.start.Start {
 		return
 	}
 	if e.Event == history.Restored {
@@ -247,7 +247,7 @@ func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
 		}
 		return
 	}
-	g.dead = e.Event == history.Lost || e.Event == history.Expired || e.Event == history.Killed || e.Event == history.Closed || e.Event == history.Ended
+	g.over = e.Event == history.Lost || e.Event == history.Expired || e.Event == history.Killed || e.Event == history.Closed || e.Event == history.Ended
 	if !g.held {
 		return
 	}
@@ -275,7 +275,7 @@ func (t *Beliefs) flush(until time.Duration) {
 			if t.now-e.End < releaseWait {
 				break
 			}
-			t.forget(e)
+			t.detach(e)
 		}
 		t.Queue = t.Queue[1:]
 		t.emitted = e.Start
@@ -285,8 +285,8 @@ func (t *Beliefs) flush(until time.Duration) {
 	}
 }
 
-// forget removes a part that is not final from its grant, so that it is not changed later.
-func (t *Beliefs) forget(e *entry) {
+// detach removes a part that is not final from its grant, so that it is not changed later.
+func (t *Beliefs) detach(e *entry) {
 	h := ValueAt(t.clients, e.Client)
 	for i := range h.grants {
 		g := &h.grants[i]

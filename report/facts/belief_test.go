@@ -64,8 +64,8 @@ func TestBeliefs_apply_endsForGood(t *testing.T) {
 	} {
 		g := &grant{held: true, parts: []*entry{{}}}
 		NewBeliefs(history.Header{}, func(Belief) {}).apply(g, &history.Session{Event: event, At: 5}, 1)
-		if g.dead != dead || g.held {
-			t.Errorf("after %s: dead %v, held %v", event, g.dead, g.held)
+		if g.over != dead || g.held {
+			t.Errorf("after %s: dead %v, held %v", event, g.over, g.held)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 type Grants struct {
 	commits *NodeTable
 	inOrder bool // the subject promises order and exclusion: only the first in line is granted
-	several bool // several grants may be held at the same time: then an overtaking does not make a claim invalid
-	// OnPassed receives a grant during which older nodes existed all the time, if several; nil ignores it.
+	shared  bool // several grants may be held at the same time: then an overtaking does not make a claim invalid
+	// OnPassed receives a grant during which older nodes existed all the time, if shared; nil ignores it.
 	OnPassed func(g *Grant, ahead []*Node)
 	Current  map[int]int64 // by client: its current session
 	open     []*Grant      // grants whose commits have not all come
@@ -37,7 +37,7 @@ type Grant struct {
 
 // NewGrants returns an empty Grants, for the records of one history.
 func NewGrants(l *NodeTable, p history.Promises) *Grants {
-	return &Grants{commits: l, inOrder: p.FIFO && p.Exclusive, several: Permits(l.header) > 1, Current: map[int]int64{}, OnJudged: func(*Grant) {}}
+	return &Grants{commits: l, inOrder: p.FIFO && p.Exclusive, shared: Permits(l.header) > 1, Current: map[int]int64{}, OnJudged: func(*Grant) {}}
 }
 
 // Record adds the next record.
@@ -132,7 +132,7 @@ func (a *Grants) checkCommits(g *Grant, zxid int64) {
 	n := g.Node
 	switch {
 	case g.Unsure:
-	case n == nil && a.commits.forgot > 0 && g.path != "" && (g.own || g.token <= a.commits.forgot):
+	case n == nil && a.commits.newestDropped > 0 && g.path != "" && (g.own || g.token <= a.commits.newestDropped):
 		g.Unsure = true // its client came back late: its node may have been dropped from memory
 	case n == nil && g.path == "":
 		g.InvalidReason, g.Missing = "that session had no node", true
@@ -148,7 +148,7 @@ func (a *Grants) checkCommits(g *Grant, zxid int64) {
 		case ahead == nil:
 		case g.Notified && a.commits.aheadOf(n, zxid+1) == nil:
 			g.Unsure = true
-		case a.several:
+		case a.shared:
 			if a.OnPassed != nil {
 				a.OnPassed(g, ahead)
 			}

@@ -12,10 +12,10 @@ import (
 
 // NodeTable has the ephemeral nodes of a trial by the servers' commits.
 type NodeTable struct {
-	forgot   int64                   // czxid of the youngest removed node that was dropped; 0 for none
-	Nodes    map[string]*Node        // by path: the existing one, or the last
-	Sessions map[int64]*sessionNodes // by owner
-	Dirs     map[string]*dirNodes    // by parent
+	newestDropped int64                   // czxid of the youngest removed node that was dropped; 0 for none
+	Nodes         map[string]*Node        // by path: the existing one, or the last
+	Sessions      map[int64]*sessionNodes // by owner
+	Dirs          map[string]*dirNodes    // by parent
 	// Persistent has the czxids of persistent nodes by path; nil if nothing is granted.
 	Persistent map[string]int64
 	last       int64 // zxid of the last commit
@@ -66,9 +66,9 @@ type sessionNodes struct {
 }
 
 type dirNodes struct {
-	Standing []*Node // by czxid; up to half of them may be removed
-	gone     int
-	Removed  []*Node // recent ones, by zxid of the removal
+	Standing     []*Node // by czxid; up to half of them may be removed
+	removedCount int     // of those in Standing
+	Removed      []*Node // recent ones, by zxid of the removal
 }
 
 // RemovedLimit is the number of removed nodes of a line that are kept for samples of clients that lag behind.
@@ -154,13 +154,13 @@ func (l *NodeTable) remove(p string, c *history.Commit) {
 	n.RemovedZxid, n.Removal = c.Zxid, l.removedBy(n, c)
 	n.SessionNodes.Standing = slices.DeleteFunc(n.SessionNodes.Standing, func(o *Node) bool { return o == n })
 	d := n.in
-	if d.gone++; 2*d.gone > len(d.Standing) {
+	if d.removedCount++; 2*d.removedCount > len(d.Standing) {
 		d.Standing = slices.DeleteFunc(d.Standing, func(o *Node) bool { return o.RemovedZxid != 0 })
-		d.gone = 0
+		d.removedCount = 0
 	}
 	if d.Removed = append(d.Removed, n); len(d.Removed) == 2*RemovedLimit {
 		for _, old := range d.Removed[:RemovedLimit] {
-			l.forget(old)
+			l.drop(old)
 		}
 		d.Removed = append(d.Removed[:0], d.Removed[RemovedLimit:]...)
 	}
@@ -180,8 +180,8 @@ func (l *NodeTable) removedBy(n *Node, c *history.Commit) removal {
 	return ByRequest
 }
 
-func (l *NodeTable) forget(n *Node) {
-	l.forgot = max(l.forgot, n.Czxid)
+func (l *NodeTable) drop(n *Node) {
+	l.newestDropped = max(l.newestDropped, n.Czxid)
 	if n.after != nil {
 		n.after.Before = nil
 	}
