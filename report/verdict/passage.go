@@ -30,10 +30,9 @@ type passages struct {
 	parties     int
 	commits     *facts.NodeTable // nil without commits
 	grants      *facts.Grants
-	nodes       map[string]int64  // by path: the session of an existing member's node
-	members     *generations      // by session
-	inside      map[int]*member   // by client: the member with which it passed
-	leaves      map[int][]leaving // by generation
+	nodes       map[string]int64 // by path: the session of an existing member's node
+	members     *generations     // by session
+	inside      map[int]*member  // by client: the member with which it passed
 	earlyLeaves []earlyLeave
 	doubtful    []doubtful
 	calls       []passage // without commits
@@ -74,7 +73,7 @@ type passage struct {
 
 func newPassages(in *inputs) checker {
 	p := &passages{parties: in.history.Header.Clients, commits: in.commits, grants: in.grants, nodes: map[string]int64{},
-		members: newGenerations(in.history.Header.Clients), inside: map[int]*member{}, leaves: map[int][]leaving{}}
+		members: newGenerations(in.history.Header.Clients), inside: map[int]*member{}}
 	return checker{record: p.record, commit: p.commit, finish: p.finish}
 }
 
@@ -128,12 +127,12 @@ func (p *passages) passed(s *history.Sample, record int) {
 	p.checked++
 	m := p.members.last[p.session(s)]
 	p.inside[s.Client] = m
-	if m == nil || m.generation <= p.members.current-keptGenerations {
+	if m == nil {
 		p.unclear++
 		return
 	}
 	switch {
-	case p.members.completeBy(m.generation, s.Zxid):
+	case m.generation.completeBy(s.Zxid):
 	case s.Notified:
 		p.doubtful = append(p.doubtful, doubtful{s, m, record})
 	default:
@@ -152,20 +151,16 @@ func (p *passages) left(s *history.Sample, record int) {
 	if m == nil || m.late {
 		return
 	}
-	for _, l := range p.leaves[m.generation] {
+	for _, l := range m.generation.leaves {
 		if l.client != s.Client && l.at < s.Call {
 			p.earlyLeaves = append(p.earlyLeaves, earlyLeave{m, s.Client, record, s.Call, l})
 			break
 		}
 	}
 	if s.Outcome == history.OK {
-		p.leaves[m.generation] = append(p.leaves[m.generation], leaving{s.Client, s.Return, record})
-		delete(p.leaves, m.generation-keptGenerations)
+		m.generation.leaves = append(m.generation.leaves, leaving{s.Client, s.Return, record})
 	}
 }
-
-// keptGenerations is the number of generations whose departures are kept.
-const keptGenerations = 16
 
 // called keeps the calls of a history without commits.
 func (p *passages) called(s *history.Sample, record int) {
@@ -201,9 +196,9 @@ func (p *passages) checkCalls() {
 			p.members.join(client, int64(e.at)+1)
 			continue
 		}
-		if m := p.members.last[client]; c.ok && !p.members.completeBy(m.generation, int64(c.at)+1) {
+		if m := p.members.last[client]; c.ok && !m.generation.completeBy(int64(c.at)+1) {
 			p.broken.Add([]int{c.record}, "client %d passed the barrier at %v (record %d), when at most %d of %d clients had called enter",
-				c.client, c.at, c.record, p.members.most[m.generation], p.parties)
+				c.client, c.at, c.record, m.generation.most, p.parties)
 		}
 		if c.ok {
 			p.checked++
@@ -220,7 +215,7 @@ func (p *passages) finish(end ending) Verdict {
 		}
 	}
 	for _, d := range p.doubtful { // none ended before the last member of its generation had called enter
-		last := p.members.completer[d.member.generation]
+		last := d.member.generation.completer
 		switch {
 		case last == nil:
 			p.broken.Add([]int{d.record}, "client %d passed the barrier at %v (record %d), but %d members of its generation never had nodes at once", d.Client, d.Return, d.record, p.parties)
@@ -256,24 +251,28 @@ func (p *passages) finish(end ending) Verdict {
 
 // generations follows the members of a barrier through its generations.
 type generations struct {
-	parties   int
-	current   int
-	inside    map[int64]*member
-	last      map[int64]*member // by key: the last one, inside or not
-	complete  map[int]int64     // by generation: when it was complete; absent if it never was
-	most      map[int]int       // by generation: largest number of members at once
-	completer map[int]*member   // by generation: the member with which it was complete
+	parties int
+	current *generation
+	inside  map[int64]*member
+	last    map[int64]*member // by key: the last one, inside or not
+}
+
+type generation struct {
+	complete  int64   // when it was complete
+	completer *member // the member with which it was complete; nil if it never was
+	most      int     // largest number of members at once
+	leaves    []leaving
 }
 
 type member struct {
-	generation  int
+	generation  *generation
 	late        bool          // it joined when its generation was complete
 	withSession bool          // it was removed with its session
 	called      time.Duration // when its client called enter; 0 if unknown
 }
 
 func newGenerations(parties int) *generations {
-	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}, complete: map[int]int64{}, most: map[int]int{}, completer: map[int]*member{}}
+	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}}
 }
 
 func (g *generations) join(key, at int64) {
@@ -281,23 +280,18 @@ func (g *generations) join(key, at int64) {
 		return
 	}
 	if len(g.inside) == 0 {
-		g.current++
-		delete(g.most, g.current-keptGenerations)
-		delete(g.complete, g.current-keptGenerations)
+		g.current = &generation{}
 	}
-	m := &member{generation: g.current, late: g.completeBy(g.current, at)}
+	m := &member{generation: g.current, late: g.current.completeBy(at)}
 	g.inside[key], g.last[key] = m, m
-	g.most[g.current] = max(g.most[g.current], len(g.inside))
+	g.current.most = max(g.current.most, len(g.inside))
 	if len(g.inside) >= g.parties && !m.late {
-		g.complete[g.current], g.completer[g.current] = at, m
+		g.current.complete, g.current.completer = at, m
 	}
 }
 
 // completeBy reports whether the generation was complete at a transaction, or a time.
-func (g *generations) completeBy(generation int, at int64) bool {
-	complete, ok := g.complete[generation]
-	return ok && complete <= at
-}
+func (g *generation) completeBy(at int64) bool { return g.completer != nil && g.complete <= at }
 
 func (g *generations) leave(key int64, withSession bool) {
 	if m := g.inside[key]; m != nil {

@@ -321,7 +321,7 @@ func (p *progress) belief(b facts.Belief) {
 		delete(p.releasedAt, g)
 	}
 	if b.Permits > 1 {
-		p.readers.busy.add(facts.Span{From: b.Call, To: b.End})
+		p.readers.busy = append(p.readers.busy, facts.Span{From: b.Call, To: b.End})
 	}
 	if end := p.fullUntil(b.End); end > p.covered {
 		p.covered, p.endRecord = end, b.EndRecord

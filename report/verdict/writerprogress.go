@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/facts"
@@ -25,7 +26,7 @@ func newWriterProgress(in *inputs) checker {
 		},
 		belief: func(b facts.Belief) {
 			if b.Permits > 1 {
-				w.busy.add(facts.Span{From: b.Start, To: b.End})
+				w.busy = append(w.busy, facts.Span{From: b.Start, To: b.End})
 			}
 		},
 		finish: func(ending) Verdict {
@@ -52,7 +53,7 @@ func newWriterProgress(in *inputs) checker {
 // in which they must wait.
 type modeWaits struct {
 	mode  string
-	busy  busySpans
+	busy  facts.Spans
 	waits []wait // longer than shortWait
 	calls int
 }
@@ -69,7 +70,7 @@ func (m *modeWaits) add(w wait) {
 			m.waits = append(m.waits, w)
 		}
 	case m.mode == facts.Reading && w.mode == writing: // readers wait behind a waiting writer
-		m.busy.add(facts.Span{From: w.from, To: w.to})
+		m.busy = append(m.busy, facts.Span{From: w.from, To: w.to})
 	}
 }
 
@@ -77,25 +78,11 @@ func (m *modeWaits) add(w wait) {
 // the first such time.
 func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wait, facts.Span] {
 	return func(yield func(wait, facts.Span) bool) {
-		busy := facts.Union(append(append(facts.Spans(nil), m.busy.spans...), faults...))
+		busy := facts.Union(slices.Concat(m.busy, faults))
 		for _, w := range m.waits {
 			if free, long := busy.FindGap(w.from, w.to, limit); long && limit > 0 && !yield(w, free) {
 				return
 			}
 		}
-	}
-}
-
-// busySpans is a set of spans that is merged as it grows.
-type busySpans struct {
-	spans  facts.Spans
-	merged int
-}
-
-func (b *busySpans) add(s facts.Span) {
-	b.spans = append(b.spans, s)
-	if len(b.spans) > 1024+2*b.merged {
-		b.spans = facts.Union(b.spans)
-		b.merged = len(b.spans)
 	}
 }
