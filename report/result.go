@@ -210,9 +210,9 @@ const (
 	NotJudged   = verdict.NotJudged
 )
 
-// Fit names the verdict on the harness itself: whether the machine and the harness were fast
+// HarnessHealth names the verdict on the harness itself: whether the machine and the harness were fast
 // enough for valid measurements.
-const Fit = verdict.Fit
+const HarnessHealth = verdict.HarnessHealth
 
 // Outcome returns the result of the run, which determines the exit code: the worst result of its
 // trials. It is at best unknown if the run ended early or has no trials.
@@ -291,7 +291,7 @@ func (t Trial) CountUnproven() (n int) {
 // InapplicableReason returns the reason why the trial does not apply to the recipe; "" if it applies.
 func (t Trial) InapplicableReason() string {
 	for _, v := range t.Verdicts {
-		if v.Result == NotJudged && (v.Guarantee == verdict.Faults || v.Guarantee == verdict.Played) {
+		if v.Result == NotJudged && (v.Guarantee == verdict.Faults || v.Guarantee == verdict.Completed) {
 			return strings.Join(v.Reasons, "; ")
 		}
 	}

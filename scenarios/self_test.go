@@ -40,7 +40,7 @@ func watched(t *testing.T, limits spec.Limits, run func()) (verdict.Verdict, *hi
 		saw = n.Record.(*history.Self)
 	}
 	for _, v := range verdict.Judge(h) {
-		if v.Guarantee == verdict.Fit {
+		if v.Guarantee == verdict.HarnessHealth {
 			return v, saw
 		}
 	}

@@ -333,7 +333,7 @@ phases: [{name: churn, kind: churn, duration: 1s}]
 	if len(of[*history.TrialFailure](records)) != 1 {
 		t.Error("no record says that it could not be played")
 	}
-	for _, guarantee := range []string{verdict.Played, verdict.MutualExclusion, verdict.Progress} {
+	for _, guarantee := range []string{verdict.Completed, verdict.MutualExclusion, verdict.Progress} {
 		if v := verdictOn(trial, guarantee); v == nil || v.Result != report.Unknown {
 			t.Errorf("%s: %+v, want unknown", guarantee, v)
 		}

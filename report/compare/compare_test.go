@@ -139,7 +139,7 @@ func TestRuns(t *testing.T) {
 			}
 		}, report.Pass, "Not worse"},
 		{"times of a machine that was not fit say nothing", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Fit, Result: report.Unknown})
+			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.HarnessHealth, Result: report.Unknown})
 		}, report.Unknown, "none before, unknown now: times are not valid if the machine was too slow"},
 		{"a threshold that failed is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
@@ -204,10 +204,10 @@ func TestRuns_whatIsWrongInBoth(t *testing.T) {
 		}
 		return Runs(old, new, five)
 	}
-	if c := both(report.Verdict{Guarantee: verdict.Fit, Result: report.Unknown}); c.Result != report.Unknown {
+	if c := both(report.Verdict{Guarantee: verdict.HarnessHealth, Result: report.Unknown}); c.Result != report.Unknown {
 		t.Errorf("unfit both times: %s %s", c.Result, c.Sentence())
 	}
-	if c := both(report.Verdict{Guarantee: verdict.Fit, Result: report.Pass}); c.Result != report.Pass {
+	if c := both(report.Verdict{Guarantee: verdict.HarnessHealth, Result: report.Pass}); c.Result != report.Pass {
 		t.Errorf("fit both times: %s %s", c.Result, c.Sentence())
 	}
 	c := both(report.Verdict{Guarantee: "fencing", Result: report.Fail})

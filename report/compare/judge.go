@@ -256,7 +256,7 @@ func changedRows(kind string, before, after map[string]string) []Row {
 		now := after[name]
 		r := Row{What: kind + " " + name, Result: Unknown}
 		switch {
-		case kind == "verdict" && name == report.Fit && (now != report.Pass || known && was != report.Pass):
+		case kind == "verdict" && name == report.HarnessHealth && (now != report.Pass || known && was != report.Pass):
 			r.Why = fmt.Sprintf("%s before, %s now: times are not valid if the machine was too slow", cmp.Or(was, "none"), now)
 		case name == verdict.Readable && now == Unknown:
 			r.Why = cmp.Or(was, "complete") + " before, unknown now: the missing part may be worse"

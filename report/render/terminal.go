@@ -84,7 +84,7 @@ func sentences(v *view.View, width int) (out []string) {
 	for _, f := range slices.Concat(first, rest) {
 		if f.Kind == view.Broken || f.Kind == view.Open || f.Kind == view.Doubt {
 			lines := sentenceLines
-			if f.Text == verdict.Played {
+			if f.Text == verdict.Completed {
 				lines = incompleteLines
 			}
 			wrong = append(wrong, clip(wrap(f.String(), "  ", width), lines, width)+"\n")

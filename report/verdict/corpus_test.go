@@ -25,14 +25,14 @@ var bad = map[string][]string{
 	"drill-zoo-order-by-prefix-8": {Succession},
 	"paused-lock-kazoo-2":         {OwnershipQuery},
 	"paused-lock-silent-2":        {LossNotification, MutualExclusion},
-	"reset-lock-predecessor-5":    {Counters},
+	"reset-lock-predecessor-5":    {NotificationCount},
 	"unproven-lock-predecessor-2": {Faults},
-	"hurried-lock-predecessor-2":  {Fit},
-	"unplayed-lock-none-2":        {Played},
+	"hurried-lock-predecessor-2":  {HarnessHealth},
+	"unplayed-lock-none-2":        {Completed},
 }
 
 // neverFails are the guarantees about the trial itself: what breaks them makes it unknown.
-var neverFails = []string{Faults, Fit, Played}
+var neverFails = []string{Faults, HarnessHealth, Completed}
 
 func corpus(t *testing.T) (files []string) {
 	t.Helper()
@@ -97,7 +97,7 @@ func TestCorpus_everyVerdictOnEveryHistory(t *testing.T) {
 
 // commitsAside are the guarantees that are checked equally with commits and without, and those that
 // need commits: a pair with them is enough.
-var commitsAside = []string{LossNotification, NoLeak, OwnershipQuery, Succession, Counters, Faults, Fit, Played}
+var commitsAside = []string{LossNotification, NoLeak, OwnershipQuery, Succession, NotificationCount, Faults, HarnessHealth, Completed}
 
 // isBroken says that a verdict is the worst that there is of its guarantee.
 func isBroken(v Verdict) bool {

@@ -74,7 +74,7 @@ func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
 func TestFanOut_ofALineOfOne(t *testing.T) {
 	round := []history.Record{&history.Traffic{Phase: "drain", Of: history.OfHandoff, Round: 1, At: second, ExpectedNotifications: new(int64(0)), ServerNotifications: new(int64(0))}}
 	judgeHeader(t, history.Header{Recipe: Lock, Formulas: map[string]string{"x": "y"}}, FanOut, round, NotJudged, "no round had a hand-off")
-	judgeHeader(t, history.Header{Recipe: Lock}, Counters, round, NotJudged, "no client was notified: there was nothing to count")
+	judgeHeader(t, history.Header{Recipe: Lock}, NotificationCount, round, NotJudged, "no client was notified: there was nothing to count")
 }
 
 func TestLossNotification(t *testing.T) {

@@ -37,9 +37,9 @@ func newFaults(in *inputs) checker {
 	}
 }
 
-// newPlayed checks whether the trial ran to its end. Records before its end are evaluated in any
+// newCompleted checks whether the trial ran to its end. Records before its end are evaluated in any
 // case.
-func newPlayed(*inputs) checker {
+func newCompleted(*inputs) checker {
 	var incomplete, inapplicable evidence
 	return checker{
 		record: func(n history.Numbered) {

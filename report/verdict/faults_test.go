@@ -16,8 +16,8 @@ func TestFaults(t *testing.T) {
 
 func TestJudge_ofWhatTheRecipeDoesNotAllow(t *testing.T) {
 	for guarantee, r := range map[string]history.Record{
-		Faults: &history.Window{Fault: "request.hold", Err: "hung up", Inapplicable: true},
-		Played: &history.TrialFailure{Why: "no queue of nodes", Inapplicable: true},
+		Faults:    &history.Window{Fault: "request.hold", Err: "hung up", Inapplicable: true},
+		Completed: &history.TrialFailure{Why: "no queue of nodes", Inapplicable: true},
 	} {
 		for _, v := range Judge(history.Of(history.Header{}, r)) {
 			if v.Guarantee == guarantee && (v.Result != NotJudged || len(v.Reasons) == 0) {

@@ -11,27 +11,27 @@ import (
 
 // The names of the guarantees.
 const (
-	ClaimValidity    = "claim-validity"
-	LossNotification = "loss-notification"
-	OwnershipQuery   = "ownership-query"
-	MutualExclusion  = "mutual-exclusion"
-	NoEarlyPassage   = "no-early-passage"
-	Fencing          = "fencing"
-	Succession       = "succession"
-	NoLeak           = "no-leak"
-	NoOrphan         = "no-orphan"
-	Progress         = "progress"
-	WriterProgress   = "writer-progress"
-	NoDuplicate      = "no-duplicate"
-	NoLoss           = "no-loss"
-	NoPhantom        = "no-phantom"
-	QueueFIFO        = "queue-fifo"
-	BusyLoop         = "busy-loop"
-	FanOut           = "fan-out"
-	Counters         = "notification-count"
-	Played           = "completed"
-	Faults           = "fault-proof"
-	Fit              = "harness-health"
+	ClaimValidity     = "claim-validity"
+	LossNotification  = "loss-notification"
+	OwnershipQuery    = "ownership-query"
+	MutualExclusion   = "mutual-exclusion"
+	NoEarlyPassage    = "no-early-passage"
+	Fencing           = "fencing"
+	Succession        = "succession"
+	NoLeak            = "no-leak"
+	NoOrphan          = "no-orphan"
+	Progress          = "progress"
+	WriterProgress    = "writer-progress"
+	NoDuplicate       = "no-duplicate"
+	NoLoss            = "no-loss"
+	NoPhantom         = "no-phantom"
+	QueueFIFO         = "queue-fifo"
+	BusyLoop          = "busy-loop"
+	FanOut            = "fan-out"
+	NotificationCount = "notification-count"
+	Completed         = "completed"
+	Faults            = "fault-proof"
+	HarnessHealth     = "harness-health"
 )
 
 // Kinds of recipe, the values in Guarantee.Concerns.
@@ -226,17 +226,17 @@ var guarantees = []Guarantee{{
 	Help:    "a hand-off notified more clients, or caused more requests, than the formula allows",
 	check:   newFanOut,
 }, {
-	Name: Counters, Rule: 11, Concerns: anyRecipe,
+	Name: NotificationCount, Rule: 11, Concerns: anyRecipe,
 	Promise: "The wire and the members' own counters agree on the number of notifications.",
 	Harm:    "Fan-out figures cannot be trusted.",
 	Help:    "more notifications on the wire than the members fired (fail), or fewer (unknown)",
 	check:   newNotificationCount,
 }, {
-	Name: Played, Rule: 12, Concerns: anyRecipe,
+	Name: Completed, Rule: 12, Concerns: anyRecipe,
 	Promise: "The trial ran to completion.",
 	Harm:    "Parts of the scenario were not tested.",
 	Help:    "a trial that could not start or complete; its result is unknown",
-	check:   newPlayed,
+	check:   newCompleted,
 }, {
 	Name: Faults, Rule: 12, Concerns: anyRecipe,
 	Promise: "Every fault that was injected has shown its effect, and was healed.",
@@ -244,7 +244,7 @@ var guarantees = []Guarantee{{
 	Help:    "a fault whose effect could not be proven; the result is unknown",
 	check:   newFaults,
 }, {
-	Name: Fit, Rule: 12, Concerns: anyRecipe,
+	Name: HarnessHealth, Rule: 12, Concerns: anyRecipe,
 	Promise: "The machine and the harness were fast enough for reliable measurements.",
 	Harm:    "The measurements may reflect the machine rather than the recipe.",
 	Help:    "the machine was too slow or too busy to measure on; the result is unknown",

@@ -39,7 +39,7 @@ func TestHarnessHealth(t *testing.T) {
 			h := history.Of(history.Header{}, &self)
 			got := Verdict{}
 			for _, v := range Judge(h) {
-				if v.Guarantee == Fit {
+				if v.Guarantee == HarnessHealth {
 					got = v
 				}
 			}

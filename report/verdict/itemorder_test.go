@@ -126,7 +126,7 @@ func TestNoDuplicate_withoutCommits(t *testing.T) {
 }
 
 func TestPlayed(t *testing.T) {
-	judgeStories(t, Played, []row{
+	judgeStories(t, Completed, []row{
 		{"a trial that came to its end", "opened 1 9\nacquire 1 5 0 10", Pass, ""},
 		{"a trial that did not", "opened 1 9\nacquire 1 5 0 10\nunplayed 20 the subject does not fit", Unknown, "the subject does not fit"},
 	})

@@ -5,7 +5,7 @@ import (
 )
 
 func TestNotificationCount(t *testing.T) {
-	judgeStories(t, Counters, []row{
+	judgeStories(t, NotificationCount, []row{
 		{"the members fired what passed", "opened 1 9\nfan 10 9 9 9\nfan 20 4 9 4", Pass, "all of 2 rounds"},
 		{"members that do not tell", "opened 1 9\nfan 10 9 9", NotJudged, "0 rounds"},
 		{"more passed than was fired", "opened 1 9\nfan 10 9 9 9\nfan 20 9 9 8", Fail, "9 notifications passed on the wire, but the members had fired 8 (record 3)"},

@@ -190,14 +190,14 @@ func (d *successionRound) judgeAt(c check, from time.Duration, broken *evidence,
 	case leads:
 		return strconv.Itoa(due.client)
 	case due.client < 0:
-		return "nobody"
+		return "none"
 	case doubt != "":
 		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
 		return "?"
 	}
 	broken.Add([]int{due.record, c.record}, "%s, round %d: %s, %s until %v (record %d), although %s",
 		d.phase, d.round, c.after, who, c.at, c.record, due.first())
-	return "nobody"
+	return "none"
 }
 
 func (k candidate) first() string {

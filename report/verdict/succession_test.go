@@ -95,7 +95,7 @@ func TestSuccession(t *testing.T) {
 			acquire 0 1 0 1
 			leaving 0 10
 			release 0 1 10 11
-			leaving -1 20`, Pass, "leaders 0, nobody"},
+			leaving -1 20`, Pass, "leaders 0, none"},
 		{"without a drill nothing is judged", "acquire 0 1 0 1", NotJudged, "no phase removed leaders"},
 	})
 }

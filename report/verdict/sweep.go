@@ -45,7 +45,7 @@ func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
 	return newSweep(h, func(name string) bool {
 		// Guarantees about the trial are always evaluated.
-		return len(asked) == 0 || name == Faults || name == Fit || name == Played || slices.Contains(asked, name)
+		return len(asked) == 0 || name == Faults || name == HarnessHealth || name == Completed || slices.Contains(asked, name)
 	})
 }
 

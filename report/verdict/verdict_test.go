@@ -44,7 +44,7 @@ func TestJudge_givesOnlyTheVerdictsThatWereAskedFor(t *testing.T) {
 	h := story(t, "opened 1 101\nacquire 1 5 0 10\nfault f 1 2 3")
 	h.Header.Guarantees = []string{FIFO, "fairness"}
 	vs := Judge(h)
-	if got := names(vs); !slices.Equal(got, []string{FIFO, Played, Faults, Fit, Readable}) {
+	if got := names(vs); !slices.Equal(got, []string{FIFO, Completed, Faults, HarnessHealth, Readable}) {
 		t.Errorf("verdicts %v", got)
 	}
 	if last := vs[len(vs)-1]; last.Result != Unknown || !strings.Contains(last.Reasons[0], `"fairness"`) {

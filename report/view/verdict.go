@@ -77,7 +77,7 @@ func (b builder) checkFindings(result string, kind Kind) []Finding {
 			switch {
 			case c.threshold:
 				thresholds = append(thresholds, f)
-			case c.What == verdict.Played:
+			case c.What == verdict.Completed:
 				unplayed = append(unplayed, f)
 			default:
 				guarantees = append(guarantees, f)
@@ -155,7 +155,7 @@ func (b builder) runDoubts() []string {
 
 // otherDoubts returns sentences about unfit trials and, if a check failed, about unknown results.
 func otherDoubts(open []Finding, failed bool) (out []string) {
-	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.Fit })
+	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.HarnessHealth })
 	if n := len(unfit); n > 0 {
 		out = append(out, fmt.Sprintf("%s %s unfit: the numbers may reflect the machine, not the recipe", units.Plural(n, "trial"), wasOrWere(n)))
 	}

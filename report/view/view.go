@@ -168,7 +168,7 @@ func (f Finding) Head() string {
 // Reason returns the reason as one line.
 func (f Finding) Reason() string {
 	limit := reasonLength
-	if f.Text == verdict.Played {
+	if f.Text == verdict.Completed {
 		limit = incompleteLength
 	}
 	return units.Truncate(units.ShortenReason(f.Why), limit)

@@ -132,9 +132,9 @@ func TestVerdict_namesTheFault(t *testing.T) {
 // What was not played is why the rest could not be judged, and stands before it.
 func TestView_beginsWithWhatWasNotPlayed(t *testing.T) {
 	x := judged("t", "lock/a", 3, "fifo", report.Unknown)
-	x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: verdict.Played, Result: report.Unknown, Reasons: []string{"its driver exited"}})
+	x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: verdict.Completed, Result: report.Unknown, Reasons: []string{"its driver exited"}})
 	open := New(Input{Result: report.Result{Trials: []report.Trial{x}}}).FindingsOf(Open)
-	if len(open) != 2 || open[0].Text != verdict.Played || open[1].Text != "fifo" {
+	if len(open) != 2 || open[0].Text != verdict.Completed || open[1].Text != "fifo" {
 		t.Errorf("could not be judged: %v", open)
 	}
 }
