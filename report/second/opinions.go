@@ -17,8 +17,7 @@ import (
 type Opinions struct {
 	known  *known
 	active []facts.Belief
-	window []facts.Belief // beliefs of the open window
-	opened bool           // a window is open
+	window []facts.Belief // beliefs of the open window; empty without one
 	count  int            // beliefs
 	next   int            // number of beliefs at which another window begins
 
@@ -41,12 +40,7 @@ func NewOpinions(h *history.History) *Opinions {
 }
 
 // Record adds the next record or commit.
-func (o *Opinions) Record(n history.Numbered) {
-	switch n.Record.(type) {
-	case *history.Session, *history.Commit:
-		o.known.record(n)
-	}
-}
+func (o *Opinions) Record(n history.Numbered) { o.known.record(n) }
 
 // Overlap adds an overlap of the verdict, before the belief that completes it.
 func (o *Opinions) Overlap(v verdict.Overlap) {
@@ -70,15 +64,15 @@ func (o *Opinions) Belief(b facts.Belief) {
 // collect adds to the window, or begins one with the beliefs that have not ended.
 func (o *Opinions) collect(b facts.Belief) {
 	switch {
-	case o.opened:
+	case len(o.window) > 0:
 		o.window = append(o.window, b)
 	case o.count >= o.next && len(o.active) < sampleSize:
-		o.opened, o.window, o.next = true, append(o.window[:0], o.active...), 2*max(o.count, sampleSize)
+		o.window, o.next = append(o.window, o.active...), 2*max(o.count, sampleSize)
 	}
 	o.count++
 	if len(o.window) >= sampleSize {
 		o.search(o.window)
-		o.opened, o.window = false, o.window[:0]
+		o.window = o.window[:0]
 	}
 }
 
@@ -93,7 +87,7 @@ func (o *Opinions) search(window []facts.Belief) {
 // Close returns why the second check contradicts the verdict that no two clients held at once;
 // empty if it agrees, or the verdict differs.
 func (o *Opinions) Close() string {
-	if o.opened && !o.violated && o.disagreement == "" {
+	if len(o.window) > 0 && !o.violated && o.disagreement == "" {
 		o.search(o.window)
 	}
 	if o.violated {

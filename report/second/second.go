@@ -21,16 +21,15 @@ import (
 
 type hold struct {
 	client          int
-	token           int64
 	asked, from     time.Duration // taken somewhere between
 	mayEnd, mustEnd time.Duration // and released somewhere between
 	permits         int           // see facts.Permits
 }
 
 type act struct {
-	take bool
-	id   int // of the hold
-	hold hold
+	take    bool
+	id      int // of the hold
+	permits int
 }
 
 // state is that of a lock: the holds that have it, as bits by ID, and their permits. A belief makes at most two
@@ -48,11 +47,11 @@ func modelOf(permits int) porcupine.Model {
 			s, a := before.(state), input.(act)
 			word, bit := a.id/64, uint64(1)<<(a.id%64)
 			if a.take {
-				s.held[word], s.total = s.held[word]|bit, s.total+a.hold.permits
+				s.held[word], s.total = s.held[word]|bit, s.total+a.permits
 				return s.total <= permits, s
 			}
 			held := s.held[word]&bit != 0
-			s.held[word], s.total = s.held[word]&^bit, s.total-a.hold.permits
+			s.held[word], s.total = s.held[word]&^bit, s.total-a.permits
 			return held, s
 		},
 	}
@@ -105,7 +104,7 @@ func (k *known) holds(beliefs []facts.Belief) []hold {
 
 // fullHold returns a belief that was true from its beginning to its end.
 func fullHold(b facts.Belief) hold {
-	h := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End, b.Permits}
+	h := hold{b.Client, min(b.Call, b.Start), b.Start, b.End, b.End, b.Permits}
 	if b.Restored {
 		h.asked = b.Start
 	}
@@ -156,7 +155,7 @@ func (k *known) split(b facts.Belief) []hold {
 		}
 		if excused := k.excused(b.Client, over); excused < b.End {
 			excused = max(excused, b.Start)
-			again := hold{b.Client, b.Token, excused, excused, b.End, b.End, b.Permits}
+			again := hold{b.Client, excused, excused, b.End, b.End, b.Permits}
 			whole.mustEnd = excused
 			return []hold{whole, again}
 		}
@@ -183,8 +182,8 @@ func check(holds []hold, limit time.Duration, permits int) porcupine.CheckResult
 	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
 	for i, h := range holds {
 		ops = append(ops,
-			porcupine.Operation{ClientId: h.client, Input: act{true, i, h}, Call: int64(h.asked), Return: int64(h.from)},
-			porcupine.Operation{ClientId: h.client, Input: act{false, i, h}, Call: int64(h.mayEnd), Return: int64(max(h.mayEnd, h.mustEnd))})
+			porcupine.Operation{ClientId: h.client, Input: act{true, i, h.permits}, Call: int64(h.asked), Return: int64(h.from)},
+			porcupine.Operation{ClientId: h.client, Input: act{false, i, h.permits}, Call: int64(h.mayEnd), Return: int64(max(h.mayEnd, h.mustEnd))})
 	}
 	return porcupine.CheckOperationsTimeout(modelOf(permits), ops, limit)
 }

@@ -109,7 +109,7 @@ func TestSearch_agreesWithTheVerdict(t *testing.T) {
 // As many may hold at the same time as there are permits; a writer takes all.
 func TestCheck_ofALockThatSeveralHold(t *testing.T) {
 	held := func(id int, from, to time.Duration, permits int) hold {
-		return hold{client: id, token: int64(id), asked: from, from: from, mayEnd: to, mustEnd: to, permits: permits}
+		return hold{client: id, asked: from, from: from, mayEnd: to, mustEnd: to, permits: permits}
 	}
 	for _, row := range []struct {
 		name    string
