@@ -99,7 +99,7 @@ var (
 )
 
 // byItems returns a check of the items of a queue, which needs only their tracker.
-func byItems(check func(q *queue.Items, cut bool) Verdict) func(*inputs) checker {
+func byItems(check func(q *queue.Items, truncated bool) Verdict) func(*inputs) checker {
 	return func(in *inputs) checker {
 		return checker{finish: func(end ending) Verdict { return check(in.items, end.truncated) }}
 	}

@@ -49,12 +49,12 @@ func (q *Items) create(c *history.Commit) {
 	q.nodes[c.Path] = i
 	switch {
 	case i.nodeCount == 1:
-		i.path, i.created, i.maker = c.Path, c.Zxid, c.Session
+		i.path, i.createdZxid, i.creator = c.Path, c.Zxid, c.Session
 		i.folder = facts.ValueAt(q.folders, path.Dir(i.path))
 		i.place = i.folder.PushBack(i)
 	case path.Dir(c.Path) != path.Dir(i.path):
 		i.moved = true
-	case i.gone != c.Zxid:
+	case i.removedZxid != c.Zxid:
 		q.recreate(i, c)
 	}
 	q.link(i)
@@ -63,17 +63,19 @@ func (q *Items) create(c *history.Commit) {
 // recreate records another node of an item, in the folder of the first. A client that has removed it
 // may put it back.
 func (q *Items) recreate(i *Item, c *history.Commit) {
-	i.remade = c.Zxid
+	i.recreatedZxid = c.Zxid
 	i.markRecreated()
-	maker := q.clientOf(c.Session)
-	putBack := i.standing == 1 && maker == q.clientOf(i.removedBy.session)
-	if maker == q.clientOf(i.maker) && !putBack {
+	creator := q.clientOf(c.Session)
+	putBack := i.standing == 1 && creator == q.clientOf(i.removedBy.session)
+	if creator == q.clientOf(i.creator) && !putBack {
 		i.secondNode = c.Zxid
 	}
 }
 
 // markRecreated records that another node of an item was created after a take had handed it over.
-func (i *Item) markRecreated() { i.recreated = i.recreated || i.handed > 0 && i.handed < i.remade }
+func (i *Item) markRecreated() {
+	i.recreated = i.recreated || i.handedZxid > 0 && i.handedZxid < i.recreatedZxid
+}
 
 func (q *Items) link(i *Item) {
 	if i.Put > 0 && i.nodeCount > 0 {
@@ -88,7 +90,7 @@ func (q *Items) remove(c *history.Commit, p string) {
 	}
 	delete(q.nodes, p)
 	i.standing--
-	i.gone, i.removedBy = c.Zxid, request{c.Session, c.Cxid}
+	i.removedZxid, i.removedBy = c.Zxid, request{c.Session, c.Cxid}
 	if p == i.path {
 		q.leave(i)
 	}
@@ -99,7 +101,7 @@ func (q *Items) remove(c *history.Commit, p string) {
 // was killed, or its session ended, before it had any later reply.
 func (q *Items) couldNotDeliver(i *Item) bool {
 	by := q.sessions[i.removedBy.session]
-	return by != nil && (by.killed || by.ended) && by.seenZxid < i.gone
+	return by != nil && (by.killed || by.ended) && by.seenZxid < i.removedZxid
 }
 
 // clientOf returns the client of a session; -1 if unknown.
@@ -117,7 +119,7 @@ func (q *Items) movedUndelivered(i *Item) bool {
 		return false
 	}
 	by := q.clientOf(i.removedBy.session)
-	return by != q.clientOf(i.maker) && !q.couldNotDeliver(i) && q.unnamed[by] == 0
+	return by != q.clientOf(i.creator) && !q.couldNotDeliver(i) && q.unnamed[by] == 0
 }
 
 // claimed reports whether another session has an existing node named after the item's: that

@@ -66,10 +66,10 @@ func (q *Items) UnnamedTakes() (n int) {
 // resolve distinguishes items that were taken again from items that were never put. Only its first call has an
 // effect.
 func (q *Items) resolve() {
-	strange := map[digest]*Item{}
+	neverPut := map[digest]*Item{}
 	for id, i := range q.open {
 		if i.Put == 0 {
-			strange[q.digest(id)] = i
+			neverPut[q.digest(id)] = i
 		}
 	}
 	last := map[digest]int{}
@@ -80,7 +80,7 @@ func (q *Items) resolve() {
 				q.again = append(q.again, [2]int{before, t.record})
 			}
 			last[t.digest] = t.record
-			if i := strange[t.digest]; i != nil {
+			if i := neverPut[t.digest]; i != nil {
 				q.takenBefore(i, t.record)
 			}
 		}
@@ -131,21 +131,21 @@ func (q *Items) verdict(broken evidence, what string) Verdict {
 // NoDuplicate checks for items that were delivered twice, or stored twice by one put, so that the
 // second copy would be delivered too. Without commits an item whose put had no reply may be delivered
 // more than once: there may be several copies of it (rule 10).
-func (q *Items) NoDuplicate(cut bool) Verdict {
+func (q *Items) NoDuplicate(truncated bool) Verdict {
 	q.resolve()
 	var broken evidence
 	decided := q.linked && q.commits.IncompleteReason() == ""
 	for _, i := range q.sorted() {
 		switch {
-		case i.putUncertain && !decided, i.Put == 0 && cut:
+		case i.putUncertain && !decided, i.Put == 0 && truncated:
 		case i.before > 0:
 			broken.Add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.ID, i.before, i.taken)
 		case i.secondNode > 0 && i.Put > 0:
 			broken.Add([]int{i.Put}, "item %q was put once (record %d), but its producer created two nodes for it, at zxid %#x and %#x",
-				i.ID, i.Put, uint64(i.created), uint64(i.secondNode))
+				i.ID, i.Put, uint64(i.createdZxid), uint64(i.secondNode))
 		case i.recreated:
 			broken.Add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
-				i.ID, uint64(max(i.remade, i.created)))
+				i.ID, uint64(max(i.recreatedZxid, i.createdZxid)))
 		}
 	}
 	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })
@@ -159,7 +159,7 @@ func (q *Items) NoDuplicate(cut bool) Verdict {
 }
 
 // NoPhantom allows a take of an item whose put has not returned, if the commits show its node.
-func (q *Items) NoPhantom(cut bool) Verdict {
+func (q *Items) NoPhantom(truncated bool) Verdict {
 	q.resolve()
 	var broken evidence
 	for _, i := range q.sorted() {
@@ -167,7 +167,7 @@ func (q *Items) NoPhantom(cut bool) Verdict {
 		case i.taken == 0 || i.Put > 0:
 		case i.failed:
 			broken.Add([]int{i.taken}, "item %q was taken (record %d) but never put: its put had failed", i.ID, i.taken)
-		case i.nodeCount == 0 && !cut:
+		case i.nodeCount == 0 && !truncated:
 			broken.Add([]int{i.taken}, "item %q was taken (record %d) but never put", i.ID, i.taken)
 		}
 	}
@@ -175,9 +175,9 @@ func (q *Items) NoPhantom(cut bool) Verdict {
 }
 
 // NoLoss checks by the commits if they show the items.
-func (q *Items) NoLoss(cut bool) Verdict {
+func (q *Items) NoLoss(truncated bool) Verdict {
 	q.resolve()
-	if cut {
+	if truncated {
 		return notJudged("it is unknown which items were taken")
 	}
 	if q.linked {
@@ -194,9 +194,9 @@ func (q *Items) lossByCommits() Verdict {
 		return unknown(why)
 	}
 	var broken evidence
-	excused, standing, astray := 0, 0, 0
-	var unseen []*Item // not taken, and possibly in nodes that do not show them
-	hidden := false    // some items cannot be recognized by their nodes' data
+	excused, standing, movedAside := 0, 0, 0
+	var unrecognized []*Item // not taken, and possibly in nodes that do not show them
+	hidden := false          // some items cannot be recognized by their nodes' data
 	for _, i := range q.open {
 		hidden = hidden || i.taken > 0 && i.nodeCount == 0
 	}
@@ -204,12 +204,12 @@ func (q *Items) lossByCommits() Verdict {
 		switch {
 		case i.taken > 0 || i.maybeTaken || i.Put == 0:
 		case q.movedUndelivered(i):
-			astray++
+			movedAside++
 		case i.standing > 0:
 			standing++
 		case i.nodeCount == 0 && i.putUncertain:
 		case i.nodeCount == 0 && hidden:
-			unseen = append(unseen, i)
+			unrecognized = append(unrecognized, i)
 		case i.nodeCount == 0:
 			broken.Add([]int{i.Put}, "item %q was put successfully (record %d), but no transaction ever added it to the queue", i.ID, i.Put)
 		case i.putUncertain && q.clientOf(i.removedBy.session) == i.producer: // withdrawn
@@ -217,11 +217,11 @@ func (q *Items) lossByCommits() Verdict {
 			excused++
 		default:
 			broken.Add([]int{i.Put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), but no take returned it",
-				i.ID, i.Put, q.clientOf(i.removedBy.session), uint64(i.gone), i.path, uint64(i.removedBy.session))
+				i.ID, i.Put, q.clientOf(i.removedBy.session), uint64(i.removedZxid), i.path, uint64(i.removedBy.session))
 		}
 	}
-	if len(unseen) > 0 && broken.Count == 0 {
-		return q.notTaken(unseen)
+	if len(unrecognized) > 0 && broken.Count == 0 {
+		return q.notTaken(unrecognized)
 	}
 	var notes []string
 	if standing > 0 {
@@ -235,8 +235,8 @@ func (q *Items) lossByCommits() Verdict {
 		return broken.Fail("items")
 	case q.puts == 0:
 		return unknown("no item was ever put")
-	case astray > 0:
-		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end and not delivered: it is unknown whether a delivery would have followed", units.Plural(astray, "item")))...)
+	case movedAside > 0:
+		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end and not delivered: it is unknown whether a delivery would have followed", units.Plural(movedAside, "item")))...)
 	}
 	return pass(notes...)
 }

@@ -31,7 +31,7 @@ func (q *Items) leave(i *Item) {
 	q.judged++
 	for e := i.folder.Front(); e != nil; e = e.Next() {
 		old := e.Value.(*Item)
-		if old.created >= i.created || i.overtaken != nil && i.overtaken.Put > 0 {
+		if old.createdZxid >= i.createdZxid || i.overtaken != nil && i.overtaken.Put > 0 {
 			return
 		}
 		if !q.claimed(old, i.removedBy.session) {
@@ -83,7 +83,7 @@ func (q *Items) orderByCommits() Verdict {
 		young, old := f.young, f.old
 		broken.Add([]int{f.record, old.Put},
 			"item %q (node %s, created by zxid %#x) was removed at zxid %#x, and taken (record %d), although the older item %q (node %s, created by zxid %#x) was available and unclaimed",
-			young.ID, young.path, uint64(young.created), uint64(young.gone), f.record, old.ID, old.path, uint64(old.created))
+			young.ID, young.path, uint64(young.createdZxid), uint64(young.removedZxid), f.record, old.ID, old.path, uint64(old.createdZxid))
 	}
 	broken.Count = q.overtakings
 	switch incomplete := q.commits.IncompleteReason(); {

@@ -81,14 +81,14 @@ type Item struct {
 	nodeCount       int           // number created
 	standing        int           // number that exist
 	secondNode      int64         // transaction in which the producer created a second node in the same folder
-	remade          int64         // the last transaction in which any client did, unless it also removed the previous node
-	recreated       bool          // remade came after a take had handed the item over
-	handed          int64         // lowest last known zxid of a client that handed it over; 0 if unknown
-	created         int64         // transaction that created the first node
-	maker           int64         // session that created the first node
+	recreatedZxid   int64         // the last transaction in which any client created one, unless that also removed the previous node
+	recreated       bool          // recreatedZxid came after a take had delivered the item
+	handedZxid      int64         // lowest zxid that a client knew when it delivered the item; 0 if unknown
+	createdZxid     int64         // transaction that created the first node
+	creator         int64         // session that created the first node
 	left            bool          // the first node was removed
 	moved           bool          // a node of it was created in another folder
-	gone            int64         // transaction of the last removal
+	removedZxid     int64         // transaction of the last removal
 	removedBy       request
 	overtaken       *Item       // an older item that existed when the first node was removed, or nil
 	overtakers      int         // number of items that overtook it before its put was recorded
@@ -168,8 +168,8 @@ func (q *Items) take(s *history.Sample, record int) {
 	q.takes++
 	i := q.of(s.Item)
 	i.before, i.taken = i.taken, record
-	if s.Zxid > 0 && (i.handed == 0 || s.Zxid < i.handed) {
-		i.handed = s.Zxid
+	if s.Zxid > 0 && (i.handedZxid == 0 || s.Zxid < i.handedZxid) {
+		i.handedZxid = s.Zxid
 	}
 	i.markRecreated()
 	q.checkOvertaking(i, s.Client, record)
