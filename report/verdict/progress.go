@@ -61,16 +61,16 @@ type grantOf struct {
 }
 
 type wait struct {
-	client    int
-	op, mode  string // of the operation that waited
-	from, to  time.Duration
-	record    int
-	noSession bool          // a session
-	gone      bool          // the session certainly has ended
-	closed    bool          // zkbench closed the session itself
-	failed    int           // number of acquires that failed in succession, without timed and canceled ones
-	failing   time.Duration // call of the first of them
-	reported  bool          // the failures were reported already
+	client       int
+	op, mode     string // of the operation that waited
+	from, to     time.Duration
+	record       int
+	noSession    bool          // the client waited for a session, not for a grant
+	sessionEnded bool          // known to be true
+	closed       bool          // zkbench closed the session itself
+	failed       int           // number of acquires that failed in succession, without timed and canceled ones
+	failing      time.Duration // call of the first of them
+	reported     bool          // the failures were reported already
 }
 
 // waitOf returns the time of an operation that returned, or that was in progress when its phase ended.
@@ -189,7 +189,7 @@ func (p *progress) session(e *history.Session, record int) {
 		if !already {
 			w = wait{client: e.Client, from: e.At, record: record, noSession: true}
 		}
-		w.gone = w.gone || e.Event != history.Deadline
+		w.sessionEnded = w.sessionEnded || e.Event != history.Deadline
 		w.closed = w.closed || e.Event == history.Closed
 		p.noSession[e.Client] = w
 	case history.Opened, history.Restored:
@@ -253,7 +253,7 @@ func (p *progress) checkFailures(w wait, err string) bool {
 // released records the release of a client that is not notified of events, and whose session may
 // have lived all the time.
 func (p *progress) released(s *history.Sample) {
-	if w, late := p.noSession[s.Client]; late && !p.notifiesHolders && !w.gone {
+	if w, late := p.noSession[s.Client]; late && !p.notifiesHolders && !w.sessionEnded {
 		p.releasedAt[grantOf{s.Client, s.Token}] = s.Return
 	}
 }
@@ -289,10 +289,10 @@ func (p *progress) checkIdle(i *idle, w wait) {
 	i.reported = true
 	switch {
 	case i.faultFree:
-		i.phase.short = max(i.phase.short, to-from)
+		i.phase.idleFaultFree = max(i.phase.idleFaultFree, to-from)
 		return
 	case i.phase != nil:
-		i.phase.open = max(i.phase.open, to-from)
+		i.phase.idleAtEnd = max(i.phase.idleAtEnd, to-from)
 		return
 	}
 	resource := "the lock"
@@ -434,8 +434,8 @@ type phase struct {
 	doneFaultFree bool          // one of them without a fault near
 	held          bool          // a client held a grant during it; for a queue: nothing was put
 	put           bool          // items were put
-	open          time.Duration // how long at its end nothing was granted while a client waited, if longer than the limit
-	short         time.Duration // the same without a fault near, if longer than half the limit
+	idleAtEnd     time.Duration // how long at its end nothing was granted while a client waited, if longer than the limit
+	idleFaultFree time.Duration // the same without a fault near, if longer than half the limit
 }
 
 func newPhases(h *history.History) *phases {
@@ -472,12 +472,12 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 			in = fmt.Sprintf(" in phase %q", ph.name)
 		}
 		switch {
-		case ph.open > 0:
+		case ph.idleAtEnd > 0:
 			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, while a client waited or had no session. Without the faults and the recovery from them, that time does not exceed the limit of %v",
-				what, ph.open.Round(time.Millisecond), in, limit))
-		case ph.short > 0:
+				what, ph.idleAtEnd.Round(time.Millisecond), in, limit))
+		case ph.idleFaultFree > 0:
 			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, without a fault, while a client waited: the phase ended too early to decide (the limit is %v)",
-				what, ph.short.Round(time.Millisecond), in, limit))
+				what, ph.idleFaultFree.Round(time.Millisecond), in, limit))
 		case ph.tried > 0 && ph.done == 0 && !ph.held:
 			doubts = append(doubts, fmt.Sprintf("nothing was ever %s%s", what, in))
 		}

@@ -137,10 +137,10 @@ func (d *deliveries) checkLate(l lateItem) {
 	if free, long := d.free(l.from, l.wait.At); long {
 		d.slow.Add([]int{l.Put, l.record}, "item %q was put (record %d) and was available, but from %v to %v, without a fault, nothing was taken for %v, more than the limit of %v, while client %d waited (record %d)",
 			l.ID, l.Put, free.From, free.To, free.To-free.From, d.limit, l.wait.Client, l.record)
-	} else if open := l.wait.At - l.from; open > d.limit {
-		ph.open = max(ph.open, open)
+	} else if idle := l.wait.At - l.from; idle > d.limit {
+		ph.idleAtEnd = max(ph.idleAtEnd, idle)
 	} else if end, calm := d.near.LastGap(facts.Span{From: l.from, To: l.wait.At}); calm && end.To-end.From > d.limit/2 {
-		ph.short = max(ph.short, end.To-end.From)
+		ph.idleFaultFree = max(ph.idleFaultFree, end.To-end.From)
 	}
 }
 
