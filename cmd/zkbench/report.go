@@ -42,7 +42,7 @@ func redraw(cmd *cobra.Command, dir string, w io.Writer) (report.Result, error) 
 		return report.Result{}, err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "rendered again: %s\n", dir)
-	v.LimitToScreen()
+	v.HideStories()
 	return c.Result, show(w, v)
 }
 
@@ -66,7 +66,7 @@ func checkCmd() *cobra.Command {
 				}
 			}
 			_, noPage := os.Stat(filepath.Join(args[0], report.PageFile))
-			v := view.New(view.Input{Result: *r, Dir: args[0], Undrawn: noPage != nil, Stories: explain.Failures(c), OnPurpose: trial != ""})
+			v := view.New(view.Input{Result: *r, Dir: args[0], NoPage: noPage != nil, Stories: explain.Failures(c), ExplainExpected: trial != ""})
 			shown := show
 			if asJSON {
 				shown = func(w io.Writer, _ *view.View) error { return printJSON(w, *r) }

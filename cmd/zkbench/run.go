@@ -464,7 +464,7 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *spec.Scenario, c 
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", absolute(page))
 	}
 	v := view.New(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
-	v.LimitToScreen()
+	v.HideStories()
 	var showErr error
 	if f.json {
 		showErr = printJSON(cmd.OutOrStdout(), c.Result)

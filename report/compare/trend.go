@@ -24,7 +24,7 @@ import (
 func Trend(runs []report.Result, measures []report.Measure) *view.View {
 	runs = byStart(runs)
 	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "A trend has no verdict: zkbench compare reports whether one run is worse than another.",
-		Asked: units.Plural(len(runs), "run") + " by start time."}
+		Description: units.Plural(len(runs), "run") + " by start time."}
 	for _, why := range changedConditions(runs) {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: why})
 	}

@@ -67,7 +67,7 @@ func (c Comparison) listRows(result string) string {
 
 // View returns a view of the comparison, with a table per cell.
 func (c Comparison) View() *view.View {
-	v := &view.View{Name: "compare", Page: "compare.html", Asked: fmt.Sprintf("%s against %s.", runLabel(c.New), runLabel(c.Old)), Result: c.Result, Verdict: c.Sentence()}
+	v := &view.View{Name: "compare", Page: "compare.html", Description: fmt.Sprintf("%s against %s.", runLabel(c.New), runLabel(c.Old)), Result: c.Result, Verdict: c.Sentence()}
 	for _, u := range c.Differences {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: "DIFFERENT CONDITIONS (--force): " + u})
 	}

@@ -172,7 +172,7 @@ func (p *page) waitFor(expression string) {
 // says waits until the line under the timeline contains a text.
 func (p *page) says(text string) {
 	p.t.Helper()
-	const line = `document.getElementById("tl-say").textContent`
+	const line = `document.getElementById("tl-text").textContent`
 	_, err := chromedp.Run(p.ctx, chromedp.Poll[chromedp.Void](line+`.includes(`+quote(text)+`)`, chromedp.WithPollingTimeout(10*time.Second)))
 	if err != nil {
 		p.t.Fatalf("the timeline says %q, want %q: %v", eval[string](p, line), text, err)

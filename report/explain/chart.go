@@ -13,8 +13,7 @@ type Chart struct {
 	From, To time.Duration
 	Lanes    []Lane
 	Overlaps []Bar // times during which two clients held
-	// EventTimes contains the instants of events, in order. The time axis is stretched around them;
-	// without stops it is linear.
+	// EventTimes contains the instants of events, in order. The time axis is stretched around them.
 	EventTimes []time.Duration
 }
 
@@ -84,9 +83,9 @@ func (c *Chart) lane(client int) *Lane {
 	return &c.Lanes[i]
 }
 
-// Position returns the position of an instant in the chart, from 0 to 1. Between two stops the axis
-// is linear. Half of the width is distributed equally among the intervals between stops, so that
-// stops do not overlap, and half in proportion to the square root of their duration.
+// Position returns the position of an instant in the chart, from 0 to 1. Between two events the axis
+// is linear. Half of the width is distributed equally among the intervals between events, so that the events
+// do not overlap, and half in proportion to the square root of the intervals' durations.
 func (c Chart) Position(t time.Duration) float64 {
 	edges := slices.Concat([]time.Duration{c.From}, c.EventTimes, []time.Duration{c.To})
 	total, before := 0.0, 0.0
@@ -98,11 +97,11 @@ func (c Chart) Position(t time.Duration) float64 {
 	}
 	for i := 1; i < len(edges); i++ {
 		gap := edges[i] - edges[i-1]
-		room := (math.Sqrt(float64(gap))/total + 1/float64(len(edges)-1)) / 2
+		width := (math.Sqrt(float64(gap))/total + 1/float64(len(edges)-1)) / 2
 		if t < edges[i] {
-			return before + room*float64(t-edges[i-1])/float64(gap)
+			return before + width*float64(t-edges[i-1])/float64(gap)
 		}
-		before += room
+		before += width
 	}
 	return 1
 }

@@ -81,23 +81,24 @@ func failures(c report.Conclusion) []failure {
 		guarantee string
 		expected  bool
 	}
-	var first, others []failure
-	seen := map[kind]bool{}
+	kindOf := func(f failure) kind {
+		return kind{f.verdict.Guarantee, slices.Contains(f.trial.Expect, f.verdict.Guarantee)}
+	}
+	var all, first, others []failure
 	for _, t := range c.Result.Trials {
 		for _, v := range t.Verdicts {
-			expected := slices.Contains(t.Expect, v.Guarantee)
-			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !expected || c.Histories[t.Name] == nil {
+			f := failure{t, v}
+			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !kindOf(f).expected || c.Histories[t.Name] == nil {
 				continue
 			}
-			if k := (kind{v.Guarantee, expected}); seen[k] {
-				others = append(others, failure{t, v})
-			} else {
-				first, seen[k] = append(first, failure{t, v}), true
-			}
+			all = append(all, f)
 			if t.Step != "" {
 				break // one story for each cell of an audit
 			}
 		}
+	}
+	for _, same := range matrix.Group(all, kindOf) {
+		first, others = append(first, same[0]), append(others, same[1:]...)
 	}
 	return append(first, others...)
 }
@@ -152,17 +153,17 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	return clients
 }
 
-// findFaults sets s.Under to the faults that were active last, and extends the story to their start,
+// findFaults sets s.ActiveFaults to the faults that were active last, and extends the story to their start,
 // because they are often the cause.
 func (s *Story) findFaults(faults []history.Fault, clients []int) {
-	least := s.From - maxLead
+	earliest := s.From - maxLead
 	for _, f := range slices.Backward(faults) {
-		hit := f.Client < 0 || slices.Contains(clients, f.Client)
-		if !hit || f.Start > s.To || max(f.End, f.Start) < least || slices.Contains(s.ActiveFaults, f.Fault) {
+		affected := f.Client < 0 || slices.Contains(clients, f.Client)
+		if !affected || f.Start > s.To || max(f.End, f.Start) < earliest || slices.Contains(s.ActiveFaults, f.Fault) {
 			continue
 		}
 		s.ActiveFaults = append(s.ActiveFaults, f.Fault)
-		s.From = min(s.From, max(f.Start, least))
+		s.From = min(s.From, max(f.Start, earliest))
 		if len(s.ActiveFaults) == underLimit {
 			return
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -192,18 +191,6 @@ func pick(c history.Cell, keys []string) []Param {
 		out = append(out, Param{paramProvocation, c.Provocation})
 	}
 	return out
-}
-
-// median returns the median of read over the trials: the lower of two middle values, so that it
-// is always a measured value. It returns false if no trial has the value.
-func median(trials []report.Trial, read func(report.Trial) *float64) (float64, bool) {
-	var found []float64
-	for _, t := range trials {
-		if v := read(t); v != nil {
-			found = append(found, *v)
-		}
-	}
-	return stats.Middle(found)
 }
 
 // Merged returns the scenario with one trial per cell (see [Merge]).

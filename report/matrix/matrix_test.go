@@ -83,19 +83,6 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-func Test_median(t *testing.T) {
-	v := func(f float64) report.Trial {
-		return report.Trial{Metrics: map[string]report.Metric{"m": {P50: &f}}}
-	}
-	read := func(t report.Trial) *float64 { return t.Metrics["m"].P50 }
-	if got, ok := median([]report.Trial{v(3), v(1), {}, v(2)}, read); !ok || got != 2 {
-		t.Errorf("median = %v, %v, want 2", got, ok)
-	}
-	if _, ok := median([]report.Trial{{}}, read); ok {
-		t.Error("median of trials without the value claims to have one")
-	}
-}
-
 // TestNames: a sentence about one trial calls it as the tables call its series.
 func TestNames(t *testing.T) {
 	trials := []report.Trial{

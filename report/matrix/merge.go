@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
@@ -51,12 +52,19 @@ func mergeMetric(trials []report.Trial, name string) report.Metric {
 		}
 	}
 	middle := func(field string) *float64 {
-		tooFew := func(m report.Metric) bool { return m.TooFew(field) }
-		v, ok := median(trials, func(t report.Trial) *float64 { return t.Metrics[name].Field(field) })
-		if !ok || slices.ContainsFunc(all, tooFew) {
-			return nil
+		var found []float64
+		for _, m := range all {
+			if m.TooFew(field) {
+				return nil
+			}
+			if v := m.Field(field); v != nil {
+				found = append(found, *v)
+			}
 		}
-		return &v
+		if v, ok := stats.Middle(found); ok {
+			return &v
+		}
+		return nil
 	}
 	out := report.Metric{
 		Unit: all[0].Unit, Phase: all[0].Phase, Mean: middle("mean"), P50: middle("p50"), P90: middle("p90"), P99: middle("p99"),
@@ -130,17 +138,10 @@ func mergeThreshold(all []trialThreshold) report.Threshold {
 			measured = append(measured, cmp.Or(h.Measured, "nothing")+trialSuffix(h.trial))
 		}
 	}
-	count := len(all)
-	switch {
-	case count == 1:
-	case worst.Result == report.Pass && count == 2:
-		worst.Measured += " (passed in the other trial too)"
-	case worst.Result == report.Pass:
-		worst.Measured += fmt.Sprintf(" (passed in the other %d trials too)", count-1)
-	default:
-		if more := len(measured) - measuredLimit; more > 0 {
-			measured = append(measured[:measuredLimit], fmt.Sprintf("%d more", more))
-		}
+	if more := len(measured) - measuredLimit; more > 0 {
+		measured = append(measured[:measuredLimit], fmt.Sprintf("%d more", more))
+	}
+	if len(all) > 1 {
 		worst.Measured = strings.Join(measured, "; ")
 	}
 	return worst

@@ -36,7 +36,7 @@ func TestMerge(t *testing.T) {
 	if v := m.Verdicts; len(v) != 1 || v[0].Result != report.Fail || !strings.Contains(strings.Join(v[0].Reasons, "; "), "trial 2: because; trial 1: because; trial 3: because") {
 		t.Errorf("verdicts %+v, want one that failed, the worst trial first", v)
 	}
-	if len(m.Thresholds) != 1 || m.Thresholds[0].Measured != "1 (passed in the other 2 trials too)" {
+	if len(m.Thresholds) != 1 || m.Thresholds[0].Measured != "1 in trial 1; 2 in trial 2; 3 in trial 3" {
 		t.Errorf("thresholds %+v, want one", m.Thresholds)
 	}
 	if m.Merged != 3 || m.Repetition != 0 {
@@ -88,7 +88,7 @@ func TestMerge_thresholds(t *testing.T) {
 		{"it failed twice", []report.Trial{trial(1, fail, "7 ms"), trial(2, pass, "4 ms"), trial(3, fail, "6 ms")}, "7 ms in trial 1; 6 ms in trial 3"},
 		{"a failure outweighs what is not known", []report.Trial{trial(1, unknown, ""), trial(2, fail, "7 ms")}, "7 ms in trial 2"},
 		{"nothing was measured", []report.Trial{trial(1, pass, "4 ms"), trial(2, unknown, "")}, "nothing in trial 2"},
-		{"it held in both", []report.Trial{trial(1, pass, "4 ms"), trial(2, pass, "5 ms")}, "4 ms (passed in the other trial too)"},
+		{"it held in both", []report.Trial{trial(1, pass, "4 ms"), trial(2, pass, "5 ms")}, "4 ms in trial 1; 5 ms in trial 2"},
 		{"it failed often", []report.Trial{trial(1, fail, "a"), trial(2, fail, "b"), trial(3, fail, "c"), trial(4, fail, "d"), trial(5, fail, "e"),
 			trial(6, fail, "f"), trial(7, fail, "g")}, "a in trial 1; b in trial 2; c in trial 3; d in trial 4; e in trial 5; 2 more"},
 		{"only the last was held to it", []report.Trial{{Repetition: 1}, trial(2, fail, "0.9 of lock/b's")}, "0.9 of lock/b's"},

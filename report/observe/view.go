@@ -65,7 +65,7 @@ func (o *Observation) View() *view.View {
 	}
 	v := &view.View{
 		Name: "observe", Page: PageFile, Result: o.Result(), Verdict: o.Sentence(),
-		Asked: fmt.Sprintf("Nodes that were first in line at and below %s, from %s to %s (%s): %s, %s, %s.", o.Path, clock(o.From), clock(o.To),
+		Description: fmt.Sprintf("Nodes that were first in line at and below %s, from %s to %s (%s): %s, %s, %s.", o.Path, clock(o.From), clock(o.To),
 			units.Duration(float64(o.To.Sub(o.From))), units.Plural(len(o.Lines), "parent"), units.Plural(nodes, "node"), units.Plural(int(holds), "completed hold")),
 		Run: report.Run{Scenario: "observe", Start: o.From, Elapsed: o.To.Sub(o.From)},
 	}

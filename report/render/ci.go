@@ -118,7 +118,7 @@ func Annotations(v *view.View) []string {
 	for _, kind := range []struct {
 		name string
 		of   view.Kind
-	}{{"error", view.Broken}, {"warning", view.Open}, {"warning", view.Doubt}} {
+	}{{"error", view.Broken}, {"warning", view.Undecided}, {"warning", view.Doubt}} {
 		all := v.FindingsOf(kind.of)
 		for _, f := range all[:min(len(all), annotationLimit)] {
 			f.Why = units.Truncate(units.Clean(f.Why), 300)

@@ -4,54 +4,19 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report/explain"
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/report/view"
 )
-
-var runes = map[string]rune{explain.HoldBar: '█', explain.WaitBar: '·', explain.FaultBar: '╳'}
-
-func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width int) {
-	const label = 12
-	cols := width - label - 2
-	if len(c.Lanes) == 0 || c.To <= c.From {
-		return
-	}
-	column := func(t time.Duration) int { return min(max(int(c.Position(t)*float64(cols-1)), 0), cols-1) }
-	from, to := units.Moment(c.From), units.Moment(c.To)
-	fmt.Fprintf(b, "\n  %*s%s%s%s\n", label, "", from, strings.Repeat(" ", max(cols-len(from)-len(to), 1)), to)
-	for _, l := range c.Lanes {
-		row := []rune(strings.Repeat(" ", cols))
-		for _, bar := range fromBottom(l) {
-			for i := column(bar.From); i <= column(bar.To); i++ {
-				row[i] = runes[bar.Kind]
-			}
-		}
-		for _, m := range l.Marks { // the numbers refer to the list of events
-			digits := []rune(strconv.Itoa(m.Number))
-			copy(row[min(column(m.At), cols-len(digits)):], digits)
-		}
-		fmt.Fprintf(b, "  %-*s%s\n", label, l.Name(), strings.TrimRight(string(row), " "))
-	}
-	var key []string
-	for _, m := range marks {
-		if r, drawn := runes[m.Kind]; drawn {
-			key = append(key, string(r)+" "+m.Text)
-		}
-	}
-	fmt.Fprintf(b, "%s\n\n", wrapPairs("  "+strings.Join(key, ", "), "  ", width))
-}
 
 const (
 	laneWidth  = 1000 // of the drawing, including laneLabel for the names
 	laneLabel  = 90
 	laneHeight = 34
 	markRadius = 10
-	stopWidth  = 62 // of a time label below the lanes
+	timeWidth  = 62 // of a time label below the lanes
 )
 
 // lanes renders a chart as SVG; the style sheet sets the colors.
@@ -72,7 +37,7 @@ func lanes(c explain.Chart) template.HTML {
 	}
 	for _, l := range c.Lanes {
 		for _, bar := range l.Bars {
-			if bar.Kind == explain.FaultBar && len(c.EventTimes) > 0 {
+			if bar.Kind == explain.FaultBar {
 				box(bar, 0, bottom, "band")
 			}
 		}
@@ -91,7 +56,7 @@ func lanes(c explain.Chart) template.HTML {
 	for i, l := range c.Lanes {
 		writeMarks(&b, l, laneHeight*i+17, x)
 	}
-	writeStops(&b, c, bottom+18, x)
+	writeTimes(&b, c, bottom+18, x)
 	b.WriteString("</svg>")
 	return template.HTML(b.String())
 }
@@ -110,18 +75,18 @@ func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration)
 	}
 }
 
-// writeStops writes the times of the start and the end of the chart below the lanes, and the times of
-// the stops between them if there is room.
-func writeStops(b *strings.Builder, c explain.Chart, y int, x func(time.Duration) float64) {
+// writeTimes writes the times of the start and the end of the chart below the lanes, and the times of
+// the events between them if they do not overlap.
+func writeTimes(b *strings.Builder, c explain.Chart, y int, x func(time.Duration) float64) {
 	write := func(t time.Duration, at float64, place string) {
 		fmt.Fprintf(b, `<text x="%.1f" y="%d" class="time %s">%s</text>`, at, y, place, units.Moment(t))
 	}
 	write(c.From, laneLabel, "")
-	free := laneLabel + 1.6*stopWidth
+	free := laneLabel + 1.6*timeWidth
 	for _, t := range c.EventTimes {
-		if at := x(t); at >= free && at < laneWidth-1.6*stopWidth {
+		if at := x(t); at >= free && at < laneWidth-1.6*timeWidth {
 			write(t, at, "mid")
-			free = at + stopWidth + 8
+			free = at + timeWidth + 8
 		}
 	}
 	write(c.To, laneWidth, "end")

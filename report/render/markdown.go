@@ -20,21 +20,12 @@ const markdownReasons = 20
 func Markdown(w io.Writer, v *view.View) error {
 	var b strings.Builder
 	mark := cmp.Or(map[string]string{report.Pass: "✅", report.Fail: "❌"}[v.Result], "❔")
-	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n", mark, units.Markdown(v.Name), units.Markdown(v.Asked), units.Markdown(v.Verdict))
-	var lines []string
-	for _, h := range v.Headlines {
-		if !h.Tabled {
-			lines = append(lines, h.String())
-		}
-	}
-	for _, f := range v.FindingsOf(view.Measurement, view.Doubt, view.Note) {
-		lines = append(lines, f.String())
-	}
-	for i, s := range lines {
+	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n", mark, units.Markdown(v.Name), units.Markdown(v.Description), units.Markdown(v.Verdict))
+	for i, f := range v.FindingsOf(view.Measurement, view.Doubt, view.Note) {
 		if i == 0 {
 			fmt.Fprintln(&b)
 		}
-		fmt.Fprintf(&b, "- %s\n", units.Markdown(s))
+		fmt.Fprintf(&b, "- %s\n", units.Markdown(f.String()))
 	}
 	for _, t := range v.Tables {
 		MarkdownTable(&b, t)
@@ -42,19 +33,19 @@ func Markdown(w io.Writer, v *view.View) error {
 	if v.Scorecard != nil && len(v.Scorecard.Rows) > 1 {
 		MarkdownTable(&b, *v.Scorecard)
 	}
-	if all := v.FindingsOf(view.Broken, view.Open); len(all) > 0 {
+	if all := v.FindingsOf(view.Broken, view.Undecided); len(all) > 0 {
 		fmt.Fprint(&b, "\n<details><summary>Failed and unknown guarantees, with reasons</summary>\n\n")
 		for i, f := range all {
 			if i == markdownReasons {
 				fmt.Fprintf(&b, "- and %d more, in the report\n", len(all)-i)
 				break
 			}
-			fmt.Fprintf(&b, "- **%s**, %s: %s\n", units.Markdown(f.Text), units.Markdown(f.Subject), units.Markdown(units.Truncate(f.Why, 300)))
+			fmt.Fprintf(&b, "- **%s**, %s: %s\n", units.Markdown(f.Text), units.Markdown(f.Where()), units.Markdown(units.Truncate(f.Why, 300)))
 		}
 		fmt.Fprint(&b, "\n</details>\n")
 	}
-	if v.Origin != "" {
-		fmt.Fprintf(&b, "\n%s Repeat with %s.\n", units.Markdown(v.Origin), units.Code(v.Run.Command))
+	if v.Run.Command != "" {
+		fmt.Fprintf(&b, "\n%s To repeat the run:\n\n    %s\n", units.Markdown(v.Origin), units.Clean(v.Run.Command))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -30,15 +30,12 @@ var (
 	timelineJS string
 )
 
-// figureBytes is the largest total size of the plots' SVG, so that the page stays below 1 MB.
-const figureBytes = 500_000
-
 var _ = register(report.PageFile, Page)
 
 // Page writes a self-contained HTML page. Its content security policy allows only its own style
-// sheet and script. If the view is Alone, the page links to no other file.
+// sheet and script. If the view is PageOnly, the page links to no other file.
 func Page(w io.Writer, v *view.View) error {
-	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(pageJS), remaining: figureBytes}
+	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(pageJS)}
 	p.First, p.Rest = v.Ranked()
 	p.Timelines = timelines(v.Sections)
 	if len(p.Timelines) > 0 {
@@ -63,8 +60,6 @@ type page struct {
 	Rest   []view.Finding // folded
 
 	Timelines []timeline // the template encodes them as JSON
-
-	remaining, leftOut int
 }
 
 type drawing struct {
@@ -73,28 +68,16 @@ type drawing struct {
 	Path string        // relative path of its files without extension; "" if there are none
 }
 
-func (p *page) figure(f *plot.Figure) (*drawing, error) {
+func (p *page) figure(f *plot.Figure) (drawing, error) {
 	svg, err := f.SVG()
 	if err != nil {
-		return nil, err
+		return drawing{}, err
 	}
-	if p.remaining -= len(svg); p.remaining < 0 {
-		p.leftOut++
-		return nil, nil
-	}
-	d := &drawing{Figure: f, SVG: template.HTML(svg)}
-	if !p.Alone {
+	d := drawing{Figure: f, SVG: template.HTML(svg)}
+	if !p.PageOnly {
 		d.Path = report.PlotDir + "/" + f.Name
 	}
 	return d, nil
-}
-
-// LeftOut returns a note about omitted plots. The template must call it after all calls of figure.
-func (p *page) LeftOut() string {
-	if p.Alone {
-		return ""
-	}
-	return view.LeftOut(p.leftOut)
 }
 
 // statusFirst moves the status to the front, so that it is visible in tables that scroll.
@@ -156,7 +139,7 @@ func policy(css, script string) string {
 }
 
 var glyphs = map[string][2]string{
-	view.MarkPass: {"✓", "pass"}, view.MarkFail: {"✗", "fail"}, view.MarkUnknown: {"?", "unknown"}, view.MarkNone: {"–", "none"}, view.MarkIdle: {"·", "none"},
+	view.MarkPass: {"✓", "pass"}, view.MarkFail: {"✗", "fail"}, view.MarkUnknown: {"?", "unknown"}, view.MarkNone: {"–", "none"}, view.MarkNotExercised: {"·", "none"},
 }
 
 type outcome struct{ Class, Glyph, Words string }
@@ -178,14 +161,13 @@ func mark(result string) string {
 // timeline is a timeline as timeline.js reads it. Times are in microseconds.
 type timeline struct {
 	Title    string  `json:"title"`
-	Says     string  `json:"says"`
+	Summary  string  `json:"summary"`
 	From     int64   `json:"from"`
 	To       int64   `json:"to"`
 	Held     [][]any `json:"held"`     // client, from, to, for reading
 	Overlaps [][]any `json:"overlaps"` // client, client, from, to, exposure
-	Windows  [][]any `json:"windows"`  // fault, target, from, to, proven
-	Stands   [][]any `json:"stands"`   // phase, client, from, to, left
-	Gaps     [][]any `json:"gaps"`     // from, to
+	Faults   [][]any `json:"faults"`   // fault, target, from, to, proven
+	Waits    [][]any `json:"waits"`    // phase, client, from, to, left
 }
 
 func timelines(sections []view.Section) (out []timeline) {
@@ -201,7 +183,7 @@ func timelines(sections []view.Section) (out []timeline) {
 
 func encodeTimeline(t view.Timeline) timeline {
 	us := time.Duration.Microseconds
-	out := timeline{Title: t.Title, Says: t.Says, From: us(t.From), To: us(t.To), Held: [][]any{}, Overlaps: [][]any{}, Windows: [][]any{}, Stands: [][]any{}, Gaps: [][]any{}}
+	out := timeline{Title: t.Title, Summary: t.Summary, From: us(t.From), To: us(t.To), Held: [][]any{}, Overlaps: [][]any{}, Faults: [][]any{}, Waits: [][]any{}}
 	for _, b := range t.Holds {
 		out.Held = append(out.Held, []any{b.Client, us(b.Start), us(b.End), b.Reads})
 	}
@@ -209,15 +191,12 @@ func encodeTimeline(t view.Timeline) timeline {
 		out.Overlaps = append(out.Overlaps, []any{o.Older, o.Newer, us(o.Start), us(o.End), o.Exposure})
 	}
 	for _, w := range t.Faults {
-		out.Windows = append(out.Windows, []any{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proof != ""})
+		out.Faults = append(out.Faults, []any{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proof != ""})
 	}
 	for _, r := range t.Rounds {
 		for _, s := range r.Waiters {
-			out.Stands = append(out.Stands, []any{units.Clean(r.Phase), s.Client, us(s.From), us(max(s.From, s.To)), s.Left})
+			out.Waits = append(out.Waits, []any{units.Clean(r.Phase), s.Client, us(s.From), us(max(s.From, s.To)), s.Left})
 		}
-	}
-	for _, g := range t.Gaps {
-		out.Gaps = append(out.Gaps, []any{us(g.From), us(g.To)})
 	}
 	return out
 }

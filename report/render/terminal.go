@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,12 +19,16 @@ type Term struct {
 	Color bool // the terminal supports ANSI colors
 }
 
-// screen is the number of available lines on a terminal, not counting the prompt.
-const screen = 23
+const (
+	summaryLines    = 2 // lines for the scenarios
+	sentenceLimit   = 3
+	sentenceLines   = 2 // lines for one sentence
+	incompleteLines = 6 // lines for the reason why a trial did not complete
+)
 
-// Terminal writes a summary for a terminal: the first v.Shown stories, then one screen with the
-// verdict last, next to the prompt. If there is no room for all findings, it states how many were
-// omitted and where they are.
+// Terminal writes a summary for a terminal: the first v.Shown stories, the tables, the most important
+// findings, and the verdict last, next to the prompt. It states how many findings were omitted, and
+// where they are.
 func Terminal(w io.Writer, v *view.View, term Term) error {
 	if term.Width <= 0 {
 		term.Width = 100
@@ -35,97 +38,29 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 		writeStory(&b, s, max(term.Width, 60))
 		fmt.Fprintln(&b)
 	}
-	verdict := wrap(v.Verdict, "", term.Width)
-	all := sentences(v, term.Width)
-	rest := v.More
-	if n := len(all); n > 0 {
-		rest = append([]string{moreText(n, v.Page)}, rest...) // the longest variant
+	fmt.Fprintln(&b, clip(wrap(v.Description, "", term.Width), summaryLines, term.Width))
+	for _, t := range v.Brief {
+		fmt.Fprintln(&b)
+		writeTable(&b, t, term)
 	}
-	available := screen - term.lines(verdict+"\n") - term.lines(joinMore(rest, term.Width)) - 1
-	least := term.lines(strings.Join(all[:min(minSentences, len(all))], ""))
-	head := brief(v, term, available-least)
-	var card strings.Builder
-	if t := v.BriefScorecard(); t != nil {
-		fmt.Fprintln(&card)
-		writeTable(&card, *t, term)
+	fmt.Fprintln(&b)
+	first, rest := v.Ranked()
+	all, more := slices.Concat(first, rest), v.More
+	if left := len(all) - sentenceLimit; left > 0 {
+		all, more = all[:sentenceLimit], append([]string{fmt.Sprintf("%d more in %s.", left, v.Page)}, more...)
 	}
-	if available-term.lines(head)-term.lines(card.String()) < least {
-		card.Reset() // the tables show the broken guarantees too
+	for _, f := range all {
+		lines := sentenceLines
+		if f.Text == verdict.Completed {
+			lines = incompleteLines
+		}
+		fmt.Fprintln(&b, clip(wrap(f.String(), "  ", term.Width), lines, term.Width))
 	}
-	head += card.String()
-	shown, left := term.takeFitting(all, max(available-term.lines(head), least))
-	b.WriteString(head + "\n" + shown)
-	if rest = v.More; left > 0 {
-		rest = append([]string{moreText(left, v.Page)}, rest...)
-	}
-	b.WriteString(joinMore(rest, term.Width))
-	fmt.Fprintln(&b, paint(verdict, v.Result, term))
+	b.WriteString(joinMore(more, term.Width))
+	fmt.Fprintln(&b, paint(wrap(v.Verdict, "", term.Width), v.Result, term))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-const (
-	summaryLines    = 2 // lines for the scenarios
-	sentenceLines   = 2 // lines for one sentence
-	incompleteLines = 6 // lines for the reason why a trial did not complete
-	fullRows        = 9 // first limit for the rows of a table that has to be shortened
-	minSentences    = 1 // sentences that take precedence over the scorecard
-)
-
-// sentences returns the headlines and findings as lines, the reasons for not passing first.
-func sentences(v *view.View, width int) (out []string) {
-	var numbers, wrong, others []string
-	for _, h := range v.Headlines {
-		if !h.Tabled {
-			numbers = append(numbers, h.String())
-		}
-	}
-	first, rest := v.Ranked()
-	for _, f := range slices.Concat(first, rest) {
-		if f.Kind == view.Broken || f.Kind == view.Open || f.Kind == view.Doubt {
-			lines := sentenceLines
-			if f.Text == verdict.Completed {
-				lines = incompleteLines
-			}
-			wrong = append(wrong, clip(wrap(f.String(), "  ", width), lines, width)+"\n")
-		} else {
-			others = append(others, f.String())
-		}
-	}
-	for _, s := range slices.Concat(numbers, others) {
-		out = append(out, clip(wrap(s, "  ", width), sentenceLines, width)+"\n")
-	}
-	return append(wrong, out...)
-}
-
-// brief returns the scenarios and the tables. If v.Screen is set, it drops rows to fit, but not of a matrix.
-func brief(v *view.View, term Term, room int) string {
-	for rows := math.MaxInt; ; rows = min(rows, fullRows) - 1 {
-		var b strings.Builder
-		fmt.Fprintln(&b, clip(wrap(v.Asked, "", term.Width), summaryLines, term.Width))
-		for _, t := range v.Brief {
-			if len(t.Marks) == 0 {
-				t = t.Shortest(rows)
-			}
-			fmt.Fprintln(&b)
-			writeTable(&b, t, term)
-		}
-		if s := b.String(); !v.Screen || rows <= 2 || term.lines(s) <= room {
-			return s
-		}
-	}
-}
-
-// takeFitting returns the first sentences that fit into room lines, and the number of the others.
-func (t Term) takeFitting(all []string, room int) (shown string, left int) {
-	n := 0
-	for ; n < len(all) && t.lines(shown+all[n]) <= room; n++ {
-		shown += all[n]
-	}
-	return shown, len(all) - n
-}
-
-func moreText(n int, page string) string { return fmt.Sprintf("%d more in %s.", n, page) }
 
 func joinMore(all []string, width int) string {
 	if len(all) == 0 {
@@ -143,21 +78,13 @@ func clip(s string, lines, width int) string {
 	return strings.Join(append(all[:lines-1:lines-1], last), "\n")
 }
 
-func (t Term) lines(s string) (n int) {
-	for line := range strings.Lines(s) {
-		n += max(1, (utf8.RuneCountInString(strings.TrimRight(line, "\n"))+t.Width-1)/t.Width)
-	}
-	return n
-}
-
 func writeStory(b *strings.Builder, s view.Story, width int) {
 	fmt.Fprintln(b, wrap(s.Title, "", width))
 	fmt.Fprintln(b, wrap("  Promise: "+s.Promise.Promise, "  ", width))
-	fmt.Fprintln(b, wrap("  Here: "+s.Here, "  ", width))
-	for _, f := range s.Says {
+	fmt.Fprintln(b, wrap("  Violation: "+s.Violation, "  ", width))
+	for _, f := range s.Details {
 		fmt.Fprintln(b, wrap("  "+f.Name+": "+f.Value, "  ", width))
 	}
-	writeLanes(b, s.Chart, view.StoryMarks, width)
 	for i, e := range s.Events {
 		mark := " "
 		if e.Proof {
@@ -173,9 +100,9 @@ func writeStory(b *strings.Builder, s view.Story, width int) {
 	if s.More != "" {
 		fmt.Fprintf(b, "  %s\n", s.More)
 	}
-	fmt.Fprintf(b, "  * proves the violation; all records: %s\n", s.Proof)
-	if s.Again != "" {
-		fmt.Fprintf(b, "  to run it again: %s\n", s.Again)
+	fmt.Fprintf(b, "  * proves the violation; all records: %s\n", s.RecordsCommand)
+	if s.RerunCommand != "" {
+		fmt.Fprintf(b, "  to run it again: %s\n", s.RerunCommand)
 	}
 }
 
@@ -213,11 +140,7 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 		fmt.Fprintln(b, paint(line(func(i int) string { return units.Clean(r.Cells[i]) }), result, term))
 	}
 	for _, s := range legend {
-		if s == t.Note {
-			fmt.Fprintln(b, wrap(s, "", term.Width))
-		} else {
-			fmt.Fprintln(b, wrapPairs(s, "", term.Width))
-		}
+		fmt.Fprintln(b, wrap(s, "", term.Width))
 	}
 }
 
@@ -293,18 +216,4 @@ func wrap(s, indent string, width int) string {
 		used += n
 	}
 	return b.String()
-}
-
-const noBreakSpace = "\u00a0"
-
-// wrapPairs is like wrap for a legend with comma-separated pairs of a sign and its meaning. It
-// breaks a pair only if it is longer than a line.
-func wrapPairs(legend, indent string, width int) string {
-	pairs := strings.Split(units.Clean(legend), ", ")
-	for i, pair := range pairs {
-		if len(indent)+utf8.RuneCountInString(pair) < width {
-			pairs[i] = strings.ReplaceAll(pair, " ", noBreakSpace)
-		}
-	}
-	return strings.ReplaceAll(wrap(strings.Join(pairs, ", "), indent, width), noBreakSpace, " ")
 }

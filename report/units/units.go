@@ -223,19 +223,6 @@ func Markdown(s string) string { return markdown.Replace(Clean(s)) }
 var markdown = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_",
 	"`", "\\`", "[", "\\[", "]", "\\]", "@", "&#64;", "#", "\\#")
 
-// Code returns a Markdown code span with the text s, which may contain backquotes.
-func Code(s string) string {
-	s = Clean(s)
-	fence := "`"
-	for strings.Contains(s, fence) {
-		fence += "`"
-	}
-	if fence == "`" {
-		return fence + s + fence
-	}
-	return fence + " " + s + " " + fence
-}
-
 // List joins the parts: "a, b and c".
 func List(parts []string) string {
 	if len(parts) < 2 {

@@ -1,10 +1,8 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
@@ -15,20 +13,18 @@ import (
 
 // The marks in a matrix, which can be distinguished without colors. A cell that was not run is empty.
 const (
-	MarkPass    = "ok"
-	MarkFail    = "X"
-	MarkUnknown = "?"
-	MarkNone    = "-"
-	MarkIdle    = "." // not exercised
+	MarkPass         = "ok"
+	MarkFail         = "X"
+	MarkUnknown      = "?"
+	MarkNone         = "-" // not promised, or not applicable
+	MarkNotExercised = "." // not exercised
 )
 
 var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke at least one"}, {MarkUnknown, "unknown"}, {MarkNone, "not applicable"}, {"", "empty: not run"}}
 
 const (
-	pairSign    = " + "   // separates the two faults of a cell with a pair of faults
-	allSteps    = "all"   // the step name of scripts that do not concern a single step
-	auditID     = "audit" // of its section
-	failedLimit = 40      // cells that did not pass in a list
+	pairSign = " + " // separates the two faults of a cell with a pair of faults
+	allSteps = "all" // the step name of scripts that do not concern a single step
 )
 
 func isAudit(s matrix.Scenario) bool {
@@ -44,7 +40,8 @@ type audit struct {
 	selected bool     // only selected cells were run: the other cells are unknown
 }
 
-// addAudit adds the results of an audit: a matrix for each subject. On a terminal, a table summarizes several.
+// addAudit adds the results of an audit: a table with a row for each subject, and a matrix for each. A
+// terminal shows the matrix only of a single subject.
 func (b builder) addAudit(v *View, s matrix.Scenario) {
 	var all []*audit
 	for _, trials := range matrix.Group(ofScenario(b.Result.Trials, s.Name), subjectOf) {
@@ -54,15 +51,18 @@ func (b builder) addAudit(v *View, s matrix.Scenario) {
 	subjects := matrix.Distinct(s.Series, func(x matrix.Series) string { return x.Subject })
 	v.abouts = append(v.abouts, fmt.Sprintf("%s: every step of the protocol of %s, with every applicable fault",
 		units.Clean(s.Name), units.List(subjects)))
-	v.Headlines = append(v.Headlines, auditHeadlines(all)...)
-	v.Brief = append(v.Brief, briefAudits(all)...)
-	if len(all) == 1 {
-		v.Findings = append(v.Findings, measuredFindings("", all[0].summary())...)
-	}
+	v.Tables = append(v.Tables, tally(all))
+	v.Brief = append(v.Brief, tally(all))
 	for _, a := range all {
-		v.Tables = append(v.Tables, withRows(a.matrix(), a.wholeScriptsTable(), a.failed())...)
+		tables := []Table{a.matrix(), a.allStepsTable()}
+		v.Tables = append(v.Tables, tables...)
+		if len(all) == 1 {
+			v.Brief = append(v.Brief, tables...)
+		}
 		v.Suites = append(v.Suites, a.suite(s.Name))
 	}
+	failed := failedCells(all)
+	v.Tables, v.Brief = append(v.Tables, failed), append(v.Brief, failed.LimitRows(briefRows))
 }
 
 func (b builder) newAudit(trials []report.Trial) *audit {
@@ -74,11 +74,7 @@ func (b builder) newAudit(trials []report.Trial) *audit {
 	}
 	a.selected = len(a.steps) == 0
 	for _, same := range matrix.Group(trials, func(t report.Trial) string { return t.Provocation }) {
-		t := same[0]
-		for _, next := range same[1:] {
-			t = matrix.Merge([]report.Trial{t, next})
-		}
-		a.add(t)
+		a.add(matrix.Merge(same))
 	}
 	return a
 }
@@ -107,7 +103,7 @@ func (a *audit) faults() []string {
 	for _, s := range rows {
 		all = append(all, s.Faults...)
 	}
-	return matrix.Distinct(all, itself)
+	return matrix.Distinct(all, identity)
 }
 
 func (a *audit) mark(s report.Step, fault string) (mark, link string) {
@@ -128,74 +124,33 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 	return marks[outcome], link
 }
 
-type auditCounts struct {
-	report.Tally      // of the cells that apply
-	notApplicable int // cells
-	unproven      int // cells with a fault without proof
-	repeated      int // cells
-	steps, cells  int // of the protocol
+// tally returns a table of the numbers of cells, with a row for each subject.
+func tally(all []*audit) Table {
+	t := Table{Columns: []Column{{Head: "subject", Kind: NoWrap}}}
+	for _, head := range []string{"steps", "cells", "kept all", "broke", "unknown", "not applicable"} {
+		t.Columns = append(t.Columns, NumberColumn(head, 0))
+	}
+	for _, a := range all {
+		steps, cells, notApplicable := 0, 0, 0
+		for _, s := range a.steps {
+			cells += len(s.Faults)
+			if s.Step != allSteps {
+				steps++
+			}
+		}
+		var n report.Tally
+		for _, t := range a.ordered() {
+			if out := t.Outcome(); out == report.Pass && t.InapplicableReason() != "" {
+				notApplicable++
+			} else {
+				n.Add(out)
+			}
+		}
+		numbers := units.Names([]int{steps, cells + len(a.pairs), n.Pass, n.Fail, n.Unknown, notApplicable}, func(n int) string { return units.Number(float64(n)) })
+		t.Rows = append(t.Rows, Row{Cells: append([]string{units.Clean(a.subject)}, numbers...)})
+	}
+	return t
 }
-
-func (a *audit) counts() (n auditCounts) {
-	for _, s := range a.steps {
-		n.cells += len(s.Faults)
-		if s.Step != allSteps {
-			n.steps++
-		}
-	}
-	for _, t := range a.ordered() {
-		if t.CountUnproven() > 0 {
-			n.unproven++
-		}
-		if t.Retries > 0 {
-			n.repeated++
-		}
-		if out := t.Outcome(); out == report.Pass && t.InapplicableReason() != "" {
-			n.notApplicable++
-		} else {
-			n.Add(out)
-		}
-	}
-	return n
-}
-
-func (a *audit) summary() string {
-	n := a.counts()
-	coverage := fmt.Sprintf("%d of %s run", n.Total()+n.notApplicable, units.Plural(n.cells, "cell"))
-	if len(a.pairs) > 0 {
-		coverage = units.Plural(len(a.pairs), "pair") + " of faults and episodes without faults run"
-	}
-	more := ""
-	if n.notApplicable > 0 {
-		more = fmt.Sprintf(", %d not applicable", n.notApplicable)
-	}
-	return fmt.Sprintf("%s: %s observed; %s, %d of them repeated because their step did not occur: %d kept every guarantee, %d broke at least one, %d unknown (%d without proof of the fault)%s.",
-		units.Clean(a.subject), units.Plural(n.steps, "step"), coverage, n.repeated, n.Pass, n.Fail, n.Unknown, n.unproven, more)
-}
-
-func auditHeadlines(all []*audit) []Headline {
-	out := []Headline{{Title: "cells that kept every guarantee"}, {Title: "cells that broke at least one"},
-		{Title: "cells with an unknown result"}}
-	for _, a := range all[:min(len(all), valueLimit)] {
-		n, v := a.counts(), Value{}
-		if len(all) > 1 {
-			v.Subject = units.Clean(a.subject)
-		}
-		for i, text := range []string{fmt.Sprintf("%d of %d", n.Pass, n.Total()), count(n.Fail), count(n.Unknown)} {
-			v.Text = text
-			out[i].Values = append(out[i].Values, v)
-		}
-	}
-	for i := range out {
-		out[i].Tabled = true
-		if more := len(all) - valueLimit; more > 0 {
-			out[i].More = fmt.Sprintf("and %d more", more)
-		}
-	}
-	return out
-}
-
-func count(n int) string { return units.Number(float64(n)) }
 
 func (a *audit) suite(scenario string) Suite {
 	s := Suite{Name: scenario + " " + a.subject, Class: scenario + "." + a.subject}
@@ -212,17 +167,6 @@ func (a *audit) suite(scenario string) Suite {
 		s.Checks = append(s.Checks, c)
 	}
 	return s
-}
-
-// auditSections returns the sections for an audit, with the matrices first. It omits
-// measurements and the table of passed checks, which have no meaning for episodes.
-func auditSections(matrices []Table, all []Section) []Section {
-	first := Section{ID: auditID, Title: "Every step, every fault", Blocks: tableBlocks(matrices...),
-		Intro: "Each cell is a separate episode. Failed cells link to their explanation."}
-	all = append([]Section{first}, all...)
-	return slices.DeleteFunc(all, func(s Section) bool {
-		return len(s.Blocks) == 0 || !slices.Contains([]string{auditID, "stories", "conditions", "repeat"}, s.ID)
-	})
 }
 
 func (a *audit) matrix() Table {
@@ -243,8 +187,8 @@ func (a *audit) matrix() Table {
 	return t
 }
 
-func (a *audit) wholeScriptsTable() Table {
-	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", the whole line", Kind: NoWrap}, {Head: "", Kind: Outcome}}}
+func (a *audit) allStepsTable() Table {
+	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", all steps", Kind: NoWrap}, {Head: "", Kind: Outcome}}}
 	for _, s := range a.steps {
 		if s.Step != allSteps {
 			continue
@@ -254,31 +198,24 @@ func (a *audit) wholeScriptsTable() Table {
 			t.Rows = append(t.Rows, Row{Cells: []string{units.Clean(f), mark}, Links: []string{"", link}})
 		}
 	}
-	slices.SortStableFunc(t.Rows, func(a, b Row) int { return cmp.Compare(wholeRank[a.Cells[1]], wholeRank[b.Cells[1]]) })
 	return t
 }
 
-// wholeRank puts failures first, because a terminal shows only the first rows.
-var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
-
-func (a *audit) failed() Table {
+// failedCells lists the cells that did not pass or are not applicable.
+func failedCells(all []*audit) Table {
 	t := Table{Columns: []Column{{Head: "cell", Kind: NoWrap}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
-	all := 0
-	for _, c := range a.ordered() {
-		result, words := c.Outcome(), status(c)
-		if result == report.Pass {
-			why := c.InapplicableReason()
-			if why == "" {
-				continue
+	for _, a := range all {
+		for _, c := range a.ordered() {
+			result, words := c.Outcome(), status(c)
+			if result == report.Pass {
+				why := c.InapplicableReason()
+				if why == "" {
+					continue
+				}
+				result, words = report.NotJudged, "not applicable: "+units.Clean(why)
 			}
-			result, words = report.NotJudged, "not applicable: "+units.Clean(why)
-		}
-		if all++; all <= failedLimit {
 			t.Rows = append(t.Rows, Row{Result: result, Cells: []string{units.Clean(c.Provocation), words, a.command(c)}})
 		}
-	}
-	if more := all - failedLimit; more > 0 {
-		t.OmittedRows, t.Note = more, "and "+strconv.Itoa(more)+" more"
 	}
 	return t
 }
@@ -295,20 +232,6 @@ func (b builder) command(t report.Trial) string {
 		s += " --ensemble " + units.Clean(kind)
 	}
 	return s
-}
-
-// tally summarizes several audits, one row each.
-func tally(all []*audit) Table {
-	t := Table{Columns: []Column{{Head: "subject", Kind: NoWrap}}}
-	for _, head := range []string{"steps", "cells", "kept all", "broke", "unknown"} {
-		t.Columns = append(t.Columns, NumberColumn(head, 0))
-	}
-	for _, a := range all {
-		n := a.counts()
-		numbers := units.Names([]int{n.steps, n.cells, n.Pass, n.Fail, n.Unknown}, count)
-		t.Rows = append(t.Rows, Row{Cells: append([]string{units.Clean(a.subject)}, numbers...)})
-	}
-	return t
 }
 
 func (a *audit) ordered() (out []report.Trial) {

@@ -12,11 +12,11 @@ func TestShortest_countsWhatIsLeftOut(t *testing.T) {
 	for _, result := range []string{report.Pass, report.Fail, report.Unknown, report.Fail, report.Pass} {
 		table.Rows = append(table.Rows, Row{Result: result, Cells: []string{result}})
 	}
-	got := table.Shortest(3).Shortest(3).Shortest(2)
+	got := table.LimitRows(3).LimitRows(3).LimitRows(2)
 	if want := "and 7 more, in report.html"; got.Note != want || got.Rows[1].Result != report.Fail {
 		t.Errorf("%q of %v, want %q", got.Note, got.Rows, want)
 	}
-	if whole := table.Shortest(5); whole.Note != "" || whole.Rows[0].Result != report.Pass {
+	if whole := table.LimitRows(5); whole.Note != "" || whole.Rows[0].Result != report.Pass {
 		t.Errorf("a table that fits was changed: %v", whole)
 	}
 }

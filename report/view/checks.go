@@ -9,7 +9,6 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -181,18 +180,6 @@ func incidentResult(r Row) string {
 		return "reproduced"
 	}
 	return "NOT as expected: " + strings.TrimPrefix(r.Cells[3], "NO: ")
-}
-
-// zooFirst moves the table of a zoo's trials, which is its result, before the stories.
-func (b builder) zooFirst(all []Section) []Section {
-	if slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isZoo(s) || isAudit(s) }) {
-		return all
-	}
-	trials := slices.IndexFunc(all, func(s Section) bool { return s.ID == "trials" })
-	stories := slices.IndexFunc(all, func(s Section) bool { return s.ID == "stories" })
-	first := all[trials]
-	first.Title = "Detected defects"
-	return slices.Insert(slices.Delete(all, trials, trials+1), stories, first)
 }
 
 // runWith returns the versions of the subject and of the servers that ran. The version of the subject is in its

@@ -27,7 +27,7 @@ func TestPage_isSaidToBeDrawnWhereItIsNotThereYet(t *testing.T) {
 	if v := New(Input{Dir: "run"}); v.Page != report.PageFile {
 		t.Errorf("the page is %q", v.Page)
 	}
-	if v := New(Input{Dir: "run", Undrawn: true}); !strings.HasSuffix(v.Page, " (to create it: zkbench report run)") {
+	if v := New(Input{Dir: "run", NoPage: true}); !strings.HasSuffix(v.Page, " (to create it: zkbench report run)") {
 		t.Errorf("a page that is not there is %q", v.Page)
 	}
 }
@@ -71,7 +71,7 @@ func TestSections_ofAnIncident(t *testing.T) {
 	for _, s := range v.Sections[:3] {
 		got = append(got, s.ID)
 	}
-	if want := []string{"incident", "trials", "stories"}; !slices.Equal(got, want) {
+	if want := []string{"incident", resultsID, "stories"}; !slices.Equal(got, want) {
 		t.Errorf("the page begins with %q, want %q", got, want)
 	}
 }

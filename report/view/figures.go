@@ -103,49 +103,12 @@ func (b builder) timelineOf(t report.Trial) plot.Timeline {
 // trace returns the trace of a trial, which is empty if there is none.
 func (b builder) trace(trial string) *report.Trace { return cmp.Or(b.Traces[trial], &report.Trace{}) }
 
-// pausedText describes the actions of a paused holder after it resumed.
-func pausedText(label string, t report.Trial) string {
-	if t.Metrics[metrics.PausedUnaware].Count == nil {
-		return ""
-	}
-	blind, belief := t.Metrics[metrics.PausedUnaware], t.Metrics[metrics.PausedBelief]
-	s := fmt.Sprintf("In %s, a paused holder whose session had expired still believed that it held for %s (p50) after the next grant",
-		label, units.Duration(*belief.P50))
-	switch notice := t.Metrics[metrics.PausedNotice]; {
-	case notice.P50 == nil:
-		s += ", and was never notified of the loss"
-	default:
-		s += fmt.Sprintf(", and was notified of the loss %s (p50) after it resumed", units.Duration(*notice.P50))
-		if belief.Note != "" {
-			s += " (" + belief.Note + ")"
-		}
-		s += fmt.Sprintf(". It wrote again before the notification in %s of %s", units.Number(*blind.Value), units.Plural(int(*blind.Count), "round"))
-	}
-	if through := t.Metrics[metrics.PausedAccepted]; through.Value == nil {
-		s += ". Its driver does not implement \"write\", so unfenced writes were not tested"
-	} else if *through.Count > 0 {
-		s += fmt.Sprintf(". Of %s without a fencing token, %s succeeded", units.Plural(int(*through.Count), "late write"), units.Number(*through.Value))
-	}
-	if stopped := t.Metrics[metrics.PausedFenced]; *stopped.Count > 0 {
-		s += fmt.Sprintf("; the token rejected %s of %s", units.Number(*stopped.Value), units.Plural(int(*stopped.Count), "fenced write"))
-	}
-	return s + "."
-}
-
 func capacityText(label string, t report.Trial) string {
 	m := t.Metrics[metrics.Capacity]
 	if m.Value == nil {
 		return ""
 	}
 	return fmt.Sprintf("With a rising arrival rate, %s kept up to a rate of %s; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note)
-}
-
-func unservedText(label string, t report.Trial) string {
-	m := t.Metrics[metrics.Unserved]
-	if m.Value == nil || *m.Value == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Of %s that were due, %s did not grant %s by the end of the phase.", units.Plural(int(*m.Count), "acquire"), label, units.Number(*m.Value))
 }
 
 // capacityFigures returns a figure for each ramp and number of clients, the largest first.
@@ -204,35 +167,6 @@ func promiseText(label string, t report.Trial) string {
 		answer = "The promised failover time of %s was kept by %s in every measured failover, but is not guaranteed: up to " + units.Duration(*predicted) + " is predicted; %s."
 	}
 	return fmt.Sprintf(answer, units.Duration(float64(promise)), label, strings.TrimSuffix(why, "."))
-}
-
-func (b builder) noun() string {
-	for _, s := range b.scenarios {
-		return s.Noun()
-	}
-	return "contender"
-}
-
-// goroutinesNote returns the number of goroutines, and the size of their stacks, per session.
-func goroutinesNote(_ builder, t report.Trial, _ report.Metric) string {
-	goroutines, stacks := t.Metrics[metrics.SessionGoroutines].Value, t.Metrics[metrics.SessionStacks].Value
-	if goroutines == nil || stacks == nil {
-		return ""
-	}
-	return units.Number(*goroutines) + " goroutines, with stacks of " + units.Quantity(*stacks, "B")
-}
-
-// queueNote returns a note with the member that had the queue, and the members that did not report theirs.
-func queueNote(_ builder, t report.Trial, m report.Metric) string {
-	note := m.Note
-	noAnswer := t.Metrics[metrics.MemberSilent].Note
-	if noAnswer == "" {
-		return note
-	}
-	if note != "" {
-		note += "; "
-	}
-	return note + "no answer from " + noAnswer
 }
 
 // stagesText describes the longest stage of a hand-off, with the most contenders; "" if it is unknown.

@@ -13,10 +13,10 @@ import (
 )
 
 var marks = map[string]string{
-	report.Pass: MarkPass, report.Fail: MarkFail, report.Unknown: MarkUnknown, report.NotPromised: MarkNone, report.NotJudged: MarkIdle,
+	report.Pass: MarkPass, report.Fail: MarkFail, report.Unknown: MarkUnknown, report.NotPromised: MarkNone, report.NotJudged: MarkNotExercised,
 }
 
-var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkIdle, "not exercised"}}
+var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkNotExercised, "not exercised"}}
 
 const thresholdsHead = "thresholds"
 
@@ -96,7 +96,7 @@ func (b builder) proofID(label string, t report.Trial, c Check) string {
 	case c.Result == report.Fail && id != "":
 		return id
 	case t.Step != "":
-		return auditID
+		return resultsID
 	}
 	return rowID(label, t, c)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
-	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -38,38 +37,51 @@ type Block struct {
 // openStories is the number of stories that are initially expanded.
 const openStories = 3
 
+// resultsID is the id of the section with the tables of the run.
+const resultsID = "results"
+
 func (b builder) sections(v *View) []Section {
-	guarantees, thresholds := b.checkTables()
-	all := []Section{
-		b.incident(),
-		{ID: "stories", Title: "Violations", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
-			Intro: "Numbers in the lanes refer to the events below; events in bold prove the violation. The time axis is stretched where many events occur. A commit is shown at the earliest time at which a client can know of it."},
-		{ID: "measured", Title: "Measurements", Blocks: overviewBlocks(v.Figures, b.noun())},
-		{ID: "causes", Title: "Failovers by cause", Blocks: b.causes(),
+	results := Section{ID: resultsID, Title: "Measurements", Blocks: append(tableBlocks(v.Tables...), overviewBlocks(v.Figures)...)}
+	stories := Section{ID: "stories", Title: "Violations", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
+		Intro: "Numbers in the lanes refer to the events below; events in bold prove the violation. The time axis is stretched where many events occur. A commit is shown at the earliest time at which a client can know of it."}
+	conditions := Section{ID: "conditions", Title: "Conditions", Blocks: []Block{{Facts: facts(b.Result)}},
+		Note: "All times are from one monotonic clock in the process that ran the clients. The latency of an operation is measured from the time at which it was due. " +
+			"Notifications, requests and bytes were counted on the wire. A quantile is shown only if there are enough samples for it. An unknown result never counts as a pass."}
+	first, second := stories, results
+	switch {
+	case b.hasOnly(isAudit): // measurements and passed checks have no meaning for episodes
+		results.Title, results.Intro = "Every step, every fault", "Each cell is a separate episode. Failed cells link to their explanation."
+		return withBlocks(results, stories, conditions, b.repeat())
+	case b.hasOnly(isZoo):
+		results.Title = "Detected defects"
+		first, second = results, stories
+	}
+	return withBlocks(b.incident(), first, second,
+		Section{ID: "causes", Title: "Failovers by cause", Blocks: b.causes(),
 			Note: "Release and close return the lock; in the other rows, the session must expire first, unless the holder keeps its grant. The predicted range is the range that ZooKeeper's session expiry allows. In rows with \"leader\" in the name, the leader of the ensemble is stopped, not the holder of the lock."},
 		b.timelines(),
-		{ID: "formulas", Title: "Expected notifications", Blocks: tableBlocks(b.formulas())},
-		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables...), b.trialBlocks(v.Figures)...)},
-		{ID: "guarantees", Title: "Guarantees", Blocks: passedFolded(guarantees)},
-		{ID: "thresholds", Title: "Thresholds", Blocks: tableBlocks(thresholds)},
-		{ID: "faults", Title: "Faults", Blocks: b.faults()},
-		{ID: "metrics", Title: "All metrics", Blocks: b.metrics()},
-		{ID: "conditions", Title: "Conditions", Blocks: []Block{{Facts: facts(b.Result)}},
-			Note: "All times are from one monotonic clock in the process that ran the clients. The latency of an operation is measured from the time at which it was due. " +
-				"Notifications, requests and bytes were counted on the wire. A quantile is shown only if there are enough samples for it. An unknown result never counts as a pass."},
-		b.repeat(),
-	}
-	if len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) }) {
-		return auditSections(v.Tables, all)
-	}
-	return slices.DeleteFunc(b.zooFirst(all), func(s Section) bool { return len(s.Blocks) == 0 })
+		Section{ID: "formulas", Title: "Expected notifications", Blocks: tableBlocks(b.formulas())},
+		b.trialSection(v.Figures),
+		Section{ID: "checks", Title: "Guarantees and thresholds", Blocks: passedFolded(b.checkTable())},
+		Section{ID: "faults", Title: "Faults", Blocks: b.faults()},
+		Section{ID: "metrics", Title: "All metrics", Blocks: b.metrics()},
+		conditions, b.repeat())
+}
+
+func withBlocks(all ...Section) []Section {
+	return slices.DeleteFunc(all, func(s Section) bool { return len(s.Blocks) == 0 })
+}
+
+// hasOnly reports whether all scenarios of the run are of a kind.
+func (b builder) hasOnly(kind func(matrix.Scenario) bool) bool {
+	return len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !kind(s) })
 }
 
 func (b builder) repeat() Section {
 	run := b.Result.Run
 	s := Section{ID: "repeat", Title: "How to repeat the run", Blocks: []Block{{Code: run.Command}},
 		Note: "The run folder contains the histories of all trials. To evaluate them again, use zkbench check; to create the page again, use zkbench report."}
-	if b.Alone {
+	if b.PageOnly {
 		s.Note = "The histories of the trials are not published here; repeating the run records them again."
 	}
 	if run.Command == "" {
@@ -107,7 +119,7 @@ func passedFolded(t Table) []Block {
 
 // overviewBlocks returns the plots of the whole run, and the plots of single trials that answer
 // the scenario's question. Plots for fewer than the largest number of clients are collapsed.
-func overviewBlocks(figures []*plot.Figure, noun string) []Block {
+func overviewBlocks(figures []*plot.Figure) []Block {
 	most := 0
 	for _, f := range figures {
 		if f.Trial == "" {
@@ -115,7 +127,7 @@ func overviewBlocks(figures []*plot.Figure, noun string) []Block {
 		}
 	}
 	var first, fewer Block
-	fewer.Fold = "The same with fewer " + noun + "s"
+	fewer.Fold = "The same with fewer clients"
 	answers := func(f *plot.Figure) int { return map[bool]int{true: 0, false: 1}[f.Answer] }
 	figures = slices.SortedStableFunc(slices.Values(figures), func(a, b *plot.Figure) int { return answers(a) - answers(b) })
 	for _, f := range figures {
@@ -130,19 +142,27 @@ func overviewBlocks(figures []*plot.Figure, noun string) []Block {
 	return withFigures(first, fewer)
 }
 
-// trialBlocks returns the plots of each trial, ordered by importance.
-func (b builder) trialBlocks(figures []*plot.Figure) []Block {
-	var out []Block
-	for i, t := range byInterest(b.trials) {
+// trialPlots is the number of trials with plots on the page, which limits the size of the page.
+const trialPlots = 4
+
+// trialSection shows the plots of the most important trials.
+func (b builder) trialSection(figures []*plot.Figure) Section {
+	s := Section{ID: "trials", Title: "Trials over time"}
+	all := byInterest(b.trials)
+	for i, t := range all[:min(len(all), trialPlots)] {
 		block := Block{Fold: trialLabel(t.Subject, t) + ", over time", Open: i < 2 || t.Outcome() == report.Fail}
 		for _, f := range figures {
 			if f.Trial == t.Name && !f.Answer {
 				block.Figures = append(block.Figures, f)
 			}
 		}
-		out = append(out, block)
+		s.Blocks = append(s.Blocks, block)
 	}
-	return withFigures(out...)
+	if len(all) > trialPlots && !b.PageOnly {
+		s.Note = "The plots of the other trials are in the folder " + report.PlotDir + " next to this page."
+	}
+	s.Blocks = withFigures(s.Blocks...)
+	return s
 }
 
 func withFigures(blocks ...Block) []Block {
@@ -154,14 +174,6 @@ func byInterest(trials []report.Trial) []report.Trial {
 	return slices.SortedStableFunc(slices.Values(trials), func(a, b report.Trial) int {
 		return cmp.Or(rank(b.Outcome())-rank(a.Outcome()), b.Clients-a.Clients)
 	})
-}
-
-// LeftOut returns a note about the plots that a renderer omitted to limit the page; "" if there are none.
-func LeftOut(plots int) string {
-	if plots == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s more in the folder %s next to this page, omitted here to limit the size of the page.", units.Plural(plots, "plot"), report.PlotDir)
 }
 
 // Fact is a named property of the run.
@@ -193,26 +205,7 @@ func facts(r report.Result) []Fact {
 	for _, k := range keys(run.Host) {
 		out = append(out, Fact{"host: " + k, run.Host[k]})
 	}
-	out = append(out, harness(r.Trials)...)
 	return append(out, Fact{"versions", versions(run)})
-}
-
-// harness returns the measurements of the harness about itself: the worst values of all trials.
-func harness(trials []report.Trial) []Fact {
-	worst := map[string]metrics.Metric{}
-	for _, t := range trials {
-		for name, m := range t.Metrics {
-			if w, seen := worst[name]; strings.HasPrefix(name, "self.") && m.Value != nil && (!seen || *m.Value > *w.Value) {
-				worst[name] = m
-			}
-		}
-	}
-	var out []Fact
-	for _, name := range keys(worst) {
-		m := worst[name]
-		out = append(out, Fact{"harness: " + strings.TrimPrefix(name, "self."), "at worst " + units.Quantity(*m.Value, m.Unit)})
-	}
-	return out
 }
 
 func origin(run report.Run) string { return fmt.Sprintf("Seed %d, %s.", run.Seed, versions(run)) }

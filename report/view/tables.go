@@ -110,30 +110,23 @@ func (t Table) withoutEmptyColumns() Table {
 	return t.Pick(keep)
 }
 
-// checkTables returns the tables of guarantees and thresholds: failed checks first, then unknown ones.
-func (b builder) checkTables() (guarantees, thresholds Table) {
-	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: NoWrap}, {Head: "trial", Kind: NoWrap}, {Head: "reasons"}}
-	thresholds.Columns = []Column{{Head: "result", Kind: Status}, {Head: "threshold", Kind: Code}, {Head: "trial"}, {Head: "measured"}}
+// checkTable returns the table of guarantees and thresholds: failed checks first, then unknown ones.
+func (b builder) checkTable() Table {
+	out := Table{Columns: []Column{{Head: "result", Kind: Status}, {Head: "check", Kind: NoWrap}, {Head: "trial", Kind: NoWrap}, {Head: "reasons"}}}
 	for _, t := range b.trials {
 		for _, c := range checks(t) {
 			reasons := slices.Clone(c.Reasons)
 			if len(c.Records) > 0 {
 				reasons = append(reasons, "records "+numbers(c.Records)+" of the history")
 			}
-			to := &guarantees
-			if c.threshold {
-				to = &thresholds
-			}
-			to.Rows = append(to.Rows, Row{ID: rowID(t.Subject, t, c), Result: c.Result, Cells: []string{c.Result, c.What, trialLabel(t.Subject, t), strings.Join(reasons, "\n")}})
+			out.Rows = append(out.Rows, Row{ID: rowID(t.Subject, t, c), Result: c.Result, Cells: []string{c.Result, c.What, trialLabel(t.Subject, t), strings.Join(reasons, "\n")}})
 		}
 	}
-	if len(guarantees.Rows) == 0 {
-		guarantees.Rows = []Row{{Result: report.Unknown, Cells: []string{report.Unknown, "", "", "No guarantee was checked."}}}
+	if len(out.Rows) == 0 {
+		out.Rows = []Row{{Result: report.Unknown, Cells: []string{report.Unknown, "", "", "No guarantee was checked."}}}
 	}
-	for _, rows := range [][]Row{guarantees.Rows, thresholds.Rows} {
-		slices.SortStableFunc(rows, func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
-	}
-	return guarantees, thresholds
+	slices.SortStableFunc(out.Rows, func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
+	return out
 }
 
 func numbers(records []int) string {

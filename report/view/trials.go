@@ -58,7 +58,7 @@ func columns(trials []report.Trial) []column {
 		number("formula", 3, measured(field(metrics.FlapNotifications, "expected"), "1")),
 		number("items/notif.", 3, measured(field(metrics.QueueYield, "value"), "1")),
 		number("capacity", 1, measured(field(metrics.Capacity, "value"), "1/s")),
-		number("unserved", 2, fraction(metrics.Unserved)),
+		number("not granted", 2, fraction(metrics.Unserved)),
 		number("all connected", 1, measured(field(metrics.ConnectAll, "value"), "ns")),
 		number("heap/session", 1, measured(field(metrics.SessionHeap, "value"), "B")),
 		number("goroutines", 3, measured(field(metrics.SessionGoroutines, "value"), "1")),
@@ -69,7 +69,7 @@ func columns(trials []report.Trial) []column {
 		number("requests", 6, measured(field(metrics.FanoutRequests, "value"), "1")),
 		number("false belief p50", 1, measured(field(metrics.PausedBelief, "p50"), "ns")),
 		number("notified after", 2, measured(field(metrics.PausedNotice, "p50"), "ns")),
-		number("wrote unaware", 2, fraction(metrics.PausedUnaware)),
+		number("wrote before notified", 2, fraction(metrics.PausedUnaware)),
 		number("unfenced accepted", 1, fraction(metrics.PausedAccepted)),
 		number("rejected by token", 1, fraction(metrics.PausedFenced)),
 		number("throughput", 7, measured(field(metrics.Throughput, "value"), "1/s")),
@@ -124,10 +124,10 @@ func status(t report.Trial) string {
 }
 
 // measuredFindings returns a finding for each line that is not empty.
-func measuredFindings(subject string, lines ...string) (out []Finding) {
+func measuredFindings(lines ...string) (out []Finding) {
 	for _, s := range lines {
 		if s != "" {
-			out = append(out, Finding{Kind: Measurement, Subject: subject, Text: s})
+			out = append(out, Finding{Kind: Measurement, Text: s})
 		}
 	}
 	return out
@@ -147,7 +147,7 @@ func (b builder) comparisonFindings() []Finding {
 		default:
 			to, text = &different, "Compared trial by trial at %s, %s of %s is %s."
 		}
-		*to = append(*to, measuredFindings(label, fmt.Sprintf(text, clientsText(c), c.Metric, label, c))...)
+		*to = append(*to, measuredFindings(fmt.Sprintf(text, clientsText(c), c.Metric, label, c))...)
 	}
 	return append(different, others...)
 }
@@ -156,16 +156,16 @@ func (b builder) comparisonFindings() []Finding {
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
 		lines := slices.Concat(trialTexts(x, promiseText), trialTexts(x, failedText, starvedText), []string{overlapText(x)},
-			trialTexts(x, pausedText), trialTexts(x, capacityText, unservedText), []string{stagesText(x)})
-		out = append(out, measuredFindings(x.Label, lines...)...)
+			trialTexts(x, capacityText), []string{stagesText(x)})
+		out = append(out, measuredFindings(lines...)...)
 	}
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run
 	// that ended early, subjects may have different numbers of trials.
 	turns := slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name })
 	if !turns && b.Result.Run.EndReason == "" {
-		out = append(out, measuredFindings("", extremes(s, s.Common()))...)
+		out = append(out, measuredFindings(extremes(s, s.Common()))...)
 	}
-	return append(out, measuredFindings("", unequalConditions(s))...)
+	return append(out, measuredFindings(unequalConditions(s))...)
 }
 
 // trialTexts returns the sentences about each trial of a series; some may be empty.
@@ -176,6 +176,12 @@ func trialTexts(x matrix.Series, texts ...func(label string, t report.Trial) str
 		}
 	}
 	return out
+}
+
+func hasFailure(x matrix.Series) bool {
+	return slices.ContainsFunc(x.Trials, func(t report.Trial) bool {
+		return slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
+	})
 }
 
 type ranked struct {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,26 +15,6 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-func TestView_saysWhatAFlapCausesAndANotificationYields(t *testing.T) {
-	trial := func(subject string, metrics map[string]metrics.Metric) report.Trial {
-		return report.Trial{Name: subject, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: 10}, Metrics: metrics}
-	}
-	got := strings.Join(headlines(
-		trial("lock/parent", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(17.0), Expected: new(17.0)}}),
-		trial("lock/predecessor", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(1.0)}}),
-		trial("queue/parent", map[string]metrics.Metric{
-			"queue.yield": {Unit: "1/notification", Value: new(0.25)}, "queue.requests": {Unit: "1/item", Value: new(30.0)}}),
-	), "\n")
-	for _, want := range []string{
-		"Notifications when a waiter rejoins, 10 contenders: lock/predecessor 1; lock/parent 17 (formula 17).",
-		"Items per notification, 10 consumers: queue/parent 0.25.",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("it does not say %q, but\n%s", want, got)
-		}
-	}
-}
-
 // found lists the sentences about what trials measured.
 func found(trials ...report.Trial) []string {
 	var out []string
@@ -43,32 +22,6 @@ func found(trials ...report.Trial) []string {
 		out = append(out, f.String())
 	}
 	return out
-}
-
-// headlines lists the numbers that answer what was asked.
-func headlines(trials ...report.Trial) []string {
-	var out []string
-	for _, h := range New(Input{Result: report.Result{Trials: trials}}).Headlines {
-		out = append(out, h.String())
-	}
-	return out
-}
-
-// A sentence has no 99th percentile that the table leaves out,
-// because one of the trials has too few samples for it.
-func TestView_hasNoQuantileOfFewSamples(t *testing.T) {
-	trial := func(n int, count int64) report.Trial {
-		return report.Trial{Name: fmt.Sprint("s-", n), Repetition: n, Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 3},
-			Metrics: map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: &count, P50: new(2e6), P99: new(9e6)}}}
-	}
-	for want, trials := range map[string][]report.Trial{
-		"Hand-off (p50), 3 contenders: 2.00 ms.":               {trial(1, 60), trial(2, 400)},
-		"Hand-off (p50), 3 contenders: 2.00 ms (p99 9.00 ms).": {trial(1, 100), trial(2, 400)},
-	} {
-		if got := headlines(trials...); !slices.Contains(got, want) {
-			t.Errorf("it does not say %q, but %q", want, got)
-		}
-	}
 }
 
 // A recipe that broke a guarantee is not set against others for its speed, nor shown beside
@@ -85,14 +38,6 @@ func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
 	}
 	if got, want := found(broken, sound, slow), []string{"One hand-off (p50): lock/sound 4.00 ms, lock/slow 12.0 ms. Too few trials to compare them (1 and 1): use --ab, or --trials 10."}; !slices.Equal(got, want) {
 		t.Errorf("it says %q, want %q", got, want)
-	}
-	for want, trials := range map[string][]report.Trial{
-		"Hand-off (p50), 10 contenders: lock/sound 4.00 ms; lock/slow 12.0 ms; not shown: 1 with a broken guarantee.": {broken, sound, slow},
-		"Hand-off (p50), 10 contenders: 1.00 ms [broken].":                                                            {broken},
-	} {
-		if got := headlines(trials...); !slices.Contains(got, want) {
-			t.Errorf("it says %q, want %q", got, want)
-		}
 	}
 }
 
@@ -135,39 +80,6 @@ func TestView_saysWhoWasSparedAProcess(t *testing.T) {
 		if got := slices.ContainsFunc(found(row.trials...), func(s string) bool { return strings.HasPrefix(s, says) }); got != row.want {
 			t.Errorf("%s: it says so: %t", about, got)
 		}
-	}
-}
-
-// What is the same of many is said once.
-func TestHeadlines_sayOnceWhatIsTheSame(t *testing.T) {
-	var trials []report.Trial
-	for i := range 6 {
-		x := judged(fmt.Sprint(i), fmt.Sprint("lock/", i), 10, "fifo", report.Pass)
-		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: new(2e6)}}
-		trials = append(trials, x)
-	}
-	if got := headlines(trials...); !slices.Contains(got, "Hand-off (p50), 10 contenders: 2.00 ms (all 6).") {
-		t.Errorf("%q", got)
-	}
-	trials[5].Metrics["handoff.latency"] = metrics.Metric{Unit: "ns", Count: new(int64(60)), P50: new(3e6)}
-	if got := headlines(trials...); !strings.Contains(fmt.Sprint(got), "lock/5 3.00 ms; not shown: 2 with values between these") {
-		t.Errorf("%q", got)
-	}
-}
-
-// The longest says which fault explains it.
-func TestHeadlines_sayWhichFaultExplainsTheLongest(t *testing.T) {
-	trial := judged("t", "lock/a", 3, "fifo", report.Pass)
-	trial.Metrics = map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Count: new(int64(2)), P50: new(1e9), Max: new(4e9)}}
-	trace := &report.Trace{Handoffs: []metrics.Handoff{{At: 9 * time.Second, Latency: 4 * time.Second, Failover: true}},
-		Faults: []report.Fault{{Fault: "reply.drop", Start: time.Second, End: 2 * time.Second}, {Fault: "session.close", Start: 5 * time.Second, End: 6 * time.Second}}}
-	in := Input{Result: report.Result{Trials: []report.Trial{trial}}, Traces: map[string]*report.Trace{"t": trace}}
-	if got, want := New(in).Headlines[0].String(), "From a fault to the next grant (p50), 3 contenders: 1.00 s (at worst 4.00 s, after session.close, in 2 samples)."; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	in.Traces = nil
-	if got := New(in).Headlines[0].String(); strings.Contains(got, "after") {
-		t.Errorf("nothing is known of faults, and it says %q", got)
 	}
 }
 

@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ func (b builder) verdict(v *View) string {
 	case report.Fail:
 		return "Failed" + b.subjectsAffected(v.FindingsOf(Broken)) + ": " + summarize(v.FindingsOf(Broken)) + "."
 	}
-	if open := v.FindingsOf(Open); len(open) > 0 {
-		return "Unknown: " + summarize(open) + "."
+	if undecided := v.FindingsOf(Undecided); len(undecided) > 0 {
+		return "Unknown: " + summarize(undecided) + "."
 	}
 	return "Unknown: " + units.List(b.runDoubts()) + "."
 }
@@ -47,66 +46,53 @@ func allOf(n int, noun string) string {
 	return oneOrMany(n, "the one "+noun, "all "+units.Plural(n, noun))
 }
 
-// findings returns doubts, notes, broken checks, and checks with an unknown result.
+// findings returns doubts, broken checks, and checks with an unknown result.
 func (b builder) findings() (out []Finding) {
-	broken, open := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Open)
+	broken, undecided := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Undecided)
 	for _, s := range b.runDoubts() {
 		out = append(out, Finding{Kind: Doubt, Text: units.Capital(s) + "."})
 	}
-	for _, s := range slices.Concat(b.notPromised(), otherDoubts(open, len(broken) > 0)) {
-		out = append(out, Finding{Kind: Note, Text: units.Capital(s) + "."})
-	}
-	return slices.Concat(out, broken, open)
+	return slices.Concat(out, broken, undecided)
 }
 
 // checkFindings returns findings for the checks of all trials with the given result: trials that did
 // not complete first, then by severity, and thresholds last.
 func (b builder) checkFindings(result string, kind Kind) []Finding {
-	var unplayed, guarantees, thresholds []Finding // an incomplete trial explains the other unknown results
+	var incomplete, guarantees, thresholds []Finding // an incomplete trial explains the other unknown results
 	for _, t := range b.Result.Trials {
 		label := b.names.Label(t.Cell)
 		for _, c := range checks(t) {
 			if c.Result != result || c.repeats(t) || t.Step != "" && result != t.Outcome() { // in a failed cell, unknown results do not count
 				continue
 			}
-			f := Finding{Kind: kind, TestedSubject: t.Subject, TrialName: trialLabel(label, t), Under: b.faultsOf(t, c), Text: c.FailedName, Why: strings.Join(c.Reasons, "; "), Link: b.proofID(label, t, c)}
+			f := Finding{Kind: kind, Subject: t.Subject, TrialName: trialLabel(label, t), Under: b.faultsOf(t, c), Text: c.FailedName, Why: strings.Join(c.Reasons, "; "), Link: b.proofID(label, t, c)}
 			if t.Step != "" {
 				f.Cell = units.Clean(t.Provocation)
 			}
-			f.Subject = f.TrialName + underFaults(f.Under)
 			switch {
 			case c.threshold:
 				thresholds = append(thresholds, f)
 			case c.What == verdict.Completed:
-				unplayed = append(unplayed, f)
+				incomplete = append(incomplete, f)
 			default:
 				guarantees = append(guarantees, f)
 			}
 		}
 	}
-	return slices.Concat(unplayed, mostSevereFirst(guarantees, func(f Finding) (string, string) { return f.TestedSubject, f.Text }), thresholds)
+	slices.SortStableFunc(guarantees, func(a, b Finding) int { return severestFirst(a.Text, b.Text) })
+	return slices.Concat(incomplete, guarantees, thresholds)
 }
 
-// mostSevereFirst orders by subject: first the subject whose broken guarantee has the lowest rule
-// number. Two holders at the same time are more severe than an orphaned node.
-func mostSevereFirst[T any](all []T, of func(T) (subject, guarantee string)) []T {
-	severest := map[string]int{} // by subject
-	for _, x := range all {
-		subject, guarantee := of(x)
-		rule := math.MaxInt
+// severestFirst compares guarantees by their rule numbers: two holders at the same time are more severe than
+// an orphaned node.
+func severestFirst(a, b string) int {
+	rule := func(guarantee string) int {
 		if g, ok := verdict.Find(guarantee); ok {
-			rule = g.Rule
+			return g.Rule
 		}
-		if previous, ok := severest[subject]; !ok || rule < previous {
-			severest[subject] = rule
-		}
+		return math.MaxInt
 	}
-	slices.SortStableFunc(all, func(a, b T) int {
-		x, _ := of(a)
-		y, _ := of(b)
-		return cmp.Compare(severest[x], severest[y])
-	})
-	return all
+	return cmp.Compare(rule(a), rule(b))
 }
 
 // repeats reports whether the check is a threshold on verdicts that only repeats a verdict of the trial.
@@ -149,37 +135,6 @@ func (b builder) runDoubts() []string {
 	}
 	if n := len(unproven); n > 0 {
 		out = append(out, units.Plural(n, "fault")+" had "+noProof+": "+units.List(limitParts(unproven)))
-	}
-	return out
-}
-
-// otherDoubts returns sentences about unfit trials and, if a check failed, about unknown results.
-func otherDoubts(open []Finding, failed bool) (out []string) {
-	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.HarnessHealth })
-	if n := len(unfit); n > 0 {
-		out = append(out, fmt.Sprintf("%s %s unfit: the numbers may reflect the machine, not the recipe", units.Plural(n, "trial"), wasOrWere(n)))
-	}
-	if len(open) > 0 && failed {
-		out = append(out, units.Plural(len(open), "unknown result"))
-	}
-	return out
-}
-
-// notPromised returns a sentence for each subject with the guarantees that it does not promise.
-func (b builder) notPromised() (out []string) {
-	for _, trials := range matrix.Group(b.Result.Trials, subjectOf) {
-		var names []string
-		for _, t := range trials {
-			for _, v := range t.Verdicts {
-				if v.Result == report.NotPromised {
-					names = append(names, v.Guarantee)
-				}
-			}
-		}
-		if len(names) > 0 {
-			out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s",
-				units.Clean(trials[0].Subject), units.List(matrix.Distinct(names, itself))))
-		}
 	}
 	return out
 }

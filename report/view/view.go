@@ -17,27 +17,25 @@ import (
 // View is the content of a report. Texts are plain and may contain any characters: each
 // renderer must escape them.
 type View struct {
-	Name      string // the scenario, "compare" or "trend"
-	Page      string // file of its page, and the command that creates it if it does not exist
-	Asked     string // the scenarios of the run, in a sentence
-	Result    string // report.Pass, Fail or Unknown; "" for a trend
-	Verdict   string // the result in a sentence, with the broken guarantees
-	Scorecard *Table // results by subject and guarantee; nil if nothing was checked
-	Headlines []Headline
-	Findings  []Finding
-	Brief     []Table  // the tables for a terminal; nil: all
-	Tables    []Table  // the numbers: one table per scenario, or per cell of a comparison
-	Stories   []Story  // explanations of failed verdicts
-	Screen    bool     // limit the terminal output to one screen
-	Shown     int      // number of stories to show on a terminal, from the first
-	More      []string // where to find the other stories, for a terminal
-	Sections  []Section
-	Figures   []*plot.Figure
-	Suites    []Suite           // all checks, for CI systems
-	Scenarios []matrix.Scenario // the trials, for benchstat
-	Origin    string            // seed and versions, in a sentence
-	Alone     bool              // only the page of the run is kept: there are no files to link to
-	Run       report.Run
+	Name        string // the scenario, "compare" or "trend"
+	Page        string // the file of the page, and the command that creates it if it does not exist
+	Description string // the scenarios of the run, in a sentence
+	Result      string // report.Pass, Fail or Unknown; "" for a trend
+	Verdict     string // the result in a sentence, with the broken guarantees
+	Scorecard   *Table // results by subject and guarantee; nil if nothing was checked
+	Findings    []Finding
+	Brief       []Table  // the tables for a terminal
+	Tables      []Table  // the numbers: one table per scenario, or per cell of a comparison
+	Stories     []Story  // explanations of failed verdicts
+	Shown       int      // number of stories to show on a terminal, from the first
+	More        []string // where to find the other stories, for a terminal
+	Sections    []Section
+	Figures     []*plot.Figure
+	Suites      []Suite           // all checks, for CI systems
+	Scenarios   []matrix.Scenario // the trials, for benchstat
+	Origin      string            // seed and versions, in a sentence
+	PageOnly    bool              // only the page of the run is kept: there are no files to link to
+	Run         report.Run
 
 	dir    string   // the run folder, for use in commands
 	abouts []string // descriptions of the scenarios
@@ -48,13 +46,13 @@ type Input struct {
 	Result  report.Result
 	Traces  map[string]*report.Trace // by trial name
 	Stories []explain.Story
-	// Dir is the run folder, for use in commands. OnPurpose includes the stories of deliberately
-	// broken subjects. Alone is set if only the page of the run is kept, Undrawn if there is no
+	// Dir is the run folder, for use in commands. ExplainExpected includes the stories of deliberately
+	// broken subjects. PageOnly is set if only the page of the run is kept, NoPage if there is no
 	// page yet.
-	Dir       string
-	Undrawn   bool
-	OnPurpose bool
-	Alone     bool
+	Dir             string
+	NoPage          bool
+	ExplainExpected bool
+	PageOnly        bool
 }
 
 // New returns the view of a run.
@@ -65,16 +63,15 @@ func New(in Input) *View {
 	v := &View{
 		Name: r.Run.Scenario, Page: b.page(), Result: r.Outcome(), Scorecard: b.scorecard(),
 		Figures: b.figures(), Scenarios: b.scenarios,
-		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
+		Origin: origin(r.Run), PageOnly: in.PageOnly, Run: r.Run, dir: in.Dir,
 	}
 	v.Findings = b.comparisonFindings()
 	for _, s := range b.scenarios {
 		b.addScenario(v, s)
 	}
-	v.Asked = b.scenarioSummary(v.abouts)
-	v.Headlines = v.Headlines[:min(len(v.Headlines), headlineLimit)]
+	v.Description = b.scenarioSummary(v.abouts)
 	v.Findings = append(v.Findings, b.findings()...)
-	v.Brief = withRows(v.Brief...)
+	v.Tables, v.Brief = withRows(v.Tables...), withRows(v.Brief...)
 	v.Suites = append(v.Suites, b.suites()...)
 	v.Verdict = b.verdict(v)
 	v.Stories, v.Shown, v.More = b.stories()
@@ -91,16 +88,15 @@ func (b builder) addScenario(v *View, s matrix.Scenario) {
 		v.addZoo(s.Name, ofScenario(b.Result.Trials, s.Name))
 	default:
 		v.abouts = append(v.abouts, describeScenario(s))
-		v.Headlines = append(v.Headlines, b.scenarioHeadlines(s)...)
 		v.Findings = append(v.Findings, b.measuresOf(s)...)
 		v.Tables = append(v.Tables, trialTable(ofScenario(b.trials, s.Name)))
-		v.Brief = append(v.Brief, trialTable(b.briefTrials(s)))
+		v.Brief = append(v.Brief, trialTable(b.briefTrials(s)).LimitRows(briefRows))
 	}
 }
 
 // page returns the file of the page, and the command that creates it if it does not exist yet.
 func (in Input) page() string {
-	if in.Undrawn {
+	if in.NoPage {
 		return fmt.Sprintf("%s (to create it: zkbench report %s)", report.PageFile, in.Dir)
 	}
 	return report.PageFile
@@ -115,16 +111,15 @@ type builder struct {
 
 // Finding is a sentence of the result. Findings are ordered by kind, and then by importance.
 type Finding struct {
-	Kind          Kind
-	Subject       string   // the trial or series; empty for several, or for the run
-	Text          string   // a sentence, or the name of the check if the kind is Broken or Open
-	Why           string   // the reason why the check is broken or open
-	Link          string   // id of its proof on the page; empty if there is no proof
-	TestedSubject string   // the subject under test, if the kind is Broken or Open
-	TrialName     string   // the trial, if the kind is Broken or Open
-	Under         []string // the faults that were active
-	Cell          string   // the cell of an audit
-	More          int      // number of other trials with the same finding; see Ranked
+	Kind      Kind
+	Text      string   // a sentence, or the name of the check if the kind is Broken or Undecided
+	Why       string   // the reason why the check is broken or open
+	Link      string   // id of its proof on the page; empty if there is no proof
+	Subject   string   // the subject under test, if the kind is Broken or Undecided
+	TrialName string   // the trial, if the kind is Broken or Undecided
+	Under     []string // the faults that were active
+	Cell      string   // the cell of an audit
+	More      int      // number of other trials with the same finding; see Ranked
 }
 
 // Kind is the kind of a finding.
@@ -132,11 +127,11 @@ type Kind string
 
 // The kinds of finding.
 const (
-	Measurement Kind = "measures" // a measurement
-	Doubt       Kind = "doubt"    // a limitation of the result of the run as a whole
-	Note        Kind = "note"     // additional information that other findings or tables show too
-	Broken      Kind = "broken"   // a guarantee or a threshold does not hold
-	Open        Kind = "open"     // it is unknown whether a guarantee or a threshold holds
+	Measurement Kind = "measures"  // a measurement
+	Doubt       Kind = "doubt"     // a limitation of the result of the run as a whole
+	Note        Kind = "note"      // additional information that other findings or tables show too
+	Broken      Kind = "broken"    // a guarantee or a threshold does not hold
+	Undecided   Kind = "undecided" // it is unknown whether a guarantee or a threshold holds
 )
 
 const (
@@ -156,14 +151,17 @@ func (f Finding) String() string {
 // Head returns the finding without its reason.
 func (f Finding) Head() string {
 	s := units.Clean(f.Text)
-	if f.Kind == Broken || f.Kind == Open {
-		s += " in " + f.Subject
+	if f.Kind == Broken || f.Kind == Undecided {
+		s += " in " + f.Where()
 	}
 	if f.More > 0 {
 		s += " and " + units.Plural(f.More, "more "+f.trial())
 	}
 	return s
 }
+
+// Where returns the trial, and the faults that were active.
+func (f Finding) Where() string { return f.TrialName + underFaults(f.Under) }
 
 // Reason returns the reason as one line.
 func (f Finding) Reason() string {
@@ -183,10 +181,10 @@ func (v *View) FindingsOf(kinds ...Kind) []Finding {
 // findings that may be collapsed. A finding that several trials of a subject share is included once.
 func (v *View) Ranked() (first, rest []Finding) {
 	var all []Finding
-	for _, kind := range []Kind{Broken, Doubt, Open, Measurement, Note} {
+	for _, kind := range []Kind{Broken, Doubt, Undecided, Measurement, Note} {
 		for _, f := range v.FindingsOf(kind) {
 			i := slices.IndexFunc(all, func(o Finding) bool {
-				return o.TestedSubject != "" && o.Kind == kind && o.Text == f.Text && o.TestedSubject == f.TestedSubject
+				return o.Subject != "" && o.Kind == kind && o.Text == f.Text && o.Subject == f.Subject
 			})
 			if i < 0 {
 				all = append(all, f)

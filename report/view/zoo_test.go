@@ -109,7 +109,7 @@ func TestRanked_saysWhatMattersFirstAndOnce(t *testing.T) {
 	want := []string{
 		"fencing in lock/d at 3 contenders: because", "fifo in lock/a at 3 contenders and 1 more trial: because",
 		"fifo in lock/b at 3 contenders: because", "progress in lock/e at 3 contenders: because",
-		"The run ended early (interrupted).", "fifo in lock/c at 3 contenders: because", "1 unknown result.",
+		"The run ended early (interrupted).", "fifo in lock/c at 3 contenders: because",
 	}
 	if !slices.Equal(got, want) || len(first) != firstFindings {
 		t.Errorf("%d first of\n%s\nwant\n%s", len(first), strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -124,8 +124,8 @@ func TestVerdict_namesTheFault(t *testing.T) {
 	if want := "Failed (1 of 2 subjects): fifo in lock/a at 3 contenders, under session.close."; v.Verdict != want {
 		t.Errorf("%q, want %q", v.Verdict, want)
 	}
-	if s := v.Stories[0]; s.Again != "zkbench run s --subject lock/a" || s.Title != "fifo was broken by lock/a at 3 contenders, under session.close" {
-		t.Errorf("%q, %q", s.Title, s.Again)
+	if s := v.Stories[0]; s.RerunCommand != "zkbench run s --subject lock/a" || s.Title != "fifo was broken by lock/a at 3 contenders, under session.close" {
+		t.Errorf("%q, %q", s.Title, s.RerunCommand)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestVerdict_namesTheFault(t *testing.T) {
 func TestView_beginsWithWhatWasNotPlayed(t *testing.T) {
 	x := judged("t", "lock/a", 3, "fifo", report.Unknown)
 	x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: verdict.Completed, Result: report.Unknown, Reasons: []string{"its driver exited"}})
-	open := New(Input{Result: report.Result{Trials: []report.Trial{x}}}).FindingsOf(Open)
+	open := New(Input{Result: report.Result{Trials: []report.Trial{x}}}).FindingsOf(Undecided)
 	if len(open) != 2 || open[0].Text != verdict.Completed || open[1].Text != "fifo" {
 		t.Errorf("could not be judged: %v", open)
 	}
@@ -141,10 +141,10 @@ func TestView_beginsWithWhatWasNotPlayed(t *testing.T) {
 
 func TestName_subjectBySubject(t *testing.T) {
 	trial := func(subject, at, text string, under ...string) Finding {
-		return Finding{TestedSubject: subject, TrialName: subject + " at " + at, Text: text, Under: under}
+		return Finding{Subject: subject, TrialName: subject + " at " + at, Text: text, Under: under}
 	}
 	cell := func(name, text string) Finding {
-		return Finding{TestedSubject: "lock/a", TrialName: "lock/a, cell " + name, Text: text, Cell: name}
+		return Finding{Subject: "lock/a", TrialName: "lock/a, cell " + name, Text: text, Cell: name}
 	}
 	for _, row := range []struct {
 		about string

@@ -5,11 +5,11 @@
 (() => {
   const trials = JSON.parse(document.getElementById("tl-data").textContent);
   const canvas = document.getElementById("tl");
-  const say = document.getElementById("tl-say");
+  const text = document.getElementById("tl-text");
   const select = document.getElementById("tl-trial");
   const ctx = canvas.getContext("2d");
-  const bottom = 24, top = 6;
-  let left = 44, trial, view, rows, rowHeight, pointers = new Map(), grip = null, jump = -1;
+  const bottom = 24, top = 6, left = 44;
+  let trial, view, rows, rowHeight, pointers = new Map(), grip = null, jump = -1;
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const width = () => canvas.clientWidth;
@@ -26,14 +26,12 @@
 
   function choose(i) {
     trial = trials[i];
-    const clients = [...new Set(trial.held.map((h) => h[0]).concat(trial.stands.map((s) => s[1])))].sort((a, b) => a - b);
-    if (trial.gaps.length) clients.push("none");
+    const clients = [...new Set(trial.held.map((h) => h[0]).concat(trial.waits.map((s) => s[1]), trial.overlaps.flatMap((o) => [o[0], o[1]])))].sort((a, b) => a - b);
     rows = new Map(clients.map((c, n) => [c, n]));
-    left = trial.gaps.length ? 56 : 44;
     rowHeight = clients.length > 60 ? 7 : clients.length > 25 ? 11 : 18;
     jump = -1;
     all();
-    say.textContent = trial.says;
+    text.textContent = trial.summary;
   }
 
   function all() {
@@ -91,23 +89,21 @@
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.font = "12px system-ui, sans-serif";
     const body = rows.size * rowHeight;
-    for (const [, , from, to, proven] of trial.windows) {
+    for (const [, , from, to, proven] of trial.faults) {
       ctx.fillStyle = color(proven ? "proven" : "unclear");
       bar(from, to, top, body, 2);
     }
-    ctx.fillStyle = color("stands");
-    for (const [, client, from, to] of trial.stands) bar(from, to, rowY(client) + rowHeight / 2 - 1.5, 3, 1);
+    ctx.fillStyle = color("waits");
+    for (const [, client, from, to] of trial.waits) bar(from, to, rowY(client) + rowHeight / 2 - 1.5, 3, 1);
     for (const [client, from, to, reads] of trial.held) {
-      ctx.fillStyle = color(reads ? "stands" : "held");
+      ctx.fillStyle = color(reads ? "waits" : "held");
       bar(from, to, rowY(client) + 1, rowHeight - 2, 1);
     }
     for (const [a, b, from, to, exposure] of trial.overlaps) {
       ctx.fillStyle = color(exposure ? "warned" : "alarm");
       for (const c of [a, b]) if (rows.has(c)) bar(from, to, rowY(c) + 1, rowHeight - 2, 3);
     }
-    ctx.fillStyle = color("alarm");
-    for (const [from, to] of trial.gaps) bar(from, to, rowY("none") + 1, rowHeight - 2, 2);
-    for (const [, client, , to, left] of trial.stands) if (left) cross(toX(to), rowY(client) + rowHeight / 2);
+    for (const [, client, , to, leaves] of trial.waits) if (leaves) cross(toX(to), rowY(client) + rowHeight / 2);
     axis(height);
   }
 
@@ -136,26 +132,23 @@
         break;
       }
     }
-    for (const [phase, client, from, to, left] of trial.stands) {
-      if (rows.get(client) === n && hit(from, to)) words.push("client " + client + " waited in line until " + moment(to) + (left ? ", when it had to leave" : "") + " (" + phase + ")");
+    for (const [phase, client, from, to, leaves] of trial.waits) {
+      if (rows.get(client) === n && hit(from, to)) words.push("client " + client + " waited in line until " + moment(to) + (leaves ? ", when it had to leave" : "") + " (" + phase + ")");
     }
-    for (const [from, to] of trial.gaps) {
-      if (hit(from, to)) words.push("no leader for " + time(to - from) + ", from " + moment(from));
-    }
-    for (const [fault, target, from, to, proven] of trial.windows) {
+    for (const [fault, target, from, to, proven] of trial.faults) {
       if (hit(from, to)) words.push(fault + " on " + target + (proven ? "" : " (no proof of effect)") + ", for " + time(to - from));
     }
     return words.slice(0, 4).join("; ");
   }
 
   function next() {
-    const marks = trial.overlaps.map((o) => [o[2], o[3]]).concat(trial.gaps, trial.windows.map((w) => [w[2], w[3]]));
-    if (!marks.length) return void (say.textContent = "This trial has no overlaps, gaps or faults.");
+    const marks = trial.overlaps.map((o) => [o[2], o[3]]).concat(trial.faults.map((w) => [w[2], w[3]]));
+    if (!marks.length) return void (text.textContent = "This trial has no overlaps or faults.");
     marks.sort((a, b) => a[0] - b[0]);
     jump = (jump + 1) % marks.length;
     const [from, to] = marks[jump], pad = Math.max(to - from, 50000);
     show(from - pad, to + pad);
-    say.textContent = (jump + 1) + " of " + marks.length + ": " + (under(toX((from + to) / 2), -1) || moment(from));
+    text.textContent = (jump + 1) + " of " + marks.length + ": " + (under(toX((from + to) / 2), -1) || moment(from));
   }
 
   const local = (e) => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
@@ -166,7 +159,7 @@
   });
   canvas.addEventListener("pointermove", (e) => {
     const [x, y] = local(e);
-    if (!pointers.has(e.pointerId)) return void (say.textContent = under(x, y) || trial.says);
+    if (!pointers.has(e.pointerId)) return void (text.textContent = under(x, y) || trial.summary);
     pointers.set(e.pointerId, x);
     const xs = [...pointers.values()], per = (grip.view.to - grip.view.from) / (width() - left - 8);
     if (xs.length >= 2 && grip.xs.length >= 2) {
@@ -181,7 +174,7 @@
   for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (e) => {
     pointers.delete(e.pointerId);
     grip = { view, xs: [...pointers.values()] };
-    say.textContent = under(...local(e)) || trial.says;
+    text.textContent = under(...local(e)) || trial.summary;
   });
   canvas.addEventListener("wheel", (e) => {
     if (!e.ctrlKey && !e.metaKey) return;
@@ -202,8 +195,7 @@
   trials.forEach((t, i) => select.add(new Option(t.title, i)));
   select.addEventListener("change", () => choose(Number(select.value)));
   window.addEventListener("resize", () => draw());
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(media).addEventListener("change", () => draw());
   document.getElementById("live").hidden = false;
-  document.getElementById("still").className = "paper";
   choose(0);
 })();
