@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 		return nil, err
 	}
 	s := &localAgents{}
-	stop = func() error { return errors.Join(s.end(), os.Remove(file)) }
+	stop = func() error { s.end(); return os.Remove(file) }
 	for i := range l.n {
 		name := fmt.Sprintf("local-%d", i+1)
 		args := slices.Concat(l.Self, []string{"agent", "--attached", "--join", file, "--name", name, "--index", fmt.Sprint(i)})
@@ -47,7 +48,6 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 type localAgents struct {
 	ending   atomic.Bool
 	all      []site.Process
-	logs     []*os.File
 	watchers sync.WaitGroup
 }
 
@@ -64,13 +64,12 @@ func (s *localAgents) start(p EngineConfig, name string, args []string, ended fu
 	if err != nil {
 		return errors.Join(fmt.Errorf("start agent %s: %w", name, err), log.Close())
 	}
-	s.all, s.logs = append(s.all, r), append(s.logs, log)
-	printed := &tail{to: log}
-	var said sync.WaitGroup
+	s.all = append(s.all, r)
+	var printed sync.WaitGroup
 	for _, from := range []site.Output{r.Stdout(), r.Stderr()} { // the output is for users
-		said.Go(func() {
+		printed.Go(func() {
 			defer from.Close()
-			_, _ = io.Copy(printed, from)
+			_, _ = io.Copy(log, from)
 		})
 	}
 	s.watchers.Go(func() {
@@ -78,16 +77,17 @@ func (s *localAgents) start(p EngineConfig, name string, args []string, ended fu
 		_ = r.Stdin().Close()
 		late := time.Now().Add(time.Second) // another process may keep the pipes open
 		_, _ = r.Stdout().SetReadDeadline(late), r.Stderr().SetReadDeadline(late)
-		said.Wait()
+		printed.Wait()
+		_ = log.Close()
 		if text, _ := r.State(); !s.ending.Load() {
-			ended(fmt.Errorf("agent %s has ended (%s)%s", name, text, printed.last()))
+			ended(fmt.Errorf("agent %s has ended (%s)%s", name, text, lastLine(log.Name())))
 		}
 	})
 	return nil
 }
 
 // end stops all processes: their stdin is closed, and processes that do not exit in time are killed.
-func (s *localAgents) end() error {
+func (s *localAgents) end() {
 	s.ending.Store(true)
 	var ends sync.WaitGroup
 	for _, r := range s.all {
@@ -103,47 +103,19 @@ func (s *localAgents) end() error {
 	}
 	ends.Wait()
 	s.watchers.Wait()
-	var err error
-	for _, log := range s.logs {
-		err = errors.Join(err, log.Close())
-	}
-	s.logs = nil
-	return err
 }
 
-// tail writes to a file and keeps the last line, or the first line of a Go program's crash.
-type tail struct {
-	mu      sync.Mutex
-	to      *os.File
-	line    string
-	crashed bool
-}
-
-// crash matches the beginning of a Go program's crash message.
+// crash matches the first line of a Go program's crash message.
 var crash = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	line := strings.TrimSpace(string(b))
-	switch first := crash.FindString(line); {
-	case t.crashed || line == "":
-	case first != "":
-		t.line, t.crashed = first, true
-	default:
-		t.line = line[strings.LastIndexByte(line, '\n')+1:]
+// lastLine returns the last line of a log, or the first line of a crash in it, as a suffix for an error.
+func lastLine(log string) string {
+	text, _ := os.ReadFile(log) // an agent prints a few lines
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if line := cmp.Or(crash.FindString(string(text)), lines[len(lines)-1]); line != "" {
+		return ": " + line
 	}
-	return t.to.Write(b)
-}
-
-// last returns the last line of output, as a suffix for an error.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.line == "" {
-		return ""
-	}
-	return ": " + t.line
+	return ""
 }
 
 type machine struct{ peer *peer }

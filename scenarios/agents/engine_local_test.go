@@ -6,28 +6,18 @@ import (
 	"testing"
 )
 
-func TestTail_isTheLastLineOrTheCrash(t *testing.T) {
-	for _, row := range []struct {
-		want   string
-		prints []string
-	}{
-		{"", nil},
-		{": two", []string{"one\n", "two\n", "\n"}},
-		{": panic: assignment to entry in nil map", []string{"one\n", "panic: assignment to entry in nil map\n\ngoroutine 7", " [running]:\n", "created by main.main\n"}},
-		{": fatal error: all goroutines are asleep - deadlock!", []string{"fatal error: all goroutines are asleep - deadlock!\n", "main.go:3\n"}},
+func TestLastLine_isTheLastLineOrTheCrash(t *testing.T) {
+	for _, row := range []struct{ want, prints string }{
+		{"", ""},
+		{": two", "one\ntwo\n\n"},
+		{": panic: assignment to entry in nil map", "one\npanic: assignment to entry in nil map\n\ngoroutine 7 [running]:\ncreated by main.main\n"},
+		{": fatal error: all goroutines are asleep - deadlock!", "fatal error: all goroutines are asleep - deadlock!\nmain.go:3\n"},
 	} {
-		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-		if err != nil {
+		log := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(log, []byte(row.prints), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		defer log.Close()
-		printed := &tail{to: log}
-		for _, s := range row.prints {
-			if _, err := printed.Write([]byte(s)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := printed.last(); got != row.want {
+		if got := lastLine(log); got != row.want {
 			t.Errorf("%q: %q, want %q", row.prints, got, row.want)
 		}
 	}

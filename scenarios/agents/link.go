@@ -17,7 +17,6 @@ import (
 	"io"
 	"math/big"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -83,27 +82,7 @@ func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	if err := writeMessage(s, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return pipe{s}, nil
-}
-
-// pipe is a stream used like a system's pipe: an expired deadline is os.ErrDeadlineExceeded.
-type pipe struct{ *yamux.Stream }
-
-func (p pipe) Write(b []byte) (int, error) {
-	n, err := p.Stream.Write(b)
-	return n, deadline(err)
-}
-
-func (p pipe) Read(b []byte) (int, error) {
-	n, err := p.Stream.Read(b)
-	return n, deadline(err)
-}
-
-func deadline(err error) error {
-	if errors.Is(err, yamux.ErrTimeout) {
-		return os.ErrDeadlineExceeded
-	}
-	return err
+	return s, nil
 }
 
 // join copies in both directions until one of them ends, and closes both connections.

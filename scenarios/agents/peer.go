@@ -124,7 +124,7 @@ func (p *peer) serve() {
 			defer s.Close()
 			var o msg.Opening
 			if readMessage(s, &o) == nil && o.Kind == msg.StreamServer {
-				p.relay(pipe{s}, o)
+				p.relay(s, o)
 			}
 		})
 	}

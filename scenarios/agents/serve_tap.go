@@ -19,13 +19,13 @@ type servedTrial struct {
 	stop   context.CancelFunc
 	watch  sync.WaitGroup
 
-	mu     sync.Mutex
-	shots  map[int64]wire.ArmedRule
-	behind map[string]wire.Dialer // the taps behind listeners, by address
-	events []msg.WireEvent        // not sent yet
-	count  int64
-	more   chan struct{}
-	ended  bool
+	mu      sync.Mutex
+	shots   map[int64]wire.ArmedRule
+	behind  map[string]wire.Dialer // the taps behind listeners, by address
+	events  []msg.WireEvent        // not sent yet
+	count   int64                  // of all events
+	ended   bool
+	changed sync.Cond // of events or ended
 }
 
 func (s *server) trial(name string) (*servedTrial, error) {
@@ -48,9 +48,10 @@ func (s *server) client(a msg.ClientArgs) (wire.Client, error) {
 func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
-		parent: a.Parent, stop: stop, shots: map[int64]wire.ArmedRule{}, behind: map[string]wire.Dialer{}, more: make(chan struct{}, 1),
+		parent: a.Parent, stop: stop, shots: map[int64]wire.ArmedRule{}, behind: map[string]wire.Dialer{},
 		tap: wire.New(func() time.Duration { return time.Duration(s.clock.At(time.Now())) }),
 	}
+	t.changed.L = &t.mu
 	w := wire.Upstream{Digest: a.Digest}
 	if a.Relay {
 		w.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
@@ -73,17 +74,10 @@ func (t *servedTrial) event(e wire.Event) {
 	w := msg.WireEvent{Event: e, Why: msg.Words(e.Err)}
 	w.Err = nil
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.events = append(t.events, w)
 	t.count++
-	t.mu.Unlock()
-	t.wake()
-}
-
-func (t *servedTrial) wake() {
-	select {
-	case t.more <- struct{}{}:
-	default:
-	}
+	t.changed.Signal()
 }
 
 // sendEvents sends events until the trial has ended and all are sent.
@@ -91,19 +85,19 @@ func (t *servedTrial) sendEvents(to net.Conn) {
 	out := gob.NewEncoder(to)
 	for {
 		t.mu.Lock()
-		events, ended := t.events, t.ended
+		for len(t.events) == 0 && !t.ended {
+			t.changed.Wait()
+		}
+		events := t.events
 		t.events = nil
 		t.mu.Unlock()
+		if len(events) == 0 {
+			return
+		}
 		for _, e := range events {
 			if out.Encode(e) != nil {
 				return // the link is lost, and the trial ends with it
 			}
-		}
-		if ended && len(events) == 0 {
-			return
-		}
-		if !ended {
-			<-t.more
 		}
 	}
 }
@@ -114,9 +108,9 @@ func (t *servedTrial) end() {
 	t.watch.Wait()
 	t.tap.Close()
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.ended = true
-	t.mu.Unlock()
-	t.wake()
+	t.changed.Signal()
 }
 
 func (s *server) End(name string, _ *msg.Nothing) error {

@@ -69,7 +69,8 @@ func (t *Trial) ensureBegun(p *peer) error {
 	t.mu.Lock()
 	h := t.streams[p]
 	if h == nil {
-		h = &eventStream{more: make(chan struct{})}
+		h = &eventStream{}
+		h.changed.L = &h.mu
 		t.streams[p] = h
 	}
 	t.mu.Unlock()
@@ -98,11 +99,11 @@ func (t *Trial) begin(p *peer, h *eventStream) error {
 		for {
 			var e msg.WireEvent
 			if in.Decode(&e) != nil {
-				h.changed(func() { h.ended = true })
+				h.change(func() { h.ended = true })
 				return
 			}
 			t.event(p, e)
-			h.changed(func() { h.count++ })
+			h.change(func() { h.count++ })
 		}
 	})
 	return nil
@@ -134,30 +135,26 @@ type eventStream struct {
 	once  sync.Once
 	err   error
 	begun atomic.Bool // the trial has begun on the agent
-	mu    sync.Mutex
-	count int64
-	ended bool
-	more  chan struct{} // closed and replaced with every event
+
+	mu      sync.Mutex
+	count   int64 // events delivered
+	ended   bool
+	changed sync.Cond // of count or ended
 }
 
-// changed makes a change and wakes those who wait.
-func (h *eventStream) changed(change func()) {
+func (h *eventStream) change(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	change()
-	close(h.more)
-	h.more = make(chan struct{})
+	f()
+	h.changed.Broadcast()
 }
 
+// wait returns when n events have been delivered, or the stream has ended.
 func (h *eventStream) wait(n int64) {
-	for {
-		h.mu.Lock()
-		done, more := h.count >= n || h.ended, h.more
-		h.mu.Unlock()
-		if done {
-			return
-		}
-		<-more
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.count < n && !h.ended {
+		h.changed.Wait()
 	}
 }
 

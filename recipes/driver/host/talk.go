@@ -82,7 +82,7 @@ func (p *Process) write(line []byte) bool {
 	for watch := p.pauses.stopwatch(); ; {
 		_ = p.run.Stdin().SetWriteDeadline(time.Now().Add(max(watch.left(endLimit), tryAgain)))
 		n, err := p.run.Stdin().Write(line)
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
+		if !os.IsTimeout(err) {
 			return true
 		}
 		if line = line[n:]; watch.left(endLimit) <= 0 {
