@@ -133,7 +133,7 @@ func (m *machine) Start(p site.Program) (site.Process, error) {
 	for kind, to := range map[string]**pipeEnd{msg.StreamStdin: &q.stdin, msg.StreamStdout: &q.stdout, msg.StreamStderr: &q.stderr} {
 		stream, err := open(m.peer.link, msg.Opening{Kind: kind, ID: r.ID})
 		if err != nil {
-			_ = m.peer.call("Forget", r.ID, &msg.Nothing{})
+			_ = m.peer.call("Forget", r.ID, nil)
 			return nil, err
 		}
 		*to = &pipeEnd{Conn: stream, closed: make(chan struct{})}
@@ -175,7 +175,7 @@ func (q *process) watch() {
 	if !q.lost {
 		<-q.stdout.closed
 		<-q.stderr.closed
-		_ = q.peer.call("Forget", q.id, &msg.Nothing{})
+		_ = q.peer.call("Forget", q.id, nil)
 	}
 }
 
@@ -189,7 +189,7 @@ func (q *process) Resume() error           { return q.signal(msg.Resume) }
 func (q *process) Kill()                   { _ = q.signal(msg.Kill) }
 
 func (q *process) signal(what string) error {
-	return q.peer.call("Signal", msg.SignalArgs{ID: q.id, What: what}, &msg.Nothing{})
+	return q.peer.call("Signal", msg.SignalArgs{ID: q.id, What: what}, nil)
 }
 
 // Group returns the existing processes of the program's group, and the stopped ones.

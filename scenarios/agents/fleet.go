@@ -143,7 +143,7 @@ func (f *Fleet) handshake(link *yamux.Session) (h msg.Hello, err error) {
 		return h, err
 	}
 	refused := checkVersion(f.version, h.Version)
-	err = errors.Join(refused, writeMessage(s, msg.Welcome{Refused: msg.Words(refused)}))
+	err = errors.Join(refused, writeMessage(s, msg.Welcome{Refused: msg.ErrorText(refused)}))
 	if refused != nil {
 		_, _ = io.Copy(io.Discard, s)
 	}

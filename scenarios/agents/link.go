@@ -106,7 +106,7 @@ func (f *Fleet) CheckReachable(servers []string) error {
 	errs := make([]error, len(there))
 	var wg sync.WaitGroup
 	for i, p := range there {
-		wg.Go(func() { errs[i] = p.call("Reach", servers, &msg.Nothing{}) })
+		wg.Go(func() { errs[i] = p.call("Reach", servers, nil) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

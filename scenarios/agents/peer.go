@@ -161,7 +161,7 @@ func (p *peer) clockError() time.Duration {
 // dismiss notifies the agent that the run is over, and closes the link.
 func (p *peer) dismiss() {
 	if !p.isLost() {
-		_ = p.call("Over", msg.Nothing{}, &msg.Nothing{})
+		_ = p.call("Over", msg.Nothing{}, nil)
 	}
 	_ = p.link.Close()
 	<-p.closed

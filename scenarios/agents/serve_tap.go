@@ -20,12 +20,12 @@ type servedTrial struct {
 	watch  sync.WaitGroup
 
 	mu      sync.Mutex
-	shots   map[int64]wire.ArmedRule
+	rules   []wire.ArmedRule
 	behind  map[string]wire.Dialer // the taps behind listeners, by address
-	events  []msg.WireEvent        // not sent yet
-	count   int64                  // of all events
+	unsent  []msg.WireEvent
+	events  int64 // number of events so far
 	ended   bool
-	changed sync.Cond // of events or ended
+	changed sync.Cond // of unsent or ended
 }
 
 func (s *server) trial(name string) (*servedTrial, error) {
@@ -37,18 +37,19 @@ func (s *server) trial(name string) (*servedTrial, error) {
 	return nil, fmt.Errorf("trial %s is not running on this agent", name)
 }
 
-func (s *server) client(a msg.ClientArgs) (wire.Client, error) {
+// onClient calls f with a client's tap, unless the trial is not running.
+func (s *server) onClient(a msg.ClientArgs, f func(wire.Client) error) error {
 	t, err := s.trial(a.Trial)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return t.tap.Client(a.Client), nil
+	return f(t.tap.Client(a.Client))
 }
 
 func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
-		parent: a.Parent, stop: stop, shots: map[int64]wire.ArmedRule{}, behind: map[string]wire.Dialer{},
+		parent: a.Parent, stop: stop, behind: map[string]wire.Dialer{},
 		tap: wire.New(func() time.Duration { return time.Duration(s.clock.At(time.Now())) }),
 	}
 	t.changed.L = &t.mu
@@ -71,12 +72,12 @@ func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 
 // event queues an event. It must not block.
 func (t *servedTrial) event(e wire.Event) {
-	w := msg.WireEvent{Event: e, Why: msg.Words(e.Err)}
+	w := msg.WireEvent{Event: e, Why: msg.ErrorText(e.Err)}
 	w.Err = nil
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.events = append(t.events, w)
-	t.count++
+	t.unsent = append(t.unsent, w)
+	t.events++
 	t.changed.Signal()
 }
 
@@ -85,11 +86,11 @@ func (t *servedTrial) sendEvents(to net.Conn) {
 	out := gob.NewEncoder(to)
 	for {
 		t.mu.Lock()
-		for len(t.events) == 0 && !t.ended {
+		for len(t.unsent) == 0 && !t.ended {
 			t.changed.Wait()
 		}
-		events := t.events
-		t.events = nil
+		events := t.unsent
+		t.unsent = nil
 		t.mu.Unlock()
 		if len(events) == 0 {
 			return
@@ -134,7 +135,7 @@ func (s *server) State(a msg.ClientArgs, state *msg.ClientState) error {
 	state.Node, state.HasNode = c.Node(t.parent)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	state.Events = t.count
+	state.Events = t.events
 	return nil
 }
 
@@ -163,90 +164,71 @@ func (s *server) Listen(a msg.ListenArgs, addr *string) error {
 	return nil
 }
 
-// Hold delays all bytes.
 func (s *server) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
-	c, err := s.client(a.ClientArgs)
-	if err != nil {
-		return err
-	}
-	return c.Hold(a.Mode)
+	return s.onClient(a.ClientArgs, func(c wire.Client) error { return c.Hold(a.Mode) })
 }
 
-func (s *server) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
-	c, err := s.client(a)
-	if err == nil {
-		c.EndHold()
-	}
-	return err
+func (s *server) EndHold(a msg.ClientArgs, _ *msg.Nothing) error {
+	return s.onClient(a, func(c wire.Client) error { c.EndHold(); return nil })
 }
 
-func (s *server) Gate(a msg.GateArgs, _ *msg.Nothing) error {
-	c, err := s.client(a.ClientArgs)
-	if err == nil {
-		c.SetGateClosed(a.Closed)
-	}
-	return err
+func (s *server) SetGateClosed(a msg.GateArgs, _ *msg.Nothing) error {
+	return s.onClient(a.ClientArgs, func(c wire.Client) error { c.SetGateClosed(a.Closed); return nil })
 }
 
 func (s *server) Cut(a msg.ClientArgs, n *int) error {
-	c, err := s.client(a)
-	if err == nil {
-		*n = c.Cut()
-	}
-	return err
+	return s.onClient(a, func(c wire.Client) error { *n = c.Cut(); return nil })
 }
 
-func (s *server) Arm(a msg.ArmArgs, _ *msg.Nothing) error {
+func (s *server) Arm(a msg.ArmArgs, number *int) error {
 	t, err := s.trial(a.Trial)
 	if err != nil {
 		return err
 	}
-	shot, err := t.tap.Client(a.Client).Arm(a.Rule)
+	rule, err := t.tap.Client(a.Client).Arm(a.Rule)
 	if err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.shots[a.Shot] = shot
+	t.rules = append(t.rules, rule)
+	*number = len(t.rules) - 1
 	return nil
 }
 
-func (s *server) shot(a msg.ShotArgs) (wire.ArmedRule, error) {
+func (s *server) rule(a msg.RuleArgs) (wire.ArmedRule, error) {
 	t, err := s.trial(a.Trial)
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if shot := t.shots[a.Shot]; shot != nil {
-		return shot, nil
-	}
-	return nil, fmt.Errorf("rule %d is not active on this agent", a.Shot)
+	return t.rules[a.Number], nil
 }
 
 // Fired returns once a rule has matched or is disarmed.
-func (s *server) Fired(a msg.ShotArgs, p *msg.ShotProof) error {
-	shot, err := s.shot(a)
+func (s *server) Fired(a msg.RuleArgs, p *msg.RuleProof) error {
+	rule, err := s.rule(a)
 	if err != nil {
 		return err
 	}
-	p.Proof, p.Fired = <-shot.Fired()
-	p.Err, p.Proof.Err = msg.Words(p.Proof.Err), nil
+	p.Proof, p.Fired = <-rule.Fired()
+	p.Err, p.Proof.Err = msg.ErrorText(p.Proof.Err), nil
 	return nil
 }
 
-func (s *server) Release(a msg.ShotArgs, _ *msg.Nothing) error {
-	shot, err := s.shot(a)
+func (s *server) Release(a msg.RuleArgs, _ *msg.Nothing) error {
+	rule, err := s.rule(a)
 	if err == nil {
-		shot.Release()
+		rule.Release()
 	}
 	return err
 }
 
-func (s *server) Disarm(a msg.ShotArgs, inTime *bool) error {
-	shot, err := s.shot(a)
+func (s *server) Disarm(a msg.RuleArgs, inTime *bool) error {
+	rule, err := s.rule(a)
 	if err == nil {
-		*inTime = shot.Disarm()
+		*inTime = rule.Disarm()
 	}
 	return err
 }

@@ -159,19 +159,21 @@ func (c *agentClient) Record() *wire.Transcript { return &wire.Transcript{} }
 func (c *agentClient) do(what string, args, reply any) error {
 	p := c.at()
 	if p == nil {
-		return fmt.Errorf("client %d: %w", c.Number(), errLost)
+		return c.errNoAgent()
 	}
 	return p.call(what, args, reply)
 }
 
+func (c *agentClient) errNoAgent() error { return fmt.Errorf("client %d: %w", c.Number(), errLost) }
+
 func (c *agentClient) Hold(mode wire.HoldMode) error {
-	return c.do("Hold", msg.HoldArgs{ClientArgs: c.args, Mode: mode}, &msg.Nothing{})
+	return c.do("Hold", msg.HoldArgs{ClientArgs: c.args, Mode: mode}, nil)
 }
 
-func (c *agentClient) EndHold() { _ = c.do("Thaw", c.args, &msg.Nothing{}) }
+func (c *agentClient) EndHold() { _ = c.do("EndHold", c.args, nil) }
 
 func (c *agentClient) SetGateClosed(closed bool) {
-	_ = c.do("Gate", msg.GateArgs{ClientArgs: c.args, Closed: closed}, &msg.Nothing{})
+	_ = c.do("SetGateClosed", msg.GateArgs{ClientArgs: c.args, Closed: closed}, nil)
 }
 
 func (c *agentClient) Cut() (n int) {
@@ -180,48 +182,44 @@ func (c *agentClient) Cut() (n int) {
 }
 
 func (c *agentClient) Arm(r wire.Rule) (wire.ArmedRule, error) {
-	c.trial.mu.Lock()
-	c.trial.shots++
-	n := c.trial.shots
-	c.trial.mu.Unlock()
 	p := c.at()
 	if p == nil {
-		return nil, fmt.Errorf("client %d: %w", c.Number(), errLost)
+		return nil, c.errNoAgent()
 	}
-	sent := msg.ArmArgs{ClientArgs: c.args, Shot: n, Rule: r}
-	if err := p.call("Arm", sent, &msg.Nothing{}); err != nil {
+	a := &armedRule{trial: c.trial, peer: p, args: msg.RuleArgs{Trial: c.args.Trial}, fired: make(chan wire.Proof, 1)}
+	if err := p.call("Arm", msg.ArmArgs{ClientArgs: c.args, Rule: r}, &a.args.Number); err != nil {
 		return nil, err
 	}
-	s := &shot{trial: c.trial, peer: p, args: msg.ShotArgs{Trial: c.args.Trial, Shot: n}, fired: make(chan wire.Proof, 1)}
-	go s.watch(r)
-	return s, nil
+	go a.watch(r)
+	return a, nil
 }
 
-type shot struct {
+// armedRule is a rule that is armed on an agent.
+type armedRule struct {
 	trial *Trial
 	peer  *peer
-	args  msg.ShotArgs
+	args  msg.RuleArgs
 	fired chan wire.Proof
 }
 
 // watch waits until the rule has matched or is disarmed.
-func (s *shot) watch(r wire.Rule) {
-	defer close(s.fired)
-	var p msg.ShotProof
-	if s.peer.await("Fired", s.args, &p, nil) != nil || !p.Fired {
+func (a *armedRule) watch(r wire.Rule) {
+	defer close(a.fired)
+	var p msg.RuleProof
+	if a.peer.await("Fired", a.args, &p, nil) != nil || !p.Fired {
 		return
 	}
-	p.Proof.Rule, p.Proof.Err = r, msg.FromWords(p.Err)
-	p.Proof.Matched, _ = s.trial.instant(s.peer, p.Proof.Matched)
-	p.Proof.Done, _ = s.trial.instant(s.peer, p.Proof.Done)
-	s.fired <- p.Proof
+	p.Proof.Rule, p.Proof.Err = r, msg.ErrorOf(p.Err)
+	p.Proof.Matched, _ = a.trial.instant(a.peer, p.Proof.Matched)
+	p.Proof.Done, _ = a.trial.instant(a.peer, p.Proof.Done)
+	a.fired <- p.Proof
 }
 
-func (s *shot) Fired() <-chan wire.Proof { return s.fired }
+func (a *armedRule) Fired() <-chan wire.Proof { return a.fired }
 
-func (s *shot) Release() { _ = s.peer.call("Release", s.args, &msg.Nothing{}) }
+func (a *armedRule) Release() { _ = a.peer.call("Release", a.args, nil) }
 
-func (s *shot) Disarm() (inTime bool) {
-	_ = s.peer.call("Disarm", s.args, &inTime)
+func (a *armedRule) Disarm() (inTime bool) {
+	_ = a.peer.call("Disarm", a.args, &inTime)
 	return inTime
 }

@@ -126,6 +126,47 @@ func TestTapped_countsGoWithTheClient(t *testing.T) {
 	counted("when it lives nowhere", 2)
 }
 
+// The calls about a client's connections and its rules reach the tap on the agent.
+func TestTapped_rulesAndHoldsReachTheAgent(t *testing.T) {
+	f, _ := several(t, 1)
+	trial, err := f.Begin(Options{Trial: "t", Parent: "/line", At: func(time.Time) time.Duration { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trial.Close()
+	if _, err := trial.Site(0); err != nil {
+		t.Fatal(err)
+	}
+	c := trial.Client(0)
+	if _, err := c.Arm(wire.Rule{Act: -1}); err == nil {
+		t.Error("a rule with an unknown action was armed")
+	}
+	for range 2 {
+		rule, err := c.Arm(wire.Rule{Op: wire.Create, Act: wire.DropReply})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule.Release()
+		if !rule.Disarm() || rule.Disarm() {
+			t.Error("only the first disarm of a rule that has not matched is in time")
+		}
+		if proof, fired := <-rule.Fired(); fired {
+			t.Errorf("the disarmed rule fired: %+v", proof)
+		}
+	}
+	if err := c.Hold(wire.Stall); err != nil {
+		t.Error(err)
+	}
+	if err := c.Hold(wire.Deaf); err == nil {
+		t.Error("a second hold began during the first")
+	}
+	c.EndHold()
+	c.SetGateClosed(true)
+	if n := c.Cut(); n != 0 {
+		t.Errorf("%d connections were cut, want 0", n)
+	}
+}
+
 // Two may ask at once. Neither is shown less than there was when it asked.
 func TestTapped_aLateAnswerChangesNothing(t *testing.T) {
 	p := &peer{closed: make(chan struct{})}

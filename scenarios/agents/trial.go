@@ -43,7 +43,6 @@ type Trial struct {
 	mu      sync.Mutex
 	clients map[int]*agentClient
 	streams map[*peer]*eventStream
-	shots   int64
 	ended   bool
 }
 
@@ -86,7 +85,7 @@ func (t *Trial) begin(p *peer, h *eventStream) error {
 	p.trials[t.options.Trial] = t
 	p.mu.Unlock()
 	a := msg.TrialArgs{Trial: t.options.Trial, Parent: t.options.Parent, Digest: t.options.Way.Digest, Relay: t.options.Relay}
-	if err := p.call("Begin", a, &msg.Nothing{}); err != nil {
+	if err := p.call("Begin", a, nil); err != nil {
 		return err
 	}
 	events, err := open(p.link, msg.Opening{Kind: msg.StreamEvents, Of: t.options.Trial})
@@ -115,7 +114,7 @@ func (t *Trial) event(p *peer, e msg.WireEvent) {
 	if e.Kind == wire.Deadline || e.Kind == wire.Expired {
 		at -= wrong
 	}
-	e.Event.At, e.Event.Err = at, msg.FromWords(e.Why)
+	e.Event.At, e.Event.Err = at, msg.ErrorOf(e.Why)
 	e.Event.Lost, _ = t.instant(p, e.Event.Lost)
 	e.Event.Request.Sent, _ = t.instant(p, e.Event.Request.Sent)
 	t.options.Event(e.Event)
@@ -237,7 +236,7 @@ func (t *Trial) Close() {
 	var all sync.WaitGroup
 	for p := range heard {
 		all.Go(func() {
-			_ = p.call("End", t.options.Trial, &msg.Nothing{})
+			_ = p.call("End", t.options.Trial, nil)
 			p.mu.Lock()
 			delete(p.trials, t.options.Trial)
 			p.mu.Unlock()

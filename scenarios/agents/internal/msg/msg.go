@@ -83,22 +83,21 @@ type GateArgs struct {
 	Closed bool
 }
 
-// ArmArgs arms a rule. The coordinator numbers rules.
+// ArmArgs arms a rule. The agent replies with the rule's number.
 type ArmArgs struct {
 	ClientArgs
-	Shot int64
 	Rule wire.Rule
 }
 
-// ShotArgs names an armed rule of a trial by the coordinator's number.
-type ShotArgs struct {
-	Trial string
-	Shot  int64
+// RuleArgs names an armed rule of a trial by the agent's number.
+type RuleArgs struct {
+	Trial  string
+	Number int
 }
 
-// ShotProof is the proof that a rule took effect. Fired is false if the rule was disarmed before. Err is the
+// RuleProof is the proof that a rule took effect. Fired is false if the rule was disarmed before. Err is the
 // text of the proof's error; Proof.Err is nil.
-type ShotProof struct {
+type RuleProof struct {
 	Fired bool
 	Proof wire.Proof
 	Err   string
@@ -148,16 +147,16 @@ type ExitReply struct {
 // Nothing is the argument of a call without arguments, and the reply of a call without a result.
 type Nothing struct{}
 
-// Words returns an error as text for the link.
-func Words(err error) string {
+// ErrorText returns the text of an error, or "" for nil.
+func ErrorText(err error) string {
 	if err == nil {
 		return ""
 	}
 	return err.Error()
 }
 
-// FromWords returns the error of a text, or nil.
-func FromWords(text string) error {
+// ErrorOf returns an error with that text, or nil for "".
+func ErrorOf(text string) error {
 	if text == "" {
 		return nil
 	}
