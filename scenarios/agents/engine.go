@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,11 +167,6 @@ func StartAgents(ctx context.Context, e Engine, version string, logf func(string
 func (c *Crew) Dismiss() error {
 	c.over.Store(true)
 	return errors.Join(c.Close(), c.stop())
-}
-
-func isUnspecified(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "" || err == nil && a.IsUnspecified()
 }
 
 // manualEngine expects agents that the user starts.

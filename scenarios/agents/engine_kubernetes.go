@@ -65,8 +65,8 @@ func (k *Kubernetes) Over() <-chan struct{} { return k.over }
 // Reach implements Engine.
 func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error) {
 	listen, host = cmp.Or(k.Listen, ":0"), k.options["host"]
-	if own, _, err := net.SplitHostPort(listen); host == "" && err == nil && !isUnspecified(own) {
-		host = own
+	if own, _, _ := net.SplitHostPort(listen); host == "" && !net.ParseIP(own).IsUnspecified() {
+		host = own // may be ""
 	}
 	if host != "" {
 		return listen, host, nil
@@ -82,11 +82,11 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 	server := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
 	if server == ":" { // not in a pod
-		var text strings.Builder
-		if err := k.kubectl(ctx, nil, into(&text), "config", "view", "--minify", "--output=jsonpath={.clusters[0].cluster.server}"); err != nil {
+		text, err := k.output(ctx, "config", "view", "--minify", "--output=jsonpath={.clusters[0].cluster.server}")
+		if err != nil {
 			return "", err
 		}
-		u, err := url.Parse(strings.TrimSpace(text.String()))
+		u, err := url.Parse(strings.TrimSpace(text))
 		if err != nil {
 			return "", fmt.Errorf("invalid server URL in kubectl's configuration: %w", err)
 		}
@@ -141,32 +141,16 @@ func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	if err := k.kubectl(limited, manifests, nil, "apply", "--filename=-"); err != nil {
 		return err
 	}
-	if err := k.setOwners(limited); err != nil {
+	// The Job owns the Secret: both are deleted if this process cannot delete them.
+	uid, err := k.output(limited, "get", "job/"+k.id, "--output=jsonpath={.metadata.uid}")
+	if err != nil {
+		return err
+	}
+	owner := fmt.Sprintf(`{"metadata": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": %q, "uid": %q}]}}`, k.id, uid)
+	if err := k.kubectl(limited, nil, nil, "patch", "secret/"+k.id, "--type=merge", "--patch="+owner); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
-}
-
-// setOwners makes the Job the owner of the other objects: they are deleted with it if this process cannot.
-func (k *Kubernetes) setOwners(ctx context.Context) error {
-	var uid strings.Builder
-	if err := k.kubectl(ctx, nil, into(&uid), "get", "job/"+k.id, "--output=jsonpath={.metadata.uid}"); err != nil {
-		return err
-	}
-	owner := fmt.Sprintf(`{"metadata": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": %q, "uid": %q}]}}`, k.id, uid.String())
-	for _, kind := range k.kinds()[1:] {
-		if err := k.kubectl(ctx, nil, nil, "patch", kind+"/"+k.id, "--type=merge", "--patch="+owner); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (k *Kubernetes) kinds() []string {
-	if k.options["service"] == "yes" {
-		return []string{"job", "secret", "service", "endpointslice"}
-	}
-	return []string{"job", "secret"}
 }
 
 func (k *Kubernetes) remove() error {
@@ -177,15 +161,14 @@ func (k *Kubernetes) remove() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deleteLimit)
 	defer cancel()
-	all := units.Names(k.kinds(), func(kind string) string { return kind + "/" + k.id })
-	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
-	err = k.kubectl(ctx, nil, nil, args...)
+	job, secret := "job/"+k.id, "secret/"+k.id
+	err = k.kubectl(ctx, nil, nil, "delete", "--ignore-not-found", "--cascade=foreground", "--wait", job, secret)
 	if err != nil && k.isDeleting() {
 		k.Logf("%s: some pods remain because their nodes do not respond; Kubernetes removes these pods when the nodes return or are deleted", k.id)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w; to delete anything left over, run: kubectl %s", err, strings.Join(append(k.cluster(), append([]string{"delete"}, all...)...), " "))
+		return fmt.Errorf("%w; to delete anything left over, run: kubectl %s", err, strings.Join(append(k.cluster(), "delete", job, secret), " "))
 	}
 	return nil
 }
@@ -194,9 +177,8 @@ func (k *Kubernetes) remove() error {
 func (k *Kubernetes) isDeleting() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
-	var since strings.Builder
-	err := k.kubectl(ctx, nil, into(&since), "get", "job/"+k.id, "--output=jsonpath={.metadata.deletionTimestamp}")
-	return err == nil && since.Len() > 0
+	since, err := k.output(ctx, "get", "job/"+k.id, "--output=jsonpath={.metadata.deletionTimestamp}")
+	return err == nil && since != ""
 }
 
 // saveLogs saves the logs of some pods in a file.
@@ -210,7 +192,8 @@ func (k *Kubernetes) saveLogs(name string, which ...string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), logsLimit)
 	defer cancel()
-	return errors.Join(k.kubectl(ctx, nil, into(f), append([]string{"logs"}, which...)...), f.Close())
+	save := func(r io.Reader) error { _, err := io.Copy(f, r); return err }
+	return errors.Join(k.kubectl(ctx, nil, save, append([]string{"logs"}, which...)...), f.Close())
 }
 
 func (k *Kubernetes) selector() string { return runLabel + "=" + k.id }
@@ -264,11 +247,11 @@ func exchange(p site.Process, in []byte, read func(io.Reader) error) (wrong stri
 	return wrong, err
 }
 
-func into(w io.Writer) func(io.Reader) error {
-	return func(r io.Reader) error {
-		_, err := io.Copy(w, r)
-		return err
-	}
+// output runs kubectl and returns its output.
+func (k *Kubernetes) output(ctx context.Context, args ...string) (string, error) {
+	var text []byte
+	err := k.kubectl(ctx, nil, func(r io.Reader) (err error) { text, err = io.ReadAll(r); return err }, args...)
+	return string(text), err
 }
 
 func (k *Kubernetes) cluster() (flags []string) {
@@ -300,7 +283,6 @@ func KubernetesOptions() []Option {
 		{"namespace", "namespace (default: the namespace of kubectl's context)", "", label},
 		{"context", "kubectl context to use (default: the current context)", "", word},
 		{"host", "address at which pods reach the coordinator (default: this machine's address on the route to the cluster)", "", word},
-		{"service", "yes: put a headless Service in front of the coordinator (needs the cluster's DNS)", "no", regexp.MustCompile(`^(yes|no)$`)},
 		{"network", "pod, or host for a cluster without a pod network", "pod", regexp.MustCompile(`^(pod|host)$`)},
 		{"cpu", "cores requested for each agent", "500m", quantity},
 		{"memory", "memory requested for each agent, and its limit", "512Mi", quantity},
@@ -363,56 +345,37 @@ const (
 	attemptsPerIndex = 6             // retries; each waits twice as long as the last
 )
 
-type manifest struct {
-	Name, Label, Join      string
-	Agents, Attempts       int
-	Options                map[string]string
-	Endpoint, Port, Family string // of the coordinator, if it is behind a Service
-}
-
 // placeholder is for a Secret that is only displayed.
 const placeholder = "(the join file of the coordinator: --join FILE puts it here)\n"
 
 // Manifests renders the objects that Start creates. Without a Join the Secret has a placeholder.
 func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
-	m := manifest{Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Options: k.options,
-		Attempts: attemptsPerIndex}
+	secret := placeholder
 	if j != nil {
-		reached := *j
-		if err := m.reach(&reached); err != nil {
+		reachable := *j
+		if err := k.setHost(&reachable); err != nil {
 			return nil, err
 		}
-		m.Join = string(reached.Encode())
+		secret = string(reachable.Encode())
 	}
 	var out bytes.Buffer
-	err := kubernetesTemplate.Execute(&out, m)
+	err := kubernetesTemplate.Execute(&out, map[string]any{
+		"Name": k.id, "Label": runLabel, "Join": secret, "Agents": k.n, "Attempts": attemptsPerIndex, "Options": k.options,
+	})
 	return out.Bytes(), err
 }
 
-// reach makes agents dial an address of the coordinator that pods can reach, or a Service in front of it.
-func (m *manifest) reach(j *Join) error {
+// setHost makes agents dial the option host, or fails if pods cannot reach the present address.
+func (k *Kubernetes) setHost(j *Join) error {
 	host, port, err := net.SplitHostPort(j.Address)
 	if err != nil {
 		return err
 	}
-	named := m.Options["host"]
-	host = cmp.Or(named, host)
-	ip := net.ParseIP(host)
-	if named == "" && (ip.IsUnspecified() || ip.IsLoopback()) {
+	named := k.options["host"]
+	if ip := net.ParseIP(host); named == "" && (ip.IsUnspecified() || ip.IsLoopback()) {
 		return fmt.Errorf("pods cannot reach the coordinator at %s: set another address with host=ADDRESS", host)
 	}
-	if m.Options["service"] != "yes" {
-		j.Address = net.JoinHostPort(host, port)
-		return nil
-	}
-	if ip == nil {
-		return fmt.Errorf("service=yes needs the coordinator's IP address, not the name %s: set it with host=ADDRESS", host)
-	}
-	m.Endpoint, m.Port, m.Family = host, port, "IPv6"
-	if ip.To4() != nil {
-		m.Family = "IPv4"
-	}
-	j.Address = net.JoinHostPort(m.Name, port) // pods are in the namespace of the Service
+	j.Address = net.JoinHostPort(cmp.Or(named, host), port)
 	return nil
 }
 

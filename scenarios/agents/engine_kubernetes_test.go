@@ -13,7 +13,6 @@ import (
 
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
-	discovery "k8s.io/api/discovery/v1"
 	strict "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -149,12 +148,12 @@ func TestKubernetes_takesAwayWhatWasInterrupted(t *testing.T) {
 
 func TestKubernetes_saysWhatIsLeft(t *testing.T) {
 	kubectlThat(t, "case \"$*\" in *delete*) echo 'error: gone away' >&2; exit 1;; esac\n"+watchesOnly)
-	k := job(t, "3,namespace=here,service=yes")
+	k := job(t, "3,namespace=here")
 	stop, err := k.Start(t.Context(), *someJoin(t, "192.0.2.1:7000"), func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "gone away; to delete anything left over, run: kubectl --namespace=here delete job/" + k.id + " secret/" + k.id + " service/" + k.id + " endpointslice/" + k.id
+	want := "gone away; to delete anything left over, run: kubectl --namespace=here delete job/" + k.id + " secret/" + k.id
 	if err := stop(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -279,10 +278,8 @@ func TestTrouble_isWhatKeepsAnAgentFromRunning(t *testing.T) {
 
 // manifests are what is rendered, in the API's own types.
 type manifests struct {
-	job     batch.Job
-	secret  core.Secret
-	service *core.Service
-	slice   *discovery.EndpointSlice
+	job    batch.Job
+	secret core.Secret
 }
 
 // decode reads manifests as strictly as the API's server does: a field that it does not know
@@ -294,15 +291,8 @@ func decode(text []byte) (m manifests, err error) {
 			return m, err
 		}
 		var to any = &m.job
-		switch kind.Kind {
-		case "Secret":
+		if kind.Kind == "Secret" {
 			to = &m.secret
-		case "Service":
-			m.service = &core.Service{}
-			to = m.service
-		case "EndpointSlice":
-			m.slice = &discovery.EndpointSlice{}
-			to = m.slice
 		}
 		plain, err := yaml.YAMLToJSONStrict([]byte(part))
 		if err != nil {
@@ -412,24 +402,6 @@ func TestManifests_handOverTheJoinFile(t *testing.T) {
 	args := strings.Join(pod.Containers[0].Args, " ")
 	if args != "agent --join /join/join.pem --index $(JOB_COMPLETION_INDEX) --name $(NODE)-$(JOB_COMPLETION_INDEX)" || pod.Containers[0].Command != nil {
 		t.Errorf("the agent is called with %s", args)
-	}
-}
-
-func TestManifests_putAServiceInFrontOfTheCoordinator(t *testing.T) {
-	m := rendered(t, "3,service=yes", someJoin(t, "[2001:db8::7]:4711"))
-	if m.service.Spec.ClusterIP != core.ClusterIPNone || m.service.Spec.Selector != nil || m.service.Spec.Ports[0].Port != 4711 {
-		t.Errorf("service: %+v", m.service.Spec)
-	}
-	if m.slice.Labels[discovery.LabelServiceName] != m.service.Name || m.slice.AddressType != discovery.AddressTypeIPv6 ||
-		m.slice.Endpoints[0].Addresses[0] != "2001:db8::7" || *m.slice.Ports[0].Port != 4711 || *m.slice.Ports[0].Name != m.service.Spec.Ports[0].Name {
-		t.Errorf("what is behind the service: %+v", m.slice)
-	}
-	if j, err := ParseJoin([]byte(m.secret.StringData["join.pem"])); err != nil || j.Address != m.service.Name+":4711" {
-		t.Errorf("agents call %s, %v", j.Address, err)
-	}
-	k := &Kubernetes{id: "x", options: map[string]string{"service": "yes"}}
-	if _, err := k.Manifests(someJoin(t, "coordinator.example:1")); err == nil || !strings.Contains(err.Error(), "host=ADDRESS") {
-		t.Errorf("a Service in front of a name: %v", err)
 	}
 }
 
