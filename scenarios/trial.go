@@ -301,7 +301,7 @@ func (t *trial) listenElsewhere() (stop func(), err error) {
 	st, r := t.stage, t.runner
 	begun, err := r.fleet.Begin(agents.Options{
 		Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
-		Way: observer.WayTo(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble), Dial: st.Members.Ensemble.Security.Dial,
+		Way: observer.WayTo(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble),
 		Event: st.RecordSession, Lost: st.RecordLostAgent,
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
-	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // joinLimit bounds the time that agents need to join: a cluster may have to pull an image.
@@ -117,88 +115,3 @@ func lastLine(log string) string {
 	}
 	return ""
 }
-
-type machine struct{ peer *peer }
-
-func (m *machine) Name() string { return m.peer.name }
-
-// Start implements site.Site. The program's folder and files must exist on the agent's machine.
-func (m *machine) Start(p site.Program) (site.Process, error) {
-	key, _, _ := strings.Cut(p.Mark, "=")
-	var r msg.StartReply
-	if err := m.peer.call("Start", msg.StartArgs{Args: p.Args, Env: p.Env, Dir: p.Dir, MarkKey: key}, &r); err != nil {
-		return nil, err
-	}
-	q := &process{peer: m.peer, id: r.ID, pid: r.PID, exited: make(chan struct{})}
-	for kind, to := range map[string]**pipeEnd{msg.StreamStdin: &q.stdin, msg.StreamStdout: &q.stdout, msg.StreamStderr: &q.stderr} {
-		stream, err := open(m.peer.link, msg.Opening{Kind: kind, ID: r.ID})
-		if err != nil {
-			_ = m.peer.call("Forget", r.ID, nil)
-			return nil, err
-		}
-		*to = &pipeEnd{Conn: stream, closed: make(chan struct{})}
-	}
-	go q.watch()
-	return q, nil
-}
-
-type process struct {
-	peer                  *peer
-	id                    int64
-	pid                   int
-	stdin, stdout, stderr *pipeEnd
-	exited                chan struct{}
-	exit                  msg.ExitReply
-	lost                  bool
-}
-
-type pipeEnd struct {
-	net.Conn
-	once   sync.Once
-	closed chan struct{} // closed when Close is called
-}
-
-func (e *pipeEnd) Close() error {
-	e.once.Do(func() { close(e.closed) })
-	return e.Conn.Close()
-}
-
-// watch waits until the program has exited, and its output is read, or until its agent is lost.
-func (q *process) watch() {
-	if err := q.peer.await("Exit", q.id, &q.exit, nil); err != nil {
-		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}
-		if q.lost = errors.Is(err, errLost); q.lost {
-			<-q.peer.closed // from then on its clients move to other agents
-		}
-	}
-	close(q.exited)
-	if !q.lost {
-		<-q.stdout.closed
-		<-q.stderr.closed
-		_ = q.peer.call("Forget", q.id, nil)
-	}
-}
-
-func (q *process) PID() int                { return q.pid }
-func (q *process) Stdin() site.Stdin       { return q.stdin }
-func (q *process) Stdout() site.Output     { return q.stdout }
-func (q *process) Stderr() site.Output     { return q.stderr }
-func (q *process) Exited() <-chan struct{} { return q.exited }
-func (q *process) Pause() error            { return q.signal(msg.Pause) }
-func (q *process) Resume() error           { return q.signal(msg.Resume) }
-func (q *process) Kill()                   { _ = q.signal(msg.Kill) }
-
-func (q *process) signal(what string) error {
-	return q.peer.call("Signal", msg.SignalArgs{ID: q.id, What: what}, nil)
-}
-
-// Group returns the existing processes of the program's group, and the stopped ones.
-func (q *process) Group() (all, stopped []int) {
-	var r msg.GroupReply
-	_ = q.peer.call("Group", q.id, &r)
-	return r.All, r.Stopped
-}
-
-func (q *process) State() (text string, code int) { return q.exit.Text, q.exit.Code }
-
-func (q *process) Lost() bool { return q.lost }

@@ -68,7 +68,7 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 	a.Logf("joined the run of %s", j.Address)
 	over, finish := context.WithCancel(context.Background())
 	defer finish()
-	s := &server{agent: a, clock: own, link: link, finish: finish, trials: map[string]*servedTrial{}, processes: map[int64]servedProcess{}}
+	s := &server{agent: a, clock: own, link: link, finish: finish, trials: map[string]*servedTrial{}}
 	defer s.end()
 	defer context.AfterFunc(ctx, func() { _ = link.Close() })()
 	err = s.streams()
@@ -125,8 +125,7 @@ type server struct {
 
 	mu        sync.Mutex
 	trials    map[string]*servedTrial
-	processes map[int64]servedProcess
-	last      int64 // number of the last process
+	processes []servedProcess // by number
 	ended     bool
 	work      sync.WaitGroup
 }
@@ -160,9 +159,7 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 			t.sendEvents(stream)
 		}
 	default:
-		if p, err := s.process(o.ID); err == nil {
-			p.attach(o.Kind, stream, s.link.IsClosed)
-		}
+		s.process(o.ID).attach(o.Kind, stream, s.link.IsClosed)
 	}
 }
 
@@ -183,7 +180,7 @@ func (s *server) end() {
 	s.mu.Lock()
 	s.ended = true
 	processes, trials := s.processes, s.trials
-	s.processes, s.trials = map[int64]servedProcess{}, map[string]*servedTrial{}
+	s.trials = nil
 	s.mu.Unlock()
 	for _, t := range trials {
 		t.end() // first, so that no client can close its session
@@ -235,14 +232,10 @@ func (s *server) dial(network, addr string, timeout time.Duration) (net.Conn, er
 
 type servedProcess struct{ site.Process }
 
-func (s *server) process(id int64) (p servedProcess, err error) {
+func (s *server) process(number int) servedProcess {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, ok := s.processes[id]
-	if !ok {
-		err = fmt.Errorf("process %d does not belong to this agent", id)
-	}
-	return p, err
+	return s.processes[number]
 }
 
 func (s *server) Start(a msg.StartArgs, r *msg.StartReply) error {
@@ -251,9 +244,9 @@ func (s *server) Start(a msg.StartArgs, r *msg.StartReply) error {
 		return fmt.Errorf("on %s: %w", s.agent.Name, err)
 	}
 	err = s.add(func() {
-		s.last++
-		s.processes[s.last] = servedProcess{p}
-		r.ID, r.PID = s.last, p.PID()
+		r.ID, r.PID = len(s.processes), p.PID()
+		s.processes = append(s.processes, servedProcess{p})
+		s.work.Go(servedProcess{p}.limitOutput)
 	})
 	if err != nil {
 		servedProcess{p}.end()
@@ -282,16 +275,25 @@ func (p servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 		}
 	case msg.StreamStdout:
 		_, _ = io.Copy(stream, p.Stdout())
+		_ = p.Stdout().Close()
 	case msg.StreamStderr:
 		_, _ = io.Copy(stream, p.Stderr())
+		_ = p.Stderr().Close()
 	}
 }
 
+// outputLimit bounds the time in which output is read after a program's exit: processes that have left its
+// group may keep the pipes open.
+const outputLimit = 10 * time.Second
+
+func (p servedProcess) limitOutput() {
+	<-p.Exited()
+	late := time.Now().Add(outputLimit)
+	_, _ = p.Stdout().SetReadDeadline(late), p.Stderr().SetReadDeadline(late)
+}
+
 func (s *server) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
-	p, err := s.process(a.ID)
-	if err != nil {
-		return err
-	}
+	p := s.process(a.ID)
 	switch a.What {
 	case msg.Pause:
 		return p.Pause()
@@ -304,33 +306,16 @@ func (s *server) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
 	return fmt.Errorf("unknown action on a process: %q", a.What)
 }
 
-func (s *server) Group(id int64, r *msg.GroupReply) error {
-	p, err := s.process(id)
-	if err == nil {
-		r.All, r.Stopped = chaos.GroupHere(p.PID())
-	}
-	return err
-}
-
-// Exit returns once a program has exited.
-func (s *server) Exit(id int64, r *msg.ExitReply) error {
-	p, err := s.process(id)
-	if err != nil {
-		return err
-	}
-	<-p.Exited()
-	r.Text, r.Code = p.State()
+func (s *server) Group(id int, r *msg.GroupReply) error {
+	r.All, r.Stopped = chaos.GroupHere(s.process(id).PID())
 	return nil
 }
 
-func (s *server) Forget(id int64, _ *msg.Nothing) error {
-	s.mu.Lock()
-	p, ok := s.processes[id]
-	delete(s.processes, id)
-	s.mu.Unlock()
-	if ok {
-		p.end()
-	}
+// Exit returns once a program has exited.
+func (s *server) Exit(id int, r *msg.ExitReply) error {
+	p := s.process(id)
+	<-p.Exited()
+	r.Text, r.Code = p.State()
 	return nil
 }
 
@@ -342,7 +327,6 @@ func (p servedProcess) end() {
 		p.Kill()
 		<-p.Exited()
 	}
-	// Processes that have left the group may keep the pipes open.
 	_, _ = p.Stdout().SetReadDeadline(time.Now()), p.Stderr().SetReadDeadline(time.Now())
 	_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
 }

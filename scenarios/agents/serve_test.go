@@ -18,7 +18,7 @@ func TestServer_startsNothingAfterItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{link: link, trials: map[string]*servedTrial{}, processes: map[int64]servedProcess{}}
+	s := &server{link: link, trials: map[string]*servedTrial{}}
 	s.end()
 	if err := s.Begin(msg.TrialArgs{Trial: "late"}, nil); err == nil || len(s.trials) != 0 {
 		t.Errorf("a trial began: %v", err)

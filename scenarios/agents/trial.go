@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,7 +26,6 @@ type Options struct {
 	// Relay makes agents reach the servers through the coordinator, which dials with Way. It is for agents
 	// that cannot reach the servers directly, or would need certificates.
 	Relay bool
-	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Event is called with the session events of the clients, in order for each agent. Lost is
 	// called when an agent is lost, with its clients and the time of its last message.
 	Event func(wire.Event)
@@ -43,10 +41,9 @@ type Trial struct {
 	mu      sync.Mutex
 	clients map[int]*agentClient
 	streams map[*peer]*eventStream
-	ended   bool
 }
 
-// Begin starts a trial on all connected agents. Close must be called.
+// Begin starts a trial on all connected agents. Close must be called once, unless there is an error.
 func (f *Fleet) Begin(o Options) (*Trial, error) {
 	t := &Trial{fleet: f, options: o, clients: map[int]*agentClient{}, streams: map[*peer]*eventStream{}}
 	there := f.alive()
@@ -180,7 +177,7 @@ func (t *Trial) Site(n int) (site.Site, error) {
 		return nil, err
 	}
 	t.Client(n).(*agentClient).move(p)
-	return &machine{peer: p}, nil
+	return p, nil
 }
 
 func (t *Trial) all() []*agentClient {
@@ -226,13 +223,8 @@ func (t *Trial) removePeer(p *peer) {
 // Close ends the trial on all agents, and returns when all events have arrived.
 func (t *Trial) Close() {
 	t.mu.Lock()
-	first := !t.ended
-	t.ended = true
 	heard := maps.Clone(t.streams)
 	t.mu.Unlock()
-	if !first {
-		return
-	}
 	var all sync.WaitGroup
 	for p := range heard {
 		all.Go(func() {

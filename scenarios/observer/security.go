@@ -15,11 +15,7 @@ import (
 
 // WayTo returns how a tap reaches the members.
 func WayTo(e *ensembles.Ensemble) wire.Upstream {
-	w := wire.Upstream{Digest: e.Security.Digest}
-	if e.Security.TLS != nil {
-		w.Dial = e.Security.Dial
-	}
-	return w
+	return wire.Upstream{Dial: e.Security.Dial, Digest: e.Security.Digest}
 }
 
 // AuthFor returns the credentials of clients; nil if they have at most a TLS certificate.

@@ -25,7 +25,7 @@ type Welcome struct {
 type Opening struct {
 	Kind string // purpose of the stream
 	Of   string
-	ID   int64
+	ID   int    // of the program
 	Addr string // of the server
 }
 
@@ -118,13 +118,12 @@ type StartArgs struct {
 
 // StartReply is the program's number on the agent, and its process ID.
 type StartReply struct {
-	ID  int64
-	PID int
+	ID, PID int
 }
 
 // SignalArgs signals a program and its group.
 type SignalArgs struct {
-	ID   int64
+	ID   int
 	What string
 }
 
