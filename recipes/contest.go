@@ -349,7 +349,6 @@ type entry struct {
 	id     string // the random ID at the start of its name
 	parent string
 	data   []byte
-	acl    []zk.ACL // nil: the session's
 
 	mayExist bool // whether the node may exist
 
@@ -414,7 +413,7 @@ func (e *entry) createAndList(ctx context.Context) (at createdNode, listed reply
 	e.sent, e.pending, e.mayExist = sent, pending, true
 	forever := context.WithoutCancel(ctx)
 	go func() {
-		node, err := s.create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence, e.acl)
+		node, err := s.Create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence)
 		s.takeCreate(e.path) // if it was not sent
 		pending <- createResult{createdNode{node, sent.zxid}, err}
 	}()

@@ -35,7 +35,7 @@ var tutorials = []kind{
 		return NewResourceLock(func(context.Context) (*Session, error) { return s, nil }, path).Acquire
 	}},
 	{"write lock", writeLockPrefix, variants[1:], func(s *Session, path string, _ Variant) func(context.Context) (*Grant, error) {
-		return NewWriteLock(s, path, nil, LockListener{}).Lock
+		return NewWriteLock(s, path, LockListener{}).Lock
 	}},
 }
 

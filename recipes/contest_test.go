@@ -25,7 +25,7 @@ func TestMark_sparesTheListOnlyAfterARelease(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			ctx, path := within(t, 20*time.Second), freshPath()
 			s := open(t, nil)
-			if _, err := s.create(ctx, path, nil, 0, []zk.ACL{{Perms: row.perms, Scheme: "world", ID: "anyone"}}); err != nil {
+			if _, err := s.conn.Create(path, nil, 0, []zk.ACL{{Perms: row.perms, Scheme: "world", ID: "anyone"}}); err != nil {
 				t.Fatal(err)
 			}
 			first, err := NewLock(s, path, Predecessor).Acquire(ctx)

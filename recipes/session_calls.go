@@ -159,13 +159,7 @@ func (s *Session) get(ctx context.Context, path string, watch bool) (reply, erro
 // Create creates a node and returns its path. It does not retry: after ErrConnectionLost the node
 // may exist. flags are those of package zk.
 func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
-	return s.create(ctx, path, data, flags, nil)
-}
-
-func (s *Session) create(ctx context.Context, path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	if acl == nil {
-		acl = client.ACL(s.options.ACL)
-	}
+	acl := client.ACL(s.options.ACL)
 	size := len(path) + len(data)
 	for _, a := range acl {
 		size += len(a.Scheme) + len(a.ID) + 12

@@ -19,7 +19,7 @@ func init() {
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, ReportsHeld: true,
 		Formulas: relisting,
 		Open: openContender(func(s *Session, env Env) *contender {
-			return &contender{acquire: NewWriteLock(s, env.Parent, nil, LockListener{}).Lock}
+			return &contender{acquire: NewWriteLock(s, env.Parent, LockListener{}).Lock}
 		}),
 	})
 }
@@ -57,7 +57,6 @@ type LockListener struct {
 type WriteLock struct {
 	s        *Session
 	parent   string
-	acl      []zk.ACL
 	listener LockListener
 	busy     chan struct{} // full from the start of a Lock until it holds or its node is deleted
 
@@ -67,10 +66,9 @@ type WriteLock struct {
 	granted bool
 }
 
-// NewWriteLock returns the lock at parent, which is created if it is missing. acl applies to its nodes; nil
-// means the ACL of the session.
-func NewWriteLock(s *Session, parent string, acl []zk.ACL, l LockListener) *WriteLock {
-	return &WriteLock{s: s, parent: parent, acl: acl, listener: l, busy: make(chan struct{}, 1)}
+// NewWriteLock returns the lock at parent, which is created if it is missing.
+func NewWriteLock(s *Session, parent string, l LockListener) *WriteLock {
+	return &WriteLock{s: s, parent: parent, listener: l, busy: make(chan struct{}, 1)}
 }
 
 type lockAttempt struct {
@@ -91,7 +89,7 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 	}
 	id := fmt.Sprintf("x-%d", l.s.ID())
 	try := &lockAttempt{WriteLock: l, entry: &entry{
-		s: l.s, parent: l.parent, id: id, path: l.parent + "/" + id + writeLockPrefix, data: []byte{0x12, 0x34}, acl: l.acl,
+		s: l.s, parent: l.parent, id: id, path: l.parent + "/" + id + writeLockPrefix, data: []byte{0x12, 0x34},
 	}}
 	defer func() {
 		if g != nil {

@@ -16,7 +16,7 @@ import (
 func TestWriteLock_namesItsNodeByTheSessionAndTellsItsListener(t *testing.T) {
 	ctx, s := within(t, 20*time.Second), open(t, nil)
 	var told []string
-	l := NewWriteLock(s, freshPath(), nil, LockListener{
+	l := NewWriteLock(s, freshPath(), LockListener{
 		LockAcquired: func() { told = append(told, "acquired") },
 		LockReleased: func() { told = append(told, "released") },
 	})
@@ -41,7 +41,7 @@ func TestWriteLock_namesItsNodeByTheSessionAndTellsItsListener(t *testing.T) {
 // for its removal.
 func TestWriteLock_ofASessionThatHasEndedSaysSoEveryTime(t *testing.T) {
 	ctx, s := within(t, 20*time.Second), open(t, nil)
-	l := NewWriteLock(s, freshPath(), nil, LockListener{})
+	l := NewWriteLock(s, freshPath(), LockListener{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +52,17 @@ func TestWriteLock_ofASessionThatHasEndedSaysSoEveryTime(t *testing.T) {
 	}
 }
 
-func TestWriteLock_createsItsNodesWithItsACL(t *testing.T) {
-	ctx, s := within(t, 20*time.Second), open(t, nil)
-	g, err := NewWriteLock(s, freshPath(), zk.WorldACL(zk.PermRead|zk.PermDelete), LockListener{}).Lock(ctx)
+func TestWriteLock_createsItsNodesWithTheSessionsACL(t *testing.T) {
+	ctx, path := within(t, 20*time.Second), freshPath()
+	if err := open(t, nil).MakePath(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, servers, Options{Timeout: 4 * time.Second, ACL: zk.WorldACL(zk.PermRead | zk.PermDelete)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	g, err := NewWriteLock(s, path, LockListener{}).Lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +82,7 @@ func TestWriteLock_findsItsNodeAgainWhenTheReplyIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(lost.Release)
-	g, err := NewWriteLock(s, path, nil, LockListener{}).Lock(ctx)
+	g, err := NewWriteLock(s, path, LockListener{}).Lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,25 +171,22 @@ func (j Join) Encode() []byte {
 // address is missing or invalid.
 func ParseJoin(text []byte) (j Join, err error) {
 	wrong := errors.New("not a join file: want the three PEM blocks that zkbench run --agents wrote")
-	authority, rest := pem.Decode(text)
-	if authority == nil {
+	for _, part := range []*[]byte{&j.Authority, &j.Certificate, &j.Key} {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return j, wrong
+		}
+		if part == &j.Authority {
+			j.Address, j.Version = block.Headers[headerAddress], block.Headers[headerVersion]
+			block.Headers = nil
+		}
+		*part = pem.EncodeToMemory(block)
+	}
+	if j.Address == "" {
 		return j, wrong
 	}
-	certificate, rest := pem.Decode(rest)
-	key, _ := pem.Decode(rest)
-	if certificate == nil || key == nil || authority.Headers[headerAddress] == "" {
-		return j, wrong
-	}
-	j.Address, j.Version = authority.Headers[headerAddress], authority.Headers[headerVersion]
 	if _, _, err := net.SplitHostPort(j.Address); err != nil {
 		return j, fmt.Errorf("the join file's coordinator is %q: want HOST:PORT", j.Address)
-	}
-	authority.Headers = nil
-	for _, part := range []struct {
-		block *pem.Block
-		to    *[]byte
-	}{{authority, &j.Authority}, {certificate, &j.Certificate}, {key, &j.Key}} {
-		*part.to = pem.EncodeToMemory(part.block)
 	}
 	_, err = j.config()
 	return j, err
@@ -278,12 +275,5 @@ func checkVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil
 	}
-	return fmt.Errorf("the agent is %s, but the coordinator is %s: use the same program for both", orUnknown(agent), orUnknown(coordinator))
-}
-
-func orUnknown(version string) string {
-	if strings.TrimSpace(version) == "" {
-		return "of an unknown version"
-	}
-	return version
+	return fmt.Errorf("the agent is %s, but the coordinator is %s: use the same program for both", agent, coordinator)
 }
