@@ -42,12 +42,12 @@ type Kubernetes struct {
 }
 
 func parseKubernetes(rest string, p EngineConfig) (Engine, error) {
-	number, said, _ := strings.Cut(rest, ",")
+	number, given, _ := strings.Cut(rest, ",")
 	n, err := count(number)
 	if err != nil {
 		return nil, err
 	}
-	options, err := parseOptions(said, KubernetesOptions())
+	options, err := parseOptions(given, KubernetesOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +71,15 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 	if host != "" {
 		return listen, host, nil
 	}
-	if host, err = k.guess(ctx); err != nil {
+	if host, err = k.routeAddress(ctx); err != nil {
 		return "", "", fmt.Errorf("cannot determine the address at which pods reach the coordinator: %w; set it with host=ADDRESS", err)
 	}
 	k.Logf("pods will reach the coordinator at %s (to change the address: host=ADDRESS)", host)
 	return listen, host, nil
 }
 
-// guess returns this machine's or pod's address on the route to the API, which nodes can probably reach too.
-func (k *Kubernetes) guess(ctx context.Context) (string, error) {
+// routeAddress returns this machine's or pod's address on the route to the API, which nodes can probably reach too.
+func (k *Kubernetes) routeAddress(ctx context.Context) (string, error) {
 	server := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
 	if server == ":" { // not in a pod
 		text, err := k.output(ctx, "config", "view", "--minify", "--output=jsonpath={.clusters[0].cluster.server}")
@@ -97,11 +97,11 @@ func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer conn.Close()
-	ours := conn.LocalAddr().(*net.UDPAddr).IP
-	if ours.IsLoopback() {
+	local := conn.LocalAddr().(*net.UDPAddr).IP
+	if local.IsLoopback() {
 		return "", fmt.Errorf("the cluster's API is on this machine (%s)", server)
 	}
-	return ours.String(), nil
+	return local.String(), nil
 }
 
 const (
@@ -209,22 +209,22 @@ func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader
 		return fmt.Errorf("start kubectl: %w", err)
 	}
 	defer context.AfterFunc(ctx, p.Kill)()
-	wrong, readErr := exchange(p, in, read)
+	stderr, readErr := exchange(p, in, read)
 	<-p.Exited()
 	text, code := p.State()
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("kubectl %s: %w%s", args[0], context.Cause(ctx), wrong)
+		return fmt.Errorf("kubectl %s: %w%s", args[0], context.Cause(ctx), stderr)
 	case code != 0:
-		return fmt.Errorf("kubectl %s: %s%s", args[0], text, wrong)
+		return fmt.Errorf("kubectl %s: %s%s", args[0], text, stderr)
 	case readErr != nil:
 		return fmt.Errorf("kubectl %s: %w", args[0], readErr)
 	}
 	return nil
 }
 
-// exchange writes to a process and reads all its output. It returns that on stderr as a suffix for an error.
-func exchange(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
+// exchange writes to a process and reads all its output. It returns its stderr as a suffix for an error.
+func exchange(p site.Process, in []byte, read func(io.Reader) error) (stderr string, err error) {
 	var text bytes.Buffer
 	var streams sync.WaitGroup
 	streams.Go(func() {
@@ -241,10 +241,10 @@ func exchange(p site.Process, in []byte, read func(io.Reader) error) (wrong stri
 	_, _ = io.Copy(io.Discard, p.Stdout())
 	_ = p.Stdout().Close()
 	streams.Wait()
-	if said := strings.TrimSpace(text.String()); said != "" {
-		wrong = ": " + said
+	if printed := strings.TrimSpace(text.String()); printed != "" {
+		stderr = ": " + printed
 	}
-	return wrong, err
+	return stderr, err
 }
 
 // output runs kubectl and returns its output.
@@ -272,17 +272,17 @@ type Option struct {
 var (
 	label    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 	quantity = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|[kMGT]i?|Ki)?$`)
-	word     = regexp.MustCompile(`^[^\s,]+$`)
+	noSpace  = regexp.MustCompile(`^[^\s,]+$`)
 )
 
 // KubernetesOptions returns the options of the engine kubernetes.
 func KubernetesOptions() []Option {
 	return []Option{
-		{"image", "image whose entry point is this version of zkbench", defaultImage(), word},
+		{"image", "image whose entry point is this version of zkbench", defaultImage(), noSpace},
 		{"pull", "imagePullPolicy: IfNotPresent, Always or Never", "IfNotPresent", regexp.MustCompile(`^(IfNotPresent|Always|Never)$`)},
 		{"namespace", "namespace (default: the namespace of kubectl's context)", "", label},
-		{"context", "kubectl context to use (default: the current context)", "", word},
-		{"host", "address at which pods reach the coordinator (default: this machine's address on the route to the cluster)", "", word},
+		{"context", "kubectl context to use (default: the current context)", "", noSpace},
+		{"host", "address at which pods reach the coordinator (default: this machine's address on the route to the cluster)", "", noSpace},
 		{"network", "pod, or host for a cluster without a pod network", "pod", regexp.MustCompile(`^(pod|host)$`)},
 		{"cpu", "cores requested for each agent", "500m", quantity},
 		{"memory", "memory requested for each agent, and its limit", "512Mi", quantity},
@@ -409,21 +409,21 @@ type (
 	}
 )
 
-// rewatch is the delay before a watch that has ended begins again: the API ends watches at times.
-const rewatch = time.Second
+// watchPause is the delay before a watch that has ended begins again: the API ends watches at times.
+const watchPause = time.Second
 
 // follow calls seen with each object of a kind, at first and when it changes, until ctx is done.
 func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(event string, object T)) {
-	for said := ""; ctx.Err() == nil; {
+	for logged := ""; ctx.Err() == nil; {
 		err := k.kubectl(ctx, nil, func(r io.Reader) error { return changes(r, seen) },
 			"get", kind, "--selector="+k.selector(), "--watch", "--output-watch-events", "--output=json")
-		if err != nil && ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
+		if err != nil && ctx.Err() == nil && err.Error() != logged {
+			logged = err.Error()
 			k.Logf("cannot watch the %ss of the agents, will retry: %v", kind, err)
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(rewatch):
+		case <-time.After(watchPause):
 		}
 	}
 }
@@ -448,24 +448,24 @@ func changes[T any](r io.Reader, seen func(event string, object T)) error {
 
 // followPods logs why agents do not run, and saves the logs of deleted pods.
 func (k *Kubernetes) followPods(ctx context.Context) {
-	said, leaving := map[string]string{}, map[string]bool{}
+	logged, deleting := map[string]string{}, map[string]bool{}
 	var logs sync.WaitGroup
 	defer logs.Wait()
 	follow(ctx, k, "pod", func(_ string, p podObject) {
-		name, text := p.Metadata.Name, p.trouble()
-		if text != "" && text != said[name] {
+		name, text := p.Metadata.Name, p.problem()
+		if text != "" && text != logged[name] {
 			k.Logf("pod %s %s", name, text)
 		}
-		said[name] = text
-		if p.Metadata.DeletionTimestamp != "" && !leaving[name] {
-			leaving[name] = true
+		logged[name] = text
+		if p.Metadata.DeletionTimestamp != "" && !deleting[name] {
+			deleting[name] = true
 			logs.Go(func() { _ = k.saveLogs(name+".log", "pod/"+name, "--follow") }) // it may be deleted already
 		}
 	})
 }
 
-// trouble returns why the pod's agent does not run or will soon end.
-func (p podObject) trouble() string {
+// problem returns why the pod's agent does not run or will soon end.
+func (p podObject) problem() string {
 	if p.Metadata.DeletionTimestamp != "" {
 		return "is being deleted: another pod will take its index"
 	}
@@ -488,14 +488,14 @@ func (p podObject) trouble() string {
 
 // followJob reports an agent that will not be replaced, and closes over when the Job ends.
 func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
-	said := ""
+	reported := ""
 	end := sync.OnceFunc(func() { close(k.over) })
 	follow(ctx, k, "job", func(event string, j jobObject) {
 		if event == "DELETED" {
 			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by another user of the cluster"}}
 		}
-		if why := j.failure(); why != said {
-			said = why
+		if why := j.failure(); why != reported {
+			reported = why
 			ended(fmt.Errorf("the Job %s: %s", k.id, why))
 		}
 		if j.has("Complete") != nil || j.has("Failed") != nil {

@@ -251,27 +251,27 @@ esac`)
 	}
 }
 
-func TestTrouble_isWhatKeepsAnAgentFromRunning(t *testing.T) {
+func TestProblem_isWhatKeepsAnAgentFromRunning(t *testing.T) {
 	var ended podObject
 	ended.Status.ContainerStatuses = make([]struct {
 		State struct{ Waiting, Terminated *reason }
 	}, 1)
 	state := &ended.Status.ContainerStatuses[0].State
 	state.Terminated = &reason{Reason: "Error", ExitCode: 3, Message: "joined\nzkbench: the link is lost\n"}
-	if got, want := ended.trouble(), "has ended (Error, exit code 3): zkbench: the link is lost"; got != want {
+	if got, want := ended.problem(), "has ended (Error, exit code 3): zkbench: the link is lost"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	state.Terminated.ExitCode = 0
-	if got := ended.trouble(); got != "" {
+	if got := ended.problem(); got != "" {
 		t.Errorf("an agent whose run is over: %q", got)
 	}
 	state.Terminated, state.Waiting = nil, &reason{Reason: "ContainerCreating"}
-	if got := ended.trouble(); got != "" {
+	if got := ended.problem(); got != "" {
 		t.Errorf("an agent that starts: %q", got)
 	}
 	var nowhere podObject
 	nowhere.Status.Conditions = []condition{{Type: "PodScheduled", Status: "False", Message: "0/3 nodes are available"}}
-	if got, want := nowhere.trouble(), "has no node: 0/3 nodes are available"; got != want {
+	if got, want := nowhere.problem(), "has no node: 0/3 nodes are available"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -33,8 +33,8 @@ type Fleet struct {
 	closed      bool
 }
 
-// mostPending bounds the connections that have not joined: any process can open one.
-const mostPending = 64
+// maxPending bounds the connections that have not joined: any process can open one.
+const maxPending = 64
 
 // Listen creates a fleet without agents. Agents dial address (host:port; port 0 selects a free port) and must
 // have the given version. Close must be called.
@@ -80,7 +80,7 @@ func (f *Fleet) accept() {
 		}
 		f.work.Go(func() {
 			// The connection ends in time, whether or not the other end answers.
-			late := time.AfterFunc(greetLimit, func() { _ = conn.Close() })
+			late := time.AfterFunc(handshakeLimit, func() { _ = conn.Close() })
 			err := f.admit(conn)
 			late.Stop()
 			f.mu.Lock()
@@ -101,7 +101,7 @@ func (f *Fleet) accept() {
 func (f *Fleet) begin(conn net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || len(f.pending) >= mostPending {
+	if f.closed || len(f.pending) >= maxPending {
 		return false
 	}
 	f.pending[conn] = true
@@ -110,7 +110,7 @@ func (f *Fleet) begin(conn net.Conn) bool {
 
 func (f *Fleet) admit(conn net.Conn) error {
 	secure := tls.Server(conn, f.credentials.server)
-	ctx, cancel := context.WithTimeout(context.Background(), greetLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeLimit)
 	defer cancel()
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("its certificate is missing or not from this run: %w", err)
@@ -138,7 +138,7 @@ func (f *Fleet) handshake(link *yamux.Session) (h msg.Hello, err error) {
 		return h, err
 	}
 	defer s.Close()
-	_ = s.SetDeadline(time.Now().Add(greetLimit))
+	_ = s.SetDeadline(time.Now().Add(handshakeLimit))
 	if err := readMessage(s, &h); err != nil {
 		return h, err
 	}
@@ -198,20 +198,20 @@ func (f *Fleet) alive() []*peer { return slices.DeleteFunc(f.joined(), (*peer).i
 // agents that have joined, and the clients of a lost agent over the others. An agent with the index of a lost
 // agent replaces it.
 func (f *Fleet) home(n int) *peer {
-	var places []*peer
+	var slots []*peer
 	for _, p := range f.joined() {
-		if last := len(places) - 1; last >= 0 && p.hello.Index >= 0 && p.hello.Index == places[last].hello.Index && places[last].isLost() {
-			places = places[:last]
+		if last := len(slots) - 1; last >= 0 && p.hello.Index >= 0 && p.hello.Index == slots[last].hello.Index && slots[last].isLost() {
+			slots = slots[:last]
 		}
-		places = append(places, p)
+		slots = append(slots, p)
 	}
-	switch there := slices.DeleteFunc(slices.Clone(places), (*peer).isLost); {
-	case len(there) == 0:
+	switch alive := slices.DeleteFunc(slices.Clone(slots), (*peer).isLost); {
+	case len(alive) == 0:
 		return nil
-	case places[n%len(places)].isLost():
-		return there[n%len(there)]
+	case slots[n%len(slots)].isLost():
+		return alive[n%len(alive)]
 	}
-	return places[n%len(places)]
+	return slots[n%len(slots)]
 }
 
 // Await waits until n agents are connected.
@@ -220,14 +220,14 @@ func (f *Fleet) Await(ctx context.Context, n int) error {
 		f.mu.Lock()
 		changed, refused := f.changed, f.lastRefusal
 		f.mu.Unlock()
-		there := f.alive()
-		if len(there) >= n {
+		alive := f.alive()
+		if len(alive) >= n {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			err := fmt.Errorf("%d of %d agents have joined: %w", len(there), n, context.Cause(ctx))
+			err := fmt.Errorf("%d of %d agents have joined: %w", len(alive), n, context.Cause(ctx))
 			if refused != nil {
 				err = fmt.Errorf("%w; the last rejected agent: %w", err, refused)
 			}

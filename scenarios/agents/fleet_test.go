@@ -60,7 +60,7 @@ func TestFleet_closesBesideSilentConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	var silent []net.Conn
-	for range mostPending + 10 {
+	for range maxPending + 10 {
 		c, err := net.Dial("tcp", f.listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestFleet_closesBesideSilentConnections(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > greetLimit/2 {
+	if took := time.Since(began); took > handshakeLimit/2 {
 		t.Errorf("closing took %v", took)
 	}
 }

@@ -30,10 +30,10 @@ import (
 // prints faster than the link waits, and nothing is lost.
 
 const (
-	// silenceLimit is the time for which a link may be silent before it counts as lost.
+	// silenceLimit is the time for which a link may be silent before it is lost.
 	silenceLimit = 5 * time.Second
-	// greetLimit bounds the handshake.
-	greetLimit = 15 * time.Second
+	// handshakeLimit bounds the handshake.
+	handshakeLimit = 15 * time.Second
 )
 
 func linkConfig() *yamux.Config {
@@ -45,8 +45,8 @@ func linkConfig() *yamux.Config {
 }
 
 // writeMessage writes a line of JSON, the first message on a stream.
-func writeMessage(w io.Writer, word any) error {
-	line, err := json.Marshal(word)
+func writeMessage(w io.Writer, message any) error {
+	line, err := json.Marshal(message)
 	if err == nil {
 		_, err = w.Write(append(line, '\n'))
 	}
@@ -54,7 +54,7 @@ func writeMessage(w io.Writer, word any) error {
 }
 
 // readMessage reads a line of JSON and nothing after it.
-func readMessage(r io.Reader, word any) error {
+func readMessage(r io.Reader, message any) error {
 	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, maxMessage)}, 16).ReadBytes('\n')
 	if errors.Is(err, io.EOF) && len(line) == maxMessage {
 		return fmt.Errorf("the first message on the stream is longer than %d bytes", maxMessage)
@@ -62,7 +62,7 @@ func readMessage(r io.Reader, word any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(line, word)
+	return json.Unmarshal(line, message)
 }
 
 // maxMessage bounds the first message of one end, in bytes.
@@ -88,9 +88,9 @@ func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 // join copies in both directions until one of them ends, and closes both connections.
 func join(a, b net.Conn) {
 	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
+	for _, ends := range [][2]net.Conn{{a, b}, {b, a}} {
 		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1])
+			_, _ = io.Copy(ends[0], ends[1])
 			_, _ = a.Close(), b.Close()
 		})
 	}
@@ -102,10 +102,10 @@ const reachLimit = 3 * time.Second
 
 // CheckReachable returns an error that names the live agents which cannot connect to all servers (host:port).
 func (f *Fleet) CheckReachable(servers []string) error {
-	there := f.alive()
-	errs := make([]error, len(there))
+	alive := f.alive()
+	errs := make([]error, len(alive))
 	var wg sync.WaitGroup
-	for i, p := range there {
+	for i, p := range alive {
 		wg.Go(func() { errs[i] = p.call("Reach", servers, nil) })
 	}
 	wg.Wait()
@@ -126,17 +126,17 @@ func (s *server) Reach(servers []string, _ *msg.Nothing) error {
 		})
 	}
 	all.Wait()
-	var silent []string
-	var why error
+	var unreachable []string
+	var cause error
 	for i, err := range errs {
 		if err != nil {
-			silent, why = append(silent, servers[i]), cmp.Or(why, err)
+			unreachable, cause = append(unreachable, servers[i]), cmp.Or(cause, err)
 		}
 	}
-	if silent == nil {
+	if unreachable == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot reach %s at %s: %w", units.Plural(len(silent), "member"), strings.Join(silent, ", "), why)
+	return fmt.Errorf("cannot reach %s at %s: %w", units.Plural(len(unreachable), "member"), strings.Join(unreachable, ", "), cause)
 }
 
 // Join is the address of the coordinator and the credentials of an agent. It is passed in a file or

@@ -63,10 +63,10 @@ func (p *peer) await(what string, args, reply any, late <-chan time.Time) error 
 	c := p.calls.Go("Agent."+what, args, reply, make(chan *rpc.Call, 1))
 	select {
 	case <-c.Done:
-		switch theirs := (rpc.ServerError)(""); {
+		switch remote := (rpc.ServerError)(""); {
 		case c.Error == nil:
 			return nil
-		case errors.As(c.Error, &theirs):
+		case errors.As(c.Error, &remote):
 			return fmt.Errorf("agent %s: %w", p.name, c.Error)
 		}
 		return fmt.Errorf("agent %s: %s: %w: %w", p.name, what, errLost, c.Error)
@@ -132,12 +132,12 @@ func (p *peer) serve() {
 
 func (p *peer) relay(near net.Conn, o msg.Opening) {
 	p.mu.Lock()
-	t := p.trials[o.Of]
+	t := p.trials[o.Trial]
 	p.mu.Unlock()
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), greetLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeLimit)
 	defer cancel()
 	if far, err := t.options.Way.Dial(ctx, "tcp", o.Addr); err == nil {
 		join(near, far)

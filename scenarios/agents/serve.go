@@ -62,7 +62,7 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 		return errors.Join(err, conn.Close())
 	}
 	defer link.Close()
-	if err := a.greet(link); err != nil {
+	if err := a.sendHello(link); err != nil {
 		return err
 	}
 	a.Logf("joined the run of %s", j.Address)
@@ -99,13 +99,13 @@ func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (ne
 	}
 }
 
-// greet sends hello, and returns an error if the agent is refused.
-func (a Agent) greet(link *yamux.Session) error {
+// sendHello sends hello, and returns an error if the agent is refused.
+func (a Agent) sendHello(link *yamux.Session) error {
 	var w msg.Welcome
 	s, err := link.OpenStream()
 	if err == nil {
 		defer s.Close()
-		_ = s.SetDeadline(time.Now().Add(greetLimit))
+		_ = s.SetDeadline(time.Now().Add(handshakeLimit))
 		err = errors.Join(writeMessage(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), readMessage(s, &w))
 	}
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 	case msg.StreamCalls:
 		calls.ServeConn(stream)
 	case msg.StreamEvents:
-		if t, err := s.trial(o.Of); err == nil {
+		if t, err := s.trial(o.Trial); err == nil {
 			t.sendEvents(stream)
 		}
 	default:

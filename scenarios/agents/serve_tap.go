@@ -56,7 +56,7 @@ func (s *server) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	w := wire.Upstream{Digest: a.Digest}
 	if a.Relay {
 		w.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
-			return open(s.link, msg.Opening{Kind: msg.StreamServer, Of: a.Trial, Addr: addr})
+			return open(s.link, msg.Opening{Kind: msg.StreamServer, Trial: a.Trial, Addr: addr})
 		}
 	}
 	t.tap.SetUpstream(w)

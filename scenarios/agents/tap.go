@@ -25,7 +25,7 @@ type agentClient struct {
 }
 
 func (c *agentClient) move(to *peer) {
-	if c.at() == to {
+	if c.currentPeer() == to {
 		return
 	}
 	c.refresh() // read the counts of the old agent
@@ -34,7 +34,7 @@ func (c *agentClient) move(to *peer) {
 	c.peer = to
 }
 
-func (c *agentClient) left(p *peer) bool {
+func (c *agentClient) removePeer(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.peer != p {
@@ -44,14 +44,14 @@ func (c *agentClient) left(p *peer) bool {
 	return true
 }
 
-func (c *agentClient) countedOn(p *peer) wire.Counts {
+func (c *agentClient) countsOn(p *peer) wire.Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counted(p)
+	return c.countsOnLocked(p)
 }
 
-// counted is countedOn with c.mu held. Only the client's current agent has requests in flight.
-func (c *agentClient) counted(p *peer) (n wire.Counts) {
+// countsOnLocked is countsOn with c.mu held. Only the client's current agent has requests in flight.
+func (c *agentClient) countsOnLocked(p *peer) (n wire.Counts) {
 	if seen := c.countsByPeer[p]; seen != nil {
 		n = *seen
 	}
@@ -61,7 +61,7 @@ func (c *agentClient) counted(p *peer) (n wire.Counts) {
 	return n
 }
 
-func (c *agentClient) at() *peer {
+func (c *agentClient) currentPeer() *peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.peer
@@ -80,15 +80,15 @@ func (c *agentClient) refresh() msg.ClientState {
 		c.trial.mu.Unlock()
 		h.wait(s.Events)
 		c.trial.toTrialClock(p, &s)
-		c.show(n, p, s)
+		c.store(n, p, s)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
-// show stores a reply, unless the reply of a later request came first.
-func (c *agentClient) show(n int64, p *peer, s msg.ClientState) {
+// store stores a reply, unless the reply of a later request came first.
+func (c *agentClient) store(n int64, p *peer, s msg.ClientState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n < c.newestReply {
@@ -102,8 +102,8 @@ func (c *agentClient) show(n int64, p *peer, s msg.ClientState) {
 
 // toTrialClock converts a state to the trial's clock. The clock's possible error makes a deadline earlier.
 func (t *Trial) toTrialClock(p *peer, s *msg.ClientState) {
-	acked, wrong := t.instant(p, s.Session.LastAckSent)
-	s.Session.LastAckSent = acked - wrong
+	acked, maxError := t.instant(p, s.Session.LastAckSent)
+	s.Session.LastAckSent = acked - maxError
 	s.Session = s.Session.WithUpstream(t.options.Way)
 	for _, at := range []*time.Duration{&s.Known.RemovedAt, &s.Known.ChangedAt,
 		&s.Moments.Changed, &s.Moments.Applied, &s.Moments.Notified, &s.Moments.Asked, &s.Moments.Answered} {
@@ -123,7 +123,7 @@ func (c *agentClient) Counts() (sum wire.Counts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for p := range c.countsByPeer {
-		sum = sum.Add(c.counted(p))
+		sum = sum.Add(c.countsOnLocked(p))
 	}
 	return sum
 }
@@ -137,16 +137,16 @@ func (c *agentClient) Node(path string) (wire.Node, bool) {
 	return s.Node, s.HasNode
 }
 
-// errElsewhere is returned by operations that need the client in this process.
-var errElsewhere = errors.New("not available for a client that runs on an agent")
+// errOnAgent is returned by operations that need the client in this process.
+var errOnAgent = errors.New("not available for a client that runs on an agent")
 
 // Dial implements wire.Client. It fails, because the agent dials for the client.
-func (c *agentClient) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errElsewhere }
+func (c *agentClient) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errOnAgent }
 
 // Listen implements wire.Client. between must be nil.
 func (c *agentClient) Listen(server string, between func(wire.Dialer) wire.Dialer) (addr string, err error) {
 	if between != nil {
-		return "", errElsewhere
+		return "", errOnAgent
 	}
 	err = c.do("Listen", msg.ListenArgs{ClientArgs: c.args, Server: server}, &addr)
 	return addr, err
@@ -157,7 +157,7 @@ func (c *agentClient) Record() *wire.Transcript { return &wire.Transcript{} }
 
 // do makes a call about the client's connections. It fails if the client has no agent.
 func (c *agentClient) do(what string, args, reply any) error {
-	p := c.at()
+	p := c.currentPeer()
 	if p == nil {
 		return c.errNoAgent()
 	}
@@ -182,7 +182,7 @@ func (c *agentClient) Cut() (n int) {
 }
 
 func (c *agentClient) Arm(r wire.Rule) (wire.ArmedRule, error) {
-	p := c.at()
+	p := c.currentPeer()
 	if p == nil {
 		return nil, c.errNoAgent()
 	}

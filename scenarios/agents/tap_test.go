@@ -172,8 +172,8 @@ func TestTapped_aLateAnswerChangesNothing(t *testing.T) {
 	p := &peer{closed: make(chan struct{})}
 	c := &agentClient{peer: p, countsByPeer: map[*peer]*wire.Counts{}}
 	for _, answer := range []struct{ question, connections int64 }{{2, 7}, {1, 6}} {
-		c.show(answer.question, p, msg.ClientState{Counts: wire.Counts{Connections: answer.connections}})
-		if got := c.countedOn(p).Connections; got != 7 || c.last.Counts.Connections != 7 {
+		c.store(answer.question, p, msg.ClientState{Counts: wire.Counts{Connections: answer.connections}})
+		if got := c.countsOn(p).Connections; got != 7 || c.last.Counts.Connections != 7 {
 			t.Errorf("after the answer to question %d it shows %d connections, and last %d; want 7", answer.question, got, c.last.Counts.Connections)
 		}
 	}

@@ -46,12 +46,12 @@ type Trial struct {
 // Begin starts a trial on all connected agents. Close must be called once, unless there is an error.
 func (f *Fleet) Begin(o Options) (*Trial, error) {
 	t := &Trial{fleet: f, options: o, clients: map[int]*agentClient{}, streams: map[*peer]*eventStream{}}
-	there := f.alive()
-	if len(there) == 0 {
+	peers := f.alive()
+	if len(peers) == 0 {
 		return nil, errors.New("no agent is connected")
 	}
 	var all errgroup.Group
-	for _, p := range there {
+	for _, p := range peers {
 		all.Go(func() error { return t.ensureBegun(p) })
 	}
 	if err := all.Wait(); err != nil {
@@ -85,7 +85,7 @@ func (t *Trial) begin(p *peer, h *eventStream) error {
 	if err := p.call("Begin", a, nil); err != nil {
 		return err
 	}
-	events, err := open(p.link, msg.Opening{Kind: msg.StreamEvents, Of: t.options.Trial})
+	events, err := open(p.link, msg.Opening{Kind: msg.StreamEvents, Trial: t.options.Trial})
 	if err != nil {
 		return fmt.Errorf("agent %s: %w: %w", p.name, errLost, err)
 	}
@@ -107,9 +107,9 @@ func (t *Trial) begin(p *peer, h *eventStream) error {
 
 // event delivers an event. An event that ends a belief counts from its earliest possible time.
 func (t *Trial) event(p *peer, e msg.WireEvent) {
-	at, wrong := t.instant(p, e.At)
+	at, maxError := t.instant(p, e.At)
 	if e.Kind == wire.Deadline || e.Kind == wire.Expired {
-		at -= wrong
+		at -= maxError
 	}
 	e.Event.At, e.Event.Err = at, msg.ErrorOf(e.Why)
 	e.Event.Lost, _ = t.instant(p, e.Event.Lost)
@@ -118,12 +118,12 @@ func (t *Trial) event(p *peer, e msg.WireEvent) {
 }
 
 // instant converts an agent's time to the trial's clock, with its possible error. 0 means never.
-func (t *Trial) instant(p *peer, at time.Duration) (ours, wrong time.Duration) {
+func (t *Trial) instant(p *peer, at time.Duration) (local, maxError time.Duration) {
 	if at == 0 {
 		return 0, 0
 	}
-	when, wrong := p.clock.At(int64(at))
-	return max(t.options.At(when), 1), wrong
+	when, maxError := p.clock.At(int64(at))
+	return max(t.options.At(when), 1), maxError
 }
 
 // eventStream tracks the events received from an agent.
@@ -189,16 +189,16 @@ func (t *Trial) all() []*agentClient {
 // Totals returns the sum of all clients' counts. The counts of lost agents are the last known counts.
 func (t *Trial) Totals() (sum wire.Counts) {
 	t.mu.Lock()
-	heard := maps.Clone(t.streams)
+	streams := maps.Clone(t.streams)
 	t.mu.Unlock()
-	for p, h := range heard {
+	for p, h := range streams {
 		var here wire.Counts
 		if h.begun.Load() && p.call("Totals", t.options.Trial, &here) == nil {
 			sum = sum.Add(here)
 			continue
 		}
 		for _, c := range t.all() {
-			sum = sum.Add(c.countedOn(p))
+			sum = sum.Add(c.countsOn(p))
 		}
 	}
 	return sum
@@ -208,25 +208,25 @@ func (t *Trial) Totals() (sum wire.Counts) {
 func (t *Trial) WatchDeadlines(context.Context) {}
 
 func (t *Trial) removePeer(p *peer) {
-	var gone []int
+	var clients []int
 	for _, c := range t.all() {
-		if c.left(p) {
-			gone = append(gone, c.Number())
+		if c.removePeer(p) {
+			clients = append(clients, c.Number())
 		}
 	}
-	slices.Sort(gone)
-	if len(gone) > 0 && t.options.Lost != nil {
-		t.options.Lost(p.name, gone, max(0, t.options.At(p.lastSeenAt)))
+	slices.Sort(clients)
+	if len(clients) > 0 && t.options.Lost != nil {
+		t.options.Lost(p.name, clients, max(0, t.options.At(p.lastSeenAt)))
 	}
 }
 
 // Close ends the trial on all agents, and returns when all events have arrived.
 func (t *Trial) Close() {
 	t.mu.Lock()
-	heard := maps.Clone(t.streams)
+	streams := maps.Clone(t.streams)
 	t.mu.Unlock()
 	var all sync.WaitGroup
-	for p := range heard {
+	for p := range streams {
 		all.Go(func() {
 			_ = p.call("End", t.options.Trial, nil)
 			p.mu.Lock()

@@ -23,10 +23,10 @@ type Welcome struct {
 
 // Opening is the first message on every other stream.
 type Opening struct {
-	Kind string // purpose of the stream
-	Of   string
-	ID   int    // of the program
-	Addr string // of the server
+	Kind  string // purpose of the stream
+	Trial string
+	ID    int    // of the program
+	Addr  string // of the server
 }
 
 // The kinds of stream. StreamServer is opened by the agent, the others by the coordinator.
