@@ -39,17 +39,17 @@ func (c *Client) ready() (lost <-chan struct{}, err error) {
 }
 
 // operate makes the driver perform an operation, and returns its reply, or an error unless that is ok.
-// taken, if not nil, is called with any reply before later lines of the driver.
-func (c *Client) operate(ctx context.Context, r lines.Request, taken func(lines.Reply)) (lines.Reply, error) {
-	return c.begin(r, taken)(ctx)
+// onReply, if not nil, is called with any reply before later lines of the driver.
+func (c *Client) operate(ctx context.Context, r lines.Request, onReply func(lines.Reply)) (lines.Reply, error) {
+	return c.begin(r, onReply)(ctx)
 }
 
-func (c *Client) begin(r lines.Request, taken func(lines.Reply)) (finish func(context.Context) (lines.Reply, error)) {
+func (c *Client) begin(r lines.Request, onReply func(lines.Reply)) (finish func(context.Context) (lines.Reply, error)) {
 	lost, err := c.ready()
 	if err != nil {
 		return func(context.Context) (lines.Reply, error) { return lines.Reply{}, err }
 	}
-	k := c.p.Send(r, taken)
+	k := c.p.Send(r, onReply)
 	return func(ctx context.Context) (lines.Reply, error) { return c.finish(ctx, k, lost) }
 }
 
@@ -58,7 +58,7 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 	for {
 		select {
 		case a := <-k.answer:
-			return a, c.judge(ctx, k, a)
+			return a, c.outcome(ctx, k, a)
 		case <-c.p.broken:
 			return lines.Reply{}, unfinished(c.p.Err())
 		case <-lost: // the recipe may continue in a new session
@@ -136,7 +136,7 @@ func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
 	limit := c.env.Timeout + cancelLimit
 	a, err := c.p.answer(k, limit)
 	if err == nil {
-		return a, c.judge(ctx, k, a)
+		return a, c.outcome(ctx, k, a)
 	}
 	if !errors.Is(err, errSilent) {
 		return a, unfinished(err)
@@ -177,7 +177,7 @@ func (c *Client) setTerminal(why terminalError, settle time.Duration) {
 // allows a recipe at least 2 s to remove them.
 const cleanUpLimit = 5 * time.Second
 
-func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
+func (c *Client) outcome(ctx context.Context, k *Call, a lines.Reply) error {
 	var times lines.Times
 	if a.OK != nil {
 		times = a.OK.Times

@@ -5,7 +5,7 @@
 //
 // # Files
 //
-// process.go starts, greets and stops a process, halt.go pauses and kills it. talk.go sends requests
+// process.go starts, greets and stops a process, pause.go pauses and kills it. exchange.go sends requests
 // and reads replies. client.go is a client of the recipe, answer.go interprets replies, subject.go
 // combines them.
 package host
@@ -82,18 +82,18 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 	if p.machine != "" {
 		p.Clock.SetRemote()
 	}
-	kept := make(chan struct{})
+	stored := make(chan struct{})
 	go func() {
-		defer close(kept)
+		defer close(stored)
 		_, _ = io.Copy(p.output, run.Stderr())
 		_ = run.Stderr().Close()
 	}()
-	go p.readUntilExit(kept)
+	go p.readUntilExit(stored)
 	return p, nil
 }
 
 // readUntilExit reads the process's stdout until the process has exited and all output is stored.
-func (p *Process) readUntilExit(kept <-chan struct{}) {
+func (p *Process) readUntilExit(stored <-chan struct{}) {
 	go func() { // ends the reading of the pipes: processes outside the group may keep them open
 		<-p.run.Exited()
 		late := time.Now().Add(time.Second)
@@ -108,7 +108,7 @@ func (p *Process) readUntilExit(kept <-chan struct{}) {
 		_ = p.failBreach("", "the driver closed its stdout but did not exit; stdout must stay open until stdin ends")
 		<-p.run.Exited()
 	}
-	<-kept
+	<-stored
 	p.exited()
 	p.output.setPath("")
 	close(p.ended)
@@ -120,9 +120,9 @@ func (p *Process) exited() {
 	p.state, _ = p.run.State()
 	p.killed = p.killed || lost
 	p.replaced = p.replaced || lost
-	leaving := p.stopping
+	stopping := p.stopping
 	p.mu.Unlock()
-	if leaving {
+	if stopping {
 		p.fail(fmt.Errorf("%s: the driver has ended", p.command.Name))
 		return
 	}
@@ -131,14 +131,14 @@ func (p *Process) exited() {
 
 // lastOutputHint describes the process's last line of output and the file with the rest, for an error message.
 func (p *Process) lastOutputHint() string {
-	said := ""
+	printed := ""
 	if line := p.output.lastLine(); line != "" {
-		said = fmt.Sprintf("; it printed last %q", line)
+		printed = fmt.Sprintf("; it printed last %q", line)
 	}
 	if file := p.output.where(); file != "" {
-		said += "; its complete output is in " + file
+		printed += "; its complete output is in " + file
 	}
-	return said
+	return printed
 }
 
 // Stop closes the process's stdin, and kills the process if it has not exited within 10 s. It returns an
@@ -147,7 +147,7 @@ func (p *Process) Stop() error {
 	p.stop.Do(func() {
 		p.mu.Lock()
 		p.stopping = true
-		sound := p.failure == nil
+		wasHealthy := p.failure == nil
 		p.mu.Unlock()
 		_ = p.Resume()
 		_ = p.run.Stdin().Close() // an error means that the program has exited
@@ -155,7 +155,7 @@ func (p *Process) Stop() error {
 		defer late.Stop()
 		select {
 		case <-p.ended:
-			if _, code := p.run.State(); code != 0 && sound {
+			if _, code := p.run.State(); code != 0 && wasHealthy {
 				p.stopped = p.breach("", "when stdin ends, the driver must exit with status 0, but ended with: "+p.state+p.lastOutputHint())
 			}
 			return
@@ -190,13 +190,13 @@ func Probe(c Command, mark string) error {
 	if _, code := p.run.State(); silent && !p.killed && code != 0 {
 		err = fmt.Errorf("%s: %w (%s)", c.Name, ErrExited, p.state)
 	}
-	if said := p.output.end(); said != "" {
-		return fmt.Errorf("%w; it printed on stderr:\n  %s", err, strings.ReplaceAll(said, "\n", "\n  "))
+	if printed := p.output.end(); printed != "" {
+		return fmt.Errorf("%w; it printed on stderr:\n  %s", err, strings.ReplaceAll(printed, "\n", "\n  "))
 	}
 	return err
 }
 
-const greetings = 50
+const clockReadings = 50
 
 // Greet sends hello, sets p.Hello, and maps the driver's clock, which is then read every second.
 func (p *Process) Greet() error {
@@ -213,7 +213,7 @@ func (p *Process) Greet() error {
 		return p.failBreach(p.lastReceived(), err.Error())
 	}
 	p.Hello, p.greeting = *a.OK.Hello, p.lastReceived()
-	if err := p.MeasureClock(greetings); err != nil {
+	if err := p.MeasureClock(clockReadings); err != nil {
 		return err
 	}
 	go p.keepTime()
@@ -222,8 +222,8 @@ func (p *Process) Greet() error {
 
 func (p *Process) lastReceived() string {
 	for _, line := range slices.Backward(p.Exchange()) {
-		if said, ok := strings.CutPrefix(line, "< "); ok {
-			return said
+		if received, ok := strings.CutPrefix(line, "< "); ok {
+			return received
 		}
 	}
 	return ""

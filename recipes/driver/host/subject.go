@@ -25,7 +25,7 @@ func Subject(c Command) recipes.Subject {
 	return recipes.Subject{
 		Name: c.Name, Recipe: recipe, About: "a driver: " + strings.Join(c.Args, " "),
 		Start: func(_ context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
-			d := &driver{command: c, trial: t, seats: map[string]*processSlot{}}
+			d := &driver{command: c, trial: t, slots: map[string]*processSlot{}}
 			d.pool, _ = t.Pool.(*Pool)
 			s, err := d.start()
 			return s, d.stop, err
@@ -41,7 +41,7 @@ type driver struct {
 	each int // clients per process; 0 means all
 
 	mu      sync.Mutex
-	seats   map[string]*processSlot // by the name of the seat
+	slots   map[string]*processSlot // by process name
 	killed  []*processSlot          // killed processes that others have replaced
 	stopped bool
 }
@@ -53,8 +53,8 @@ type processSlot struct {
 	ready atomic.Bool // whether hello was answered
 }
 
-// seat returns the machine of a client, and the name of its process.
-func (d *driver) seat(client int) (on site.Site, name string, err error) {
+// place returns the machine of a client, and the name of its process.
+func (d *driver) place(client int) (on site.Site, name string, err error) {
 	on, name = site.Here{}, "0"
 	if d.trial.Site != nil {
 		if on, err = d.trial.Site(client); err != nil {
@@ -145,18 +145,18 @@ func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, err
 // processFor returns the process for a client. It starts the process at the first call, and again if the
 // last process was killed and may be replaced.
 func (d *driver) processFor(client int) (*Process, error) {
-	on, seat, err := d.seat(client)
+	on, name, err := d.place(client)
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.slot(seat)
+	s, err := d.slot(name)
 	if err != nil {
 		return nil, err
 	}
 	s.once.Do(func() {
 		stderr := d.trial.Stderr
 		if stderr != "" {
-			stderr = fmt.Sprintf("%s-%s.stderr", stderr, seat)
+			stderr = fmt.Sprintf("%s-%s.stderr", stderr, name)
 		}
 		if s.p = d.pool.take(d.command, on); s.p != nil {
 			s.p.attach(stderr, d.trial.Fail)
@@ -179,13 +179,13 @@ func (d *driver) processFor(client int) (*Process, error) {
 // starting limits the number of processes that start at the same time: each uses a processor for a second.
 var starting = make(chan struct{}, max(2, runtime.NumCPU()))
 
-func (d *driver) slot(seat string) (*processSlot, error) {
+func (d *driver) slot(name string) (*processSlot, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stopped {
 		return nil, fmt.Errorf("%s: the trial has ended", d.command.Name)
 	}
-	s := d.seats[seat]
+	s := d.slots[name]
 	if s != nil && s.ready.Load() {
 		if killed, replaced := s.p.killState(); killed && replaced {
 			d.killed, s = append(d.killed, s), nil
@@ -193,7 +193,7 @@ func (d *driver) slot(seat string) (*processSlot, error) {
 	}
 	if s == nil {
 		s = &processSlot{}
-		d.seats[seat] = s
+		d.slots[name] = s
 	}
 	return s, nil
 }
@@ -212,7 +212,7 @@ func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 func (d *driver) all() []*processSlot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return append(slices.Collect(maps.Values(d.seats)), d.killed...)
+	return append(slices.Collect(maps.Values(d.slots)), d.killed...)
 }
 
 func (d *driver) stop() {

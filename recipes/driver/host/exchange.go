@@ -33,13 +33,13 @@ func (p *Process) fail(why error) {
 		p.failure = why
 		close(p.broken)
 	}
-	tell := p.onWrong
+	report := p.onWrong
 	if p.stopping || p.killed {
-		tell = nil
+		report = nil
 	}
 	p.mu.Unlock()
-	if first && tell != nil {
-		tell(why)
+	if first && report != nil {
+		report(why)
 	}
 }
 
@@ -51,9 +51,9 @@ type Call struct {
 	answer        chan lines.Reply
 }
 
-// Send sends a request. taken, if not nil, is called with the reply before any later line.
-func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
-	c := &Call{onReply: taken, answer: make(chan lines.Reply, 1)}
+// Send sends a request. onReply, if not nil, is called with the reply before any later line.
+func (p *Process) Send(r lines.Request, onReply func(lines.Reply)) *Call {
+	c := &Call{onReply: onReply, answer: make(chan lines.Reply, 1)}
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	p.mu.Lock()
@@ -110,8 +110,8 @@ func (p *Process) answer(c *Call, limit time.Duration) (lines.Reply, error) {
 	return lines.Reply{}, errSilent
 }
 
-func (p *Process) ask(r lines.Request, limit time.Duration, taken func(lines.Reply)) (lines.Reply, *Call, error) {
-	c := p.Send(r, taken)
+func (p *Process) ask(r lines.Request, limit time.Duration, onReply func(lines.Reply)) (lines.Reply, *Call, error) {
+	c := p.Send(r, onReply)
 	a, err := p.Await(c, limit)
 	return a, c, err
 }

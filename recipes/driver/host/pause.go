@@ -112,26 +112,26 @@ func (h *pauseLog) until(now time.Time) (time.Duration, int) {
 }
 
 type stopwatch struct {
-	halts  *pauseLog
+	pauses *pauseLog
 	begun  time.Time
-	halted time.Duration // paused time before begun
+	paused time.Duration // paused time before begun
 	count  int
 }
 
 func (h *pauseLog) stopwatch() stopwatch {
-	s := stopwatch{halts: h, begun: time.Now()}
-	s.halted, s.count = h.until(s.begun)
+	s := stopwatch{pauses: h, begun: time.Now()}
+	s.paused, s.count = h.until(s.begun)
 	return s
 }
 
 // left returns the rest of limit. Paused time since the start does not count.
 func (s stopwatch) left(limit time.Duration) time.Duration {
 	now := time.Now()
-	halted, _ := s.halts.until(now)
-	return limit - now.Sub(s.begun) + halted - s.halted
+	paused, _ := s.pauses.until(now)
+	return limit - now.Sub(s.begun) + paused - s.paused
 }
 
 func (s stopwatch) pausedSince() bool {
-	halted, count := s.halts.until(time.Now())
-	return count > s.count || halted > s.halted
+	paused, count := s.pauses.until(time.Now())
+	return count > s.count || paused > s.paused
 }
