@@ -149,8 +149,8 @@ func (p passedRange) has(seq int32) bool { return p.nonEmpty && !before(p.last, 
 
 // rank returns how many members of its generation precede the node.
 func (b *Barrier) rank(node string, names []string, g passedRange) (int, error) {
-	waiting := slices.DeleteFunc(line(names, b.prefix), func(m place) bool { return g.has(m.seq) })
-	n := slices.IndexFunc(waiting, func(m place) bool { return m.name == client.Base(node) })
+	waiting := slices.DeleteFunc(sortedNodes(names, b.prefix), func(m sequentialNode) bool { return g.has(m.seq) })
+	n := slices.IndexFunc(waiting, func(m sequentialNode) bool { return m.name == client.Base(node) })
 	if n < 0 {
 		return 0, errVanished
 	}
@@ -178,7 +178,7 @@ func (b *Barrier) Leave(ctx context.Context, g *Grant) (err error) {
 			return ignoreVanished(err)
 		}
 		members := b.members(listed.names)
-		own := slices.IndexFunc(members, func(m place) bool { return m.name == client.Base(g.Path) })
+		own := slices.IndexFunc(members, func(m sequentialNode) bool { return m.name == client.Base(g.Path) })
 		if len(members) == 0 || own == 0 && len(members) == 1 {
 			return nil
 		}
@@ -230,8 +230,8 @@ func ignoreVanished(err error) error {
 }
 
 // members returns the members in names that have passed and not left.
-func (b *Barrier) members(names []string) []place {
-	return slices.DeleteFunc(line(names, b.prefix), func(m place) bool { return !b.passed.has(m.seq) })
+func (b *Barrier) members(names []string) []sequentialNode {
+	return slices.DeleteFunc(sortedNodes(names, b.prefix), func(m sequentialNode) bool { return !b.passed.has(m.seq) })
 }
 
 // barrierFormulas are the exact formulas of one generation of n members, from when all but the last

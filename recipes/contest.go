@@ -11,8 +11,7 @@ import (
 )
 
 // contest is the mechanism of locks, elections, read-write locks and semaphores: every contender creates
-// an ephemeral sequential node, the node with the lowest number holds the grant, and all others wait.
-// (ZooKeeper recipes, "Locks" and "Leader Election": "their mechanism is the same", seed 003.)
+// an ephemeral sequential node, the node with the lowest number holds the grant, and all others wait. (ZooKeeper Recipes and Solutions: "Locks", "Leader Election".)
 type contest struct {
 	s       *Session
 	parent  string
@@ -47,7 +46,7 @@ func (c contest) acquire(ctx context.Context) (*Grant, error) {
 	}
 }
 
-// acquireOnce is like win, but joins the line only once. Without wait it returns ErrNotAcquired if another
+// acquireOnce is like acquire, but joins the line only once. Without wait it returns ErrNotAcquired if another
 // contender is ahead.
 func (c contest) acquireOnce(ctx context.Context, wait bool) (g *Grant, err error) {
 	at, listed, err := enter(ctx, c.s, c.parent, c.start+client.NewID(), c.prefix, c.data)
@@ -376,9 +375,9 @@ type createdNode struct {
 // every node that it may have created.
 func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at createdNode, listed reply, err error) {
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
-	in := false
+	entered := false
 	defer func() {
-		if !in && e.mayExist {
+		if !entered && e.mayExist {
 			s.cleanUp(ctx, e.undo)
 		}
 	}()
@@ -398,7 +397,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 	if err != nil {
 		return createdNode{}, reply{}, fmt.Errorf("create a queue node at %s: %w", parent, err)
 	}
-	in = true
+	entered = true
 	return at, listed, nil
 }
 
@@ -457,7 +456,7 @@ func (e *entry) undo(ctx context.Context) error {
 	return e.s.remove(ctx, at.node)
 }
 
-// find returns the node of this session whose name begins with id, or an empty spot if there is none.
+// find returns the node of this session whose name begins with id, or an empty createdNode if there is none.
 func (s *Session) find(ctx context.Context, parent, id string) (createdNode, error) {
 	if err := s.barrier(ctx, parent+"/"+id); err != nil {
 		return createdNode{}, err

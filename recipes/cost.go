@@ -74,7 +74,7 @@ func waiting(n, permits, i int) int64 { return int64(max(n-permits-(i-1), 0)) }
 // drainHerd: at the i-th release all w(i) waiters watch the parent. Each is notified and lists. The client
 // that was granted last has a watch left, since the list that showed its turn, which fires at the next
 // release. The first holders have none: their first list showed their turn, and sets no watch
-// (contest.stand).
+// (contest.awaitTurn).
 //
 // The whole drain of a lock costs (n-1)(n+2)/2 notifications.
 func drainHerd(permits int) func(n, k int) Cost {

@@ -56,8 +56,8 @@
 //
 // # Files
 //
-// contest.go is the mechanism of locks, elections, rwlock.go and semaphore.go: create a node so that it
-// is never left behind, and win when no node is ahead that blocks. node.go orders names, grant.go is
+// contest.go is the mechanism of locks, elections, read-write locks, semaphores and barriers: create a node so that it
+// is never left behind, and acquire when no blocking node is ahead. node.go orders names, grant.go is
 // the holder's right. queue.go is the queue; its line of consumers is a contest too. session.go is a
 // ZooKeeper session, session_calls.go its requests; link.go reads data that the client library does not
 // expose.

@@ -120,15 +120,15 @@ func (e *Election) term(ctx context.Context, watch bool) (Term, <-chan zk.Event,
 		if err != nil {
 			return Term{}, nil, err
 		}
-		standing := line(names, c.prefix)
-		if len(standing) == 0 {
+		candidates := sortedNodes(names, c.prefix)
+		if len(candidates) == 0 {
 			got, err := s.list(ctx, c.parent, watch)
-			if err != nil || len(line(got.names, c.prefix)) == 0 {
+			if err != nil || len(sortedNodes(got.names, c.prefix)) == 0 {
 				return Term{}, got.watch, err
 			}
 			continue // a candidate joined in between
 		}
-		path := c.parent + "/" + standing[0].name
+		path := c.parent + "/" + candidates[0].name
 		got, err := s.get(ctx, path, watch)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue // it left in between

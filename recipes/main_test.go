@@ -107,7 +107,7 @@ func eventually(t *testing.T, what string, yes func() bool) {
 
 // lineAt returns the names of those who stand in line at path, as the leader of the
 // ensemble will have them: a write goes before the read.
-func lineAt(t *testing.T, s *Session, path, prefix string) []place {
+func lineAt(t *testing.T, s *Session, path, prefix string) []sequentialNode {
 	t.Helper()
 	ctx := within(t, 10*time.Second)
 	if err := s.MakePath(ctx, path); err != nil {
@@ -117,5 +117,5 @@ func lineAt(t *testing.T, s *Session, path, prefix string) []place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return line(names, prefix)
+	return sortedNodes(names, prefix)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-type place struct {
+type sequentialNode struct {
 	name string
 	seq  int32
 }
@@ -44,16 +44,16 @@ func number(s string) (n int32, ok bool) {
 // long as fewer than 2^31 creates lie between two existing nodes.
 func before(a, b int32) bool { return a-b < 0 }
 
-// line returns the sequential children with that prefix, in the order in which the servers created them.
+// sortedNodes returns the sequential children with that prefix, in the order in which the servers created them.
 // It ignores other children.
-func line(names []string, prefix string) []place {
-	out := make([]place, 0, len(names))
+func sortedNodes(names []string, prefix string) []sequentialNode {
+	out := make([]sequentialNode, 0, len(names))
 	for _, name := range names {
 		if n, ok := sequence(name, prefix); ok {
-			out = append(out, place{name, n})
+			out = append(out, sequentialNode{name, n})
 		}
 	}
-	slices.SortFunc(out, func(a, b place) int { return cmp.Or(int(a.seq-b.seq), cmp.Compare(a.name, b.name)) }) // see before
+	slices.SortFunc(out, func(a, b sequentialNode) int { return cmp.Or(int(a.seq-b.seq), cmp.Compare(a.name, b.name)) }) // see before
 	return out
 }
 

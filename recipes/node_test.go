@@ -58,7 +58,7 @@ func TestLine_ordersByCreation(t *testing.T) {
 		mixed := append(slices.Clone(want), "config", "_c_x", "zz-lock-", "x-write-0000000000")
 		mixed = rapid.Permutation(mixed).Draw(t, "mixed")
 		var got []string
-		for _, p := range line(mixed, "-lock-") {
+		for _, p := range sortedNodes(mixed, "-lock-") {
 			got = append(got, p.name)
 		}
 		if !slices.Equal(got, want) {

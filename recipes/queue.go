@@ -88,9 +88,9 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if len(item) > q.maxItemSize {
 		return fmt.Errorf("put into %s: %w: %d bytes, but at most %d are allowed (split the item, or put a reference to it)", q.parent, ErrItemTooLarge, len(item), q.maxItemSize)
 	}
-	for made := false; ; made = true {
+	for parentCreated := false; ; parentCreated = true {
 		_, err := q.s.Create(ctx, q.parent+"/"+itemPrefix, item, zk.FlagSequence)
-		if made || !errors.Is(err, zk.ErrNoNode) {
+		if parentCreated || !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
 		if err := q.s.MakePath(ctx, q.parent); err != nil {
@@ -180,7 +180,7 @@ func (q *Queue) items(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	var paths []string
-	for _, p := range line(names, itemPrefix) {
+	for _, p := range sortedNodes(names, itemPrefix) {
 		paths = append(paths, q.parent+"/"+p.name)
 	}
 	return paths, nil

@@ -84,7 +84,7 @@ func (q *Queue) awaitItems(ctx context.Context) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return q.s.MakePath(ctx, q.parent)
 	}
-	if err != nil || len(line(got.names, itemPrefix)) > 0 {
+	if err != nil || len(sortedNodes(got.names, itemPrefix)) > 0 {
 		return err
 	}
 	_, err = q.s.wake(ctx, got.watch)

@@ -95,8 +95,8 @@ func (c contest) awaitNode(ctx context.Context, path string) error {
 // tellNext notifies the next waiter, if any, that this node was granted. A waiter that joins
 // later needs no notification: its first list shows that it is the first.
 func (c contest) tellNext(ctx context.Context, node string, names []string) error {
-	standing := line(names, c.prefix)
-	if standing[len(standing)-1].name == client.Base(node) {
+	waiting := sortedNodes(names, c.prefix)
+	if waiting[len(waiting)-1].name == client.Base(node) {
 		return nil
 	}
 	return mapNoNode(c.s.retry(ctx, func() error {

@@ -89,7 +89,7 @@ func (s *Session) background(f func()) bool {
 // cleanUp runs f, which removes nodes of an abandoned operation, until f succeeds or the session ends,
 // even if ctx is cancelled. It returns true once f has completed. While the connection is down it
 // returns false at once, and f continues in the background.
-func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (swept bool) {
+func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (completed bool) {
 	done := make(chan struct{})
 	running := s.background(func() {
 		defer close(done)

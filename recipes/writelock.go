@@ -37,7 +37,7 @@ type LockListener struct {
 	LockReleased func() // also if the node may still exist
 }
 
-// WriteLock is the lock of ZooKeeper's own recipes (seed 004). Its node is named x-SESSION-NUMBER. These
+// WriteLock is the lock of ZooKeeper's own recipes. Its node is named x-SESSION-NUMBER. These
 // are its steps, and its deviations from the original:
 //
 //   - Look for a node with this session's ID in its name, which an earlier try may

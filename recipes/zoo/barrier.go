@@ -15,9 +15,9 @@ func init() {
 	// The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification. A slow
 	// member finds too few members, because the others have begun to leave, and waits for them to enter,
 	// while they wait for it to leave.
-	shared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, although some of them may have left", false, steps{
+	registerShared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, although some of them may have left", false, steps{
 		order: neverFirst,
-		wait: func(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
+		wait: func(ctx context.Context, l *lockClient, _, _ string) (turn bool, err error) {
 			return awaitChildren(ctx, l, func(names []string) bool { return members(names) >= l.env.Parties })
 		},
 		release: awaitOthers,
@@ -25,14 +25,14 @@ func init() {
 
 	// The documentation does not name the client that deletes "ready". If no client does, the next generation
 	// passes before it is complete.
-	shared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node \"ready\" behind for the next generation", false, steps{
+	registerShared(recipes.RecipeBarrier, "barrier-ready-stays", "leaves the node \"ready\" behind for the next generation", false, steps{
 		order: neverFirst, wait: awaitReady, release: awaitOthers,
 	})
 
 	// A barrier that is used like a latch: its members leave without waiting for each other.
-	shared(recipes.RecipeBarrier, "barrier-leaves-at-once", "leaves before the others do", false, steps{
+	registerShared(recipes.RecipeBarrier, "barrier-leaves-at-once", "leaves before the others do", false, steps{
 		order: neverFirst, wait: awaitReady,
-		release: func(ctx context.Context, l *line, path string) error {
+		release: func(ctx context.Context, l *lockClient, path string) error {
 			if err := l.c.remove(ctx, path); err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func members(names []string) int {
 }
 
 // awaitReady waits for the node ready, or creates it if all members are present.
-func awaitReady(ctx context.Context, l *line, _, _ string) (turn bool, err error) {
+func awaitReady(ctx context.Context, l *lockClient, _, _ string) (turn bool, err error) {
 	w, err := l.c.watchNode(ctx, l.env.Parent+readyNode)
 	if err != nil || w.found {
 		return w.found, err
@@ -73,7 +73,7 @@ func awaitReady(ctx context.Context, l *line, _, _ string) (turn bool, err error
 }
 
 // awaitOthers removes the member's node, and returns when no member is left.
-func awaitOthers(ctx context.Context, l *line, path string) error {
+func awaitOthers(ctx context.Context, l *lockClient, path string) error {
 	if err := l.c.remove(ctx, path); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type conn struct {
 	acl           []zk.ACL
 }
 
-var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
+var errExpired = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
 
 func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*conn, error) {
 	c, err := client.Open(ctx, client.Options{
@@ -37,7 +37,7 @@ func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*con
 func (c *conn) await(ctx context.Context) error {
 	err := c.Await(ctx, c.spansSessions)
 	if errors.Is(err, client.ErrExpired) {
-		return errDead
+		return errExpired
 	}
 	return err
 }
@@ -56,7 +56,7 @@ func retry[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) 
 	for {
 		if c.Expired() && !c.spansSessions {
 			var zero T
-			return zero, errDead
+			return zero, errExpired
 		}
 		v, err := once(ctx, f)
 		if !isReplyLost(err) {

@@ -14,7 +14,7 @@ func init() {
 	// in line, all others wait behind it, and there is no leader.
 	registerLock("zkleader-no-reentry", "steps down when the connection drops briefly, and never leads again", steps{
 		wait: awaitParent,
-		state: func(l *line, s zk.State) {
+		state: func(l *lockClient, s zk.State) {
 			if s != zk.StateDisconnected && s != zk.StateExpired {
 				return
 			}
@@ -33,7 +33,7 @@ func init() {
 	// added or removed. Until then its node is first in line, and there is no leader.
 	registerLock("zkleader-late-reentry", "resigns when the connection drops briefly, and leads again only when a candidate joins or leaves", steps{
 		wait: awaitParent,
-		state: func(l *line, s zk.State) {
+		state: func(l *lockClient, s zk.State) {
 			l.mu.Lock()
 			token, path := l.token, l.path
 			l.mu.Unlock()
@@ -51,7 +51,7 @@ func init() {
 }
 
 // reenter reports the grant as restored when the children change and the node at path is the lowest.
-func (l *line) reenter(token int64, path string) {
+func (l *lockClient) reenter(token int64, path string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*l.env.Timeout)
 	defer cancel()
 	for first := true; ; first = false {

@@ -23,30 +23,30 @@ var lockSpecimens = []struct {
 	// begins at 1, so two holders can have the same number, and the resource cannot distinguish the old
 	// holder from the new one.
 	{"token-constant", "hands out a version that each client counts for itself",
-		steps{token: func(l *line, _ int64) int64 { return l.count }}},
+		steps{token: func(l *lockClient, _ int64) int64 { return l.count }}},
 
 	// The time of day as a fencing token, common for locks in databases or Redis: if a clock is set back, or
 	// another machine's clock is behind, a later holder has a lower token. Here each grant has a lower token
 	// than the one before.
 	{"token-descending", "hands out times of a clock that runs backwards",
-		steps{token: func(_ *line, czxid int64) int64 { return 1<<62 - czxid }}},
+		steps{token: func(_ *lockClient, czxid int64) int64 { return 1<<62 - czxid }}},
 
 	// A transaction number has 64 bits: an epoch and a counter. Programs that store it in 32 bits keep only the
 	// counter, which begins again with every leader.
 	{"token-of-32-bits", "hands out the lower half of the transaction number",
-		steps{token: func(_ *line, czxid int64) int64 { return int64(uint32(czxid)) }}},
+		steps{token: func(_ *lockClient, czxid int64) int64 { return int64(uint32(czxid)) }}},
 
 	// ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the
 	// loss of the session. It continues to lead, next to its successor.
 	{"ignores-session-loss", "keeps the grant after its session has expired",
-		steps{state: func(*line, zk.State) {}, spansSessions: true}},
+		steps{state: func(*lockClient, zk.State) {}, spansSessions: true}},
 
 	// A zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
 	// old session expired is sent in the next. A client that records the session before the call and believes
 	// that the grant belongs to it monitors the wrong session: it is never notified of the end of the session
 	// that owns the node.
 	{"next-session-grant", "claims its grant for the session in which it called acquire, although the next session created the node", steps{
-		session: func(l *line) int64 { return l.sessionAtAcquire }, spansSessions: true,
+		session: func(l *lockClient) int64 { return l.sessionAtAcquire }, spansSessions: true,
 	}},
 
 	// Like CURATOR-678: the state in memory is cleared before the delete, and a failed delete is not
@@ -58,11 +58,11 @@ var lockSpecimens = []struct {
 	// go-zookeeper's Lock (lock.go) returns errors after its create unchanged, and leaves the node: it
 	// blocks all clients, including the caller's next try, until the session ends.
 	{"cleanup-missing", "leaves its node in line when anything fails after the create", steps{
-		list: func(ctx context.Context, l *line) ([]string, error) {
+		list: func(ctx context.Context, l *lockClient) ([]string, error) {
 			names, err := once(ctx, l.c.listing(l.env.Parent))
 			return names, outcome(err)
 		},
-		abandon: func(context.Context, *line, string) {},
+		abandon: func(context.Context, *lockClient, string) {},
 	}},
 
 	// The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and sort them")
@@ -80,14 +80,14 @@ var lockSpecimens = []struct {
 	// "-0000000003", which is lower. kazoo sorted like this (#606).
 	{"order-as-text", "compares the numbers as text, which reverses the order once they are negative", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
-			return ordered(names, ours, func(a, b string) bool { return text(a) < text(b) })
+			return ordered(names, ours, func(a, b string) bool { return suffix(a) < suffix(b) })
 		},
 	}},
 
 	// ZooKeeper's WriteLock checks whether the node ahead exists, with a watch, and waits even if the node does
 	// not exist. If the node is deleted between the list and the check, no notification comes.
 	{"missed-wakeup", "waits for its predecessor although the servers replied that it no longer exists", steps{
-		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {
+		wait: func(ctx context.Context, l *lockClient, _, ahead string) (bool, error) {
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 			if err == nil {
 				err = w.wait(ctx)
@@ -108,7 +108,7 @@ var lockSpecimens = []struct {
 	// "No number is lower than mine": a waiter that does not check that its own node is in the list is granted
 	// after an operator has deleted the node. The predecessor lock of this project did so, to save a request.
 	{"own-node-unchecked", "holds although its node was deleted while it waited: it only counts the nodes ahead", steps{
-		create: func(ctx context.Context, l *line) (string, error) {
+		create: func(ctx context.Context, l *lockClient) (string, error) {
 			path, err := createOnce(ctx, l)
 			if err != nil {
 				return "", err
@@ -125,7 +125,7 @@ var lockSpecimens = []struct {
 	// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
 	// client waits.
 	{"spin-lock", "polls the children instead of watching", steps{
-		wait: func(ctx context.Context, _ *line, _, _ string) (bool, error) {
+		wait: func(ctx context.Context, _ *lockClient, _, _ string) (bool, error) {
 			select {
 			case <-time.After(time.Millisecond):
 				return false, nil
@@ -139,7 +139,7 @@ var lockSpecimens = []struct {
 	// node that it may have made (samuel/go-zookeeper #229). The node of the first try stays in line, ahead of
 	// the second, until the session ends, and its owner waits behind it.
 	{"create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
-		create: func(ctx context.Context, l *line) (string, error) {
+		create: func(ctx context.Context, l *lockClient) (string, error) {
 			return retry(ctx, l.c, func() (string, error) {
 				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, client.NewID()), nil, zk.FlagEphemeral|zk.FlagSequence, l.c.acl)
 			})
@@ -149,13 +149,13 @@ var lockSpecimens = []struct {
 	// Before each acquire the lock creates an ephemeral node only to check whether it is connected, and
 	// never deletes it (spring-integration #2557).
 	{"leaks-probe", "creates a node for each acquire to test the connection, and never deletes it", steps{
-		create: func(ctx context.Context, l *line) (string, error) {
+		create: func(ctx context.Context, l *lockClient) (string, error) {
 			if _, err := l.c.create(ctx, l.env.Parent+"/probe-", nil, zk.FlagEphemeral|zk.FlagSequence); err != nil {
 				return "", err
 			}
 			return createOnce(ctx, l)
 		},
-		list: func(ctx context.Context, l *line) ([]string, error) {
+		list: func(ctx context.Context, l *lockClient) ([]string, error) {
 			names, err := l.c.list(ctx, l.env.Parent)
 			return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "probe-") }), err
 		},
@@ -180,7 +180,7 @@ var lockSpecimens = []struct {
 	// kept alive. When the old session expires, the node is deleted, and with it the grant that the client
 	// believes to hold.
 	{"adopts-foreign-node", "adopts a node by the id in its name, although the node belongs to the client's previous session, which will expire", steps{
-		create: func(ctx context.Context, l *line) (string, error) {
+		create: func(ctx context.Context, l *lockClient) (string, error) {
 			name := l.steps.name(l.c, client.NewID())
 			path, err := l.create(ctx, name)
 			if !isReplyLost(err) {
@@ -212,7 +212,7 @@ var lockSpecimens = []struct {
 	}},
 	{"predecessor-minus-one-waits", "watches the node with its own number minus one, whether or not that node exists", steps{
 		name: plainName, order: lessOne,
-		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
+		wait: func(ctx context.Context, l *lockClient, ours, ahead string) (bool, error) {
 			// The watch on a missing node fires on its creation, which never comes.
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 			if err != nil {
@@ -250,21 +250,21 @@ func init() {
 
 	// A lock that declares the cost of go-zookeeper's lock, one notified waiter per release, but lets all
 	// waiters watch the parent: it is correct, but has the herd effect.
-	claimed, err := recipes.Find("lock/go-zookeeper")
+	goZooKeeper, err := recipes.Find("lock/go-zookeeper")
 	if err != nil {
 		panic(err)
 	}
-	herd := lock("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
-	herd.Variant, herd.Formulas = claimed.Variant, claimed.Formulas
+	herd := lockSubject("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
+	herd.Variant, herd.Formulas = goZooKeeper.Variant, goZooKeeper.Formulas
 	recipes.Register(herd)
 
 	// A lock with one ephemeral node that has a fixed name: the client that creates it holds. Its release
 	// repeats a delete by name until that is answered, even in the next session, when the node may belong to
 	// another client. DEL without a comparison is the same mistake in locks on Redis, against which
 	// redis.io/docs (Distributed Locks) warns.
-	byName := lock("unlock-by-name", "deletes the lock's node by its name, even if the node belongs to another client by then", steps{
+	byName := lockSubject("unlock-by-name", "deletes the lock's node by its name, even if the node belongs to another client by then", steps{
 		create:        createFixedNode,
-		list:          func(context.Context, *line) ([]string, error) { return nil, nil },
+		list:          func(context.Context, *lockClient) ([]string, error) { return nil, nil },
 		order:         alwaysFirst,
 		spansSessions: true,
 	})
@@ -273,7 +273,7 @@ func init() {
 }
 
 // awaitRemoval treats the removal of the node ahead as a grant.
-func awaitRemoval(ctx context.Context, l *line, _, ahead string) (turn bool, err error) {
+func awaitRemoval(ctx context.Context, l *lockClient, _, ahead string) (turn bool, err error) {
 	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 	if err != nil || !w.found {
 		return false, err
@@ -283,7 +283,7 @@ func awaitRemoval(ctx context.Context, l *line, _, ahead string) (turn bool, err
 }
 
 // releaseOnce does not repeat a delete whose reply was lost.
-func releaseOnce(ctx context.Context, l *line, path string) error {
+func releaseOnce(ctx context.Context, l *lockClient, path string) error {
 	return outcome(l.c.delete(ctx, path))
 }
 
@@ -301,7 +301,7 @@ func lessOne(names []string, ours string) (first bool, ahead string) {
 }
 
 // createFixedNode creates the node with the fixed name, and waits while it exists.
-func createFixedNode(ctx context.Context, l *line) (string, error) {
+func createFixedNode(ctx context.Context, l *lockClient) (string, error) {
 	path := l.env.Parent + "/lock"
 	for ctx.Err() == nil {
 		_, err := l.c.create(context.WithoutCancel(ctx), path, nil, zk.FlagEphemeral)

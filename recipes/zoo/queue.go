@@ -15,41 +15,41 @@ import (
 // queueSteps are the steps of a queue. A broken recipe replaces some of them; a nil step is done
 // correctly.
 type queueSteps struct {
-	put func(ctx context.Context, q *items, item []byte) error
+	put func(ctx context.Context, q *queueClient, item []byte) error
 	// order sorts the names of the items. The first is taken first.
 	order func(names []string)
 	// take removes an item. taken is false if another consumer was faster.
-	take func(ctx context.Context, q *items, path string, item []byte) (taken bool, err error)
+	take func(ctx context.Context, q *queueClient, path string, item []byte) (taken bool, err error)
 	// wait returns when there may be an item. empty is a list without items, with a watch.
-	wait func(ctx context.Context, q *items, empty watched) error
+	wait func(ctx context.Context, q *queueClient, empty watched) error
 }
 
 func (s queueSteps) withDefaults() queueSteps {
-	or(&s.put, putOnce)
-	or(&s.order, func(names []string) {
+	setDefault(&s.put, putOnce)
+	setDefault(&s.order, func(names []string) {
 		slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
 	})
-	or(&s.take, takeConfirmed)
-	or(&s.wait, func(ctx context.Context, _ *items, empty watched) error { return empty.wait(ctx) })
+	setDefault(&s.take, takeConfirmed)
+	setDefault(&s.wait, func(ctx context.Context, _ *queueClient, empty watched) error { return empty.wait(ctx) })
 	return s
 }
 
-// items is a client of a queue: persistent sequential nodes, taken by deletion.
-type items struct {
+// queueClient is a client of a queue: persistent sequential nodes, taken by deletion.
+type queueClient struct {
 	env   recipes.Env
 	steps queueSteps
 	c     *conn
 }
 
-func (q *items) Put(ctx context.Context, item []byte) error { return q.steps.put(ctx, q, item) }
+func (q *queueClient) Put(ctx context.Context, item []byte) error { return q.steps.put(ctx, q, item) }
 
 // putOnce returns an indeterminate error if it does not know whether the item is stored.
-func putOnce(ctx context.Context, q *items, item []byte) error {
+func putOnce(ctx context.Context, q *queueClient, item []byte) error {
 	_, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence)
 	return outcome(err)
 }
 
-func (q *items) Take(ctx context.Context) ([]byte, error) {
+func (q *queueClient) Take(ctx context.Context) ([]byte, error) {
 	for {
 		w, err := q.c.watchChildren(ctx, q.env.Parent)
 		if err != nil {
@@ -83,7 +83,7 @@ func (q *items) Take(ctx context.Context) ([]byte, error) {
 }
 
 // takeConfirmed takes an item only after its delete is confirmed.
-func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken bool, err error) {
+func takeConfirmed(ctx context.Context, q *queueClient, path string, _ []byte) (taken bool, err error) {
 	err = q.c.delete(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
@@ -91,7 +91,7 @@ func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken 
 	return err == nil, outcome(err)
 }
 
-func (q *items) Close(context.Context) error {
+func (q *queueClient) Close(context.Context) error {
 	q.c.Close()
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func init() {
 	// The recipe makes a reader wait only for the writers ahead of it. A writer that is implemented like a
 	// reader, from the same template, holds while readers hold.
-	shared(recipes.RecipeRWLock, "rwlock-writers-only", "a writer waits for writers only", true, steps{
+	registerShared(recipes.RecipeRWLock, "rwlock-writers-only", "a writer waits for writers only", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			return byNumber(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != ours && !writes(n) }), ours)
 		},
@@ -19,7 +19,7 @@ func init() {
 
 	// A reader waits only for a writer that holds. While readers hold, new readers therefore overtake the
 	// waiting writers: as long as new readers arrive, no writer is granted.
-	shared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds the lock", true, steps{
+	registerShared(recipes.RecipeRWLock, "rwlock-readers-first", "a reader waits only for a writer that holds the lock", true, steps{
 		order: func(names []string, ours string) (first bool, predecessor string) {
 			first, predecessor = byMode(names, ours)
 			if writes(ours) || first {
@@ -37,7 +37,7 @@ func init() {
 
 	// "When you are notified, it is your turn": a reader watches its predecessor, a waiting reader. When that
 	// gives up, it mistakes the deletion for the writer's release.
-	shared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
+	registerShared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, _ = byMode(names, ours)
 			_, ahead = byNumber(names, ours)
@@ -48,8 +48,8 @@ func init() {
 
 	// A semaphore that first counts the nodes and then creates its own, without reserving a place before: two
 	// clients that count at the same time both take the last permit.
-	shared(recipes.RecipeSemaphore, "semaphore-count-then-create", "counts the permits that are held, and creates its own node afterwards", false, steps{
-		create: func(ctx context.Context, l *line) (string, error) {
+	registerShared(recipes.RecipeSemaphore, "semaphore-count-then-create", "counts the permits that are held, and creates its own node afterwards", false, steps{
+		create: func(ctx context.Context, l *lockClient) (string, error) {
 			for {
 				free, err := awaitChildren(ctx, l, func(names []string) bool { return len(names) < l.env.Permits })
 				if err != nil {
@@ -65,7 +65,7 @@ func init() {
 
 	// Like CURATOR-678, in a semaphore: a permit whose delete failed is released for its owner, and held for
 	// all others until the session ends.
-	shared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{
+	registerShared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{
 		order: neverFirst, wait: awaitPermit, release: releaseOnce,
 	})
 }
@@ -88,7 +88,7 @@ func byMode(names []string, ours string) (first bool, ahead string) {
 
 // awaitPermit is the correct wait of a semaphore: it is a node's turn when fewer nodes are ahead than there
 // are permits.
-func awaitPermit(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
+func awaitPermit(ctx context.Context, l *lockClient, ours, _ string) (turn bool, err error) {
 	return awaitChildren(ctx, l, func(names []string) bool {
 		ahead := 0
 		for _, n := range names {

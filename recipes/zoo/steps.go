@@ -18,22 +18,22 @@ type steps struct {
 	// name returns the beginning of a node's name; the servers append the number.
 	name func(c *conn, id string) string
 	// create creates the node in line.
-	create func(ctx context.Context, l *line) (path string, err error)
+	create func(ctx context.Context, l *lockClient) (path string, err error)
 	// list returns the names of the parent's children.
-	list func(ctx context.Context, l *line) ([]string, error)
+	list func(ctx context.Context, l *lockClient) ([]string, error)
 	// order reports whether the node ours is first, and otherwise returns the node directly ahead.
 	order func(names []string, ours string) (first bool, ahead string)
 	// wait returns when the line may have changed. turn means that it is our turn.
-	wait func(ctx context.Context, l *line, ours, ahead string) (turn bool, err error)
+	wait func(ctx context.Context, l *lockClient, ours, ahead string) (turn bool, err error)
 	// abandon cleans up after an acquire that failed.
-	abandon func(ctx context.Context, l *line, path string)
-	release func(ctx context.Context, l *line, path string) error
+	abandon func(ctx context.Context, l *lockClient, path string)
+	release func(ctx context.Context, l *lockClient, path string) error
 	// state is called at every change of the connection's state.
-	state func(l *line, s zk.State)
+	state func(l *lockClient, s zk.State)
 	// token returns the holder's token for the node's czxid.
-	token func(l *line, czxid int64) int64
+	token func(l *lockClient, czxid int64) int64
 	// session returns the ID of the session to which a grant is claimed to be bound.
-	session func(l *line) int64
+	session func(l *lockClient) int64
 	// spansSessions lets the client continue after its session has expired.
 	spansSessions bool
 	// unchecked lets the client hold although its node no longer exists.
@@ -43,20 +43,20 @@ type steps struct {
 }
 
 func (s steps) withDefaults() steps {
-	or(&s.name, guidName)
-	or(&s.create, createOnce)
-	or(&s.list, func(ctx context.Context, l *line) ([]string, error) { return l.c.list(ctx, l.env.Parent) })
-	or(&s.order, byNumber)
-	or(&s.wait, awaitNode)
-	or(&s.abandon, func(ctx context.Context, l *line, path string) { _ = l.c.remove(ctx, path) }) // the end of the session deletes it
-	or(&s.release, func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) })
-	or(&s.state, (*line).reportState)
-	or(&s.token, func(_ *line, czxid int64) int64 { return czxid })
-	or(&s.session, func(l *line) int64 { return l.c.SessionID() })
+	setDefault(&s.name, guidName)
+	setDefault(&s.create, createOnce)
+	setDefault(&s.list, func(ctx context.Context, l *lockClient) ([]string, error) { return l.c.list(ctx, l.env.Parent) })
+	setDefault(&s.order, byNumber)
+	setDefault(&s.wait, awaitNode)
+	setDefault(&s.abandon, func(ctx context.Context, l *lockClient, path string) { _ = l.c.remove(ctx, path) }) // the end of the session deletes it
+	setDefault(&s.release, func(ctx context.Context, l *lockClient, path string) error { return l.c.remove(ctx, path) })
+	setDefault(&s.state, (*lockClient).reportState)
+	setDefault(&s.token, func(_ *lockClient, czxid int64) int64 { return czxid })
+	setDefault(&s.session, func(l *lockClient) int64 { return l.c.SessionID() })
 	return s
 }
 
-func or[F any](step *F, fallback F) {
+func setDefault[F any](step *F, fallback F) {
 	if reflect.ValueOf(*step).IsNil() {
 		*step = fallback
 	}
@@ -70,7 +70,7 @@ func guidName(_ *conn, id string) string { return id + marker }
 
 // createOnce creates the node, and finds it again if the reply was lost. A cancelled call still
 // waits for the reply: the node must not stay.
-func createOnce(ctx context.Context, l *line) (string, error) {
+func createOnce(ctx context.Context, l *lockClient) (string, error) {
 	name := l.steps.name(l.c, client.NewID()+l.mode)
 	for {
 		path, err := l.create(context.WithoutCancel(ctx), name)
@@ -90,7 +90,7 @@ func createOnce(ctx context.Context, l *line) (string, error) {
 	}
 }
 
-func (l *line) create(ctx context.Context, name string) (path string, err error) {
+func (l *lockClient) create(ctx context.Context, name string) (path string, err error) {
 	for {
 		path, err = l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 		if !errors.Is(err, zk.ErrNoNode) || l.steps.assumesParent {
@@ -102,7 +102,7 @@ func (l *line) create(ctx context.Context, name string) (path string, err error)
 	}
 }
 
-func (l *line) find(ctx context.Context, name string) (string, error) {
+func (l *lockClient) find(ctx context.Context, name string) (string, error) {
 	// A write that changes nothing: when it is answered, our earlier requests have been executed.
 	if err := l.c.remove(ctx, l.env.Parent+"/"+name+"barrier"); err != nil {
 		return "", err
@@ -120,11 +120,11 @@ func (l *line) find(ctx context.Context, name string) (string, error) {
 	return l.env.Parent + "/" + own, nil
 }
 
-// text returns the suffix that the servers appended to a name, and number its value.
-func text(name string) string { return name[strings.LastIndex(name, marker)+len(marker):] }
+// suffix returns the suffix that the servers appended to a name, and number its value.
+func suffix(name string) string { return name[strings.LastIndex(name, marker)+len(marker):] }
 
 func number(name string) int32 {
-	n, _ := strconv.ParseInt(text(name), 10, 32)
+	n, _ := strconv.ParseInt(suffix(name), 10, 32)
 	return int32(n)
 }
 
@@ -142,7 +142,7 @@ func ordered(names []string, ours string, before func(a, b string) bool) (first 
 	return ahead == "", ahead
 }
 
-func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err error) {
+func awaitNode(ctx context.Context, l *lockClient, _, ahead string) (turn bool, err error) {
 	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 	if err != nil || !w.found {
 		return false, err
@@ -150,7 +150,7 @@ func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err er
 	return false, w.wait(ctx)
 }
 
-func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
+func awaitParent(ctx context.Context, l *lockClient, ours, _ string) (turn bool, err error) {
 	return awaitChildren(ctx, l, func(names []string) bool {
 		first, _ := l.steps.order(names, ours)
 		return first
@@ -159,7 +159,7 @@ func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err e
 
 // awaitChildren lists the parent's children with a watch. It returns true if they are enough, and false
 // once they have changed.
-func awaitChildren(ctx context.Context, l *line, enough func(names []string) bool) (bool, error) {
+func awaitChildren(ctx context.Context, l *lockClient, enough func(names []string) bool) (bool, error) {
 	w, err := l.c.watchChildren(ctx, l.env.Parent)
 	if err != nil || enough(w.names) {
 		return err == nil, err

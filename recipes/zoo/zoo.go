@@ -13,33 +13,33 @@ import (
 )
 
 func registerLock(name, about string, wrong steps) {
-	recipes.Register(lock(name, about, wrong))
+	recipes.Register(lockSubject(name, about, wrong))
 }
 
-func shared(r recipes.Recipe, name, about string, fifo bool, wrong steps) {
-	s := lock(name, about, wrong)
+func registerShared(r recipes.Recipe, name, about string, fifo bool, wrong steps) {
+	s := lockSubject(name, about, wrong)
 	s.Recipe, s.Promises.FIFO = r, fifo
 	recipes.Register(s)
 }
 
-func lock(name, about string, wrong steps) recipes.Subject {
+func lockSubject(name, about string, wrong steps) recipes.Subject {
 	return recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,
 		Promises: recipes.Promises{Exclusive: true, FIFO: true, Events: true},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-			l := &line{env: env, steps: wrong.withDefaults()}
+			l := &lockClient{env: env, steps: wrong.withDefaults()}
 			return l, l.connect(ctx)
 		},
 	}
 }
 
-func queue(name, about string, wrong queueSteps) {
+func registerQueue(name, about string, wrong queueSteps) {
 	recipes.Register(recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeQueue,
 		Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			c, err := connect(ctx, env, nil)
-			return &items{env, wrong.withDefaults(), c}, err
+			return &queueClient{env, wrong.withDefaults(), c}, err
 		},
 	})
 }

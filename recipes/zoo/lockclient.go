@@ -12,9 +12,9 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// line is a client of a lock or an election that waits in line with an ephemeral sequential node. The
+// lockClient is a client of a lock or an election that waits in line with an ephemeral sequential node. The
 // lowest number is first.
-type line struct {
+type lockClient struct {
 	env              recipes.Env
 	steps            steps
 	c                *conn
@@ -28,7 +28,7 @@ type line struct {
 	count int64 // number of its grants
 }
 
-func (l *line) connect(ctx context.Context) error {
+func (l *lockClient) connect(ctx context.Context) error {
 	c, err := connect(ctx, l.env, func(s zk.State) { l.steps.state(l, s) })
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (l *line) connect(ctx context.Context) error {
 	return nil
 }
 
-func (l *line) Acquire(ctx context.Context) (recipes.Claim, error) {
+func (l *lockClient) Acquire(ctx context.Context) (recipes.Claim, error) {
 	l.sessionAtAcquire = l.c.SessionID()
 	path, err := l.steps.create(ctx, l)
 	if err != nil {
@@ -56,14 +56,14 @@ func (l *line) Acquire(ctx context.Context) (recipes.Claim, error) {
 }
 
 // AcquireWith implements recipes.OptionContender.
-func (l *line) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recipes.Claim, error) {
+func (l *lockClient) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recipes.Claim, error) {
 	if l.mode = writeMark; o.Mode == recipes.Read {
 		l.mode = readMark
 	}
 	return l.Acquire(ctx)
 }
 
-func (l *line) awaitTurn(ctx context.Context, path string) (recipes.Claim, error) {
+func (l *lockClient) awaitTurn(ctx context.Context, path string) (recipes.Claim, error) {
 	for {
 		names, err := l.steps.list(ctx, l)
 		if err != nil {
@@ -81,7 +81,7 @@ func (l *line) awaitTurn(ctx context.Context, path string) (recipes.Claim, error
 	}
 }
 
-func (l *line) granted(ctx context.Context, path string) (recipes.Claim, error) {
+func (l *lockClient) granted(ctx context.Context, path string) (recipes.Claim, error) {
 	stat, err := l.c.stat(ctx, path)
 	if err != nil {
 		return recipes.Claim{}, err
@@ -102,7 +102,7 @@ func (l *line) granted(ctx context.Context, path string) (recipes.Claim, error) 
 
 var errNothingHeld = errors.New("release: nothing is held")
 
-func (l *line) Release(ctx context.Context) error {
+func (l *lockClient) Release(ctx context.Context) error {
 	path := l.drop()
 	if path == "" {
 		return errNothingHeld
@@ -110,7 +110,7 @@ func (l *line) Release(ctx context.Context) error {
 	return l.steps.release(ctx, l, path)
 }
 
-func (l *line) drop() string {
+func (l *lockClient) drop() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	path := l.path
@@ -118,14 +118,14 @@ func (l *line) drop() string {
 	return path
 }
 
-func (l *line) Close(context.Context) error {
+func (l *lockClient) Close(context.Context) error {
 	l.c.Close()
 	return nil
 }
 
 // reportState reports events as a correct client does after a change of its connection's state: suspended without
 // a connection, restored only after a check that the node exists and belongs to the session.
-func (l *line) reportState(s zk.State) {
+func (l *lockClient) reportState(s zk.State) {
 	l.mu.Lock()
 	token, czxid, path, c := l.token, l.czxid, l.path, l.c
 	l.mu.Unlock()
@@ -143,7 +143,7 @@ func (l *line) reportState(s zk.State) {
 	}
 }
 
-func (l *line) check(c *conn, token, czxid int64, path string) {
+func (l *lockClient) check(c *conn, token, czxid int64, path string) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.env.Timeout)
 	defer cancel()
 	stat, err := c.stat(ctx, path)
