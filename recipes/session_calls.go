@@ -38,8 +38,8 @@ func request[T any](
 	case errors.Is(err, zk.ErrSessionExpired):
 		s.end(errExpired)
 	}
-	if gone := s.Err(); gone != nil {
-		return none, fmt.Errorf("%s %s: %w: %w", what, path, ErrConnectionLost, gone)
+	if ended := s.Err(); ended != nil {
+		return none, fmt.Errorf("%s %s: %w: %w", what, path, ErrConnectionLost, ended)
 	}
 	return none, fmt.Errorf("%s %s: %w (%v)", what, path, ErrConnectionLost, err)
 }

@@ -90,35 +90,35 @@ func cache() (string, error) {
 
 // fill creates dir completely or not at all. Several processes may do this at the same time.
 func fill(dir string, folders []string, build func(dir string) error) error {
-	half, err := os.MkdirTemp(filepath.Dir(dir), ".half-*")
+	temporary, err := os.MkdirTemp(filepath.Dir(dir), ".half-*")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(half)
+	defer os.RemoveAll(temporary)
 	for _, folder := range folders {
 		files, err := fs.Sub(sources, folder)
 		if err == nil {
-			err = os.CopyFS(half, files)
+			err = os.CopyFS(temporary, files)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if build != nil {
-		if err := build(half); err != nil {
+		if err := build(temporary); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(half, dir); err != nil {
-		if _, there := os.Stat(dir); there != nil {
+	if err := os.Rename(temporary, dir); err != nil {
+		if _, statErr := os.Stat(dir); statErr != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func lastLine(said []byte) string {
-	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+func lastLine(output []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 	if last := lines[len(lines)-1]; last != "" {
 		return ": " + last
 	}

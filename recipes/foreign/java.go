@@ -129,8 +129,8 @@ func (j *java) compile(ctx context.Context, dir string) error {
 		return err
 	}
 	args := append([]string{"--release", "11", "-proc:none", "-nowarn", "-d", dir, "-cp", j.classPath()}, sources...)
-	if said, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("compiling the drivers of %s: %w\n%s", j.name, errors.Join(context.Cause(ctx), err), said)
+	if output, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("compiling the drivers of %s: %w\n%s", j.name, errors.Join(context.Cause(ctx), err), output)
 	}
 	return nil
 }

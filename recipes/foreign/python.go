@@ -16,9 +16,9 @@ var kazoo = &python{}
 type python struct {
 	release string // installed by .ci/versions; "" is the newest on this machine
 
-	once   sync.Once
-	fault  error
-	system string // version of the system's package
+	once    sync.Once
+	missing error
+	system  string // version of the system's package
 }
 
 func (p *python) Name() string { return "kazoo" }
@@ -48,12 +48,12 @@ func (p *python) probe() {
 	p.once.Do(func() {
 		probe := exec.Command(python3, "-I", "-c", "import kazoo.version; print(kazoo.version.__version__)") // -I ignores modules in the current folder
 		probe.Dir = "/"
-		said, err := probe.CombinedOutput()
+		output, err := probe.CombinedOutput()
 		if err != nil {
-			p.fault = missing(p, python3+" -c 'import kazoo': "+err.Error()+lastLine(said))
+			p.missing = missing(p, python3+" -c 'import kazoo': "+err.Error()+lastLine(output))
 			return
 		}
-		p.system = strings.TrimSpace(string(said))
+		p.system = strings.TrimSpace(string(output))
 	})
 }
 
@@ -62,7 +62,7 @@ func (p *python) Missing() error {
 		_, err := exec.LookPath(python3)
 		return err
 	}
-	return p.fault
+	return p.missing
 }
 
 func (p *python) Command(_ context.Context, file string) ([]string, error) {

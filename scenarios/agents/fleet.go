@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -151,7 +150,7 @@ func (f *Fleet) handshake(link *yamux.Session) (h msg.Hello, err error) {
 }
 
 // add names an agent that has joined, and wakes the waiters. Its connection is no longer pending:
-// Close must notify it that the run is over before the connection ends.
+// Close must notify the agent that the run is over before the connection ends.
 func (f *Fleet) add(p *peer, conn net.Conn) {
 	f.mu.Lock()
 	delete(f.pending, conn)
@@ -241,10 +240,7 @@ func (f *Fleet) Names() []string {
 	return units.Names(f.joined(), func(p *peer) string { return p.name })
 }
 
-// String describes the fleet.
-func (f *Fleet) String() string { return "agents " + strings.Join(f.Names(), ", ") }
-
-// Close tells the agents that the run is over, and waits for all goroutines. It may be called twice.
+// Close tells the agents that the run is over, and waits for all goroutines. Later calls do nothing.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	first := !f.closed

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -70,10 +69,7 @@ func (t *Trial) ensureBegun(p *peer) error {
 		t.streams[p] = h
 	}
 	t.mu.Unlock()
-	h.once.Do(func() {
-		h.err = t.begin(p, h)
-		h.begun.Store(h.err == nil)
-	})
+	h.once.Do(func() { h.err = t.begin(p, h) })
 	return h.err
 }
 
@@ -128,9 +124,8 @@ func (t *Trial) instant(p *peer, at time.Duration) (local, maxError time.Duratio
 
 // eventStream tracks the events received from an agent.
 type eventStream struct {
-	once  sync.Once
-	err   error
-	begun atomic.Bool // the trial has begun on the agent
+	once sync.Once
+	err  error
 
 	mu      sync.Mutex
 	count   int64 // events delivered
@@ -191,9 +186,9 @@ func (t *Trial) Totals() (sum wire.Counts) {
 	t.mu.Lock()
 	streams := maps.Clone(t.streams)
 	t.mu.Unlock()
-	for p, h := range streams {
+	for p := range streams {
 		var here wire.Counts
-		if h.begun.Load() && p.call("Totals", t.options.Trial, &here) == nil {
+		if p.call("Totals", t.options.Trial, &here) == nil {
 			sum = sum.Add(here)
 			continue
 		}

@@ -149,7 +149,7 @@ func (k *checker) requireWaiting(a *attempt, what string) {
 	k.require(!returned, "%s returned, but it should have waited; its error: %v", what, a.err)
 }
 
-// nodes counts the session's nodes in line.
+// nodes returns the number of the session's nodes below the path of the step.
 func (k *checker) nodes(session int64) int {
 	n, err := k.Environment.Below(k.ctx, k.path, session)
 	k.must(err)

@@ -86,8 +86,8 @@ func checkClock(k *checker) {
 func checkOpen(k *checker) {
 	c := k.client()
 	seen := c.Seen()
-	if said := c.Session(); said != seen.Session {
-		panic(violation{fmt.Sprintf("open was answered with session %#x, but the session on the connection is %#x", uint64(said), uint64(seen.Session))})
+	if answered := c.Session(); answered != seen.Session {
+		panic(violation{fmt.Sprintf("open was answered with session %#x, but the session on the connection is %#x", uint64(answered), uint64(seen.Session))})
 	}
 }
 

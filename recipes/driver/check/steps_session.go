@@ -75,13 +75,13 @@ func checkLostSession(k *checker) {
 	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
 		k.acquire(c) // many recipes notify only a holder
 	}
-	gone := c.Seen().Session
+	lostSession := c.Seen().Session
 	restore := k.Environment.Cut(c.Number())
 	err := k.Environment.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
 	if k.p.Hello.Events {
-		k.requireNotRestored(c, events, gone)
+		k.requireNotRestored(c, events, lostSession)
 	}
 	err = c.Close(k.ctx)
 	k.require(err == nil, "close must be answered ok even if the session has ended: %v", err)
@@ -125,8 +125,8 @@ func checkEnd(k *checker) {
 	if err := k.p.Stop(); err != nil {
 		panic(violation{err.Error()})
 	}
-	gone := k.waitUntil(timeout/2, func() bool { n, err := k.Environment.Below(k.ctx, k.path, session); return err == nil && n == 0 })
-	if !gone {
+	closed := k.waitUntil(timeout/2, func() bool { n, err := k.Environment.Below(k.ctx, k.path, session); return err == nil && n == 0 })
+	if !closed {
 		panic(violation{"the driver has exited without closing its session, which still has a node in line"})
 	}
 }

@@ -16,14 +16,14 @@ import (
 // the intervals of all round trips; the middle of their intersection is used. Short round trips and
 // round trips near in time bound it most.
 type Map struct {
-	mu       sync.Mutex
-	isRemote bool // on another machine: never treated as this machine's clock
-	differs  bool // known to differ from this machine's monotonic clock
-	base     time.Time
-	baseRaw  int64  // this machine's monotonic clock at base
-	window   []Trip // the last windowTrips round trips
-	rate     rate
-	took     []time.Duration
+	mu        sync.Mutex
+	isRemote  bool // on another machine: never treated as this machine's clock
+	differs   bool // known to differ from this machine's monotonic clock
+	base      time.Time
+	baseRaw   int64  // this machine's monotonic clock at base
+	window    []Trip // the last windowTrips round trips
+	rate      rate
+	durations []time.Duration
 }
 
 // Trip is a round trip to another clock.
@@ -33,7 +33,7 @@ type Trip struct {
 	Now           int64 // reading of the other clock, in ns
 }
 
-func (t Trip) took() time.Duration { return t.Got.Sub(t.Sent) }
+func (t Trip) duration() time.Duration { return t.Got.Sub(t.Sent) }
 
 const (
 	windowTrips = 64   // round trips used for the mapping: clocks drift
@@ -64,15 +64,15 @@ func (m *Map) Add(t Trip) {
 		m.window = slices.Delete(m.window, 0, 1)
 	}
 	m.window = append(m.window, t)
-	m.rate = fit(m.window)
-	if len(m.took) < tripsKept {
-		m.took = append(m.took, t.took())
+	m.rate = estimateRate(m.window)
+	if len(m.durations) < tripsKept {
+		m.durations = append(m.durations, t.duration())
 	}
 }
 
 // At returns the time at which the other clock read ns, and a bound of the error. The error is 0 for a
 // process that reads this machine's monotonic clock, as most do: every round trip confirms it.
-func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
+func (m *Map) At(ns int64) (t time.Time, maxError time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.differs || len(m.window) == 0 {
@@ -98,14 +98,14 @@ func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
 }
 
 // rate bounds the speed of the other clock: ns of our clock per ns of the other.
-type rate struct{ least, most float64 }
+type rate struct{ low, high float64 }
 
-// fit derives the rate from round trips far apart: the longer the time between them, the less their
+// estimateRate derives the rate from round trips far apart: the longer the time between them, the less their
 // duration matters.
-func fit(window []Trip) rate {
+func estimateRate(window []Trip) rate {
 	r := rate{1 - drift, 1 + drift}
 	shortest := func(part []Trip) Trip {
-		return slices.MinFunc(part, func(a, b Trip) int { return int(a.took() - b.took()) })
+		return slices.MinFunc(part, func(a, b Trip) int { return int(a.duration() - b.duration()) })
 	}
 	n := len(window) / 4
 	if n == 0 {
@@ -116,27 +116,27 @@ func fit(window []Trip) rate {
 	if span <= 0 {
 		return r
 	}
-	least := float64(b.Sent.Sub(a.Got))/span - wander
-	most := float64(b.Got.Sub(a.Sent))/span + wander
-	if least > r.most || most < r.least { // inconsistent: use the limits of normal clocks
+	low := float64(b.Sent.Sub(a.Got))/span - wander
+	high := float64(b.Got.Sub(a.Sent))/span + wander
+	if low > r.high || high < r.low { // inconsistent: use the limits of normal clocks
 		return r
 	}
-	return rate{max(least, r.least), min(most, r.most)}
+	return rate{max(low, r.low), min(high, r.high)}
 }
 
 // bounds returns the earliest and the latest instant at which the other clock can have read ns,
 // according to one round trip.
 func (r rate) bounds(t Trip, ns int64) (first, last time.Time) {
 	d := float64(ns - t.Now)
-	low, high := d*r.least, d*r.most
-	return t.Sent.Add(time.Duration(min(low, high))), t.Got.Add(time.Duration(max(low, high)))
+	a, b := d*r.low, d*r.high
+	return t.Sent.Add(time.Duration(min(a, b))), t.Got.Add(time.Duration(max(a, b)))
 }
 
 // Trips returns the durations of the first tripsKept round trips.
 func (m *Map) Trips() []time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.took)
+	return slices.Clone(m.durations)
 }
 
 // Last returns the time at which the last round trip began, or the zero time if there was none. The
@@ -152,19 +152,19 @@ func (m *Map) Last() time.Time {
 
 // About returns a description of the mapping, for people.
 func (m *Map) About() string {
-	if _, wrong := m.At(m.Latest()); wrong > 0 {
-		return "its clock differs from this machine's, and is converted with a maximum error of " + wrong.String()
+	if _, maxError := m.At(m.Latest()); maxError > 0 {
+		return "its clock differs from this machine's, and is converted with a maximum error of " + maxError.String()
 	}
 	return "its clock is the machine's monotonic clock"
 }
 
-// Percentiles sorts took and returns its p50 and p99, or zeros if it is empty.
-func Percentiles(took []time.Duration) (p50, p99 time.Duration) {
-	if len(took) == 0 {
+// Percentiles sorts durations and returns its p50 and p99, or zeros if it is empty.
+func Percentiles(durations []time.Duration) (p50, p99 time.Duration) {
+	if len(durations) == 0 {
 		return 0, 0
 	}
-	slices.Sort(took)
-	return took[len(took)/2].Round(100), took[len(took)*99/100].Round(100)
+	slices.Sort(durations)
+	return durations[len(durations)/2].Round(100), durations[len(durations)*99/100].Round(100)
 }
 
 // Latest returns the last reading of the other clock, in ns. Without one it returns baseRaw.

@@ -247,15 +247,15 @@ func (c *Client) takeTimes(k *Call, t lines.Times) error {
 	case t.Called == nil || t.At == nil:
 		return c.p.failBreach(c.p.lastReceived(), "an answer must have both called and at, or neither")
 	default:
-		called, wrong := c.p.Clock.At(int64(*t.Called))
+		called, maxError := c.p.Clock.At(int64(*t.Called))
 		at, _ := c.p.Clock.At(int64(*t.At))
-		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wroteAt.Add(-slack)) || at.After(k.read.Add(slack)) {
+		if slack := maxError + timesSlack; *t.At < *t.Called || called.Before(k.wroteAt.Add(-slack)) || at.After(k.read.Add(slack)) {
 			return c.p.failBreach(c.p.lastReceived(), "called and at must be times on the clock that the op clock reads: "+
 				"according to these times, the call was made %v after its request was written, and returned %v before its answer was read",
 				called.Sub(k.wroteAt), k.read.Sub(at))
 		}
 		times.Called, times.Returned = within(called, k.wroteAt, k.read), within(at, k.wroteAt, k.read)
-		times.Error = wrong
+		times.Error = maxError
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -123,20 +123,20 @@ var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestor
 func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
 	c.mu.Lock()
-	open, asked := c.open, c.openRequestedAt
+	open, requestedAt := c.open, c.openRequestedAt
 	c.mu.Unlock()
 	if !open {
 		return false
 	}
 	if r.At != nil {
-		at, wrong := c.p.Clock.At(int64(*r.At))
-		if at.Add(wrong).Before(asked) {
+		at, maxError := c.p.Clock.At(int64(*r.At))
+		if at.Add(maxError).Before(requestedAt) {
 			return false
 		}
 		if e.Kind != recipes.EventRestored {
-			wrong = -wrong
+			maxError = -maxError
 		}
-		if at = at.Add(wrong); at.Before(read) {
+		if at = at.Add(maxError); at.Before(read) {
 			e.At = at
 		}
 	}
@@ -452,13 +452,13 @@ func (p *Process) isReusable() bool {
 			return false
 		}
 	}
-	return p.failure == nil && !p.stopping && len(p.late) == 0 && len(p.clients) == 0
+	return p.failure == nil && !p.stopping && len(p.lateBreaches) == 0 && len(p.clients) == 0
 }
 
-// attach assigns the process to a trial. Its stderr goes to the file stderr, its error to wrong.
-func (p *Process) attach(stderr string, wrong func(error)) {
+// attach assigns the process to a trial. Its stderr goes to the file stderr, its error to onFailure.
+func (p *Process) attach(stderr string, onFailure func(error)) {
 	p.output.setPath(stderr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.onWrong = wrong
+	p.onFailure = onFailure
 }

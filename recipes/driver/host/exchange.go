@@ -33,7 +33,7 @@ func (p *Process) fail(why error) {
 		p.failure = why
 		close(p.broken)
 	}
-	report := p.onWrong
+	report := p.onFailure
 	if p.stopping || p.killed {
 		report = nil
 	}
@@ -151,11 +151,11 @@ func (p *Process) take(line []byte, now time.Time) {
 		line = []byte(p.redact(string(line)))
 	}
 	r, err := lines.Parse(line)
-	var asked *Call
+	var request *Call
 	if r.ID != nil {
-		asked = p.calls[int64(*r.ID)]
+		request = p.calls[int64(*r.ID)]
 	}
-	if asked == nil || asked.Op != "clock" {
+	if request == nil || request.Op != "clock" {
 		p.last.add("< ", string(line))
 	}
 	p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *Process) closed(client int) {
 	defer p.mu.Unlock()
 	for _, c := range p.calls {
 		if c.Client != nil && *c.Client == client && c.Op != "close" && c.Op != "open" {
-			p.late = append(p.late, fmt.Sprintf("close must be answered after the pending operation, but %s (id %d) of client %d has no answer yet", c.Op, c.ID, client))
+			p.lateBreaches = append(p.lateBreaches, fmt.Sprintf("close must be answered after the pending operation, but %s (id %d) of client %d has no answer yet", c.Op, c.ID, client))
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (p *Process) closed(client int) {
 func (p *Process) Late() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.late)
+	return slices.Clone(p.lateBreaches)
 }
 
 // event passes an event to its client. An event of a closed client is recorded as late and dropped, even
@@ -227,14 +227,14 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.late) < mostLate {
-		p.late = append(p.late, fmt.Sprintf("no event of a client may follow its close, but client %d, which was not open, was reported as %s", *r.Client, r.Event))
+	if len(p.lateBreaches) < maxLateBreaches {
+		p.lateBreaches = append(p.lateBreaches, fmt.Sprintf("no event of a client may follow its close, but client %d, which was not open, was reported as %s", *r.Client, r.Event))
 	}
 	return nil
 }
 
-// mostLate bounds the number of late events that are stored.
-const mostLate = 100
+// maxLateBreaches bounds the number of late events that are stored.
+const maxLateBreaches = 100
 
 // listen registers f for the events of a client. If f is nil it removes the registration.
 func (p *Process) listen(client int, f func(lines.Reply, time.Time) bool) {

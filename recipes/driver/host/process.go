@@ -47,33 +47,33 @@ type Process struct {
 	pauses   pauseLog
 	greeting string // the reply to hello
 
-	writing  sync.Mutex
-	mu       sync.Mutex
-	failure  error // the reason why broken is closed
-	onWrong  func(error)
-	stopping bool
-	killed   bool // by zkbench
-	replaced bool // another process may take its place
-	last     exchange
-	secrets  []string // never printed or stored
-	late     []string
-	lastID   int64
-	calls    map[int64]*Call
-	clients  map[int]func(event lines.Reply, read time.Time) (current bool) // by number
-	stop     sync.Once
-	stopped  error
-	state    string // description of its exit
+	writing      sync.Mutex
+	mu           sync.Mutex
+	failure      error // the reason why broken is closed
+	onFailure    func(error)
+	stopping     bool
+	killed       bool // by zkbench
+	replaced     bool // another process may take its place
+	last         exchange
+	secrets      []string // never printed or stored
+	lateBreaches []string // harmless breaches: lines that came too late
+	lastID       int64
+	calls        map[int64]*Call
+	clients      map[int]func(event lines.Reply, read time.Time) (current bool) // by number
+	stop         sync.Once
+	stopped      error
+	state        string // description of its exit
 }
 
 // Launch starts a process of driver c on a machine. Its stderr goes to the file stderr; "" discards it.
-// mark is the value of Mark. wrong, if not nil, is called once, when the process breaks a rule or exits
+// mark is the value of Mark. onFailure, if not nil, is called once, when the process breaks a rule or exits
 // unexpectedly. The caller must call Stop.
-func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*Process, error) {
+func Launch(c Command, on site.Site, stderr, mark string, onFailure func(error)) (*Process, error) {
 	p := &Process{
 		command: c, output: &output{}, ended: make(chan struct{}), broken: make(chan struct{}),
 		calls: map[int64]*Call{}, clients: map[int]func(lines.Reply, time.Time) bool{},
 	}
-	p.attach(stderr, wrong)
+	p.attach(stderr, onFailure)
 	run, err := on.Start(site.Program{Args: c.Args, Env: c.Env, Dir: c.Dir, Mark: Mark + "=" + mark})
 	if err != nil {
 		return nil, fmt.Errorf("%s: start its driver: %w", c.Name, err)

@@ -108,7 +108,7 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 }
 
 func checkHello(p *Process, h lines.Hello) error {
-	wrong := func(what, has string, may ...string) error {
+	checkValue := func(what, has string, may ...string) error {
 		if has == "" || slices.Contains(may, has) {
 			return nil
 		}
@@ -118,7 +118,7 @@ func checkHello(p *Process, h lines.Hello) error {
 	for _, r := range recipes.Recipes {
 		known = append(known, string(r))
 	}
-	if err := wrong("recipe", h.Recipe, known...); err != nil || h.Recipe == "" {
+	if err := checkValue("recipe", h.Recipe, known...); err != nil || h.Recipe == "" {
 		return cmp.Or(err, p.breach(p.greeting, "recipe must be one of "+strings.Join(known, ", ")))
 	}
 	begin, end := lines.Ops(h.Recipe)
@@ -128,10 +128,10 @@ func checkHello(p *Process, h lines.Hello) error {
 	if h.Rejoins && !h.Events {
 		return p.breach(p.greeting, "rejoins requires events: zkbench detects a lost session by the event lost")
 	}
-	if err := wrong("variant", h.Variant, string(recipes.Parent), string(recipes.Predecessor), string(recipes.Polling)); err != nil {
+	if err := checkValue("variant", h.Variant, string(recipes.Parent), string(recipes.Predecessor), string(recipes.Polling)); err != nil {
 		return err
 	}
-	return wrong("delivery", h.Promises.Delivery, string(recipes.ExactlyOnce), string(recipes.AtLeastOnce), string(recipes.AtMostOnce))
+	return checkValue("delivery", h.Promises.Delivery, string(recipes.ExactlyOnce), string(recipes.AtLeastOnce), string(recipes.AtMostOnce))
 }
 
 func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, error) {
