@@ -251,15 +251,14 @@ func (f *agentFlags) start(ctx context.Context, logf func(string, ...any)) (flee
 	if err != nil {
 		return nil, nil, err
 	}
-	var crew *agents.Crew
 	engine, err := newEngine(f.engine, agents.EngineConfig{Dir: dir, Logf: logf, Listen: f.listen})
 	if err == nil {
-		crew, err = agents.StartAgents(ctx, engine, ownVersion(), logf)
+		fleet, dismiss, err = agents.StartAgents(ctx, engine, ownVersion(), logf)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
+	return fleet, func() error { return errors.Join(dismiss(), os.RemoveAll(dir)) }, nil
 }
 
 // agentsPrefix is the prefix of the names of folders for agents' files. ownerFile is a file in such a

@@ -39,7 +39,7 @@ type Mutex struct {
 
 	// Write writes to a node with a plain setData on the lock's session, regardless of the state of the
 	// lock. Holds reports whether the lock claims to be held. Either may be nil: see Lock.Writes
-	// and Lock.Tells.
+	// and Lock.ReportsHeld.
 	Write func(path, value string) error
 	Holds func() bool
 }

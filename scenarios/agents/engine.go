@@ -2,16 +2,17 @@
 // agent's process, and the clients are in that process or in drivers.
 //
 // A [Fleet] is the coordinator's side, used by the runner: agents dial it, one connection each.
-// [Serve] is the agent's side. Agents make no decisions: they start processes, forward their
+// [Agent.Serve] is the agent's side. Agents make no decisions: they start processes, forward their
 // output, and tap their connections to the servers, where the coordinator injects faults. Their
 // times are of their own clock, which the coordinator maps to its own with a known error (package
 // clock).
 //
 // # Files
 //
-// link.go is the connection, internal/msg its messages. fleet.go, peer.go and trial.go are the
-// coordinator's side; tap.go presents it to a trial. serve.go and serve_tap.go are the agent's side. engine.go and
-// engine_*.go start agents: as local processes, or in Kubernetes.
+// link.go is the connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's
+// side; tap.go has the taps of a trial's clients, process.go the programs on an agent. serve.go and
+// serve_tap.go are the agent's side. engine.go and engine_*.go start agents: as local processes, or in
+// Kubernetes.
 package agents
 
 import (
@@ -121,52 +122,44 @@ func (a joinFileEngine) writeJoin(j Join) (path string, err error) {
 	return path, os.WriteFile(path, j.Encode(), 0o600)
 }
 
-// Crew is a fleet and the engine that started its agents.
-type Crew struct {
-	*Fleet
-	stop func() error
-	over atomic.Bool
-}
-
-// StartAgents lets the engine start its agents, and waits until all have joined. Dismiss must follow success.
-func StartAgents(ctx context.Context, e Engine, version string, logf func(string, ...any)) (_ *Crew, err error) {
+// StartAgents lets the engine start its agents, and waits until all have joined. dismiss stops the agents and
+// removes their files; it must be called unless there is an error.
+func StartAgents(ctx context.Context, e Engine, version string, logf func(string, ...any)) (f *Fleet, dismiss func() error, err error) {
 	listen, host, err := e.Reach(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f, err := Listen(listen, version, logf)
-	if err != nil {
-		return nil, err
+	if f, err = Listen(listen, version, logf); err != nil {
+		return nil, nil, err
 	}
-	c := &Crew{Fleet: f, stop: func() error { return nil }}
+	var dismissed atomic.Bool
+	stop := func() error { return nil }
+	dismiss = func() error {
+		dismissed.Store(true)
+		return errors.Join(f.Close(), stop())
+	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.Dismiss())
+			err = errors.Join(err, dismiss())
 		}
 	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop, err := e.Start(ctx, f.Join(host), func(why error) {
-		if !c.over.Load() {
-			logf("%v", why)
-			cancel(why)
+	stopAgents, err := e.Start(ctx, f.Join(host), func(cause error) {
+		if !dismissed.Load() {
+			logf("%v", cause)
+			cancel(cause)
 		}
 	})
-	if stop != nil {
-		c.stop = stop
+	if stopAgents != nil {
+		stop = stopAgents
 	}
 	if err != nil {
-		return nil, err
+		return f, dismiss, err
 	}
 	ctx, late := context.WithTimeoutCause(ctx, joinLimit, fmt.Errorf("timed out after %v", joinLimit))
 	defer late()
-	return c, f.Await(ctx, e.Agents())
-}
-
-// Dismiss stops the agents and removes their files.
-func (c *Crew) Dismiss() error {
-	c.over.Store(true)
-	return errors.Join(c.Close(), c.stop())
+	return f, dismiss, f.Await(ctx, e.Agents())
 }
 
 // manualEngine expects agents that the user starts.

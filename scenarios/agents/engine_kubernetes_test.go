@@ -119,7 +119,7 @@ func TestMuster_endsWhereAgentsDoNotStart(t *testing.T) {
 	calls := kubectlThat(t, noApply)
 	k := job(t, "3,host=192.0.2.1")
 	k.Listen = "127.0.0.1:0"
-	if _, err := StartAgents(t.Context(), k, "v1", t.Logf); err == nil || !strings.Contains(err.Error(), "no rights") {
+	if _, _, err := StartAgents(t.Context(), k, "v1", t.Logf); err == nil || !strings.Contains(err.Error(), "no rights") {
 		t.Errorf("apply failed: %v", err)
 	}
 	if !slices.ContainsFunc(calls(), deletes(k)) {

@@ -255,7 +255,7 @@ func checkHolds(k *checker) {
 
 func checkWrite(k *checker) {
 	c := k.client()
-	err := c.Write(k.ctx, "written by check")
+	err := c.BeginWrite("written by check")(k.ctx)
 	k.require(err == nil, "write: %v", err)
 	data, _, _, err := k.Environment.Look(k.ctx, k.path+"-resource")
 	k.must(err)

@@ -232,10 +232,8 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 	return []byte(*a.OK.Item), nil
 }
 
-// Write writes to the resource on the client's session.
-func (c *Client) Write(ctx context.Context, value string) error { return c.BeginWrite(value)(ctx) }
-
-// BeginWrite sends a write to the resource, even if the process is paused. finish waits for the reply.
+// BeginWrite sends a write to the resource on the client's session, even if the process is paused. finish
+// waits for the reply.
 func (c *Client) BeginWrite(value string) (finish func(context.Context) error) {
 	r := c.request("write")
 	r.Value = value
