@@ -76,7 +76,7 @@ func waiting(n, permits, i int) int64 { return int64(max(n-permits-(i-1), 0)) }
 // release. The first holders have none: their first list showed their turn, and sets no watch
 // (contest.awaitTurn).
 //
-// The whole drain of a lock costs (n-1)(n+2)/2 notifications.
+// The complete drain of a lock costs (n-1)(n+2)/2 notifications.
 func drainHerd(permits int) func(n, k int) Cost {
 	return func(n, k int) (c Cost) {
 		for i := 1; i <= k; i++ {

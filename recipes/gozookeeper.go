@@ -74,7 +74,7 @@ func (c *goZooKeeper) changed(state zk.State) {
 	}
 }
 
-// Acquire calls Lock. The grant counts from Lock's return. Then the adapter reads the node's czxid as the
+// Acquire calls Lock. The grant begins when Lock returns. Then the adapter reads the node's czxid as the
 // token, because zk.Lock has none.
 func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	locked := make(chan error, 1)

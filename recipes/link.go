@@ -13,7 +13,7 @@ import (
 
 // link is a connection of a session. It parses the traffic for data that go-zookeeper does not expose: the
 // negotiated timeout, the time of the last acknowledged frame, the zxid of a create, and whether this is
-// still the same session. The link decides the last before go-zookeeper reads the bytes, because
+// still the same session. The link checks the session before go-zookeeper reads the bytes, because
 // go-zookeeper would otherwise send requests of the old session in a new one.
 //
 // It parses only the heads of ZooKeeper's frames. chaos/wire parses whole frames, but a recipe must not

@@ -44,7 +44,7 @@ func NewLock(s *Session, parent string, v Variant) *Lock {
 // error if ctx is done, and ErrSessionEnded if the session has ended.
 func (l *Lock) Acquire(ctx context.Context) (*Grant, error) { return l.contest.acquire(ctx) }
 
-// TryAcquire takes the lock if no client is ahead, and otherwise returns ErrNotAcquired.
+// TryAcquire acquires the lock if no client is ahead, and otherwise returns ErrNotAcquired.
 func (l *Lock) TryAcquire(ctx context.Context) (*Grant, error) {
 	return l.contest.acquireOnce(ctx, false)
 }

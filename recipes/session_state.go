@@ -175,7 +175,7 @@ func (s *Session) AwaitGone(ctx context.Context, path string) error {
 	}
 }
 
-// remove deletes a node, and retries until the servers have confirmed that. A missing node counts as
+// remove deletes a node, and retries until the servers have confirmed that. A missing node is
 // success: its delete may have lost its reply, and no other node ever has the same name.
 func (s *Session) remove(ctx context.Context, path string) error {
 	err := s.retry(ctx, func() error { return s.Delete(ctx, path) })

@@ -240,7 +240,7 @@ func (f *Fleet) Names() []string {
 	return units.Names(f.joined(), func(p *peer) string { return p.name })
 }
 
-// Close tells the agents that the run is over, and waits for all goroutines. Later calls do nothing.
+// Close notifies the agents that the run is over, and waits for all goroutines. Later calls do nothing.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	first := !f.closed

@@ -58,7 +58,7 @@ func (p *peer) call(what string, args, reply any) error {
 	return p.await(what, args, reply, time.After(callLimit))
 }
 
-// await makes a call. The link is closed if a time comes from late before the reply; nil waits without limit.
+// await makes a call. If late fires before the reply, await closes the link; a nil late never fires.
 func (p *peer) await(what string, args, reply any, late <-chan time.Time) error {
 	c := p.calls.Go("Agent."+what, args, reply, make(chan *rpc.Call, 1))
 	select {

@@ -90,7 +90,7 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 	}
 }
 
-// silenceLimit is the time without a request after which a client that has lost its session counts as
+// silenceLimit is the time without a request after which a client that has lost its session is considered
 // stuck: retry policies sleep for seconds (Curator's usual policy for up to 7).
 const silenceLimit = 8 * time.Second
 
@@ -173,7 +173,7 @@ func (c *Client) setTerminal(why terminalError, settle time.Duration) {
 }
 
 // cleanUpLimit bounds the time, beyond a session timeout, until the tree shows the effect of an acquire or
-// release with an unknown outcome. The verdict on leftover nodes counts from 2 s after the fault, and
+// release with an unknown outcome. The check for orphans begins 2 s after the fault, and
 // allows a recipe at least 2 s to remove them.
 const cleanUpLimit = 5 * time.Second
 
