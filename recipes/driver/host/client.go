@@ -118,7 +118,7 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestored, recipes.EventLost, recipes.EventEnded}
 
 // event handles an event of the client. An event that ends a belief gets its earliest possible
-// time, a restored event from its latest. It returns false for an event of an earlier client with the
+// time, a restored event its latest. It returns false for an event of an earlier client with the
 // same number: an event that comes before this client is open, or happened before open was requested.
 func (c *Client) event(r lines.Reply, read time.Time) (current bool) {
 	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
