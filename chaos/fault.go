@@ -211,10 +211,10 @@ func (s settings) number(name string, least, most int) int {
 	return n
 }
 
-func (s settings) positive(name string, most float64) float64 {
+func (s settings) percent(name string) float64 {
 	x, err := strconv.ParseFloat(s.values[name], 64)
-	if err != nil || !(x > 0 && x <= most) {
-		s.bad(name, "is not a number greater than 0 and at most %g", most)
+	if err != nil || !(x > 0 && x <= 100) {
+		s.bad(name, "is not a number greater than 0 and at most 100")
 	}
 	return x
 }

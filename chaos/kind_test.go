@@ -54,7 +54,7 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 		want                string
 	}{
 		{"a name with a slip", "session.clsoe", "", nil, `"session.clsoe" is not a fault; known: client.kill, client.pause, client.restart, link.delay, `},
-		{"a name from nowhere", "x", "", nil, ", wire.delay"},
+		{"a name from nowhere", "x", "", nil, ", session.storm"},
 		{"a client where a member belongs", "partition.isolate", "holder", nil, "the fault affects a member: use leader, follower, any"},
 		{"a member where a client belongs", "session.close", "leader", nil, `target "leader" is not a client, but the fault affects a client: use a client's number or a name; known: holder, next, waiter, random`},
 		{"a target with a slip", "session.close", "hodler", nil, `"hodler" is not a client, but the fault affects a client`},

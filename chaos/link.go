@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/network"
@@ -22,70 +21,44 @@ var _ = register(Kind{
 	Params: []Param{{"percent", "5", "the share; more than 0, at most 100"}},
 	needs:  []need{needsPackets},
 	onMember: func(s settings) memberFault {
-		return partialDrop(network.Rule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
-			reachable(ctx, m, silence)
-		})
+		return dropShare(network.Rule{Loss: s.percent("percent")})
 	},
 })
 
-// link.rate drops excess packets instead of queueing them: TCP slows down because of the loss.
-var _ = register(Kind{
-	Name:   "link.rate",
-	About:  "drops the traffic to or from a member above a rate, as a provider's policer does",
-	Proof:  "packets that exceeded the rate were dropped",
-	Target: Follower,
-	Params: []Param{{"kbit", "1000", "the rate, each way, in thousands of bits a second"}},
-	needs:  []need{needsPackets},
-	onMember: func(s settings) memberFault {
-		bytes := uint64(s.positive("kbit", 1e8) * 1000 / 8)
-		return partialDrop(network.Rule{Rate: max(bytes, 1)}, flood)
-	},
-})
-
-// flood makes the member send its longest reply to a short request many times at once.
-func flood(ctx context.Context, m *ensembles.Member) {
-	ctx, cancel := context.WithTimeout(ctx, 5*silence)
-	defer cancel()
-	begin := time.Now()
-	var all sync.WaitGroup
-	for range 16 {
-		all.Go(func() {
-			for time.Since(begin) < silence && ctx.Err() == nil {
-				// Lost or late replies are the purpose.
-				_, _ = ensembles.FourLetter(ctx, m, "mntr")
-			}
+// dropShare drops some of a member's packets.
+func dropShare(r network.Rule) memberFault {
+	return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		list := []memberRule{{v, r}}
+		served := servedBy(t, list)
+		e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
+			d, err := p.dropped(ctx, func(m *ensembles.Member) { reachable(ctx, m, silence) })
+			return fmt.Sprintf("%d packets were dropped (%s)", d, r), err
 		})
+		e.ServedClients = served
+		return e, err
 	}
-	all.Wait()
 }
 
-// link.delay delays packets as distance does. The kernel's network emulator chooses the jitter, not
-// the seed.
+// link.delay delays packets as distance does.
 var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
 	Proof:  "connecting to it takes longer, by about the delay",
 	Target: Follower,
-	Params: []Param{
-		{"delay", "100ms", "length of the delay; at least 1ms"},
-		{"jitter", "0s", "largest deviation from the delay, either way"},
-	},
-	needs: []need{needsPackets, needsNetem},
+	Params: []Param{{"delay", "100ms", "length of the delay; at least 1ms"}},
+	needs:  []need{needsPackets, needsNetem},
 	onMember: func(s settings) memberFault {
-		delay, jitter := s.duration("delay"), s.duration("jitter")
+		delay := s.duration("delay")
 		if delay < time.Millisecond {
 			s.bad("delay", "is less than 1ms")
 		}
-		if jitter > delay {
-			s.bad("jitter", "is more than the delay")
-		}
 		return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-			return delayLink(ctx, t, v, delay, jitter)
+			return delayLink(ctx, t, v, delay)
 		}
 	},
 })
 
-func delayLink(ctx context.Context, t Target, v targetMember, delay, jitter time.Duration) (e Effect, err error) {
+func delayLink(ctx context.Context, t Target, v targetMember, delay time.Duration) (e Effect, err error) {
 	if t.Network == nil {
 		return e, errNoNetwork
 	}
@@ -97,13 +70,13 @@ func delayLink(ctx context.Context, t Target, v targetMember, delay, jitter time
 	remove := func(context.Context) error { return nil }
 	err = injectAndProve(ctx,
 		func(ctx context.Context) (err error) {
-			remove, err = t.Network.Delay(ctx, v.Member, delay, jitter)
+			remove, err = t.Network.Delay(ctx, v.Member, delay)
 			return err
 		},
 		func() error {
 			after, err := roundTrip(ctx, v.Member)
 			e.Proof = fmt.Sprintf("connecting to %s took %v before the fault and %v during it", v.Name, before, after)
-			if err == nil && after < before+(delay-jitter)*9/10 {
+			if err == nil && after < before+delay*9/10 {
 				err = fmt.Errorf("%w: %s", ErrNoEffect, e.Proof)
 			}
 			return err

@@ -111,27 +111,21 @@ func takeDownFault(how string, end func(ensembles.Machine, context.Context) erro
 }
 
 // restart stops a member's process and starts it again. It returns how long the member did not serve.
-func restart(ctx context.Context, t Target, v targetMember, how string) (time.Duration, error) {
-	end := v.Machine.Stop
-	if how == "kill" {
-		end = v.Machine.Kill
-	}
+func restart(ctx context.Context, t Target, v targetMember) (time.Duration, error) {
 	begin := time.Now()
-	err := changeStopped(ctx, t, v, end, func(context.Context) error { return nil })
+	err := changeStopped(ctx, t, v, func(context.Context) error { return nil })
 	return time.Since(begin).Round(time.Millisecond), err
 }
 
-// changeStopped stops a member's process with end, calls change, and starts the process again.
-func changeStopped(ctx context.Context, t Target, v targetMember, end, change func(context.Context) error) error {
-	if err := takeDown(ctx, v, end); err != nil {
+// changeStopped stops a member's process, calls change, and starts the process again.
+func changeStopped(ctx context.Context, t Target, v targetMember, change func(context.Context) error) error {
+	if err := takeDown(ctx, v, v.Machine.Stop); err != nil {
 		return err
 	}
 	start := func(ctx context.Context) error { return startAgain(ctx, v) }
 	return injectAndProve(ctx, func(ctx context.Context) error { return errors.Join(change(ctx), start(ctx)) },
 		func() error { return awaitRecovered(ctx, t, v) }, start)
 }
-
-var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}
 
 // member.kill is a crash. Healing starts the process again with the same data and address.
 var _ = register(Kind{
@@ -153,18 +147,14 @@ var _ = register(Kind{
 
 // member.restart returns when the member serves again; there is nothing to heal.
 var _ = register(Kind{
-	Name:   "member.restart",
-	About:  "ends a member's process and starts it again at once",
-	Proof:  "the process ended, and the member serves again",
-	Params: []Param{paramHow},
-	needs:  []need{needsProcess},
-	onMember: func(s settings) memberFault {
-		how := s.choice("how", "stop", "kill")
-		return machineFault(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-			took, err := restart(ctx, t, v, how)
-			return Effect{Proof: fmt.Sprintf("%s was down (%s), and served again after %v", v.Name, how, took)}, err
-		})
-	},
+	Name:  "member.restart",
+	About: "stops a member's process (SIGTERM) and starts it again at once",
+	Proof: "the process ended, and the member serves again",
+	needs: []need{needsProcess},
+	onMember: fixed(machineFault(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		took, err := restart(ctx, t, v)
+		return Effect{Proof: fmt.Sprintf("%s was down, and served again after %v", v.Name, took)}, err
+	})),
 })
 
 // member.pause freezes a process: its kernel still accepts connections and acknowledges packets,
@@ -196,23 +186,17 @@ func pause(ctx context.Context, _ Target, v targetMember) (Effect, error) {
 
 // member.rolling is a rolling restart: each member serves before the next one stops.
 var _ = register(Kind{
-	Name:   "member.rolling",
-	About:  "restarts all members, one after the other, the leader last",
-	Proof:  "each process ended, and the member served again before the next one stopped",
-	Params: []Param{paramHow},
-	needs:  []need{needsProcess},
-	build: func(_ string, s settings) injector {
-		how := s.choice("how", "stop", "kill")
-		return memberInjector(Leader, machineFault(func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
-			return rolling(ctx, t, leader, how)
-		}))
-	},
+	Name:  "member.rolling",
+	About: "restarts all members, one after the other, the leader last",
+	Proof: "each process ended, and the member served again before the next one stopped",
+	needs: []need{needsProcess},
+	build: func(string, settings) injector { return memberInjector(Leader, machineFault(rolling)) },
 })
 
-func rolling(ctx context.Context, t Target, leader targetMember, how string) (Effect, error) {
+func rolling(ctx context.Context, t Target, leader targetMember) (Effect, error) {
 	var proof, targets []string
 	for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
-		took, err := restart(ctx, t, targetMember{Member: m}, how)
+		took, err := restart(ctx, t, targetMember{Member: m})
 		if err == nil {
 			err = allServe(ctx, t.Ensemble)
 		}
@@ -224,7 +208,7 @@ func rolling(ctx context.Context, t Target, leader targetMember, how string) (Ef
 	}
 	return Effect{
 		Target: strings.Join(targets, ", "),
-		Proof:  "each was down (" + how + ") and served again: " + strings.Join(proof, ", "),
+		Proof:  "each was down and served again: " + strings.Join(proof, ", "),
 	}, nil
 }
 

@@ -102,15 +102,11 @@ func TestMemberStop_endsTheProcessUntilItHeals(t *testing.T) {
 
 func TestMemberRestart_returnsWhenTheMemberServes(t *testing.T) {
 	target := shared(t)
-	for _, how := range []string{"stop", "kill"} {
-		t.Run(how, func(t *testing.T) {
-			e := inject(t, parse(t, "member.restart", "zk2", "how", how), target)
-			if e.Target != "zk2" || e.Undo != nil {
-				t.Errorf("effect %+v", e)
-			}
-			must(t, awaitServing(t.Context(), target.Ensemble.Members[1]))
-		})
+	e := inject(t, parse(t, "member.restart", "zk2"), target)
+	if e.Target != "zk2" || e.Undo != nil {
+		t.Errorf("effect %+v", e)
 	}
+	must(t, awaitServing(t.Context(), target.Ensemble.Members[1]))
 	must(t, allServe(t.Context(), target.Ensemble))
 }
 
@@ -121,7 +117,7 @@ func TestMemberRestart_leavesTheMemberUpWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m.Machine = interrupted{m.Machine, cancel}
 	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&m}}
-	if _, err := parse(t, "member.restart", m.Name, "how", "kill").Inject(ctx, target); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
+	if _, err := parse(t, "member.restart", m.Name).Inject(ctx, target); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
 		t.Errorf("got %v", err)
 	}
 	if up, err := m.Machine.Running(t.Context()); err != nil || !up {
@@ -130,15 +126,15 @@ func TestMemberRestart_leavesTheMemberUpWhenInterrupted(t *testing.T) {
 	must(t, awaitServing(t.Context(), &m))
 }
 
-// interrupted is a real member whose test cancels its context once it was killed.
+// interrupted is a real member whose test cancels its context once it was stopped.
 type interrupted struct {
 	ensembles.Machine
 	cancel context.CancelFunc
 }
 
-func (i interrupted) Kill(ctx context.Context) error {
+func (i interrupted) Stop(ctx context.Context) error {
 	defer i.cancel()
-	return i.Machine.Kill(ctx)
+	return i.Machine.Stop(ctx)
 }
 
 func TestMemberPause_keepsTheSocketsOpen(t *testing.T) {
@@ -175,7 +171,7 @@ func TestMemberRolling_restartsTheLeaderLast(t *testing.T) {
 	target := shared(t)
 	leader, err := ensembles.Leader(t.Context(), target.Ensemble)
 	must(t, err)
-	e := inject(t, parse(t, "member.rolling", "", "how", "kill"), target)
+	e := inject(t, parse(t, "member.rolling", ""), target)
 	if !strings.HasSuffix(e.Target, leader.Name) || strings.Count(e.Target, "zk") != 3 {
 		t.Errorf("order %s; the leader was %s", e.Target, leader.Name)
 	}

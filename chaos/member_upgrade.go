@@ -132,7 +132,7 @@ func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Ve
 	if err != nil {
 		return "", err
 	}
-	err = changeStopped(ctx, t, m, m.Machine.Stop, func(ctx context.Context) error { return change(ctx, m, machine, v, was.Zxid) })
+	err = changeStopped(ctx, t, m, func(ctx context.Context) error { return change(ctx, m, machine, v, was.Zxid) })
 	if err != nil {
 		return "", err
 	}

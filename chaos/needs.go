@@ -76,9 +76,6 @@ func (k Kind) CommandNames() (words []string) {
 			}
 		}
 	}
-	if len(k.Params) > 0 && k.Params[0] == paramHow {
-		words = append(words, "kill")
-	}
 	return words
 }
 

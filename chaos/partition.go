@@ -85,12 +85,12 @@ func (p *partition) awaitRecovery(ctx context.Context) error {
 
 // dropped waits until every cut has dropped a packet, and returns the number of dropped packets.
 // traffic, if not nil, makes a member receive or send packets.
-func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *ensembles.Member)) (sum uint64, err error) {
+func (p *partition) dropped(ctx context.Context, traffic func(*ensembles.Member)) (sum uint64, err error) {
 	err = poll(ctx, dropLimit, func(ctx context.Context) error {
 		sum = 0
 		for _, c := range p.cuts {
 			if traffic != nil {
-				traffic(ctx, c.Member)
+				traffic(c.Member)
 			}
 			d, err := c.Dropped(ctx)
 			if err != nil {
@@ -187,20 +187,6 @@ func cutOff(ctx context.Context, t Target, v targetMember, r network.Rule) (Effe
 		d, err := p.dropped(ctx, nil)
 		return fmt.Sprintf("%s answered srvr before the cut, and did not answer for %v after it; %d packets were dropped", v.Name, silenceOf(v.Member), d), err
 	})
-}
-
-// partialDrop drops some of a member's packets. It calls traffic until a packet has been dropped.
-func partialDrop(r network.Rule, traffic func(context.Context, *ensembles.Member)) memberFault {
-	return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-		list := []memberRule{{v, r}}
-		served := servedBy(t, list)
-		e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
-			d, err := p.dropped(ctx, traffic)
-			return fmt.Sprintf("%d packets were dropped (%s)", d, r), err
-		})
-		e.ServedClients = served
-		return e, err
-	}
 }
 
 // peerCut drops packets between a member and its peers by the rule.

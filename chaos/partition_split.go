@@ -17,27 +17,21 @@ var _ = register(Kind{
 	About:   "splits the members into a minority, which includes the target, and a majority; clients reach both",
 	Proof:   "packets between the sides are dropped",
 	Targets: memberTargets,
-	Params:  []Param{{"size", "0", "number of voting members in the minority; 0: the largest minority"}},
 	needs:   []need{needsPeers, {about: "3 members"}},
-	onMember: func(s settings) memberFault {
-		size := s.number("size", 0, 100)
-		return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-			list, err := minority(t, v, size)
-			if err != nil {
-				return Effect{}, err
-			}
-			return cutPeers(ctx, t, list)
+	onMember: fixed(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		list, err := minority(t, v)
+		if err != nil {
+			return Effect{}, err
 		}
-	},
+		return cutPeers(ctx, t, list)
+	}),
 })
 
-func minority(t Target, v targetMember, size int) ([]memberRule, error) {
-	all := len(t.Ensemble.Voting())
+// minority returns the rules that separate the largest minority that includes the member from the others.
+func minority(t Target, v targetMember) ([]memberRule, error) {
+	size := tolerableLosses(t.Ensemble)
 	if size == 0 {
-		size = (all - 1) / 2
-	}
-	if size == 0 || 2*size >= all {
-		return nil, fmt.Errorf("%w: %d of %d members are not a minority: use more members or a smaller size", ErrSkipped, size, all)
+		return nil, fmt.Errorf("%w: %d members have no minority: use --members 3", ErrSkipped, len(t.Ensemble.Voting()))
 	}
 	list, majority := []memberRule{{targetMember: v}}, others(t.Ensemble, v.Member)
 	if v.Observer {

@@ -32,23 +32,22 @@ func TestPartitionSplit_takesAMinority(t *testing.T) {
 		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i+1), IP: fmt.Sprintf("10.0.0.%d", i+1)})
 	}
 	for _, row := range []struct {
-		name          string
-		members, size int
-		minority      int // 0: refused
+		name     string
+		members  int
+		minority int // 0: refused
 	}{
-		{"one of three", 3, 0, 1},
-		{"two of five", 5, 0, 2},
-		{"one of five, if asked for", 5, 1, 1},
-		{"three of seven", 7, 0, 3},
-		{"half of four is no minority", 4, 2, 0},
-		{"two have no minority", 2, 0, 0},
+		{"one of three", 3, 1},
+		{"two of five", 5, 2},
+		{"three of seven", 7, 3},
+		{"half of four is no minority", 4, 1},
+		{"two have no minority", 2, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			target := Target{
 				Ensemble: &ensembles.Ensemble{Members: members[:row.members]},
 				Random:   func(n int) int { return n - 1 },
 			}
-			list, err := minority(target, targetMember{Member: members[1]}, row.size)
+			list, err := minority(target, targetMember{Member: members[1]})
 			if row.minority == 0 {
 				if !errors.Is(err, ErrSkipped) {
 					t.Errorf("got %v, %v", list, err)
@@ -82,7 +81,7 @@ func TestPartitionSplit_countsThoseThatVote(t *testing.T) {
 		{0, "zk1, zk2"},
 		{6, "zk7, zk1, zk2"}, // an observer comes on top
 	} {
-		list, err := minority(Target{Ensemble: e}, targetMember{Member: e.Members[row.target]}, 0)
+		list, err := minority(Target{Ensemble: e}, targetMember{Member: e.Members[row.target]})
 		must(t, err)
 		if names(list) != row.minority || len(list[0].rule.Peers) != 7-len(list) {
 			t.Errorf("minority %s is cut off from %v", names(list), list[0].rule.Peers)

@@ -11,9 +11,8 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// registerRequest registers a kind of fault that acts on one request of a client, by a rule. The jitter is the
-// largest deviation from the rule's delay.
-func registerRequest(k Kind, rule func(settings) (_ wire.Rule, jitter time.Duration)) Kind {
+// registerRequest registers a kind of fault that acts on one request of a client, by a rule.
+func registerRequest(k Kind, rule func(settings) wire.Rule) Kind {
 	k.needs = []need{{about: "a matching request from the client"}}
 	k.Params = append([]Param{
 		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change or read: any request that changes or reads nodes"},
@@ -22,8 +21,7 @@ func registerRequest(k Kind, rule func(settings) (_ wire.Rule, jitter time.Durat
 		{"within", "10s", "how long to wait for a matching request"},
 	}, k.Params...)
 	k.onClient = func(s settings) clientFault {
-		r, jitter := rule(s)
-		return onRequest(aim(r, s), jitter, s.duration("within"))
+		return onRequest(aim(rule(s), s), s.duration("within"))
 	}
 	return register(k)
 }
@@ -46,14 +44,8 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 }
 
 // onRequest arms a rule for a client's request, and waits until the rule has fired.
-func onRequest(rule wire.Rule, jitter, within time.Duration) clientFault {
-	return func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
-		rule := rule
-		if jitter > 0 {
-			// In microseconds, which fit 32 bits for half an hour.
-			deviation := time.Duration(t.random(int(2*jitter/time.Microsecond)+1))*time.Microsecond - jitter
-			rule.Delay = max(rule.Delay+deviation, 1)
-		}
+func onRequest(rule wire.Rule, within time.Duration) clientFault {
+	return func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
 		shot, err := c.Arm(rule)
 		if err != nil {
 			return Effect{}, err
@@ -92,14 +84,14 @@ var _ = registerRequest(Kind{
 	Name:  "request.drop",
 	About: "accepts one request from a client and never delivers it; the connection is cut",
 	Proof: "the request that was not delivered",
-}, func(settings) (wire.Rule, time.Duration) { return wire.Rule{Act: wire.DropRequest}, 0 })
+}, func(settings) wire.Rule { return wire.Rule{Act: wire.DropRequest} })
 
 // request.hold lets replies and notifications pass.
 var _ = registerRequest(Kind{
 	Name:  "request.hold",
 	About: "holds back one request of a client, and all later ones, until the fault heals",
 	Proof: "the request that is held back",
-}, func(settings) (wire.Rule, time.Duration) { return wire.Rule{Act: wire.HoldRequest}, 0 })
+}, func(settings) wire.Rule { return wire.Rule{Act: wire.HoldRequest} })
 
 // reply.drop leaves nothing to heal. The client cannot know whether the request was executed; the
 // proof shows it.
@@ -108,26 +100,4 @@ var _ = registerRequest(Kind{
 	About:  "lets one request reach the server, and drops the reply",
 	Proof:  "the dropped reply: its zxid and error code",
 	Params: []Param{{"keep", "false", "true: the connection stays open, and the client waits; false: the connection is cut"}},
-}, func(s settings) (wire.Rule, time.Duration) {
-	return wire.Rule{Act: wire.DropReply, Keep: s.boolean("keep")}, 0
-})
-
-// wire.delay leaves nothing to heal.
-var _ = registerRequest(Kind{
-	Name:  "wire.delay",
-	About: "delays one request of a client, and all later ones",
-	Proof: "the request, and how long it was delayed",
-	Params: []Param{
-		{"delay", "500ms", "length of the delay"},
-		{"jitter", "0s", "largest deviation from the delay, either way; the seed decides"},
-	},
-}, func(s settings) (wire.Rule, time.Duration) {
-	r, jitter := wire.Rule{Act: wire.Delay, Delay: s.duration("delay")}, s.duration("jitter")
-	if r.Delay == 0 {
-		s.bad("delay", "is not greater than 0")
-	}
-	if jitter > r.Delay {
-		s.bad("jitter", "is more than the delay")
-	}
-	return r, jitter
-})
+}, func(s settings) wire.Rule { return wire.Rule{Act: wire.DropReply, Keep: s.boolean("keep")} })

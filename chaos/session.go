@@ -288,21 +288,18 @@ func (b *disconnection) awaitReconnected(ctx context.Context) error {
 
 // session.storm reproduces a restart of a network switch, as members see it.
 var _ = register(Kind{
-	Name:  "session.storm",
-	About: "cuts many clients' connections at once, and lets all the clients reconnect at once",
-	Proof: "connections were cut, and the same sessions have new ones",
-	Params: []Param{
-		{"share", "100", "share of the clients, in percent"},
-		paramDown,
-	},
-	needs: []need{needsTap},
+	Name:   "session.storm",
+	About:  "cuts all clients' connections at once, and lets all the clients reconnect at once",
+	Proof:  "connections were cut, and the same sessions have new ones",
+	Params: []Param{paramDown},
+	needs:  []need{needsTap},
 	build: func(_ string, s settings) injector {
-		share, down := s.number("share", 1, 100), s.duration("down")
-		return func(ctx context.Context, t Target) (Effect, error) { return storm(ctx, t, share, down) }
+		down := s.duration("down")
+		return func(ctx context.Context, t Target) (Effect, error) { return storm(ctx, t, down) }
 	},
 })
 
-func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
+func storm(ctx context.Context, t Target, down time.Duration) (Effect, error) {
 	var clients []wire.Client
 	for i, c := range t.Clients {
 		if hasLiveSession(t, i) {
@@ -312,11 +309,6 @@ func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect
 	if len(clients) == 0 {
 		return Effect{}, fmt.Errorf("%w: none of %d clients has a session", ErrNoEffect, len(t.Clients))
 	}
-	for i := range clients { // shuffle: the first clients are then a random choice
-		j := i + t.random(len(clients)-i)
-		clients[i], clients[j] = clients[j], clients[i]
-	}
-	clients = clients[:max(1, len(clients)*share/100)]
 	begin, cut := time.Now(), 0
 	for _, b := range disconnect(ctx, clients, down) {
 		if err := b.awaitReconnected(ctx); err != nil {
@@ -333,24 +325,17 @@ func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect
 // session.freeze delays both directions. Healing delivers all delayed bytes. After the session
 // timeout the client acts on a session that has ended.
 var _ = register(Kind{
-	Name:   "session.freeze",
-	About:  "holds back all traffic between a client and the members, as if its process were stopped",
-	Proof:  "the client's requests are held back, or it receives nothing for a while",
-	Params: []Param{{"mode", "deaf", "deaf: the client's timeouts do not run (a paused process); stall: they run (a dead network)"}},
-	onClient: func(s settings) clientFault {
-		mode := wire.Deaf
-		if s.choice("mode", "deaf", "stall") == "stall" {
-			mode = wire.Stall
+	Name:  "session.freeze",
+	About: "holds back all traffic between a client and the members, as if its process were stopped",
+	Proof: "the client's requests are held back, or it receives nothing for a while",
+	onClient: fixed(func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
+		// Not in inject: on an error its undo would end an earlier hold.
+		if err := c.Hold(); err != nil {
+			return Effect{}, err
 		}
-		return func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
-			// Not in inject: on an error its undo would end an earlier hold.
-			if err := c.Hold(mode); err != nil {
-				return Effect{}, err
-			}
-			e := Effect{Undo: func(context.Context) error { c.EndHold(); return nil }}
-			return e.inject(ctx, nil, func() (string, error) { return awaitNoTraffic(ctx, c) })
-		}
-	},
+		e := Effect{Undo: func(context.Context) error { c.EndHold(); return nil }}
+		return e.inject(ctx, nil, func() (string, error) { return awaitNoTraffic(ctx, c) })
+	}),
 })
 
 // quietPeriod is the time for which nothing must reach a frozen client that sends nothing.

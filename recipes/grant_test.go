@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 func TestGrant_isHeldAgainAfterAnOwnerCheck(t *testing.T) {
@@ -87,7 +86,7 @@ func TestGrant_endsByItsOwnClockWhenFrozen(t *testing.T) {
 			lost.Store(time.Now().UnixNano())
 		}
 	})
-	if err := tap.Hold(wire.Deaf); err != nil {
+	if err := tap.Hold(); err != nil {
 		t.Fatal(err)
 	}
 	defer tap.EndHold()

@@ -111,7 +111,7 @@ func TestOpen_namesTheServerThatItCannotReach(t *testing.T) {
 
 func TestSession_leavesAnOpenCallIndeterminateAtItsEnd(t *testing.T) {
 	s, tap := tapped(t)
-	if err := tap.Hold(wire.Deaf); err != nil {
+	if err := tap.Hold(); err != nil {
 		t.Fatal(err)
 	}
 	defer tap.EndHold()
@@ -169,7 +169,7 @@ func TestSession_closesWithoutAServerThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tap.Hold(wire.Deaf); err != nil {
+	if err := tap.Hold(); err != nil {
 		t.Fatal(err)
 	}
 	defer tap.EndHold()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
 )
@@ -23,8 +22,6 @@ var disturbances = []disturbance{
 	{"the reply is lost", wire.Rule{Act: wire.DropReply}},
 	{"the request is lost", wire.Rule{Act: wire.DropRequest}},
 	{"the connection is cut before it", wire.Rule{Act: wire.CutBefore}},
-	{"the connection is cut after it", wire.Rule{Act: wire.CutAfter}},
-	{"it is held for a while", wire.Rule{Act: wire.Delay, Delay: 100 * time.Millisecond}},
 	{"it is held until the client gives the connection up", wire.Rule{Act: wire.HoldRequest}},
 	{"the reply is lost and the connection stays", wire.Rule{Act: wire.DropReply, Keep: true}},
 }

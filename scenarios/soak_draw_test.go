@@ -102,7 +102,7 @@ func drawSoakFault(r *rand.Rand, k chaos.Kind) (text string, until time.Duration
 		f += ", target: " + targets[r.IntN(len(targets))]
 	}
 	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 300)}
-	choices := map[string][]string{"how": {"stop", "kill"}, "direction": {"in", "out"}, "mode": {"deaf", "stall"}, "keep": {"true", "false"}}
+	choices := map[string][]string{"direction": {"in", "out"}, "keep": {"true", "false"}}
 	var given []string
 	for _, p := range k.Params {
 		if c := choices[p.Name]; c != nil {

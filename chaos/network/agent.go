@@ -32,12 +32,11 @@ import (
 const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
 type order struct {
-	Do     string        `json:"do"` // cut, heal, dropped, delay, undelay, owners, sweep
-	Rule   Rule          `json:"rule,omitzero"`
-	Cut    int           `json:"cut,omitempty"`    // heal, dropped
-	Owner  string        `json:"owner,omitempty"`  // sweep
-	Delay  time.Duration `json:"delay,omitempty"`  // delay
-	Jitter time.Duration `json:"jitter,omitempty"` // delay
+	Do    string        `json:"do"` // cut, heal, dropped, delay, undelay, owners, sweep
+	Rule  Rule          `json:"rule,omitzero"`
+	Cut   int           `json:"cut,omitempty"`   // heal, dropped
+	Owner string        `json:"owner,omitempty"` // sweep
+	Delay time.Duration `json:"delay,omitempty"` // delay
 }
 
 type answer struct {
@@ -336,7 +335,7 @@ func (c commands) close(ctx context.Context) error { return c.member.Cutter.Heal
 func (c commands) do(ctx context.Context, o order) (answer, error) {
 	switch o.Do {
 	case "cut":
-		if o.Rule.Loss > 0 || o.Rule.Rate > 0 {
+		if o.Rule.Loss > 0 {
 			return answer{}, fmt.Errorf("%w: the ensemble's commands can isolate %s, but they cannot drop a share of its packets", ErrSkipped, c.member.Name)
 		}
 		cut := ensembles.Cut{Direction: cmp.Or(o.Rule.Direction, Both), Peers: o.Rule.Peers, Except: o.Rule.Except}

@@ -76,7 +76,7 @@ func (f *filter) do(o order) (a answer) {
 	case "dropped":
 		a.Dropped, err = f.dropped(o.Cut)
 	case "delay":
-		err = f.delay(o.Delay, o.Jitter)
+		err = f.delay(o.Delay)
 		a.Skipped = errors.Is(err, ErrSkipped)
 	case "undelay":
 		err = f.removeDelay()
@@ -222,21 +222,15 @@ func (f *filter) addChain(t *nftables.Table, r Rule, s side) {
 
 // choose returns the expressions that select the packets to drop among the matching packets.
 func (r Rule) choose() []expr.Any {
-	switch {
-	case r.Loss > 0:
-		return []expr.Any{
-			&expr.Numgen{Register: 1, Modulus: lossSteps, Type: unix.NFT_NG_RANDOM},
-			// The number is in the machine's byte order, and compared byte by byte.
-			&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
-			&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binary.BigEndian.AppendUint32(nil, uint32(r.Loss*lossSteps/100))},
-		}
-	case r.Rate > 0:
-		// The bytes that may pass at once: of a twentieth of a second, but at least a few packets,
-		// because otherwise none would pass.
-		burst := uint32(min(max(r.Rate/20, 8<<10), 1<<20))
-		return []expr.Any{&expr.Limit{Type: expr.LimitTypePktBytes, Rate: r.Rate, Unit: expr.LimitTimeSecond, Burst: burst, Over: true}}
+	if r.Loss == 0 {
+		return nil
 	}
-	return nil
+	return []expr.Any{
+		&expr.Numgen{Register: 1, Modulus: lossSteps, Type: unix.NFT_NG_RANDOM},
+		// The number is in the machine's byte order, and compared byte by byte.
+		&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
+		&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binary.BigEndian.AppendUint32(nil, uint32(r.Loss*lossSteps/100))},
+	}
 }
 
 func (s side) match(a netip.Addr) []expr.Any {
@@ -345,7 +339,7 @@ var delayHandle = rtnetlink.MakeHandle(0x7a6b, 0)
 
 // delay delays the packets that the namespace sends, except on loopback. Unlike cuts, the kernel
 // does not remove a queue when this process is killed; the next run that opens the namespace does.
-func (f *filter) delay(delay, jitter time.Duration) error {
+func (f *filter) delay(delay time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.delayed {
@@ -359,7 +353,7 @@ func (f *filter) delay(delay, jitter time.Duration) error {
 	for _, l := range links {
 		q := rtnetlink.NewNetem(
 			rtnetlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: delayHandle, Parent: rtnetlink.HANDLE_ROOT},
-			rtnetlink.NetemQdiscAttrs{Latency: uint32(delay.Microseconds()), Jitter: uint32(jitter.Microseconds()), Limit: 100_000})
+			rtnetlink.NetemQdiscAttrs{Latency: uint32(delay.Microseconds()), Limit: 100_000})
 		if err = f.qdisc.QdiscReplace(q); err != nil {
 			break
 		}
@@ -442,7 +436,7 @@ func probeHere() Abilities {
 		a.Delay = a.Namespaces
 		return a
 	}
-	if a.Delay = f.delay(time.Millisecond, 0); a.Delay == nil {
+	if a.Delay = f.delay(time.Millisecond); a.Delay == nil {
 		a.Delay = f.removeDelay()
 	}
 	return a
@@ -450,7 +444,7 @@ func probeHere() Abilities {
 
 // probeFilter adds and heals a cut of each kind.
 func probeFilter(f *filter) error {
-	for _, r := range []Rule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
+	for _, r := range []Rule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}} {
 		id, err := f.cut(r)
 		if err != nil {
 			return fmt.Errorf("%w (load the kernel module: modprobe nf_tables)", err)

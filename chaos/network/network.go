@@ -176,7 +176,7 @@ func (c *Cut) Remove(ctx context.Context) error {
 }
 
 // Delay delays the member's packets until remove, which may be called twice.
-func (n *Network) Delay(ctx context.Context, m *ensembles.Member, delay, jitter time.Duration) (remove func(context.Context) error, err error) {
+func (n *Network) Delay(ctx context.Context, m *ensembles.Member, delay time.Duration) (remove func(context.Context) error, err error) {
 	a, err := n.access(ctx, m)
 	if err != nil {
 		return nil, err
@@ -188,13 +188,13 @@ func (n *Network) Delay(ctx context.Context, m *ensembles.Member, delay, jitter 
 		_, err := a.do(ctx, order{Do: "undelay"})
 		return err
 	}
-	_, err = a.do(ctx, order{Do: "delay", Delay: delay, Jitter: jitter})
+	_, err = a.do(ctx, order{Do: "delay", Delay: delay})
 	return remove, err
 }
 
 // CheckDelay returns nil if the members' packets can be delayed. It tests that with a short delay.
 func (n *Network) CheckDelay(ctx context.Context) error {
-	remove, err := n.Delay(ctx, n.ensemble.Members[0], time.Millisecond, 0)
+	remove, err := n.Delay(ctx, n.ensemble.Members[0], time.Millisecond)
 	if err != nil {
 		return err
 	}

@@ -20,10 +20,7 @@ type Rule struct {
 	Direction string       `json:"direction,omitempty"` // empty: both
 	Peers     []netip.Addr `json:"peers,omitempty"`     // only packets to and from these; empty: all
 	Except    []netip.Addr `json:"except,omitempty"`    // but no packets to and from these
-
-	// Loss and Rate restrict the rule to a share of these packets, or to packets above a rate.
-	Loss float64 `json:"loss,omitempty"` // percent of the packets, chosen by the kernel; 0: all
-	Rate uint64  `json:"rate,omitempty"` // bytes per second that may pass, in each direction and for each peer; 0: no rate
+	Loss      float64      `json:"loss,omitempty"`      // percent of these packets, chosen by the kernel; 0: all
 }
 
 // lossSteps is the resolution of the packet filter: 0.01 percent.
@@ -42,9 +39,6 @@ func (r Rule) String() string {
 	if r.Loss > 0 {
 		who += fmt.Sprintf(", %g%% of the packets", r.Loss)
 	}
-	if r.Rate > 0 {
-		who += fmt.Sprintf(", traffic that exceeds %d bytes/s", r.Rate)
-	}
 	return way + ", " + who
 }
 
@@ -58,9 +52,6 @@ func (r Rule) check() error {
 	}
 	if r.Loss < 0 || r.Loss > 100 || r.Loss > 0 && r.Loss*lossSteps/100 < 1 {
 		return fmt.Errorf("cut: a loss of %g%% of the packets is out of range: use %g%% to 100%%", r.Loss, 100.0/lossSteps)
-	}
-	if r.Loss > 0 && r.Rate > 0 {
-		return fmt.Errorf("cut: one rule cannot have both a loss of %g%% and a rate of %d bytes/s; make two cuts", r.Loss, r.Rate)
 	}
 	for _, a := range slices.Concat(r.Peers, r.Except) {
 		if !a.IsValid() || a.IsUnspecified() {

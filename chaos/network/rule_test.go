@@ -15,7 +15,6 @@ func TestPacketRule_saysWhatItDrops(t *testing.T) {
 		{Rule{Direction: In, Peers: []netip.Addr{a, b}}, "inbound, 10.0.0.1 fd00::2"},
 		{Rule{Direction: Out, Except: []netip.Addr{a}}, "outbound, all addresses except 10.0.0.1"},
 		{Rule{Loss: 2.5}, "both ways, all addresses, 2.5% of the packets"},
-		{Rule{Rate: 1000}, "both ways, all addresses, traffic that exceeds 1000 bytes/s"},
 	} {
 		if got := row.rule.String(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)

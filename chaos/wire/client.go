@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -45,7 +44,7 @@ type Client interface {
 	Listen(server string, between func(Dialer) Dialer) (addr string, err error)
 
 	Arm(Rule) (ArmedRule, error) // arms a rule
-	Hold(HoldMode) error
+	Hold() error
 	EndHold()
 	SetGateClosed(closed bool) // while closed, every dial fails at once
 	Cut() int                  // closes all connections and returns their number
@@ -58,9 +57,9 @@ type client struct {
 	ctx    context.Context // ends with the tap
 	close  context.CancelFunc
 
-	mu               sync.Mutex // not held during I/O
-	hold             *hold
-	armedRules       []*armedRule // armed rules, in the order of arming
+	mu               sync.Mutex    // not held during I/O
+	hold             chan struct{} // closed when the hold ends; nil if the client is not held
+	armedRules       []*armedRule  // armed rules, in the order of arming
 	events           []Event
 	script           *Transcript // nil if not recording
 	current          *conn       // the connection that has the session, or nil
@@ -107,14 +106,14 @@ func (c *client) Unanswered() (n int64) {
 }
 
 // Dial connects to a server through the tap. It is a zk.Dialer for zk.WithDialer. During a hold it
-// waits for Thaw; in a Stall it returns an error after timeout.
+// waits for EndHold.
 func (c *client) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	return c.dial(context.Background(), network, addr, timeout, c.admit)
 }
 
-func (c *client) dial(ctx context.Context, network, addr string, timeout time.Duration, admit func(time.Duration) error) (net.Conn, error) {
+func (c *client) dial(ctx context.Context, network, addr string, timeout time.Duration, admit func() error) (net.Conn, error) {
 	c.count(func(n *Counts) { n.Dials++ })
-	if err := admit(timeout); err != nil {
+	if err := admit(); err != nil {
 		c.count(func(n *Counts) { n.Refused++ })
 		return nil, fmt.Errorf("client %d: dial %s: %w", c.number, addr, err)
 	}
@@ -130,29 +129,22 @@ func (c *client) dial(ctx context.Context, network, addr string, timeout time.Du
 	return c.adopt(raw, addr)
 }
 
-func (c *client) admit(timeout time.Duration) error {
-	patience := time.NewTimer(timeout)
-	defer patience.Stop()
+func (c *client) admit() error {
 	for {
 		c.mu.Lock()
-		h, gate := c.hold, c.gateClosed
+		hold, gate := c.hold, c.gateClosed
 		c.mu.Unlock()
-		late := patience.C
 		switch {
 		case c.ctx.Err() != nil:
 			return ErrClosed
 		case gate:
 			return ErrGate
-		case h == nil:
+		case hold == nil:
 			return nil
-		case h.mode == Deaf:
-			late = nil
 		}
 		select {
-		case <-h.over:
+		case <-hold:
 		case <-c.ctx.Done():
-		case <-late:
-			return fmt.Errorf("the network is stalled by the wire tap: %w", os.ErrDeadlineExceeded)
 		}
 	}
 }
@@ -170,7 +162,7 @@ func (c *client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 	k := newConn(c, raw, addr)
 	c.counts.Connections++
 	c.conns[k] = struct{}{}
-	if c.hold != nil && c.hold.mode == Deaf {
+	if c.hold != nil {
 		k.clock.stop(raw)
 	}
 	return k, nil

@@ -33,7 +33,6 @@ type conn struct {
 	mute             bool       // a cut is pending: no more replies reach the client
 	notificationRule *armedRule // HoldReply rule that keeps a notification
 	cutRepliedRule   *armedRule // CutReplied rule that matched the frame being read
-	cutAfterRule     *armedRule
 	refused          bool
 	stat             bool // the frame being read ends with a Stat
 }
@@ -65,7 +64,7 @@ func (k *conn) tryPassOut(p []byte, now time.Duration) bool {
 	c := k.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.isPassThrough() || len(k.queue) > 0 || k.cutAfterRule != nil || k.out.busy() || k.endErr != nil {
+	if !c.isPassThrough() || len(k.queue) > 0 || k.out.busy() || k.endErr != nil {
 		return false
 	}
 	c.counts.BytesOut += int64(len(p))
@@ -346,9 +345,6 @@ func (k *conn) dropShots(but *armedRule) {
 	for _, s := range slices.Clone(k.c.armedRules) {
 		if s.matchedConn != k || s == but {
 			continue
-		}
-		if s.timer != nil {
-			s.timer.Stop()
 		}
 		s.fire(errEndedFirst)
 		s.retire()

@@ -80,7 +80,7 @@ func TestConn_deliversAnExpiryWholeAndCloses(t *testing.T) {
 		b.write(hello(5))
 		b.far.live = true
 		if held {
-			b.check(b.c.Hold(Deaf))
+			b.check(b.c.Hold())
 		}
 		sorry := welcome(0, 0)
 		b.far.feed(sorry)
@@ -299,7 +299,6 @@ func TestConn_namesTheRequestsWhoseRepliesAreLost(t *testing.T) {
 		{"all that change something and are open at its end", nil, []int32{2, 3, 5}},
 		{"one whose reply is swallowed, and what is behind it", &Rule{Op: Delete, Act: DropReply}, []int32{3, 5}},
 		{"one whose reply is swallowed on a connection that stays, and what is open later", &Rule{Op: Delete, Act: DropReply, Keep: true}, []int32{3, 5}},
-		{"all up to a request behind which the connection is cut", &Rule{Op: Multi, Act: CutAfter}, []int32{1, 2, 3, 5}},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			b := newBench(t)

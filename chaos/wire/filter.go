@@ -32,9 +32,8 @@ func (f *filter) busy() bool { return len(f.kept) > 0 || f.verdict == drop && f.
 // run processes the next bytes. With ruled, decide returns the fate of each frame that begins here,
 // once its head is complete; otherwise all frames pass. decide is called for each mark of the
 // scanner; its result counts only if free is true. emit receives the bytes that pass, valid only
-// for the call; ended is called after the last byte of a frame. run returns the bytes from a kept
-// frame on; the caller must pass them to run again.
-func (f *filter) run(p []byte, hasRules bool, decide func(m mark, free bool) verdict, emit func([]byte), ended func()) (kept []byte) {
+// for the call. run returns the bytes from a kept frame on; the caller must pass them to run again.
+func (f *filter) run(p []byte, hasRules bool, decide func(m mark, free bool) verdict, emit func([]byte)) (kept []byte) {
 	if !hasRules && len(f.kept) > 0 {
 		emit(f.kept)
 		f.kept, f.verdict = f.kept[:0], pass
@@ -71,48 +70,28 @@ func (f *filter) run(p []byte, hasRules bool, decide func(m mark, free bool) ver
 		f.kept = f.kept[:0]
 		if m&atEnd != 0 {
 			f.verdict = undecided
-			ended()
 		}
 	}
 	return nil
 }
 
-// HoldMode selects how the client perceives a hold.
-type HoldMode int
-
-const (
-	// Stall is a network without traffic: the client's read deadlines expire, go-zookeeper's after
-	// two thirds of the session timeout, and dials time out.
-	Stall HoldMode = iota
-	// Deaf is a paused client: its read deadlines do not expire, and it receives nothing until the
-	// hold ends. To the servers the client looks like a process that is swapped out, stopped or collecting
-	// garbage.
-	Deaf
-)
-
 // ErrHeld means that the client is already held.
 var ErrHeld = errors.New("the client is already held")
 
-type hold struct {
-	mode HoldMode
-	over chan struct{} // closed when the hold ends
-}
-
-// Hold keeps all bytes back, in both directions, until Thaw: the client's writes are accepted and
-// queued, its reads block. Connections stay open, so a server notices only the silence. A
-// connection that the client closes in the meantime is closed for the server too, and its queued bytes
-// are dropped. It returns ErrHeld if the client is already held.
-func (c *client) Hold(mode HoldMode) error {
+// Hold keeps all bytes back, in both directions, until EndHold: the client's writes are accepted and
+// queued, its reads block, and its read deadlines do not expire. To the servers the client looks like a
+// process that is swapped out, stopped or collecting garbage. Connections stay open, so a server notices
+// only the silence. A connection that the client closes in the meantime is closed for the server too, and
+// its queued bytes are dropped. It returns ErrHeld if the client is already held.
+func (c *client) Hold() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hold != nil {
 		return ErrHeld
 	}
-	c.hold = &hold{mode: mode, over: make(chan struct{})}
-	if mode == Deaf {
-		for k := range c.conns {
-			k.clock.stop(k.Conn)
-		}
+	c.hold = make(chan struct{})
+	for k := range c.conns {
+		k.clock.stop(k.Conn)
 	}
 	return nil
 }
@@ -125,7 +104,7 @@ func (c *client) EndHold() {
 	if c.hold == nil {
 		return
 	}
-	close(c.hold.over)
+	close(c.hold)
 	c.hold = nil
 	for k := range c.conns {
 		k.clock.start(k.Conn)
@@ -135,21 +114,18 @@ func (c *client) EndHold() {
 	}
 }
 
-// awaitThaw waits until the client is not held. It returns an error if the connection has ended or, in
-// a stall, the read deadline has passed.
-func (k *conn) awaitThaw() error {
+// awaitHoldEnd waits until the client is not held. It returns an error if the connection has ended.
+func (k *conn) awaitHoldEnd() error {
 	for {
 		k.c.mu.Lock()
-		h, gone := k.c.hold, k.endErr
+		hold, ended := k.c.hold, k.endErr
 		k.c.mu.Unlock()
-		if gone != nil {
-			return gone
+		if ended != nil || hold == nil {
+			return ended
 		}
-		if h == nil {
-			return nil
-		}
-		if err := k.clock.wait(h.over, k.done); err != nil {
-			return err
+		select {
+		case <-hold:
+		case <-k.done:
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestHold_keepsBothWays(t *testing.T) {
 	defer b.tap.Close()
 	b.greet()
 	b.far.live = true
-	b.check(b.c.Hold(Deaf))
+	b.check(b.c.Hold())
 	before := b.far.sent()
 	one, two := ask(1, Create, "/a"), ask(2, Delete, "/b")
 	b.write(one, two)
@@ -57,7 +57,7 @@ func TestHold_keepsBothWays(t *testing.T) {
 func TestHold_deliversTheEndAfterwards(t *testing.T) {
 	b := newBench(t)
 	b.greet()
-	b.check(b.c.Hold(Deaf))
+	b.check(b.c.Hold())
 	reply := answer(-1, 0, 0, "")
 	b.far.feed(reply, []byte{0, 0}) // and then half a length, and the end
 	got := make(chan []byte, 1)
@@ -74,61 +74,54 @@ func TestHold_deliversTheEndAfterwards(t *testing.T) {
 	}
 }
 
-func TestHold_swallowsADeadlineThatPassesForTheDeaf(t *testing.T) {
-	for _, mode := range []HoldMode{Stall, Deaf} {
-		b := newBench(t)
-		b.greet()
-		b.check(b.c.Hold(mode))
-		b.far.late = true
-		done := b.reading(4)
-		if mode == Deaf {
-			clock := &b.conn.(*conn).clock
-			Until(b.tb, "the deadline has passed, and the read waits in the tap", func() bool {
-				clock.mu.Lock()
-				defer clock.mu.Unlock()
-				return clock.changed != nil
-			})
-			b.far.feed(be32(99))
-			b.c.EndHold()
-		}
-		if err := <-done; isTimeout(err) != (mode == Stall) {
-			t.Errorf("mode %v: the read ended with %v", mode, err)
-		}
-		b.tap.Close()
+func TestHold_ignoresADeadlineThatPasses(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	b.check(b.c.Hold())
+	b.far.late = true
+	done := b.reading(4)
+	Until(b.tb, "the deadline has passed", func() bool {
+		b.far.mu.Lock()
+		defer b.far.mu.Unlock()
+		return !b.far.late
+	})
+	time.Sleep(20 * time.Millisecond) // until the read has returned to the tap
+	b.far.feed(be32(99))
+	b.c.EndHold()
+	if err := <-done; isTimeout(err) {
+		t.Errorf("the read ended with %v", err)
 	}
 }
 
 func TestHold_endsWithCloseAndCut(t *testing.T) {
-	for _, mode := range []HoldMode{Stall, Deaf} {
-		for _, cut := range []bool{false, true} {
-			b := newBench(t)
-			b.greet()
-			b.far.live = true
-			b.check(b.c.Hold(mode))
-			b.write(ask(1, Create, "/a"))
-			done := b.reading(4)
-			want := net.ErrClosed
-			if cut {
-				want = ErrCut
-				b.c.Cut()
-			} else {
-				_ = b.conn.Close()
-			}
-			if err := <-done; !errors.Is(err, want) {
-				t.Errorf("mode %v, cut %v: the reader got %v", mode, cut, err)
-			}
-			if n := b.c.Counts(); n.Queued != 0 || n.InFlight != 0 {
-				t.Errorf("mode %v, cut %v: left over: %v", mode, cut, n.Map())
-			}
-			b.tap.Close()
+	for _, cut := range []bool{false, true} {
+		b := newBench(t)
+		b.greet()
+		b.far.live = true
+		b.check(b.c.Hold())
+		b.write(ask(1, Create, "/a"))
+		done := b.reading(4)
+		want := net.ErrClosed
+		if cut {
+			want = ErrCut
+			b.c.Cut()
+		} else {
+			_ = b.conn.Close()
 		}
+		if err := <-done; !errors.Is(err, want) {
+			t.Errorf("cut %v: the reader got %v", cut, err)
+		}
+		if n := b.c.Counts(); n.Queued != 0 || n.InFlight != 0 {
+			t.Errorf("cut %v: left over: %v", cut, n.Map())
+		}
+		b.tap.Close()
 	}
 }
 
 func TestHold_hasALimit(t *testing.T) {
 	b := newBench(t)
 	b.greet()
-	b.check(b.c.Hold(Deaf))
+	b.check(b.c.Hold())
 	big := frame(be32(1), be32(int(SetData)), make([]byte, queueLimit/2))
 	b.write(big)
 	_, err := b.conn.Write(big)
@@ -148,15 +141,7 @@ func TestHold_keepsDialsWaiting(t *testing.T) {
 	tap := New(func() time.Duration { return 0 })
 	defer tap.Close()
 	c := tap.Client(0)
-	if err := c.Hold(Stall); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Dial("tcp", l.Addr().String(), 20*time.Millisecond)
-	if !isTimeout(err) {
-		t.Errorf("a dial in a stall: %v", err)
-	}
-	c.EndHold()
-	if err := c.Hold(Deaf); err != nil {
+	if err := c.Hold(); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -166,7 +151,7 @@ func TestHold_keepsDialsWaiting(t *testing.T) {
 	}()
 	tap.Close()
 	if err := <-done; !errors.Is(err, ErrClosed) {
-		t.Errorf("a deaf dial when the tap closes: %v", err)
+		t.Errorf("a dial in a hold when the tap closes: %v", err)
 	}
 }
 
@@ -191,7 +176,7 @@ func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 				want = append(want, rest[:n]...)
 				rest = rest[n:]
 			},
-			"hold": func(*rapid.T) { _ = b.c.Hold(Deaf) },
+			"hold": func(*rapid.T) { _ = b.c.Hold() },
 			"thaw": func(*rapid.T) { b.c.EndHold() },
 			"arm": func(rt *rapid.T) {
 				shots = append(shots, b.arm(Rule{Op: Create, Act: HoldRequest, Nth: rapid.IntRange(0, 3).Draw(rt, "nth")}))

@@ -154,7 +154,7 @@ func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err erro
 // bytes are kept back.
 func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	c := l.c
-	open := func(time.Duration) error {
+	open := func() error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.gateClosed {

@@ -202,7 +202,7 @@ func TestListen_aRuleHitsWhatItIsAimedAt(t *testing.T) {
 
 func TestListen_aHoldKeepsBytesBackAndForgetsWhoLeaves(t *testing.T) {
 	r := newRig(t)
-	must(t, r.client.Hold(wire.Stall))
+	must(t, r.client.Hold())
 	left, stays := r.knock(), r.knock()
 	for _, c := range []*net.TCPConn{left, stays} {
 		_, err := io.WriteString(c, "ruok")

@@ -22,7 +22,7 @@ func (k *conn) readSlow(b []byte) (int, error) {
 		back.scratch = make([]byte, 4<<10)
 	}
 	for {
-		if err := k.awaitThaw(); err != nil {
+		if err := k.awaitHoldEnd(); err != nil {
 			return 0, err
 		}
 		k.filterArrived()
@@ -53,7 +53,7 @@ func (k *conn) readSlow(b []byte) (int, error) {
 }
 
 // keep appends received bytes to the backlog. It returns an error that the client must see at once:
-// an expired deadline, unless the client is deaf.
+// an expired deadline, unless the client is held.
 func (k *conn) keep(p []byte, err error) error {
 	k.back.arrived = append(k.back.arrived, p...)
 	if err == nil || !isTimeout(err) {
@@ -62,7 +62,7 @@ func (k *conn) keep(p []byte, err error) error {
 	}
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
-	if h := k.c.hold; h != nil && h.mode == Deaf {
+	if k.c.hold != nil {
 		return nil
 	}
 	return err
@@ -84,11 +84,10 @@ func (k *conn) filterArrived() {
 		back.ready = append(back.ready, p...)
 		c.counts.BytesIn += int64(len(p))
 	}
-	ended := func() {}
-	kept := k.in.run(back.arrived, len(c.armedRules) > 0 || k.mute, k.decideReply, emit, ended)
+	kept := k.in.run(back.arrived, len(c.armedRules) > 0 || k.mute, k.decideReply, emit)
 	back.arrived = append(back.arrived[:0], kept...)
 	if back.err != nil && !k.mute && back.holdRule == nil {
-		k.in.run(nil, false, k.decideReply, emit, ended) // the rest of the frame never comes
+		k.in.run(nil, false, k.decideReply, emit) // the rest of the frame never comes
 	}
 }
 

@@ -43,9 +43,7 @@ func TestReal_actsDoWhatTheySay(t *testing.T) {
 	}{
 		{"a dropped request never reaches the server", wire.Rule{Act: wire.DropRequest}, "no", true},
 		{"a cut before the request keeps it from the server", wire.Rule{Act: wire.CutBefore}, "no", true},
-		{"a cut after the request leaves it open what the server did", wire.Rule{Act: wire.CutAfter}, "maybe", true},
 		{"a dropped reply hides a request that was carried out", wire.Rule{Act: wire.DropReply}, "yes", true},
-		{"a delayed request arrives all the same", wire.Rule{Act: wire.Delay, Delay: 20 * time.Millisecond}, "yes", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t)

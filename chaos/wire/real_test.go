@@ -115,29 +115,13 @@ func TestReal_expiryIsDeliveredAndItsConnectionClosed(t *testing.T) {
 	c.Close()
 }
 
-func TestReal_stallIsNoticed(t *testing.T) {
-	r := newRig(t)
-	c := r.connect(time.Second)
-	must(t, r.client.Hold(wire.Stall))
-	if err := r.client.Hold(wire.Stall); !errors.Is(err, wire.ErrHeld) {
-		t.Errorf("a second hold: %v", err)
-	}
-	start := time.Now()
-	wire.Until(t, "the client gives the connection up", func() bool { return c.State() != zk.StateHasSession })
-	if d := time.Since(start); d < 300*time.Millisecond || d > 5*time.Second {
-		t.Errorf("noticed after %v, want about 2/3 of 1 s", d)
-	}
-	r.client.EndHold()
-	wire.Until(t, "it is connected again", func() bool { return c.State() == zk.StateHasSession })
-}
-
 func TestReal_deafHoldIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
 	r := newRig(t)
 	c, o := r.connect(time.Second), r.other()
 	top := root(t, o)
 	_, err := c.Create(top+"/mine", nil, zk.FlagEphemeral, acl)
 	must(t, err)
-	must(t, r.client.Hold(wire.Deaf))
+	must(t, r.client.Hold())
 	before := r.client.Counts()
 	wire.Until(t, "the session expires", func() bool { ok, _, err := o.Exists(top + "/mine"); return err == nil && !ok })
 	if got := r.kinds(); c.State() != zk.StateHasSession || got != "connected" {
@@ -155,7 +139,7 @@ func TestReal_deafHoldDeliversAllInOrder(t *testing.T) {
 	r := newRig(t)
 	c, o := r.connect(4*time.Second), r.other()
 	top := root(t, o)
-	must(t, r.client.Hold(wire.Deaf))
+	must(t, r.client.Hold())
 	var wg sync.WaitGroup
 	const n = 20
 	errs := make([]error, n)

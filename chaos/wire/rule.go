@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Act is the action of a rule on the request that it matches.
@@ -20,14 +19,9 @@ const (
 	DropRequest
 	// CutBefore cuts the connection instead of sending the request: the client's write fails.
 	CutBefore
-	// CutAfter cuts the connection once the request is sent. No further reply reaches the client.
-	// Unlike after DropReply, the outcome is unknown.
-	CutAfter
 	// HoldRequest keeps the request, and everything that the client sends after it, with pings,
 	// until ArmedRule.Release. Replies pass.
 	HoldRequest
-	// Delay does the same for Rule.Delay.
-	Delay
 	// HoldReply keeps the reply, and everything that the server sends after it, until ArmedRule.Release.
 	// Requests pass. The client's read deadline can expire.
 	HoldReply
@@ -36,7 +30,7 @@ const (
 )
 
 func (a Act) String() string {
-	names := [...]string{"", "drop-reply", "drop-request", "cut-before", "cut-after", "hold-request", "delay", "hold-reply", "cut-replied"}
+	names := [...]string{"", "drop-reply", "drop-request", "cut-before", "hold-request", "hold-reply", "cut-replied"}
 	if a < DropReply || a > CutReplied {
 		return fmt.Sprintf("act %d", int(a))
 	}
@@ -57,9 +51,7 @@ type Rule struct {
 	Path string
 	Nth  int
 	Act  Act
-
-	Keep  bool          // DropReply: the connection stays, and the client waits forever
-	Delay time.Duration // Delay: duration
+	Keep bool // DropReply: the connection stays, and the client waits forever
 }
 
 // String returns the rule as text: "drop-reply create /lock/* #2".
@@ -81,10 +73,6 @@ func (r Rule) check() error {
 		return fmt.Errorf("rule %v: Nth counts from 1 and must not be negative", r)
 	case r.Keep && r.Act != DropReply:
 		return fmt.Errorf("rule %v: only drop-reply can keep the connection", r)
-	case r.Act != Delay && r.Delay != 0:
-		return fmt.Errorf("rule %v: a delay of %v requires the action Delay", r, r.Delay)
-	case r.Act == Delay && r.Delay <= 0:
-		return fmt.Errorf("rule %v: the delay %v must be greater than 0", r, r.Delay)
 	}
 	if _, err := path.Match(r.Path, ""); err != nil {
 		return fmt.Errorf("rule %v: path pattern %q: %w", r, r.Path, err)
@@ -125,10 +113,10 @@ func below(pattern, p string) bool {
 // ArmedRule is an armed rule. It matches one request, once, on any connection of its client.
 type ArmedRule interface {
 	// Fired delivers the proof once the act took effect: for HoldRequest and HoldReply when the request or
-	// reply is kept, for Delay when it was sent, for DropReply when the reply was dropped, and for acts
+	// reply is kept, for DropReply when the reply was dropped, and for acts
 	// that cut, when the connection was cut. Then, or when the rule is disarmed, the channel is closed.
 	Fired() <-chan Proof
-	// Release releases a request that HoldRequest or Delay keeps, or a reply that HoldReply keeps.
+	// Release releases a request that HoldRequest keeps, or a reply that HoldReply keeps.
 	Release()
 	// Disarm disarms the rule. A kept request is released, a reply that the rule waits for will be
 	// delivered; a cut that a hold delays still happens. It returns false if the rule had fired already.
@@ -144,10 +132,9 @@ type armedRule struct {
 	// Under c.mu.
 	seen        int   // matches so far
 	matchedConn *conn // connection of the match, or nil
-	isReleased  bool  // HoldRequest, Delay, HoldReply: released
+	isReleased  bool  // HoldRequest, HoldReply: released
 	done        bool
-	reported    bool        // the proof was sent, or fired was closed
-	timer       *time.Timer // Delay
+	reported    bool // the proof was sent, or fired was closed
 	proof       Proof
 }
 
@@ -194,10 +181,7 @@ func (s *armedRule) release() {
 	}
 	s.isReleased = true
 	close(s.released)
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	if s.rule.Act == HoldRequest || s.rule.Act == Delay {
+	if s.rule.Act == HoldRequest {
 		go s.matchedConn.flush() // ends at the latest with the connection
 	}
 }

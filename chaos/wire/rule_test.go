@@ -51,9 +51,7 @@ func TestClient_Arm_refusesNonsense(t *testing.T) {
 		{Rule{Act: CutReplied + 1}, "unknown action"},
 		{Rule{Op: Notified, Act: DropReply}, "a notification has no request"},
 		{Rule{Act: DropReply, Nth: -1}, "counts from 1"},
-		{Rule{Act: CutAfter, Keep: true}, "only drop-reply"},
-		{Rule{Act: CutAfter, Delay: time.Second}, "requires the action Delay"},
-		{Rule{Act: Delay}, "must be greater than 0"},
+		{Rule{Act: CutReplied, Keep: true}, "only drop-reply"},
 		{Rule{Act: DropReply, Path: "/[a"}, "pattern"},
 	} {
 		if _, err := b.c.Arm(tt.rule); err == nil || !strings.Contains(err.Error(), tt.says) {
@@ -162,58 +160,6 @@ func TestShot_dropsAReplyAndCutsBehindWhatCameBefore(t *testing.T) {
 	}
 }
 
-func TestShot_cutsAfterARequestAndLetsNoReplyThrough(t *testing.T) {
-	b := newBench(t)
-	b.greet()
-	b.far.live = true
-	b.check(b.c.Hold(Deaf)) // so that the cut waits, and the reply is there before it
-	s := b.arm(Rule{Op: Create, Act: CutAfter})
-	f := ask(1, Create, "/a")
-	b.write(f[:10])
-	b.write(f[10:])
-	if !waiting(s) {
-		t.Error("cut before the request was sent")
-	}
-	s.Disarm() // too late: it has been promised to happen
-	b.far.feed(answer(1, 1, 0, ""))
-	done := b.reading(4)
-	b.c.EndHold()
-	if err := <-done; !errors.Is(err, ErrCut) {
-		t.Errorf("the reader got %v", err)
-	}
-	Until(b.tb, "the connection is cut", b.far.isClosed)
-	if !bytes.HasSuffix(b.far.sent(), f) {
-		t.Error("the request was not sent whole")
-	}
-	if n := b.c.Counts(); n.Replies != 0 {
-		t.Errorf("a reply was delivered: %v", n.Map())
-	}
-}
-
-func TestShot_cutsAfterTheWholeFrame(t *testing.T) {
-	b := newBench(t)
-	b.greet()
-	b.far.live = true
-	s := b.arm(Rule{Op: SetData, Act: CutAfter})
-	f := frame(be32(1), be32(int(SetData)), text("/a"), make([]byte, 2*headLimit))
-	b.write(f[:len(f)-9]) // its head is through
-	s.Disarm()            // too late
-	done := b.reading(4)
-	b.far.feed(event(1, "/a"))
-	Until(b.tb, "the event is taken from the connection", func() bool {
-		b.far.mu.Lock()
-		defer b.far.mu.Unlock()
-		return len(b.far.play) == 0
-	})
-	b.write(f[len(f)-9:])
-	if err := <-done; !errors.Is(err, ErrCut) {
-		t.Errorf("the reader got %v", err)
-	}
-	if !bytes.HasSuffix(b.far.sent(), f) || !b.far.isClosed() {
-		t.Error("the request was not sent whole, or the connection is still there")
-	}
-}
-
 func TestShot_leavesAFrameAloneThatHasBegun(t *testing.T) {
 	b := newBench(t)
 	b.greet()
@@ -268,14 +214,10 @@ func TestShot_failsTheWriteThatItCutsBefore(t *testing.T) {
 }
 
 func TestShot_hasNoEffectWhereTheConnectionEndsFirst(t *testing.T) {
-	for _, act := range []Act{DropReply, Delay} {
+	for _, act := range []Act{DropReply, CutReplied} {
 		b := newBench(t)
 		b.greet()
-		r := Rule{Op: Create, Act: act}
-		if act == Delay {
-			r.Delay = time.Hour
-		}
-		s := b.arm(r)
+		s := b.arm(Rule{Op: Create, Act: act})
 		b.write(ask(1, Create, "/a"))
 		b.c.Cut()
 		if p, ok := proof(t, s); !ok || p.Err == nil || p.Committed() {

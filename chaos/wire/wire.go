@@ -105,8 +105,6 @@ func (p Proof) String() string {
 	switch {
 	case p.Err != nil:
 		return s + fmt.Sprintf(", without effect: %v", p.Err)
-	case p.Rule.Act == Delay:
-		return s + fmt.Sprintf(", held the request for %v", p.Done-p.Matched)
 	case p.Replied && p.Code == 0:
 		return s + fmt.Sprintf(", dropped its reply: success at zxid %#x", p.Zxid)
 	case p.Replied:

@@ -116,8 +116,6 @@ func TestProof_saysWhatTheRuleDid(t *testing.T) {
 		{func(*Proof) {}, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, dropped its reply: success at zxid 0x1f"},
 		{func(p *Proof) { p.Code = -110 }, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, dropped its reply: error -110 at zxid 0x1f"},
 		{func(p *Proof) { p.Err = errEndedFirst }, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, without effect: the connection ended first"},
-		{func(p *Proof) { p.Rule = Rule{Act: Delay}; p.Done = 3 * time.Second }, "delay any #1 hit create /lock/a xid 4 of client 17 at 1s, held the request for 2s"},
-		{func(p *Proof) { p.Rule = Rule{Act: CutAfter}; p.Replied, p.Path = false, "" }, "cut-after any #1 hit create xid 4 of client 17 at 1s"},
 	} {
 		q := p
 		tt.change(&q)

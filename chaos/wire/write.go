@@ -50,7 +50,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 		}
 		return pass
 	}
-	k.out.run(p, len(c.armedRules) > 0, decide, k.put, k.written)
+	k.out.run(p, len(c.armedRules) > 0, decide, k.put)
 	if c.counts.Queued > queueLimit && c.hold != nil {
 		return fmt.Errorf("client %d sent %d bytes while its messages were held; the limit is %d: %w",
 			c.number, c.counts.Queued, queueLimit, ErrCut)
@@ -63,14 +63,9 @@ func (k *conn) apply(s *armedRule, q *pendingRequest) verdict {
 	switch s.rule.Act {
 	case DropReply, HoldReply, CutReplied:
 		q.shot = s
-	case CutAfter:
-		k.cutAfterRule, k.mute = s, true
 	case HoldRequest:
 		k.queue = append(k.queue, item{holdRule: s})
 		s.fire(nil)
-	case Delay:
-		k.queue = append(k.queue, item{holdRule: s})
-		s.timer = time.AfterFunc(s.rule.Delay, s.Release)
 	case DropRequest, CutBefore:
 		k.refused = s.rule.Act == CutBefore
 		k.queue = append(k.queue, item{cut: s})
@@ -86,14 +81,6 @@ func (k *conn) put(p []byte) {
 	last := &k.queue[len(k.queue)-1]
 	last.data = append(last.data, p...)
 	k.c.counts.Queued += int64(len(p))
-}
-
-// written queues the cut of a CutAfter rule after the frame that is now in the queue. The caller holds c.mu.
-func (k *conn) written() {
-	if k.cutAfterRule != nil {
-		k.queue = append(k.queue, item{cut: k.cutAfterRule})
-		k.cutAfterRule = nil
-	}
 }
 
 // flush writes the data that may be sent after the end of a hold or the release of a request.

@@ -164,8 +164,8 @@ func (s *server) Listen(a msg.ListenArgs, addr *string) error {
 	return nil
 }
 
-func (s *server) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
-	return s.onClient(a.ClientArgs, func(c wire.Client) error { return c.Hold(a.Mode) })
+func (s *server) Hold(a msg.ClientArgs, _ *msg.Nothing) error {
+	return s.onClient(a, func(c wire.Client) error { return c.Hold() })
 }
 
 func (s *server) EndHold(a msg.ClientArgs, _ *msg.Nothing) error {

@@ -166,9 +166,7 @@ func (c *agentClient) do(what string, args, reply any) error {
 
 func (c *agentClient) errNoAgent() error { return fmt.Errorf("client %d: %w", c.Number(), errLost) }
 
-func (c *agentClient) Hold(mode wire.HoldMode) error {
-	return c.do("Hold", msg.HoldArgs{ClientArgs: c.args, Mode: mode}, nil)
-}
+func (c *agentClient) Hold() error { return c.do("Hold", c.args, nil) }
 
 func (c *agentClient) EndHold() { _ = c.do("EndHold", c.args, nil) }
 

@@ -277,7 +277,7 @@ func deleteParent(ctx context.Context, x *stepInjection) error {
 // freeze delays all traffic of the client until its session has expired.
 func freeze(ctx context.Context, x *stepInjection) error {
 	st := x.p.st
-	if err := x.c.Wire.Hold(wire.Deaf); err != nil {
+	if err := x.c.Wire.Hold(); err != nil {
 		return err
 	}
 	defer x.c.Wire.EndHold()

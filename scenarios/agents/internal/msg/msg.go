@@ -71,12 +71,6 @@ type ListenArgs struct {
 	Server string
 }
 
-// HoldArgs holds back a client's traffic in both directions.
-type HoldArgs struct {
-	ClientArgs
-	Mode wire.HoldMode
-}
-
 // GateArgs opens or closes a client's gate. While the gate is closed, every dial of the client fails.
 type GateArgs struct {
 	ClientArgs
