@@ -28,23 +28,21 @@ import (
 // socket, not the network that is cut. When the process that started the agent ends, also by SIGKILL,
 // Docker closes the agent's standard input; the agent then heals everything and exits.
 
-// agentEnv is the environment variable that makes this executable run as an agent. Its value is the owner.
+// agentEnv is the environment variable that makes this executable run as an agent.
 const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
 type order struct {
-	Do    string        `json:"do"` // cut, heal, dropped, delay, undelay, owners, sweep
+	Do    string        `json:"do"` // cut, heal, dropped, delay, undelay
 	Rule  Rule          `json:"rule,omitzero"`
 	Cut   int           `json:"cut,omitempty"`   // heal, dropped
-	Owner string        `json:"owner,omitempty"` // sweep
 	Delay time.Duration `json:"delay,omitempty"` // delay
 }
 
 type answer struct {
-	Cut     int      `json:"cut,omitempty"`
-	Dropped uint64   `json:"dropped,omitzero"`
-	Owners  []string `json:"owners,omitempty"`
-	Skipped bool     `json:"skipped,omitempty"` // Err wraps ErrSkipped
-	Err     string   `json:"err,omitempty"`
+	Cut     int    `json:"cut,omitempty"`
+	Dropped uint64 `json:"dropped,omitzero"`
+	Skipped bool   `json:"skipped,omitempty"` // Err wraps ErrSkipped
+	Err     string `json:"err,omitempty"`
 }
 
 func (a answer) error() error {
@@ -58,13 +56,13 @@ func (a answer) error() error {
 }
 
 // openPath opens a namespace by path, with this process's permissions.
-func openPath(m *ensembles.Member, owner string) (local, error) {
+func openPath(m *ensembles.Member) (local, error) {
 	ns, err := os.Open(m.NetNS)
 	if err != nil {
 		return local{}, fmt.Errorf("%s: open its network namespace: %w", m.Name, err)
 	}
 	defer ns.Close()
-	f, err := openFilter(int(ns.Fd()), owner)
+	f, err := openFilter(int(ns.Fd()))
 	if err != nil {
 		return local{}, fmt.Errorf("%s: %s: %w", m.Name, m.NetNS, err)
 	}
@@ -86,36 +84,36 @@ func (l local) close(context.Context) error { return l.filter.close() }
 // agents are started from the executable that calls Open.
 func RunAgentIfAsked() {
 	probeIfAsked()
-	owner := os.Getenv(agentEnv)
-	if owner == "" {
+	if os.Getenv(agentEnv) == "" {
 		return
 	}
-	if err := runAgent(os.Stdin, os.Stdout, owner); err != nil {
+	if err := runAgent(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// runAgent carries out orders until in ends, then heals everything. Its first line is the answer to
-// an order for owners, which shows that the agent is ready.
-func runAgent(in io.Reader, out io.Writer, owner string) (err error) {
-	f, err := openFilter(0, owner)
+// runAgent carries out orders until in ends, then heals everything. Its first line is an empty answer,
+// which shows that the agent is ready.
+func runAgent(in io.Reader, out io.Writer) (err error) {
+	f, err := openFilter(0)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
-	for o := (order{Do: "owners"}); ; {
-		if err := answers.Encode(f.do(o)); err != nil {
+	for a := (answer{}); ; {
+		if err := answers.Encode(a); err != nil {
 			return fmt.Errorf("write an answer: %w", err)
 		}
-		o = order{}
+		var o order
 		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read an order: %w", err)
 		}
+		a = f.do(o)
 	}
 }
 
@@ -280,7 +278,7 @@ func agentContainer(ensemble string, m *ensembles.Member, image, owner string) c
 			Image:       image, // the member's own image: it is on this machine, and has the C library that may be needed
 			User:        "0:0", // of the agent's container, whose only right is CAP_NET_ADMIN
 			Entrypoint:  []string{"/zkbench"},
-			Env:         []string{agentEnv + "=" + owner},
+			Env:         []string{agentEnv + "=1"},
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 			OpenStdin:   true, StdinOnce: true,
 			AttachStdin: true, AttachStdout: true, AttachStderr: true,

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,12 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// tablePrefix begins the names of zkbench's packet filter tables, zkbench/OWNER/NUMBER, so that a
-	// later run knows the owner.
-	tablePrefix = "zkbench/"
-	tableOwned  = 0x2 // NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h
-)
+const tableOwned = 0x2 // NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h
 
 // filter is a netlink socket to the packet filter of one network namespace. Every cut is a table of
 // its own: adding and removing a cut is a transaction that does not affect other cuts.
@@ -34,9 +28,7 @@ const (
 // The tables belong to the socket (NFT_TABLE_F_OWNER, Linux 5.12): when the process ends, also by
 // SIGKILL, the kernel removes them, so that no partition outlives the process that made it.
 type filter struct {
-	owner            string
-	ownerUnsupported bool              // the kernel cannot tie tables to a socket
-	qdisc            *rtnetlink.Handle // the namespace's interfaces and queues
+	qdisc *rtnetlink.Handle // the namespace's interfaces and queues
 
 	mu      sync.Mutex
 	conn    *nftables.Conn
@@ -47,9 +39,8 @@ type filter struct {
 }
 
 // openFilter opens the packet filter of the namespace of fd, or of the caller's own if fd is 0.
-// owner names the process that the cuts belong to.
-func openFilter(fd int, owner string) (*filter, error) {
-	f := &filter{owner: owner, cuts: map[int]*nftables.Table{}}
+func openFilter(fd int) (*filter, error) {
+	f := &filter{cuts: map[int]*nftables.Table{}}
 	keep := func(c *netlink.Conn) error { f.raw = c; return nil }
 	conn, err := nftables.New(nftables.WithNetNSFd(fd), nftables.AsLasting(), nftables.WithSockOptions(keep))
 	if err != nil {
@@ -80,10 +71,6 @@ func (f *filter) do(o order) (a answer) {
 		a.Skipped = errors.Is(err, ErrSkipped)
 	case "undelay":
 		err = f.removeDelay()
-	case "owners":
-		a.Owners, err = f.owners()
-	case "sweep":
-		_, err = f.sweep(o.Owner)
 	default:
 		err = fmt.Errorf("unknown order %q", o.Do)
 	}
@@ -101,8 +88,8 @@ func (f *filter) cut(r Rule) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last++
-	t := &nftables.Table{Family: nftables.TableFamilyINet, Name: fmt.Sprintf("%s%s/%d", tablePrefix, f.owner, f.last)}
-	if err := f.newTable(t); err != nil {
+	t := &nftables.Table{Family: nftables.TableFamilyINet, Name: fmt.Sprintf("zkbench/%s/%d", state.Self(), f.last)}
+	if err := f.newTable(t.Name); err != nil {
 		return 0, fmt.Errorf("cut: add table %s: %w", t.Name, err)
 	}
 	if r.Direction != Out {
@@ -247,71 +234,12 @@ func (s side) match(a netip.Addr) []expr.Any {
 	}
 }
 
-func (f *filter) tables() ([]*nftables.Table, error) {
-	all, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
-	if err != nil {
-		return nil, fmt.Errorf("list packet filter tables: %w", err)
-	}
-	return slices.DeleteFunc(all, func(t *nftables.Table) bool { return !strings.HasPrefix(t.Name, tablePrefix) }), nil
-}
-
-// owner returns the owner in the name of a zkbench table. The owner may contain slashes; the number
-// after it does not.
-func owner(t *nftables.Table) string {
-	name := strings.TrimPrefix(t.Name, tablePrefix)
-	return name[:max(0, strings.LastIndexByte(name, '/'))]
-}
-
-func (f *filter) owners() ([]string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	tables, err := f.tables()
-	var out []string
-	for _, t := range tables {
-		out = append(out, owner(t))
-	}
-	return out, err
-}
-
-// sweep removes the tables of a dead owner and returns their number. If the owner is alive after
-// all, in another process namespace, the kernel refuses.
-func (f *filter) sweep(dead string) (n int, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	tables, err := f.tables()
-	for _, t := range tables {
-		if owner(t) != dead {
-			continue
-		}
-		f.conn.DelTable(t)
-		switch err := f.conn.Flush(); {
-		case err == nil:
-			n++
-		case !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.ENOENT):
-			return n, fmt.Errorf("sweep: delete table %s: %w", t.Name, err)
-		}
-	}
-	return n, err
-}
-
 // newTable adds a table that the kernel removes when f's socket closes. The library cannot set a
-// table's flags, so the message is written here. Kernels before 5.12 do not support owners: there
-// the table stays until it is healed or swept.
-func (f *filter) newTable(t *nftables.Table) error {
-	if !f.ownerUnsupported {
-		err := f.sendNewTable(t.Name, tableOwned)
-		if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) {
-			return err
-		}
-		f.ownerUnsupported = true
-	}
-	return f.sendNewTable(t.Name, 0)
-}
-
-func (f *filter) sendNewTable(name string, flags uint32) error {
+// table's flags, so the message is written here.
+func (f *filter) newTable(name string) error {
 	attrs, err := netlink.MarshalAttributes([]netlink.Attribute{
 		{Type: unix.NFTA_TABLE_NAME, Data: []byte(name + "\x00")},
-		{Type: unix.NFTA_TABLE_FLAGS, Data: binary.BigEndian.AppendUint32(nil, flags)},
+		{Type: unix.NFTA_TABLE_FLAGS, Data: binary.BigEndian.AppendUint32(nil, tableOwned)},
 	})
 	if err != nil {
 		return err
@@ -331,6 +259,9 @@ func (f *filter) sendNewTable(name string, flags uint32) error {
 		return err
 	}
 	_, err = f.raw.Receive() // one acknowledgement, or the error
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("Linux 5.12 or later is required: %w", err)
+	}
 	return err
 }
 
@@ -424,7 +355,7 @@ func probeHere() Abilities {
 		return noNetworks(fmt.Errorf("cannot create a network namespace: %w (run as root)", err))
 	}
 	defer ns.Close()
-	f, err := openFilter(int(ns), state.Self().String())
+	f, err := openFilter(int(ns))
 	if err != nil {
 		return Abilities{Filter: err, Delay: err}
 	}

@@ -261,30 +261,14 @@ func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, imag
 	case m.ContainerID != "":
 		x, err = n.openContainer(ctx, m, image)
 	default:
-		x, err = openPath(m, n.owner)
+		x, err = openPath(m)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := sweep(ctx, x); err != nil {
+	// The kernel removes the cuts of a crashed run, but not its delay.
+	if _, err := x.do(ctx, order{Do: "undelay"}); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: remove the leftovers of a crashed run: %w", m.Name, err), x.close(ctx))
 	}
 	return &access{x, namespace}, nil
-}
-
-// sweep removes the cuts of processes that have ended. Since Linux 5.12 the kernel does that.
-func sweep(ctx context.Context, a executor) error {
-	found, err := a.do(ctx, order{Do: "owners"})
-	inUse := false
-	for _, owner := range found.Owners {
-		if state.ParseProcess(owner).Alive() {
-			inUse = true
-		} else if err == nil {
-			_, err = a.do(ctx, order{Do: "sweep", Owner: owner})
-		}
-	}
-	if err == nil && !inUse {
-		_, err = a.do(ctx, order{Do: "undelay"}) // an existing delay belongs to a run that has ended
-	}
-	return err
 }
