@@ -21,7 +21,7 @@ const (
 )
 
 // anyone may do everything.
-var anyone = check.Raw(check.Pack(int32(1), int32(31), "world", "anyone"))
+var anyone = raw(pack(int32(1), int32(31), "world", "anyone"))
 
 func TestMain(m *testing.M) { check.Main(m) }
 
@@ -77,7 +77,7 @@ func TestCommits_areWhatTheClientsDid(t *testing.T) {
 	check.OK(t, err)
 	began := time.Now()
 
-	c := check.Dial(t, check.WithMode(t, e, ensembles.ModeFollower).Addr, 4*time.Second)
+	c := dial(t, check.WithMode(t, e, ensembles.ModeFollower).Addr, 4*time.Second)
 	want := []string{": open-session 4s"}
 	do := func(wantErr int32, entry string, code int32, fields ...any) {
 		t.Helper()
@@ -87,8 +87,8 @@ func TestCommits_areWhatTheClientsDid(t *testing.T) {
 		}
 		want = append(want, fmt.Sprintf("%#x session %#x cxid %d: %s", r.Zxid, c.Session, c.Cxid, entry))
 	}
-	op := func(code int32) check.Raw { return check.Raw(check.Pack(code, false, int32(-1))) } // the header of a part
-	end := check.Raw(check.Pack(int32(-1), true, int32(-1)))
+	op := func(code int32) raw { return raw(pack(code, false, int32(-1))) } // the header of a part
+	end := raw(pack(int32(-1), true, int32(-1)))
 	do(0, `create /a "x"`, create, "/a", "x", anyone, persistent)
 	do(0, `create /a/s-0000000000 ephemeral "y"`, create2, "/a/s-", "y", anyone, ephemeralSequential)
 	do(0, `create /c`, container, "/c", "", anyone, int32(4))
@@ -105,7 +105,7 @@ func TestCommits_areWhatTheClientsDid(t *testing.T) {
 	do(0, `create /a/e ephemeral`, create, "/a/e", "", anyone, ephemeral)
 	do(0, `close-session [/a/e]`, closeSession)
 
-	killed := check.Dial(t, leader.Addr, time.Second)
+	killed := dial(t, leader.Addr, time.Second)
 	r := killed.Do(create, "/k", "", anyone, ephemeral)
 	killed.Cut()
 	want = append(want, ": open-session 1s", fmt.Sprintf("%#x session %#x cxid 1: create /k ephemeral", r.Zxid, killed.Session),
@@ -145,7 +145,7 @@ func testLeaders(t *testing.T, e *ensembles.Ensemble, before []txnlog.Entry) {
 	for round := range rounds {
 		leader, err := ensembles.Leader(t.Context(), e)
 		check.OK(t, err)
-		c := check.Dial(t, leader.Addr, 4*time.Second)
+		c := dial(t, leader.Addr, 4*time.Second)
 		for i := range nodes {
 			c.Do(create, fmt.Sprintf("/r%d-%d", round, i), "", anyone, persistent)
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"testing"
+	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/moby/moby/client"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -30,6 +32,20 @@ func start(t testing.TB, o ensembles.Options) *ensembles.Ensemble {
 		}
 	})
 	return e
+}
+
+// session opens a session that ends with the test.
+func session(t testing.TB, m *ensembles.Member) *zk.Conn {
+	t.Helper()
+	c, events, err := zk.Connect([]string{m.Addr}, 10*time.Second, zk.WithLogInfo(false))
+	check.OK(t, err)
+	t.Cleanup(c.Close)
+	for e := range events {
+		if e.State == zk.StateHasSession {
+			break
+		}
+	}
+	return c
 }
 
 // needDocker skips a test where the machine has no Docker, and nowhere else: a

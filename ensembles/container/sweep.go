@@ -103,9 +103,6 @@ func List(ctx context.Context) ([]state.Record, error) {
 // Attach returns a persistent ensemble that another process has started, with full control of its
 // members. Its Down only detaches.
 func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
-	if !r.Keep {
-		return nil, fmt.Errorf("ensemble %s belongs to process %d and is removed when that process ends", r.ID, r.Owner.PID)
-	}
 	docker, err := Docker(ctx)
 	if err != nil {
 		return nil, err

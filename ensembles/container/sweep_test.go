@@ -6,7 +6,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/check"
-	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // A kept ensemble outlives its process: here its labels say that the owner is dead.
@@ -65,12 +64,5 @@ func TestSweep_removesWhatACrashedRunLeft(t *testing.T) {
 	check.OK(t, err)
 	if n := count(t, p.ID); n != 0 {
 		t.Errorf("%d containers and networks of a dead owner are left", n)
-	}
-}
-
-func TestAttach_refusesWhatIsItsOwnersAlone(t *testing.T) {
-	r := state.Record{ID: "theirs", Owner: state.Self()}
-	if _, err := Attach(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is removed when that process ends") {
-		t.Errorf("got %v", err)
 	}
 }

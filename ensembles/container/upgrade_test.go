@@ -9,6 +9,7 @@ import (
 
 	dockercontainer "github.com/moby/moby/api/types/container"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
@@ -71,11 +72,8 @@ func TestUpgrade_keepsTheData(t *testing.T) {
 	e := start(t, ensembles.Options{Members: 1, Image: image, Versions: versions})
 	m := e.Members[0]
 	u := m.Machine.(ensembles.Upgrader)
-	client := check.Dial(t, m.Addr, 10*time.Second)
-	created := client.Do(1, "/kept", []byte("x"), int32(1), int32(31), "world", "anyone", int32(0)) // open to all, and persistent
-	if created.Err != 0 {
-		t.Fatalf("create: %+v", created)
-	}
+	_, err = session(t, m).Create("/kept", []byte("x"), 0, zk.WorldACL(zk.PermAll))
+	check.OK(t, err)
 	if err := u.Upgrade(t.Context(), versions[1]); err == nil || !strings.Contains(err.Error(), "it is running") {
 		t.Errorf("a member that runs was upgraded: %v", err)
 	}
@@ -86,8 +84,8 @@ func TestUpgrade_keepsTheData(t *testing.T) {
 	if name, err := u.CurrentVersion(t.Context()); err != nil || name != "new" {
 		t.Errorf("it runs %s, %v", name, err)
 	}
-	if found := check.Dial(t, m.Addr, 10*time.Second).Do(3, "/kept", false); found.Err != 0 {
-		t.Errorf("what it had stored is gone: %+v", found)
+	if found, _, err := session(t, m).Exists("/kept"); !found || err != nil {
+		t.Errorf("what it had stored is gone: %v", err)
 	}
 	dir := t.TempDir()
 	check.OK(t, m.Machine.Save(t.Context(), dir))

@@ -21,12 +21,6 @@ import (
 // Attach returns a persistent ensemble that another process has started, with full control of its
 // members. Its Down only detaches.
 func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
-	if !r.Keep {
-		return nil, fmt.Errorf("ensemble %s belongs to process %d and is removed when that process ends", r.ID, r.Owner.PID)
-	}
-	if !r.InThisNamespace() {
-		return nil, fmt.Errorf("ensemble %s is in a different network from this process", r.ID)
-	}
 	// The exclusive lock of a removal excludes the shared locks of attached processes. The kernel releases both
 	// when their process dies, so that a crashed run never blocks a later run.
 	used, err := state.LockOwnDir(r.Dir, false)

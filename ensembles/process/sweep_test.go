@@ -91,10 +91,3 @@ func TestSweep_sparesKeptOnes(t *testing.T) {
 		}
 	})
 }
-
-func TestAttach_refusesWhatIsItsOwnersAlone(t *testing.T) {
-	r := state.Record{ID: "theirs", Kind: "process", Owner: state.Self()}
-	if _, err := Attach(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is removed when that process ends") {
-		t.Errorf("got %v", err)
-	}
-}

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
 // ours returns an error if the folder belongs to another user or can be written by others. Records must
@@ -20,21 +18,11 @@ func ours(dir string, info fs.FileInfo) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder", dir)
 	case int(owner) != os.Geteuid():
-		outside, mapped := rootless.Outside()
-		return foreign(dir, owner, os.Geteuid(), outside, mapped)
+		return fmt.Errorf("%s belongs to user %d, but zkbench runs as user %d", dir, owner, os.Geteuid())
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("%s is writable by other users (%v)", dir, info.Mode().Perm())
 	}
 	return nil
-}
-
-// foreign returns the error for a folder of another user. User IDs differ in a user namespace; an
-// unmapped user is shown as 65534.
-func foreign(dir string, owner uint32, here, outside int, mapped bool) error {
-	if !mapped {
-		return fmt.Errorf("%s belongs to user %d, but zkbench runs as user %d", dir, owner, here)
-	}
-	return fmt.Errorf("%s belongs to another user, shown as %d in this user namespace; zkbench runs as user %d, shown as %d", dir, owner, outside, here)
 }
 
 // OpenDir opens a folder of this user, without following a symbolic link. The error wraps

@@ -150,7 +150,7 @@ func TestList_believesNobodyElse(t *testing.T) {
 			check.OK(t, os.Symlink(t.TempDir(), dir))
 		}, "is not a folder"},
 		{"another user's folder", func(t *testing.T, dir string) {
-			if _, mapped := rootless.Outside(); os.Geteuid() != 0 || mapped {
+			if os.Geteuid() != 0 || rootless.Inside() {
 				t.Skip("only the machine's root can make another user's folder")
 			}
 			check.OK(t, os.Mkdir(dir, 0o700))
