@@ -278,9 +278,7 @@ func persistentID(e *ensembles.Ensemble) (id string, err error) {
 	if e.Kind != ensembles.External {
 		return e.ID, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	records, err := auto.List(ctx)
+	records, err := state.List()
 	for _, r := range records {
 		if slices.ContainsFunc(r.Members, func(m state.Member) bool { return slices.Contains(e.Servers(), m.Addr()) }) {
 			return r.ID, nil

@@ -56,7 +56,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	if o.Image != "" && o.Kind == ensembles.Process {
 		return usageError("--image is for --ensemble container, not process")
 	}
-	records, err := auto.List(ctx)
+	records, err := state.List()
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func ensembleStatusCmd() *cobra.Command {
 		Short: "Show the ensembles on this machine: members, leader, versions",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			records, err := auto.List(cmd.Context())
+			records, err := state.List()
 			for _, r := range records {
 				show := showEnsemble
 				if !r.InThisNamespace() {
@@ -188,7 +188,7 @@ func ensembleDown(ctx context.Context, w io.Writer) error {
 	for _, line := range removed {
 		fmt.Fprintf(w, "removed %s\n", line)
 	}
-	left, listErr := auto.List(ctx)
+	left, listErr := state.List()
 	for _, r := range left {
 		why := "a run is using it"
 		if r.Owner.Alive() {

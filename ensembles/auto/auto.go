@@ -123,7 +123,7 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	if o.Keep {
 		return nil
 	}
-	records, err := List(ctx)
+	records, err := state.List()
 	if err != nil {
 		o.Logf("cannot list all kept ensembles: %v", err)
 	}
@@ -187,14 +187,6 @@ func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 		return nil, errors.Join(err, e.Down(ctx))
 	}
 	return e, nil
-}
-
-// List returns this machine's ensembles of both kinds, persistent or not. If some cannot be listed, it
-// returns an error together with the others.
-func List(ctx context.Context) ([]state.Record, error) {
-	records, err := state.List() // local JVMs only: Docker stores the records of containers
-	inContainers, containerErr := container.List(ctx)
-	return append(records, inContainers...), errors.Join(err, tolerate(containerErr))
 }
 
 // Sweep removes this machine's ensembles of both kinds as [process.Sweep] and [container.Sweep] do. It

@@ -98,7 +98,7 @@ func TestStart_takesLocalJVMsWithoutDocker(t *testing.T) {
 		if _, err := Sweep(t.Context(), false); err != nil {
 			t.Error(err)
 		}
-		if _, err := List(t.Context()); err != nil {
+		if _, err := state.List(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -132,7 +132,7 @@ func TestStart_usesAKeptEnsemble(t *testing.T) {
 		log.want(t, "its number of members is 1, not 2")
 	})
 	t.Run("a record is enough to ask the members how they are", func(t *testing.T) {
-		records, err := List(t.Context())
+		records, err := state.List()
 		if err != nil || len(records) != 1 {
 			t.Fatalf("got %+v, %v", records, err)
 		}
@@ -163,7 +163,7 @@ func TestStart_startsContainers(t *testing.T) {
 	if e.Kind != ensembles.Container || e.Members[0].ContainerID == "" {
 		t.Errorf("got %+v", e)
 	}
-	records, err := List(t.Context())
+	records, err := state.List()
 	if err != nil {
 		t.Fatal(err)
 	}

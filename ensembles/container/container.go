@@ -104,7 +104,7 @@ func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 		return nil, fmt.Errorf("ensemble of containers from %s: %w", p.About, err)
 	}
 	describe(ctx, e)
-	return e, nil
+	return e, state.Save(*p.Record)
 }
 
 // runMembers creates and starts all containers at once, in about a second. It ignores cancellation:
@@ -116,8 +116,8 @@ func (p *ensemble) runMembers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
 	var group errgroup.Group
-	for i := range p.Members {
-		group.Go(func() error { return p.runMember(ctx, &p.Members[i]) })
+	for _, m := range p.Members {
+		group.Go(func() error { return p.runMember(ctx, m) })
 	}
 	return group.Wait()
 }

@@ -120,7 +120,7 @@ func planned(t *testing.T, docker *client.Client, o ensembles.Options) *ensemble
 // listed returns the record of an ensemble that is listed, or nil.
 func listed(t *testing.T, id string) *state.Record {
 	t.Helper()
-	records, err := List(t.Context())
+	records, err := state.List()
 	check.OK(t, err)
 	for _, r := range records {
 		if r.ID == id {

@@ -29,7 +29,7 @@ func TestStart_saysWhyThereIsNoQuorum(t *testing.T) {
 	p.direct = true
 	check.OK(t, p.makeNetwork(t.Context()))
 	// The configuration names all three.
-	check.OK(t, p.runMember(t.Context(), &p.Members[0]))
+	check.OK(t, p.runMember(t.Context(), p.Members[0]))
 	alone := *p.Record
 	alone.Members = alone.Members[:1]
 	e := assemble(p.docker, &alone)
@@ -98,11 +98,13 @@ func TestStart_leavesNothingWhenCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("started %v: %v", e, err)
 	}
-	records, err := List(context.WithoutCancel(t.Context()))
+	d := docker(t)
+	defer d.Close()
+	all, err := find(context.WithoutCancel(t.Context()), d, "")
 	check.OK(t, err)
-	for _, r := range records {
-		if r.Owner == state.Self() {
-			t.Errorf("ensemble %s is left", r.ID)
+	for _, f := range all {
+		if f.labels[labelOwner] == state.Self().String() {
+			t.Errorf("ensemble %s is left", f.id)
 		}
 	}
 }

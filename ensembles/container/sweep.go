@@ -75,31 +75,6 @@ func tolerate(err error) error {
 	return err
 }
 
-// List returns the container ensembles on this machine, running or not, with their members' client
-// addresses.
-func List(ctx context.Context) ([]state.Record, error) {
-	docker, err := Docker(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer docker.Close()
-	all, err := find(ctx, docker, "")
-	if err != nil {
-		return nil, err
-	}
-	var records []state.Record
-	var errs []error
-	for _, f := range all {
-		r, err := f.record()
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		records = append(records, r)
-	}
-	return records, errors.Join(errs...)
-}
-
 // Attach returns a persistent ensemble that another process has started, with full control of its
 // members. Its Down only detaches.
 func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
@@ -126,7 +101,20 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return sweep(ctx, docker, ours, all)
+	removed, err = sweep(ctx, docker, ours, all)
+	return removed, errors.Join(err, removeStaleRecords(ours))
+}
+
+// removeStaleRecords removes the records of ensembles that have no containers.
+func removeStaleRecords(ours []*resources) error {
+	records, err := state.List()
+	for _, r := range records {
+		exists := slices.ContainsFunc(ours, func(f *resources) bool { return f.id == r.ID })
+		if r.Kind == ensembles.Container && !exists && !r.OwnerAlive() {
+			err = errors.Join(err, state.Remove(r.ID))
+		}
+	}
+	return err
 }
 
 func sweep(ctx context.Context, docker *client.Client, ours []*resources, all bool) (removed []string, err error) {
@@ -198,27 +186,9 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*resources, 
 	return slices.SortedFunc(maps.Values(byID), func(a, b *resources) int { return cmp.Compare(a.id, b.id) }), nil
 }
 
-// record returns the ensemble that the labels describe. If labels are missing, it returns an error
-// together with the partial record.
-func (f *resources) record() (state.Record, error) {
-	r, err := parseRecord(f.labels)
-	errs := []error{err}
-	for _, c := range f.containers {
-		m, err := parseMember(c.Labels, c.ID)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("ensemble %s: %w", f.id, err))
-		}
-		r.About = c.Image
-		r.Members = append(r.Members, m)
-	}
-	slices.SortFunc(r.Members, func(a, b state.Member) int { return cmp.Compare(a.ID, b.ID) })
-	return r, errors.Join(errs...)
-}
-
 func (f *resources) inUse() bool {
 	alive := func(labels map[string]string) bool {
-		r, _ := parseRecord(labels) // an invalid tick does not matter
-		return r.OwnerAlive()
+		return state.Record{Host: labels[labelHost], Owner: state.ParseProcess(labels[labelOwner])}.OwnerAlive()
 	}
 	return alive(f.labels) || slices.ContainsFunc(f.agents, func(c container.Summary) bool { return alive(c.Labels) })
 }

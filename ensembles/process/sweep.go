@@ -65,6 +65,9 @@ func Sweep(_ context.Context, all bool) (removed []string, err error) {
 	records, err := state.List()
 	errs := []error{err}
 	for _, r := range records {
+		if r.Kind != ensembles.Process {
+			continue
+		}
 		line, err := sweep(&r, all)
 		if line != "" {
 			removed = append(removed, line)

@@ -1,9 +1,8 @@
 // Package state records the ensembles on this machine, so that leftovers of crashed runs can be removed
 // without touching ensembles in use.
 //
-// Each ensemble of local JVMs has one JSON file in [Dir]. It is written before the ensemble is created
-// and removed after the ensemble. For ensembles of containers, Docker stores the records as
-// labels.
+// Each ensemble has one JSON file in [Dir], which is removed after the ensemble. The file of local JVMs is
+// written before anything is created; containers also have labels that name their owner.
 package state
 
 import (
@@ -59,8 +58,7 @@ type Member struct {
 	IP        string `json:"ip"`                 // in the ensemble's network
 	Ports     [3]int `json:"ports"`              // client, quorum, election
 	Published int    `json:"published,omitempty"`
-	NetNS     string `json:"netns,omitempty"`     // a path that setns accepts
-	Container string `json:"container,omitempty"` // container id
+	NetNS     string `json:"netns,omitempty"` // a path that setns accepts
 }
 
 // Addr returns the address, host:port, at which clients reach the member.
@@ -89,7 +87,7 @@ func (r Record) Ensemble() *ensembles.Ensemble {
 	}
 	for _, m := range r.Members {
 		e.Members = append(e.Members, &ensembles.Member{
-			Name: m.Name, ID: m.ID, Observer: m.Observer, Addr: m.Addr(), IP: m.IP, NetNS: m.NetNS, ContainerID: m.Container,
+			Name: m.Name, ID: m.ID, Observer: m.Observer, Addr: m.Addr(), IP: m.IP, NetNS: m.NetNS,
 		})
 	}
 	return e

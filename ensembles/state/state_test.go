@@ -99,11 +99,11 @@ func TestDir_needsNoHome(t *testing.T) {
 
 func TestRecord_describesAnEnsemble(t *testing.T) {
 	r := Record{ID: "a1", Kind: ensembles.Container, About: "an image", Tick: time.Second, Members: []Member{
-		{Name: "zk1", ID: 1, IP: "172.18.0.10", Ports: [3]int{2181, 2888, 3888}, Container: "c0ffee"},
+		{Name: "zk1", ID: 1, IP: "172.18.0.10", Ports: [3]int{2181, 2888, 3888}},
 		{Name: "zk2", ID: 2, IP: "172.18.0.11", Ports: [3]int{2181, 2888, 3888}, Published: 20001},
 	}}
 	e := r.Ensemble()
-	if e.ID != r.ID || e.Kind != r.Kind || e.Tick != r.Tick || e.Members[0].ContainerID != "c0ffee" || e.Members[0].Machine != nil {
+	if e.ID != r.ID || e.Kind != r.Kind || e.Tick != r.Tick || e.Members[0].Machine != nil {
 		t.Errorf("got %+v", e)
 	}
 	if want := []string{"172.18.0.10:2181", "127.0.0.1:20001"}; !reflect.DeepEqual(e.Servers(), want) {
