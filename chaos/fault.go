@@ -213,8 +213,8 @@ func (s settings) number(name string, least, most int) int {
 
 func (s settings) percent(name string) float64 {
 	x, err := strconv.ParseFloat(s.values[name], 64)
-	if err != nil || !(x > 0 && x <= 100) {
-		s.bad(name, "is not a number greater than 0 and at most 100")
+	if err != nil || !(x >= 0.01 && x <= 100) { // the packet filter cannot drop a smaller share
+		s.bad(name, "is not a number from 0.01 to 100")
 	}
 	return x
 }

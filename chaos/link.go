@@ -18,7 +18,7 @@ var _ = register(Kind{
 	About:  "drops a share of a member's packets, both ways",
 	Proof:  "packets to or from it were dropped",
 	Target: Follower,
-	Params: []Param{{"percent", "5", "the share; more than 0, at most 100"}},
+	Params: []Param{{"percent", "5", "the share, from 0.01 to 100"}},
 	needs:  []need{needsPackets},
 	onMember: func(s settings) memberFault {
 		return dropShare(network.Rule{Loss: s.percent("percent")})

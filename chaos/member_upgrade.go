@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -69,65 +68,54 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 	if err != nil {
 		return Effect{}, untouchedError{err}
 	}
+	outdated, err := outdatedMembers(ctx, t, version)
+	if err != nil {
+		return Effect{}, err
+	}
+	if len(outdated) <= leave {
+		return Effect{}, untouchedError{fmt.Errorf("%w: no member was upgraded, because at most %d members run a version other than %s", ErrNoEffect, leave, version.Name)}
+	}
 	var proof, targets []string
-	for {
-		next, err := nextOutdated(ctx, t, version, leave)
-		if err != nil {
-			return Effect{}, err
-		}
-		if next.Member == nil {
-			break
-		}
-		said, err := upgradeMember(ctx, t, next, version)
+	for _, m := range outdated[:len(outdated)-leave] {
+		upgraded, err := upgradeMember(ctx, t, targetMember{Member: m}, version)
 		if err == nil {
 			err = allServe(ctx, t.Ensemble)
 		}
 		if err != nil {
 			return Effect{}, err
 		}
-		targets, proof = append(targets, next.Name), append(proof, said)
-	}
-	if targets == nil {
-		return Effect{}, untouchedError{fmt.Errorf("%w: no member was upgraded, because at most %d members run a version other than %s", ErrNoEffect, leave, version.Name)}
+		targets, proof = append(targets, m.Name), append(proof, upgraded)
 	}
 	return Effect{Target: strings.Join(targets, ", "), Client: -1,
 		Proof: fmt.Sprintf("each was down and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil
 }
 
-// nextOutdated returns a member that does not run the version, the leader last; the zero victim if at
-// most leave such members remain.
-func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int) (next targetMember, err error) {
+// outdatedMembers returns the members that do not run the version, the leader last.
+func outdatedMembers(ctx context.Context, t Target, v ensembles.Version) ([]*ensembles.Member, error) {
+	leader, err := pickMember(ctx, t, Leader)
+	if err != nil {
+		return nil, err
+	}
 	var outdated []*ensembles.Member
-	for _, m := range t.Ensemble.Members {
+	for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
 		machine, ok := m.Machine.(ensembles.Upgrader)
 		if !ok {
-			return next, untouchedError{fmt.Errorf("%w: %s: %w", ErrSkipped, m.Name, ensembles.ErrNotOurs)}
+			return nil, untouchedError{fmt.Errorf("%w: %s: %w", ErrSkipped, m.Name, ensembles.ErrNotOurs)}
 		}
 		name, err := machine.CurrentVersion(ctx)
 		if err != nil {
-			return next, err
+			return nil, err
 		}
 		if name != v.Name {
 			outdated = append(outdated, m)
 		}
 	}
-	if len(outdated) <= leave {
-		return next, nil
-	}
-	leader, err := pickMember(ctx, t, Leader)
-	return targetMember{Member: leaderLast(outdated, leader.Member)}, err
+	return outdated, nil
 }
 
-// leaderLast returns the first member that does not lead, or the leader if there is no other.
-func leaderLast(members []*ensembles.Member, leader *ensembles.Member) *ensembles.Member {
-	if i := slices.IndexFunc(members, func(m *ensembles.Member) bool { return m != leader }); i >= 0 {
-		return members[i]
-	}
-	return leader
-}
-
-func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Version) (said string, err error) {
-	machine := m.Machine.(ensembles.Upgrader) // checked by nextOutdated
+// upgradeMember upgrades a member and returns its old and new version as text.
+func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Version) (text string, err error) {
+	machine := m.Machine.(ensembles.Upgrader) // checked by outdatedMembers
 	was, err := statusOf(ctx, m)
 	if err != nil {
 		return "", err

@@ -60,19 +60,3 @@ func TestMemberUpgrade_needsTwoVersions(t *testing.T) {
 		t.Errorf("to a version that is none of them: %v", err)
 	}
 }
-
-func TestOutdated_theLeaderIsLast(t *testing.T) {
-	a, b := &ensembles.Member{Name: "zk1"}, &ensembles.Member{Name: "zk2"}
-	for _, row := range []struct {
-		outdated     []*ensembles.Member
-		leader, want *ensembles.Member
-	}{
-		{[]*ensembles.Member{a, b}, a, b},
-		{[]*ensembles.Member{a, b}, b, a},
-		{[]*ensembles.Member{a}, a, a},
-	} {
-		if got := leaderLast(row.outdated, row.leader); got != row.want {
-			t.Errorf("%s goes next, want %s", got.Name, row.want.Name)
-		}
-	}
-}

@@ -23,6 +23,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/container"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
@@ -181,7 +182,7 @@ func (c Config) runBatches(ctx context.Context, run *report.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := auto.Fetch(ctx, c.images(), c.Logf); err != nil {
+	if err := container.Fetch(ctx, c.images(), c.Logf); err != nil {
 		return err
 	}
 	before, estimate := 0, newEstimate(batches)

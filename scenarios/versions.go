@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
@@ -40,7 +40,7 @@ func (c Config) checkVersions() error {
 		if len(s.Homes) == 0 {
 			break // images may have to be pulled, which is done during the run
 		}
-		if err := auto.Check(v.From); err != nil {
+		if err := process.Available(v.From); err != nil {
 			return fmt.Errorf("homes.%d: %w", i, err)
 		}
 	}

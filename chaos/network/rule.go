@@ -3,7 +3,6 @@ package network
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -43,20 +42,3 @@ func (r Rule) String() string {
 }
 
 func addrs(list []netip.Addr) string { return strings.Trim(fmt.Sprint(list), "[]") }
-
-func (r Rule) check() error {
-	switch r.Direction {
-	case "", Both, In, Out:
-	default:
-		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, Both, In, Out)
-	}
-	if r.Loss < 0 || r.Loss > 100 || r.Loss > 0 && r.Loss*lossSteps/100 < 1 {
-		return fmt.Errorf("cut: a loss of %g%% of the packets is out of range: use %g%% to 100%%", r.Loss, 100.0/lossSteps)
-	}
-	for _, a := range slices.Concat(r.Peers, r.Except) {
-		if !a.IsValid() || a.IsUnspecified() {
-			return fmt.Errorf("cut: %q is not the address of a peer", a)
-		}
-	}
-	return nil
-}

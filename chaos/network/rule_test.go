@@ -19,6 +19,5 @@ func TestPacketRule_saysWhatItDrops(t *testing.T) {
 		if got := row.rule.String(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)
 		}
-		must(t, row.rule.check())
 	}
 }

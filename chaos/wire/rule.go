@@ -37,14 +37,10 @@ func (a Act) String() string {
 	return names[a]
 }
 
-// onNotifications are the acts for rules whose Op is Notified: the notification is held, or the
-// connection is cut before or after it.
-var onNotifications = []Act{CutBefore, HoldReply, CutReplied}
-
 // Rule selects one request or notification of a client, the Nth that matches Op and Path, and the action on
 // it. An Nth of 0 means 1. [Client] arms rules with Arm.
 type Rule struct {
-	Op Op // Any: every opcode with pings; AnyChange, AnyRead: several; Notified: notifications
+	Op Op // Any: every opcode with pings; AnyChange, AnyRead: several; Notified: notifications, with CutBefore, HoldReply or CutReplied
 	// Path is a pattern for the request's path, with the syntax of path.Match; a pattern that ends in "/**"
 	// matches all descendants. Empty matches every request, with or without a path. A multi has the path of
 	// its first operation. Only the first 1024 bytes of a path are matched, 256 for notifications.
@@ -61,23 +57,6 @@ func (r Rule) String() string {
 		s += " " + r.Path
 	}
 	return fmt.Sprintf("%s #%d", s, max(r.Nth, 1))
-}
-
-func (r Rule) check() error {
-	switch {
-	case r.Act < DropReply || r.Act > CutReplied:
-		return fmt.Errorf("rule %v: unknown action: use a constant from DropReply to CutReplied", r)
-	case r.Op == Notified && !slices.Contains(onNotifications, r.Act):
-		return fmt.Errorf("rule %v: a notification has no request, so the action must be one of %v", r, onNotifications)
-	case r.Nth < 0:
-		return fmt.Errorf("rule %v: Nth counts from 1 and must not be negative", r)
-	case r.Keep && r.Act != DropReply:
-		return fmt.Errorf("rule %v: only drop-reply can keep the connection", r)
-	}
-	if _, err := path.Match(r.Path, ""); err != nil {
-		return fmt.Errorf("rule %v: path pattern %q: %w", r, r.Path, err)
-	}
-	return nil
 }
 
 func (r Rule) matches(op Op, p []byte) bool {
@@ -141,8 +120,8 @@ type armedRule struct {
 // Arm arms a rule, from the client's next request on. If several rules match a request, the rule
 // armed first applies, and the others wait for their next match.
 func (c *client) Arm(r Rule) (ArmedRule, error) {
-	if err := r.check(); err != nil {
-		return nil, err
+	if _, err := path.Match(r.Path, ""); err != nil {
+		return nil, fmt.Errorf("rule %v: path pattern %q: %w", r, r.Path, err)
 	}
 	s := &armedRule{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
 	c.mu.Lock()

@@ -43,20 +43,8 @@ func TestRule_matchesOpcodeAndPath(t *testing.T) {
 
 func TestClient_Arm_refusesNonsense(t *testing.T) {
 	b := newBench(t)
-	for _, tt := range []struct {
-		rule Rule
-		says string
-	}{
-		{Rule{}, "unknown action"},
-		{Rule{Act: CutReplied + 1}, "unknown action"},
-		{Rule{Op: Notified, Act: DropReply}, "a notification has no request"},
-		{Rule{Act: DropReply, Nth: -1}, "counts from 1"},
-		{Rule{Act: CutReplied, Keep: true}, "only drop-reply"},
-		{Rule{Act: DropReply, Path: "/[a"}, "pattern"},
-	} {
-		if _, err := b.c.Arm(tt.rule); err == nil || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%v: got %v, want it to say %q", tt.rule, err, tt.says)
-		}
+	if _, err := b.c.Arm(Rule{Act: DropReply, Path: "/[a"}); err == nil || !strings.Contains(err.Error(), "pattern") {
+		t.Errorf("got %v", err)
 	}
 	b.tap.Close()
 	if _, err := b.c.Arm(Rule{Act: DropReply}); !errors.Is(err, ErrClosed) {

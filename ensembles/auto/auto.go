@@ -205,17 +205,6 @@ func tolerate(err error) error {
 	return err
 }
 
-// Check returns an error if the distribution in the given folder cannot run members as local JVMs.
-func Check(home string) error { return process.Available(home) }
-
-// Fetch pulls the container images that are not on this machine. Without images it does not use Docker.
-func Fetch(ctx context.Context, images []string, logf func(format string, args ...any)) error {
-	if len(images) == 0 {
-		return nil
-	}
-	return container.Fetch(ctx, images, logf)
-}
-
 // Enter replaces this process by the same program with the arguments args (including args[0]) inside
 // namespaces of package rootless, if they are required to cut the networks of the members that
 // [Start] will start or find.

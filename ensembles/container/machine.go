@@ -181,8 +181,11 @@ func (m *machine) wrapError(doing string, err error) error {
 	return fmt.Errorf("%s %s (container %s): %w", doing, m.name, m.id, err)
 }
 
-// Fetch pulls the images that are not on this machine.
+// Fetch pulls the images that are not on this machine. Without images it does not use Docker.
 func Fetch(ctx context.Context, images []string, logf func(string, ...any)) error {
+	if len(images) == 0 {
+		return nil
+	}
 	docker, err := Docker(ctx)
 	if err != nil {
 		return err

@@ -66,7 +66,8 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 		m.Observer = servers[i].Mode == ensembles.ModeObserver
 		versions = append(versions, servers[i].Version)
 	}
-	version := oneVersion(versions)
+	slices.Sort(versions)
+	version := strings.Join(slices.Compact(slices.DeleteFunc(versions, func(v string) bool { return v == "" })), ", ")
 	e := &ensembles.Ensemble{
 		ID:       "external",
 		Kind:     ensembles.External,
@@ -176,16 +177,6 @@ func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {
 		return ensembles.Server{}, fmt.Errorf("a member cannot be used: %w (is the member up and reachable from here, and is this its client port?)", err)
 	}
 	return server, nil
-}
-
-func oneVersion(versions []string) string {
-	var different []string
-	for _, v := range versions {
-		if v != "" && !slices.Contains(different, v) {
-			different = append(different, v)
-		}
-	}
-	return strings.Join(different, ", ")
 }
 
 // checkSession checks a member that does not report its status, by opening and closing a session.

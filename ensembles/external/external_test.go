@@ -152,21 +152,3 @@ func TestStart_refusesWrongOptions(t *testing.T) {
 		})
 	}
 }
-
-func TestOneVersion_joinsWhatMembersSay(t *testing.T) {
-	for _, test := range []struct {
-		name     string
-		versions []string
-		want     string
-	}{
-		{"nobody says it", []string{"", ""}, ""},
-		{"all agree", []string{"3.8.0", "3.8.0"}, "3.8.0"},
-		{"a rolling upgrade shows", []string{"3.8.0", "", "3.9.2"}, "3.8.0, 3.9.2"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := oneVersion(test.versions); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
