@@ -76,8 +76,8 @@ func GroupHere(id int) (all, stopped []int) {
 }
 
 func killAndConfirm(ctx context.Context, p Process) (proof string, err error) {
-	here, _ := p.Group()
-	if len(here) == 0 {
+	group, _ := p.Group()
+	if len(group) == 0 {
 		return "", fmt.Errorf("%w: process %d had already ended", ErrNoEffect, p.PID())
 	}
 	if err := p.Kill(); err != nil {
@@ -89,7 +89,7 @@ func killAndConfirm(ctx context.Context, p Process) (proof string, err error) {
 		}
 		return nil
 	})
-	return fmt.Sprintf("SIGKILL was sent, and process %d ended (processes in its group: %d)", p.PID(), len(here)), err
+	return fmt.Sprintf("SIGKILL was sent, and process %d ended (processes in its group: %d)", p.PID(), len(group)), err
 }
 
 // client.kill crashes a client. Its session exists until it expires.
@@ -157,9 +157,9 @@ var _ = register(Kind{
 
 func awaitStopped(ctx context.Context, p Process) (proof string, err error) {
 	err = poll(ctx, signalLimit, func(context.Context) error {
-		group, halted := p.Group()
+		group, stopped := p.Group()
 		for _, pid := range group {
-			if !slices.Contains(halted, pid) {
+			if !slices.Contains(stopped, pid) {
 				return fmt.Errorf("%w: process %d is still running", ErrNoEffect, pid)
 			}
 		}
@@ -177,8 +177,8 @@ func resumeAndConfirm(ctx context.Context, p Process) error {
 		return err
 	}
 	return poll(ctx, signalLimit, func(context.Context) error {
-		if _, halted := p.Group(); len(halted) > 0 {
-			return fmt.Errorf("process %d is still stopped after SIGCONT", halted[0])
+		if _, stopped := p.Group(); len(stopped) > 0 {
+			return fmt.Errorf("process %d is still stopped after SIGCONT", stopped[0])
 		}
 		return nil
 	})

@@ -60,11 +60,11 @@ func (f namedFault) Inject(ctx context.Context, t Target) (Effect, error) {
 	return e, nil
 }
 
-// memberInjector returns an injector that hits each member described by who. If inject sets no target of
+// memberInjector returns an injector that hits each member described by target. If inject sets no target of
 // the effect, the target is the first of these members.
-func memberInjector(who string, inject memberFault) injector {
+func memberInjector(target string, inject memberFault) injector {
 	return func(ctx context.Context, t Target) (e Effect, err error) {
-		all, err := pickMembers(ctx, t, who)
+		all, err := pickMembers(ctx, t, target)
 		if err != nil {
 			return Effect{}, untouchedError{err}
 		}
@@ -78,10 +78,10 @@ func memberInjector(who string, inject memberFault) injector {
 	}
 }
 
-// clientInjector returns an injector that hits the client described by who.
-func clientInjector(who string, inject clientFault) injector {
+// clientInjector returns an injector that hits the client described by target.
+func clientInjector(target string, inject clientFault) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
-		n, name, err := pickClient(ctx, t, who)
+		n, name, err := pickClient(ctx, t, target)
 		if err != nil {
 			return Effect{}, untouchedError{err}
 		}
@@ -199,7 +199,7 @@ func (k Kind) TargetsText() string {
 	if k.Targets == nil {
 		return ""
 	}
-	all := append([]string{k.Target}, slices.DeleteFunc(slices.Clone(k.Targets), func(who string) bool { return who == k.Target })...)
+	all := append([]string{k.Target}, slices.DeleteFunc(slices.Clone(k.Targets), func(target string) bool { return target == k.Target })...)
 	if slices.Equal(k.Targets, clientTargets) {
 		return strings.Join(all, ", ") + ", a client's number"
 	}

@@ -58,34 +58,34 @@ func (v targetMember) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the member described by who, which is one member.
-func pickMember(ctx context.Context, t Target, who string) (targetMember, error) {
-	all, err := pickMembers(ctx, t, who)
+// pickMember returns the member described by target, which is one member.
+func pickMember(ctx context.Context, t Target, target string) (targetMember, error) {
+	all, err := pickMembers(ctx, t, target)
 	if err != nil {
 		return targetMember{}, err
 	}
 	return all[0], nil
 }
 
-// pickMembers returns the members described by who: one, or all of a minority or a majority. It
+// pickMembers returns the members described by target: one, or all of a minority or a majority. It
 // waits while the ensemble is electing, and while the client of [MemberOf] is not connected.
-func pickMembers(ctx context.Context, t Target, who string) (picked []targetMember, err error) {
-	if err := CheckTarget(t.Ensemble, who); err != nil {
+func pickMembers(ctx context.Context, t Target, target string) (picked []targetMember, err error) {
+	if err := CheckTarget(t.Ensemble, target); err != nil {
 		return nil, err
 	}
-	client, ofClient := strings.CutPrefix(who, MemberOf)
-	what, limit, try := "a target member ("+who+")", memberLimit, func(ctx context.Context) ([]targetMember, error) { return tryMember(ctx, t, who) }
+	client, ofClient := strings.CutPrefix(target, MemberOf)
+	what, limit, try := "a target member ("+target+")", memberLimit, func(ctx context.Context) ([]targetMember, error) { return tryMember(ctx, t, target) }
 	switch {
 	case ofClient:
 		what, limit = "the member of a client ("+client+")", t.clientLimit()
 		try = func(ctx context.Context) ([]targetMember, error) { return tryClientsMember(ctx, t, client) }
-	case slices.Contains(severalTargets, who):
-		what = "target members (" + who + ")"
-		try = func(ctx context.Context) ([]targetMember, error) { return trySeveral(ctx, t, who) }
-	case who != "" && !slices.Contains(memberTargets, who):
-		m, err := t.Ensemble.Member(who)
+	case slices.Contains(severalTargets, target):
+		what = "target members (" + target + ")"
+		try = func(ctx context.Context) ([]targetMember, error) { return trySeveral(ctx, t, target) }
+	case target != "" && !slices.Contains(memberTargets, target):
+		m, err := t.Ensemble.Member(target)
 		if err != nil {
-			return nil, fmt.Errorf("target %q: %w; use %s or a member's name", who, err, strings.Join(memberTargets, ", "))
+			return nil, fmt.Errorf("target %q: %w; use %s or a member's name", target, err, strings.Join(memberTargets, ", "))
 		}
 		return []targetMember{{Member: m}}, nil
 	}
@@ -99,8 +99,8 @@ func pickMembers(ctx context.Context, t Target, who string) (picked []targetMemb
 	return picked, nil
 }
 
-func tryMember(ctx context.Context, t Target, who string) ([]targetMember, error) {
-	if who == Leader { // an isolated leader may still report the mode leader
+func tryMember(ctx context.Context, t Target, target string) ([]targetMember, error) {
+	if target == Leader { // an isolated leader may still report the mode leader
 		m, err := ensembles.Leader(ctx, t.Ensemble)
 		return []targetMember{{m, ensembles.ModeLeader}}, err
 	}
@@ -110,7 +110,7 @@ func tryMember(ctx context.Context, t Target, who string) ([]targetMember, error
 		switch {
 		case s.Err != nil:
 			why = append(why, fmt.Errorf("%s: %w", s.Member.Name, s.Err))
-		case (who == Follower || who == Observer) && s.Server.Mode != who:
+		case (target == Follower || target == Observer) && s.Server.Mode != target:
 			why = append(why, fmt.Errorf("%s is %s", s.Member.Name, s.Server.Mode))
 		default:
 			found = append(found, targetMember{s.Member, s.Server.Mode})
@@ -123,15 +123,15 @@ func tryMember(ctx context.Context, t Target, who string) ([]targetMember, error
 	return found[i : i+1], nil
 }
 
-// pickClient returns the number of the client described by who, and its description. It picks only
+// pickClient returns the number of the client described by target, and its description. It picks only
 // clients with a live session, and waits for a holder.
-func pickClient(ctx context.Context, t Target, who string) (n int, name string, err error) {
+func pickClient(ctx context.Context, t Target, target string) (n int, name string, err error) {
 	err = poll(ctx, t.clientLimit(), func(context.Context) error {
-		n, name, err = tryClient(t, who)
+		n, name, err = tryClient(t, target)
 		return err
 	})
 	if err != nil {
-		return -1, "", fmt.Errorf("pick a target client (%s): %w", who, err)
+		return -1, "", fmt.Errorf("pick a target client (%s): %w", target, err)
 	}
 	return n, name, nil
 }
@@ -147,36 +147,36 @@ func (t Target) clientLimit() time.Duration {
 	return clientLimit + time.Duration(max(t.MaxExpiries, 1))*(longest+longest/2)
 }
 
-// tryClient picks the client described by who, without waiting.
-func tryClient(t Target, who string) (n int, name string, err error) {
+// tryClient picks the client described by target, without waiting.
+func tryClient(t Target, target string) (n int, name string, err error) {
 	switch {
-	case who == Holder && t.Holder != nil:
+	case target == Holder && t.Holder != nil:
 		return describeClient(t, t.Holder(true), Holder, "no client holds a grant")
-	case who == Next && t.Next == nil:
+	case target == Next && t.Next == nil:
 		return -1, "", fmt.Errorf("%w: the next client in line is known only for clients of drivers; use %q", ErrSkipped, Waiter)
-	case who == Next:
+	case target == Next:
 		return describeClient(t, t.Next(), Next, "no client is waiting behind a holder")
-	case isSpecificClient(who):
-		n, err := clientNumber(who)
+	case isSpecificClient(target):
+		n, err := clientNumber(target)
 		if err == nil && !hasLiveSession(t, n) {
 			err = fmt.Errorf("client %d (of %d clients) does not have a session", n, len(t.Clients))
 		}
 		return n, fmt.Sprintf("client %d", n), err
 	}
-	return anyClient(t, who)
+	return anyClient(t, target)
 }
 
-// describeClient returns n and the description of client n, or the error nobody if the client has no live session.
-func describeClient(t Target, n int, who, nobody string) (int, string, error) {
+// describeClient returns n and the description of client n, or the error problem if the client has no live session.
+func describeClient(t Target, n int, target, problem string) (int, string, error) {
 	if !hasLiveSession(t, n) {
-		return -1, "", errors.New(nobody)
+		return -1, "", errors.New(problem)
 	}
-	return n, fmt.Sprintf("client %d (%s)", n, who), nil
+	return n, fmt.Sprintf("client %d (%s)", n, target), nil
 }
 
-func anyClient(t Target, who string) (int, string, error) {
+func anyClient(t Target, target string) (int, string, error) {
 	holder := -1
-	if who == Waiter && t.Holder != nil {
+	if target == Waiter && t.Holder != nil {
 		holder = t.Holder(false)
 	}
 	var found []int
@@ -189,18 +189,20 @@ func anyClient(t Target, who string) (int, string, error) {
 		return -1, "", fmt.Errorf("none of %d clients has a session", len(t.Clients))
 	}
 	n := found[t.random(len(found))]
-	if who == Waiter {
+	if target == Waiter {
 		return n, fmt.Sprintf("client %d (%s)", n, Waiter), nil
 	}
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-func isSpecificClient(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
+func isSpecificClient(target string) bool {
+	return !slices.Contains(clientTargets, target) && target != ""
+}
 
-func clientNumber(who string) (int, error) {
-	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
+func clientNumber(target string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(target, "client "))
 	if err != nil || n < 0 {
-		return -1, fmt.Errorf("%q is not a client: use %q, %q, %q, %q or a client's number", who, Holder, Next, Waiter, Random)
+		return -1, fmt.Errorf("%q is not a client: use %q, %q, %q, %q or a client's number", target, Holder, Next, Waiter, Random)
 	}
 	return n, nil
 }
@@ -216,7 +218,7 @@ func hasLiveSession(t Target, n int) bool {
 // trySeveral picks a minority or a majority at random, and returns it in member order. Followers are
 // picked before the leader, so a minority never includes the leader. All voting members must serve:
 // if a member were down already, more would be lost than the target describes.
-func trySeveral(ctx context.Context, t Target, who string) (picked []targetMember, err error) {
+func trySeveral(ctx context.Context, t Target, target string) (picked []targetMember, err error) {
 	var leaders, followers []targetMember
 	for _, s := range ensembles.Status(ctx, &ensembles.Ensemble{Members: t.Ensemble.Voting()}) {
 		v := targetMember{s.Member, s.Server.Mode}
@@ -233,7 +235,7 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []targetMembe
 		return nil, fmt.Errorf("%d voting members report that they are the leader, instead of 1", len(leaders))
 	}
 	n := tolerableLosses(t.Ensemble)
-	if who == Majority {
+	if target == Majority {
 		n++
 	}
 	for ; n > 0 && len(followers) > 0; n-- {
@@ -252,12 +254,12 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []targetMembe
 func tolerableLosses(e *ensembles.Ensemble) int { return (len(e.Voting()) - 1) / 2 }
 
 // CheckTarget returns an error if the ensemble can never have the target, and nil for targets that are clients.
-func CheckTarget(e *ensembles.Ensemble, who string) error {
+func CheckTarget(e *ensembles.Ensemble, target string) error {
 	voting := len(e.Voting())
 	switch {
-	case who == Observer && voting == len(e.Members):
+	case target == Observer && voting == len(e.Members):
 		return fmt.Errorf("%w: none of the %d members is an observer; use --observers 1", ErrSkipped, voting)
-	case who == Minority && tolerableLosses(e) == 0:
+	case target == Minority && tolerableLosses(e) == 0:
 		return fmt.Errorf("%w: the loss of any of the %d voting members would break the quorum: use --members 3", ErrSkipped, voting)
 	}
 	return nil
@@ -290,7 +292,7 @@ func hitAll(ctx context.Context, t Target, all []targetMember, inject memberFaul
 	}
 	injecting.Wait()
 	var targets, proofs []string
-	var undos, backs []func(context.Context) error
+	var undos, recoveries []func(context.Context) error
 	for i, one := range effects {
 		if errs[i] != nil {
 			errs[i] = fmt.Errorf("%s: %w", all[i], errs[i])
@@ -298,10 +300,10 @@ func hitAll(ctx context.Context, t Target, all []targetMember, inject memberFaul
 		}
 		targets, e.ServedClients = append(targets, all[i].String()), append(e.ServedClients, one.ServedClients...)
 		proofs = append(proofs, all[i].Name+": "+strings.TrimPrefix(one.Proof, all[i].Name+" "))
-		undos, backs = append(undos, one.Undo), append(backs, one.AwaitRecovery)
+		undos, recoveries = append(undos, one.Undo), append(recoveries, one.AwaitRecovery)
 	}
 	e.Target, e.Proof = strings.Join(targets, ", "), strings.Join(proofs, "; ")
-	e.Undo, e.AwaitRecovery = allOf(undos), allOf(backs)
+	e.Undo, e.AwaitRecovery = allOf(undos), allOf(recoveries)
 	if err := errors.Join(errs...); err != nil {
 		return Effect{}, injectAndProve(ctx, nil, func() error { return err }, e.Undo)
 	}

@@ -46,35 +46,35 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 // onRequest arms a rule for a client's request, and waits until the rule has fired.
 func onRequest(rule wire.Rule, within time.Duration) clientFault {
 	return func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
-		shot, err := c.Arm(rule)
+		armed, err := c.Arm(rule)
 		if err != nil {
 			return Effect{}, err
 		}
 		late := time.NewTimer(within)
 		defer late.Stop()
 		select {
-		case p, fired := <-shot.Fired():
-			return shotEffect(shot, p, fired)
+		case p, fired := <-armed.Fired():
+			return firedEffect(armed, p, fired)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case <-late.C:
 			err = fmt.Errorf("%w: no request of the client matched (%v) within %v", ErrNoEffect, rule, within)
 		}
-		if !shot.Disarm() { // the rule fired at the same time
-			p, fired := <-shot.Fired()
-			return shotEffect(shot, p, fired)
+		if !armed.Disarm() { // the rule fired at the same time
+			p, fired := <-armed.Fired()
+			return firedEffect(armed, p, fired)
 		}
 		return Effect{}, untouchedError{err}
 	}
 }
 
-func shotEffect(shot wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
+func firedEffect(armed wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
 	if err := p.Err; err != nil || !fired {
 		return Effect{}, fmt.Errorf("%w: the rule was disarmed: %v", ErrNoEffect, err)
 	}
 	e := Effect{Proof: p.String()}
 	if p.Rule.Act == wire.HoldRequest {
-		e.Undo = func(context.Context) error { shot.Release(); return nil }
+		e.Undo = func(context.Context) error { armed.Release(); return nil }
 	}
 	return e, nil
 }

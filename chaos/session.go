@@ -47,7 +47,7 @@ var errAlreadyEnded = fmt.Errorf("%w: the session had already ended", ErrNoEffec
 
 func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 	s := c.Session()
-	asked, err := closeAnywhere(ctx, t, s)
+	addr, err := closeAnywhere(ctx, t, s)
 	if err != nil {
 		err = fmt.Errorf("close session %#x: %w", s.ID, err)
 		if errors.Is(err, errAlreadyEnded) {
@@ -55,43 +55,46 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 		}
 		return Effect{}, err
 	}
-	if asked, err = confirmUnknown(ctx, t, s, asked); err != nil {
+	if addr, err = confirmUnknown(ctx, t, s, addr); err != nil {
 		return Effect{}, fmt.Errorf("closeSession of session %#x was acknowledged, but the session's end is not proven: %w", s.ID, err)
 	}
-	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
+	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", addr, s.ID)}, nil
 }
 
 // confirmUnknown returns the address of a member that does not know the session. It tries the address in first
 // before all others. It returns an error if the member that answers knows the session.
 func confirmUnknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
 	known := false
-	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
+	addr, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
 		known, err = s.KnownAt(ctx, addr)
 		return err
 	})
-	if err != nil || known {
-		return "", errors.Join(fmt.Errorf("%w: session %#x: still known to %s: %v", ErrNoEffect, s.ID, asked, known), err)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w: no member reported whether it knows session %#x: %w", ErrNoEffect, s.ID, err)
+	case known:
+		return "", fmt.Errorf("%w: %s still knows session %#x", ErrNoEffect, addr, s.ID)
 	}
-	return asked, nil
+	return addr, nil
 }
 
 // closeAnywhere closes the session over any member, and returns the member's address. It tries the
 // client's own member first, which need not move the session.
 func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
-	maybe, gone := false, false
-	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
+	maybeClosed, unknown := false, false
+	addr, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
 		err := s.CloseAt(ctx, addr)
 		if !errors.Is(err, wire.ErrUnknownSession) {
-			maybe = maybe || err != nil // it may have closed the session, and its reply was lost
+			maybeClosed = maybeClosed || err != nil // it may have closed the session, and its reply was lost
 			return err
 		}
-		gone = !maybe
+		unknown = !maybeClosed
 		return nil
 	})
-	if err == nil && gone {
+	if err == nil && unknown {
 		return "", errAlreadyEnded
 	}
-	return asked, err
+	return addr, err
 }
 
 // anyMember calls try with members' client addresses, beginning with first, until it succeeds, and
@@ -101,11 +104,11 @@ func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try fun
 	if first != "" {
 		servers = append([]string{first}, servers...)
 	}
-	var asked string
+	var addr string
 	err := poll(ctx, sessionCloseLimit, func(ctx context.Context) error {
 		var errs []error
-		for _, asked = range servers {
-			err := try(ctx, asked)
+		for _, addr = range servers {
+			err := try(ctx, addr)
 			if err == nil {
 				return nil
 			}
@@ -113,7 +116,7 @@ func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try fun
 		}
 		return errors.Join(errs...)
 	})
-	return asked, err
+	return addr, err
 }
 
 // session.expire has the effect of a crash of the client or its network. It takes a session timeout
@@ -134,16 +137,16 @@ const dumpLimit = time.Second
 func checkDump(ctx context.Context, t Target) error {
 	ctx, cancel := context.WithTimeout(ctx, dumpLimit)
 	defer cancel()
-	var asked errgroup.Group
+	var queries errgroup.Group
 	for _, m := range t.Ensemble.Members {
-		asked.Go(func() error {
+		queries.Go(func() error {
 			if _, err := ensembles.FourLetter(ctx, m, "dump"); errors.Is(err, ensembles.ErrNotWhitelisted) {
 				return fmt.Errorf("%w: %w", ErrSkipped, err)
 			}
 			return nil
 		})
 	}
-	return asked.Wait()
+	return queries.Wait()
 }
 
 // expireMargin is the maximum delay of a session's expiry after its timeout: servers round up to the
@@ -181,7 +184,7 @@ const dumpEvery = 20 * time.Millisecond
 // its timeout before it was cut off, so the first two thirds are not polled.
 func awaitExpired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
 	var leader *ensembles.Member
-	lacked := 0
+	absent := 0
 	earliest := time.Now().Add(s.Timeout * 2 / 3)
 	err = pollAt(ctx, dumpEvery, s.Timeout+expireMargin, func(ctx context.Context) (err error) {
 		if leader, err = ensembles.Leader(ctx, t.Ensemble); err != nil {
@@ -195,11 +198,11 @@ func awaitExpired(ctx context.Context, t Target, s wire.Session) (proof string, 
 			return fmt.Errorf("%s is no longer the leader", leader.Name)
 		}
 		if listsSession(list, s.ID) {
-			lacked = 0
+			absent = 0
 			sleepUntil(ctx, earliest)
 			return fmt.Errorf("%w: %s still lists session %#x", ErrNoEffect, leader.Name, s.ID)
 		}
-		if lacked++; lacked < 2 {
+		if absent++; absent < 2 {
 			return fmt.Errorf("%w: only one list of sessions from %s was without session %#x, and two are needed", ErrNoEffect, leader.Name, s.ID)
 		}
 		return nil
@@ -207,11 +210,11 @@ func awaitExpired(ctx context.Context, t Target, s wire.Session) (proof string, 
 	if err != nil {
 		return "", err
 	}
-	asked, err := confirmUnknown(ctx, t, s, leader.Addr)
+	addr, err := confirmUnknown(ctx, t, s, leader.Addr)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, asked), nil
+	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, addr), nil
 }
 
 // listsSession parses the reply to dump, which has session IDs in hexadecimal.
@@ -271,19 +274,19 @@ func (b *disconnection) awaitReconnected(ctx context.Context) error {
 	if b.cut == 0 {
 		return untouchedError{fmt.Errorf("%w: the client had no connection to cut", ErrNoEffect)}
 	}
-	var gone error
+	var lost error
 	err := poll(ctx, b.session.Timeout, func(context.Context) error {
 		s := b.client.Session()
 		switch {
 		case s.ID != b.session.ID || s.Expired:
-			gone = fmt.Errorf("%w: session %#x did not survive", ErrNoEffect, b.session.ID)
+			lost = fmt.Errorf("%w: session %#x did not survive", ErrNoEffect, b.session.ID)
 			return nil
 		case s.Server == "" || b.client.Counts().Connections == b.before:
 			return fmt.Errorf("%w: the client has not reconnected", ErrNoEffect) // which is impossible without a quorum
 		}
 		return nil
 	})
-	return errors.Join(err, gone)
+	return errors.Join(err, lost)
 }
 
 // session.storm reproduces a restart of a network switch, as members see it.

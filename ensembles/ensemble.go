@@ -332,7 +332,7 @@ func highestZxid(all []MemberStatus) (zxid int64) {
 // started the members, or have a command that outputs their logs.
 func CanReadLogs(e *Ensemble) bool {
 	return !slices.ContainsFunc(e.Voting(), func(m *Member) bool {
-		lent, ok := m.Machine.(interface{ Logged() bool })
-		return m.Machine == nil || ok && !lent.Logged()
+		commanded, ok := m.Machine.(interface{ Logged() bool })
+		return m.Machine == nil || ok && !commanded.Logged()
 	})
 }

@@ -192,9 +192,9 @@ func (a *containerAgent) next(ctx context.Context) (answer, error) {
 		if ok {
 			return got, nil
 		}
-		said := a.stderr.String()
-		said = strings.TrimSpace(said[max(0, len(said)-stderrLimit):])
-		a.broken = fmt.Errorf("%s: its network agent ended: %s", a.member, cmp.Or(said, "no error output"))
+		output := a.stderr.String()
+		output = strings.TrimSpace(output[max(0, len(output)-stderrLimit):])
+		a.broken = fmt.Errorf("%s: its network agent ended: %s", a.member, cmp.Or(output, "no error output"))
 	case <-ctx.Done():
 		a.broken = fmt.Errorf("%s: its network agent did not answer: %w", a.member, context.Cause(ctx))
 	}

@@ -61,7 +61,7 @@ type client struct {
 	hold             chan struct{} // closed when the hold ends; nil if the client is not held
 	armedRules       []*armedRule  // armed rules, in the order of arming
 	events           []Event
-	script           *Transcript // nil if not recording
+	transcript       *Transcript // nil if not recording
 	current          *conn       // the connection that has the session, or nil
 	moments          Moments
 	session          Session
@@ -203,9 +203,9 @@ func (c *client) count(f func(*Counts)) {
 func (c *client) shut() {
 	c.mu.Lock()
 	c.close()
-	shots := slices.Clone(c.armedRules)
+	rules := slices.Clone(c.armedRules)
 	c.mu.Unlock()
-	for _, s := range shots {
+	for _, s := range rules {
 		s.Disarm()
 	}
 	c.closeListeners()

@@ -87,7 +87,7 @@ func (k *conn) request(m mark, now time.Duration) *pendingRequest {
 		return nil
 	}
 	n.FramesOut++
-	head := k.out.scan.head()
+	head := k.out.scan.head
 	if !k.out.opened {
 		k.out.opened = true
 		k.connectSentAt, k.connectSessionID = now, int64At(head, 16)
@@ -99,10 +99,10 @@ func (k *conn) request(m mark, now time.Duration) *pendingRequest {
 		m.Asked = now
 	}
 	n.Requests[s.op.slot()]++
-	n.underWay(s.op, 1)
+	n.addInFlight(s.op, 1)
 	k.pending = append(k.pending, s)
-	if k.c.script != nil {
-		k.c.script.add(Frame{At: now, Kind: RequestFrame, Op: s.op, Path: string(pathIn(head, s.op))})
+	if k.c.transcript != nil {
+		k.c.transcript.add(Frame{At: now, Kind: RequestFrame, Op: s.op, Path: string(pathIn(head, s.op))})
 	}
 	return &k.pending[len(k.pending)-1]
 }
@@ -171,7 +171,7 @@ func (k *conn) reply(m mark) {
 
 // deliver counts a frame that goes to the client, once its head is complete. The caller holds c.mu.
 func (k *conn) deliver() {
-	n, head := &k.c.counts, k.in.scan.head()
+	n, head := &k.c.counts, k.in.scan.head
 	n.FramesIn++
 	if !k.in.opened {
 		k.in.opened = true
@@ -183,8 +183,8 @@ func (k *conn) deliver() {
 		n.Notifications.add(head)
 		now := k.c.tap.now()
 		k.c.moments.Notified, k.c.moments.Asked = now, 0
-		if k.c.script != nil {
-			k.c.script.add(Frame{At: now, Kind: NotificationFrame, Op: Notified, Path: string(notifiedPath(head))})
+		if k.c.transcript != nil {
+			k.c.transcript.add(Frame{At: now, Kind: NotificationFrame, Op: Notified, Path: string(notifiedPath(head))})
 		}
 		known := &k.c.known
 		known.Notified, known.Zxid = true, max(known.Zxid, int64At(head, 4))
@@ -205,7 +205,7 @@ func (k *conn) deliver() {
 	}
 	s := k.pending[i]
 	k.pending.remove(i)
-	n.underWay(s.op, -1)
+	n.addInFlight(s.op, -1)
 	if int32At(head, 12) != 0 {
 		n.Errors[s.op.slot()]++
 	} else {
@@ -218,8 +218,8 @@ func (k *conn) deliver() {
 			m.Changed, m.Applied = s.at, m.Answered
 		}
 	}
-	if k.c.script != nil {
-		k.c.script.add(Frame{At: k.c.tap.now(), Kind: ReplyFrame, Op: s.op, Code: int32At(head, 12)})
+	if k.c.transcript != nil {
+		k.c.transcript.add(Frame{At: k.c.tap.now(), Kind: ReplyFrame, Op: s.op, Code: int32At(head, 12)})
 	}
 	k.recordAcknowledged(s)
 }
@@ -316,7 +316,7 @@ func (k *conn) end(why error, by *armedRule) bool {
 	}
 	k.pending = nil
 	k.dropQueue()
-	k.dropShots(by)
+	k.retireMatched(by)
 	k.recordLost(why)
 	c.mu.Unlock()
 	_ = k.Conn.Close() // on an error the connection has ended all the same
@@ -332,16 +332,16 @@ func (k *conn) end(why error, by *armedRule) bool {
 
 // replyLost records a request whose reply will not reach the client. The caller holds c.mu.
 func (k *conn) replyLost(s *pendingRequest) {
-	k.c.counts.underWay(s.op, -1)
+	k.c.counts.addInFlight(s.op, -1)
 	k.c.counts.Abandoned++
 	k.c.noteLost(s)
 	if s.op.Changes() {
-		k.note(Event{Kind: ReplyLost, Session: k.session, Request: Request{Xid: s.xid, Op: s.op, Sent: s.at}})
+		k.queueEvent(Event{Kind: ReplyLost, Session: k.session, Request: Request{Xid: s.xid, Op: s.op, Sent: s.at}})
 	}
 }
 
-// dropShots retires the rules that matched on this connection, except but. The caller holds c.mu.
-func (k *conn) dropShots(but *armedRule) {
+// retireMatched retires the rules that matched on this connection, except but. The caller holds c.mu.
+func (k *conn) retireMatched(but *armedRule) {
 	for _, s := range slices.Clone(k.c.armedRules) {
 		if s.matchedConn != k || s == but {
 			continue

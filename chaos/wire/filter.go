@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// verdict is the decision about a frame.
-type verdict uint8
+// decision is the decision about a frame.
+type decision uint8
 
 const (
-	undecided verdict = iota
+	undecided decision = iota
 	pass
 	drop
 	keep // the frame and all later frames wait
@@ -20,56 +20,56 @@ const (
 // filter passes or drops whole frames of one direction, so that the stream stays aligned. The bytes
 // of a frame wait until its head is complete.
 type filter struct {
-	scan    scanner
-	opened  bool // the handshake was seen
-	kept    []byte
-	verdict verdict // of the current frame
+	scan     scanner
+	opened   bool // the handshake was seen
+	kept     []byte
+	decision decision // of the current frame
 }
 
 // busy reports whether the next bytes must go through run.
-func (f *filter) busy() bool { return len(f.kept) > 0 || f.verdict == drop && f.scan.inFrame() }
+func (f *filter) busy() bool { return len(f.kept) > 0 || f.decision == drop && f.scan.inFrame() }
 
-// run processes the next bytes. With ruled, decide returns the fate of each frame that begins here,
+// run processes the next bytes. With ruled, decide returns the decision of each frame that begins here,
 // once its head is complete; otherwise all frames pass. decide is called for each mark of the
 // scanner; its result counts only if free is true. emit receives the bytes that pass, valid only
 // for the call. run returns the bytes from a kept frame on; the caller must pass them to run again.
-func (f *filter) run(p []byte, hasRules bool, decide func(m mark, free bool) verdict, emit func([]byte)) (kept []byte) {
+func (f *filter) run(p []byte, hasRules bool, decide func(m mark, free bool) decision, emit func([]byte)) (kept []byte) {
 	if !hasRules && len(f.kept) > 0 {
 		emit(f.kept)
-		f.kept, f.verdict = f.kept[:0], pass
+		f.kept, f.decision = f.kept[:0], pass
 	}
 	for len(p) > 0 {
-		if f.verdict == undecided && len(f.kept) == 0 && (!hasRules || f.scan.inFrame()) {
-			f.verdict = pass // the frame began while bytes passed unchanged
+		if f.decision == undecided && len(f.kept) == 0 && (!hasRules || f.scan.inFrame()) {
+			f.decision = pass // the frame began while bytes passed unchanged
 		}
 		n, m := f.scan.next(p)
 		chunk := p[:n]
 		p = p[n:]
-		isUndecided := f.verdict == undecided
-		if fate := decide(m, isUndecided); isUndecided && m != 0 {
-			f.verdict = fate
+		isUndecided := f.decision == undecided
+		if decision := decide(m, isUndecided); isUndecided && m != 0 {
+			f.decision = decision
 		}
 		if f.scan.unparsable {
-			f.verdict = pass
+			f.decision = pass
 		}
 		if isUndecided {
 			f.kept = append(f.kept, chunk...)
 			chunk = f.kept
 		}
-		if f.verdict == undecided {
+		if f.decision == undecided {
 			continue
 		}
-		if f.verdict == keep {
+		if f.decision == keep {
 			kept = slices.Concat(f.kept, p)
-			f.kept, f.verdict, f.scan.got = f.kept[:0], undecided, 0
+			f.kept, f.decision, f.scan.got = f.kept[:0], undecided, 0
 			return kept
 		}
-		if f.verdict == pass {
+		if f.decision == pass {
 			emit(chunk)
 		}
 		f.kept = f.kept[:0]
 		if m&atEnd != 0 {
-			f.verdict = undecided
+			f.decision = undecided
 		}
 	}
 	return nil
@@ -173,6 +173,6 @@ func (c *client) Record() *Transcript {
 	t := &Transcript{}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.script = t
+	c.transcript = t
 	return t
 }

@@ -134,11 +134,9 @@ type scanner struct {
 	later      int // 0 in a connection's first frame, then 1
 	unparsable bool
 	tail       [8]byte
-	whole      []byte // the head, after atHead
+	head       []byte // after atHead
 	buf        []byte // for a head that comes in pieces
 }
-
-func (s *scanner) head() []byte { return s.whole }
 
 func (s *scanner) inFrame() bool { return s.got > 0 }
 
@@ -160,8 +158,8 @@ func (s *scanner) next(p []byte) (int, mark) {
 	var m mark
 	if need := min(s.body, s.extents[s.later].head); s.have < need {
 		if s.have == 0 && len(p)-n >= need { // usually: no copy
-			s.whole = p[n : n+need : n+need]
-			s.keepTail(s.whole)
+			s.head = p[n : n+need : n+need]
+			s.keepTail(s.head)
 			s.have, s.seen, n = need, need, n+need
 		} else {
 			if s.buf == nil {
@@ -173,7 +171,7 @@ func (s *scanner) next(p []byte) (int, mark) {
 			if s.have < need {
 				return n, 0
 			}
-			s.whole = s.buf[:need]
+			s.head = s.buf[:need]
 		}
 		m = atHead
 	} else {
@@ -292,10 +290,10 @@ func (r *readClock) wait(over, done <-chan struct{}) error {
 }
 
 type pendingRequest struct {
-	xid  int32
-	op   Op
-	at   time.Duration
-	shot *armedRule // a rule that waits for the reply, or nil
+	xid   int32
+	op    Op
+	at    time.Duration
+	armed *armedRule // a rule that waits for the reply, or nil
 
 	flags   int32 // of a create
 	removes int64 // czxid of the session's node that a delete is for; 0 if unknown

@@ -40,7 +40,7 @@ func TestScanner_readsTheRequestsThatTakeASessionOver(t *testing.T) {
 	for len(in) > 0 {
 		n, m := s.next(in)
 		if in = in[n:]; m&atHead != 0 {
-			heads = append(heads, bytes.Clone(s.head()))
+			heads = append(heads, bytes.Clone(s.head))
 		}
 	}
 	if len(heads) != 2 || int64At(heads[0], 16) != 7 || Op(int32At(heads[1], 4)) != CloseSession {
@@ -84,8 +84,8 @@ func TestScanner_findsFramesInAnyPieces(t *testing.T) {
 						n, m := s.next(piece)
 						piece = piece[n:]
 						if m&atHead != 0 && !first {
-							op := Op(int32At(s.head(), 4))
-							ops = append(ops, op.String()+" "+string(pathIn(s.head(), op)))
+							op := Op(int32At(s.head, 4))
+							ops = append(ops, op.String()+" "+string(pathIn(s.head, op)))
 						}
 						first = first && m&atHead == 0
 					}
@@ -113,9 +113,9 @@ var never = Rule{Act: DropRequest, Nth: 1 << 60}
 func writeAll(t testing.TB, data, cuts []byte, armed bool) outcome {
 	b := newBench(t)
 	defer b.tap.Close()
-	var shot *armedRule
+	var rule *armedRule
 	if armed {
-		shot = b.arm(never)
+		rule = b.arm(never)
 	}
 	for len(data) > 0 {
 		n := len(data)
@@ -126,7 +126,7 @@ func writeAll(t testing.TB, data, cuts []byte, armed bool) outcome {
 		data = data[n:]
 	}
 	if armed {
-		shot.Disarm()
+		rule.Disarm()
 		b.write(nil) // takes along what waited for its frame's head
 	}
 	return outcome{counts: b.c.Counts(), bytes: string(b.far.sent())}

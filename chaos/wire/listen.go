@@ -84,7 +84,7 @@ func (l *listener) serve(near *net.TCPConn) {
 		_ = near.SetLinger(0) // a reset, as from a closed port
 		return
 	}
-	far, sent, err := l.reach(near)
+	far, sent, err := l.connect(near)
 	if err != nil {
 		_ = near.SetLinger(0) // the client sees a reset
 		return
@@ -114,18 +114,18 @@ func pump(to io.Writer, from io.Reader, size int) error {
 }
 
 const (
-	// reachLimit bounds the time until a server accepts, unless the client closes its connection earlier.
-	reachLimit = 15 * time.Second
+	// connectLimit bounds the time until a server accepts, unless the client closes its connection earlier.
+	connectLimit = 15 * time.Second
 	// aheadLimit is the number of bytes a client may send before its connection is open.
 	aheadLimit = 4 << 10
 )
 
-// reach connects to the server, unless the client closes its connection in the meantime: to forward the
+// connect connects to the server, unless the client closes its connection in the meantime: to forward the
 // bytes of that connection could take the session away from a newer one. sent holds the bytes that the
 // client has sent.
-func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err error) {
-	ctx, leave := context.WithCancel(l.ctx)
-	defer leave()
+func (l *listener) connect(near *net.TCPConn) (far net.Conn, sent []byte, err error) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		b := make([]byte, aheadLimit)
@@ -134,7 +134,7 @@ func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err erro
 			n += k
 			sent = b[:n]
 			if err != nil && !isTimeout(err) {
-				leave()
+				cancel()
 			}
 			if err != nil {
 				return
@@ -171,5 +171,5 @@ func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	if between != nil {
 		dial = between(dial)
 	}
-	return dial("tcp", l.server, reachLimit)
+	return dial("tcp", l.server, connectLimit)
 }

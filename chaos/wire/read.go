@@ -91,8 +91,8 @@ func (k *conn) filterArrived() {
 	}
 }
 
-// decideReply returns the fate of a frame for the client. The caller holds c.mu and rmu.
-func (k *conn) decideReply(m mark, free bool) verdict {
+// decideReply returns the decision of a frame for the client. The caller holds c.mu and rmu.
+func (k *conn) decideReply(m mark, free bool) decision {
 	what := pass
 	if m&atHead != 0 && free && k.in.opened && !k.mute {
 		what = k.decideByRule()
@@ -110,17 +110,17 @@ func (k *conn) decideReply(m mark, free bool) verdict {
 	return what
 }
 
-// decideByRule returns the fate of the frame in the filter by the rule that waits for it. The caller holds
+// decideByRule returns the decision of the frame in the filter by the rule that waits for it. The caller holds
 // c.mu and rmu.
-func (k *conn) decideByRule() verdict {
-	head := k.in.scan.head()
+func (k *conn) decideByRule() decision {
+	head := k.in.scan.head
 	var s *armedRule
 	i := k.pending.find(int32At(head, 0))
 	switch {
 	case int32At(head, 0) == notification:
 		s = k.matchNotification(head)
 	case i >= 0:
-		s = k.pending[i].shot
+		s = k.pending[i].armed
 	}
 	if s == nil || s.done {
 		return pass

@@ -88,7 +88,7 @@ func (k *conn) handshake(head []byte) {
 		if c.session.ID == 0 || c.session.ID == k.connectSessionID { // otherwise an old connection has resumed next to a new one
 			c.session.Expired, c.session.Server = true, ""
 		}
-		k.note(e)
+		k.queueEvent(e)
 		return
 	}
 	e.Resumed = e.Session == c.session.ID
@@ -102,7 +102,7 @@ func (k *conn) handshake(head []byte) {
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,
 		Server: k.addr, LastAckSent: k.connectSentAt, upstream: c.tap.upstream}
 	c.current, k.session = k, e.Session
-	k.note(e)
+	k.queueEvent(e)
 }
 
 // recordAcknowledged records that a request has been answered. The caller holds c.mu.
@@ -115,7 +115,7 @@ func (k *conn) recordAcknowledged(s pendingRequest) {
 	c.session.LastAckSent = max(c.session.LastAckSent, s.at)
 	if s.op == CloseSession {
 		c.session.Closed, c.session.Server, c.current = true, "", nil
-		k.note(Event{Kind: Closed, Session: c.session.ID, Timeout: c.session.Timeout})
+		k.queueEvent(Event{Kind: Closed, Session: c.session.ID, Timeout: c.session.Timeout})
 	}
 }
 
@@ -126,16 +126,16 @@ func (k *conn) recordLost(why error) {
 		return
 	}
 	c.session.Server, c.current, c.lostAt = "", nil, c.tap.now()
-	k.note(Event{Kind: Lost, Session: c.session.ID, Timeout: c.session.Timeout, Err: why})
+	k.queueEvent(Event{Kind: Lost, Session: c.session.ID, Timeout: c.session.Timeout, Err: why})
 }
 
-// note queues an event for deliverEvents. The caller holds c.mu.
-func (k *conn) note(e Event) {
+// queueEvent queues an event for deliverEvents. The caller holds c.mu.
+func (k *conn) queueEvent(e Event) {
 	e.At, e.Server = k.c.tap.now(), k.addr
-	k.c.note(e)
+	k.c.queueEvent(e)
 }
 
-func (c *client) note(e Event) {
+func (c *client) queueEvent(e Event) {
 	if c.tap.onEvent != nil {
 		e.Client = c.number
 		c.events = append(c.events, e)
@@ -164,7 +164,7 @@ func (c *client) recordIfPassed(s Session, now time.Duration) bool {
 	if now < s.Deadline() {
 		return false
 	}
-	c.note(Event{Kind: Deadline, At: s.Deadline(), Session: s.ID, Timeout: s.Timeout, Server: s.Server})
+	c.queueEvent(Event{Kind: Deadline, At: s.Deadline(), Session: s.ID, Timeout: s.Timeout, Server: s.Server})
 	return true
 }
 

@@ -226,7 +226,7 @@ type Counts struct {
 	Queued int64 // now: bytes sent by the client that the tap keeps back
 }
 
-func (c *Counts) underWay(op Op, more int64) {
+func (c *Counts) addInFlight(op Op, more int64) {
 	c.InFlight += more
 	if op == Ping {
 		c.Pinging += more

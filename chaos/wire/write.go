@@ -40,12 +40,12 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 		return k.endErr
 	}
 	c.counts.BytesOut += int64(len(p))
-	decide := func(m mark, free bool) verdict {
+	decide := func(m mark, free bool) decision {
 		q := k.request(m, now)
 		if q == nil || !free {
 			return pass
 		}
-		if s := k.match(*q, pathIn(k.out.scan.head(), q.op)); s != nil {
+		if s := k.match(*q, pathIn(k.out.scan.head, q.op)); s != nil {
 			return k.apply(s, q)
 		}
 		return pass
@@ -59,10 +59,10 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 }
 
 // apply applies a rule to the matching request, which is in the filter. The caller holds c.mu.
-func (k *conn) apply(s *armedRule, q *pendingRequest) verdict {
+func (k *conn) apply(s *armedRule, q *pendingRequest) decision {
 	switch s.rule.Act {
 	case DropReply, HoldReply, CutReplied:
-		q.shot = s
+		q.armed = s
 	case HoldRequest:
 		k.queue = append(k.queue, item{holdRule: s})
 		s.fire(nil)

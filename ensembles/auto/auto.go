@@ -68,7 +68,7 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 	default:
 		return "", fmt.Errorf("unknown kind of ensemble %q: choose auto, container, process or external", kind)
 	}
-	for _, belongs := range []struct {
+	for _, option := range []struct {
 		given bool
 		what  string
 		to    ensembles.Kind
@@ -77,13 +77,13 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 		{o.Image != "", "an image", ensembles.Container},
 		{o.Home != "", "a ZooKeeper distribution", ensembles.Process},
 	} {
-		if !belongs.given || kind == belongs.to {
+		if !option.given || kind == option.to {
 			continue
 		}
 		if kind != ensembles.Auto {
-			return "", fmt.Errorf("%s can be set only for an ensemble of kind %s, not %s", belongs.what, belongs.to, kind)
+			return "", fmt.Errorf("%s can be set only for an ensemble of kind %s, not %s", option.what, option.to, kind)
 		}
-		kind = belongs.to
+		kind = option.to
 	}
 	if kind == ensembles.External && o.Observers > 0 {
 		return "", errors.New("the number of observers of an external ensemble cannot be set: srvr shows which members are observers")
@@ -153,7 +153,7 @@ func unfitReason(r state.Record, o ensembles.Options) string {
 	return "it is in a different network from this process"
 }
 
-// mismatch is like unfit, but ignores the network namespace of the ensemble.
+// mismatch is like unfitReason, but ignores the network namespace of the ensemble.
 func mismatch(r state.Record, o ensembles.Options) string {
 	voting := len(r.Ensemble().Voting())
 	if o.Members != 0 && o.Members != voting {

@@ -191,7 +191,7 @@ func (m *commandMachine) Save(_ context.Context, dir string) error {
 // RecentLog returns an error: the log belongs to the member's owner.
 func (m *commandMachine) RecentLog(context.Context) ([]byte, error) { return nil, ensembles.ErrNotOurs }
 
-// Logged reports whether the member has a command for [commanded.TxnLogs].
+// Logged reports whether the member has a command for [commandMachine.TxnLogs].
 func (m *commandMachine) Logged() bool { return m.commands.Log != nil }
 
 // TxnLogs reads the member's transaction logs from the command's output, a tar archive of its

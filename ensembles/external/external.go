@@ -1,7 +1,7 @@
 // Package external uses an ensemble that zkbench did not start. Its members are controlled only by
 // commands, which a file lists for each member.
 //
-//	o, err := external.Load("theirs.yaml") // or ensembles.Options{Servers: ...}
+//	o, err := external.Load("ensemble.yaml") // or ensembles.Options{Servers: ...}
 //	...
 //	e, err := external.Start(ctx, o)
 package external
@@ -135,10 +135,10 @@ func applyConfig(members []*ensembles.Member, t ensembles.ExternalConfig) {
 		if !c.Any() {
 			continue
 		}
-		power := &commandMachine{member: m, commands: c}
-		m.Machine = power
+		machine := &commandMachine{member: m, commands: c}
+		m.Machine = machine
 		if c.Isolate != nil {
-			m.Cutter = power
+			m.Cutter = machine
 		}
 	}
 }
@@ -157,13 +157,13 @@ func checkChroot(chroot string) (string, error) {
 // askAll returns every member's status. Its error names each unusable member: while one member is
 // down, the others may be electing a leader.
 func askAll(ctx context.Context, members []*ensembles.Member) ([]ensembles.Server, error) {
-	said, errs := make([]ensembles.Server, len(members)), make([]error, len(members))
+	servers, errs := make([]ensembles.Server, len(members)), make([]error, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
-		all.Go(func() { said[i], errs[i] = ask(ctx, m) })
+		all.Go(func() { servers[i], errs[i] = ask(ctx, m) })
 	}
 	all.Wait()
-	return said, errors.Join(errs...)
+	return servers, errors.Join(errs...)
 }
 
 func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {

@@ -125,11 +125,11 @@ func Possible(ctx context.Context) error {
 	if errors.Is(err, exec.ErrNotFound) {
 		return errNoProgram("unshare", err)
 	}
-	said := strings.TrimSpace(string(out))
-	if said == "" {
-		said = err.Error()
+	output := strings.TrimSpace(string(out))
+	if output == "" {
+		output = err.Error()
 	}
-	return refusal(os.DirFS("/proc"), said)
+	return refusal(os.DirFS("/proc"), output)
 }
 
 func errNoProgram(name string, err error) error {

@@ -40,14 +40,14 @@ func checkSettings(proc fs.FS) error {
 	return nil
 }
 
-// refusal returns the reason why namespaces are forbidden, from proc (/proc). said is the attempt's error.
-func refusal(proc fs.FS, said string) error {
+// refusal returns the reason why namespaces are forbidden, from proc (/proc). output is the attempt's error.
+func refusal(proc fs.FS, output string) error {
 	if err := checkSettings(proc); err != nil {
 		return err
 	}
 	if status, err := fs.ReadFile(proc, "self/status"); err == nil && strings.Contains(string(status), "\nSeccomp:\t2\n") {
-		return &RefusedError{Why: "a seccomp filter forbids this: " + said,
+		return &RefusedError{Why: "a seccomp filter forbids this: " + output,
 			Fix: "start the container of zkbench with --security-opt seccomp=unconfined"}
 	}
-	return &RefusedError{Why: said, Fix: "ask the administrator of this machine why unshare --user --map-root-user --net --mount is refused"}
+	return &RefusedError{Why: output, Fix: "ask the administrator of this machine why unshare --user --map-root-user --net --mount is refused"}
 }

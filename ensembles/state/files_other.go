@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-func ours(dir string, info fs.FileInfo) error {
+func checkOwned(dir string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a folder", dir)
 	}

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// ours returns an error if the folder belongs to another user or can be written by others. Records must
+// checkOwned returns an error if the folder belongs to another user or can be written by others. Records must
 // be trusted: zkbench removes everything that a record lists, and runs its command.
-func ours(dir string, info fs.FileInfo) error {
+func checkOwned(dir string, info fs.FileInfo) error {
 	owner := info.Sys().(*syscall.Stat_t).Uid
 	switch {
 	case !info.IsDir():

@@ -113,7 +113,7 @@ func Dir() string {
 func checkDir() error {
 	info, err := os.Lstat(Dir())
 	if err == nil {
-		err = ours(Dir(), info)
+		err = checkOwned(Dir(), info)
 	}
 	if err != nil {
 		return fmt.Errorf("checking the folder of ensemble records: %w (set ZKBENCH_STATE to a folder of your own)", err)
@@ -142,11 +142,11 @@ func Save(r Record) error {
 	if err := ensureDir(); err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
-	half := file(r.ID) + ".new"
-	if err = os.WriteFile(half, append(text, '\n'), 0o600); err != nil {
+	temporary := file(r.ID) + ".new"
+	if err = os.WriteFile(temporary, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a writable folder)", r.ID, err)
 	}
-	if err := os.Rename(half, file(r.ID)); err != nil {
+	if err := os.Rename(temporary, file(r.ID)); err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
 	return nil
@@ -217,8 +217,8 @@ func read(name string) (Record, error) {
 	if r.ID != strings.TrimSuffix(filepath.Base(name), ".json") {
 		return Record{}, fmt.Errorf("%s contains the record of a different ensemble, %q (delete the file)", name, r.ID)
 	}
-	if strange := r.foreignObject(); strange != "" {
-		return Record{}, fmt.Errorf("%s names %s, which cannot belong to ensemble %s (delete the file)", name, strange, r.ID)
+	if object := r.foreignObject(); object != "" {
+		return Record{}, fmt.Errorf("%s names %s, which cannot belong to ensemble %s (delete the file)", name, object, r.ID)
 	}
 	return r, nil
 }

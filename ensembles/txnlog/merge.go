@@ -39,7 +39,7 @@ func Merge(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io
 	if upTo > 0 && upTo <= after {
 		return Summary{Last: after}, nil
 	}
-	m := merger{first: int64(first) + 1, upTo: upTo, each: each, standing: ephemerals{}, s: Summary{Last: after}}
+	m := merger{first: int64(first) + 1, upTo: upTo, each: each, existing: ephemerals{}, s: Summary{Last: after}}
 	for _, files := range logs {
 		m.logs = append(m.logs, &head{r: NewReader(after, files...), last: after})
 	}
@@ -65,7 +65,7 @@ type merger struct {
 	logs     []*head // the leader's first
 	current  []*head // logs whose next entry is the current entry
 	pending  []pendingEntry
-	standing ephemerals
+	existing ephemerals
 	s        Summary
 }
 
@@ -126,8 +126,8 @@ func (m *merger) advance(logs []*head) (err error) {
 	return nil
 }
 
-// lowest returns the next entry with the lowest zxid, and sets by to the logs that contain the entry. by
-// is empty if all logs have ended.
+// lowest returns the next entry with the lowest zxid, and sets m.current to the logs that contain the
+// entry, which is empty if all logs have ended.
 func (m *merger) lowest() (e Entry, err error) {
 	m.current = m.current[:0]
 	for _, l := range m.logs {
@@ -169,10 +169,10 @@ func (m *merger) committed(zxid int64) bool {
 // log that were never committed, even when it follows again. Otherwise the leader received the entry in
 // a snapshot, if a log that contains it continues in a later epoch.
 func (m *merger) decide() error {
-	straight := m.logs[0].entersEpochAfter(m.pending[0].entry.Zxid, m.first)
+	leaderContinues := m.logs[0].entersEpochAfter(m.pending[0].entry.Zxid, m.first)
 	for _, p := range m.pending {
-		goesOn := slices.ContainsFunc(p.by, func(l *head) bool { return !l.ended })
-		if 2*len(p.by) <= len(m.logs) && (straight || !goesOn) {
+		continues := slices.ContainsFunc(p.by, func(l *head) bool { return !l.ended })
+		if 2*len(p.by) <= len(m.logs) && (leaderContinues || !continues) {
 			m.s.Uncommitted++
 			continue
 		}
@@ -194,7 +194,7 @@ func (m *merger) deliver(e Entry) error {
 	m.gap(e.Zxid)
 	m.s.Last = e.Zxid
 	m.s.Entries++
-	m.standing.apply(&e)
+	m.existing.apply(&e)
 	return m.each(e)
 }
 
