@@ -92,7 +92,7 @@ func killAndConfirm(ctx context.Context, p Process) (proof string, err error) {
 	return fmt.Sprintf("SIGKILL was sent, and process %d ended (processes in its group: %d)", p.PID(), len(group)), err
 }
 
-// client.kill crashes a client. Its session exists until it expires.
+// client.kill crashes a client. Its session continues until it expires.
 var _ = register(Kind{
 	Name:  "client.kill",
 	About: "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",
@@ -123,7 +123,7 @@ var _ = register(Kind{
 			if as != "" {
 				proof += "; it was started again as " + as
 			}
-			err = poll(ctx, comeBackLimit, func(context.Context) error {
+			err = poll(ctx, reconnectLimit, func(context.Context) error {
 				if s := c.Session(); s.ID == 0 || s.ID == old || s.Expired || s.Closed {
 					return fmt.Errorf("%w: the client has not reconnected with a new session", ErrNoEffect)
 				}
@@ -138,8 +138,8 @@ var _ = register(Kind{
 // RestartAs is the parameter of client.restart that names a subject.
 const RestartAs = "as"
 
-// comeBackLimit bounds the wait for the client, which has to notice and to start its process.
-const comeBackLimit = 60 * time.Second
+// reconnectLimit bounds the wait for the new session of a client whose process is started again.
+const reconnectLimit = 60 * time.Second
 
 // client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming data waits
 // in the process's sockets. Fencing protects against a holder that is paused past its session timeout.

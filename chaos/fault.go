@@ -77,7 +77,7 @@ type Effect struct {
 	Client int    // the client that was hit; -1 for members
 	// ServedClients lists the clients whose session is on a member that was hit but still answers them: they
 	// cannot know that the member is slow or cut off from the other members. If a process was hit,
-	// Served lists its other clients.
+	// ServedClients lists its other clients.
 	ServedClients []int
 	Proof         string // the proof that the fault took effect
 	// Undo removes the fault, without waiting for recovery. Nil if there is nothing to undo. May be

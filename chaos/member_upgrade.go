@@ -135,7 +135,7 @@ func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Ve
 	return fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version), err
 }
 
-// change gives a stopped member another version, and proves that the member still has its log. zxid is near
+// change installs another version for a stopped member, and proves that the member still has its log. zxid is near
 // the log's end.
 func change(ctx context.Context, m targetMember, upgrader ensembles.Upgrader, v ensembles.Version, zxid int64) error {
 	before, err := logs(ctx, m, zxid)

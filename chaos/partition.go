@@ -262,7 +262,7 @@ func isolate(ctx context.Context, t Target, v targetMember) (Effect, error) {
 	return cutOff(ctx, t, v, network.Rule{})
 }
 
-// partition.clients leaves the ensemble whole: clients must connect to another member.
+// partition.clients does not affect the traffic between members: clients must connect to another member.
 var _ = register(Kind{
 	Name:  "partition.clients",
 	About: "cuts a member off from all clients; its peers can still reach it",

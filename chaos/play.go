@@ -38,7 +38,7 @@ func (s *play) entry(ctx context.Context, index int) {
 		if n == 0 {
 			s.missed(e)
 		}
-		if stays { // healed when the play ends, in reverse order with the others
+		if stays { // healed when the plan ends, in reverse order with the others
 			<-ctx.Done()
 		}
 	}()
@@ -219,11 +219,11 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 // Entry is a line of a plan: a fault and its time.
 type Entry struct {
 	Fault Fault
-	// On names an event that At counts from; "" is the start of the play. An entry that is never
+	// On names an event that At counts from; "" is the start of the plan. An entry that is never
 	// due is an error.
 	On string
 	At time.Duration
-	// For is the time for which the fault is active; 0: until the play ends.
+	// For is the time for which the fault is active; 0: until the plan ends.
 	For time.Duration
 	// Every is the time from one start of the entry to the next, which waits until the fault has
 	// healed; 0 runs the entry once. Times bounds the number of starts; 0: until the plan ends.
@@ -267,11 +267,11 @@ type Window struct {
 	ServedClients []int         // as in Effect
 	Start         time.Duration // call of Inject
 	ProvenAt      time.Duration // return of Inject
-	HealingAt     time.Duration // begin of healing; if none is needed: Proven
-	End           time.Duration // end of healing; if none is needed: Proven
+	HealingAt     time.Duration // begin of healing; if none is needed: ProvenAt
+	End           time.Duration // end of healing; if none is needed: ProvenAt
 	Proof         string        // empty when Err is set
 	Err           error         // why it was not available, had no proven effect, or did not heal; or nil
-	// CutShort means that the play ended during this repetition, which may have injected the fault
+	// CutShort means that the plan ended during this repetition, which may have injected the fault
 	// without proof.
 	CutShort bool
 }

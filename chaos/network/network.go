@@ -222,7 +222,7 @@ func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, err
 	if a := known.current; a != nil && a.namespace == namespace && a.alive() {
 		return a, nil
 	}
-	// The member was started again, or the agent died.
+	// The member was started again, or its agent ended.
 	if err := known.close(ctx); err != nil {
 		return nil, err
 	}

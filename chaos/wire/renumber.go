@@ -41,11 +41,11 @@ func RealPath(path string) string { return string(raiseNumbers([]byte(path))) }
 // in a frame changes.
 type renumbered struct {
 	net.Conn
-	fromServer frames
+	fromServer frameAssembler
 	ready      bytes.Buffer
 
 	mu         sync.Mutex
-	fromClient frames
+	fromClient frameAssembler
 }
 
 // Read returns rewritten bytes, of whole frames only.
@@ -53,7 +53,7 @@ func (k *renumbered) Read(b []byte) (int, error) {
 	chunk := make([]byte, 16<<10)
 	for k.ready.Len() == 0 {
 		n, err := k.Conn.Read(chunk)
-		k.ready.Write(lowerNumbers(k.fromServer.whole(chunk[:n])))
+		k.ready.Write(lowerNumbers(k.fromServer.complete(chunk[:n])))
 		if err != nil && k.ready.Len() == 0 {
 			return 0, err
 		}
@@ -65,23 +65,23 @@ func (k *renumbered) Read(b []byte) (int, error) {
 func (k *renumbered) Write(b []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if whole := k.fromClient.whole(b); len(whole) > 0 {
-		if _, err := k.Conn.Write(raiseNumbers(whole)); err != nil {
+	if frames := k.fromClient.complete(b); len(frames) > 0 {
+		if _, err := k.Conn.Write(raiseNumbers(frames)); err != nil {
 			return 0, err
 		}
 	}
 	return len(b), nil
 }
 
-// frames assembles the frames of one direction of a connection.
-type frames struct {
+// frameAssembler assembles the frames of one direction of a connection.
+type frameAssembler struct {
 	scan scanner
 	part []byte
 }
 
-// whole takes the next bytes, and returns the frames that they complete. Bytes that are not frames
+// complete takes the next bytes, and returns the frames that they complete. Bytes that are not frames
 // are returned as they come.
-func (f *frames) whole(p []byte) []byte {
+func (f *frameAssembler) complete(p []byte) []byte {
 	var out []byte
 	for len(p) > 0 {
 		n, m := f.scan.next(p)

@@ -248,9 +248,9 @@ func (c Counts) plus(o Counts, sign int64) Counts {
 		c.Requests[i] += sign * o.Requests[i]
 		c.Errors[i] += sign * o.Errors[i]
 	}
-	mine, theirs := c.scalars(), o.scalars()
-	for i := range mine {
-		*mine[i].n += sign * *theirs[i].n
+	sums, terms := c.scalars(), o.scalars()
+	for i := range sums {
+		*sums[i].n += sign * *terms[i].n
 	}
 	return c
 }
