@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
 )
 
 func TestGrant_isHeldAgainAfterAnOwnerCheck(t *testing.T) {
