@@ -11,10 +11,10 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// The cells of an audit are episodes. Calm episodes run first and show the steps; each step is then
+// The cells of an audit are episodes. Calm episodes run first, and their steps are recorded. Each step is then
 // tested with each fault that applies to it.
 
-// episodesAtOnce is the number of parallel episodes, which mostly wait. Nothing is timed.
+// episodesAtOnce is the number of parallel episodes, which mostly wait. Latencies are not evaluated.
 const episodesAtOnce = 16
 
 // auditTries bounds the attempts at a cell whose fault could not be injected or proven.
@@ -24,13 +24,13 @@ type auditRun struct {
 	*runner
 	scenario *spec.Scenario
 	watches  map[string]*spec.StepWatch // steps of the calm episodes, by subject
-	played   int
+	numbered int                        // cells that have a number
 }
 
 // audit runs the named cells. If none are named, it runs calm episodes, and then every observed step
 // with every fault that applies to it.
 func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell) error {
-	r.estimate = nil // the number of cells is unknown until the calm episodes end
+	r.start = time.Time{} // the number of cells is unknown until the calm episodes end
 	r.driverPool = &host.Pool{}
 	defer r.driverPool.Close()
 	a := &auditRun{runner: r, scenario: s, watches: map[string]*spec.StepWatch{}}
@@ -61,15 +61,15 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 
 // runCells runs cells in parallel, except cells whose faults affect members or whose requests members count.
 func (a *auditRun) runCells(ctx context.Context, cells []spec.Cell, until time.Time) error {
-	first := a.played
-	a.played += len(cells)
+	first := a.numbered
+	a.numbered += len(cells)
 	cells, counted := partition(cells, spec.Cell.UsesCounters)
-	cells, alone := partition(cells, spec.Cell.AffectsMembers)
-	b := concurrency{before: first, all: a.played, atOnce: episodesAtOnce, tries: auditTries, until: until}
+	cells, memberCells := partition(cells, spec.Cell.AffectsMembers)
+	b := concurrency{before: first, all: a.numbered, atOnce: episodesAtOnce, tries: auditTries, until: until}
 	b.prepare = func(t *trial) { t.stage.Watch = a.watches[t.stage.Cell.Subject.Name] }
 	err := a.runConcurrently(ctx, cells, b)
 	b.before += len(cells)
-	for _, group := range sharedGroups(alone) {
+	for _, group := range sharedGroups(memberCells) {
 		if err == nil {
 			err = a.runShared(ctx, group, b.before, b.all)
 		}
@@ -91,7 +91,7 @@ func sharedGroups(cells []spec.Cell) (groups [][]spec.Cell) {
 		ours, drivers := partition(slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool { return c.MemberFault() != f.MemberFault }), spec.Cell.HasDriver)
 		groups = append(groups, slices.Collect(slices.Chunk(drivers, driversAtOnce()))...)
 		atOnce := max(1, len(ours))
-		if f.MemberFault.Target != "" { // all reconnect at the same time
+		if f.MemberFault.Target != "" { // all clients reconnect at the same time
 			atOnce = driversAtOnce()
 		}
 		groups = append(groups, slices.Collect(slices.Chunk(ours, atOnce))...)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
@@ -31,20 +30,20 @@ func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr
 }
 
 func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, stderr string, each func(check.Step)) (err error) {
-	g := &ground{observer: observer.NewObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
+	g := &checkEnsemble{observer: observer.NewObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
 	g.tap.SetAdmit(observer.OwnProcesses(func(string, ...any) {}))
-	g.tap.SetUpstream(observer.WayTo(e))
+	g.tap.SetUpstream(observer.UpstreamOf(e))
 	defer g.tap.Close()
 	defer func() { err = errors.Join(err, g.observer.Close()) }()
 	return check.Run(ctx, check.Config{Command: c, Stderr: stderr, Owner: state.Self().String(), Environment: g, Root: g.observer.Root}, each)
 }
 
-type ground struct {
+type checkEnsemble struct {
 	observer *observer.Observer
 	tap      *wire.Tap
 }
 
-func (g *ground) Env(client int, path string) recipes.Env {
+func (g *checkEnsemble) Env(client int, path string) recipes.Env {
 	c := g.tap.Client(client)
 	e := g.observer.Ensemble
 	return recipes.Env{
@@ -66,17 +65,13 @@ func (g *ground) Env(client int, path string) recipes.Env {
 	}
 }
 
-func (g *ground) Make(ctx context.Context, path string) error { return g.observer.Open(ctx, path) }
+func (g *checkEnsemble) Make(ctx context.Context, path string) error {
+	return g.observer.Open(ctx, path)
+}
 
-func (g *ground) Look(ctx context.Context, path string) (data string, czxid, owner int64, err error) {
-	err = g.observer.AnyMember(ctx, 4*observer.TryFor, func(ctx context.Context, s *recipes.Session) error {
-		if err := s.Delete(ctx, g.observer.Root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return err
-		}
+func (g *checkEnsemble) Look(ctx context.Context, path string) (data string, czxid, owner int64, err error) {
+	err = g.observer.ReadCurrent(ctx, func(ctx context.Context, s *recipes.Session) error {
 		b, stat, err := s.Get(ctx, path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil
-		}
 		if err == nil {
 			data, czxid, owner = string(b), stat.Czxid, stat.EphemeralOwner
 		}
@@ -85,26 +80,19 @@ func (g *ground) Look(ctx context.Context, path string) (data string, czxid, own
 	return data, czxid, owner, err
 }
 
-func (g *ground) Below(ctx context.Context, path string, session int64) (count int, err error) {
-	err = g.observer.AnyMember(ctx, 4*observer.TryFor, func(ctx context.Context, s *recipes.Session) error {
-		nodes, err := observer.AllBelow(ctx, s, path)
-		if errors.Is(err, zk.ErrNoNode) {
-			nodes, err = nil, nil
-		}
-		count = len(slices.DeleteFunc(nodes, func(n observer.Node) bool { return n.Owner != session }))
-		return err
-	})
-	return count, err
+func (g *checkEnsemble) Below(ctx context.Context, path string, session int64) (count int, err error) {
+	nodes, err := g.observer.Nodes(ctx, path)
+	return len(slices.DeleteFunc(nodes, func(n observer.Node) bool { return n.Owner != session })), err
 }
 
-func (g *ground) Cut(client int) (restore func()) {
+func (g *checkEnsemble) Cut(client int) (restore func()) {
 	c := g.tap.Client(client)
 	c.SetGateClosed(true)
 	c.Cut()
 	return func() { c.SetGateClosed(false) }
 }
 
-func (g *ground) End(ctx context.Context, client int) (err error) {
+func (g *checkEnsemble) End(ctx context.Context, client int) (err error) {
 	s := g.tap.Client(client).Session()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

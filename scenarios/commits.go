@@ -17,8 +17,8 @@ import (
 // commitsTimeout bounds the reading of the members' logs, also after an interruption.
 const commitsTimeout = 30 * time.Second
 
-// saveCommits reads the transactions after a zxid from the members' logs, and stores those of the trial
-// next to its history. Without access to the logs, it stores nothing, and the trial is evaluated without.
+// saveCommits reads the transactions after a zxid from the members' logs, and stores the trial's transactions
+// next to its history. Without access to the logs, it stores nothing, and the trial is evaluated without commits.
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()
@@ -27,14 +27,14 @@ func (t *trial) saveCommits(after int64) (err error) {
 		return err
 	}
 	var all []txnlog.Entry
-	strayed := false
+	strayRecorded := false
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
-		if path := t.stage.Stray(e); path != "" && !strayed {
-			strayed = true
+		if path := t.stage.StrayPath(e); path != "" && !strayRecorded {
+			strayRecorded = true
 			t.stage.Record.Record(&history.TrialFailure{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
 				"changed %s (zxid %#x): the clients of a driver must connect only to the addresses in the open request (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
 		}
-		if t.stage.Concerns(e) {
+		if t.stage.BelongsToTrial(e) {
 			all = append(all, e)
 		}
 		return nil

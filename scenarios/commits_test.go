@@ -89,7 +89,7 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 			t.Errorf("with %s: %v, %v, want %v", step.node, got, err, step.want)
 		}
 	}
-	found, err := o.ItemNodes(t.Context(), queue)
+	found, err := o.Nodes(t.Context(), queue)
 	// Once a node has shown an item that was put, only such nodes count: not a journal, not what was taken.
 	if err := session.Delete(t.Context(), queue+"/entries/entry-0000000001"); err != nil {
 		t.Fatal(err)

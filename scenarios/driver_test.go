@@ -483,7 +483,7 @@ func unplayed(t *testing.T, text string) (why []string, samples int) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
+	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
 	batches, err := s.Batches()
 	if err != nil {
 		t.Fatal(err)
@@ -766,7 +766,7 @@ phases: [{name: churn, kind: churn, duration: 1m, hold: 5ms, faults: [{at: 0s, f
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), progress: func(stage.Status) {
+	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), progress: func(stage.Status) {
 		for p, owner := range state.FindByVariable(host.Mark) {
 			if owner == state.Self().String() && p.Stopped() {
 				interrupt()
@@ -934,7 +934,7 @@ phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), driver: []string{os.Args[0]}}
+	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), driver: []string{os.Args[0]}}
 	batches, err := s.Batches()
 	if err == nil {
 		err = r.run(t.Context(), s, batches[0], 0, 1)

@@ -25,7 +25,7 @@ func uncut() chaos.Target {
 	return chaos.Target{Ensemble: e}
 }
 
-func TestConfig_leaveOut(t *testing.T) {
+func TestConfig_omitUnsupported(t *testing.T) {
 	_, herd, err := spec.Source("herd")
 	must(t, err)
 	everywhere := strings.Replace(string(herd), "session.close, target: holder", "link.delay", 1)
@@ -66,7 +66,7 @@ func TestConfig_leaveOut(t *testing.T) {
 			var said []string
 			c := Config{Scenario: s, Dir: t.TempDir(), Logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
 			cells := batches[0].Cells
-			left, err := c.leaveOut(t.Context(), uncut(), cells)
+			left, err := c.omitUnsupported(t.Context(), uncut(), cells)
 			must(t, err)
 			leftNames(t, left, row.left)
 			if all := strings.Join(said, "\n"); row.said != "" && !regexp.MustCompile(regexp.QuoteMeta(row.said)+" (is not available here|has no target in this ensemble), so the run cannot pass").MatchString(all) ||
@@ -115,7 +115,7 @@ func TestPartition_hasARingOfFourOrMore(t *testing.T) {
 		must(t, err)
 		all := len(s.Phases)
 		c := Config{Scenario: s, Dir: t.TempDir(), Logf: t.Logf}
-		left, err := c.leaveOut(t.Context(), target, cells)
+		left, err := c.omitUnsupported(t.Context(), target, cells)
 		must(t, err)
 		phases := cells[0].Scenario.Phases
 		if want && (len(left) > 0 || len(phases) != all) {

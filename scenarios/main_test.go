@@ -94,7 +94,7 @@ func playOn(t testing.TB, e *ensembles.Ensemble, network *network.Network, text 
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r := runner{ensemble: e, network: network, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
+	r := runner{log: noLog, ensemble: e, network: network, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
 	batches, err := s.Batches()
 	if err != nil || len(batches) != 1 {
 		t.Fatalf("%d batches (%v), want one: there is one ensemble", len(batches), err)
@@ -178,3 +178,5 @@ func value(t *testing.T, trial report.Trial, metric string) report.Metric {
 	}
 	return m
 }
+
+func noLog(string, ...any) {}

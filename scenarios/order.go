@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -83,7 +82,7 @@ func (e *repetitionPolicy) cell(group []spec.Cell) *comparedCell {
 
 // turns lets compared trials alternate, one at a time: between two rounds of a drain, a trial yields
 // to the next. Successive rounds are only milliseconds apart, so that other load of the machine
-// affects all trials equally; between trials that run one after the other, it may change.
+// affects all trials equally; between trials that run one after the other, that load may change.
 type turns struct {
 	mu    sync.Mutex
 	queue []*turnSlot // the first one has the turn
@@ -131,7 +130,7 @@ func (s *turnSlot) yield(ctx context.Context) error {
 
 func (s *turnSlot) leave() { s.release(false) }
 
-// release removes the slot, or moves it to the end if stays is set, and passes on the turn if it had it.
+// release removes the slot, or moves it to the end if stays is set. If the slot had the turn, the next slot gets it.
 func (s *turnSlot) release(stays bool) {
 	t := s.turns
 	t.mu.Lock()
@@ -150,12 +149,7 @@ func (s *turnSlot) release(stays bool) {
 func runAlternating(ctx context.Context, trials []*trial) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, t := range trials {
-		g.Go(func() error {
-			if err := t.run(ctx); err != nil {
-				return fmt.Errorf("trial %s: %w", t.name, err)
-			}
-			return nil
-		})
+		g.Go(func() error { return t.run(ctx) })
 	}
 	return g.Wait()
 }

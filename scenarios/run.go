@@ -185,15 +185,18 @@ func (c Config) runBatches(ctx context.Context, run *report.Run) error {
 	if err := container.Fetch(ctx, c.images(), c.Logf); err != nil {
 		return err
 	}
-	before, estimate := 0, newEstimate(batches)
+	before, all, start := 0, 0, time.Now()
+	for _, b := range batches {
+		all += len(b.Cells)
+	}
 	for i, b := range batches {
 		o, logs := c.ensembleOptions(b), filepath.Join(c.Dir, report.EnsembleDir)
 		if len(batches) > 1 {
-			logs = filepath.Join(logs, c.folder(batches, i))
+			logs = filepath.Join(logs, c.logFolder(batches, i))
 		}
 		err := c.withEnsemble(ctx, o, logs, run, b.Cells, func(r *runner) error {
-			r.estimate = estimate
-			return r.run(ctx, c.Scenario, b, before, estimate.Trials)
+			r.start, r.budget = start, c.Scenario.Budget*time.Duration(len(batches))
+			return r.run(ctx, c.Scenario, b, before, all)
 		})
 		if err != nil {
 			return err
@@ -201,7 +204,7 @@ func (c Config) runBatches(ctx context.Context, run *report.Run) error {
 		before += len(b.Cells)
 	}
 	if slices.ContainsFunc(batches, func(b spec.Batch) bool { return b.Tick != batches[0].Tick }) {
-		run.Ensemble.Tick = 0 // ensembles differ; each trial names its own
+		run.Ensemble.Tick = 0 // ensembles differ; each trial is named by its tick
 	}
 	return nil
 }
@@ -232,13 +235,13 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	defer func() { err = errors.Join(err, unlock()) }()
 	network, err := network.Open(ctx, e)
 	switch {
-	case errors.Is(err, chaos.ErrSkipped): // its faults report the reason
+	case errors.Is(err, chaos.ErrSkipped): // faults of the network report the reason
 	case err != nil:
 		return err
 	default:
 		defer func() { err = errors.Join(err, runCleanup(network.Close)) }()
 	}
-	if run.SkippedFaults, err = c.leaveOut(ctx, chaos.Target{Ensemble: e, Network: network}, cells); err != nil {
+	if run.SkippedFaults, err = c.omitUnsupported(ctx, chaos.Target{Ensemble: e, Network: network}, cells); err != nil {
 		return err
 	}
 	if c.Agents != nil {

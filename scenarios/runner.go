@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -37,13 +36,8 @@ type runner struct {
 	driverPool *host.Pool    // shared by trials; nil if each starts its own
 	progress   func(stage.Status)
 	log        func(format string, args ...any)
-	estimate   *stage.Estimate
-}
-
-func (r *runner) logf(format string, args ...any) {
-	if r.log != nil {
-		r.log(format, args...)
-	}
+	start      time.Time     // of the run; zero if the number of trials is unknown
+	budget     time.Duration // of all batches; 0 if there is no limit
 }
 
 // run runs the trials of a batch one after the other; trials that are compared with a base take
@@ -54,7 +48,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 	if err := os.MkdirAll(filepath.Join(r.dir, report.HistoryDir), 0o755); err != nil {
 		return err
 	}
-	// The ensemble may be external or persistent: remove all our nodes.
+	// The ensemble may be external or persistent: all nodes of the run must be removed.
 	defer func() { err = errors.Join(err, observer.NewObserver(r.ensemble, sweepTimeout, r.root()).Close()) }()
 	if err := r.warm(ctx, s.Warmup); err != nil {
 		return stage.CauseOr(ctx, err)
@@ -73,27 +67,28 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 		so, err := report.Judge(r.dir)
 		return so.Result.Undecided(c), err
 	}
-	i, e := 0, repetitionPolicy{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
+	policy := repetitionPolicy{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
+	first := 0
 	for _, group := range groups(b.Cells, s.Base) {
-		next := i + len(group)
-		done, err := e.canSkip(group)
-		if err != nil {
-			return err
-		}
-		if !done {
-			trials := r.newTrials(group, plans[i:next], before+i, all)
-			for _, t := range trials {
-				t.look = e.look(group)
-			}
-			err := runAlternating(ctx, trials)
-			for _, t := range trials {
-				t.stage.ReportEnd()
-			}
+		i := first
+		first += len(group)
+		if skip, err := policy.canSkip(group); skip || err != nil {
 			if err != nil {
 				return err
 			}
+			continue
 		}
-		i = next
+		trials := r.newTrials(group, plans[i:], before+i, all)
+		for _, t := range trials {
+			t.look = policy.look(group)
+		}
+		err := runAlternating(ctx, trials)
+		for _, t := range trials {
+			t.stage.ReportEnd()
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -102,7 +97,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 const sweepTimeout = 10 * time.Second
 
 // zooAtOnce is the number of trials of a zoo that run in parallel. Each has its own subtree, sessions and
-// tap, and mostly waits; nothing is timed.
+// tap, and mostly waits. Latencies are not evaluated.
 const zooAtOnce = 6
 
 // driversAtOnce returns the number of trials of drivers that run in parallel. Their processes mostly wait, and
@@ -156,9 +151,6 @@ func (r *runner) runWithRetries(ctx context.Context, b concurrency, begin func()
 		err := t.run(ctx)
 		t.stage.ReportEnd()
 		if n >= b.tries || time.Since(begun) > triesLimit || ctx.Err() != nil || err == nil && !t.incomplete && !t.missed() {
-			if err != nil {
-				err = fmt.Errorf("trial %s: %w", t.name, err)
-			}
 			return err
 		}
 		if again, err := r.prepareRetry(t.name); !again {
@@ -194,41 +186,44 @@ func hasFailedVerdict(path string) bool {
 	return err == nil && slices.ContainsFunc(report.EvaluateHistory(h).Trial.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
 }
 
-// newTrials creates the trials of a group, which take turns; i is the index of the first among all trials.
-func (r *runner) newTrials(cells []spec.Cell, plans []spec.Plan, i, all int) []*trial {
-	var trials []*trial
-	beside := strings.Join(units.Names(cells, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
-	for k, seat := range newTurns(len(cells)) {
-		t := r.newTrial(cells[k], plans[k], i+k, all, seat)
+// newTrials creates the trials of a group, which take turns. i is the index of the first among all trials.
+func (r *runner) newTrials(cells []spec.Cell, plans []spec.Plan, i, all int) (trials []*trial) {
+	subjects := strings.Join(units.Names(cells, func(c spec.Cell) string { return c.Subject.Name }), " beside ")
+	for k, slot := range newTurns(len(cells)) {
+		t := r.newTrial(cells[k], plans[k], i+k, all, slot)
 		if len(cells) > 1 {
 			s := &t.stage.Status.Status
-			s.First, s.Last, s.Beside = i+1, i+len(cells), beside
+			s.First, s.Last, s.Beside = i+1, i+len(cells), subjects
 		}
 		trials = append(trials, t)
 	}
 	return trials
 }
 
-func (r *runner) newTrial(c spec.Cell, p spec.Plan, i, all int, seat *turnSlot) *trial {
+func (r *runner) newTrial(c spec.Cell, p spec.Plan, i, all int, slot *turnSlot) *trial {
 	name := c.TrialName()
 	root := r.root() + "/" + name
 	o := observer.NewObserver(r.ensemble, c.Scenario.SessionTimeout, root)
-	return &trial{runner: r, name: name, plan: p, slot: seat, stage: &stage.Stage{
+	return &trial{runner: r, name: name, plan: p, slot: slot, stage: &stage.Stage{
 		Scenario: c.Scenario, Cell: c, Parent: root + "/line",
 		Members:  stage.Members{Ensemble: r.ensemble, Network: r.network},
-		Observer: o, Fence: &observer.Fence{Observer: o, Path: root + "/resource"}, Holder: stage.NewHolder(), Yield: seat.yield,
-		Status: &stage.Reporter{Send: r.progress, Estimate: r.estimate,
+		Observer: o, Fence: &observer.Fence{Observer: o, Path: root + "/resource"}, Holder: stage.NewHolder(), Yield: slot.yield,
+		Status: &stage.Reporter{Send: r.progress, End: r.estimateEnd(i, all),
 			Status: stage.Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
 	}}
 }
 
 func (r *runner) root() string { return r.ensemble.Chroot + "/zkbench-" + r.id }
 
-func newEstimate(batches []spec.Batch) *stage.Estimate {
-	e := &stage.Estimate{Start: time.Now()}
-	for _, b := range batches {
-		e.Trials += len(b.Cells)
-		e.Budget += b.Cells[0].Scenario.Budget
+// estimateEnd estimates the end of the run from the mean time of the first n trials; zero if unknown.
+func (r *runner) estimateEnd(n, all int) time.Time {
+	if n == 0 || r.start.IsZero() {
+		return time.Time{}
 	}
-	return e
+	each := time.Since(r.start) / time.Duration(n)
+	end := each * time.Duration(all)
+	if r.budget > 0 {
+		end = min(end, r.budget+each)
+	}
+	return r.start.Add(end)
 }

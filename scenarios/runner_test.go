@@ -29,7 +29,7 @@ func reportsOf(t *testing.T, text string) (cells []spec.Cell, reports map[int][]
 	}
 	var mu sync.Mutex
 	reports = map[int][]stage.Status{}
-	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), estimate: newEstimate(batches)}
+	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
 	r.progress = func(s stage.Status) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -43,7 +43,7 @@ func reportsOf(t *testing.T, text string) (cells []spec.Cell, reports map[int][]
 
 // A second try takes no failure back.
 func TestRunner_playsNoTrialAgainThatHasBrokenAGuarantee(t *testing.T) {
-	r := runner{dir: t.TempDir()}
+	r := runner{log: noLog, dir: t.TempDir()}
 	for name, again := range map[string]bool{"sound": true, "broken": false} {
 		path := report.HistoryPath(r.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -122,6 +122,26 @@ func endsOnce(t *testing.T, all []stage.Status) {
 		before := all[k]
 		if before.Over {
 			t.Errorf("trial %d reports after its end", s.Trial)
+		}
+	}
+}
+
+func TestRunner_estimateEnd(t *testing.T) {
+	for _, row := range []struct {
+		about  string
+		n      int
+		budget time.Duration
+		want   time.Duration // until the end, after 20 s; negative if unknown
+	}{
+		{"no trial has ended", 0, 0, -1},
+		{"half of the trials have ended", 2, 0, 20 * time.Second},
+		{"all have ended", 4, 0, 0},
+		{"no trial begins after the budget", 2, 15 * time.Second, 5 * time.Second},
+	} {
+		r := runner{start: time.Now().Add(-20 * time.Second), budget: row.budget}
+		end := r.estimateEnd(row.n, 4)
+		if got := time.Until(end).Round(time.Second); got != row.want && !(row.want < 0 && end.IsZero()) {
+			t.Errorf("%s: %v, want %v", row.about, got, row.want)
 		}
 	}
 }

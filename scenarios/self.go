@@ -67,18 +67,18 @@ func (w *selfMonitor) stop(now func() time.Duration) {
 		},
 	}
 	after, length := readUsage(), time.Since(w.start).Seconds()
-	if whole := length * float64(runtime.NumCPU()); whole > 0 && after.known && w.before.known {
-		s.CPU = share((after.self - w.before.self) / whole)
+	if available := length * float64(runtime.NumCPU()); available > 0 && after.known && w.before.known {
+		s.CPU = roundFraction((after.self - w.before.self) / available)
 		if after.all > w.before.all {
 			all := after.all - w.before.all
-			s.MachineCPU, s.Stolen = share((after.busy-w.before.busy)/all), share((after.stolen-w.before.stolen)/all)
+			s.MachineCPU, s.Stolen = roundFraction((after.busy-w.before.busy)/all), roundFraction((after.stolen-w.before.stolen)/all)
 		}
 	}
 	w.record.Record(s)
 }
 
-// share rounds to thousandths, the precision of the measurement.
-func share(v float64) *float64 { return new(math.Round(v*1000) / 1000) }
+// roundFraction rounds to thousandths, the precision of the measurement.
+func roundFraction(v float64) *float64 { return new(math.Round(v*1000) / 1000) }
 
 type usage struct {
 	known     bool

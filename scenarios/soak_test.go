@@ -152,7 +152,7 @@ func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string)
 	if err != nil || len(batches) != 1 || len(batches[0].Cells) != 1 {
 		s.t.Fatalf("%d batches (%v), want one of one trial", len(batches), err)
 	}
-	r := runner{ensemble: ensemble, network: s.network, id: fmt.Sprintf("soak-%d", seed), seed: seed, dir: dir}
+	r := runner{log: noLog, ensemble: ensemble, network: s.network, id: fmt.Sprintf("soak-%d", seed), seed: seed, dir: dir}
 	if err := r.run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
 		wrong = append(wrong, fmt.Sprintf("it did not end well: %v", err))
 	}

@@ -31,7 +31,7 @@ type trial struct {
 	stage  *stage.Stage
 
 	earlierAttempts int  // number of earlier attempts
-	look            int  // see repetitions.look
+	look            int  // see repetitionPolicy.look
 	incomplete      bool // the trial did not run to its end
 }
 
@@ -40,7 +40,10 @@ var errBroken = errors.New("the history cannot be written")
 
 // run runs the trial. It closes the trial's sessions and removes its subtree, even after an error.
 func (t *trial) run(ctx context.Context) error {
-	return stage.CatchPanic(func() error { return t.play(ctx) })
+	if err := stage.CatchPanic(func() error { return t.play(ctx) }); err != nil {
+		return fmt.Errorf("trial %s: %w", t.name, err)
+	}
+	return nil
 }
 
 func (t *trial) play(ctx context.Context) (err error) {
@@ -51,8 +54,13 @@ func (t *trial) play(ctx context.Context) (err error) {
 	st := t.stage
 	st.Clock = history.Start()
 	failed := make(chan error, 1)
-	stop, unready := t.setUp(ctx, failed)
-	defer stop()
+	closeTap, setUpErr := t.listen()
+	defer closeTap()
+	if setUpErr == nil {
+		var stop func()
+		stop, setUpErr = t.startSubjects(ctx, failed)
+		defer stop()
+	}
 	st.Record, err = history.Create(report.HistoryPath(t.runner.dir, t.name), t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
@@ -67,12 +75,12 @@ func (t *trial) play(ctx context.Context) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	if unready == nil {
+	if setUpErr == nil {
 		go st.WatchEnsemble(ctx, st.End)
 	}
 	return t.runRecorded(ctx, func() error {
-		if unready != nil {
-			return unready
+		if setUpErr != nil {
+			return setUpErr
 		}
 		return t.runPhases(ctx, failed)
 	})
@@ -99,31 +107,32 @@ func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) 
 	return t.recordError(ctx, play())
 }
 
-// setUp creates the trial's tap and starts the subject's processes, if any. failed receives the
-// first error after which the trial cannot be evaluated. stop undoes both steps.
-func (t *trial) setUp(ctx context.Context, failed chan<- error) (stop func(), err error) {
-	unlisten, err := t.listen()
-	if err != nil {
-		return unlisten, err
-	}
-	end, err := t.startSubjects(ctx, failed)
-	return func() { end(); unlisten() }, err
-}
-
+// listen creates the trial's tap: in this process, or on the agents.
 func (t *trial) listen() (stop func(), err error) {
-	st := t.stage
-	if t.runner.fleet != nil {
-		return t.listenElsewhere()
+	st, r := t.stage, t.runner
+	if r.fleet != nil {
+		remote, err := r.fleet.Begin(agents.Options{
+			Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
+			Way: observer.UpstreamOf(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble),
+			Event: st.RecordSession, Lost: st.RecordLostAgent,
+		})
+		if err != nil {
+			st.Tap = wire.New(st.Clock.Now) // has no clients
+			return func() {}, err
+		}
+		st.Tap = remote
+		return remote.Close, nil
 	}
 	tap := wire.New(st.Clock.Now)
-	tap.SetUpstream(observer.WayTo(st.Members.Ensemble))
+	tap.SetUpstream(observer.UpstreamOf(st.Members.Ensemble))
 	tap.OnEvent(st.RecordSession)
-	tap.SetAdmit(observer.OwnProcesses(t.runner.logf))
+	tap.SetAdmit(observer.OwnProcesses(r.log))
 	st.Tap = tap
 	return tap.Close, nil
 }
 
-// startSubjects starts the processes of the subject and of its successors, if any.
+// startSubjects starts the processes of the subject and of its successors, if any. failed receives the first
+// error after which the trial cannot be evaluated.
 func (t *trial) startSubjects(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
 	if st.Cell.Subject, stop, err = t.startSubject(ctx, st.Cell.Subject, failed); err != nil {
@@ -173,7 +182,7 @@ func (t *trial) startSubject(ctx context.Context, given recipes.Subject, failed 
 			}
 		},
 	})
-	if given.Open != nil { // compiled in: its own promises are more precise than those that a driver reports
+	if given.Open != nil { // compiled in: its promises are more precise than the promises that a driver reports
 		open, pipe := subject.Open, subject.PipeLatency
 		subject = given
 		subject.Start, subject.PipeLatency = nil, pipe
@@ -217,7 +226,7 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[stage.PanicError](err); ok {
 		why, _, _ := strings.Cut(err.Error(), "\n") // without the stack
 		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: why})
-		t.runner.logf("trial %s ended early: %v", t.name, err)
+		t.runner.log("trial %s ended early: %v", t.name, err)
 		return nil
 	}
 	switch {
@@ -231,14 +240,14 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 		return err
 	}
 	if st.Members.IsManaged() {
-		if sick := stage.AwaitHealthy(ctx, st.Members.Ensemble, st.Observer.Root+"/whole"); sick != nil {
-			return stage.CauseOr(ctx, fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, sick, err))
+		if unhealthy := stage.AwaitHealthy(ctx, st.Observer); unhealthy != nil {
+			return stage.CauseOr(ctx, fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, unhealthy, err))
 		}
 	}
-	not := errors.Is(err, audit.ErrInapplicable)
-	st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: err.Error(), Inapplicable: not})
-	if t.incomplete = !not; t.incomplete {
-		t.runner.logf("trial %s could not be run: %v", t.name, err)
+	inapplicable := errors.Is(err, audit.ErrInapplicable)
+	st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: err.Error(), Inapplicable: inapplicable})
+	if t.incomplete = !inapplicable; t.incomplete {
+		t.runner.log("trial %s could not be run: %v", t.name, err)
 	}
 	return nil
 }
@@ -296,33 +305,14 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	return st.Run(ctx)
 }
 
-// listenElsewhere prepares the trial's taps on the agents.
-func (t *trial) listenElsewhere() (stop func(), err error) {
-	st, r := t.stage, t.runner
-	begun, err := r.fleet.Begin(agents.Options{
-		Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
-		Way: observer.WayTo(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble),
-		Event: st.RecordSession, Lost: st.RecordLostAgent,
-	})
-	if err != nil {
-		st.Tap = wire.New(st.Clock.Now) // has no clients
-		return func() {}, err
-	}
-	st.Tap = begun
-	return begun.Close, nil
-}
-
 // relayed reports whether agents reach the members through this process: on request, or if
 // connections need certificates, which only this process has.
 func relayed(asked bool, e *ensembles.Ensemble) bool { return asked || e.Security.TLS != nil }
 
 func (t *trial) site() func(client int) (site.Site, error) {
-	begun, elsewhere := t.stage.Tap.(*agents.Trial)
-	if !elsewhere {
+	remote, isRemote := t.stage.Tap.(*agents.Trial)
+	if !isRemote {
 		return nil
 	}
-	return begun.Site
+	return remote.Site
 }
-
-// RefuseAgents returns an error if the run cannot use agents. Call it before agents are started.
-func (c Config) RefuseAgents() error { return c.Scenario.CheckAgents() }

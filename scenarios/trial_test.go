@@ -134,7 +134,7 @@ func TestRunner_endsWhereAHistoryCannotBeWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
+	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
 	inTheWay := report.HistoryPath(r.dir, batches[0].Cells[0].TrialName())
 	if err := os.MkdirAll(inTheWay, 0o755); err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func (c Config) images() (out []string) {
 	return units.Names(c.Scenario.Versions(), func(v ensembles.Version) string { return v.From })
 }
 
-func (c Config) folder(batches []spec.Batch, i int) string {
+func (c Config) logFolder(batches []spec.Batch, i int) string {
 	b := batches[i]
 	switch {
 	case c.Scenario.Upgrades():

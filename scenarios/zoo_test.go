@@ -150,7 +150,7 @@ func (h *hired) begin(t *testing.T, relay bool, text string, progress func(stage
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(),
+	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(),
 		fleet: h.fleet, relay: relay, progress: progress, driver: []string{os.Args[0], "driver"}}
 	batches, err := s.Batches()
 	if err != nil {
@@ -342,7 +342,7 @@ phases: [{name: churn, kind: churn, duration: 1s}]
 
 func TestConfig_refusesAnAuditWithAgents(t *testing.T) {
 	s := shipped(t, "audit")
-	if err := (Config{Scenario: s}).RefuseAgents(); !errors.Is(err, spec.ErrEpisodes) {
+	if err := s.CheckAgents(); !errors.Is(err, spec.ErrEpisodes) {
 		t.Error(err)
 	}
 }

@@ -234,7 +234,7 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 		return usageError("--agents-listen %s: want HOST:PORT, at which agents reach this process", f.listen)
 	}
 	for _, c := range configs {
-		if err := c.RefuseAgents(); err != nil {
+		if err := c.Scenario.CheckAgents(); err != nil {
 			return err
 		}
 	}

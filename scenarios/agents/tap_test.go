@@ -154,10 +154,10 @@ func TestTapped_rulesAndHoldsReachTheAgent(t *testing.T) {
 			t.Errorf("the disarmed rule fired: %+v", proof)
 		}
 	}
-	if err := c.Hold(wire.Stall); err != nil {
+	if err := c.Hold(); err != nil {
 		t.Error(err)
 	}
-	if err := c.Hold(wire.Deaf); err == nil {
+	if err := c.Hold(); err == nil {
 		t.Error("a second hold began during the first")
 	}
 	c.EndHold()

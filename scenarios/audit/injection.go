@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,8 +21,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// maxStepRepeats is the number of one client's steps with the same operation that are tested: polling repeats a
-// step without end, and a queue's clients repeat it for every item.
+// maxStepRepeats is the number of a client's steps with the same operation that are tested: a polling client repeats
+// a step without end, and a queue's clients repeat it for every item.
 const maxStepRepeats = 2
 
 // StepsOf returns the steps of a role in order: the requests and notifications of a transcript, and
@@ -38,7 +39,7 @@ func StepsOf(role string, frames []wire.Frame, made []spec.SeenStep) []spec.Seen
 	var out []spec.SeenStep
 	for _, s := range all {
 		counts[s.Op]++
-		if s.Kind() == spec.AtCall { // a waiter is in the call that it made
+		if s.Kind() == spec.AtCall { // a waiter is in its last call
 			under = s.Op
 		}
 		if s.Role, s.Nth, s.Call = role, counts[s.Op], under; s.Nth <= maxStepRepeats {
@@ -49,26 +50,26 @@ func StepsOf(role string, frames []wire.Frame, made []spec.SeenStep) []spec.Seen
 }
 
 type stepInjection struct {
-	p     *episodeRun
-	c     *stage.Client
-	at    spec.Step
-	fault *spec.StepFault
-	shot  wire.ArmedRule // nil if the tap does not see the step
-	come  chan struct{}  // closed when the step occurs, if the tap does not see it
-	force chan struct{}  // closed when the fault is active or failed
-	over  chan struct{}  // closed when the fault is over or was cancelled
-	moves int64          // grants and releases of other clients at the injection
+	p           *episodeRun
+	c           *stage.Client
+	at          spec.Step
+	fault       *spec.StepFault
+	rule        wire.ArmedRule // nil if the tap does not see the step
+	reached     chan struct{}  // closed when the step occurs, if the tap does not see the step
+	active      chan struct{}  // closed when the fault is active, or could not be injected
+	over        chan struct{}  // closed when the fault is over or was cancelled
+	transitions int64          // grants and releases of other clients at the injection
 	// passable is true if the holder was another client and could release at the injection.
 	passable bool
 
-	proof    string      // evidence so far
-	operator int64       // the session that deleted the client's nodes; 0 if none did
-	begun    atomic.Bool // the step has occurred
-	killed   bool        // the client's process was killed; valid once the fault is over
-	inForce  func()      // closes force, once
+	proof      string      // evidence so far
+	operator   int64       // the session that deleted the client's nodes; 0 if none did
+	begun      atomic.Bool // the step has occurred
+	killed     bool        // the client's process was killed; valid once the fault is over
+	markActive func()      // closes active, once
 }
 
-// ErrInapplicable means that the recipe does not allow the case of a cell.
+// ErrInapplicable means that a cell cannot occur with the recipe.
 var ErrInapplicable = errors.New("not applicable")
 
 // errNoStep means that the step did not occur in the episode.
@@ -76,13 +77,13 @@ var errNoStep = errors.New("the step did not occur")
 
 // newInjection prepares the injection of a fault at a step. The caller must call run.
 func (p *episodeRun) newInjection(s spec.Step, f *spec.StepFault) (*stepInjection, error) {
-	x := &stepInjection{p: p, c: p.st.Clients[s.Client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
-	x.inForce = sync.OnceFunc(func() { close(x.force) })
+	x := &stepInjection{p: p, c: p.st.Clients[s.Client()], at: s, fault: f, reached: make(chan struct{}), active: make(chan struct{}), over: make(chan struct{})}
+	x.markActive = sync.OnceFunc(func() { close(x.active) })
 	if f.Timed {
 		if subject := p.st.Cell.Subject; !subject.SupportsLimit {
 			return nil, fmt.Errorf("%w: %s does not support an acquire with a time limit: its driver does not offer \"limit\"", chaos.ErrSkipped, subject.Name)
 		}
-		x.c.Limit.Store(int64(x.tryFor()))
+		x.c.Limit.Store(int64(x.acquireLimit()))
 	}
 	if s.Kind()&(spec.AtRequest|spec.AtNotification) != 0 {
 		act := f.Act
@@ -90,10 +91,10 @@ func (p *episodeRun) newInjection(s spec.Step, f *spec.StepFault) (*stepInjectio
 			act = f.NotificationAct
 		}
 		var err error
-		if x.shot, err = x.c.Wire.Arm(s.Rule(act)); err != nil {
+		if x.rule, err = x.c.Wire.Arm(s.Rule(act)); err != nil {
 			return nil, err
 		}
-		x.c.Wire.SetGateClosed(f.Disconnects) // existing connections stay
+		x.c.Wire.SetGateClosed(f.Disconnects) // does not close existing connections
 	}
 	return x, nil
 }
@@ -123,22 +124,22 @@ func (x *stepInjection) noStep() error {
 // because the step did not occur.
 func (x *stepInjection) run(ctx context.Context) {
 	defer close(x.over)
-	defer x.inForce()
+	defer x.markActive()
 	defer x.c.Wire.SetGateClosed(false)
 	err := x.await(ctx)
 	start := x.p.st.Clock.Now()
-	x.moves, x.passable = x.p.moves(x.c.Number), x.p.passable(x)
+	x.transitions, x.passable = x.p.transitions(x.c.Number), x.p.passable(x)
 	x.begun.Store(err == nil)
-	if play := playStep[x.fault.Name]; err == nil && play != nil {
+	if play := stepActions[x.fault.Name]; err == nil && play != nil {
 		err = play(ctx, x)
 	}
 	if !x.begun.Load() && x.fault.MemberFault != nil {
 		x.p.st.Shared.Arrive(false)
 	}
-	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // not available on this machine: a repetition would not help
+	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // a fault that this machine does not support is not repeated
 		x.p.st.Missed.Store(true)
 	}
-	x.release()
+	x.disarm()
 	w := &history.Window{Fault: x.fault.Name, Target: fmt.Sprintf("client %d (%s)", x.c.Number, x.at.Role), Client: x.c.Number,
 		Start: start, End: x.p.st.Clock.Now(), Proof: x.proof, Operator: x.operator}
 	if x.fault.MemberFault != nil && x.fault.MemberFault.Target != "" {
@@ -153,17 +154,17 @@ func (x *stepInjection) run(ctx context.Context) {
 	x.p.st.Record.Record(w)
 }
 
-// await waits for the step and keeps the evidence.
+// await waits for the step and sets the proof.
 func (x *stepInjection) await(ctx context.Context) error {
-	if x.shot == nil {
-		if stage.Await(ctx, x.come) != nil {
+	if x.rule == nil {
+		if stage.Await(ctx, x.reached) != nil {
 			return errNoStep
 		}
 		x.proof = fmt.Sprintf("the client was at %s", x.at)
-		return x.cutOff()
+		return x.disconnect()
 	}
 	select {
-	case p, fired := <-x.shot.Fired():
+	case p, fired := <-x.rule.Fired():
 		if !fired {
 			return x.noStep()
 		}
@@ -174,8 +175,8 @@ func (x *stepInjection) await(ctx context.Context) error {
 	}
 }
 
-// cutOff begins a fault at a call that disconnects the client.
-func (x *stepInjection) cutOff() error {
+// disconnect begins a fault at a call that disconnects the client.
+func (x *stepInjection) disconnect() error {
 	if !x.fault.Disconnects {
 		return nil
 	}
@@ -183,60 +184,63 @@ func (x *stepInjection) cutOff() error {
 	if x.c.Wire.Cut() == 0 {
 		return errors.New("the client had no connection to cut")
 	}
-	x.inForce()
+	x.markActive()
 	return nil
 }
 
-func (x *stepInjection) lasts() bool { return !stage.Closed(x.over) && x.begun.Load() }
+func (x *stepInjection) isActive() bool { return !stage.Closed(x.over) && x.begun.Load() }
 
-func (x *stepInjection) release() {
-	if x.shot != nil {
-		x.shot.Disarm()
+// disarm lets the request, reply or notification pass that the tap holds at the step.
+func (x *stepInjection) disarm() {
+	if x.rule != nil {
+		x.rule.Disarm()
 	}
 }
 
 // calling records that client n makes a call. If a fault is aimed at the call, calling waits until the fault is
 // active or failed, and returns it; otherwise it returns nil.
 func (p *episodeRun) calling(n int, call string) *stepInjection {
-	nth := p.course.called(n, call, p.st.Clock.Now())
+	nth := p.called(n, call)
 	for _, x := range p.injections {
 		if x.c.Number == n && x.at.Op == call && x.at.Nth == nth {
-			close(x.come)
-			<-x.force
+			close(x.reached)
+			<-x.active
 			return x
 		}
 	}
 	return nil
 }
 
-// playStep maps the name of a fault to the function that injects the fault once the step has occurred, in addition
+// stepActions maps the name of a fault to the function that injects the fault once the step has occurred, in addition
 // to the tap's action. The fault is over when the function returns.
-var playStep = map[string]func(ctx context.Context, x *stepInjection) error{
-	"reply.drop.away": stayAway,
-	"flap.before":     blink,
-	"flap.after":      blink,
+var stepActions = map[string]func(ctx context.Context, x *stepInjection) error{
+	"reply.drop.away": stayDisconnected,
+	"flap.before":     disconnectBriefly,
+	"flap.after":      disconnectBriefly,
 	"session.close":   inject("session.close"),
 	"reply.close":     inject("session.close"),
 	"session.expire":  inject("session.expire"),
 	"client.freeze":   freeze,
 	"client.pause":    pauseProcess,
 	"client.restart":  restartProcess,
-	"request.hold":    untilPassed,
-	"reply.hold":      untilPassed,
-	"member.kill":     hitMembers,
-	"outage":          hitMembers,
+	"request.hold":    awaitHandoff,
+	"reply.hold":      awaitHandoff,
+	"member.kill":     injectMemberFault,
+	"outage":          injectMemberFault,
 	"node.delete":     deleteNodes,
 	"parent.delete":   deleteParent,
 	"cancel":          cancelCall,
-	"timeout":         runOut,
+	"timeout":         awaitLimit,
 }
 
-// blinkFor is the time for which a flap disconnects a client.
-const blinkFor = 100 * time.Millisecond
+// flapDuration is the time for which a flap disconnects a client.
+const flapDuration = 100 * time.Millisecond
 
-func blink(ctx context.Context, _ *stepInjection) error { return stage.Pause(ctx, blinkFor) }
+func disconnectBriefly(ctx context.Context, _ *stepInjection) error {
+	return stage.Pause(ctx, flapDuration)
+}
 
-func stayAway(ctx context.Context, x *stepInjection) error {
+func stayDisconnected(ctx context.Context, x *stepInjection) error {
 	return stage.Pause(ctx, x.p.st.Scenario.SessionTimeout*7/10)
 }
 
@@ -247,8 +251,8 @@ func inject(fault string) func(context.Context, *stepInjection) error {
 	}
 }
 
-// deleteNodes deletes the client's nodes, like an operator who believes the client dead. The client is not
-// notified, unless it watches its own node.
+// deleteNodes deletes the client's nodes, like an operator who assumes that the client has failed. The
+// client is not notified, unless it watches its own node.
 func deleteNodes(ctx context.Context, x *stepInjection) error {
 	operator, deleted, err := x.p.st.Observer.DeleteOwned(ctx, x.p.st.Parent, x.c.Wire.Session().ID)
 	if err == nil && len(deleted) == 0 {
@@ -269,77 +273,80 @@ func deleteParent(ctx context.Context, x *stepInjection) error {
 	if i := slices.IndexFunc(nodes, func(n observer.Node) bool { return n.Owner != 0 || observer.Sequential.MatchString(n.Path) }); i >= 0 {
 		return fmt.Errorf("%w: the parent is not empty: %s exists", ErrInapplicable, nodes[i].Path)
 	}
-	err = x.p.st.Observer.AnyMember(ctx, 4*observer.TryFor, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, parent) })
+	err = x.p.st.Observer.AnyMember(ctx, 4*observer.MemberTimeout, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, parent) })
 	x.proof += fmt.Sprintf("; %s was deleted", parent)
 	return err
 }
 
 // freeze delays all traffic of the client until its session has expired.
 func freeze(ctx context.Context, x *stepInjection) error {
-	st := x.p.st
 	if err := x.c.Wire.Hold(); err != nil {
 		return err
 	}
 	defer x.c.Wire.EndHold()
-	x.inForce()
-	x.release()
-	proof, err := chaos.AwaitExpired(ctx, st.Target(nil), x.c.Wire)
-	x.proof += "; " + proof
-	return err
+	return x.awaitExpiry(ctx)
 }
 
 // pauseProcess stops the client's process until its session has expired. The reply or notification
-// has arrived when it continues.
+// has arrived when the process resumes.
 func pauseProcess(ctx context.Context, x *stepInjection) (err error) {
-	st := x.p.st
-	fault, err := chaos.Parse("client.pause", fmt.Sprint(x.c.Number), nil)
-	if err != nil {
-		return err
-	}
-	e, err := fault.Inject(ctx, st.Target(nil))
+	e, err := x.injectProcessFault(ctx, "client.pause")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Heal(context.WithoutCancel(ctx))) }()
-	x.inForce()
-	x.release()
-	expired, err := chaos.AwaitExpired(ctx, st.Target(nil), x.c.Wire)
-	x.proof += "; " + e.Proof + "; " + expired
+	return x.awaitExpiry(ctx)
+}
+
+// injectProcessFault injects the named fault into the client's process and adds the proof.
+func (x *stepInjection) injectProcessFault(ctx context.Context, name string) (chaos.Effect, error) {
+	fault, err := chaos.Parse(name, strconv.Itoa(x.c.Number), nil)
+	if err != nil {
+		return chaos.Effect{}, err
+	}
+	e, err := fault.Inject(ctx, x.p.st.Target(nil))
+	if err == nil {
+		x.proof += "; " + e.Proof
+	}
+	return e, err
+}
+
+// awaitExpiry waits, while the fault is active, until the client's session has expired.
+func (x *stepInjection) awaitExpiry(ctx context.Context) error {
+	x.markActive()
+	x.disarm()
+	expired, err := chaos.AwaitExpired(ctx, x.p.st.Target(nil), x.c.Wire)
+	x.proof += "; " + expired
 	return err
 }
 
 // restartProcess kills the client's process. The client is opened in a new one under the same number,
 // while the servers still have its old session and its nodes.
 func restartProcess(ctx context.Context, x *stepInjection) error {
-	fault, err := chaos.Parse("client.kill", fmt.Sprint(x.c.Number), nil)
-	if err != nil {
-		return err
-	}
-	e, err := fault.Inject(ctx, x.p.st.Target(nil))
+	e, err := x.injectProcessFault(ctx, "client.kill")
 	if err != nil {
 		return err
 	}
 	x.killed = true
-	x.proof += "; " + e.Proof
 	return e.Heal(ctx)
 }
 
-// untilPassed returns when another client was granted or has released, and the client's member
-// has applied that; at the latest before the client would disconnect. It fails if no client made progress
-// although the holder could have released.
-func untilPassed(ctx context.Context, x *stepInjection) error {
+// awaitHandoff waits until another client was granted or has released, and the client's member has applied the
+// transaction, or until shortly before the client would disconnect. It fails if no client made progress although
+// the holder could have released.
+func awaitHandoff(ctx context.Context, x *stepInjection) error {
 	limit, server := x.p.st.Scenario.SessionTimeout/2, x.c.Wire.Session().Server
 	start := time.Now()
 	gone := func() bool { return x.c.Wire.Session().Server != server }
-	err := stage.Poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.Number) > x.moves || gone(), nil })
-	if err == nil && x.p.moves(x.c.Number) == x.moves { // earlier than its session timeout requires
+	err := stage.Poll(ctx, limit, func(context.Context) (bool, error) { return x.p.transitions(x.c.Number) > x.transitions || gone(), nil })
+	if err == nil && x.p.transitions(x.c.Number) == x.transitions { // before its session timeout required it
 		return fmt.Errorf("%w: the client's library disconnected after %v, before another client acquired or released the lock", ErrInapplicable, time.Since(start).Round(time.Millisecond))
 	}
 	switch {
 	case errors.Is(err, stage.ErrPollLimit) && x.passable:
 		return errors.New("no client acquired or released the lock in time")
 	case errors.Is(err, stage.ErrPollLimit):
-		return nil // no client could: the fault was the delay
+		return nil // no client could release: the fault was only a delay
 	case err == nil:
 		err = x.p.st.Observer.AwaitCaughtUp(ctx, server)
 	}
@@ -352,21 +359,21 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 	return err
 }
 
-// cancelCall cancels the call in progress, and forwards the request once the call has returned or
-// has not returned in time.
+// cancelCall cancels the call in progress. The tap forwards the request once the call has returned, or has not
+// returned in time.
 func cancelCall(ctx context.Context, x *stepInjection) error {
-	a := x.p.last(x.c.Number)
+	a := x.p.lastAttempt(x.c.Number)
 	if a == nil || a.HasReturned() {
 		return fmt.Errorf("%w: no operation of the client was pending at that step", ErrInapplicable)
 	}
 	a.Cancel()
-	a.AwaitReturn(ctx, blinkFor)
+	a.AwaitReturn(ctx, flapDuration)
 	return nil
 }
 
-// tryFor is the limit of a timed try: short at a request, so that the client keeps its session
+// acquireLimit is the limit of a timed acquire: short at a request, so that the client keeps its session
 // while it is delayed; for a waiter, long enough for all clients to join.
-func (x *stepInjection) tryFor() time.Duration {
+func (x *stepInjection) acquireLimit() time.Duration {
 	timeout := x.p.st.Scenario.SessionTimeout
 	if x.at.Kind() == spec.AtWait {
 		return timeout
@@ -374,26 +381,26 @@ func (x *stepInjection) tryFor() time.Duration {
 	return timeout / 4
 }
 
-// runOut forwards the request once the time is up and the call has returned or has not returned in
-// time.
-func runOut(ctx context.Context, x *stepInjection) error {
-	a := x.p.last(x.c.Number)
+// awaitLimit waits until the limit of the acquire is over. The tap forwards the request once the call has returned,
+// or has not returned in time.
+func awaitLimit(ctx context.Context, x *stepInjection) error {
+	a := x.p.lastAttempt(x.c.Number)
 	switch {
 	case a != nil && a.HasReturned() && a.Err == nil:
 		return fmt.Errorf("%w: the client had already been granted the lock before that step", ErrInapplicable)
 	case a == nil || a.HasReturned() && !errors.Is(a.Err, recipes.ErrNotAcquired):
 		return errors.New("no acquire with a time limit was pending")
 	}
-	limit := x.tryFor()
+	limit := x.acquireLimit()
 	if x.at.Kind() != spec.AtWait {
-		a.AwaitReturn(ctx, limit+blinkFor)
+		a.AwaitReturn(ctx, limit+flapDuration)
 		return nil
 	}
 	a.AwaitReturn(ctx, 2*limit) // an acquire that does not return fails progress
 	return nil
 }
 
-// hitMembers injects a fault of members for all trials that wait for it.
-func hitMembers(ctx context.Context, x *stepInjection) error {
-	return x.p.st.Shared.AwaitHit(ctx, x.c.Wire.Session().Server, x.release)
+// injectMemberFault waits until the fault of a member that several trials share is over.
+func injectMemberFault(ctx context.Context, x *stepInjection) error {
+	return x.p.st.Shared.AwaitOver(ctx, x.c.Wire.Session().Server, x.disarm)
 }

@@ -27,17 +27,19 @@ type episodeRun struct {
 	stop  context.CancelFunc // cancels every acquire in progress
 
 	injections []*stepInjection // faults that wait for their step, in an episode
-	course     episodeLog
+	released   atomic.Int64     // releases that have returned
 
-	mu    sync.Mutex
-	begun []*stage.Attempt // by all clients
+	mu        sync.Mutex
+	begun     []*stage.Attempt  // by all clients
+	madeCalls [][]spec.SeenStep // the calls of each client
+	acting    []time.Duration   // by client: start of the grant that it is releasing or that a fault hit, or 0
 }
 
 // Limits of a script, far above the needs of a sound recipe.
 const (
-	provokeLimit = 40 * time.Second // for the whole script; a member that was killed must be back
-	grantLimit   = 10 * time.Second // for a grant that is not blocked
-	stillLimit   = time.Second      // for a line without activity
+	scriptLimit = 40 * time.Second // for the script; includes the restart of a member
+	grantLimit  = 10 * time.Second // for a grant that is not blocked
+	idleLimit   = time.Second      // for a line without activity
 )
 
 type scriptError struct{ error }
@@ -49,7 +51,7 @@ func (p *episodeRun) must(err error) {
 	}
 }
 
-func (p *episodeRun) play(script func(*episodeRun)) (err error) {
+func (p *episodeRun) runScript(script func(*episodeRun)) (err error) {
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
@@ -63,13 +65,13 @@ func (p *episodeRun) play(script func(*episodeRun)) (err error) {
 	return nil
 }
 
-func (p *episodeRun) callOff() {
+func (p *episodeRun) cancelAttempts() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.st.CancelAttempts(p.stop, p.begun)
 }
 
-func (p *episodeRun) begin(i int) *stage.Attempt {
+func (p *episodeRun) startAttempt(i int) *stage.Attempt {
 	a := p.st.Clients[i].StartAttempt(p.calls)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +79,7 @@ func (p *episodeRun) begin(i int) *stage.Attempt {
 	return a
 }
 
-func (p *episodeRun) last(i int) *stage.Attempt {
+func (p *episodeRun) lastAttempt(i int) *stage.Attempt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range slices.Backward(p.begun) {
@@ -88,22 +90,21 @@ func (p *episodeRun) last(i int) *stage.Attempt {
 	return nil
 }
 
-// first lets client i acquire, which must succeed, and write as the holder.
-func (p *episodeRun) first(i int) *stage.Attempt {
-	a := p.begin(i)
+// acquireFree lets client i acquire, which must succeed, and write as the holder.
+func (p *episodeRun) acquireFree(i int) *stage.Attempt {
+	a := p.startAttempt(i)
 	if !a.AwaitReturn(p.ctx, grantLimit) {
 		p.must(fmt.Errorf("client %d did not acquire the free lock within %v", i, grantLimit))
-	}
-	if a.Err != nil {
+	} else if a.Err != nil {
 		p.must(fmt.Errorf("client %d did not acquire the free lock: %w", i, a.Err))
 	}
-	p.act(a)
+	p.writeAndCheck(a)
 	return a
 }
 
-// act does the work of a holder: it writes to the resource, and the harness checks its node. A holder
+// writeAndCheck does the work of a holder: it writes to the resource, and the harness checks its node. A holder
 // that was notified of the loss of its grant does nothing.
-func (p *episodeRun) act(a *stage.Attempt) {
+func (p *episodeRun) writeAndCheck(a *stage.Attempt) {
 	if a.Client.HasLost(a.Claim.Token) {
 		return
 	}
@@ -115,12 +116,12 @@ func (p *episodeRun) act(a *stage.Attempt) {
 // requests while it detects that its connection is closed, which may happen twice.
 const releaseTries = 6
 
-// release releases, and retries after an error, as applications do. A node that is left behind
+// releaseGrant releases, and retries after an error, as applications do. A node that is left behind
 // appears in the snapshot.
-func (p *episodeRun) release(a *stage.Attempt) {
-	p.course.markActing(a.Client.Number, a.ReturnedAt)
-	defer p.course.clearActing(a.Client.Number)
-	defer p.course.released.Add(1)
+func (p *episodeRun) releaseGrant(a *stage.Attempt) {
+	p.setActing(a.Client.Number, a.ReturnedAt)
+	defer p.setActing(a.Client.Number, 0)
+	defer p.released.Add(1)
 	defer a.Client.Transitions.Add(1)
 	tries := releaseTries
 	if p.st.IsBarrier() { // its release waits for the others
@@ -135,19 +136,20 @@ func (p *episodeRun) release(a *stage.Attempt) {
 	}
 }
 
-// inLine waits until n nodes are in line and all clients are idle. If they do not become idle it
-// gives up without an error. It does nothing for a recipe whose waiters have no nodes.
-func (p *episodeRun) inLine(n int) {
+// awaitLine waits until n nodes are in line and all clients are idle. If the clients do not become idle, it
+// returns all the same. The cell is inapplicable to a recipe whose waiters have no nodes.
+func (p *episodeRun) awaitLine(n int) {
 	err := p.st.AwaitInLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, stage.ErrPollLimit) {
-		nodes, look := p.st.Observer.InLine(p.ctx, p.st.Parent)
+		nodes, _, lookErr := p.st.Observer.InLine(p.ctx, p.st.Parent)
 		free := p.st.NonWaiterCount()
-		if waiting := p.st.Acquiring(); look == nil && nodes <= free && waiting >= n-free {
+		if waiting := p.st.Acquiring(); lookErr == nil && nodes <= free && waiting >= n-free {
 			err = fmt.Errorf("%w: %d clients wait, but the line has %s: the recipe does not queue its waiters", ErrInapplicable, waiting, units.Plural(nodes, "node"))
 		}
 	}
 	p.must(err)
-	_ = p.st.AwaitQuiet(p.ctx, stillLimit)
+	var idle stage.IdleDetector
+	_ = stage.Poll(p.ctx, idleLimit, func(context.Context) (bool, error) { return idle.Observe(p.st.Tap.Totals()), nil })
 	p.must(context.Cause(p.ctx))
 }
 
@@ -160,23 +162,23 @@ func (p *episodeRun) writeWhileHolding(a *stage.Attempt, limit time.Duration) {
 	}
 }
 
-// turnLimit is the time for which a line may be without a grant before it counts as stuck.
-func (p *episodeRun) turnLimit() time.Duration { return p.st.Scenario.SessionTimeout + 3*time.Second }
+// stuckLimit is the time for which a line may be without a grant before it counts as stuck.
+func (p *episodeRun) stuckLimit() time.Duration { return p.st.Scenario.SessionTimeout + 3*time.Second }
 
-// How long a holder continues to act after a fault hit it: normally, and if its session has ended,
-// of which it should be notified within a second.
+// Time for which a holder continues to act after a fault: normally, and if its session has ended,
+// of which the holder should be notified within a second.
 const (
-	believeFor     = 400 * time.Millisecond
-	believeLostFor = 1500 * time.Millisecond
+	actDuration          = 400 * time.Millisecond
+	actDurationAfterLoss = 1500 * time.Millisecond
 )
 
-// hold lets a client hold its grant: it acts, and a fault may be injected. It returns true if the client may
-// release, false if the client was notified that its grant is lost, or its process was killed.
-func (p *episodeRun) hold(ctx context.Context, a *stage.Attempt) (sure bool, err error) {
-	p.act(a)
+// holdGrant lets a client hold its grant and write; a fault may be injected meanwhile. sure is true if the client
+// may release, false if the client was notified that its grant is lost, or its process was killed.
+func (p *episodeRun) holdGrant(ctx context.Context, a *stage.Attempt) (sure bool, err error) {
+	p.writeAndCheck(a)
 	session := a.Client.Wire.Session().ID
 	if x := p.calling(a.Client.Number, spec.CallHold); x != nil {
-		p.course.markActing(a.Client.Number, a.ReturnedAt)
+		p.setActing(a.Client.Number, a.ReturnedAt)
 		if err := stage.Await(ctx, x.over); err != nil {
 			return false, err
 		}
@@ -192,7 +194,7 @@ func (p *episodeRun) hold(ctx context.Context, a *stage.Attempt) (sure bool, err
 	if !p.st.IsBarrier() {
 		p.awaitEarlierHolders(ctx, a)
 	}
-	err = stage.Poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
+	err = stage.Poll(ctx, p.stuckLimit(), func(context.Context) (bool, error) {
 		return !a.InDoubt() || a.Client.HasLost(a.Claim.Token), nil
 	})
 	if err != nil {
@@ -202,21 +204,21 @@ func (p *episodeRun) hold(ctx context.Context, a *stage.Attempt) (sure bool, err
 }
 
 func (p *episodeRun) awaitEarlierHolders(ctx context.Context, a *stage.Attempt) {
-	before := p.course.before(a.ReturnedAt)
-	_ = stage.Poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.ReturnedAt)) == 0, nil })
+	before := p.earlierHolders(a.ReturnedAt)
+	_ = stage.Poll(ctx, p.stuckLimit()-time.Second, func(context.Context) (bool, error) { return len(p.earlierHolders(a.ReturnedAt)) == 0, nil })
 	if slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.begun.Load() && slices.Contains(before, x.c.Number) }) {
-		_ = stage.Pause(ctx, believeFor)
+		_ = stage.Pause(ctx, actDuration)
 	}
 }
 
-// challenge lets a holder that a fault hit act for as long as it believes that it holds, once it is connected
-// again, while another client tries to acquire. session is its session before the fault.
+// challenge lets a holder write after a fault, for as long as the holder believes that it holds, once it is connected
+// again, while another client tries to acquire. session is the holder's session before the fault.
 func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session int64) {
-	acts := believeFor
-	_ = stage.Poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
+	acts := actDuration
+	_ = stage.Poll(ctx, p.stuckLimit(), func(context.Context) (bool, error) {
 		s := a.Client.Wire.Session()
 		if s.Expired || s.ID != session {
-			acts = believeLostFor
+			acts = actDurationAfterLoss
 			return true, nil
 		}
 		return s.Server != "" || a.Client.HasLost(a.Claim.Token), nil
@@ -224,13 +226,13 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 	var other sync.WaitGroup
 	defer other.Wait()
 	for i := range p.st.Clients {
-		if b := p.last(i); b != nil && b.Finished && i != a.Client.Number && p.ready(ctx, i) {
-			b = p.begin(i)
+		if b := p.lastAttempt(i); b != nil && b.Finished && i != a.Client.Number && p.ensureOpen(ctx, i) {
+			b = p.startAttempt(i)
 			other.Go(func() {
-				if b.AwaitReturn(ctx, believeFor) && b.Err == nil {
-					p.act(b)
-					_ = stage.Pause(ctx, believeFor/2)
-					p.release(b)
+				if b.AwaitReturn(ctx, actDuration) && b.Err == nil {
+					p.writeAndCheck(b)
+					_ = stage.Pause(ctx, actDuration/2)
+					p.releaseGrant(b)
 				}
 			})
 			break
@@ -239,45 +241,41 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 	p.writeWhileHolding(a, acts)
 }
 
-func (p *episodeRun) ready(ctx context.Context, i int) bool {
+func (p *episodeRun) ensureOpen(ctx context.Context, i int) bool {
 	c := p.st.Clients[i]
 	return c.IsOpen() || c.Reopen(ctx) == nil
 }
 
-// allTurn lets every client complete a turn: waiters are granted, the others join first. It
-// returns true if no client made progress.
-func (p *episodeRun) allTurn() (stuck bool) {
+// serveAll lets every client hold and release: waiters are granted, the others join first. stuck means that no
+// client made progress.
+func (p *episodeRun) serveAll() (stuck bool) {
 	if p.st.IsBarrier() {
-		return p.passTogether()
+		return p.passBarrier()
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
 	finished := make(chan struct{}, len(p.st.Clients))
-	var turns sync.WaitGroup
+	var calls sync.WaitGroup
 	for i := range p.st.Clients {
-		turns.Go(func() {
-			if p.oneTurn(ctx, i) {
+		calls.Go(func() {
+			if p.serveOne(ctx, i) {
 				finished <- struct{}{}
-				for p.st.Cell.Subject.Promises.Requeues && p.oneTurn(ctx, i) { // it is in line again, and would keep the others waiting
+				for p.st.Cell.Subject.Promises.Requeues && p.serveOne(ctx, i) { // the client is in line again, and would delay the others
 				}
 			}
 		})
 	}
-	defer turns.Wait()
+	defer calls.Wait()
 	defer cancel()
-	patient := false
+	limit, extended := p.stuckLimit(), false
 	for n := 0; n < len(p.st.Clients); {
-		limit := p.turnLimit()
-		if patient {
-			limit = lostLimit
-		}
 		select {
 		case <-finished:
 			n++
 		case <-time.After(limit):
-			if patient || !p.lostInside() && !p.failing() {
+			if extended || !p.hasUnreturnedLoss() && !p.hasFailingClient() {
 				return true
 			}
-			patient = true
+			limit, extended = afterLossLimit, true
 		case <-ctx.Done():
 			return true
 		}
@@ -285,13 +283,13 @@ func (p *episodeRun) allTurn() (stuck bool) {
 	return false
 }
 
-// lostLimit is the additional time for clients of drivers that are silent after a loss: long enough
+// afterLossLimit is the additional time for clients of drivers that are silent after a loss: long enough
 // for the driver's host to tell a stuck driver from a sleeping retry policy. A client whose acquires
-// fail gets it too: only then is it certain that the fault is no longer the reason.
-const lostLimit = 10 * time.Second
+// fail also gets this time: only then is it certain that the fault is no longer the reason.
+const afterLossLimit = 10 * time.Second
 
-// failing reports whether more than two acquires of a client have failed.
-func (p *episodeRun) failing() bool {
+// hasFailingClient reports whether more than two acquires of a client have failed.
+func (p *episodeRun) hasFailingClient() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	failed := make([]int, len(p.st.Clients))
@@ -303,62 +301,59 @@ func (p *episodeRun) failing() bool {
 	return slices.Max(failed) > 2
 }
 
-// lostInside reports whether a client in another process has lost its session during an operation
+// hasUnreturnedLoss reports whether a client in another process has lost its session during an operation
 // that has not returned.
-func (p *episodeRun) lostInside() bool {
+func (p *episodeRun) hasUnreturnedLoss() bool {
 	return p.st.Driven && slices.ContainsFunc(p.st.Clients, func(c *stage.Client) bool {
 		e := c.LastEvent.Load()
 		return c.Pending.Load() != nil && e != nil && e.Kind == recipes.EventLost
 	})
 }
 
-// pending returns the client's last acquire, or begins a new acquire if that has failed or is over. It returns
+// pendingAcquire returns the client's last acquire, or begins a new acquire if that has failed or is over. It returns
 // nil if the client has no session.
-func (p *episodeRun) pending(ctx context.Context, i int) *stage.Attempt {
-	if a := p.last(i); a != nil && !a.Finished && (!a.HasReturned() || a.Err == nil) {
+func (p *episodeRun) pendingAcquire(ctx context.Context, i int) *stage.Attempt {
+	if a := p.lastAttempt(i); a != nil && !a.Finished && (!a.HasReturned() || a.Err == nil) {
 		return a
 	}
-	if !p.ready(ctx, i) {
+	if !p.ensureOpen(ctx, i) {
 		return nil
 	}
 	p.calling(i, spec.CallAcquire)
-	return p.begin(i)
+	return p.startAttempt(i)
 }
 
-func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
+func (p *episodeRun) serveOne(ctx context.Context, i int) bool {
 	for ctx.Err() == nil {
-		a := p.pending(ctx, i)
-		if a == nil {
-			return false
-		}
-		if stage.Await(ctx, a.Done) != nil {
+		a := p.pendingAcquire(ctx, i)
+		if a == nil || stage.Await(ctx, a.Done) != nil {
 			return false
 		}
 		if a.Err != nil {
 			a.Client.RecoverAfter(ctx, a.Err)
 			continue
 		}
-		sure, err := p.hold(ctx, a)
+		sure, err := p.holdGrant(ctx, a)
 		if err != nil {
-			p.course.clearActing(i)
+			p.setActing(i, 0)
 			return false
 		}
 		if sure {
-			p.release(a)
+			p.releaseGrant(a)
 			return true
 		}
+		p.setActing(i, 0)
 		a.Finished, a.Err = true, recipes.ErrSessionEnded
-		p.course.clearActing(i)
 		a.Client.RecoverAfter(ctx, a.Err)
 	}
 	return false
 }
 
 var scripts = map[string]func(*episodeRun){
-	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": standInLine, "backlog": putThenTake,
+	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": drainLine, "backlog": putThenTake,
 }
 
-// crowd lets all clients contend for a while, and for a minimum of grants on a slow machine.
+// crowd lets all clients contend for 1.5 s, and longer on a slow machine, until there were 40 grants.
 func crowd(p *episodeRun) {
 	ctx, cancel := context.WithTimeout(p.ctx, 6*time.Second)
 	defer cancel()
@@ -370,9 +365,9 @@ func crowd(p *episodeRun) {
 				return nil
 			}
 			until := time.Now().Add(p.st.Phase.Hold)
-			p.act(a)
+			p.writeAndCheck(a)
 			_ = stage.Pause(p.ctx, time.Until(until))
-			p.release(a)
+			p.releaseGrant(a)
 			if time.Now().After(enough) && p.st.Grants.Load()-before >= 40 {
 				cancel()
 			}
@@ -381,39 +376,39 @@ func crowd(p *episodeRun) {
 	})
 }
 
-// newcomers lets seven clients join behind a holder and give up, eight times. The holders should
-// not be notified.
+// newcomers lets seven clients join behind a holder and give up, eight times. The holder's
+// client should not be notified.
 func newcomers(p *episodeRun) {
 	n := len(p.st.Clients)
 	for k := range n {
-		holder := p.first(k)
+		holder := p.acquireFree(k)
 		for i := range n {
 			if i != k {
-				p.begin(i)
+				p.startAttempt(i)
 			}
 		}
-		p.inLine(n)
+		p.awaitLine(n)
 		for i := range n {
 			if i != k {
-				p.last(i).Cancel()
+				p.lastAttempt(i).Cancel()
 			}
 		}
 		for i := range n {
-			if a := p.last(i); a != holder {
+			if a := p.lastAttempt(i); a != holder {
 				if <-a.Done; a.Err == nil {
-					p.release(a)
+					p.releaseGrant(a)
 				}
 			}
 		}
-		p.release(holder)
-		if p.st.Cell.Subject.Promises.Requeues { // it is in line again, before the next holder
+		p.releaseGrant(holder)
+		if p.st.Cell.Subject.Promises.Requeues { // the client is in line again, before the next holder
 			p.must(holder.Client.Reopen(p.ctx))
 		}
 	}
 }
 
-// standInLine drains a full line once and counts the cost.
-func standInLine(p *episodeRun) {
+// drainLine runs a round of a drain with all clients, and records its cost.
+func drainLine(p *episodeRun) {
 	p.st.Round = 1
 	p.must(phases.DrainOnce(p.ctx, p.st))
 }
@@ -433,61 +428,61 @@ func putThenTake(p *episodeRun) {
 	for range 5 {
 		_, _ = p.st.Clients[0].PutNext(p.ctx) // the history has the error
 	}
-	taking, stop := context.WithCancel(p.ctx)
-	taken := make(chan struct{})
-	go func() {
-		defer close(taken)
-		p.st.Clients[1].Consume(taking, func(string) {})
-	}()
-	defer func() { stop(); <-taken }()
+	var consumer sync.WaitGroup
+	defer consumer.Wait()
+	ctx, stop := context.WithCancel(p.ctx)
+	defer stop()
+	consumer.Go(func() { p.st.Clients[1].Consume(ctx, func(string) {}) })
 	p.must(p.st.WaitQueueEmpty(p.ctx, grantLimit))
 }
 
 // generationTries bounds the generations in which every client must pass once more after a fault.
 const generationTries = 5
 
-// passTogether runs generations until all clients have passed in one of them. It returns true if no client made
-// progress, or after generationTries.
-func (p *episodeRun) passTogether() (stuck bool) {
+// passBarrier runs generations until all clients have passed in one of them. stuck means that no client made
+// progress, or that generationTries were not enough.
+func (p *episodeRun) passBarrier() (stuck bool) {
 	for range generationTries {
-		all, stuck := p.generation()
-		if all || stuck {
+		if all, stuck := p.generation(); all || stuck {
 			return stuck
 		}
 	}
 	return true
 }
 
-// generation lets every client pass and leave. all reports whether every client did, stuck whether none progressed.
+// generation lets every client pass and leave. all reports whether every client left, stuck whether no client
+// made progress.
 func (p *episodeRun) generation() (all, stuck bool) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	n := len(p.st.Clients)
-	g := &passing{leaving: make([]atomic.Bool, n), over: make(chan struct{}), ended: make(chan bool, n)}
+	g := &barrierGeneration{leaving: make([]atomic.Bool, n), over: make(chan struct{})}
+	closeOver := sync.OnceFunc(func() { close(g.over) })
+	passed := make(chan bool, n) // for each client, whether it passed and left
 	var members sync.WaitGroup
 	for i := range p.st.Clients {
-		members.Go(func() { g.ended <- p.member(ctx, g, i) })
+		members.Go(func() { passed <- p.passGeneration(ctx, g, i) })
 	}
 	defer members.Wait()
 	defer cancel()
 	all = true
 	for ended := 0; ended < n; {
-		patience := p.turnLimit()
+		patience := p.stuckLimit()
 		if p.st.Driven { // a client whose outcome is unknown is closed after a while, and the others wait for it
-			patience += lostLimit
+			patience += afterLossLimit
 		}
 		if waiting := int(g.entering.Load()); ended > 0 && ended+waiting == n {
-			patience = believeFor // the others were too late for this generation
+			patience = actDuration // the others belong to the next generation
 		}
 		select {
-		case left := <-g.ended:
+		case left := <-passed:
 			all = all && left
 			ended++
 		case <-time.After(patience):
-			if patience != believeFor {
+			if patience != actDuration {
 				return false, true
 			}
 			if ended+int(g.entering.Load()) == n {
-				g.end.Do(func() { close(g.over) })
+				closeOver()
 			}
 		case <-ctx.Done():
 			return false, true
@@ -496,11 +491,11 @@ func (p *episodeRun) generation() (all, stuck bool) {
 	return all, false
 }
 
-// member makes client i pass and leave in a generation. It reports whether the client did; false
-// means that it waits for the next generation, or lost its session.
-func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
+// passGeneration makes client i pass and leave in a generation. It returns false if the client waits
+// for the next generation, or has lost its session.
+func (p *episodeRun) passGeneration(ctx context.Context, g *barrierGeneration, i int) bool {
 	for ctx.Err() == nil {
-		a := p.pending(ctx, i)
+		a := p.pendingAcquire(ctx, i)
 		if a == nil {
 			return false
 		}
@@ -522,11 +517,11 @@ func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 			continue
 		}
 		g.passed.Store(true)
-		sure, err := p.hold(ctx, a)
+		sure, err := p.holdGrant(ctx, a)
 		if err == nil && sure {
-			p.awaitDeparture(ctx, g, i)
+			p.awaitEarlierLeave(ctx, g, i)
 			g.leaving[i].Store(true)
-			p.release(a)
+			p.releaseGrant(a)
 			return true
 		}
 		a.Finished, a.Err = true, recipes.ErrSessionEnded
@@ -537,30 +532,28 @@ func (p *episodeRun) member(ctx context.Context, g *passing, i int) bool {
 	return false
 }
 
-// departures is the order in which three members leave: the second first, so that the first one waits
+// leaveOrder is the order in which three clients leave: the second one first, so that the first one waits
 // for the last.
-var departures = []int{1, 0, 2}
+var leaveOrder = []int{1, 0, 2}
 
-// awaitDeparture waits, within a limit, until the client that leaves before client i waits for the
+// awaitEarlierLeave waits, within a limit, until the client that leaves before client i waits for the
 // others: the steps of calm episodes are then the same.
-func (p *episodeRun) awaitDeparture(ctx context.Context, g *passing, i int) {
-	k := slices.Index(departures, i)
+func (p *episodeRun) awaitEarlierLeave(ctx context.Context, g *barrierGeneration, i int) {
+	k := slices.Index(leaveOrder, i)
 	if k < 1 {
 		return
 	}
-	before := departures[k-1]
-	still := stage.IdleDetector{Polls: stage.StillPolls - quietFor}
-	_ = stage.Poll(ctx, restLimit, func(context.Context) (bool, error) {
+	before := leaveOrder[k-1]
+	still := stage.IdleDetector{Polls: stage.IdlePolls - idlePolls}
+	_ = stage.Poll(ctx, clientIdleLimit, func(context.Context) (bool, error) {
 		return g.leaving[before].Load() && still.Observe(p.st.Clients[before].Wire.Counts()), nil
 	})
 }
 
-// passing is a generation in progress.
-type passing struct {
+// barrierGeneration is a generation in progress.
+type barrierGeneration struct {
 	leaving  []atomic.Bool // by client: it has called leave
 	entering atomic.Int64  // clients that wait for the others
 	passed   atomic.Bool   // a client has passed
-	over     chan struct{} // closed when the clients that still wait belong to the next generation
-	end      sync.Once
-	ended    chan bool // whether a client passed and left
+	over     chan struct{} // closed when the remaining waiters belong to the next generation
 }

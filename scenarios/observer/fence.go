@@ -20,7 +20,7 @@ type Fence struct {
 
 // Open creates the resource if it does not exist. Its parent must exist.
 func (f *Fence) Open(ctx context.Context) error {
-	return f.Observer.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+	return f.Observer.AnyMember(ctx, 4*MemberTimeout, func(ctx context.Context, s *recipes.Session) error {
 		_, err := s.Create(ctx, f.Path, []byte("0 0 0"), 0)
 		if errors.Is(err, zk.ErrNodeExists) {
 			return nil
@@ -43,7 +43,7 @@ func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, e
 	}
 	data := f.Text(token, grant)
 	unsure := false // an earlier attempt may have succeeded
-	err = f.Observer.AnyMember(ctx, TryFor, func(ctx context.Context, s *recipes.Session) error {
+	err = f.Observer.AnyMember(ctx, MemberTimeout, func(ctx context.Context, s *recipes.Session) error {
 		version, err = f.compareAndSet(ctx, s, token, grant, data, &unsure)
 		return err
 	})
@@ -58,7 +58,7 @@ func (f *Fence) Text(token, grant int64) string {
 	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
 }
 
-// compareAndSet is a compare-and-set, repeated if another client wrote in between. The current content shows
+// compareAndSet sets the data, and tries again if another client has written in between. The current content shows
 // whether an earlier attempt succeeded.
 func (f *Fence) compareAndSet(ctx context.Context, s *recipes.Session, token, grant int64, data string, unsure *bool) (version int64, err error) {
 	for {

@@ -10,7 +10,7 @@ import (
 type Items struct {
 	mu    sync.Mutex
 	takes map[string]int // how often each item that was put has been received
-	shown bool           // a node has contained an item's ID, so the recipe stores items readably
+	shown bool           // a node has contained an item's ID, so the recipe does not encode items
 }
 
 // itemIDs matches possible IDs in a node's data, however the recipe encodes the item.
@@ -29,7 +29,7 @@ func (o *Items) Put(id string) {
 	o.takes[id] = 0
 }
 
-// Taken records that a consumer received the item. If received again, it was not removed: it is outstanding.
+// Taken records that a consumer received the item. An item that is received twice was not removed: it is outstanding.
 func (o *Items) Taken(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"sync"
@@ -27,13 +28,13 @@ type Observer struct {
 	Root     string       // the root of everything that the run creates
 	serving  atomic.Int64 // index of the member that replied last
 
-	posts []*post // one per member
+	sessions []*memberSession // one per member
 
 	mu  sync.Mutex
-	ids map[int64]bool // of all its sessions
+	ids map[int64]bool // of all sessions, also earlier ones
 }
 
-type post struct {
+type memberSession struct {
 	mu      sync.Mutex
 	session *recipes.Session // nil at first
 }
@@ -42,20 +43,20 @@ type post struct {
 func NewObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *Observer {
 	o := &Observer{Ensemble: e, timeout: timeout, Root: root, ids: map[int64]bool{}}
 	for range e.Members {
-		o.posts = append(o.posts, &post{})
+		o.sessions = append(o.sessions, &memberSession{})
 	}
 	return o
 }
 
 // Member returns the session with member i, which it opens if necessary.
 func (o *Observer) Member(ctx context.Context, i int) (*recipes.Session, error) {
-	post := o.posts[i]
-	post.mu.Lock()
-	defer post.mu.Unlock()
-	if s := post.session; s != nil && s.Err() == nil {
+	m := o.sessions[i]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.session; s != nil && s.Err() == nil {
 		return s, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.tryFor())
+	ctx, cancel := context.WithTimeout(ctx, o.openTimeout())
 	defer cancel()
 	options := HarnessOptions(o.Ensemble, o.timeout)
 	options.MaxPacket = 1 << 20
@@ -65,7 +66,7 @@ func (o *Observer) Member(ctx context.Context, i int) (*recipes.Session, error) 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	post.session, o.ids[s.ID()] = s, true
+	m.session, o.ids[s.ID()] = s, true
 	return s, nil
 }
 
@@ -76,16 +77,16 @@ func (o *Observer) Owns(session int64) bool {
 	return o.ids[session]
 }
 
-// TryFor is the time for which the observer waits for one member before it tries the next.
-const TryFor = 500 * time.Millisecond
+// MemberTimeout is the time for which the observer waits for a member before it tries the next.
+const MemberTimeout = 500 * time.Millisecond
 
 // AnyMember calls f with the session of the member that replied last, and with the next member's if that
 // fails, until f succeeds or returns a final error.
 func (o *Observer) AnyMember(ctx context.Context, limit time.Duration, f func(context.Context, *recipes.Session) error) (err error) {
-	n := int64(len(o.posts))
+	n := int64(len(o.sessions))
 	for range 2 * n {
 		i := o.serving.Load()
-		if err = o.ask(ctx, int(i), limit, f); err == nil || ctx.Err() != nil || errors.As(err, new(final)) {
+		if err = o.callMember(ctx, int(i), limit, f); err == nil || ctx.Err() != nil || errors.As(err, new(final)) {
 			return err
 		}
 		o.serving.CompareAndSwap(i, (i+1)%n)
@@ -93,8 +94,8 @@ func (o *Observer) AnyMember(ctx context.Context, limit time.Duration, f func(co
 	return err
 }
 
-func (o *Observer) ask(ctx context.Context, i int, limit time.Duration, f func(context.Context, *recipes.Session) error) error {
-	opening, cancel := context.WithTimeout(ctx, o.tryFor())
+func (o *Observer) callMember(ctx context.Context, i int, limit time.Duration, f func(context.Context, *recipes.Session) error) error {
+	opening, cancel := context.WithTimeout(ctx, o.openTimeout())
 	defer cancel()
 	s, err := o.Member(opening, i)
 	if err == nil {
@@ -122,37 +123,35 @@ type Node struct {
 
 // Nodes returns the current nodes below parent at any depth, oldest first. A missing parent has none.
 func (o *Observer) Nodes(ctx context.Context, parent string) ([]Node, error) {
-	found, err := o.readCurrent(ctx, parent, AllBelow)
-	if errors.Is(err, zk.ErrNoNode) {
-		err = nil
-	}
-	return found, err
-}
-
-// readCurrent reads below the parent after a write, so that the member has the current state.
-func (o *Observer) readCurrent(ctx context.Context, parent string, read func(context.Context, *recipes.Session, string) ([]Node, error)) (found []Node, err error) {
-	err = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
-		if err := s.Delete(ctx, o.Root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return err
-		}
-		found, err = read(ctx, s, parent)
+	var found []Node
+	err := o.ReadCurrent(ctx, func(ctx context.Context, s *recipes.Session) (err error) {
+		found, err = allBelow(ctx, s, parent)
 		return err
 	})
 	return found, err
+}
+
+// ReadCurrent calls read after a write, so that the member has the current state. A missing node is no error.
+func (o *Observer) ReadCurrent(ctx context.Context, read func(context.Context, *recipes.Session) error) error {
+	return o.AnyMember(ctx, 4*MemberTimeout, func(ctx context.Context, s *recipes.Session) error {
+		if err := s.Delete(ctx, o.Root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		if err := read(ctx, s); !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		return nil
+	})
 }
 
 // Owned returns the newest sequential node below parent that the session owns.
 func (o *Observer) Owned(ctx context.Context, parent string, session int64) (mine Node, found bool, err error) {
-	err = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
-		nodes, err := AllBelow(ctx, s, parent)
-		mine, found = Node{}, false
-		for _, n := range nodes {
-			if n.Owner == session && Sequential.MatchString(n.Path) && n.Czxid > mine.Czxid {
-				mine, found = n, true
-			}
+	nodes, err := o.Nodes(ctx, parent)
+	for _, n := range nodes { // oldest first
+		if n.Owner == session && Sequential.MatchString(n.Path) {
+			mine, found = n, true
 		}
-		return err
-	})
+	}
 	return mine, found, err
 }
 
@@ -162,7 +161,7 @@ func (o *Observer) DeleteOwned(ctx context.Context, parent string, session int64
 	if err != nil {
 		return 0, nil, err
 	}
-	err = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+	err = o.AnyMember(ctx, 4*MemberTimeout, func(ctx context.Context, s *recipes.Session) error {
 		operator, deleted = s.ID(), nil
 		for _, n := range nodes {
 			if n.Owner != session {
@@ -182,7 +181,7 @@ func (o *Observer) DeleteOwned(ctx context.Context, parent string, session int64
 
 // Czxid returns the czxid of a node; 0 if it is missing or unknown.
 func (o *Observer) Czxid(ctx context.Context, path string) (id int64) {
-	_ = o.AnyMember(ctx, 4*TryFor, func(ctx context.Context, s *recipes.Session) error {
+	_ = o.AnyMember(ctx, 4*MemberTimeout, func(ctx context.Context, s *recipes.Session) error {
 		stat, err := s.Exists(ctx, path)
 		if stat != nil {
 			id = stat.Czxid
@@ -192,60 +191,46 @@ func (o *Observer) Czxid(ctx context.Context, path string) (id int64) {
 	return id
 }
 
-// nodesBelow returns the children of a path as a member sees them, oldest first.
-func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
+// allBelow returns the nodes below a path, oldest first, but none below sequential or ephemeral nodes.
+func allBelow(ctx context.Context, s *recipes.Session, parent string) (found []Node, err error) {
 	names, err := s.List(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
-	var found []Node
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(16)
 	for _, name := range names {
 		g.Go(func() error {
-			stat, err := s.Exists(ctx, parent+"/"+name)
+			path := parent + "/" + name
+			stat, err := s.Exists(ctx, path)
 			if err != nil || stat == nil {
 				return err
 			}
+			var inside []Node
+			if stat.EphemeralOwner == 0 && !Sequential.MatchString(path) {
+				inside, err = allBelow(ctx, s, path)
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			found = append(found, Node{parent + "/" + name, stat.Czxid, stat.EphemeralOwner})
-			return nil
+			found = append(append(found, Node{path, stat.Czxid, stat.EphemeralOwner}), inside...)
+			if errors.Is(err, zk.ErrNoNode) {
+				return nil
+			}
+			return err
 		})
 	}
 	err = g.Wait()
-	oldestFirst(found)
+	slices.SortFunc(found, func(a, b Node) int { return cmp.Compare(a.Czxid, b.Czxid) })
 	return found, err
 }
 
-// AllBelow returns the nodes below a path, oldest first, but none below sequential or ephemeral nodes.
-func AllBelow(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
-	found, err := nodesBelow(ctx, s, parent)
-	for _, n := range found {
-		if err != nil || n.Owner != 0 || Sequential.MatchString(n.Path) {
-			continue
-		}
-		var inside []Node
-		inside, err = AllBelow(ctx, s, n.Path)
-		found = append(found, inside...)
-		if errors.Is(err, zk.ErrNoNode) {
-			err = nil
-		}
-	}
-	oldestFirst(found)
-	return found, err
-}
+// Sequential matches the end of a name made by a sequential create.
+var Sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`)
 
-func oldestFirst(nodes []Node) {
-	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Czxid, b.Czxid) })
-}
-
-var Sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // matches the end of a name made by a sequential create
-
-// Gone reports whether no member has the node any longer.
-func (o *Observer) Gone(ctx context.Context, path string) (bool, error) {
-	for i := range o.posts {
+// IsRemoved reports whether no member has the node any longer.
+func (o *Observer) IsRemoved(ctx context.Context, path string) (bool, error) {
+	for i := range o.sessions {
 		s, err := o.Member(ctx, i)
 		if err != nil {
 			return false, err
@@ -263,7 +248,7 @@ func (o *Observer) AwaitCaughtUp(ctx context.Context, server string) error {
 	if i < 0 {
 		return fmt.Errorf("%q is not a member of the ensemble", server)
 	}
-	ctx, cancel := context.WithTimeout(ctx, TryFor)
+	ctx, cancel := context.WithTimeout(ctx, MemberTimeout)
 	defer cancel()
 	s, err := o.Member(ctx, i)
 	if err != nil {
@@ -275,21 +260,21 @@ func (o *Observer) AwaitCaughtUp(ctx context.Context, server string) error {
 	return nil
 }
 
-// WatchRemoval watches a node on every member, which costs less than polling. seen returns when the
-// first member was seen to remove it, or 0. A member that is killed in the meantime reports
-// nothing; the others do. stop must be called.
-func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() time.Duration) (seen func() time.Duration, stop func()) {
+// WatchRemoval watches a node on every member, which costs less than polling. removedAt returns when the
+// first member reported the removal, or 0. A member that is killed in the meantime reports nothing; the others
+// report the removal. stop must be called.
+func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() time.Duration) (removedAt func() time.Duration, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	removed := make(chan time.Duration, len(o.posts))
+	removed := make(chan time.Duration, len(o.sessions))
 	var all sync.WaitGroup
-	for i := range o.posts {
+	for i := range o.sessions {
 		all.Go(func() {
 			if s, err := o.Member(ctx, i); err == nil && s.AwaitGone(ctx, path) == nil {
 				removed <- now()
 			}
 		})
 	}
-	seen = func() time.Duration {
+	removedAt = func() time.Duration {
 		select {
 		case at := <-removed:
 			return at
@@ -297,19 +282,19 @@ func (o *Observer) WatchRemoval(ctx context.Context, path string, now func() tim
 			return 0
 		}
 	}
-	return seen, func() { cancel(); all.Wait() }
+	return removedAt, func() { cancel(); all.Wait() }
 }
 
 // Open creates parent, and the nodes above it, as persistent nodes if they do not exist.
 func (o *Observer) Open(ctx context.Context, parent string) error {
-	err := o.AnyMember(ctx, o.timeout+o.tryFor(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
+	err := o.AnyMember(ctx, o.timeout+o.openTimeout(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", o.Root, err)
 	}
 	return nil
 }
 
-// Close removes all below the root, for up to two minutes while the ensemble serves, and closes the sessions.
+// Close removes the root with all nodes below it, for up to two minutes while the ensemble serves, and closes the sessions.
 func (o *Observer) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -322,59 +307,28 @@ func (o *Observer) Close() error {
 	if err != nil {
 		err = fmt.Errorf("remove %s: %w", o.Root, err)
 	}
-	for _, post := range o.posts {
-		post.mu.Lock()
-		if post.session != nil {
-			post.session.Close()
+	for _, m := range o.sessions {
+		m.mu.Lock()
+		if m.session != nil {
+			m.session.Close()
 		}
-		post.mu.Unlock()
+		m.mu.Unlock()
 	}
 	return err
 }
 
-// ItemNodes returns nodes of a queue, including the items that its recipe keeps in sub-folders.
-func (o *Observer) ItemNodes(ctx context.Context, parent string) ([]Node, error) {
-	return o.readCurrent(ctx, parent, func(ctx context.Context, s *recipes.Session, parent string) ([]Node, error) {
-		found, err := nodesBelow(ctx, s, parent)
-		for _, folder := range found {
-			if folder.Owner != 0 || Sequential.MatchString(folder.Path) || err != nil {
-				continue
-			}
-			var inside []Node
-			inside, err = nodesBelow(ctx, s, folder.Path)
-			found = append(found, slices.DeleteFunc(inside, func(n Node) bool { return n.Owner != 0 })...)
-		}
-		return found, err
-	})
-}
-
-// Children returns the smallest and the largest number of sequential children that members show at a path.
-func (o *Observer) Children(ctx context.Context, path string) (fewest, most int, err error) {
-	return o.count(ctx, func(s *recipes.Session) (int, error) {
-		names, err := s.List(ctx, path)
-		return len(slices.DeleteFunc(names, func(name string) bool { return !Sequential.MatchString(name) })), err
-	})
-}
-
-// InLine returns the smallest number of nodes in line below path that a member shows.
-func (o *Observer) InLine(ctx context.Context, path string) (fewest int, err error) {
-	fewest, _, err = o.count(ctx, func(s *recipes.Session) (int, error) { return lineLength(ctx, s, path) })
-	return fewest, err
-}
-
-// count returns the smallest and the largest of the members' counts. A missing path counts as 0.
-func (o *Observer) count(ctx context.Context, of func(*recipes.Session) (int, error)) (fewest, most int, err error) {
-	for i := range o.posts {
+// InLine returns the smallest and the largest number of nodes in line below path that a member shows. A missing
+// path has none.
+func (o *Observer) InLine(ctx context.Context, path string) (fewest, most int, err error) {
+	fewest = math.MaxInt
+	for i := range o.sessions {
 		s, err := o.Member(ctx, i)
 		if err != nil {
 			return 0, 0, err
 		}
-		n, err := of(s)
+		n, err := lineLength(ctx, s, path)
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return 0, 0, err
-		}
-		if i == 0 {
-			fewest = n
 		}
 		fewest, most = min(fewest, n), max(most, n)
 	}
@@ -410,7 +364,7 @@ func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, er
 // NoItems reports whether no member has an item of the queue at path: a persistent sequential
 // node, there or in a sub-folder, that holds one of the items. A missing path has none.
 func (o *Observer) NoItems(ctx context.Context, path string, items *Items) (bool, error) {
-	for i := range o.posts {
+	for i := range o.sessions {
 		s, err := o.Member(ctx, i)
 		if err != nil {
 			return false, err

@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// WayTo returns how a tap reaches the members.
-func WayTo(e *ensembles.Ensemble) wire.Upstream {
+// UpstreamOf returns how a tap reaches the members.
+func UpstreamOf(e *ensembles.Ensemble) wire.Upstream {
 	return wire.Upstream{Dial: e.Security.Dial, Digest: e.Security.Digest}
 }
 
@@ -34,12 +34,12 @@ func ACLFor(e *ensembles.Ensemble) []zk.ACL {
 	return zk.AuthACL(zk.PermAll) // the creator has all permissions
 }
 
-// tryFor is the time for which the observer tries to open a session with a member before it tries the next.
-func (o *Observer) tryFor() time.Duration {
+// openTimeout is the time for which the observer tries to open a session with a member before it tries the next.
+func (o *Observer) openTimeout() time.Duration {
 	if o.Ensemble.Security.TLS != nil {
-		return 4 * TryFor // a TLS handshake takes longer
+		return 4 * MemberTimeout // a TLS handshake takes longer
 	}
-	return TryFor
+	return MemberTimeout
 }
 
 // HarnessOptions returns the options of sessions of the harness, which bypass the tap.

@@ -57,15 +57,15 @@ func Advise(o AdviceOptions) (Advice, error) {
 	a.WithElection = both.predict(a.Timeout, o.Tick, 0, o.Slack, false).most
 	a.Safe = a.Timeout - a.Timeout/3
 	for _, pause := range o.Pauses {
-		a.Lost += pause.PerHour * lostTo(pause.For, a.Timeout)
+		a.Lost += pause.PerHour * lossProbability(pause.For, a.Timeout)
 	}
 	return a, nil
 }
 
-// lostTo returns an upper bound of the probability that a pause ends the session: the servers count
+// lossProbability returns an upper bound of the probability that a pause ends the session: the servers count
 // from the last ping, which was sent at a uniformly distributed moment of the last third of the
 // timeout. The bound ignores that the servers round up to the next tick.
-func lostTo(pause, timeout time.Duration) float64 {
+func lossProbability(pause, timeout time.Duration) float64 {
 	third := float64(timeout) / 3
 	return min(1, max(0, (float64(pause)-2*third)/third))
 }

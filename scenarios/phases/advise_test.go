@@ -56,7 +56,7 @@ func TestAdvise(t *testing.T) {
 		t.Errorf("%v losses per hour, want %v", a.Lost, 2*p+1)
 	}
 	o.Election = true
-	if b, err := Advise(o); err != nil || b.Timeout != a.Timeout-electLimit || b.WithElection != o.Promise {
+	if b, err := Advise(o); err != nil || b.Timeout != a.Timeout-electionLimit || b.WithElection != o.Promise {
 		t.Errorf("with an election: %+v, %v", b, err)
 	}
 	if b, err := Advise(AdviceOptions{Promise: 5 * time.Minute, Tick: time.Second}); err != nil || b.Timeout != 20*time.Second {

@@ -50,20 +50,20 @@ func drain(ctx context.Context, st *stage.Stage) error {
 
 type drainRun struct {
 	*stage.QuietWait
-	line  *stage.WaiterGroup
-	began time.Duration
-	base  stage.Counts // before the first release
-	short bool         // notifications were missing compared with the formula: do not wait for them again
+	line       *stage.WaiterGroup
+	began      time.Duration
+	base       stage.Counts // before the first release
+	incomplete bool         // fewer notifications arrived than the formula gives: later hand-offs do not wait for them
 }
 
 // DrainOnce fills the line, drains it once, and records the cost.
 func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	if st.IsBarrier() {
-		return gatherOnce(ctx, st)
+		return passBarrier(ctx, st)
 	}
 	st.Counting.Store(true)
 	defer st.Counting.Store(false)
-	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch
+	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Drain != nil) // for each round, because other trials may have left a watch
 	if err != nil {
 		return err
 	}
@@ -78,15 +78,15 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	if err := st.AwaitInLine(ctx, n, stage.JoinLimit); err != nil {
 		return err
 	}
-	if d.base, err = d.Wait(ctx, d.Quiet.Wire, 0, int64(n-st.Holders())); err != nil {
+	if d.base, err = d.Wait(ctx, d.Initial.Wire, 0, int64(n-st.Holders())); err != nil {
 		return err
 	}
-	return d.empty(ctx, holder)
+	return d.drainLine(ctx, holder)
 }
 
-// empty drains the line, beginning with the holder, and records the cost. The holders release in the order of
+// drainLine drains the line, beginning with the holder, and records the cost. The holders release in the order of
 // their grants. Of a semaphore, each release must admit a waiter while the other holders stay.
-func (d *drainRun) empty(ctx context.Context, first *stage.Attempt) error {
+func (d *drainRun) drainLine(ctx context.Context, first *stage.Attempt) error {
 	n := len(d.Stage.Clients)
 	holders := []*stage.Attempt{first}
 	for len(holders) < d.Stage.Holders() {
@@ -100,7 +100,7 @@ func (d *drainRun) empty(ctx context.Context, first *stage.Attempt) error {
 		d.Stage.Report("round %d of %d, %d of %d", d.Stage.Round, d.Stage.Phase.Rounds, k, n)
 		holder := holders[0]
 		holders = holders[1:]
-		if err := d.keep(ctx, holder, k-1); err != nil {
+		if err := d.hold(ctx, holder, k-1); err != nil {
 			return err
 		}
 		if err := holder.Release(ctx); err != nil {
@@ -113,7 +113,7 @@ func (d *drainRun) empty(ctx context.Context, first *stage.Attempt) error {
 		if err != nil {
 			return err
 		}
-		d.recordStages(holder.Client, next.Client)
+		d.recordHandoff(holder.Client, next.Client)
 		holders = append(holders, next)
 	}
 	if err := d.awaitNotifications(ctx, n); err != nil {
@@ -126,11 +126,11 @@ func (d *drainRun) empty(ctx context.Context, first *stage.Attempt) error {
 	return err
 }
 
-func (d *drainRun) recordStages(from, to *stage.Client) {
+func (d *drainRun) recordHandoff(from, to *stage.Client) {
 	was, is := from.Wire.Moments(), to.Wire.Moments()
 	released, granted := time.Duration(from.ReleasedAt.Load()), time.Duration(to.GrantedAt.Load())
 	if was.Changed < released || is.Notified < was.Changed || granted < is.Notified {
-		return // the messages do not belong to this hand-off: granted without a notification, or notified again
+		return // the messages belong to another hand-off: the client was granted without a notification, or was notified again
 	}
 	h := &history.Handoff{Phase: d.Stage.Phase.Name, Round: d.Stage.Round, From: from.Number, To: to.Number,
 		Released: released, Sent: was.Changed, Applied: min(was.Applied, is.Notified), Notified: is.Notified, Granted: granted}
@@ -141,10 +141,10 @@ func (d *drainRun) recordStages(from, to *stage.Client) {
 	d.Stage.Record.Record(h)
 }
 
-// keep lets the holder write to the resource, and waits for the phase's hold time and until the
+// hold lets the holder write to the resource, and waits for the phase's hold time and until the
 // notifications of the k hand-offs so far have arrived. One-shot watches coalesce if two releases
 // follow each other closely; the count would then depend on the machine.
-func (d *drainRun) keep(ctx context.Context, holder *stage.Attempt, k int) error {
+func (d *drainRun) hold(ctx context.Context, holder *stage.Attempt, k int) error {
 	until := time.Now().Add(d.Stage.Phase.Hold)
 	holder.Write(ctx)
 	if err := stage.Pause(ctx, time.Until(until)); err != nil {
@@ -155,7 +155,7 @@ func (d *drainRun) keep(ctx context.Context, holder *stage.Attempt, k int) error
 
 func (d *drainRun) awaitNotifications(ctx context.Context, k int) error {
 	formula := d.Stage.Cell.Subject.Formulas.Drain
-	if formula == nil || d.short || k == 0 {
+	if formula == nil || d.incomplete || k == 0 {
 		return nil
 	}
 	want := formula(len(d.Stage.Clients), k)
@@ -165,7 +165,7 @@ func (d *drainRun) awaitNotifications(ctx context.Context, k int) error {
 		return got.Notifications.Total() >= want.Notifications && stage.Lists(got) >= want.Lists && now.InFlight == 0, nil
 	})
 	if errors.Is(err, stage.ErrPollLimit) {
-		d.short = true
+		d.incomplete = true
 		return nil
 	}
 	return err
@@ -217,7 +217,7 @@ func deliver(ctx context.Context, st *stage.Stage) error {
 
 type delivery struct {
 	*stage.QuietWait
-	taken chan string // IDs of items in the order of taking
+	taken chan string // IDs of items, in the order in which they were taken
 }
 
 func (d *delivery) run(ctx context.Context) error {
@@ -229,7 +229,7 @@ func (d *delivery) run(ctx context.Context) error {
 			}
 		})
 	})()
-	base, err := d.Wait(ctx, d.Quiet.Wire, 0, int64(len(d.Stage.Clients)))
+	base, err := d.Wait(ctx, d.Initial.Wire, 0, int64(len(d.Stage.Clients)))
 	if err != nil {
 		return err
 	}
@@ -292,9 +292,9 @@ func (d *delivery) awaitTaken(ctx context.Context, id string) error {
 	}
 }
 
-// gatherOnce is the drain of a barrier: the clients enter and leave one after the other. It counts
+// passBarrier is the drain of a barrier: the clients enter and leave one after the other. It counts
 // the traffic from the moment at which all but the last client have entered.
-func gatherOnce(ctx context.Context, st *stage.Stage) error {
+func passBarrier(ctx context.Context, st *stage.Stage) error {
 	st.Counting.Store(true)
 	defer st.Counting.Store(false)
 	quiet, err := st.NewQuietWait(ctx, false) // the number of watches does not show that all clients wait: a client may have several
@@ -308,7 +308,7 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	n := len(st.Clients)
 	for i, c := range st.Clients {
 		if i == n-1 {
-			if d.base, err = d.Still(ctx); err != nil {
+			if d.base, err = d.AwaitIdle(ctx); err != nil {
 				return err
 			}
 		}
@@ -334,7 +334,7 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	left := make(chan error, n)
 	for i, a := range members {
 		st.Report("round %d of %d, client %d of %d", st.Round, st.Phase.Rounds, i+1, n)
-		if _, err := d.Still(ctx); err != nil {
+		if _, err := d.AwaitIdle(ctx); err != nil {
 			return err
 		}
 		go func() { left <- a.Release(ctx) }()
@@ -347,7 +347,7 @@ func gatherOnce(ctx context.Context, st *stage.Stage) error {
 	if err != nil {
 		return err
 	}
-	now, err := d.Still(ctx)
+	now, err := d.AwaitIdle(ctx)
 	if err == nil {
 		d.record(n, now)
 	}

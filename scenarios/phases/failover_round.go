@@ -14,40 +14,40 @@ import (
 )
 
 type failoverRound struct {
-	st      *stage.Stage
-	cause   *Cause
-	line    *stage.WaiterGroup
-	victim  *stage.Client
-	held    *stage.Attempt   // the victim's attempt
-	learned chan victimEvent // events of the victim's grant
+	st     *stage.Stage
+	cause  *Cause
+	line   *stage.WaiterGroup
+	holder *stage.Client
+	held   *stage.Attempt   // the holder's attempt
+	events chan holderEvent // events of the holder's grant
 
-	hitAt   time.Duration
-	session int64 // the victim's session
-	leads   bool  // the victim's member leads the ensemble
-	seen    history.Failover
-	failed  error // the reason why the next client was not granted
+	injectedAt time.Duration
+	session    int64 // the holder's session
+	onLeader   bool  // the holder's member leads the ensemble
+	result     history.Failover
+	failed     error // the reason why the next client was not granted
 }
 
-// victimEvent is an event of the victim with its time.
-type victimEvent struct {
+// holderEvent is an event of the holder's grant.
+type holderEvent struct {
 	kind recipes.EventKind
 	at   time.Duration
 	wire bool // seen on the wire, not reported by the recipe
 }
 
-// run runs the round. When it returns nil, every client has a session and none is in the line.
+// run runs the round. After a round without an error, every client has a session and no client is in line.
 func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error) {
 	defer f.line.CancelAndWait()
-	f.held, err = f.victim.AcquireUncontended(ctx)
+	f.held, err = f.holder.AcquireUncontended(ctx)
 	if errors.Is(err, recipes.ErrSessionEnded) {
-		if err = f.victim.Reopen(ctx); err == nil {
-			f.held, err = f.victim.AcquireUncontended(ctx)
+		if err = f.holder.Reopen(ctx); err == nil {
+			f.held, err = f.holder.AcquireUncontended(ctx)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	f.line.StartOthers(f.victim, true)
+	f.line.StartOthers(f.holder, true)
 	if err := f.st.AwaitInLine(ctx, len(f.st.Clients), stage.JoinLimit); err != nil {
 		return err
 	}
@@ -58,56 +58,56 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	if err := f.hold(ctx, wait); err != nil {
 		return err
 	}
-	next, err := f.hit(ctx)
+	next, err := f.inject(ctx)
 	if err != nil {
 		return err
 	}
 	f.record()
-	if next == nil && f.seen.Restored == 0 {
-		return fmt.Errorf("%s of client %d: %w", f.cause.name, f.victim.Number, cmp.Or(f.failed, stage.ErrNoGrant))
+	if next == nil && f.result.Restored == 0 {
+		return fmt.Errorf("%s of client %d: %w", f.cause.name, f.holder.Number, cmp.Or(f.failed, stage.ErrNoGrant))
 	}
-	return f.reset(ctx, next)
+	return f.releaseAll(ctx, next)
 }
 
-// hold waits for the planned time before the hit, in which the holder writes to the resource.
+// hold waits for the planned time before the injection, in which the holder writes to the resource.
 func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	until := time.After(wait)
 	f.held.Write(ctx)
-	f.victim.Check(ctx, f.held.Claim)
+	f.holder.Check(ctx, f.held.Claim)
 	select {
 	case <-until:
 		return nil
 	case a := <-f.line.Granted:
-		return fmt.Errorf("the acquire of client %d returned too early, before the fault and while client %d was still the holder; its error: %v", a.Client.Number, f.victim.Number, a.Err)
+		return fmt.Errorf("the acquire of client %d returned before the fault, while client %d was the holder; its error: %v", a.Client.Number, f.holder.Number, a.Err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// hit makes the cause hit the holder and waits for the next grant. It returns nil if the holder
-// keeps its grant or no client is granted.
-func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
-	f.victim.OnEvent.Store(new(func(e recipes.Event) {
+// inject injects the cause and waits for the next grant. It returns nil if the holder keeps its grant or no
+// client is granted.
+func (f *failoverRound) inject(ctx context.Context) (*stage.Attempt, error) {
+	f.holder.OnEvent.Store(new(func(e recipes.Event) {
 		select {
-		case f.learned <- victimEvent{kind: e.Kind, at: f.st.Instant(e.At)}:
+		case f.events <- holderEvent{kind: e.Kind, at: f.st.Instant(e.At)}:
 		default: // more events than are needed
 		}
 	}))
-	defer f.victim.OnEvent.Store(nil)
+	defer f.holder.OnEvent.Store(nil)
 	removed, stop := f.st.Observer.WatchRemoval(ctx, f.held.Claim.Path, f.st.Clock.Now)
 	defer stop()
-	s := f.victim.Wire.Session()
+	s := f.holder.Wire.Session()
 	f.session = s.ID
 	f.st.OnResume.Store(new(f.resumed))
 	defer f.st.OnResume.Store(nil)
-	f.leads = f.cause.expires && f.st.Members.Leads(ctx, s.Server)
+	f.onLeader = f.cause.expires && f.st.Members.IsLeader(ctx, s.Server)
 	before := stalled()
 	heal, err := f.apply(ctx)
 	if err != nil {
 		return nil, err
 	}
 	next := f.await(ctx, f.predict().most)
-	f.seen.Stalled = stalled() - before
+	f.result.Stalled = stalled() - before
 	f.recordStageTimes(ctx, removed, next)
 	if f.cause.resumesAfterGrant && next != nil {
 		err = f.resumeAfterPause(ctx, next, heal)
@@ -121,9 +121,9 @@ func (f *failoverRound) hit(ctx context.Context) (*stage.Attempt, error) {
 }
 
 func (f *failoverRound) resumed(e wire.Event) {
-	if e.Client == f.victim.Number && e.Session == f.session {
+	if e.Client == f.holder.Number && e.Session == f.session {
 		select {
-		case f.learned <- victimEvent{recipes.EventRestored, e.At, true}:
+		case f.events <- holderEvent{recipes.EventRestored, e.At, true}:
 		default:
 		}
 	}
@@ -132,7 +132,7 @@ func (f *failoverRound) resumed(e wire.Event) {
 // apply injects the cause. heal removes it and returns when it is healed.
 func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error) {
 	if f.cause.act != nil {
-		f.hitAt = f.st.Clock.Now()
+		f.injectedAt = f.st.Clock.Now()
 		return func() error { return nil }, f.cause.act(ctx, f.held)
 	}
 	entries, err := f.cause.entries()
@@ -142,10 +142,10 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	faults := f.st.NewFaults(ctx, entries, f.st.Planned.Seed+uint64(f.st.Round))
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	f.hitAt = f.st.Clock.Now()
+	f.injectedAt = f.st.Clock.Now()
 	go func() {
 		defer close(ended)
-		faults.Play(ctx, func(bool) int { return f.victim.Number })
+		faults.Play(ctx, func(bool) int { return f.holder.Number })
 	}()
 	return func() error {
 		defer cancel()
@@ -160,9 +160,9 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 // if the recipe reports no events, as seen on the wire.
 func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.Attempt {
 	limit := time.After(2*most + stage.SettleLimit)
-	var silent <-chan time.Time
-	var back time.Duration
-	told := false // the holder was notified of suspension or loss
+	var reportDeadline <-chan time.Time
+	var restoredAt time.Duration
+	notified := false // the holder was notified of suspension or loss
 	for {
 		select {
 		case a := <-f.line.Granted:
@@ -170,25 +170,25 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.At
 				f.failed = fmt.Errorf("client %d: %w", a.Client.Number, a.Err)
 				return nil
 			}
-			f.seen.Granted, f.seen.Next = a.ReturnedAt, a.Client.Number
+			f.result.Granted, f.result.Next = a.ReturnedAt, a.Client.Number
 			return a
-		case l := <-f.learned:
+		case e := <-f.events:
 			switch {
-			case l.kind != recipes.EventRestored:
-				told = true
-				if l.kind == recipes.EventSuspended && f.seen.Suspended == 0 {
-					f.seen.Suspended = l.at
+			case e.kind != recipes.EventRestored:
+				notified = true
+				if e.kind == recipes.EventSuspended && f.result.Suspended == 0 {
+					f.result.Suspended = e.at
 				}
-			case !f.cause.keeps:
-			case !l.wire || !f.st.Cell.Subject.Promises.Events:
-				f.seen.Restored = l.at
+			case !f.cause.mayKeepGrant:
+			case !e.wire || !f.st.Cell.Subject.Promises.Events:
+				f.result.Restored = e.at
 				return nil
 			default:
-				back, silent = l.at, time.After(f.st.Scenario.SessionTimeout)
+				restoredAt, reportDeadline = e.at, time.After(f.st.Scenario.SessionTimeout)
 			}
-		case <-silent:
-			if s := f.victim.Wire.Session(); !told && s.ID == f.session && s.Server != "" && len(f.line.Granted) == 0 {
-				f.seen.Restored = back
+		case <-reportDeadline:
+			if s := f.holder.Wire.Session(); !notified && s.ID == f.session && s.Server != "" && len(f.line.Granted) == 0 {
+				f.result.Restored = restoredAt
 				return nil
 			}
 		case <-limit:
@@ -199,9 +199,9 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.At
 	}
 }
 
-// reset lets the current holder release, then all waiters in order, and gives the victim a new session
-// if it needs one.
-func (f *failoverRound) reset(ctx context.Context, next *stage.Attempt) error {
+// releaseAll lets the client that holds now release, then all waiters in order, and gives the first holder a new
+// session if necessary.
+func (f *failoverRound) releaseAll(ctx context.Context, next *stage.Attempt) error {
 	left := len(f.st.Clients) - 1
 	if next == nil {
 		next = f.held
@@ -238,18 +238,18 @@ func (f *failoverRound) release(ctx context.Context, a *stage.Attempt) error {
 	return a.Client.Reopen(ctx)
 }
 
-// rejoin lets the victim release a grant that it may still believe to hold, and opens a new session if
-// the cause can end the session or the victim requeues by itself.
+// rejoin lets the first holder release a grant that it may believe to hold, and opens a new session if the cause
+// can end the session or the client requeues by itself.
 func (f *failoverRound) rejoin(ctx context.Context) error {
-	if f.cause.stays && !f.st.Cell.Subject.Promises.Requeues {
+	if f.cause.keepsSession && !f.st.Cell.Subject.Promises.Requeues {
 		return nil
 	}
-	if f.victim.IsOpen() {
-		f.victim.HoldsQueries.Wait() // a release would end the query whether it still holds
+	if f.holder.IsOpen() {
+		f.holder.HoldsQueries.Wait() // a release would end the query whether it still holds
 		_ = f.held.Release(ctx)      // usually fails because the grant is lost; the record shows it
 	}
-	if err := f.victim.Reopen(ctx); err != nil {
-		return fmt.Errorf("client %d failed to rejoin: %w", f.victim.Number, err)
+	if err := f.holder.Reopen(ctx); err != nil {
+		return fmt.Errorf("client %d failed to rejoin: %w", f.holder.Number, err)
 	}
 	return nil
 }

@@ -11,11 +11,11 @@ import (
 func TestCause_predictsByTheFormulas(t *testing.T) {
 	const T, tick, slack = 4 * time.Second, 2 * time.Second, 500 * time.Millisecond
 	for _, row := range []struct {
-		cause       string
-		unheard     time.Duration
-		onLeader    bool
-		least, most time.Duration
-		mean        time.Duration
+		cause            string
+		sinceLastMessage time.Duration
+		onLeader         bool
+		least, most      time.Duration
+		mean             time.Duration
 	}{
 		{"release", 0, false, 0, slack, 0},
 		{"expel", time.Second, false, 0, slack, 0},
@@ -23,12 +23,12 @@ func TestCause_predictsByTheFormulas(t *testing.T) {
 		{"crash", time.Second, true, 3 * time.Second, 7500 * time.Millisecond, 4333333334},
 		{"freeze", time.Hour, false, 0, 7500 * time.Millisecond, 4833333334},
 		{"server.kill", time.Second, false, 0, 7500 * time.Millisecond, 0},
-		{"leader.kill", time.Second, false, 0, 7500*time.Millisecond + electLimit, 0},
-		{"crash+leader.kill", time.Second, false, 3 * time.Second, 7500*time.Millisecond + electLimit, 0},
+		{"leader.kill", time.Second, false, 0, 7500*time.Millisecond + electionLimit, 0},
+		{"crash+leader.kill", time.Second, false, 3 * time.Second, 7500*time.Millisecond + electionLimit, 0},
 	} {
-		got := Causes[row.cause].predict(T, tick, row.unheard, slack, row.onLeader)
+		got := Causes[row.cause].predict(T, tick, row.sinceLastMessage, slack, row.onLeader)
 		if got.least != row.least || got.most != row.most || got.mean != row.mean {
-			t.Errorf("%s, unheard for %v: %+v, want %v to %v, mean %v", row.cause, row.unheard, got, row.least, row.most, row.mean)
+			t.Errorf("%s, sinceLastMessage for %v: %+v, want %v to %v, mean %v", row.cause, row.sinceLastMessage, got, row.least, row.most, row.mean)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func flap(ctx context.Context, st *stage.Stage) error {
 	if err != nil {
 		return err
 	}
-	// The next phase must start without these nodes.
+	// The nodes of this phase must not remain in the next.
 	if err := st.Renew(ctx); err != nil || st.IsQueue() {
 		return err
 	}
@@ -79,7 +79,7 @@ func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func(
 	return errors.Join(err, holder.Release(ctx))
 }
 
-// runQueue flaps at an empty queue, and then puts two items for the waiters, one after the other. The
+// runQueue runs the flaps at an empty queue, and then puts two items for the waiters, one after the other. The
 // verdicts check that the items arrive.
 func (f *flaps) runQueue(ctx context.Context) error {
 	if err := f.Stage.OpenProducers(ctx, 1); err != nil {
@@ -96,7 +96,7 @@ func (f *flaps) runQueue(ctx context.Context) error {
 	})
 }
 
-// runFlaps makes the clients wait, runs the flaps and calls last. Then it cancels the calls that still wait.
+// runFlaps makes the clients wait, runs the flaps and calls last. Then it cancels the remaining calls.
 func (f *flaps) runFlaps(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() { f.Stage.CancelAttempts(cancel, f.line) }()
@@ -105,12 +105,12 @@ func (f *flaps) runFlaps(ctx context.Context, waiters []*stage.Client, last func
 			return err
 		}
 	}
-	if _, err := f.Wait(ctx, f.Quiet.Wire, 0, int64(len(f.line))); err != nil {
+	if _, err := f.Wait(ctx, f.Initial.Wire, 0, int64(len(f.line))); err != nil {
 		return err
 	}
 	for k := 1; k <= f.Stage.Phase.Rounds; k++ {
 		f.Stage.Report("flap %d of %d", k, f.Stage.Phase.Rounds)
-		if err := f.once(ctx, k); err != nil {
+		if err := f.flapOnce(ctx, k); err != nil {
 			return fmt.Errorf("flap %d: %w", k, err)
 		}
 	}
@@ -119,12 +119,12 @@ func (f *flaps) runFlaps(ctx context.Context, waiters []*stage.Client, last func
 
 func (f *flaps) join(ctx context.Context, c *stage.Client) error {
 	f.line = append(f.line, c.StartAttempt(ctx))
-	return f.stand(ctx)
+	return f.awaitLine(ctx)
 }
 
-// stand waits until every member shows the nodes of all waiters, because the flapping client is selected
+// awaitLine waits until every member shows the nodes of all waiters, because the flapping client is selected
 // by its position.
-func (f *flaps) stand(ctx context.Context) error {
+func (f *flaps) awaitLine(ctx context.Context) error {
 	switch {
 	case !f.Stage.IsQueue():
 		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent, len(f.line)+f.Stage.Holders(), stage.JoinLimit)
@@ -136,14 +136,14 @@ func (f *flaps) stand(ctx context.Context) error {
 
 var errGranted = errors.New("a waiter received a grant although no holder had released its own")
 
-// once runs the k-th flap: the waiter in the middle leaves and rejoins at the end of the line.
-func (f *flaps) once(ctx context.Context, k int) error {
+// flapOnce runs the k-th flap: the waiter in the middle leaves and rejoins at the end of the line.
+func (f *flaps) flapOnce(ctx context.Context, k int) error {
 	formula := f.Stage.Cell.Subject.Formulas.Flap
 	i := (len(f.line) - 1) / 2
 	a, behind := f.line[i], len(f.line)-1-i
-	var leave, back int64
+	var leave, rejoin int64
 	if formula != nil {
-		leave, back = formula(len(f.Stage.Clients), behind)
+		leave, rejoin = formula(len(f.Stage.Clients), behind)
 	}
 	base, err := f.Stage.Count(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func (f *flaps) once(ctx context.Context, k int) error {
 	if a.Err == nil {
 		return fmt.Errorf("client %d: %w", a.Client.Number, errGranted)
 	}
-	if err := f.stand(ctx); err != nil {
+	if err := f.awaitLine(ctx); err != nil {
 		return err
 	}
 	if _, err := f.Wait(ctx, base.Wire, leave, int64(len(f.line))); err != nil {
@@ -169,13 +169,13 @@ func (f *flaps) once(ctx context.Context, k int) error {
 	if err := f.join(ctx, a.Client); err != nil {
 		return err
 	}
-	now, err := f.Wait(ctx, base.Wire, leave+back, int64(len(f.line)))
+	now, err := f.Wait(ctx, base.Wire, leave+rejoin, int64(len(f.line)))
 	if err != nil {
 		return err
 	}
 	r := f.Stage.Traffic(history.OfFlap, 1, k, base, now)
 	if formula != nil {
-		r.ExpectedNotifications = new(leave + back)
+		r.ExpectedNotifications = new(leave + rejoin)
 	}
 	f.Stage.Record.Record(r)
 	return nil

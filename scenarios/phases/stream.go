@@ -104,7 +104,7 @@ func streamItems(ctx context.Context, st *stage.Stage) error {
 		return err
 	}
 	base, before := st.Tap.Totals(), st.Grants.Load()
-	err := flow(ctx, st)
+	err := runStream(ctx, st)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -117,9 +117,9 @@ func streamItems(ctx context.Context, st *stage.Stage) error {
 	return st.Renew(ctx)
 }
 
-// flow runs producers and consumers until the phase is over, all items are put, and the queue is
+// runStream runs producers and consumers until the phase is over, all items are put, and the queue is
 // empty.
-func flow(ctx context.Context, st *stage.Stage) error {
+func runStream(ctx context.Context, st *stage.Stage) error {
 	phase, over, off := st.Timed(ctx)
 	defer off()
 	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.ConsumeSlowly(taking) })()

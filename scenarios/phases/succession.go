@@ -112,7 +112,7 @@ func (s *successions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.disband(ctx)
+	return s.endRound(ctx)
 }
 
 // join makes the client join the line, and returns when its node exists.
@@ -166,14 +166,16 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round,
 		Client: k.Client.Number, Token: k.node.Czxid, Session: k.session, How: st.Phase.Leave})
 	k.Finished = true
-	lost := func() bool { return !leads || k.Client.HasLost(k.node.Czxid) }
-	switch st.Phase.Leave {
+	mustLearn := leads && (st.Phase.Leave == leaveLose || st.Phase.Leave == leaveExpire)
+	switch st.Phase.Leave { // errors are recorded
 	case leaveResign:
-		s.resign(ctx, k)
-		lost = func() bool { return true }
+		if k.leads() {
+			_ = k.Release(ctx)
+		} else {
+			k.Cancel()
+		}
 	case leaveClose:
 		_ = k.Client.Leave()
-		lost = func() bool { return true }
 	case leaveLose:
 		_ = st.Inject(ctx, "session.close", k.Client.Number)
 	case leaveExpire:
@@ -186,26 +188,17 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		return err
 	}
 	_ = stage.Poll(ctx, st.GrantTimeout(), func(ctx context.Context) (bool, error) {
-		if !lost() {
+		if mustLearn && !k.Client.HasLost(k.node.Czxid) {
 			return false, nil
 		}
-		gone, _ := st.Observer.Gone(ctx, k.node.Path) // a member that does not reply is queried again
+		gone, _ := st.Observer.IsRemoved(ctx, k.node.Path) // a member that does not reply is queried again
 		return gone, nil
 	})
 	return ctx.Err()
 }
 
-// resign makes a leader release, or a waiter give up.
-func (s *successions) resign(ctx context.Context, k *candidate) {
-	if k.leads() {
-		_ = k.Release(ctx) // the error is recorded
-		return
-	}
-	k.Cancel()
-}
-
-// disband ends the round: first the waiters give up, then the leader releases.
-func (s *successions) disband(ctx context.Context) error {
+// endRound ends the round: first the waiters give up, then the leader releases.
+func (s *successions) endRound(ctx context.Context) error {
 	st := s.st
 	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round, Client: -1})
 	for _, k := range s.line {

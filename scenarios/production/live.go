@@ -22,8 +22,8 @@ import (
 // Limits on the requests of live observation.
 const (
 	requestEvery  = 10 * time.Millisecond // at most 100 requests per second
-	parentsLooked = 100
-	lookForFolder = 10 * time.Second // interval of searches for new parents
+	maxParents    = 100
+	discoverEvery = 10 * time.Second // interval of searches for new parents
 	liveTimeout   = 10 * time.Second // of the session
 	openTimeout   = 15 * time.Second // to open it
 )
@@ -69,15 +69,15 @@ func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observati
 }
 
 type live struct {
-	config   Config
-	tracker  *observe.Tracker
-	session  *recipes.Session
-	pace     *time.Ticker
-	parents  map[string]*parent
-	requests int
-	missed   int
-	refused  map[string]bool
-	bounded  bool // there are more parents than are read
+	config       Config
+	tracker      *observe.Tracker
+	session      *recipes.Session
+	pace         *time.Ticker
+	parents      map[string]*parent
+	requests     int
+	missed       int
+	refused      map[string]bool
+	limitReached bool // there are more parents than are read
 }
 
 // parent is a folder of sequential nodes and its state at the last read.
@@ -104,11 +104,11 @@ func (l *live) open(ctx context.Context) error {
 func (l *live) observe(ctx context.Context) error {
 	next := time.NewTicker(l.config.Interval)
 	defer next.Stop()
-	var looked time.Time
+	var discoveredAt time.Time
 	for {
 		err := error(nil)
-		if time.Since(looked) >= lookForFolder {
-			looked = time.Now()
+		if time.Since(discoveredAt) >= discoverEvery {
+			discoveredAt = time.Now()
 			err = l.discover(ctx)
 		}
 		for at, p := range l.parents {
@@ -154,7 +154,7 @@ func (l *live) request(ctx context.Context) error {
 // discover finds parents at and below the path: the nodes that have children and are not ephemeral.
 func (l *live) discover(ctx context.Context) error {
 	queue := []string{l.config.Path}
-	for len(queue) > 0 && len(l.parents) < parentsLooked {
+	for len(queue) > 0 && len(l.parents) < maxParents {
 		at := queue[0]
 		queue = queue[1:]
 		if err := l.request(ctx); err != nil {
@@ -183,9 +183,9 @@ func (l *live) discover(ctx context.Context) error {
 			}
 		}
 	}
-	if len(queue) > 0 && !l.bounded {
-		l.bounded = true
-		l.tracker.AddIncompleteReason("only the first %d parent nodes are read: choose a more specific --path", parentsLooked)
+	if len(queue) > 0 && !l.limitReached {
+		l.limitReached = true
+		l.tracker.AddIncompleteReason("only the first %d parent nodes are read: choose a more specific --path", maxParents)
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (l *live) readParent(ctx context.Context, at string, p *parent) error {
 		if p.names[name] {
 			continue
 		}
-		known, err := l.add(ctx, at, name, p.seen)
+		known, err := l.readNode(ctx, at, name, p.seen)
 		if err != nil {
 			return err
 		}
@@ -260,8 +260,8 @@ func byNumber(a, b string) int {
 	return strings.Compare(x, y)
 }
 
-// add reads a new node. It returns false if the node has been removed already.
-func (l *live) add(ctx context.Context, at, name string, created bool) (known bool, err error) {
+// readNode reads a new node. It returns false if the node has been removed already.
+func (l *live) readNode(ctx context.Context, at, name string, created bool) (known bool, err error) {
 	if _, _, sequential := observe.Sequential(name); !sequential {
 		return true, nil
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// firstOfAll is the zxid of an ensemble's first transaction: before it, there are no sessions.
-const firstOfAll = 1<<32 + 1
+// firstZxid is the zxid of an ensemble's first transaction: before it, there are no sessions.
+const firstZxid = 1<<32 + 1
 
 type member struct {
 	dir       string
@@ -33,23 +33,20 @@ type member struct {
 // (log.ZXID) and snapshots (snapshot.ZXID). A path names such a file, a folder with them, a member's
 // folder with version-2 in it, or a folder of members' folders.
 func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Observation, error) {
-	members, err := find(paths)
+	members, err := findMembers(paths)
 	if err != nil {
 		return nil, err
 	}
-	after, begun, err := startingPoint(members)
-	if err != nil {
-		return nil, err
-	}
-	r := &reader{tracker: t, standing: map[int64][]txnlog.Node{}}
+	after, snapshot := startingPoint(members)
+	r := &reader{tracker: t, bySession: map[int64][]txnlog.Node{}}
 	source := ""
 	switch {
-	case begun != "":
-		source = ", from " + filepath.Base(begun)
-		if err := r.load(begun, after); err != nil {
-			return nil, fmt.Errorf("%s: %w", begun, err)
+	case snapshot != "":
+		source = ", from " + filepath.Base(snapshot)
+		if err := r.load(snapshot, after); err != nil {
+			return nil, fmt.Errorf("%s: %w", snapshot, err)
 		}
-	case after >= firstOfAll:
+	case after >= firstZxid:
 		t.AddIncompleteReason("the logs begin with transaction %#x, and there is no earlier snapshot: nodes that were created before it are unknown", after+1)
 	}
 	var logs [][]io.Reader
@@ -87,9 +84,9 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 		units.Plural(s.Entries, "transaction"), units.Plural(len(logs), "member"), source, s.Last)), nil
 }
 
-// find returns the members whose files the paths name. The member that wrote last is first: its log
+// findMembers returns the members whose files the paths name. The member that wrote last is first: its log
 // decides which transactions were committed.
-func find(paths []string) ([]*member, error) {
+func findMembers(paths []string) ([]*member, error) {
 	found := map[string]*member{}
 	for _, p := range paths {
 		n := len(found)
@@ -98,12 +95,12 @@ func find(paths []string) ([]*member, error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			if err := add(found, filepath.Dir(p), filepath.Base(p)); err != nil {
+			if err := addFile(found, filepath.Dir(p), filepath.Base(p)); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := folder(found, p, 2); err != nil {
+		if err := addFolder(found, p, 2); err != nil {
 			return nil, err
 		}
 		if len(found) == n {
@@ -130,8 +127,8 @@ func find(paths []string) ([]*member, error) {
 	return members, nil
 }
 
-// folder adds the files of a folder, or of its folders down to a depth.
-func folder(found map[string]*member, dir string, depth int) error {
+// addFolder adds the files of a folder, or of its folders down to a depth.
+func addFolder(found map[string]*member, dir string, depth int) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -139,11 +136,11 @@ func folder(found map[string]*member, dir string, depth int) error {
 	for _, e := range entries {
 		switch {
 		case e.IsDir() && depth > 0:
-			if err := folder(found, filepath.Join(dir, e.Name()), depth-1); err != nil {
+			if err := addFolder(found, filepath.Join(dir, e.Name()), depth-1); err != nil {
 				return err
 			}
 		case e.Type().IsRegular() && (zxidOf(e.Name(), "log.") >= 0 || zxidOf(e.Name(), "snapshot.") >= 0):
-			if err := add(found, dir, e.Name()); err != nil {
+			if err := addFile(found, dir, e.Name()); err != nil {
 				return err
 			}
 		}
@@ -151,7 +148,7 @@ func folder(found map[string]*member, dir string, depth int) error {
 	return nil
 }
 
-func add(found map[string]*member, dir, name string) error {
+func addFile(found map[string]*member, dir, name string) error {
 	m := found[dir]
 	if m == nil {
 		m = &member{dir: dir, snapshots: map[int64]string{}}
@@ -180,7 +177,7 @@ func zxidOf(name, prefix string) int64 {
 
 // startingPoint returns the zxid after which to read, and the snapshot with the nodes that existed then. snapshot
 // is "" if there is none, or none is needed, because the logs begin with the first transaction.
-func startingPoint(members []*member) (after int64, snapshot string, err error) {
+func startingPoint(members []*member) (after int64, snapshot string) {
 	first, snapshots := int64(-1), map[int64]string{}
 	for _, m := range members {
 		for _, name := range m.logs {
@@ -190,8 +187,8 @@ func startingPoint(members []*member) (after int64, snapshot string, err error) 
 		}
 		maps.Copy(snapshots, m.snapshots)
 	}
-	if first <= firstOfAll {
-		return 0, "", nil
+	if first <= firstZxid {
+		return 0, ""
 	}
 	after = -1
 	for z := range snapshots {
@@ -209,7 +206,7 @@ func startingPoint(members []*member) (after int64, snapshot string, err error) 
 		}
 	}
 	if after < 0 {
-		return first - 1, "", nil
+		return first - 1, ""
 	}
-	return after, snapshots[after], nil
+	return after, snapshots[after]
 }

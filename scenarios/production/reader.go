@@ -13,10 +13,10 @@ import (
 
 // reader passes transactions to a tracker.
 type reader struct {
-	tracker  *observe.Tracker
-	existing []txnlog.Node           // until the first transaction
-	standing map[int64][]txnlog.Node // of the snapshot, by session
-	last     time.Time
+	tracker   *observe.Tracker
+	existing  []txnlog.Node           // until the first transaction
+	bySession map[int64][]txnlog.Node // of the snapshot, by session
+	last      time.Time
 }
 
 func (r *reader) load(snapshot string, after int64) error {
@@ -34,7 +34,7 @@ func (r *reader) load(snapshot string, after int64) error {
 	return txnlog.Ephemerals(in, func(n txnlog.Node) {
 		if n.Zxid <= after { // later ones follow in the log
 			r.existing = append(r.existing, n)
-			r.standing[n.Session] = append(r.standing[n.Session], n)
+			r.bySession[n.Session] = append(r.bySession[n.Session], n)
 		}
 	})
 }
@@ -62,11 +62,11 @@ func (r *reader) apply(e *txnlog.Entry) {
 			r.tracker.Delete(path, how, e.Session, e.Time)
 		}
 		if !e.Listed {
-			for _, n := range r.standing[e.Session] {
+			for _, n := range r.bySession[e.Session] {
 				r.tracker.Delete(n.Path, how, e.Session, e.Time)
 			}
 		}
-		delete(r.standing, e.Session)
+		delete(r.bySession, e.Session)
 		r.tracker.SessionEnded(how)
 	default:
 		r.change(e, &e.Op)

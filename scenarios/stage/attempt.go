@@ -55,8 +55,8 @@ func (st *Stage) RecordPipe() {
 // RecordSession records session events of the tap: a new session, an expiry reported by a server, a
 // deadline that passed, a lost reply.
 func (st *Stage) RecordSession(e wire.Event) {
-	if told := st.OnResume.Load(); told != nil && e.Kind == wire.Connected && e.Resumed {
-		(*told)(e)
+	if onResume := st.OnResume.Load(); onResume != nil && e.Kind == wire.Connected && e.Resumed {
+		(*onResume)(e)
 	}
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
@@ -141,7 +141,7 @@ func (a *Attempt) Release(ctx context.Context) error {
 var ErrNoGrant = errors.New("no grant")
 
 // AcquireUncontended acquires without competition. If the client is not granted in time, because a node was left behind,
-// First takes a snapshot while the client waits, and then cancels the acquire.
+// AcquireUncontended takes a snapshot while the client waits, and then cancels the acquire.
 func (c *Client) AcquireUncontended(ctx context.Context) (*Attempt, error) {
 	limit := c.Stage.GrantTimeout()
 	a := c.StartAttempt(ctx)
@@ -168,36 +168,36 @@ type WaiterGroup struct {
 	st      *Stage
 	Granted chan *Attempt // attempts that have returned, in order
 	waiting sync.WaitGroup
-	giveUp  context.CancelFunc
-	calls   context.Context
+	cancel  context.CancelFunc
+	ctx     context.Context
 }
 
-// NewWaiterGroup returns a line. Leave must be called.
+// NewWaiterGroup returns a group without waiters. CancelAndWait must be called.
 func (st *Stage) NewWaiterGroup(ctx context.Context) *WaiterGroup {
 	l := &WaiterGroup{st: st, Granted: make(chan *Attempt, len(st.Clients))}
-	l.calls, l.giveUp = context.WithCancel(ctx)
+	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l
 }
 
 // CancelAndWait makes all clients give up, and waits until their calls have returned.
 func (l *WaiterGroup) CancelAndWait() {
 	l.st.RecordPending()
-	l.giveUp()
+	l.cancel()
 	l.waiting.Wait()
 }
 
-// StartOthers makes all clients except first wait in line behind it. With comeBack, a waiter that loses its session
+// StartOthers makes all clients except first wait in line behind it. With rejoin, a waiter that loses its session
 // joins the line again.
-func (l *WaiterGroup) StartOthers(first *Client, comeBack bool) {
+func (l *WaiterGroup) StartOthers(first *Client, rejoin bool) {
 	for _, c := range l.st.Clients {
 		if c == first {
 			continue
 		}
 		l.waiting.Go(func() {
-			a := c.StartAttempt(l.calls)
+			a := c.StartAttempt(l.ctx)
 			<-a.Done
-			for comeBack && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.calls) == nil {
-				a = c.StartAttempt(l.calls)
+			for rejoin && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.ctx) == nil {
+				a = c.StartAttempt(l.ctx)
 				<-a.Done
 			}
 			l.Granted <- a
@@ -224,7 +224,7 @@ func (l *WaiterGroup) Next(ctx context.Context) (*Attempt, error) {
 
 // clockError returns the largest possible error of an agent's clock; 0 without agents.
 func (st *Stage) clockError() time.Duration {
-	if begun, elsewhere := st.Tap.(*agents.Trial); elsewhere {
+	if begun, remote := st.Tap.(*agents.Trial); remote {
 		return begun.ClockError()
 	}
 	return 0

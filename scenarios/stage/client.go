@@ -14,6 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/observer"
 	"github.com/zkbench/zkbench/scenarios/spec"
@@ -35,7 +36,7 @@ type Client struct {
 	Pending      atomic.Pointer[operation]
 	calls        atomic.Int64   // calls of acquire and take
 	begun        atomic.Int64   // operations begun
-	HoldsQueries sync.WaitGroup // see askAfterLoss
+	HoldsQueries sync.WaitGroup // see queryHoldsAfterLoss
 	token        atomic.Int64   // of the last grant
 	grant        atomic.Int64   // number of the last grant among all grants of the trial
 	Transitions  atomic.Int64   // grants and releases, or items taken
@@ -73,9 +74,9 @@ func (st *Stage) Instant(t time.Time) time.Duration {
 func (c *Client) HandleEvent(e recipes.Event) {
 	c.LastEvent.Store(&e)
 	c.recordEvent(e, c.Stage.Instant(e.At))
-	c.askAfterLoss(e)
-	if heard := c.OnEvent.Load(); heard != nil {
-		(*heard)(e)
+	c.queryHoldsAfterLoss(e)
+	if onEvent := c.OnEvent.Load(); onEvent != nil {
+		(*onEvent)(e)
 	}
 }
 
@@ -83,7 +84,15 @@ func (c *Client) recordEvent(e recipes.Event, at time.Duration) {
 	c.Stage.Record.Record(&history.Session{At: at, Event: history.SessionEvent(e.Kind), Client: c.Number, Token: e.Token, Session: cmp.Or(e.Session, c.Wire.Session().ID)})
 }
 
-func (c *Client) contender() recipes.Contender { return (*c.Subject.Load()).(recipes.Contender) }
+// subject returns the subject's client; nil without a session.
+func (c *Client) subject() recipes.Client {
+	if s := c.Subject.Load(); s != nil {
+		return *s
+	}
+	return nil
+}
+
+func (c *Client) contender() recipes.Contender { return c.subject().(recipes.Contender) }
 
 func (c *Client) inDoubt(token int64) bool {
 	e := c.LastEvent.Load()
@@ -95,12 +104,12 @@ func (c *Client) HasLost(token int64) bool {
 	return c.inDoubt(token) && c.LastEvent.Load().Kind == recipes.EventLost
 }
 
-func (c *Client) enter(o operation, f func() error) error {
+func (c *Client) track(o operation, f func() error) error {
 	c.calls.Add(1)
-	moments := c.Stage.Events.Load()
-	moments.acquiring()
+	trigger := c.Stage.Events.Load()
+	trigger.acquiring()
 	err := c.do(o, f)
-	moments.acquired(c.Number, err == nil)
+	trigger.acquired(c.Number, err == nil)
 	return err
 }
 
@@ -125,8 +134,8 @@ func (st *Stage) RecordPending() {
 	}
 }
 
-// Acquire acquires and records the call. Once granted, the client does not release before a fault that is
-// aimed at the holder has hit it; see [Holder].
+// Acquire acquires and records the call. After a grant, a fault of the holder may delay the release;
+// see [Holder].
 func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	if c.Stage.IsBarrier() {
 		c.awaitOthersOut(ctx)
@@ -142,7 +151,7 @@ func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.LastEvent.Store(nil)
 	limit, mode := time.Duration(c.Limit.Swap(0)), c.mode()
-	err = c.enter(operation{history.Acquire, call, mode}, func() error { claim, err = c.callAcquire(ctx, limit, mode); return err })
+	err = c.track(operation{history.Acquire, call, mode}, func() error { claim, err = c.callAcquire(ctx, limit, mode); return err })
 	if c.Stage.Dial != nil {
 		claim.Path = wire.RealPath(claim.Path)
 	}
@@ -172,7 +181,7 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 	return claim, err
 }
 
-// callAcquire makes the subject acquire, with its own timed try if the call has a limit.
+// callAcquire calls the subject's acquire, with a time limit or a mode if there is one.
 func (c *Client) callAcquire(ctx context.Context, limit time.Duration, mode recipes.Mode) (recipes.Claim, error) {
 	o := recipes.AcquireOptions{Mode: mode}
 	if limit > 0 {
@@ -184,11 +193,10 @@ func (c *Client) callAcquire(ctx context.Context, limit time.Duration, mode reci
 	return c.contender().(recipes.OptionContender).AcquireWith(ctx, o)
 }
 
-// Release releases a claim. It does not end early with ctx: an abandoned release would leave the
-// node in the queue.
+// Release releases a claim. The end of ctx does not end the release, which would leave the node in the queue.
 func (c *Client) Release(ctx context.Context, claim recipes.Claim) error {
 	limit := c.Stage.Scenario.SessionTimeout + 5*time.Second
-	if c.Stage.IsBarrier() { // it waits for the others
+	if c.Stage.IsBarrier() { // its release waits for the other clients
 		limit = c.Stage.GrantTimeout()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
@@ -242,11 +250,7 @@ func (c *Client) sample(op string, due time.Duration, err error) history.Sample 
 // and they are within the harness's times. A belief begins with the return of an acquire and ends with the
 // call of a release; the possible error of the reported times shortens it.
 func (c *Client) useReportedTimes(s *history.Sample) {
-	subject := c.Subject.Load()
-	if subject == nil {
-		return
-	}
-	t, ok := (*subject).(recipes.Timed)
+	t, ok := c.subject().(recipes.Timed)
 	if !ok {
 		return
 	}
@@ -255,24 +259,24 @@ func (c *Client) useReportedTimes(s *history.Sample) {
 	if times.Called.IsZero() || called < s.Call || returned > s.Return {
 		return
 	}
-	asked, told := s.Call, s.Return
+	earliest, latest := s.Call, s.Return
 	if s.Due == s.Call {
-		s.Due = called // the harness added no delay
+		s.Due = called // zkbench added no delay
 	}
 	s.Call, s.Return = called, returned
 	switch s.Op {
 	case history.Acquire:
-		s.Return = min(s.Return+times.Error, told)
+		s.Return = min(s.Return+times.Error, latest)
 		s.Clock = s.Return - returned
 	case history.Release:
-		s.Call = max(s.Call-times.Error, asked)
+		s.Call = max(s.Call-times.Error, earliest)
 		s.Clock = called - s.Call
 		s.Due = min(s.Due, s.Call)
 	}
 }
 
-// outcome returns the outcome that an error proves. Only a reply, a cancellation that was cleaned up, or the
-// end of the session proves that nothing happened.
+// outcome returns the outcome that an error proves. Only a reply, a cancellation with clean-up, or the end
+// of the session proves that the operation had no effect.
 func outcome(err error) history.Outcome {
 	switch {
 	case err == nil:
@@ -414,55 +418,33 @@ func (c *Client) Reopen(ctx context.Context) error {
 // result is a rate per second.
 const connectionsEvery = time.Second
 
-const connectionsCounter = "connection_request_count"
-
 // connections counts new connections with the members' own counters, to show the load of reconnecting
 // clients after a fault. Between its first count and the first fault it sends no requests, so that they
 // do not affect the measurement.
 type connections struct {
-	st   *Stage
-	last []float64     // by member; -1 before the first reply
-	at   time.Duration // of the last count; -1 before the first
-
-	first sync.Once
-	begun chan struct{} // closed when the first fault is injected
-	done  chan struct{}
-	end   context.CancelFunc
+	st    *Stage
+	last  []float64     // by member; -1 before the first reply
+	at    time.Duration // of the last count; -1 before the first
+	begin func()        // to be called when the first fault is injected
+	stop  func()
 }
 
-// countConnections starts a goroutine that reads the counters, then waits for begin. It returns at once.
+// countConnections starts to count. The connections before the first fault are counted separately, so that they
+// do not dilute the first rate.
 func (st *Stage) countConnections(ctx context.Context) *connections {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &connections{st: st, last: make([]float64, len(st.Members.Ensemble.Members)), at: -1,
-		begun: make(chan struct{}), done: make(chan struct{}), end: cancel}
-	for i := range c.last {
-		c.last[i] = -1
-	}
-	go c.run(ctx)
+	c := &connections{st: st, last: slices.Repeat([]float64{-1}, len(st.Members.Ensemble.Members)), at: -1}
+	begun := make(chan struct{})
+	c.begin = sync.OnceFunc(func() { close(begun) })
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		c.count(ctx)
+		if Await(ctx, begun) == nil {
+			every(ctx, connectionsEvery, func() { c.count(ctx) })
+		}
+	})
+	c.stop = func() { cancel(); counting.Wait() }
 	return c
-}
-
-func (c *connections) begin() {
-	if c != nil {
-		c.first.Do(func() { close(c.begun) })
-	}
-}
-
-func (c *connections) stop() {
-	if c != nil {
-		c.end()
-		<-c.done
-	}
-}
-
-// run counts at once, when the first fault is injected, and then every connectionsEvery. The connections
-// before the first fault are thus counted separately, and do not dilute the first rate.
-func (c *connections) run(ctx context.Context) {
-	defer close(c.done)
-	c.count(ctx)
-	if Await(ctx, c.begun) == nil {
-		every(ctx, connectionsEvery, func() { c.count(ctx) })
-	}
 }
 
 func (c *connections) count(ctx context.Context) {
@@ -470,13 +452,13 @@ func (c *connections) count(ctx context.Context) {
 	defer cancel()
 	made, now := 0.0, c.st.Clock.Now()
 	for i, mntr := range c.st.Members.counters(ctx) {
-		n, ok := mntr[connectionsCounter]
+		n, ok := mntr["connection_request_count"]
 		if !ok {
 			continue // isolated or stopped: it accepts no connections
 		}
 		switch last := c.last[i]; {
 		case last < 0: // counted before this phase
-		case n < last:
+		case n < last: // restarted
 			made += n
 		default:
 			made += n - last
@@ -489,30 +471,30 @@ func (c *connections) count(ctx context.Context) {
 	c.at = now
 }
 
-// settleAfterLoss is the time for which a recipe may still answer that it holds, after it reported a loss.
-const settleAfterLoss = 50 * time.Millisecond
+// lossGracePeriod is the time after the report of a loss in which a recipe may answer that it holds.
+const lossGracePeriod = 50 * time.Millisecond
 
-// askAfterLoss queries the client's recipe, after the loss of a grant, whether it still holds. It records the
-// answer, unless the client has begun another operation by then, and repeats the query a moment later if the
-// answer is yes. askAfterLoss returns at once; closing the client waits for the answer.
-func (c *Client) askAfterLoss(e recipes.Event) {
-	d := c.driver()
-	if e.Kind != recipes.EventLost || e.Token == 0 || d == nil || !d.Offers("holds") {
+// queryHoldsAfterLoss queries the client's recipe, after the loss of a grant, whether it holds. It records the
+// answer, unless the client has begun another operation by then. If the answer is yes, it repeats the query after
+// lossGracePeriod. queryHoldsAfterLoss returns at once; closing the client waits for the answer.
+func (c *Client) queryHoldsAfterLoss(e recipes.Event) {
+	d := c.driverThatOffers("holds")
+	if e.Kind != recipes.EventLost || e.Token == 0 || d == nil {
 		return
 	}
 	begun := c.begun.Load()
 	c.HoldsQueries.Go(func() {
 		for range 2 {
-			asked := c.Stage.Clock.Now()
+			queried := c.Stage.Clock.Now()
 			holds, err := d.Holds()
 			if err != nil || c.begun.Load() != begun {
 				return
 			}
-			if !holds || asked > c.Stage.Instant(e.At)+settleAfterLoss {
-				c.Stage.Record.Record(&history.Holds{Asked: asked, At: c.Stage.Clock.Now(), Client: c.Number, Session: e.Session, Holds: holds})
+			if !holds || queried > c.Stage.Instant(e.At)+lossGracePeriod {
+				c.Stage.Record.Record(&history.Holds{Asked: queried, At: c.Stage.Clock.Now(), Client: c.Number, Session: e.Session, Holds: holds})
 				return
 			}
-			_ = Pause(context.Background(), settleAfterLoss+time.Millisecond)
+			_ = Pause(context.Background(), lossGracePeriod+time.Millisecond)
 		}
 	})
 }
@@ -520,19 +502,26 @@ func (c *Client) askAfterLoss(e recipes.Event) {
 // BeginHolds starts a query to the client's recipe whether it holds; answer waits for the reply. BeginHolds
 // returns nil if the driver has no such operation.
 func (c *Client) BeginHolds() (answer func() (bool, error)) {
-	d := c.driver()
-	if d == nil || !d.Offers("holds") {
-		return nil
+	if d := c.driverThatOffers("holds"); d != nil {
+		return d.BeginHolds()
 	}
-	return d.BeginHolds()
+	return nil
+}
+
+// driverThatOffers returns the client's driver if it has an optional operation, otherwise nil.
+func (c *Client) driverThatOffers(operation string) *host.Client {
+	if d := c.driver(); d != nil && d.Offers(operation) {
+		return d
+	}
+	return nil
 }
 
 // BeginEffect writes to an unfenced node on the client's own session, as a holder does its work.
 // finish waits for the reply and records it. BeginEffect returns nil if the driver has no such operation
 // or has ended.
 func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context)) {
-	d := c.driver()
-	if d == nil || !d.Offers("write") {
+	d := c.driverThatOffers("write")
+	if d == nil {
 		return nil
 	}
 	due := c.Stage.Clock.Now()

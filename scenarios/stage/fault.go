@@ -29,18 +29,18 @@ type Faults struct {
 	trigger     *eventTrigger
 	recovery    *recovery
 	connections *connections
-	activated   chan struct{} // receives a value for each fault that is active or failed
+	activated   chan struct{} // receives a value for each fault that is active or could not be injected
 	healErr     error
 
 	slow    map[string]int // by name: faults of open duration that are not over
 	settled chan struct{}  // closed when slow is empty
 }
 
-// NewFaults prepares the faults of entries. ctx limits the wait for the ensemble's recovery after them.
+// NewFaults prepares the faults of entries. ctx limits the wait for the ensemble's recovery after the faults.
 func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *Faults {
 	f := &Faults{
 		st: st, entries: entries, seed: seed, trigger: &eventTrigger{},
-		recovery:  &recovery{st: st, ctx: ctx, force: map[string]bool{}},
+		recovery: &recovery{st: st, ctx: ctx, active: map[string]bool{}}, connections: &connections{begin: func() {}, stop: func() {}},
 		activated: make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
 	}
 	for _, e := range entries {
@@ -54,7 +54,7 @@ func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint
 	return f
 }
 
-// recordActive records that a fault is active or failed. A phase waits for faults of open duration that
+// recordActive records that a fault is active or could not be injected. A phase waits for faults of open duration that
 // are injected once: a rolling restart, an upgrade, a session expiry.
 func (f *Faults) recordActive(p chaos.Window) {
 	select {
@@ -86,8 +86,9 @@ func (st *Stage) PrepareFaults(ctx context.Context) error {
 	return nil
 }
 
-// Play injects the faults, and returns when all are healed. A fault that was unavailable or not
-// proven is recorded and evaluated later; Close returns an error if a fault may still be active.
+// Play injects the faults, and returns when all are healed. holder returns the target of faults of the
+// holder. A fault that was unavailable or not proven is recorded and evaluated later; Close returns an error if a
+// fault may be active.
 func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 	if len(f.entries) == 0 {
 		return
@@ -164,10 +165,9 @@ func (f *Faults) Close() error {
 const unavailableCheck = time.Second
 
 // WatchEnsemble calls fail, with an error that names the members that are down, if the ensemble cannot serve
-// while no fault that touches members is active. Within the limit, sessions that a leader election interrupts
-// are connected again. WatchEnsemble returns after that, or when ctx
-// ends. It queries members only while no reply reaches the clients, so that a healthy ensemble has no extra
-// load.
+// while no fault of members is active, for longer than sessions need to connect again after a leader election.
+// WatchEnsemble returns after that, or when ctx ends. It queries members only while no reply reaches the clients, so
+// that a healthy ensemble has no extra load.
 func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 	limit := 15*time.Second + st.Scenario.SessionTimeout
 	served, replies := time.Now(), int64(-1)
@@ -190,25 +190,17 @@ func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
 // returns "". A member that accepts connections but gives no status counts as serving.
 func describeUnavailable(ctx context.Context, e *ensembles.Ensemble) string {
 	var down []string
-	serving := 0
 	for _, s := range ensembles.Status(ctx, e) {
 		if s.Serves() || errors.Is(s.Err, ensembles.ErrNotWhitelisted) || errors.Is(s.Err, ensembles.ErrEmptyReply) {
-			serving++
-			continue
+			return "" // a member serves only while it has a quorum
 		}
-		down = append(down, fmt.Sprintf("%s: %v", s.Member.Name, innermost(s.Err)))
-	}
-	if serving > 0 { // a member serves only while it has a quorum
-		return ""
+		cause := s.Err
+		for inner := cause; inner != nil; inner = errors.Unwrap(inner) {
+			cause = inner
+		}
+		down = append(down, fmt.Sprintf("%s: %v", s.Member.Name, cause))
 	}
 	return strings.Join(down, ", ")
-}
-
-func innermost(err error) error {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	return err
 }
 
 // Target returns the target of faults. holder returns the holder, or nil.
@@ -243,11 +235,7 @@ func (st *Stage) nextInLine() int {
 
 // driver returns the client's driver; nil if it has none or is not open.
 func (c *Client) driver() *host.Client {
-	subject := c.Subject.Load()
-	if subject == nil {
-		return nil
-	}
-	d, _ := (*subject).(*host.Client)
+	d, _ := c.subject().(*host.Client)
 	return d
 }
 
@@ -280,8 +268,8 @@ func (p *clientProcess) Clients() []int {
 }
 
 func (p *clientProcess) Group() (all, stopped []int) {
-	if elsewhere, ok := p.Running().(interface{ Group() (all, stopped []int) }); ok {
-		return elsewhere.Group()
+	if remote, ok := p.Running().(interface{ Group() (all, stopped []int) }); ok {
+		return remote.Group()
 	}
 	return chaos.GroupHere(p.PID())
 }
@@ -310,22 +298,28 @@ func (p *clientProcess) Kill() error {
 	return p.Process.Kill()
 }
 
-// SharedFault is a fault of a member that hits several trials at once: each reports when it has reached
-// its step, and continues when the member is down.
+// SharedFault is a fault of a member that several trials share: each trial reports when it has reached its step,
+// and continues when the member is down.
 type SharedFault struct {
-	Fault   *spec.MemberFault
-	Lasts   time.Duration
-	Server  string // client address of the member; "" if the fault hits several
+	fault   *spec.MemberFault
+	lasts   time.Duration
+	server  string // client address of the member; "" if the fault has several targets
 	mu      sync.Mutex
-	Missing int         // trials that have not reached their step
+	missing int         // trials that have not reached their step
 	timer   *time.Timer // started when the first trial has reached its step
 	fired   sync.Once
 	Ready   chan struct{} // closed when the member is to be killed
 	Down    chan struct{} // closed when the member is down, or could not be killed
-	Up      chan struct{} // closed when it serves again, or was not killed
-	window  chaos.Window  // valid after Back is closed
-	backAt  time.Time     // valid after Back is closed
+	Up      chan struct{} // closed when the member serves again, or was not killed
+	window  chaos.Window  // valid after Up is closed
+	upAt    time.Time     // valid after Up is closed
 	dialled sync.Map      // attempts so far, each a dial
+}
+
+// NewSharedFault returns a fault of the member with that client address, for a number of trials.
+func NewSharedFault(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *SharedFault {
+	return &SharedFault{fault: fault, lasts: lasts, server: server, missing: trials,
+		Ready: make(chan struct{}), Down: make(chan struct{}), Up: make(chan struct{})}
 }
 
 // dial is a client's attempt to connect to an address.
@@ -334,54 +328,55 @@ type dial struct {
 	addr string
 }
 
-// gatherTimeout is the time for which the first trial waits for the others. It is short, because a client
+// arrivalTimeout is the time for which the first trial waits for the others. The time is short, because a client
 // disconnects after two thirds of its session timeout without a reply. The member is down for spec.AuditDowntime.
-const gatherTimeout = 700 * time.Millisecond
+const arrivalTimeout = 700 * time.Millisecond
 
 var errLate = errors.New("the step occurred after the member had been killed")
 
-// DialTargetFirst makes a client open its session with the fault's member: its first dial of each other member fails.
+// DialTargetFirst makes a client open its session with the fault's member: the first dial of each other member fails.
 // Many libraries choose the order of members themselves.
 func (j *SharedFault) DialTargetFirst(c wire.Client, tap wire.Dialer) wire.Dialer {
-	if j.Server == "" {
+	if j.server == "" {
 		return tap
 	}
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
-		if addr != j.Server && c.Session().ID == 0 {
+		if addr != j.server && c.Session().ID == 0 {
 			if _, again := j.dialled.LoadOrStore(dial{c, addr}, true); !again {
 				return nil, fmt.Errorf("dial %s: rejected by zkbench: the client's first session must be with %s",
-					addr, j.Server)
+					addr, j.server)
 			}
 		}
 		return tap(network, addr, timeout)
 	}
 }
 
-// recoveredAt returns when the ensemble recovered from an outage, now if it is down, or the zero time; see [recipes.Env].
+// recoveredAt returns when the ensemble recovered from an outage, or now if it is down; the zero time if there was
+// no outage. See [recipes.Env].
 func (st *Stage) recoveredAt() time.Time {
 	j := st.Shared
-	if j == nil || j.Fault.Target == "" {
+	if j == nil || j.fault.Target == "" {
 		return time.Time{}
 	}
 	switch {
 	case Closed(j.Up):
-		return j.backAt
+		return j.upAt
 	case Closed(j.Down):
 		return time.Now()
 	}
 	return time.Time{}
 }
 
-// Arrive signals that a trial has reached its step, or with here false that it never will.
+// Arrive reports that a trial has reached its step, or with here false that the trial cannot reach the step.
 func (j *SharedFault) Arrive(here bool) (inTime bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	inTime = !Closed(j.Ready)
-	j.Missing--
+	j.missing--
 	if here && j.timer == nil {
-		j.timer = time.AfterFunc(gatherTimeout, j.fire)
+		j.timer = time.AfterFunc(arrivalTimeout, j.fire)
 	}
-	if j.Missing == 0 {
+	if j.missing == 0 {
 		j.fire()
 	}
 	return inTime
@@ -389,12 +384,12 @@ func (j *SharedFault) Arrive(here bool) (inTime bool) {
 
 func (j *SharedFault) fire() { j.fired.Do(func() { close(j.Ready) }) }
 
-// AwaitHit waits until the fault has hit a trial, whose client is connected to server, and is over. release is
-// called when the member is down.
-func (j *SharedFault) AwaitHit(ctx context.Context, server string, release func()) error {
-	if j.Server != "" && server != j.Server {
+// AwaitOver waits until the fault is over for a trial whose client is connected to server. It calls release when the
+// member is down.
+func (j *SharedFault) AwaitOver(ctx context.Context, server string, release func()) error {
+	if j.server != "" && server != j.server {
 		j.Arrive(false)
-		return fmt.Errorf("the client's member (%s) is not the killed member (%s)", cmp.Or(server, "none"), j.Server)
+		return fmt.Errorf("the client's member (%s) is not the killed member (%s)", cmp.Or(server, "none"), j.server)
 	}
 	if !j.Arrive(true) {
 		return errLate
@@ -410,19 +405,19 @@ func (j *SharedFault) AwaitHit(ctx context.Context, server string, release func(
 
 // Play injects the fault once all trials have reached their step, and heals it.
 func (j *SharedFault) Play(ctx context.Context, e *ensembles.Ensemble, member string) error {
-	defer func() { j.backAt = time.Now(); close(j.Up) }()
+	defer func() { j.upAt = time.Now(); close(j.Up) }()
 	isDown := sync.OnceFunc(func() { close(j.Down) })
 	defer isDown()
 	if Await(ctx, j.Ready) != nil {
 		return context.Cause(ctx)
 	}
-	fault, err := chaos.Parse(j.Fault.Fault, cmp.Or(j.Fault.Target, member), nil)
+	fault, err := chaos.Parse(j.fault.Fault, cmp.Or(j.fault.Target, member), nil)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	return chaos.Plan{
-		Entries: []chaos.Entry{{Fault: fault, For: j.Lasts}}, Now: func() time.Duration { return time.Since(start) },
+		Entries: []chaos.Entry{{Fault: fault, For: j.lasts}}, Now: func() time.Duration { return time.Since(start) },
 		Injected: func(chaos.Window) { isDown() }, Healed: func(w chaos.Window) { j.window = w },
 	}.Play(ctx, chaos.Target{Ensemble: e})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// SnapshotAfterLoad takes a snapshot of the queue after all clients have left. It records nothing while a
-// client is still removing its node.
+// SnapshotAfterLoad takes a snapshot of the line after all clients have left. It records nothing if a client is
+// removing its node.
 func (st *Stage) SnapshotAfterLoad(ctx context.Context) error {
 	st.awaitEmpty(ctx)
 	before, asking := st.Tap.Totals(), st.hasPendingRequest()
@@ -61,8 +61,8 @@ func (c *Client) Hold(ctx context.Context, claim recipes.Claim) {
 	}
 }
 
-// Exchange is the loop of one client: it puts while the phase lasts, and takes until taking is
-// done.
+// Exchange is the loop of one client at a queue: the client puts items until phase is done, and takes items until
+// taking is done.
 func (c *Client) Exchange(phase, taking context.Context) {
 	for phase.Err() == nil {
 		err := c.exchangePut(phase)
@@ -70,7 +70,7 @@ func (c *Client) Exchange(phase, taking context.Context) {
 			_, err = c.take(taking)
 		}
 		if err != nil {
-			c.RecoverAfter(taking, err) // not phase: without a session the client could not take the remaining items
+			c.RecoverAfter(taking, err) // with taking, because a client without a session cannot take the remaining items
 			continue
 		}
 		c.backoffState.succeeded()
@@ -79,8 +79,8 @@ func (c *Client) Exchange(phase, taking context.Context) {
 	c.ConsumeSlowly(taking)
 }
 
-// exchangePut puts an item unless the phase is over. The client counts as putting before it checks,
-// so that no put can follow once the phase is over and no client is putting.
+// exchangePut puts an item unless the phase is over. It increments putting before it checks, so that no put follows
+// once the phase is over and putting is 0.
 func (c *Client) exchangePut(phase context.Context) error {
 	c.Stage.putting.Add(1)
 	defer c.Stage.putting.Add(-1)
@@ -99,14 +99,14 @@ const connectLimit = 10 * time.Minute
 func (st *Stage) ConnectAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions were connected within %v", connectLimit))
 	defer cancel()
-	var stand atomic.Int64
+	var opened atomic.Int64
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error {
 		call := st.Clock.Now()
 		if err := c.Open(ctx); err != nil {
 			return err
 		}
 		st.Record.Record(&history.Connected{At: st.Clock.Now(), Phase: st.Phase.Name, Client: c.Number, Call: call})
-		st.Report("%d of %d sessions", stand.Add(1), len(st.Clients))
+		st.Report("%d of %d sessions", opened.Add(1), len(st.Clients))
 		return nil
 	})
 }
@@ -160,7 +160,7 @@ func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 func (a *arrivals) next() (due time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	after := a.reach(a.count)
+	after := a.offset(a.count)
 	if after >= a.until {
 		return 0, false
 	}
@@ -177,7 +177,7 @@ func (a *arrivals) end(now time.Duration) {
 	a.until = min(a.until, now-a.At)
 }
 
-func (a *arrivals) reach(count float64) time.Duration {
+func (a *arrivals) offset(count float64) time.Duration {
 	whole := a.For.Seconds()
 	switch {
 	case !a.Ramp():
@@ -193,8 +193,8 @@ func (a *arrivals) reach(count float64) time.Duration {
 		}
 		return a.For
 	}
-	steep := (a.RateTo - a.Rate) / whole
-	return inSeconds(2 * count / (a.Rate + math.Sqrt(a.Rate*a.Rate+2*count*steep)))
+	slope := (a.RateTo - a.Rate) / whole
+	return inSeconds(2 * count / (a.Rate + math.Sqrt(a.Rate*a.Rate+2*count*slope)))
 }
 
 func inSeconds(s float64) time.Duration {
@@ -222,7 +222,7 @@ func (st *Stage) OpenArrivals(ctx context.Context, op string, over func(), do fu
 	return l, stop
 }
 
-// ServeArrivals performs due operations one after the other. Operations may be called until twice the phase's
+// ServeArrivals calls due operations one after the other. Operations may be called until twice the phase's
 // duration is over; operations that are not called by then are recorded as failed. A ramp ends early if the
 // subject clearly does not keep up.
 func (c *Client) ServeArrivals(ctx context.Context, l *openLoop) {

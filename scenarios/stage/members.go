@@ -45,32 +45,13 @@ func (m Members) counters(ctx context.Context) []map[string]float64 {
 	return all
 }
 
-// count sums every member's counters of sent notifications and registered watches. Both are -1 if a
-// member does not report them.
-func (m Members) count(ctx context.Context) (fired, watches int64, err error) {
-	if m.SharedMembers {
-		return -1, -1, nil
-	}
-	for _, mntr := range m.counters(ctx) {
-		if _, ok := mntr[firedCounters[0]]; !ok {
-			return -1, -1, ctx.Err()
-		}
-		for _, key := range firedCounters {
-			fired += int64(mntr[key])
-		}
-		watches += int64(mntr["watch_count"])
-	}
-	return fired, watches, nil
-}
-
-// Leads reports whether the member with that client address is the leader.
-func (m Members) Leads(ctx context.Context, addr string) bool {
+// IsLeader reports whether the member with that client address is the leader.
+func (m Members) IsLeader(ctx context.Context, addr string) bool {
 	leader, err := ensembles.Leader(ctx, m.Ensemble)
 	return err == nil && leader.Addr == addr
 }
 
-// electionLimit bounds the time of an election without a fault: a machine that stalls for a second
-// causes one.
+// electionLimit bounds the time of an election without a fault, such as after a machine has stalled for a second.
 const electionLimit = 20 * time.Second
 
 // AwaitLeader waits for a leader and returns its member.
@@ -85,7 +66,7 @@ func (m Members) AwaitLeader(ctx context.Context) (leader *ensembles.Member, err
 	return leader, nil
 }
 
-// ExpiredAgo returns how long ago the leader expired a session, by the members' logs, to the
+// ExpiredAgo returns how long ago the leader expired a session, according to the members' logs, to the
 // millisecond. ok is false if no log shows it.
 func (m Members) ExpiredAgo(ctx context.Context, session int64) (ago time.Duration, ok bool) {
 	line := fmt.Appendf(nil, "Expiring session %#x,", uint64(session))
@@ -109,10 +90,10 @@ func (m Members) ExpiredAgo(ctx context.Context, session int64) (ago time.Durati
 
 var stamp = regexp.MustCompile(`\b\d\d:(\d\d):(\d\d)[.,](\d\d\d)\b`)
 
-// zones is the smallest difference between time zones. A log's time zone is unknown, so ages are modulo zones.
-const zones = 15 * time.Minute
+// zoneStep is the smallest difference between time zones. A log's time zone is unknown, so ages are modulo zoneStep.
+const zoneStep = 15 * time.Minute
 
-// logAge returns the age of a log line that is younger than zones.
+// logAge returns the age of a log line that is younger than zoneStep.
 func logAge(line string, now time.Time) (time.Duration, bool) {
 	m := stamp.FindStringSubmatch(line)
 	if m == nil {
@@ -127,7 +108,7 @@ func logAge(line string, now time.Time) (time.Duration, bool) {
 		at += time.Duration(n) * unit
 	}
 	day := now.Sub(now.Truncate(24 * time.Hour))
-	return ((day-at)%zones + zones) % zones, true
+	return ((day-at)%zoneStep + zoneStep) % zoneStep, true
 }
 
 const (
@@ -141,20 +122,20 @@ type loads struct {
 	st      *Stage
 	Opening atomic.Bool // sessions are being opened
 	end     context.CancelFunc
-	asking  sync.WaitGroup
+	queries sync.WaitGroup
 }
 
-// WatchLoads starts the queries. Our own members first reset their latency counters, so that other
-// trials do not count. Stop must be called.
+// WatchLoads starts the queries. Members that zkbench started first reset their latency counters, so that
+// the counters cover only this trial. Stop must be called.
 func (st *Stage) WatchLoads(ctx context.Context) *loads {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &loads{st: st, end: cancel}
 	l.Opening.Store(true)
 	for _, m := range st.Members.Ensemble.Members {
 		own := st.Members.IsManaged() && !st.Members.SharedMembers && reset(ctx, m) == nil
-		l.asking.Go(func() {
+		l.queries.Go(func() {
 			every(ctx, loadsEvery, func() {
-				if r := l.ask(ctx, m, own); ctx.Err() == nil {
+				if r := l.query(ctx, m, own); ctx.Err() == nil {
 					st.Record.Record(r)
 				}
 			})
@@ -173,11 +154,11 @@ func reset(ctx context.Context, m *ensembles.Member) error {
 // Stop ends the queries and waits for their end.
 func (l *loads) Stop() {
 	l.end()
-	l.asking.Wait()
+	l.queries.Wait()
 }
 
-// ask queries a member once. own means that the member's latency counters cover only this phase.
-func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
+// query queries a member once. own means that the member's latency counters cover only this phase.
+func (l *loads) query(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
 	ctx, cancel := context.WithTimeout(ctx, loadLimit)
 	defer cancel()
 	opening := l.Opening.Load()
@@ -238,8 +219,8 @@ func (st *Stage) hasOpened(session int64) bool {
 	return ok
 }
 
-// Concerns reports whether the transaction belongs to the trial's subtree or its sessions.
-func (st *Stage) Concerns(e txnlog.Entry) bool {
+// BelongsToTrial reports whether the transaction belongs to the trial's subtree or its sessions.
+func (st *Stage) BelongsToTrial(e txnlog.Entry) bool {
 	if st.hasOpened(e.Session) {
 		return true
 	}
@@ -251,10 +232,10 @@ func (st *Stage) Concerns(e txnlog.Entry) bool {
 	return false
 }
 
-// Stray returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
+// StrayPath returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
 // client nor the harness; otherwise "". Only drivers can connect without a listener. Session 0 belongs to the
 // servers, which remove empty containers.
-func (st *Stage) Stray(e txnlog.Entry) string {
+func (st *Stage) StrayPath(e txnlog.Entry) string {
 	if !st.Driven || e.Session == 0 || st.hasOpened(e.Session) || st.Observer.Owns(e.Session) {
 		return ""
 	}

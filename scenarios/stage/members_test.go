@@ -27,34 +27,8 @@ func TestLogAge_inEveryTimeZone(t *testing.T) {
 func FuzzLogAge(f *testing.F) {
 	f.Add("2026-11-21 09:59:59.250 [SessionTracker]")
 	f.Fuzz(func(t *testing.T, line string) {
-		if age, ok := logAge(line, time.Now()); ok && (age < 0 || age >= zones) {
+		if age, ok := logAge(line, time.Now()); ok && (age < 0 || age >= zoneStep) {
 			t.Errorf("%q: %v", line, age)
 		}
 	})
-}
-
-func TestEstimate_left(t *testing.T) {
-	start := time.Unix(100, 0)
-	for _, row := range []struct {
-		about  string
-		ends   []int // of trials, in seconds
-		now    int
-		budget time.Duration
-		want   time.Duration
-	}{
-		{"none has ended", nil, 10, 0, 0},
-		{"as long as those before, for each", []int{8, 20}, 20, 0, 20 * time.Second},
-		{"less what the current one has taken", []int{8, 20}, 26, 0, 14 * time.Second},
-		{"longer than expected", []int{8, 20}, 60, 0, 0},
-		{"all have ended", []int{8, 20, 30, 40}, 40, 0, 0},
-		{"no trial begins after the budget", []int{8, 20}, 20, 15 * time.Second, 5 * time.Second},
-	} {
-		e := &Estimate{Trials: 4, Budget: row.budget, Start: start}
-		for _, at := range row.ends {
-			e.end(start.Add(time.Duration(at) * time.Second))
-		}
-		if got := e.left(start.Add(time.Duration(row.now) * time.Second)); got != row.want {
-			t.Errorf("%s: %v, want %v", row.about, got, row.want)
-		}
-	}
 }

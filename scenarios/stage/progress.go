@@ -16,8 +16,8 @@ type Status struct {
 	Trials  int // number of trials of the run
 	Subject string
 	Clients int
-	// If the trial takes turns with others: the numbers of the first and the last of them, and
-	// their subjects, as in "lock/a with lock/b". Otherwise 0 and "".
+	// If the trial alternates with others: the numbers of the first and the last of these trials, and
+	// their subjects, as in "lock/a beside lock/b". Otherwise 0 and "".
 	First, Last int
 	Beside      string
 
@@ -33,9 +33,9 @@ const reportEvery = 100 * time.Millisecond
 
 // Reporter sends the status of a trial.
 type Reporter struct {
-	Send     func(Status) // nil if not wanted
-	Estimate *Estimate
-	fault    atomic.Pointer[chaos.Window]
+	Send  func(Status) // nil if no status is needed
+	End   time.Time    // estimated end of the run; zero if unknown
+	fault atomic.Pointer[chaos.Window]
 
 	mu     sync.Mutex
 	last   time.Time // time of the last report
@@ -61,7 +61,7 @@ func (st *Stage) Report(format string, args ...any) {
 	}
 	r.last = now
 	r.Status.Phase, r.Status.Detail, r.Status.Fault = st.Phase.Name, fmt.Sprintf(format, args...), fault
-	r.Status.Left = r.Estimate.left(now)
+	r.Status.Left = max(r.End.Sub(now), 0)
 	st.sendStatus()
 }
 
@@ -69,7 +69,6 @@ func (st *Stage) Report(format string, args ...any) {
 // nothing.
 func (st *Stage) ReportEnd() {
 	r := st.Status
-	r.Estimate.end(time.Now())
 	if r.Send == nil || st.Tap == nil || st.Record == nil {
 		return
 	}
@@ -84,42 +83,4 @@ func (st *Stage) sendStatus() {
 	r := st.Status
 	r.Status.Lost = st.Record.Stats().Lost
 	r.Send(r.Status)
-}
-
-// Estimate estimates the remaining time of a run by the number of completed trials.
-type Estimate struct {
-	Trials int           // of the run
-	Budget time.Duration // time of all batches after which no trial begins; 0 if there is no limit
-
-	mu    sync.Mutex
-	Start time.Time
-	last  time.Time // end of the last completed trial
-	done  int
-}
-
-// left returns the estimated remaining time, from the mean time per completed trial; 0 if unknown.
-func (e *Estimate) left(now time.Time) time.Duration {
-	if e == nil {
-		return 0
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done == 0 {
-		return 0
-	}
-	each := e.last.Sub(e.Start) / time.Duration(e.done)
-	left := each*time.Duration(e.Trials-e.done) - now.Sub(e.last)
-	if e.Budget > 0 {
-		left = min(left, e.Budget+each-now.Sub(e.Start))
-	}
-	return max(left, 0)
-}
-
-func (e *Estimate) end(now time.Time) {
-	if e == nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.done, e.last = e.done+1, now
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-func (c *Client) queue() recipes.QueueClient { return (*c.Subject.Load()).(recipes.QueueClient) }
+func (c *Client) queue() recipes.QueueClient { return c.subject().(recipes.QueueClient) }
 
 // ItemID returns the ID of a new item, unique in the trial. producer is the number of the client that puts
 // it.
@@ -60,7 +60,7 @@ func (c *Client) PutNext(ctx context.Context) (id string, err error) {
 func (c *Client) take(ctx context.Context) (id string, err error) {
 	call := c.Stage.Clock.Now()
 	var item []byte
-	err = c.enter(operation{op: history.Take, calledAt: call}, func() error { item, err = c.queue().Take(ctx); return err })
+	err = c.track(operation{op: history.Take, calledAt: call}, func() error { item, err = c.queue().Take(ctx); return err })
 	s := c.sample(history.Take, call, err)
 	if item != nil {
 		s.Item = itemIDOf(item)
@@ -75,8 +75,8 @@ func (c *Client) take(ctx context.Context) (id string, err error) {
 	return s.Item, err
 }
 
-// RecoverAfter waits after an error, so that a client does not spin where every call fails. If the session
-// has ended, it opens a new one.
+// RecoverAfter waits after an error, so that a client whose calls all fail does not use a processor. If the
+// session has ended, it opens a new one.
 func (c *Client) RecoverAfter(ctx context.Context, err error) {
 	if errors.Is(err, recipes.ErrSessionEnded) {
 		_ = c.Reopen(ctx) // fails only if ctx is done
@@ -120,7 +120,7 @@ func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) err
 	before, enough := last, 2*(st.items.Load()+int64(len(st.Clients)))
 	for {
 		err := Poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
-			if st.putting.Load() > 0 { // before the list: it would miss a later put
+			if st.putting.Load() > 0 { // checked first, because the list below would miss a later put
 				return false, nil
 			}
 			none, err := st.Observer.NoItems(ctx, st.Parent, &st.outstanding)
@@ -142,8 +142,8 @@ func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) err
 	}
 }
 
-// eventTrigger triggers the events of one phase. It is called on the measured path of a churn; if no fault waits
-// for an event, it costs an addition.
+// eventTrigger triggers the events of one phase. Acquires call it while they are measured: if no fault waits
+// for an event, the cost is an addition.
 type eventTrigger struct {
 	chaos.Events
 	clients int

@@ -25,11 +25,11 @@ type recovery struct {
 	st  *Stage
 	ctx context.Context
 
-	mu      sync.Mutex
-	force   map[string]bool
-	abandon context.CancelFunc // ends the wait in progress, or nil
-	waits   sync.WaitGroup
-	errs    []error
+	mu         sync.Mutex
+	active     map[string]bool
+	cancelWait context.CancelFunc // ends the wait in progress, or nil
+	waits      sync.WaitGroup
+	errs       []error
 }
 
 // ErrUnhealthy means that the ensemble cannot serve the trial.
@@ -44,10 +44,10 @@ func (r *recovery) injected(p chaos.Window) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.force[key(p)] = true
+	r.active[key(p)] = true
 	r.st.memberFaults.Add(1)
-	if r.abandon != nil {
-		r.abandon()
+	if r.cancelWait != nil {
+		r.cancelWait()
 	}
 }
 
@@ -58,16 +58,16 @@ func (r *recovery) healed(p chaos.Window) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.force[key(p)] {
-		return // it was never active
+	if !r.active[key(p)] {
+		return // the fault was never active
 	}
-	delete(r.force, key(p))
-	if len(r.force) > 0 {
+	delete(r.active, key(p))
+	if len(r.active) > 0 {
 		r.st.memberFaults.Add(-1)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	r.abandon = cancel
+	r.cancelWait = cancel
 	r.waits.Go(func() {
 		defer cancel()
 		defer r.st.memberFaults.Add(-1)
@@ -78,7 +78,7 @@ func (r *recovery) healed(p chaos.Window) {
 // await waits until the ensemble has recovered and records the time. A new fault ends the wait without a
 // record.
 func (r *recovery) await(ctx context.Context, p chaos.Window) {
-	err := AwaitHealthy(ctx, r.st.Members.Ensemble, r.st.Observer.Root+"/whole")
+	err := AwaitHealthy(ctx, r.st.Observer)
 	if ctx.Err() != nil {
 		return
 	}
@@ -101,7 +101,8 @@ func (r *recovery) wait() error {
 
 // AwaitHealthy waits until every member serves, a leader exists, and a write through one member was read from
 // all members. It opens new sessions, because the reconnect delay of existing sessions would add to the time.
-func AwaitHealthy(ctx context.Context, e *ensembles.Ensemble, path string) error {
+func AwaitHealthy(ctx context.Context, o *observer.Observer) error {
+	e := o.Ensemble
 	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("timed out after %v", recoveryLimit))
 	defer cancel()
 	if err := ensembles.WaitServing(ctx, e); err != nil {
@@ -125,7 +126,7 @@ func AwaitHealthy(ctx context.Context, e *ensembles.Ensemble, path string) error
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if err := awaitReplicated(ctx, sessions, path); err != nil {
+	if err := awaitReplicated(ctx, sessions, o.Root+"/health"); err != nil {
 		return fmt.Errorf("a write did not reach every member: %w", err)
 	}
 	return nil

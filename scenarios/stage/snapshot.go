@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,12 +18,12 @@ import (
 
 // Time between the two observations of a snapshot.
 const (
-	StuckFor = 1200 * time.Millisecond // of a line without progress
-	idleFor  = 200 * time.Millisecond  // of an empty line
+	StuckFor = 1200 * time.Millisecond // for a line without progress
+	idleFor  = 200 * time.Millisecond  // for an empty line
 )
 
-// clearLimit bounds the time that a recipe needs to remove its nodes in the background.
-const clearLimit = 2 * time.Second
+// cleanUpLimit bounds the time that a recipe needs to remove its nodes in the background.
+const cleanUpLimit = 2 * time.Second
 
 type clientState struct {
 	session    int64
@@ -62,20 +63,16 @@ func (st *Stage) SnapshotUnserved(ctx context.Context) error { return st.snapsho
 // observe observes the contested parent twice and returns the content that did not change: nodes with
 // their owners, and waiting clients with their watches.
 func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
-	nodes := st.Observer.Nodes
-	if st.IsQueue() {
-		nodes = st.Observer.ItemNodes
-	}
-	behind := st.behind(ctx)
+	behind := st.laggingMembers(ctx)
 	asked, before := st.Clock.Now(), st.States()
-	first, err := nodes(ctx, st.Parent)
+	first, err := st.Observer.Nodes(ctx, st.Parent)
 	if err != nil {
 		return nil, err
 	}
 	if err := Pause(ctx, apart); err != nil {
 		return nil, err
 	}
-	second, err := nodes(ctx, st.Parent)
+	second, err := st.Observer.Nodes(ctx, st.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +88,7 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 		}
 	}
 	for _, n := range stayed {
-		if !r.Queue || n.Owner != 0 {
+		if !r.Queue || n.Owner != 0 && path.Dir(n.Path) == st.Parent {
 			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.Path, Token: n.Czxid, Session: n.Owner, Client: owner(n.Owner, before, after)})
 		}
 	}
@@ -111,9 +108,9 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	return r, nil
 }
 
-// behind returns the members that serve waiting clients and lack commits: such a member may
+// laggingMembers returns the members that serve waiting clients and lack commits: such a member may
 // still send notifications.
-func (st *Stage) behind(ctx context.Context) map[string]bool {
+func (st *Stage) laggingMembers(ctx context.Context) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range st.States() {
 		if _, asked := out[s.server]; asked || s.pending == nil || s.server == "" {
@@ -143,7 +140,7 @@ func (st *Stage) SnapshotIdle(ctx context.Context) error {
 
 // awaitEmpty waits, for a limited time, until no connected client has a node in line.
 func (st *Stage) awaitEmpty(ctx context.Context) {
-	_ = Poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
+	_ = Poll(ctx, cleanUpLimit, func(ctx context.Context) (bool, error) {
 		found, err := st.Observer.Nodes(ctx, st.Parent)
 		now := st.States()
 		mine := slices.ContainsFunc(found, func(n observer.Node) bool { return owner(n.Owner, now, now) >= 0 })
@@ -190,8 +187,8 @@ func (st *Stage) countWatches(w *history.Waiter, paths []string, there []observe
 	}
 }
 
-// checkEvery is the interval at which claims are checked against the tree during a churn. It is short enough
-// to detect lasting errors, and long enough to cost little.
+// checkEvery is the interval at which claims are compared with the tree during a churn: short enough to detect
+// lasting errors, and long enough to cost little.
 const checkEvery = 250 * time.Millisecond
 
 // Check records the state of a claim's node, unless the commits will show it. Only the client itself may call
@@ -233,30 +230,30 @@ type lineWatch struct {
 	last      wire.Counts
 	since     time.Time    // last change on the wire
 	checkedAt time.Time    // last check of single clients
-	rests     []idlePeriod // of each client
+	idle      []idlePeriod // of each client
 }
 
 // idlePeriod is a period in which a client waits in one acquire and only pings pass on its connections.
 type idlePeriod struct {
 	pending *operation
-	moved   int64 // frames at its start; -1: not checked yet
+	frames  int64 // frames at its start; -1: not checked yet
 	since   time.Time
 	grants  int64 // grants of all clients at its start
 }
 
-const stillFor = time.Second
+const idleThreshold = time.Second
 
-// passedBy is the average number of grants per client above which a waiting client counts as passed over.
-const passedBy = 2
+// starvedGrants is the average number of grants per client above which a waiting client starves.
+const starvedGrants = 2
 
-// look checks the wire, and takes a snapshot if the line is still or a waiting client is passed over.
-func (w *lineWatch) look(ctx context.Context) {
+// check reads the tap's counts, and takes a snapshot if the line makes no progress or a client starves.
+func (w *lineWatch) check(ctx context.Context) {
 	switch {
 	case w.hasStarvedClient():
 		_ = w.st.snapshot(ctx, StuckFor, false)
 		w.checkedAt = time.Now()
 	case w.hasTraffic() || !w.st.onlyWait():
-	case time.Since(w.since) < stillFor:
+	case time.Since(w.since) < idleThreshold:
 		return
 	default:
 		r, err := w.st.observe(ctx, StuckFor)
@@ -267,16 +264,16 @@ func (w *lineWatch) look(ctx context.Context) {
 	w.since = time.Now()
 }
 
-// hasStarvedClient reports whether a client has rested for two session timeouts while the others received more than
-// passedBy grants per client. It checks at intervals of stillFor, and returns false in between.
+// hasStarvedClient reports whether a client has been idle for two session timeouts while the others received more than
+// starvedGrants grants per client. It checks at intervals of idleThreshold, and returns false in between.
 func (w *lineWatch) hasStarvedClient() (found bool) {
-	if time.Since(w.checkedAt) < stillFor {
+	if time.Since(w.checkedAt) < idleThreshold {
 		return false
 	}
 	w.checkedAt = time.Now()
 	grants, all := w.st.Grants.Load(), int64(len(w.st.Clients))
 	for i, c := range w.st.Clients {
-		o, r := c.Pending.Load(), &w.rests[i]
+		o, r := c.Pending.Load(), &w.idle[i]
 		if o == nil || o.op != history.Acquire || o != r.pending {
 			*r = idlePeriod{o, -1, w.checkedAt, grants}
 			continue
@@ -286,17 +283,17 @@ func (w *lineWatch) hasStarvedClient() (found bool) {
 			continue // few enough grants: no need to check the wire
 		}
 		n := c.Wire.Counts()
-		switch moved := n.Requests.Total() + n.Notifications.Total() + n.Connections; {
-		case moved != r.moved:
-			*r = idlePeriod{o, moved, w.checkedAt, grants}
-		case w.checkedAt.Sub(r.since) > 2*w.st.Scenario.SessionTimeout && passed > passedBy*all:
+		switch frames := n.Requests.Total() + n.Notifications.Total() + n.Connections; {
+		case frames != r.frames:
+			*r = idlePeriod{o, frames, w.checkedAt, grants}
+		case w.checkedAt.Sub(r.since) > 2*w.st.Scenario.SessionTimeout && passed > starvedGrants*all:
 			found = true
 		}
 	}
 	return found
 }
 
-// hasTraffic reports whether anything but pings has passed since the last call.
+// hasTraffic reports whether messages other than pings have passed since the last call.
 func (w *lineWatch) hasTraffic() bool {
 	now := w.st.Tap.Totals()
 	passed := now.Sub(w.last)
@@ -310,7 +307,7 @@ func (st *Stage) hasPendingRequest() bool {
 	return slices.ContainsFunc(slices.Concat(st.Clients, st.Producers), func(c *Client) bool { return c.Wire.Unanswered() > 0 })
 }
 
-// onlyWait reports whether clients wait, and none does anything else or holds.
+// onlyWait reports whether clients wait, and no client holds or has another operation in progress.
 func (st *Stage) onlyWait() bool {
 	waits := false
 	for _, c := range slices.Concat(st.Clients, st.Producers) {
@@ -370,7 +367,7 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 // MemoryNow returns the current use of memory by this process, after a garbage collection.
 func MemoryNow() history.Footprint {
 	runtime.GC()
-	runtime.GC() // the first may have met a collection in progress
+	runtime.GC() // the first call may only have completed a collection in progress
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return history.Footprint{Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse), Goroutines: int64(runtime.NumGoroutine())}

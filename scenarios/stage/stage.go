@@ -36,7 +36,7 @@ type Stage struct {
 	Producers []*Client // put items into a queue
 	Holder    *Holder
 	Status    *Reporter
-	Yield     func(context.Context) error // lets other trials that take turns with this one run
+	Yield     func(context.Context) error // lets the trials that alternate with this one run
 	End       context.CancelCauseFunc     // ends the trial as unknown, with the reason
 
 	Phase   spec.Phase
@@ -50,14 +50,14 @@ type Stage struct {
 	items  atomic.Int64 // number of item IDs issued so far, for a queue
 
 	outstanding    observer.Items
-	putting        atomic.Int64                 // clients that may be putting and have not seen the end of the phase
+	putting        atomic.Int64                 // clients that may put an item, because they have not noticed the end of the phase
 	Events         atomic.Pointer[eventTrigger] // events of the phase that faults wait for; nil without planned faults
 	lastClaimCheck atomic.Int64                 // time of the last check of a claim
 	StoppedAt      atomic.Int64                 // when the clients were stopped in this phase; 0: not yet
 	backing        atomic.Int64                 // clients that back off after errors
 	memberFaults   atomic.Int64                 // active faults that affect members, and recoveries after them
 
-	Counting atomic.Bool // hand-offs are counted by a formula: all clients of a read-write lock write
+	Counting atomic.Bool // the phase compares hand-offs with a formula: all clients of a read-write lock write
 
 	OnResume atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
@@ -65,8 +65,8 @@ type Stage struct {
 	// Successors are the started subjects with which a fault may restart clients, by name.
 	Successors map[string]recipes.Subject
 	Watch      *spec.StepWatch // collects the steps of calm episodes; nil if they are not collected
-	Shared     *SharedFault    // the fault that the trial shares with others, or nil
-	Missed     atomic.Bool     // a fault that was aimed at a step was not injected
+	Shared     *SharedFault    // the fault that this trial shares with other trials, or nil
+	Missed     atomic.Bool     // a fault of a step was not injected
 	Shift      int             // rotation of the list of members for the clients' first connection
 
 	Dial func(wire.Dialer) wire.Dialer // wraps a client's tap; may be nil
@@ -155,15 +155,15 @@ func (st *Stage) Enter(ctx context.Context, k *spec.Kind) (leave func(), err err
 	return leave, nil
 }
 
-// Renew gives every client a new session, so that watches of the old ones do not count in the next
-// round.
+// Renew gives every client a new session, so that watches of the old sessions do not add notifications to the
+// next round.
 func (st *Stage) Renew(ctx context.Context) error {
 	st.CloseClients()
 	return Each(st.Clients, OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
 }
 
-// RenewIfRequeues gives new sessions to clients that requeue by themselves. They are in line again after each
-// release, although no acquire is in progress.
+// RenewIfRequeues gives new sessions to clients that requeue by themselves: such a client is in line again after
+// each release, although no acquire is in progress.
 func (st *Stage) RenewIfRequeues(ctx context.Context) error {
 	if !st.Cell.Subject.Promises.Requeues {
 		return nil
@@ -199,13 +199,13 @@ func (st *Stage) GrantTimeout() time.Duration {
 	return st.Scenario.SessionTimeout + st.Scenario.SessionTimeout/2 + SettleLimit
 }
 
-// Timed returns a context that ends with the phase's duration, or when the last fault of open
-// duration is over. over ends it earlier; end must be called.
+// Timed returns a context that ends with the phase's duration, or later, when the last fault of open duration is
+// over. over ends the context earlier; end must be called.
 func (st *Stage) Timed(ctx context.Context) (phase context.Context, over, end func()) {
 	phase, cancel := context.WithCancel(ctx)
 	over = sync.OnceFunc(func() {
 		st.StoppedAt.Store(int64(st.Clock.Now()))
-		if !st.IsQueue() && st.Phase.Rate == 0 { // otherwise they continue with due operations
+		if !st.IsQueue() && st.Phase.Rate == 0 { // otherwise the clients continue with due operations
 			st.RecordPending()
 		}
 		cancel()
@@ -226,10 +226,10 @@ func (st *Stage) PlayFaults(phase context.Context) {
 	start := time.Now()
 	var reports sync.WaitGroup
 	reports.Go(func() {
-		watch := &lineWatch{st: st, since: time.Now(), checkedAt: time.Now(), rests: make([]idlePeriod, len(st.Clients))}
+		watch := &lineWatch{st: st, since: time.Now(), checkedAt: time.Now(), idle: make([]idlePeriod, len(st.Clients))}
 		for phase.Err() == nil {
 			st.Report("%v of %v%s", time.Since(start).Truncate(time.Second), st.Phase.Duration, st.backingOff())
-			watch.look(phase)
+			watch.check(phase)
 			Pause(phase, 200*time.Millisecond)
 		}
 	})
@@ -257,9 +257,9 @@ func (st *Stage) packet() int {
 	return min(maxPacket, n+size)
 }
 
-// Holder tracks the current holder of the trial. It prevents that client from releasing while a fault is
-// aimed at it: a holder with a short hold time could release in the milliseconds between the choice of
-// the target and the injection.
+// Holder tracks the current holder of the trial. It delays the release of a client that is the target of a
+// fault: a holder with a short hold time could release in the milliseconds between the choice of the target and
+// the injection.
 type Holder struct {
 	mu     sync.Mutex
 	now    int           // number of the holder; -1 for none
@@ -270,8 +270,8 @@ type Holder struct {
 // NewHolder returns a Holder without a current holder.
 func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 
-// hitLimit is the longest time that a release is delayed for a fault that is aimed at the holder.
-const hitLimit = 5 * time.Second
+// pinLimit is the longest time for which a release is delayed for a fault of the holder.
+const pinLimit = 5 * time.Second
 
 func (p *Holder) set(n int) {
 	p.mu.Lock()
@@ -279,7 +279,7 @@ func (p *Holder) set(n int) {
 	p.now = n
 }
 
-// current returns the number of the holder, or -1. With stay, the holder cannot release until free is called.
+// current returns the number of the holder, or -1. With stay, the holder cannot release until allowRelease is called.
 func (p *Holder) current(stay bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,9 +304,9 @@ func (p *Holder) allowRelease() {
 	p.unpin()
 }
 
-// AwaitUnpinned waits until client n may release, and then no longer counts it as the holder.
+// AwaitUnpinned waits until client n may release. Afterwards the client is not the holder.
 func (p *Holder) AwaitUnpinned(ctx context.Context, n int) {
-	ctx, cancel := context.WithTimeout(ctx, hitLimit)
+	ctx, cancel := context.WithTimeout(ctx, pinLimit)
 	defer cancel()
 	for {
 		p.mu.Lock()
@@ -330,11 +330,24 @@ type Counts struct {
 	watches int64 // watches registered now; -1 if unknown
 }
 
-// Count reads the taps and every member's counters. A member without counters is not an error.
-func (st *Stage) Count(ctx context.Context) (c Counts, err error) {
-	c.Wire = st.Tap.Totals()
-	c.Fired, c.watches, err = st.Members.count(ctx)
-	return c, err
+// Count reads the taps, and every member's counters unless other trials use the members, too. A member without
+// counters is not an error.
+func (st *Stage) Count(ctx context.Context) (Counts, error) {
+	unknown := Counts{Wire: st.Tap.Totals(), Fired: -1, watches: -1}
+	if st.Members.SharedMembers {
+		return unknown, nil
+	}
+	c := Counts{Wire: unknown.Wire}
+	for _, mntr := range st.Members.counters(ctx) {
+		if _, ok := mntr[firedCounters[0]]; !ok {
+			return unknown, ctx.Err()
+		}
+		for _, key := range firedCounters {
+			c.Fired += int64(mntr[key])
+		}
+		c.watches += int64(mntr["watch_count"])
+	}
+	return c, nil
 }
 
 // Traffic returns a record of the traffic between two counts, in which n operations were executed.
@@ -372,8 +385,8 @@ func (st *Stage) RecordEfforts(before []clientState) {
 // IsBarrier reports whether the subject is a barrier. All clients enter it together and leave it together.
 func (st *Stage) IsBarrier() bool { return st.Cell.Subject.Recipe == recipes.RecipeBarrier }
 
-// awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the
-// documentation's recipe the node of a client that enters again keeps the others from leaving.
+// awaitOthersOut waits, within a limit, until no other client is inside the barrier: in the recipe
+// of ZooKeeper's documentation, the node of a client that enters again prevents the others from leaving.
 func (c *Client) awaitOthersOut(ctx context.Context) {
 	inside := func(other *Client) bool { return other != c && other.HasGrant.Load() }
 	_ = Poll(ctx, c.Stage.GrantTimeout(), func(context.Context) (bool, error) {

@@ -68,8 +68,8 @@ func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
 		p.current(true)
 		start := time.Now()
 		p.AwaitUnpinned(t.Context(), 3)
-		if got := time.Since(start); got != hitLimit {
-			t.Errorf("the pinned holder let go after %v, want %v", got, hitLimit)
+		if got := time.Since(start); got != pinLimit {
+			t.Errorf("the pinned holder let go after %v, want %v", got, pinLimit)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Limits on waiting, far above the needs of a sound recipe.
+// Limits of waits, far above the needs of a correct recipe.
 const (
 	JoinLimit   = 30 * time.Second // for all clients to be in line
 	SettleLimit = 10 * time.Second // for the notifications of a formula
@@ -21,14 +21,14 @@ const (
 // ErrPollLimit means that a condition was not met within its limit.
 var ErrPollLimit = errors.New("the condition was not met")
 
-// Poll calls yes until it returns true or an error. After the limit the error wraps ErrPollLimit.
-func Poll(ctx context.Context, limit time.Duration, yes func(context.Context) (bool, error)) error {
+// Poll calls condition until it returns true or an error. After the limit the error wraps ErrPollLimit.
+func Poll(ctx context.Context, limit time.Duration, condition func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", ErrPollLimit, limit))
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		ok, err := yes(ctx)
+		ok, err := condition(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -86,8 +86,8 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// StillPolls is the number of successive polls that must show the same counts for a line to be still.
-const StillPolls = 25
+// IdlePolls is the number of successive polls that must show the same counts for a line to be idle.
+const IdlePolls = 25
 
 // pollingThreshold is the time for which clients must send only reads, without a notification, to count as polling.
 const pollingThreshold = 2 * time.Second
@@ -114,7 +114,7 @@ func changes(c wire.Counts) int64 {
 	return n
 }
 
-// Observe adds the counts of one poll and reports whether nothing has changed for StillPolls polls.
+// Observe compares the counts with those of the last poll, and reports whether nothing has changed for IdlePolls polls.
 func (s *IdleDetector) Observe(now wire.Counts) bool {
 	if s.changed.IsZero() || changes(now) != changes(s.last) {
 		s.changed = time.Now()
@@ -124,17 +124,11 @@ func (s *IdleDetector) Observe(now wire.Counts) bool {
 		s.Polls = 0
 	}
 	s.last = now
-	return s.Polls >= StillPolls
+	return s.Polls >= IdlePolls
 }
 
-// AwaitQuiet waits, within limit, until nothing changes on the wire.
-func (st *Stage) AwaitQuiet(ctx context.Context, limit time.Duration) error {
-	var s IdleDetector
-	return Poll(ctx, limit, func(context.Context) (bool, error) { return s.Observe(st.Tap.Totals()), nil })
-}
-
-// nodelessTimeout is the time for which the wire must be still, while all other clients acquire, before the recipe is
-// assumed to have waiters without nodes.
+// nodelessTimeout is the time without traffic, while all other clients acquire, after which the recipe is assumed to
+// have waiters without nodes.
 const nodelessTimeout = 3 * time.Second
 
 // AwaitInLine waits until every member shows the nodes of n clients, including holders, or until the recipe is
@@ -142,16 +136,16 @@ const nodelessTimeout = 3 * time.Second
 func (st *Stage) AwaitInLine(ctx context.Context, n int, limit time.Duration) error {
 	var last error
 	var s IdleDetector
-	moved := time.Now()
+	lastChange := time.Now()
 	err := Poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		var fewest int
-		if fewest, last = st.Observer.InLine(ctx, st.Parent); last == nil && fewest >= n {
+		if fewest, _, last = st.Observer.InLine(ctx, st.Parent); last == nil && fewest >= n {
 			return true, nil
 		}
 		if !s.Observe(st.Tap.Totals()) || st.Acquiring() < n-st.NonWaiterCount() {
-			moved = time.Now()
+			lastChange = time.Now()
 		}
-		return time.Since(moved) >= nodelessTimeout, nil
+		return time.Since(lastChange) >= nodelessTimeout, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until %d clients are in line: %w", n, errors.Join(err, last))
@@ -174,7 +168,7 @@ func (st *Stage) AwaitLineLength(ctx context.Context, path string, n int, limit 
 	var last error
 	err := Poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		var fewest, most int
-		fewest, most, last = st.Observer.Children(ctx, path)
+		fewest, most, last = st.Observer.InLine(ctx, path)
 		return last == nil && fewest == n && most == n, nil
 	})
 	if err != nil {
@@ -183,65 +177,64 @@ func (st *Stage) AwaitLineLength(ctx context.Context, path string, n int, limit 
 	return nil
 }
 
-// QuietWait waits until all effects of an action are over: notified clients have set their watches
-// again.
+// QuietWait waits until all effects of an action are over: notified clients have set their watches again.
 type QuietWait struct {
-	Stage *Stage
-	Quiet Counts // counts before any client waits
-	exact bool   // the members count watches and there is a formula
+	Stage   *Stage
+	Initial Counts // counts before any client waits
+	exact   bool   // the members count watches and there is a formula
 }
 
 // NewQuietWait takes the counts before any client waits. formula is true if a formula gives the expected counts.
 func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, error) {
-	quiet, err := st.Count(ctx)
-	exact := formula && quiet.watches >= 0 && st.Members.IsManaged()
-	return &QuietWait{Stage: st, Quiet: quiet, exact: exact}, err
+	initial, err := st.Count(ctx)
+	exact := formula && initial.watches >= 0 && st.Members.IsManaged()
+	return &QuietWait{Stage: st, Initial: initial, exact: exact}, err
 }
 
 // Wait returns the counts once the given number of notifications have arrived since the earlier counts, the
 // clients have the given number of watches, and no request is in flight. If that does not happen within
-// SettleLimit, this call and all later calls behave like [QuietWait.Still], as they do without a formula or
+// SettleLimit, this call and all later calls behave like [QuietWait.AwaitIdle], as they do without a formula or
 // counts of watches.
 func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now Counts, err error) {
 	if !s.exact {
-		return s.Still(ctx)
+		return s.AwaitIdle(ctx)
 	}
 	err = Poll(ctx, SettleLimit, func(ctx context.Context) (bool, error) {
 		w := s.Stage.Tap.Totals()
 		if w.InFlight > 0 || w.Sub(since).Notifications.Total() < notifications {
-			return false, nil // avoid load on the members
+			return false, nil // the members need not be queried yet
 		}
 		now, err = s.Stage.Count(ctx)
 		// Count the wire again: the notification of the last watch may have arrived while the members
 		// were queried.
 		now.Wire = s.Stage.Tap.Totals()
-		return now.Wire.InFlight == 0 && now.watches-s.Quiet.watches == watches, err
+		return now.Wire.InFlight == 0 && now.watches-s.Initial.watches == watches, err
 	})
 	if !errors.Is(err, ErrPollLimit) {
 		return now, err
 	}
 	s.exact = false
-	return s.Still(ctx)
+	return s.AwaitIdle(ctx)
 }
 
-// Still returns the counts once nothing changes on the wire any longer, or the clients only poll.
-func (s *QuietWait) Still(ctx context.Context) (now Counts, err error) {
+// AwaitIdle returns the counts once the tap's counts no longer change, or the clients only poll.
+func (s *QuietWait) AwaitIdle(ctx context.Context) (now Counts, err error) {
 	var still IdleDetector
 	err = Poll(ctx, JoinLimit, func(ctx context.Context) (bool, error) {
 		now, err = s.Stage.Count(ctx)
 		return still.Observe(now.Wire) || still.polling(), err
 	})
 	if err != nil {
-		return now, fmt.Errorf("wait until no requests are pending (%d still are): %w", now.Wire.InFlight, err)
+		return now, fmt.Errorf("wait until no request is pending (%d are): %w", now.Wire.InFlight, err)
 	}
 	return now, nil
 }
 
-// A client whose operations fail repeatedly waits between them: backOffLeast at first, twice as
-// long each time, up to backOffMost. The seed shortens each wait by up to half.
+// A client whose operations fail repeatedly waits between them: minBackOff at first, twice as
+// long each time, up to maxBackOff. The seed shortens each wait by up to half.
 const (
-	backOffLeast = 5 * time.Millisecond
-	backOffMost  = time.Second
+	minBackOff = 5 * time.Millisecond
+	maxBackOff = time.Second
 )
 
 type backOff struct {
@@ -251,7 +244,7 @@ type backOff struct {
 }
 
 func (b *backOff) next() time.Duration {
-	d := min(backOffLeast<<min(b.failures, 16), backOffMost)
+	d := min(minBackOff<<min(b.failures, 16), maxBackOff)
 	b.failures++
 	return d - time.Duration(b.random.Int64N(int64(d/2)))
 }

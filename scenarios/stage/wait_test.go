@@ -19,7 +19,7 @@ func TestStillness(t *testing.T) {
 	} {
 		var s IdleDetector
 		still := false
-		for range StillPolls {
+		for range IdlePolls {
 			still = s.Observe(row.now)
 		}
 		if still != row.still {
