@@ -74,7 +74,6 @@ type Ensemble struct {
 	FirstZxid uint32
 	Chroot    string // "" or the absolute path above all of zkbench's nodes
 	Members   []*Member
-	Watches   bool // external: all watches of the members may be listed (wchp)
 	// Versions are the versions between which members can be upgraded and downgraded; the members started
 	// with the first. Nil if members cannot be upgraded.
 	Versions []Version
@@ -117,7 +116,6 @@ type Member struct {
 type ExternalConfig struct {
 	Security Security
 	Commands []Commands // by server; nil: only connections
-	Watches  bool       // all watches of members may be listed (wchp), which is expensive if members have many
 	File     string
 }
 

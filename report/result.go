@@ -197,7 +197,7 @@ func splitMetric(s string) (metric, field string, err error) {
 	case slices.Contains(metrics.DistributionFields, after):
 		s = before
 	}
-	return "", "", fmt.Errorf("unknown metric %q%s (see zkbench list metrics)", s, units.Nearest(s, append(metrics.Names(), allVerdicts)))
+	return "", "", fmt.Errorf("unknown metric %q%s (see zkbench help metrics)", s, units.Nearest(s, append(metrics.Names(), allVerdicts)))
 }
 
 // The results of a verdict, a threshold, a trial or a run.

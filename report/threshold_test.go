@@ -22,7 +22,7 @@ func TestParseThreshold_errorsNameTheColumnAndTheCure(t *testing.T) {
 		{"pipe.roundtrip.max < 5ms", `pipe.roundtrip has no field "max"`},
 		{"handoff.latency.p95 < 5ms", `handoff.latency has no field "p95"; did you mean "p90"?`},
 		{"fanout.bytes.p99 < 5", `fanout.bytes has no field "p99"`},
-		{"xyzzy < 5", `unknown metric "xyzzy" (see zkbench list metrics)`},
+		{"xyzzy < 5", `unknown metric "xyzzy" (see zkbench help metrics)`},
 		{"handoff.latency.p99 < 50", "column 23: handoff.latency.p99 is a duration: write a unit, like 50ms"},
 		{"handoff.latency.p99 < 50mms", "column 23: \"50mms\" is not a duration"},
 		{"self.late.max < 1", "self.late.max is a duration: write a unit, like 1ms"},

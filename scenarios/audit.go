@@ -39,7 +39,7 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 			a.watches[c.Subject.Name] = &spec.StepWatch{Also: s.AuditPhase().Also}
 		}
 	}
-	calm := a.runCells(ctx, named, time.Time{})
+	calm := a.runCells(ctx, named)
 	var cells []spec.Cell
 	for _, name := range s.Subjects {
 		more, err := a.observedCells(name)
@@ -48,24 +48,16 @@ func (r *runner) audit(ctx context.Context, s *spec.Scenario, named []spec.Cell)
 		}
 		calm, cells = errors.Join(calm, err), append(cells, more...)
 	}
-	until := time.Time{}
-	if p := s.AuditPhase(); p.Depth > 1 && len(p.Cells) == 0 {
-		var err error
-		if cells, err = s.PairCells(cells, r.seed); err != nil {
-			return err
-		}
-		until = time.Now().Add(p.Duration)
-	}
-	return errors.Join(calm, a.runCells(ctx, cells, until))
+	return errors.Join(calm, a.runCells(ctx, cells))
 }
 
 // runCells runs cells in parallel, except cells whose faults affect members or whose requests members count.
-func (a *auditRun) runCells(ctx context.Context, cells []spec.Cell, until time.Time) error {
+func (a *auditRun) runCells(ctx context.Context, cells []spec.Cell) error {
 	first := a.numbered
 	a.numbered += len(cells)
 	cells, counted := partition(cells, spec.Cell.UsesCounters)
 	cells, memberCells := partition(cells, spec.Cell.AffectsMembers)
-	b := concurrency{before: first, all: a.numbered, atOnce: episodesAtOnce, tries: auditTries, until: until}
+	b := concurrency{before: first, all: a.numbered, atOnce: episodesAtOnce, tries: auditTries}
 	b.prepare = func(t *trial) { t.stage.Watch = a.watches[t.stage.Cell.Subject.Name] }
 	err := a.runConcurrently(ctx, cells, b)
 	b.before += len(cells)

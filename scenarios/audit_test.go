@@ -303,30 +303,6 @@ phases:
 	}
 }
 
-func TestPairCells_areDrawnFromTheSeedAndMeetAtTwoSteps(t *testing.T) {
-	s := shipped(t, "audit", "subjects=[lock/parent]", "phases.0.depth=2", "phases.0.duration=1s")
-	single, err := s.StepCells(subject(t, "lock/parent"), &spec.StepWatch{Steps: audit.StepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	draw := func(seed uint64) (out []string) {
-		cells, err := s.PairCells(single, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range cells {
-			if len(c.Injections) != 2 || c.Injections[0].Step == c.Injections[1].Step || c.AffectsMembers() {
-				t.Fatalf("%s: %v", c.Provocation, c.Injections)
-			}
-			out = append(out, c.TrialName())
-		}
-		return out
-	}
-	if a := draw(1); !slices.Equal(a, draw(1)) || slices.Equal(a, draw(2)) || len(slices.Compact(slices.Sorted(slices.Values(a)))) != len(a) {
-		t.Errorf("%d pairs: not those of their seed, or some twice", len(a))
-	}
-}
-
 // A few cells of a sound lock and of one that loses its node with the reply to a create,
 // on a real ensemble.
 func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {

@@ -37,7 +37,6 @@ type Config struct {
 	Scenario *spec.Scenario
 	Ensemble ensembles.Options // the zero value starts three members of the first kind that is available
 	Seed     uint64
-	Replay   string // run folder whose faults and seed are repeated
 	Dir      string // run folder, which must be empty or missing; "" uses a temporary folder
 	// Driver is the command that starts a driver of a compiled-in subject, such as zkbench driver; the
 	// subject's name is appended. It is required for scenarios whose subjects run in separate processes.
@@ -50,7 +49,7 @@ type Config struct {
 	Progress func(stage.Status)
 	Logf     func(format string, args ...any) // receives one line per message
 	Versions map[string]string                // versions of the harness for the result; ZooKeeper's is added
-	Command  func(report.Run) string          // returns the command that repeats the run, for the result
+	Command  string                           // the command that repeats the run, for the result
 }
 
 // Validate reports all problems of the configuration before anything is started.
@@ -81,14 +80,7 @@ func (c Config) Validate() error {
 	} else if err := c.Scenario.CheckTimeouts(cmp.Or(c.Ensemble.Tick, defaultTick)); err != nil {
 		return err
 	}
-	if err := c.checkMembers(); err != nil {
-		return err
-	}
-	if c.Replay == "" {
-		return nil
-	}
-	_, err := c.Scenario.ReplaySeed(c.Replay)
-	return err
+	return c.checkMembers()
 }
 
 const defaultTick = 2 * time.Second
@@ -126,11 +118,9 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 			run.Versions[name] = cmp.Or(s.Version(), "unknown")
 		}
 	}
+	run.Command = c.Command
 	runErr := c.runBatches(ctx, &run)
 	run.Elapsed = time.Since(start)
-	if c.Command != nil {
-		run.Command = c.Command(run)
-	}
 	switch {
 	case ctx.Err() != nil:
 		run.EndReason = "interrupted"
@@ -150,11 +140,6 @@ func (c *Config) prepare() (err error) {
 	c.Ensemble.Logf = c.Logf
 	if c.Ensemble.Kind == "" && c.isExternal() {
 		c.Ensemble.Kind = ensembles.External
-	}
-	if c.Replay != "" {
-		if c.Seed, err = c.Scenario.ReplaySeed(c.Replay); err != nil {
-			return err
-		}
 	}
 	for c.Seed == 0 {
 		c.Seed = rand.Uint64()
@@ -255,7 +240,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	}
 	return trials(&runner{
 		ensemble: e, network: network, id: e.ID + "-" + randomID(), log: c.Logf,
-		fleet: c.Agents, relay: c.Relay, seed: c.Seed, dir: c.Dir, replay: c.Replay, driver: c.Driver, progress: c.Progress,
+		fleet: c.Agents, relay: c.Relay, seed: c.Seed, dir: c.Dir, driver: c.Driver, progress: c.Progress,
 	})
 }
 

@@ -29,7 +29,6 @@ type runner struct {
 	id         string
 	seed       uint64
 	dir        string        // the run folder
-	replay     string        // the run folder whose plans are repeated; "" makes new ones
 	fleet      *agents.Fleet // where the clients run; nil for this process
 	relay      bool          // agents reach the members through this process
 	driver     []string      // starts a driver of a compiled-in subject; see Config.Driver
@@ -59,7 +58,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 	if s.AuditPhase() != nil {
 		return r.audit(ctx, s, b.Cells)
 	}
-	plans, err := spec.MakePlans(b.Cells, r.seed, r.replay, r.dir)
+	plans, err := spec.MakePlans(b.Cells, r.seed, r.dir)
 	if err != nil {
 		return err
 	}
@@ -108,13 +107,12 @@ type concurrency struct {
 	before, all int          // number of trials before these, and of all trials
 	atOnce      int          // how many run in parallel
 	tries       int          // maximum number of attempts at a trial that cannot run; 0 means 1
-	until       time.Time    // no trial begins later; zero for no limit
 	prepare     func(*trial) // called before each trial; may be nil
 }
 
 // runConcurrently runs cells in parallel. After an error that ends the run, no further cell begins.
 func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concurrency) error {
-	plans, err := spec.MakePlans(cells, r.seed, r.replay, r.dir)
+	plans, err := spec.MakePlans(cells, r.seed, r.dir)
 	if err != nil {
 		return err
 	}
@@ -129,9 +127,6 @@ func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concu
 			}
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
-			}
-			if !b.until.IsZero() && time.Now().After(b.until) {
-				return nil
 			}
 			return r.runWithRetries(ctx, b, func() *trial { return r.newTrial(c, plans[i], b.before+i, b.all, newTurns(1)[0]) })
 		})

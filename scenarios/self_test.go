@@ -10,11 +10,10 @@ import (
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
-	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // watched runs something under the self-watch and returns the verdict on it.
-func watched(t *testing.T, limits spec.Limits, run func()) (verdict.Verdict, *history.Self) {
+func watched(t *testing.T, limits history.SelfLimits, run func()) (verdict.Verdict, *history.Self) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.zst")
 	w, err := history.Create(path, history.Header{Trial: "test", Cell: history.Cell{Subject: "test"}})
@@ -64,19 +63,19 @@ func burn(d time.Duration) {
 }
 
 func TestSelf_seesItsOwnHunger(t *testing.T) {
-	wide := spec.Limits{Late: time.Minute, LateShare: 1, CPU: 1}
+	wide := history.SelfLimits{Late: time.Minute, LateShare: 1, Backlog: 100_000, CPU: 1, MachineCPU: 1}
 	rest := func() { time.Sleep(300 * time.Millisecond) }
-	if v, saw := watched(t, wide.Within(time.Second), rest); v.Result != verdict.Pass || saw.Ticks < 3 {
+	if v, saw := watched(t, wide, rest); v.Result != verdict.Pass || saw.Ticks < 3 {
 		t.Errorf("a harness at rest is unfit: %v %v", v.Reasons, saw)
 	}
 	hungry := wide
 	hungry.CPU = 0.02 // other processes may leave it little
-	if v, saw := watched(t, hungry.Within(time.Second), func() { burn(time.Second) }); v.Result != verdict.Unknown {
+	if v, saw := watched(t, hungry, func() { burn(time.Second) }); v.Result != verdict.Unknown {
 		t.Errorf("a harness that burns its processors is fit: %+v", saw)
 	}
 	late := wide
 	late.Late = time.Nanosecond
-	if v, saw := watched(t, late.Within(time.Second), rest); v.Result != verdict.Unknown {
+	if v, saw := watched(t, late, rest); v.Result != verdict.Unknown {
 		t.Errorf("no timer is on time to the nanosecond, and yet it is fit: %+v", saw)
 	}
 }

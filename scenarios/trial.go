@@ -95,7 +95,7 @@ func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) 
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
 	go st.Tap.WatchDeadlines(ctx)
-	watch := watchSelf(st.Record, st.Scenario.Limits.Within(st.Scenario.SessionTimeout))
+	watch := watchSelf(st.Record, selfLimits(st.Scenario.SessionTimeout))
 	defer watch.stop(st.Clock.Now)
 	defer func() { _ = st.Observer.Close() }() // the runner removes the remaining nodes, or reports an error
 	if err := st.OpenTree(ctx); err != nil {

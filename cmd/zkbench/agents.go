@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -40,16 +39,16 @@ func agentsKubernetesCmd() *cobra.Command {
 			if replicas < 1 {
 				return usageError("--replicas %d: must be 1 or more", replicas)
 			}
-			spec := []string{fmt.Sprint(replicas)}
+			spec := fmt.Sprintf("kubernetes:%d", replicas)
 			for _, o := range agents.KubernetesOptions() {
 				if cmd.Flags().Changed(o.Name) {
-					spec = append(spec, o.Name+"="+*values[o.Name])
+					spec += "," + o.Name + "=" + *values[o.Name]
 				}
 			}
 			if print {
-				return printManifests(cmd, "kubernetes:"+strings.Join(spec, ","), join)
+				return printManifests(cmd, spec, join)
 			}
-			return runAgents(cmd, "kubernetes:"+strings.Join(spec, ","), join, logs)
+			return runAgents(cmd, spec, join, logs)
 		},
 	}
 	fl := cmd.Flags()
@@ -63,10 +62,10 @@ func agentsKubernetesCmd() *cobra.Command {
 	return cmd
 }
 
-// readJoin reads the file of --join, which the command writer has written.
-func readJoin(file, writer string) (agents.Join, error) {
+// readJoin reads the file of --join.
+func readJoin(file string) (agents.Join, error) {
 	if file == "" {
-		return agents.Join{}, usageError("--join is required: the join file that %s has written", writer)
+		return agents.Join{}, usageError("--join is required: the join file that zkbench run --agents wait:N has written")
 	}
 	text, err := safefile.Read(file, safefile.Config)
 	if err != nil {
@@ -79,8 +78,6 @@ func readJoin(file, writer string) (agents.Join, error) {
 	return j, nil
 }
 
-const waitingRun = "zkbench run --agents wait:N"
-
 func printManifests(cmd *cobra.Command, spec, join string) error {
 	e, err := agents.ParseEngine(spec, agents.EngineConfig{})
 	if err != nil {
@@ -88,7 +85,7 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	}
 	var j *agents.Join
 	if join != "" {
-		read, err := readJoin(join, waitingRun)
+		read, err := readJoin(join)
 		if err != nil {
 			return err
 		}
@@ -117,7 +114,7 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	j, err := readJoin(join, waitingRun)
+	j, err := readJoin(join)
 	if err != nil {
 		return err
 	}
@@ -166,7 +163,7 @@ func agentCmd() *cobra.Command {
 		Long:  page("agent"),
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			j, err := readJoin(join, "zkbench run --agents")
+			j, err := readJoin(join)
 			if err != nil {
 				return err
 			}
@@ -211,11 +208,9 @@ func ownVersion() string {
 type agentFlags struct {
 	engine, listen string
 	relay          bool
-	given          func(flag string) bool
 }
 
 func (f *agentFlags) register(fl *pflag.FlagSet) {
-	f.given = fl.Changed
 	fl.StringVar(&f.engine, "agents", "", "run the clients elsewhere: local:N, kubernetes:N or wait:N (default: in this process; zkbench help agents)")
 	fl.StringVar(&f.listen, "agents-listen", "", "host:port at which agents reach this process (default: determined by the engine)")
 	fl.BoolVar(&f.relay, "agents-relay", false, "connect agents to the ensemble's members through this process")
@@ -223,8 +218,6 @@ func (f *agentFlags) register(fl *pflag.FlagSet) {
 
 func (f *agentFlags) check(configs []scenarios.Config) error {
 	switch {
-	case f.engine == "" && f.given("agents"):
-		return usageError("--agents is empty: want %s", strings.Join(agents.Engines(), "; "))
 	case f.engine == "" && (f.listen != "" || f.relay):
 		return usageError("--agents-listen and --agents-relay require --agents")
 	case f.engine == "":
@@ -242,8 +235,8 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 	return err
 }
 
-// start starts the agents of --agents; fleet is nil without agents. dismiss stops them.
-func (f *agentFlags) start(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
+// start starts the agents of --agents; fleet is nil without agents. stop stops them.
+func (f *agentFlags) start(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, stop func() error, err error) {
 	if f.engine == "" {
 		return nil, func() error { return nil }, nil
 	}
@@ -253,12 +246,13 @@ func (f *agentFlags) start(ctx context.Context, logf func(string, ...any)) (flee
 	}
 	engine, err := newEngine(f.engine, agents.EngineConfig{Dir: dir, Logf: logf, Listen: f.listen})
 	if err == nil {
-		fleet, dismiss, err = agents.StartAgents(ctx, engine, ownVersion(), logf)
+		fleet, stop, err = agents.StartAgents(ctx, engine, ownVersion(), logf)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return fleet, func() error { return errors.Join(dismiss(), os.RemoveAll(dir)) }, nil
+	stopAgents := stop
+	return fleet, func() error { return errors.Join(stopAgents(), os.RemoveAll(dir)) }, nil
 }
 
 // agentsPrefix is the prefix of the names of folders for agents' files. ownerFile is a file in such a

@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensembles/state"
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/scenarios/agents"
-	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // joinFile is of a coordinator that no agent reaches.
@@ -82,16 +80,5 @@ func TestSweepAgents_removesFoldersOfTheDead(t *testing.T) {
 	}
 	if _, err := os.Stat(theirs); !os.IsNotExist(err) {
 		t.Errorf("the folder of a run that is dead: %v", err)
-	}
-}
-
-// Whoever repeats a run has its clients where they were.
-func TestCommand_namesTheAgents(t *testing.T) {
-	for _, want := range []string{"--agents wait:2 --agents-listen 192.0.2.1:7000 --agents-relay", "--agents local:3", ""} {
-		f := parsed(t, strings.Fields(want)...)
-		got := f.command("out", &spec.Scenario{}, report.Run{Seed: 7, Ensemble: report.Ensemble{Kind: "process", Members: 3}})
-		if !strings.HasSuffix(got, strings.TrimSpace("--members 3 "+want)) {
-			t.Errorf("%q does not end with %q", got, want)
-		}
 	}
 }

@@ -162,7 +162,7 @@ func TestRun_interruptedInAPartition(t *testing.T) {
 func TestRun_interruptedTwiceAtOnceIsInterruptedOnce(t *testing.T) {
 	r := startHerd(t)
 	r.await("fault: partition.isolate")
-	said, _ := r.command("run", "herd", "--ensemble", "process", "--once", "--force", "--out", r.out).CombinedOutput()
+	said, _ := r.command("run", "herd", "--ensemble", "process", "--force", "--out", r.out).CombinedOutput()
 	if !strings.Contains(string(said), "another process is writing to it: name another folder") {
 		t.Errorf("a second run into the same folder says:\n%s", said)
 	}

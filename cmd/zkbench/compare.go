@@ -29,10 +29,9 @@ type compareFlags struct {
 func compareCmd() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
-		Use:               "compare OLD NEW",
-		ValidArgsFunction: completeFolders,
-		Short:             "Report whether NEW regressed against OLD (no ensemble needed)",
-		Long:              page("compare"),
+		Use:   "compare OLD NEW",
+		Short: "Report whether NEW regressed against OLD (no ensemble needed)",
+		Long:  page("compare"),
 		Example: `  zkbench compare main/ branch/
   zkbench compare main/result.json branch/result.json --max-regression 10%
   zkbench compare main/ branch/ --metrics failover.latency.p50`,
@@ -60,21 +59,21 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 
 // judge compares the runs and writes the result to stdout, to a page and to compare.md.
 func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
-	unlike := compare.IncomparableReasons(old, now)
-	if len(unlike) > 0 && !f.force {
-		return usageError("the runs are not comparable (use --force to compare them anyway):\n  %s", strings.Join(unlike, "\n  "))
+	reasons := compare.IncomparableReasons(old, now)
+	if len(reasons) > 0 && !f.force {
+		return usageError("the runs are not comparable (use --force to compare them anyway):\n  %s", strings.Join(reasons, "\n  "))
 	}
 	c := compare.Runs(old, now, o)
-	c.Differences = unlike
+	c.Differences = reasons
 	v := c.View()
 	if f.json {
 		err = printJSON(cmd.OutOrStdout(), c)
 	} else {
 		err = showWhole(cmd.OutOrStdout(), v)
 	}
-	answer := resultError(c.Result, "the new run is worse",
+	result := resultError(c.Result, "the new run is worse",
 		"result: inconclusive: cannot determine whether the new run is slower; this is not a pass")
-	return errors.Join(err, f.writeFiles(cmd.ErrOrStderr(), v), answer) // an output error does not hide the result
+	return errors.Join(err, f.writeFiles(cmd.ErrOrStderr(), v), result) // an output error does not hide the result
 }
 
 // writeFiles writes the page and compare.md, and appends to the summary of a GitHub workflow's step.

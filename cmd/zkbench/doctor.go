@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ const (
 
 type finding struct {
 	what, result, seen string
-	cure               string // how to fix it
+	fix                string // how to fix it
 }
 
 func weakIf(bad bool) string {
@@ -85,7 +84,7 @@ func examine(ctx context.Context) diagnosis {
 	for _, l := range foreign.Libraries() {
 		d.addCheck(l.Name(), l.Missing(), "drivers of its recipes can be started"+versionsText(foreign.Versions(l)), findingWeak)
 	}
-	d.findings = append(d.findings, clockResolution(), cores(), memory(), openFiles(), diskSync())
+	d.findings = append(d.findings, memory(), diskSync())
 	return d
 }
 
@@ -108,8 +107,8 @@ func (d *diagnosis) addCheck(what string, err error, seen, otherwise string) {
 func (d diagnosis) print(w io.Writer) {
 	for _, f := range d.findings {
 		fmt.Fprintf(w, "%-5s %-19s %s\n", f.result, f.what, oneLine(f.seen))
-		if f.cure != "" && f.result != findingOK {
-			fmt.Fprintf(w, "%-5s %-19s cure: %s\n", "", "", f.cure)
+		if f.fix != "" && f.result != findingOK {
+			fmt.Fprintf(w, "%-5s %-19s fix: %s\n", "", "", f.fix)
 		}
 	}
 	fmt.Fprintln(w)
@@ -148,47 +147,24 @@ func rights(a chaos.Abilities) finding {
 	if os.Geteuid() == 0 {
 		f.seen = "root"
 	}
-	const cure = "run as root, or use containers, to cut members' networks"
+	const fix = "run as root, or use containers, to cut members' networks"
 	var refused *rootless.RefusedError
 	switch {
 	case a.Rootless:
 		f.seen += ", and zkbench restarts itself in new namespaces for this user"
 	case errors.As(a.Namespaces, &refused):
 		f.seen += ", which does not have permission to create namespaces: " + refused.Why
-		f.cure = refused.Fix + ", or " + cure
+		f.fix = refused.Fix + ", or " + fix
 	case a.Namespaces != nil:
-		f.seen, f.cure = f.seen+", which does not have permission to create network namespaces", cure
+		f.seen, f.fix = f.seen+", which does not have permission to create network namespaces", fix
 	}
 	return f
 }
 
 const (
-	maxClockStep   = 10 * time.Microsecond // a notification takes about 100 us
-	minCores       = 2
 	minMemory      = 1 << 30 // three members of 70 to 200 MB each, and the harness
-	minOpenFiles   = 4096    // a client needs one, a container a few
 	maxSyncLatency = 10 * time.Millisecond
 )
-
-func clockResolution() finding {
-	least := time.Hour
-	for range 2000 {
-		a := time.Now()
-		d := time.Since(a)
-		for d == 0 {
-			d = time.Since(a)
-		}
-		least = min(least, d)
-	}
-	return finding{"clock", weakIf(least > maxClockStep), fmt.Sprintf("steps of %v", least),
-		"switch the kernel to a finer clock source (tsc): short latencies are rounded"}
-}
-
-func cores() finding {
-	n := runtime.NumCPU()
-	return finding{"cores", weakIf(n < minCores), fmt.Sprint(n),
-		fmt.Sprintf("use a machine with %d or more: members and clients compete for the cores", minCores)}
-}
 
 func memory() finding {
 	m, err := mem.VirtualMemory()
@@ -204,7 +180,7 @@ func memory() finding {
 func diskSync() finding {
 	took, err := syncLatency(state.Dir(), 20)
 	if err != nil {
-		return finding{what: "disk", result: findingNo, seen: err.Error(), cure: "set ZKBENCH_STATE to a writable folder"}
+		return finding{what: "disk", result: findingNo, seen: err.Error(), fix: "set ZKBENCH_STATE to a writable folder"}
 	}
 	return finding{"disk", weakIf(took > maxSyncLatency), fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond)),
 		"use a faster disk: every commit waits for it, so the disk determines the latencies"}

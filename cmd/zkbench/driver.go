@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,12 +25,9 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/check"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/host"
-	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/spec"
-	"go.yaml.in/yaml/v4"
 )
 
 func driverCmd() *cobra.Command {
@@ -41,8 +38,7 @@ func driverCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := recipes.Find(args[0])
 			if err != nil {
-				names, _ := completeSubjects(cmd, nil, "")
-				return usageError("%v%s", err, units.Nearest(args[0], names))
+				return usageError("%v%s", err, units.Nearest(args[0], spec.SubjectNames()))
 			}
 			if err := clock.CheckSkew(); err != nil {
 				return usage(err)
@@ -94,58 +90,13 @@ func keepsRunning(p state.Process) bool {
 	return external.Executed() || slices.ContainsFunc(p.Arguments(), func(a string) bool { return strings.HasPrefix(a, process.MarkPrefix) })
 }
 
-// Working directories of drivers are recorded, so that a run can be repeated from any folder.
-
-// placeDrivers sets the working directory of drivers without one to the current folder. Drivers on
-// agents start in the agent's folder.
-func (f *runFlags) placeDrivers(s *spec.Scenario) error {
-	if f.agents.engine != "" || len(s.Drivers) == 0 {
-		return nil
-	}
-	here, err := os.Getwd()
-	for i := range s.Drivers {
-		if s.Drivers[i].Cwd == "" {
-			s.Drivers[i].Cwd = here
-		}
-	}
-	return err
-}
-
-// replaceMissingDirs sets the working directory of drivers of the run in dir to the current folder if their
-// recorded folder does not exist on this machine.
-func (f *runFlags) replaceMissingDirs(cmd *cobra.Command, dir string) error {
-	var s struct{ Drivers []spec.Driver }
-	text, err := safefile.Read(filepath.Join(dir, report.ScenarioFile), safefile.Config)
-	if err != nil || yaml.Load(text, &s) != nil {
-		return err // problems of a scenario are reported where it is loaded
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	drivers := slices.DeleteFunc(s.Drivers, func(d spec.Driver) bool { // --exec appends its own
-		return slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") })
-	})
-	for i, d := range drivers {
-		if info, err := os.Stat(d.Cwd); d.Cwd == "" || err == nil && info.IsDir() {
-			continue
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the working directory %s does not exist on this machine; the driver starts in %s\n", d.Name, d.Cwd, here)
-		f.scenario.set = append(f.scenario.set, fmt.Sprintf("drivers.%d.cwd=%s", i, strconv.Quote(here)))
-	}
-	return nil
-}
-
 // probeDrivers starts and ends each driver once, in parallel, so that a driver that cannot start is
 // reported before an ensemble is started. It kills every process that a driver leaves running.
 func probeDrivers(configs []scenarios.Config) error {
 	var commands []host.Command
 	for _, c := range configs {
 		for _, command := range c.Scenario.DriverCommands() {
-			same := func(o host.Command) bool {
-				return o.Name == command.Name && slices.Equal(o.Args, command.Args) && o.Dir == command.Dir
-			}
-			if !slices.ContainsFunc(commands, same) {
+			if !slices.ContainsFunc(commands, func(o host.Command) bool { return reflect.DeepEqual(o, command) }) {
 				commands = append(commands, command)
 			}
 		}
@@ -220,24 +171,24 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 		return err
 	}
 	out := &sanitizingWriter{Writer: cmd.OutOrStdout()}
-	stderr, count := filepath.Join(dir, "stderr"), map[string]int{}
+	stderr, counts := filepath.Join(dir, "stderr"), map[string]int{}
 	err = scenarios.CheckDriver(cmd.Context(), args, o, stderr, func(s check.Step) {
-		count[s.Result]++
+		counts[s.Result]++
 		showStep(out, s)
 	})
 	printed, _ := os.Stat(stderr)
-	if count[check.Wrong] > 0 && printed != nil && printed.Size() > 0 {
+	if counts[check.Wrong] > 0 && printed != nil && printed.Size() > 0 {
 		fmt.Fprintf(cmd.OutOrStdout(), "the driver's output is in %s\n", stderr)
 	} else {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	switch {
-	case count[check.Wrong] > 0:
-		return errors.Join(exitError{fmt.Errorf("the driver violates %s of the protocol (zkbench help drivers)", units.Plural(count[check.Wrong], "rule")), exitBroken}, err)
-	case err != nil || count[check.Unknown] > 0:
+	case counts[check.Wrong] > 0:
+		return errors.Join(exitError{fmt.Errorf("the driver violates %s of the protocol (zkbench help drivers)", units.Plural(counts[check.Wrong], "rule")), exitBroken}, err)
+	case err != nil || counts[check.Unknown] > 0:
 		return errors.Join(fmt.Errorf("some rules could not be checked"), err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "the driver keeps %s; not offered: %d\n", units.Plural(count[check.OK], "rule"), count[check.NotOffered])
+	fmt.Fprintf(cmd.OutOrStdout(), "the driver keeps %s; not offered: %d\n", units.Plural(counts[check.OK], "rule"), counts[check.NotOffered])
 	return nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
-	"github.com/zkbench/zkbench/ensembles/external"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report/units"
@@ -72,7 +71,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // interrupted at the last moment: do not keep the ensemble
+	if ctx.Err() != nil { // interrupted after the start: do not keep the ensemble
 		return errors.Join(context.Cause(ctx), e.Down(ctx))
 	}
 	fmt.Fprintf(w, "ensemble %s is up: %s\n%s\n", e.ID, e.About, strings.Join(e.Servers(), ","))
@@ -98,7 +97,7 @@ func ensembleStatusCmd() *cobra.Command {
 			for _, r := range records {
 				show := showEnsemble
 				if !r.InThisNamespace() {
-					show = showElsewhere
+					show = showInNamespace
 				}
 				if err := show(cmd.Context(), &sanitizingWriter{Writer: cmd.OutOrStdout()}, r); err != nil {
 					return err
@@ -129,15 +128,15 @@ func statusHereCmd() *cobra.Command {
 	}
 }
 
-// showElsewhere shows an ensemble in another network namespace, by running zkbench in that namespace.
-func showElsewhere(ctx context.Context, w io.Writer, r state.Record) error {
-	there, err := auto.CommandInNamespace(ctx, r, "ensemble", "status-here", r.ID)
+// showInNamespace shows an ensemble in another network namespace by running zkbench in that namespace.
+func showInNamespace(ctx context.Context, w io.Writer, r state.Record) error {
+	child, err := auto.CommandInNamespace(ctx, r, "ensemble", "status-here", r.ID)
 	if err != nil {
 		_, err = fmt.Fprintf(w, "ensemble %s: %s, %s, %s: %v\n", r.ID, r.Kind, r.About, ownership(r), err)
 		return err
 	}
-	there.Stdout, there.Stderr = w, os.Stderr
-	return there.Run()
+	child.Stdout, child.Stderr = w, os.Stderr
+	return child.Run()
 }
 
 func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
@@ -206,34 +205,10 @@ func isFile(kind string) bool {
 	return strings.HasSuffix(kind, ".yaml") || strings.HasSuffix(kind, ".yml")
 }
 
-// externalOptions returns the options for the external ensemble that the file of --ensemble describes.
-func (f *runFlags) externalOptions(o ensembles.Options) (ensembles.Options, error) {
-	if len(o.Servers) > 0 || len(o.Secure) > 0 {
-		return o, usageError("--ensemble %s describes the servers and their security; remove --servers and --secure", f.kind)
-	}
-	theirs, err := external.Load(f.kind)
-	if err != nil {
-		return o, usage(err)
-	}
+// checkSecurity rejects options that only other kinds of ensembles support, and unknown security modes.
+func checkSecurity(o ensembles.Options) error {
 	if o.Chroot != "" {
-		theirs.Chroot = o.Chroot
-	}
-	theirs.Tick, theirs.External.Watches = o.Tick, f.watches
-	if f.scenario.flags.Changed("members") {
-		theirs.Members = o.Members
-	}
-	return theirs, usage(external.Check(theirs))
-}
-
-// checkSecurity rejects options that the kind of ensemble does not support.
-func checkSecurity(o ensembles.Options, watches bool) error {
-	switch {
-	case watches && o.Kind != ensembles.External:
-		return usageError("--wchp is for external ensembles; zkbench always queries the watches of its own members")
-	case o.Chroot != "" && o.Kind != ensembles.External:
 		return usageError("--chroot is for external ensembles; zkbench uses the whole tree of its own ensembles")
-	case len(o.Secure) > 0 && o.Kind == ensembles.External:
-		return usageError("--secure requires --ensemble container or process; the security of an external ensemble is described in its file: --ensemble FILE.yaml (zkbench help ensembles)")
 	}
 	for _, word := range o.Secure {
 		if !slices.Contains(ensembles.SecurityModes, word) {

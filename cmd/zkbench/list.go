@@ -3,11 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -26,22 +25,21 @@ import (
 
 func listCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:               "list [scenarios [NAME] | incidents [NAME] | subjects | faults | guarantees | metrics | schema]",
-		Short:             "List scenarios, incidents, subjects, faults, guarantees or metrics; print a scenario or the JSON schema",
-		ValidArgsFunction: completeListings,
-		Args:              argCount(0, 2, "%s takes a kind and at most one name, got %s"),
-		RunE:              func(cmd *cobra.Command, args []string) error { return list(cmd.OutOrStdout(), args) },
+		Use:   "list [scenarios [NAME] | incidents | subjects | faults | guarantees | schema]",
+		Short: "List scenarios, incidents, subjects, faults or guarantees; print a scenario or the JSON schema",
+		Args:  argCount(0, 2, "%s takes a kind and at most one name, got %s"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return list(cmd.OutOrStdout(), args) },
 	}
 }
 
 // listings are the arguments of list. Without an argument, list prints all except the schema.
 var listings = map[string]func(io.Writer) error{
 	"scenarios": listScenarios, "incidents": listIncidents, "subjects": listSubjects, "faults": listFaults,
-	"guarantees": listGuarantees, "metrics": listMetrics, "schema": listSchema,
+	"guarantees": listGuarantees, "schema": listSchema,
 }
 
 func list(w io.Writer, args []string) error {
-	all := []string{"scenarios", "incidents", "subjects", "faults", "guarantees", "metrics"}
+	all := []string{"scenarios", "incidents", "subjects", "faults", "guarantees"}
 	if len(args) == 0 {
 		for _, what := range all {
 			fmt.Fprintf(w, "%s\n", what)
@@ -54,17 +52,10 @@ func list(w io.Writer, args []string) error {
 	}
 	listing := listings[args[0]]
 	switch {
-	case len(args) == 2 && args[0] != "scenarios" && args[0] != "incidents":
+	case len(args) == 2 && args[0] != "scenarios":
 		return usageError("list %s takes no name", args[0])
 	case len(args) == 2:
-		name := args[1]
-		if args[0] == "incidents" && !strings.Contains(name, "/") {
-			name = "incident/" + name
-		}
-		if all := spec.Incidents(); args[0] == "incidents" && !slices.Contains(all, name) {
-			return usageError("no incident is called %q%s", args[1], units.Nearest(name, all))
-		}
-		_, text, err := spec.Source(name)
+		_, text, err := spec.Source(args[1])
 		if err != nil {
 			return usage(err)
 		}
@@ -134,21 +125,6 @@ func listGuarantees(w io.Writer) error {
 	return nil
 }
 
-func listMetrics(w io.Writer) error {
-	better := map[metrics.Direction]string{metrics.Lower: "lower is better", metrics.Higher: "higher is better"}
-	for _, d := range metrics.All() {
-		about := []string{d.Unit}
-		if d.Distribution {
-			about = append(about, "a distribution")
-		}
-		if b := better[d.Better]; b != "" {
-			about = append(about, b)
-		}
-		fmt.Fprintf(w, "  %s (%s)\n    %s\n", d.Name, strings.Join(about, "; "), d.Help)
-	}
-	return nil
-}
-
 // lists are the lists that the marks in help pages stand for.
 var lists = map[string]func() string{
 	"{{guarantees}}\n": func() string {
@@ -190,7 +166,7 @@ func metricsHelp() string {
 			if d.PerPhase {
 				name += "[.PHASE]"
 			}
-			b.WriteString(entry(name, d.Help))
+			b.WriteString(entry(name, fmt.Sprintf("%s (%s)", d.Help, d.Unit)))
 		}
 	}
 	return b.String()
@@ -237,64 +213,46 @@ func versionCmd() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of zkbench, its dependencies, and the file formats that it reads",
 		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return errors.New("this program has no build information: build it with go build in module mode")
+		Run: func(cmd *cobra.Command, _ []string) {
+			info, settings := buildInfo()
+			revision := "unknown: built without version control information (build in a clone with -buildvcs)"
+			if r := settings["vcs.revision"]; r != "" {
+				revision = r + " of " + settings["vcs.time"]
+				if settings["vcs.modified"] == "true" {
+					revision += ", with uncommitted changes"
+				}
 			}
-			for _, fact := range buildFacts(info) {
-				fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s\n", fact[0], fact[1])
-			}
-			return nil
+			w := cmd.OutOrStdout()
+			fmt.Fprintf(w, "zkbench    %s\nrevision   %s\n", info.Main.Version, revision)
+			fmt.Fprintf(w, "go         %s for %s/%s, CGO_ENABLED=%s\n", info.GoVersion, settings["GOOS"], settings["GOARCH"], settings["CGO_ENABLED"])
+			fmt.Fprintf(w, "client     %s\nformats    %s, %s\n", versions()["client"], report.Schema, history.Schema)
 		},
-	}
-}
-
-func buildFacts(info *debug.BuildInfo) [][2]string {
-	revision := "unknown: built without version control information (build in a clone with -buildvcs)"
-	if r := setting(info, "vcs.revision"); r != "" {
-		revision = r + " of " + setting(info, "vcs.time")
-		if setting(info, "vcs.modified") == "true" {
-			revision += ", with uncommitted changes"
-		}
-	}
-	target := setting(info, "GOOS") + "/" + setting(info, "GOARCH")
-	return [][2]string{
-		{"zkbench", info.Main.Version},
-		{"revision", revision},
-		{"go", info.GoVersion + " for " + target + ", CGO_ENABLED=" + setting(info, "CGO_ENABLED")},
-		{"client", clientVersion(info)},
-		{"formats", report.Schema + ", " + history.Schema},
 	}
 }
 
 // versions returns the versions of the parts of zkbench that affect measurements, by name.
 func versions() map[string]string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return map[string]string{"zkbench": "unknown"}
-	}
-	return map[string]string{
-		"zkbench": cmp.Or(setting(info, "vcs.revision"), info.Main.Version), "go": info.GoVersion, "client": clientVersion(info),
-	}
-}
-
-func setting(info *debug.BuildInfo, key string) string {
-	for _, s := range info.Settings {
-		if s.Key == key {
-			return s.Value
-		}
-	}
-	return ""
-}
-
-func clientVersion(info *debug.BuildInfo) string {
+	info, settings := buildInfo()
+	out := map[string]string{"zkbench": cmp.Or(settings["vcs.revision"], info.Main.Version, "unknown"), "go": info.GoVersion, "client": "unknown"}
 	for _, dep := range info.Deps {
 		if dep.Path == "github.com/go-zookeeper/zk" {
-			return dep.Path + " " + dep.Version
+			out["client"] = dep.Path + " " + dep.Version
 		}
 	}
-	return "unknown"
+	return out
+}
+
+// buildInfo returns the information that the Go toolchain has stored in this program.
+func buildInfo() (*debug.BuildInfo, map[string]string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok { // built without modules
+		info = &debug.BuildInfo{GoVersion: runtime.Version()}
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	return info, settings
 }
 
 func listIncidents(w io.Writer) error {
@@ -304,25 +262,25 @@ func listIncidents(w io.Writer) error {
 			return err
 		}
 		i := s.Incident
-		told := []string{s.About, "thread: " + i.Thread, "why: " + i.Cause}
+		lines := []string{s.About, "thread: " + i.Thread, "why: " + i.Cause}
 		for _, x := range s.Specimens {
-			told = append(told, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, becomes(x)))
+			lines = append(lines, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, expectedResult(x)))
 		}
-		more := [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}}
-		for _, x := range more {
+		optional := [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}}
+		for _, x := range optional {
 			if x[1] != "" {
-				told = append(told, x[0]+": "+x[1])
+				lines = append(lines, x[0]+": "+x[1])
 			}
 		}
 		fmt.Fprintf(w, "  %s\n", wrapText(name+" ("+i.Version+")", 4, 80))
-		for _, line := range told {
+		for _, line := range lines {
 			fmt.Fprintf(w, "    %s\n", wrapText(line, 4, 80))
 		}
 	}
 	return nil
 }
 
-func becomes(x spec.Specimen) string {
+func expectedResult(x spec.Specimen) string {
 	if len(x.Caught) == 0 {
 		return "keeps every guarantee"
 	}

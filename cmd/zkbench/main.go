@@ -11,10 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,10 +21,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
-	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
-	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 const (
@@ -101,7 +96,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(&sanitizingWriter{Writer: stderr})
-	refuseUnknown(root)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
 	if err != nil && strings.TrimSpace(err.Error()) != "" { // otherwise the summary has explained it
@@ -217,42 +211,4 @@ func page(name string) string {
 		panic(err) // a missing page is a bug
 	}
 	return strings.TrimSpace(expandLists(string(text)))
-}
-
-// Shell completion of arguments and flags; cobra's command completion prints the shell's part.
-
-var (
-	completeScenarios = cobra.FixedCompletions(spec.Builtin(), cobra.ShellCompDirectiveDefault)
-	completeFolders   = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
-)
-
-func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	names := units.Names(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func completeListings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	switch {
-	case len(args) == 0:
-		names = slices.Sorted(maps.Keys(listings))
-	case len(args) == 1 && args[0] == "scenarios":
-		names = spec.Builtin()
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeFlags registers the completion of a run's flags. It panics if a flag does not exist.
-func completeFlags(cmd *cobra.Command) {
-	for flag, complete := range map[string]cobra.CompletionFunc{
-		"ensemble": cobra.FixedCompletions([]string{"auto", "container", "process", "external"}, cobra.ShellCompDirectiveNoFileComp),
-		"subject":  completeSubjects,
-		"ab":       completeSubjects,
-		"replay":   completeFolders,
-		"out":      completeFolders,
-	} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err)
-		}
-	}
 }

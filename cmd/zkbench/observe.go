@@ -114,8 +114,8 @@ func (f *observeFlags) show(cmd *cobra.Command, o *observe.Observation) error {
 	} else {
 		err = showWhole(cmd.OutOrStdout(), v)
 	}
-	dir, wrong := writePage(cmd.ErrOrStderr(), f.out, v)
-	if err := errors.Join(err, wrong); err != nil {
+	dir, pageErr := writePage(cmd.ErrOrStderr(), f.out, v)
+	if err := errors.Join(err, pageErr); err != nil {
 		return err
 	}
 	var text bytes.Buffer

@@ -70,19 +70,19 @@ func printable(text string) string {
 // files and servers.
 type sanitizingWriter struct {
 	io.Writer
-	mid bool // the last line is incomplete
+	incomplete bool // the last line has no end yet
 }
 
 func (c *sanitizingWriter) Write(p []byte) (int, error) {
 	text := string(p)
-	if c.mid {
+	if c.incomplete {
 		text = "." + text // not the start of a line
 	}
 	text = printable(text)
-	if c.mid {
+	if c.incomplete {
 		text = text[1:]
 	}
-	c.mid = len(p) > 0 && p[len(p)-1] != '\n'
+	c.incomplete = len(p) > 0 && p[len(p)-1] != '\n'
 	if _, err := io.WriteString(c.Writer, text); err != nil {
 		return 0, err
 	}
@@ -104,9 +104,9 @@ func (p *progress) status(s stage.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	head := heading(s)
-	news, shows := p.updateHeading(head, s)
+	changed, shown := p.updateHeading(head, s)
 	if p.tty == nil {
-		if news && s.Phase != "" {
+		if changed && s.Phase != "" {
 			fmt.Fprintf(p.w, "%6.1fs  %s%s\n", time.Since(p.start).Seconds(), head, remaining(s.Left))
 		}
 		if s.Fault != p.fault && s.Fault != "" {
@@ -115,45 +115,45 @@ func (p *progress) status(s stage.Status) {
 		p.fault = s.Fault
 		return
 	}
-	if !shows {
+	if !shown {
 		return
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Truncate(statusLine(head, s), p.columns()-1))
 	p.painted = true
 }
 
-// updateHeading records the heading of a trial. news reports whether the heading is new, and shows whether the
+// updateHeading records the heading of a trial. changed reports whether the heading is new, and shown whether the
 // status line shows the trial: of parallel trials, it shows the trial that changed its heading last.
-func (p *progress) updateHeading(head string, s stage.Status) (news, shows bool) {
+func (p *progress) updateHeading(head string, s stage.Status) (changed, shown bool) {
 	trial := cmp.Or(s.First, s.Trial)
 	if s.Over {
 		delete(p.headings, trial)
 		return false, false
 	}
 	if trial > 0 {
-		delete(p.headings, 0) // the end of the warm-up is not reported
+		delete(p.headings, 0) // no status reports the end of the warm-up
 	}
-	said, known := p.headings[trial]
+	current, known := p.headings[trial]
 	if known && s.Phase == "" { // the second of a pair opens its sessions
-		head = said
+		head = current
 	}
-	news = said != head
+	changed = current != head
 	p.headings[trial] = head
-	if _, runs := p.headings[p.shownTrial]; news || !runs {
+	if _, running := p.headings[p.shownTrial]; changed || !running {
 		p.shownTrial = trial
 	}
-	return news, p.shownTrial == trial
+	return changed, p.shownTrial == trial
 }
 
 func heading(s stage.Status) string {
 	if s.Trial == 0 {
 		return s.Phase
 	}
-	which, who := fmt.Sprintf("trial %d", s.Trial), s.Subject
+	trials, subject := fmt.Sprintf("trial %d", s.Trial), s.Subject
 	if s.Beside != "" {
-		which, who = fmt.Sprintf("trials %d-%d", s.First, s.Last), s.Beside
+		trials, subject = fmt.Sprintf("trials %d-%d", s.First, s.Last), s.Beside
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s of %d: %s, %d clients: %s", which, s.Trials, who, s.Clients, s.Phase))
+	return strings.TrimSpace(fmt.Sprintf("%s of %d: %s, %d clients: %s", trials, s.Trials, subject, s.Clients, s.Phase))
 }
 
 // statusLine returns the status in one line, the most important part first, since the line may be cut.

@@ -17,18 +17,17 @@ import (
 
 func reportCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:               "report DIR",
-		ValidArgsFunction: completeFolders,
-		Short:             "Render a run folder again (no ensemble needed)",
-		Args:              oneFolder,
+		Use:   "report DIR",
+		Short: "Render a run folder again (no ensemble needed)",
+		Args:  oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := redraw(cmd, args[0], cmd.OutOrStdout())
+			_, err := redraw(cmd, args[0])
 			return err
 		},
 	}
 }
 
-func redraw(cmd *cobra.Command, dir string, w io.Writer) (report.Result, error) {
+func redraw(cmd *cobra.Command, dir string) (report.Result, error) {
 	run, err := report.ReadRun(dir)
 	if err != nil {
 		return report.Result{}, usage(err)
@@ -43,17 +42,16 @@ func redraw(cmd *cobra.Command, dir string, w io.Writer) (report.Result, error) 
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "rendered again: %s\n", dir)
 	v.HideStories()
-	return c.Result, show(w, v)
+	return c.Result, show(cmd.OutOrStdout(), v)
 }
 
 func checkCmd() *cobra.Command {
 	var asJSON bool
 	var trial string
 	cmd := &cobra.Command{
-		Use:               "check DIR",
-		ValidArgsFunction: completeFolders,
-		Short:             "Re-evaluate a run folder without writing to it (no ensemble needed)",
-		Args:              oneFolder,
+		Use:   "check DIR",
+		Short: "Re-evaluate a run folder without writing to it (no ensemble needed)",
+		Args:  oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := report.Judge(args[0])
 			if err != nil {

@@ -20,10 +20,6 @@ import (
 func rerunCmd() *cobra.Command {
 	var f runFlags
 	var failed bool
-	rejected := rejectedFlags{}
-	for _, name := range []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"} {
-		rejected[name] = "--" + name + " would change the run: remove it, or use zkbench run with a changed scenario"
-	}
 	cmd := &cobra.Command{
 		Use:   "rerun DIR",
 		Short: "Re-run a recorded run, or only its failed parts",
@@ -31,36 +27,30 @@ func rerunCmd() *cobra.Command {
 		Example: `  zkbench rerun zkbench-out/ci
   zkbench rerun zkbench-out/ci --failed --ensemble process
   zkbench rerun zkbench-out/ci --out zkbench-out/ci-again`,
-		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
-		Args:              oneFolder,
+		Args: oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := rejected.check(cmd); err != nil {
-				return err
-			}
-			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
-				return usageError("%s is not a folder: unpack it, and rerun the run folder that it contains", args[0])
-			}
+			f.untrusted = true
 			return f.rerun(cmd, args[0], failed)
 		},
 	}
-	f.register(cmd)
-	rejected.hide(cmd)
+	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&failed, "failed", false, "run only the failed trials, or the failed cells of an audit")
 	return cmd
 }
 
 // rerun evaluates and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
-	f.untrusted = true
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return usageError("%s is not a folder: unpack it, and rerun the run folder that it contains", dir)
+	}
+	if f.out != "" && same(f.out, dir) {
+		return usageError("--out %s is the run to repeat; choose another folder", f.out)
+	}
 	recorded, err := report.ReadResult(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return usage(err)
 	}
-	out := cmd.OutOrStdout()
-	if f.json {
-		out = cmd.ErrOrStderr() // stdout has the new run's result.json
-	}
-	old, err := redraw(cmd, dir, out)
+	old, err := redraw(cmd, dir)
 	if errors.Is(err, report.ErrDamaged) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the recorded run was not rendered again: %v\n", err)
 		var c report.Conclusion
@@ -70,8 +60,8 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	if err != nil {
 		return err
 	}
-	if was, is := recorded.Outcome(), old.Outcome(); recorded.Schema != "" && was != is {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the verdict of this version of zkbench is %s; the recorded verdict is %s\n", is, was)
+	if before, now := recorded.Outcome(), old.Outcome(); recorded.Schema != "" && before != now {
+		fmt.Fprintf(cmd.ErrOrStderr(), "the verdict of this version of zkbench is %s; the recorded verdict is %s\n", now, before)
 	}
 	selected := old.Trials
 	if failed {
@@ -84,11 +74,10 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 			return verdictError(old.Outcome())
 		}
 	}
-	if err := f.setRepeatOptions(dir, old, selected, failed); err != nil {
-		return usage(err)
-	}
-	if err := f.replaceMissingDirs(cmd, dir); err != nil {
-		return usage(err)
+	f.copyEnsembleOptions(old.Run.Ensemble)
+	f.seed = old.Run.Seed
+	if failed {
+		f.selectTrials(old, selected)
 	}
 	if f.out == "" {
 		if f.out, err = newFolder(old.Run.Scenario + "-rerun"); err != nil {
@@ -106,29 +95,18 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 // failures returns the trials to repeat: the failed trials and, if a failed trial is compared with a
 // base, all trials of both subjects.
 func failures(r report.Result) []report.Trial {
-	bad := slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Outcome() != report.Fail })
+	failed := slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Outcome() != report.Fail })
 	return slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool {
-		return !slices.ContainsFunc(bad, func(b report.Trial) bool {
+		return !slices.ContainsFunc(failed, func(b report.Trial) bool {
 			compared := b.Base != "" && b.EqualExceptSubject(t.Cell) && (t.Subject == b.Subject || t.Subject == b.Base)
 			return b.Name == t.Name || compared
 		})
 	})
 }
 
-func (f *runFlags) setRepeatOptions(dir string, old report.Result, trials []report.Trial, only bool) error {
-	if f.out != "" && same(f.out, dir) {
-		return fmt.Errorf("--out %s is the run to repeat; choose another folder", f.out)
-	}
-	f.copyEnsembleOptions(old.Run.Ensemble)
+// selectTrials sets the options to run only the given trials of the run old.
+func (f *runFlags) selectTrials(old report.Result, trials []report.Trial) {
 	audited := slices.ContainsFunc(old.Trials, func(t report.Trial) bool { return t.Step != "" })
-	if audited { // an audit with the same seed finds the same cells
-		f.seed = old.Run.Seed
-	} else {
-		f.replay = dir
-	}
-	if !only {
-		return nil
-	}
 	var names, cells, subjects []string
 	for _, t := range trials {
 		name := t.Name
@@ -141,7 +119,6 @@ func (f *runFlags) setRepeatOptions(dir string, old report.Result, trials []repo
 	if audited {
 		f.scenario.set = append(f.scenario.set, "subjects="+yamlSet(subjects), "phases.0.cells="+yamlSet(cells))
 	}
-	return nil
 }
 
 func yamlSet(words []string) string {
@@ -150,45 +127,22 @@ func yamlSet(words []string) string {
 }
 
 func printOutcomes(w io.Writer, old, now []report.Trial) {
-	otherwise := 0
+	differing := 0
 	for _, t := range old {
 		i := slices.IndexFunc(now, func(n report.Trial) bool {
 			return n.Name == t.Name || n.Step != "" && n.Subject == t.Subject && n.Provocation == t.Provocation
 		})
-		is := "not run"
-		if i >= 0 {
-			is = now[i].Outcome()
+		if i < 0 {
+			continue
 		}
-		if was := t.Outcome(); was != is || was == report.Fail {
+		if was, is := t.Outcome(), now[i].Outcome(); was != is || was == report.Fail {
 			fmt.Fprintf(w, "%s: %s then, %s now\n", t.Name, was, is)
-			otherwise++
+			differing++
 		}
 	}
-	if otherwise == 0 {
-		fmt.Fprintln(w, "rerun: every trial has the same result as before, and none failed")
+	if differing == 0 {
+		fmt.Fprintln(w, "rerun: every repeated trial has the same result as before, and none failed")
 	}
-}
-
-// replayArgs returns the arguments of run. With --replay it returns the scenario of the run folder, and
-// sets the options to an ensemble like the recorded ensemble, except options that flags set.
-func (f *runFlags) replayArgs(cmd *cobra.Command, args []string) ([]string, error) {
-	if f.replay == "" {
-		return args, nil
-	}
-	if len(args) > 0 {
-		return nil, usageError("--replay determines the scenario: remove %s", args[0])
-	}
-	if cmd.Flags().Changed("seed") {
-		return nil, usageError("--replay uses the recorded plan; --seed would have no effect")
-	}
-	if f.out != "" && same(f.out, f.replay) {
-		return nil, usageError("--out %s is the run folder to replay: name another folder", f.out)
-	}
-	old, err := report.ReadResult(f.replay)
-	if err == nil && old.Run.Ensemble.Members > 0 { // a crashed run has no result: only the flags apply
-		f.copyEnsembleOptions(old.Run.Ensemble)
-	}
-	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
 }
 
 // copyEnsembleOptions sets the options to an ensemble like e, except options that flags set.

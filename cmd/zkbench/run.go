@@ -38,44 +38,49 @@ type runFlags struct {
 	scenario  scenarioFlags
 	agents    agentFlags
 	seed      uint64
-	replay    string
 	out       string
 	force     bool
 	quiet     bool
-	watches   bool
+	json      bool
 	untrusted bool // the scenario may come from a run of another user
 	dryRun    bool
 	allowExec bool
-	json      bool
 }
 
 func runCmd() *cobra.Command {
 	var f runFlags
+	var replay string
 	cmd := &cobra.Command{
 		Use:   "run NAME|FILE.yaml ...",
 		Short: "Run scenarios and write a report",
 		Example: `  zkbench run herd
   zkbench run herd --clients 10,50 --ensemble process --out herd-10-50
   zkbench run my-scenario.yaml --set phases.0.rounds=10 --seed 7`,
-		ValidArgsFunction: completeScenarios,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if args, err = f.replayArgs(cmd, args); err != nil {
-				return err
-			}
-			if len(args) == 0 {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case replay != "" && len(args) > 0:
+				return usageError("--replay determines the scenario: remove %s", args[0])
+			case replay != "" && cmd.Flags().Changed("seed"):
+				return usageError("--replay uses the recorded seed: remove --seed")
+			case replay != "":
+				return f.rerun(cmd, replay, false)
+			case len(args) == 0:
 				return usageError("run: name a scenario or a .yaml file, for example zkbench run herd (zkbench list scenarios lists them)")
 			}
 			return f.runAll(cmd, args)
 		},
 	}
-	f.register(cmd)
+	fl := cmd.Flags()
+	f.register(fl)
+	f.registerSettings(fl)
+	f.scenario.registerMatrix(fl)
+	fl.StringVar(&replay, "replay", "", "run the scenario of a run folder again, with the same faults at the same times (zkbench rerun)")
 	return cmd
 }
 
-func (f *runFlags) register(cmd *cobra.Command) {
-	fl := cmd.Flags()
+// register registers the flags of all commands that run scenarios.
+func (f *runFlags) register(fl *pflag.FlagSet) {
 	f.registerEnsemble(fl, defaultTick)
-	fl.BoolVar(&f.watches, "wchp", false, "external: allow zkbench to list all watches of the members, which is slow on members with many watches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "external: print the commands that would be executed, and exit")
 	fl.IntVar(&f.ensemble.Members, "members", 3, "number of voting members")
 	fl.IntVar(&f.ensemble.Observers, "observers", 0, "container, process: number of additional members that only serve clients (observers)")
@@ -83,32 +88,18 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringSlice("zookeeper-home", nil, "process: folder of a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's), or of several versions")
 	f.scenario.register(fl)
 	f.agents.register(fl)
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of every random choice (default: a new seed, printed and stored)")
-	fl.StringVar(&f.replay, "replay", "", "run the scenario of a run folder again, with the same faults at the same times")
 	fl.StringVar(&f.out, "out", "", "run folder (default zkbench-out/SCENARIO-TIME)")
 	fl.BoolVar(&f.allowExec, "allow-exec", false, "start the programs named in a packed run or in a scenario file of another user")
 	fl.BoolVar(&f.force, "force", false, "overwrite the contents of --out")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
 	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
-	completeFlags(cmd)
 }
 
-// rejectedFlags are the flags of run that another command with the same flags rejects, with the message for each.
-type rejectedFlags map[string]string
-
-func (r rejectedFlags) hide(cmd *cobra.Command) {
-	for name := range r {
-		cmd.Flags().Lookup(name).Hidden = true
-	}
-}
-
-func (r rejectedFlags) check(cmd *cobra.Command) (err error) {
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if why := r[f.Name]; why != "" && err == nil {
-			err = usageError("%s", why)
-		}
-	})
-	return err
+// registerSettings registers the flags that change a run, which rerun does not have.
+func (f *runFlags) registerSettings(fl *pflag.FlagSet) {
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of every random choice (default: a new seed, printed and stored)")
+	fl.Duration("session-timeout", 0, "session timeout to request")
+	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
 }
 
 // registerEnsemble registers the flags that run and subject check share.
@@ -150,11 +141,11 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 			return usage(err)
 		}
 	}
-	fleet, dismiss, err := f.agents.start(cmd.Context(), p.log)
+	fleet, stopAgents, err := f.agents.start(cmd.Context(), p.log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dismiss()) }()
+	defer func() { err = errors.Join(err, stopAgents()) }()
 	var errs []error
 	for _, c := range configs {
 		c.Agents, c.Relay = fleet, f.agents.relay
@@ -175,9 +166,6 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 	if err != nil {
 		return nil, err
 	}
-	if options.Kind == ensembles.External && f.scenario.flags.Changed("tick") {
-		return nil, usageError("--tick cannot be set for an external ensemble: remove it")
-	}
 	options.Home = os.Getenv("ZOOKEEPER_HOME") // used if neither a flag nor the scenario names a distribution
 	if f.seed == 0 {
 		f.seed = uint64(time.Now().UnixNano())
@@ -191,10 +179,7 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 		if err := f.checkPrograms(s, name, logf); err != nil {
 			return nil, err
 		}
-		if err := f.placeDrivers(s); err != nil {
-			return nil, err
-		}
-		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Replay: f.replay, Versions: versions()}
+		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Versions: versions()}
 		if program, err := os.Executable(); err == nil {
 			c.Driver = []string{program, "driver"}
 		}
@@ -206,14 +191,21 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 	return configs, nil
 }
 
+// options returns the options of the ensemble that the flags describe.
 func (f *runFlags) options() (ensembles.Options, error) {
 	o := f.ensemble
 	o.Kind = ensembles.Kind(f.kind)
 	kinds := []string{"auto", "container", "process", "external"}
-	if isFile(f.kind) {
-		return f.externalOptions(o)
-	}
-	switch {
+	switch file := isFile(f.kind); {
+	case file && (len(o.Servers) > 0 || len(o.Secure) > 0):
+		return o, usageError("--ensemble %s describes the servers and their security; remove --servers and --secure", f.kind)
+	case file:
+		loaded, err := external.Load(f.kind)
+		if err != nil {
+			return o, usage(err)
+		}
+		o.Kind, o.Servers, o.External = loaded.Kind, loaded.Servers, loaded.External
+		o.Chroot = cmp.Or(o.Chroot, loaded.Chroot)
 	case !slices.Contains(kinds, f.kind):
 		return o, usageError("--ensemble %s: no such kind%s", f.kind, units.Nearest(f.kind, kinds))
 	case len(o.Servers) > 0 && o.Kind == ensembles.Auto:
@@ -223,20 +215,17 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	case len(o.Servers) == 0 && o.Kind == ensembles.External:
 		return o, usageError("--ensemble external needs --servers host:port,...")
 	}
-	if err := checkSecurity(o, f.watches); err != nil {
-		return o, err
-	}
-	o.External.Watches = f.watches
-	if err := checkSize(o); err != nil {
-		return o, err
-	}
 	if o.Kind != ensembles.External {
-		return o, nil
+		return o, cmp.Or(checkSize(o), checkSecurity(o))
 	}
-	if o.Observers > 0 {
+	switch {
+	case len(o.Secure) > 0:
+		return o, usageError("--secure requires --ensemble container or process; the security of an external ensemble is described in its file: --ensemble FILE.yaml (zkbench help ensembles)")
+	case o.Observers != 0:
 		return o, usageError("--observers requires --ensemble container or process; zkbench finds the observers of an external ensemble by the command srvr")
-	}
-	if !f.scenario.flags.Changed("members") {
+	case f.scenario.flags.Changed("tick"):
+		return o, usageError("--tick cannot be set for an external ensemble: remove it")
+	case !f.scenario.flags.Changed("members"):
 		o.Members = 0 // one for each server
 	}
 	return o, usage(external.Check(o))
@@ -261,7 +250,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	}
 	defer release()
 	c.Dir, c.Logf, c.Progress = dir, p.log, p.status
-	c.Command = func(r report.Run) string { return f.command(absolute(c.Dir), c.Scenario, r) }
+	c.Command = f.command(c.Dir)
 	many := slices.ContainsFunc(c.Scenario.Clients, func(n int) bool { return n >= manyClients })
 	if many && os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(50))
@@ -334,21 +323,21 @@ type scenarioFlags struct {
 	ab     []string
 	set    []string
 	exec   []string
-	once   bool
 }
 
 func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	f.flags = fl
-	fl.StringSlice("subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
-	fl.IntSlice("clients", nil, "client counts, like 10,50,100")
-	fl.Duration("session-timeout", 0, "session timeout to request")
-	fl.Duration("duration", 0, "new duration of every phase that has a duration; fault times scale with it")
-	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
-	fl.IntVar(&f.trials, "trials", 0, "number of trials of each cell; trials of different subjects are interleaved")
-	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials is given)")
-	fl.BoolVar(&f.once, "once", false, "smoke test: run each phase with the least work and the fewest clients; the measured numbers are not meaningful")
 	fl.StringArrayVar(&f.exec, "exec", nil, "command of a driver: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
 	fl.StringArrayVar(&f.set, "set", nil, "set a field of the scenario: path=value, for example phases.0.rounds=10 (repeatable)")
+}
+
+// registerMatrix registers the flags that determine the trials, which only run has.
+func (f *scenarioFlags) registerMatrix(fl *pflag.FlagSet) {
+	fl.StringSlice("subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
+	fl.IntSlice("clients", nil, "client counts, like 10,50,100")
+	fl.Duration("duration", 0, "new duration of every phase that has a duration; fault times scale with it")
+	fl.IntVar(&f.trials, "trials", 0, "number of trials of each cell; trials of different subjects are interleaved")
+	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials is given)")
 }
 
 func (f *scenarioFlags) load(name string) (*spec.Scenario, error) {
@@ -364,9 +353,6 @@ func (f *scenarioFlags) load(name string) (*spec.Scenario, error) {
 	if err == nil {
 		err = s.ChooseVersions()
 	}
-	if err == nil && f.once {
-		err = s.Reduce()
-	}
 	return s, err
 }
 
@@ -375,54 +361,40 @@ func (f *scenarioFlags) load(name string) (*spec.Scenario, error) {
 const abTrials = 10
 
 func (f *scenarioFlags) overrides() ([]string, error) {
-	for _, flag := range []string{"subject", "ab"} {
-		for i, name := range f.list(flag) {
-			if strings.TrimSpace(name) == "" {
-				return nil, fmt.Errorf("--%s: empty name at position %d", flag, i+1)
-			}
-		}
-	}
-	if f.once && (f.trials > 1 || f.flags.Changed("ab")) {
-		return nil, fmt.Errorf("--once runs one trial of each subject: remove --trials and --ab")
-	}
 	var out []string
-	programs := map[string]bool{}
-	for _, program := range f.exec {
+	for i, program := range f.exec {
 		name, _, _ := strings.Cut(program, "=")
-		if programs[name] {
+		if slices.ContainsFunc(f.exec[:i], func(other string) bool { return strings.HasPrefix(other, name+"=") }) {
 			return nil, fmt.Errorf("--exec: the name %s is used for two programs: rename one of them", name)
 		}
-		programs[name] = true
 		out = append(out, "exec="+program)
 	}
 	for _, set := range [][2]string{
 		{"subject", "subjects"}, {"clients", "clients"}, {"session-timeout", "session_timeout"},
 		{"tick", "tick"}, {"hold", "hold"}, {"duration", "duration"},
 	} {
-		if flag := f.flags.Lookup(set[0]); flag.Changed {
+		if flag := f.flags.Lookup(set[0]); flag != nil && flag.Changed {
+			if names, err := f.flags.GetStringSlice(set[0]); err == nil && slices.Contains(names, "") {
+				return nil, fmt.Errorf("--%s: empty name at position %d", set[0], slices.Index(names, "")+1)
+			}
 			out = append(out, set[1]+"="+flag.Value.String()) // String returns lists in brackets, as in YAML
 		}
 	}
-	for _, set := range versionFlags {
-		if f.flags.Changed(set.flag) {
-			if len(f.list(set.flag)) == 0 {
-				return nil, fmt.Errorf("--%s is empty: remove it for the default", set.flag)
-			}
-			out = append(out, set.field+"="+yamlList(units.Names(f.list(set.flag), strconv.Quote)))
+	for flag, field := range map[string]string{"image": "images", "zookeeper-home": "homes"} {
+		if !f.flags.Changed(flag) {
+			continue
 		}
+		versions, _ := f.flags.GetStringSlice(flag) // the flag is of that type
+		if len(versions) == 0 {
+			return nil, fmt.Errorf("--%s is empty: remove it for the default", flag)
+		}
+		out = append(out, field+"="+yamlList(units.Names(versions, strconv.Quote)))
 	}
 	repeated, err := f.trialOverrides()
 	if err != nil {
 		return nil, err
 	}
 	return append(append(out, repeated...), f.set...), nil
-}
-
-var versionFlags = []struct{ flag, field string }{{"image", "images"}, {"zookeeper-home", "homes"}}
-
-func (f *scenarioFlags) list(flag string) []string {
-	values, _ := f.flags.GetStringSlice(flag) // the flag is of that type
-	return values
 }
 
 func yamlList(words []string) string { return "[" + strings.Join(words, ", ") + "]" }
@@ -555,45 +527,13 @@ func noArgs(cmd *cobra.Command, args []string) error {
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
-	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, names(cmd, (*cobra.Command).Runnable)))
-}
-
-// names returns the names of the wanted commands and help topics of cmd that are not hidden.
-func names(cmd *cobra.Command, wanted func(*cobra.Command) bool) (out []string) {
+	var names []string
 	for _, c := range cmd.Commands() {
-		if !c.Hidden && wanted(c) {
-			out = append(out, c.Name())
+		if !c.Hidden && c.Runnable() {
+			names = append(names, c.Name())
 		}
 	}
-	return out
-}
-
-// refuseUnknown makes cobra's commands help and completion reject unknown names instead of ignoring them.
-func refuseUnknown(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		switch cmd.Name() {
-		case "help":
-			cmd.Args = func(_ *cobra.Command, args []string) error { return unknownTopic(root, args) }
-		case "completion":
-			cmd.Args, cmd.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-	}
-}
-
-// unknownTopic returns an error if args name neither a command nor a help topic.
-func unknownTopic(root *cobra.Command, args []string) error {
-	at, every := root, func(*cobra.Command) bool { return true }
-	for _, name := range args {
-		all := at.Commands()
-		i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == name })
-		if i < 0 {
-			return usageError("%s: no help on %q%s", at.CommandPath(), name, units.Nearest(name, names(at, every)))
-		}
-		at = all[i]
-	}
-	return nil
+	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, names))
 }
 
 func flagNames(cmd *cobra.Command) []string {
@@ -642,57 +582,23 @@ func invalidValue(f *pflag.Flag, value string, err error) error {
 
 const defaultTick = 2 * time.Second
 
-// command returns the command that repeats the run in dir. The scenario's file contains the overrides,
-// but not the kind of ensemble and of agents. r.Ensemble is empty if no ensemble was started.
-func (f *runFlags) command(dir string, s *spec.Scenario, r report.Run) string {
-	args := []string{"zkbench", "run"}
-	if f.replay != "" {
-		args = append(args, "--replay", absolute(f.replay))
-		for _, set := range f.scenario.set { // the recorded file does not contain these overrides
-			args = append(args, "--set", set)
-		}
-	} else {
-		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(r.Seed, 10))
-	}
-	args = append(append(args, f.ensembleArgs(s, r.Ensemble)...), f.repeatedArgs()...)
-	return shellquote.Join(args...)
-}
-
-// ensembleArgs returns the flags for an ensemble like the one that the run used.
-func (f *runFlags) ensembleArgs(s *spec.Scenario, e report.Ensemble) []string {
+// command returns the command that repeats the run in dir on an ensemble like the one that the run used.
+func (f *runFlags) command(dir string) string {
+	args := []string{"zkbench", "run", "--replay", absolute(dir)}
 	if isFile(f.kind) {
-		return []string{"--ensemble", absolute(f.kind)}
+		args = append(args, "--ensemble", absolute(f.kind))
 	}
-	kind := cmp.Or(e.Kind, f.kind)
-	args := []string{"--ensemble", kind}
-	if kind == string(ensembles.External) {
-		return args
-	}
-	args = append(args, "--members", strconv.Itoa(cmp.Or(e.Members, f.ensemble.Members)))
-	if n := len(e.Observers); n > 0 || e.Kind == "" && f.ensemble.Observers > 0 {
-		args = append(args, "--observers", strconv.Itoa(cmp.Or(n, f.ensemble.Observers)))
-	}
-	if _, varied := s.Matrix["tick"]; s.Tick == 0 && !varied && e.Tick != 0 && e.Tick != defaultTick {
-		args = append(args, "--tick", e.Tick.String())
-	}
-	return args
-}
-
-// repeatedFlags are the flags that a command to repeat a run has exactly if the run had them.
-var repeatedFlags = []string{"servers", "wchp", "chroot", "secure", "image", "zookeeper-home", "agents", "agents-listen", "agents-relay"}
-
-func (f *runFlags) repeatedArgs() (args []string) {
 	for _, name := range repeatedFlags {
-		flag := f.scenario.flags.Lookup(name)
-		switch list, isList := flag.Value.(pflag.SliceValue); {
+		switch flag := f.scenario.flags.Lookup(name); {
 		case !flag.Changed || flag.Value.String() == "false":
-		case isList:
-			args = append(args, "--"+name, strings.Join(list.GetSlice(), ","))
 		case flag.Value.Type() == "bool":
 			args = append(args, "--"+name)
 		default:
-			args = append(args, "--"+name, flag.Value.String())
+			args = append(args, "--"+name, strings.Trim(flag.Value.String(), "[]"))
 		}
 	}
-	return args
+	return shellquote.Join(args...)
 }
+
+// repeatedFlags are the flags whose values a run folder does not contain.
+var repeatedFlags = []string{"servers", "chroot", "secure", "agents", "agents-listen", "agents-relay"}

@@ -76,7 +76,6 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 		Tick:     o.Tick,
 		Chroot:   chroot,
 		Members:  members,
-		Watches:  o.External.Watches,
 		Security: o.External.Security,
 		Down:     func(context.Context) error { return nil },
 	}

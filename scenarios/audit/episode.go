@@ -23,12 +23,8 @@ func init() {
 		About:    "three clients wait in line and each holds once; every step is tested against every applicable fault, one fault per episode",
 		Pace:     history.ByHarness,
 		Barriers: true,
-		Fields:   []string{"cells", "also", "depth", "duration"},
+		Fields:   []string{"cells", "also"},
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
-			spec.Between(bad, "depth", p.Depth, 0, 2)
-			if (p.Depth == 2) != (p.Duration > 0) {
-				bad("duration", "must be set if and only if depth is 2: it limits the time for pairs of faults")
-			}
 			for i, name := range p.Also {
 				if f := spec.FindStepFault(name); f == nil || !f.OptIn {
 					names := spec.NamedFaults()
@@ -59,7 +55,7 @@ func runCell(ctx context.Context, st *stage.Stage) error {
 	limit := scriptLimit + 4*st.Scenario.SessionTimeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the cell took longer than %v", limit))
 	defer cancel()
-	if what.Fits != nil && !what.Fits(st.Cell.Subject) {
+	if what.AppliesTo != nil && !what.AppliesTo(st.Cell.Subject) {
 		return fmt.Errorf("%w: %s does not declare a variant", ErrInapplicable, st.Cell.Subject.Name)
 	}
 	p := &episodeRun{st: st, ctx: ctx, madeCalls: make([][]spec.SeenStep, len(st.Clients)), acting: make([]time.Duration, len(st.Clients))}

@@ -30,7 +30,7 @@ const maxStepRepeats = 2
 func StepsOf(role string, frames []wire.Frame, made []spec.SeenStep) []spec.SeenStep {
 	all := slices.Clone(made)
 	for _, f := range frames {
-		if f.Kind != wire.ReplyFrame && !slices.Contains(spec.UnsteadyOps, f.Op) {
+		if f.Kind != wire.ReplyFrame && !slices.Contains(spec.ExcludedOps, f.Op) {
 			all = append(all, spec.SeenStep{Step: spec.Step{Op: f.Op.String()}, At: f.At})
 		}
 	}
@@ -110,7 +110,7 @@ func (x *stepInjection) noStep() error {
 	var made []string
 	counts := x.c.Wire.Counts().Requests
 	for _, op := range wire.Ops() {
-		if n := counts.Of(op); n > 0 && !slices.Contains(spec.UnsteadyOps, op) {
+		if n := counts.Of(op); n > 0 && !slices.Contains(spec.ExcludedOps, op) {
 			made = append(made, fmt.Sprintf("%s #%d", op, n))
 		}
 	}

@@ -27,7 +27,7 @@ func init() {
 		Words:       map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
 		ExtraPacket: 512 << 10,
 		Validate:    validateStream,
-		Fits: func(p *spec.Phase, s recipes.Subject, bad spec.ProblemFunc) {
+		CheckSubject: func(p *spec.Phase, s recipes.Subject, bad spec.ProblemFunc) {
 			switch queue := s.Recipe == recipes.RecipeQueue; {
 			case queue:
 				spec.Between(bad, "producers", p.Producers, 1, maxProducers)

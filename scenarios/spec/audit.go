@@ -3,7 +3,6 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -32,39 +31,39 @@ type Provocation struct {
 	Name       string
 	about      string // one line; includes the reason why the script is not limited to one step
 	clients    int
-	Fits       func(recipes.Subject) bool
+	AppliesTo  func(recipes.Subject) bool
 	Injections []Injection // of an episode: the faults and their steps
 }
 
 // provocations are the scripts that are not limited to one step.
 var provocations = []Provocation{
-	{Name: "crowd", clients: 8, Fits: isGrantable,
+	{Name: "crowd", clients: 8, AppliesTo: isGrantable,
 		about: "eight clients contend for at least 40 grants; finds bugs that occur by chance or with many clients"},
-	{Name: "wrapped-numbers", clients: 6, Fits: isGrantable,
+	{Name: "wrapped-numbers", clients: 6, AppliesTo: isGrantable,
 		about: "six clients contend, with sequence numbers as after an overflow of the parent's counter; not limited to one step"},
-	{Name: "newcomers", clients: 8, Fits: forNewcomers,
+	{Name: "newcomers", clients: 8, AppliesTo: canCancelWaiting,
 		about: "seven clients join behind a holder and give up; repeated eight times, because servers list new nodes in random order"},
-	{Name: "line", clients: 10, Fits: forFormula,
+	{Name: "line", clients: 10, AppliesTo: hasHandoffFormula,
 		about: "a line of ten clients drains once; the cost of a hand-off is counted as the line grows"},
-	{Name: "backlog", clients: 2, Fits: forQueues,
+	{Name: "backlog", clients: 2, AppliesTo: isQueue,
 		about: "five items are queued before any consumer takes one; in an episode, each item is taken as soon as it is put"},
 }
 
-func forQueues(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
+func isQueue(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
 
-func isGrantable(s recipes.Subject) bool { return !forQueues(s) } // and for elections
+func isGrantable(s recipes.Subject) bool { return !isQueue(s) }
 
-func forNewcomers(s recipes.Subject) bool {
+func canCancelWaiting(s recipes.Subject) bool {
 	return isGrantable(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
 }
 
-func forFormula(s recipes.Subject) bool {
+func hasHandoffFormula(s recipes.Subject) bool {
 	return isGrantable(s) && (s.Formulas.Drain != nil || s.Variant != "")
 }
 
 func applicableScripts(s recipes.Subject) (names []string) {
 	for _, p := range provocations {
-		if p.Fits(s) {
+		if p.AppliesTo(s) {
 			names = append(names, p.Name)
 		}
 	}
@@ -81,14 +80,14 @@ func Scripts() (out [][2]string) {
 
 // ParseCell parses a cell's name: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by " + ".
 func ParseCell(name string) (Provocation, error) {
-	if what, ok := strings.CutPrefix(name, AllSteps+"/"); ok {
-		if what == CalmName {
+	if script, ok := strings.CutPrefix(name, AllSteps+"/"); ok {
+		if script == CalmName {
 			return Provocation{Name: name, clients: EpisodeClients}, nil
 		}
-		i := slices.IndexFunc(provocations, func(p Provocation) bool { return p.Name == what })
+		i := slices.IndexFunc(provocations, func(p Provocation) bool { return p.Name == script })
 		if i < 0 {
 			names := units.Names(provocations, func(p Provocation) string { return p.Name })
-			return Provocation{}, fmt.Errorf("%q: there is no script %q%s", name, what, units.Nearest(what, append(names, CalmName)))
+			return Provocation{}, fmt.Errorf("%q: there is no script %q%s", name, script, units.Nearest(script, append(names, CalmName)))
 		}
 		p := provocations[i]
 		p.Name = name
@@ -96,20 +95,20 @@ func ParseCell(name string) (Provocation, error) {
 	}
 	out := Provocation{Name: name, clients: EpisodeClients}
 	for text := range strings.SplitSeq(name, " + ") {
-		at, with, both := strings.Cut(text, "/")
-		s, err := parseStep(at)
+		stepText, faultName, found := strings.Cut(text, "/")
+		s, err := parseStep(stepText)
 		if err != nil {
 			return Provocation{}, err
 		}
-		if !both {
+		if !found {
 			return Provocation{}, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
 		}
-		f := FindStepFault(with)
+		f := FindStepFault(faultName)
 		if f == nil {
 			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
-			return Provocation{}, fmt.Errorf("%q: there is no step fault %q%s", text, with, units.Nearest(with, names))
+			return Provocation{}, fmt.Errorf("%q: there is no step fault %q%s", text, faultName, units.Nearest(faultName, names))
 		}
-		if f.fits&s.Kind() == 0 {
+		if f.stepKinds&s.Kind() == 0 {
 			return Provocation{}, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
 		}
 		out.Injections = append(out.Injections, Injection{s, f})
@@ -127,14 +126,14 @@ func (s *Scenario) AuditPhase() *Phase {
 
 // auditCells returns the cells with which an audit begins: the named cells, or the calm episodes.
 func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
-	ofProcesses := slices.IndexFunc(p.Also, func(name string) bool { f := FindStepFault(name); return f != nil && f.process })
+	processFault := slices.IndexFunc(p.Also, func(name string) bool { f := FindStepFault(name); return f != nil && f.process })
 	for _, name := range s.Subjects {
 		subject, err := s.Find(name)
 		if err != nil {
 			return nil, err
 		}
 		if subject.Start != nil || subject.PipeLatency != nil {
-			ofProcesses = -1
+			processFault = -1
 		}
 		names, times := p.Cells, s.Trials
 		if len(names) == 0 {
@@ -148,25 +147,25 @@ func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
 			cells = append(cells, interleave([]Cell{c}, times)...)
 		}
 	}
-	if ofProcesses >= 0 {
-		return nil, fmt.Errorf("also: %s acts on a client's process, but no subject runs in a process of its own: set apart: true (--set apart=true)", p.Also[ofProcesses])
+	if processFault >= 0 {
+		return nil, fmt.Errorf("also: %s acts on a client's process, but no subject runs in a process of its own: set apart: true (--set apart=true)", p.Also[processFault])
 	}
 	return cells, nil
 }
 
 func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error) {
-	what, err := ParseCell(name)
+	parsed, err := ParseCell(name)
 	if err != nil {
 		return Cell{}, err
 	}
-	hello := subject
+	declared := subject
 	if subject.Start != nil && subject.Open == nil && subject.Variant == "" {
-		hello.Variant = recipes.Predecessor // the variant of a driver is unknown until it has started
+		declared.Variant = recipes.Predecessor // the variant of a driver is unknown until it has started
 	}
-	if what.Fits != nil && !what.Fits(hello) {
+	if parsed.AppliesTo != nil && !parsed.AppliesTo(declared) {
 		return Cell{}, fmt.Errorf("%q does not apply to %s; applicable scripts: %s", name, subject.Name, strings.Join(applicableScripts(subject), ", "))
 	}
-	for _, a := range what.Injections {
+	for _, a := range parsed.Injections {
 		switch {
 		case !slices.Contains(RolesOf(subject), a.Step.Role):
 			return Cell{}, fmt.Errorf("%s is a %s, which has no role %s; its roles are %s", subject.Name, subject.Recipe, a.Step.Role, strings.Join(RolesOf(subject), ", "))
@@ -178,11 +177,11 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error)
 		}
 	}
 	step, fault := AllSteps, strings.TrimPrefix(name, AllSteps+"/")
-	if len(what.Injections) > 0 {
+	if len(parsed.Injections) > 0 {
 		i := strings.LastIndexByte(name, '/')
 		step, fault = name[:i], name[i+1:]
 	}
-	return Cell{Subject: subject, Clients: what.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, Injections: what.Injections}, nil
+	return Cell{Subject: subject, Clients: parsed.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, Injections: parsed.Injections}, nil
 }
 
 // StepCells returns the cells of the observed steps: each step with every fault that applies to it.
@@ -198,33 +197,6 @@ func (s *Scenario) StepCells(subject recipes.Subject, w *StepWatch) (cells []Cel
 		}
 	}
 	return cells, errors.Join(errs...)
-}
-
-// pairLimit bounds the number of pairs; a time budget usually ends the audit earlier.
-const pairLimit = 2000
-
-// PairCells combines random cells of one fault into cells of two faults. No pair occurs twice.
-func (s *Scenario) PairCells(single []Cell, seed uint64) (pairs []Cell, err error) {
-	single = slices.DeleteFunc(slices.Clone(single), func(c Cell) bool { return len(c.Injections) == 0 || c.AffectsMembers() })
-	r := rand.New(rand.NewPCG(seed, 2))
-	drawn := map[string]bool{}
-	for range pairLimit {
-		if len(single) < 2 {
-			break
-		}
-		a, b := single[r.IntN(len(single))], single[r.IntN(len(single))]
-		name := a.Provocation + " + " + b.Provocation
-		if a.Subject.Name != b.Subject.Name || a.Injections[0].Step == b.Injections[0].Step || drawn[a.Subject.Name+name] {
-			continue
-		}
-		drawn[a.Subject.Name+name] = true
-		c, err := s.auditCell(a.Subject, name)
-		if err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, c)
-	}
-	return pairs, nil
 }
 
 // UsesCounters reports whether the cell uses the members' own counters: no other trial may run at the same time.

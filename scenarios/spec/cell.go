@@ -133,15 +133,10 @@ func (s *Scenario) validateTrials(bad ProblemFunc) {
 	if s.Base == "" {
 		return
 	}
-	others := slices.DeleteFunc(slices.Clone(s.Subjects), func(name string) bool { return name == s.Base })
 	switch {
-	case len(others) == len(s.Subjects):
-		if _, err := s.Find(s.Base); err != nil {
-			bad("base", "%v%s", err, units.Nearest(s.Base, s.Subjects))
-			return
-		}
-		bad("base", "%s is not among the subjects %v", s.Base, s.Subjects)
-	case len(others) == 0:
+	case !slices.Contains(s.Subjects, s.Base):
+		bad("base", "%s is not among the subjects%s", s.Base, units.Nearest(s.Base, s.Subjects))
+	case len(s.Subjects) == 1:
 		bad("base", "there is no other subject to compare %s with", s.Base)
 	case s.Trials < 2:
 		bad("base", "a comparison requires several trials of each subject: set trials to 10 or more")

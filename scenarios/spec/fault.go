@@ -88,19 +88,19 @@ const minEvery = 10 * time.Millisecond
 func (s *Scenario) markBuiltin(overrides []string) {
 	for i := range s.Phases {
 		p := &s.Phases[i]
-		asked := slices.ContainsFunc(overrides, func(o string) bool {
+		requested := slices.ContainsFunc(overrides, func(o string) bool {
 			path, _, _ := strings.Cut(o, "=")
 			steps := strings.Split(path, ".")
 			return steps[0] == "phases" && (len(steps) == 1 || (steps[1] == strconv.Itoa(i) || steps[1] == p.Name) &&
 				(len(steps) == 2 || steps[2] == "faults" || steps[2] == "rounds" || steps[2] == "cause"))
 		})
-		p.builtin = !asked
+		p.builtin = !requested
 	}
 }
 
-func (s *Scenario) markAs(like *Scenario) {
+func (s *Scenario) copyBuiltinMarks(from *Scenario) {
 	for i := range s.Phases {
-		s.Phases[i].builtin = i < len(like.Phases) && like.Phases[i].builtin
+		s.Phases[i].builtin = i < len(from.Phases) && from.Phases[i].builtin
 	}
 }
 
@@ -116,22 +116,22 @@ func (p *Phase) kindInjects(name string) bool {
 }
 
 // Without returns the scenario without these faults, and without the phases that lose all their faults.
-func (s *Scenario) Without(out []report.SkippedFault) *Scenario {
-	less := *s
-	less.Phases = nil
+func (s *Scenario) Without(omitted []report.SkippedFault) *Scenario {
+	reduced := *s
+	reduced.Phases = nil
 	for _, p := range s.Phases {
-		if slices.ContainsFunc(out, func(l report.SkippedFault) bool { return l.Phase == p.Name && p.kindInjects(l.Fault) }) {
+		if slices.ContainsFunc(omitted, func(f report.SkippedFault) bool { return f.Phase == p.Name && p.kindInjects(f.Fault) }) {
 			continue
 		}
 		all := len(p.Faults)
 		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool {
-			return slices.ContainsFunc(out, func(l report.SkippedFault) bool { return l.Phase == p.Name && l.Fault == f.Fault })
+			return slices.ContainsFunc(omitted, func(o report.SkippedFault) bool { return o.Phase == p.Name && o.Fault == f.Fault })
 		})
 		if all == 0 || len(p.Faults) > 0 {
-			less.Phases = append(less.Phases, p)
+			reduced.Phases = append(reduced.Phases, p)
 		}
 	}
-	return &less
+	return &reduced
 }
 
 // validateClients checks that the smallest trial, of fewest clients, has each client that the fault names.
@@ -150,15 +150,15 @@ func (f Fault) validateClients(bad ProblemFunc, fewest int) {
 }
 
 func (f Fault) targetClient() (n int, ok bool) {
-	who, ofClient := strings.CutPrefix(f.Target, chaos.MemberOf)
-	if !ofClient && !f.hitsClients() {
+	client, memberOfClient := strings.CutPrefix(f.Target, chaos.MemberOf)
+	if !memberOfClient && !f.affectsClients() {
 		return 0, false
 	}
-	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
+	n, err := strconv.Atoi(strings.TrimPrefix(client, "client "))
 	return n, err == nil
 }
 
-func (f Fault) hitsClients() bool {
+func (f Fault) affectsClients() bool {
 	k, err := chaos.KindOf(f.Fault)
 	return err == nil && slices.Contains(k.Targets, chaos.Holder)
 }
@@ -167,7 +167,7 @@ func (f Fault) hitsClients() bool {
 func (f Fault) TargetMember() string {
 	k, err := chaos.KindOf(f.Fault)
 	word := err != nil || slices.Contains(k.Targets, f.Target) || strings.HasPrefix(f.Target, chaos.MemberOf)
-	if word || f.hitsClients() {
+	if word || f.affectsClients() {
 		return ""
 	}
 	return f.Target

@@ -1,30 +1,30 @@
 package spec_test
 
 import (
-	"strings"
 	"testing"
 
 	_ "github.com/zkbench/zkbench/recipes/foreign"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-func TestIncident_refusesWhatIsNone(t *testing.T) {
-	const name = "incident/go-zookeeper-orphan"
-	for _, row := range []struct{ about, override, want string }{
-		{"as it is", "about=x", ""},
-		{"without a thread", "incident.thread=''", "incident.thread: is required"},
-		{"without a cause", "incident.cause=''", "incident.cause: is required"},
-		{"one that shows and does not", "incident.tried=much", "incident.tried: applies only to bugs that cannot be reproduced"},
-		{"one that does not show, without a word", "specimens.0.caught=[]", "incident.tried: is required"},
-	} {
-		t.Run(row.about, func(t *testing.T) {
+// Every incident names its source, and either reproduces the bug or has what was tried.
+func TestIncidents_areComplete(t *testing.T) {
+	for _, name := range spec.Incidents() {
+		t.Run(name, func(t *testing.T) {
 			_, text, err := spec.Source(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = spec.Load(name, text, row.override)
-			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
-				t.Errorf("got %v, want %q", err, row.want)
+			s, err := spec.Load(name, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := s.Incident
+			if i.Thread == "" || i.Version == "" || i.Cause == "" || len(s.Specimens) == 0 {
+				t.Errorf("want a thread, a version, a cause and specimens: %+v", i)
+			}
+			if reproduced := len(s.ExpectedViolations()) > 0; reproduced == (i.Tried != "") {
+				t.Errorf("the bug is reproduced: %t; tried: %q", reproduced, i.Tried)
 			}
 		})
 	}

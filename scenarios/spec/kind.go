@@ -27,8 +27,8 @@ type Kind struct {
 	Barriers      bool // supports barriers, which all clients enter together
 
 	Validate func(p *Phase, bad ProblemFunc)
-	// Fits checks fields whose valid values depend on the subject; may be nil.
-	Fits func(p *Phase, s recipes.Subject, bad ProblemFunc)
+	// CheckSubject checks fields whose valid values depend on the subject; may be nil.
+	CheckSubject func(p *Phase, s recipes.Subject, bad ProblemFunc)
 	// TooFew returns the reason why there are too few clients, or ""; may be nil.
 	TooFew func(p *Phase, clients int) string
 	// Plan makes the random choices of the rounds from the seed; may be nil.
@@ -67,10 +67,10 @@ func KindsHelp() string {
 	return b.String()
 }
 
-// kindsThat returns the names of the kinds for which is returns true.
-func kindsThat(is func(*Kind) bool) (names []string) {
+// kindsThat returns the names of the kinds for which matches returns true.
+func kindsThat(matches func(*Kind) bool) (names []string) {
 	for _, k := range Kinds {
-		if is(k) {
+		if matches(k) {
 			names = append(names, k.Name)
 		}
 	}
@@ -78,16 +78,16 @@ func kindsThat(is func(*Kind) bool) (names []string) {
 }
 
 func (k *Kind) refusal(field string) string {
-	with := strings.Join(kindsThat(func(k *Kind) bool { return slices.Contains(k.Fields, field) }), " or ")
+	accepting := strings.Join(kindsThat(func(k *Kind) bool { return slices.Contains(k.Fields, field) }), " or ")
 	switch {
 	case field == "duration" && slices.Contains(k.Fields, "rounds"):
 		return fmt.Sprintf("a %s phase ends after a number of rounds: set rounds instead", k.Name)
 	case field == "rounds" && slices.Contains(k.Fields, "duration"):
 		return fmt.Sprintf("a %s phase runs for a fixed time: set duration instead", k.Name)
 	case field == "faults":
-		return fmt.Sprintf("a %s phase cannot have faults: put them into a phase of kind %s", k.Name, with)
+		return fmt.Sprintf("a %s phase cannot have faults: put them into a phase of kind %s", k.Name, accepting)
 	}
-	return fmt.Sprintf("applies only to phases of kind %s, not %s", with, k.Name)
+	return fmt.Sprintf("applies only to phases of kind %s, not %s", accepting, k.Name)
 }
 
 // needs is the subject that a kind of phase requires; "" for any subject.
@@ -99,8 +99,8 @@ const NeedsGrants needs = "a lock or an election"
 // Suits returns nil if a phase of the kind supports the subject, else an error with the reason.
 func (k *Kind) Suits(s recipes.Subject) error {
 	if s.Recipe == recipes.RecipeBarrier && !k.Barriers {
-		meeting := kindsThat(func(k *Kind) bool { return k.Barriers })
-		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(meeting), k.Name)
+		supporting := kindsThat(func(k *Kind) bool { return k.Barriers })
+		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(supporting), k.Name)
 	}
 	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {
 		return fmt.Errorf("%s is a queue, which does not grant anything; a %s phase requires %s", s.Name, k.Name, k.Needs)

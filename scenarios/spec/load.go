@@ -70,7 +70,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	err := yaml.Load(text, &root)
 	empty := err != nil && strings.Contains(err.Error(), "no documents in stream")
 	if err != nil && !empty {
-		return nil, notYAML(text, err).in(name)
+		return nil, notYAML(text, err).inFile(name)
 	}
 	if empty || resolve(&root) == nil {
 		return nil, Problems{{File: name, Text: "is empty; to print an example, run zkbench list scenarios herd"}}
@@ -93,10 +93,10 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	if err := s.setAll(forAll); err != nil {
 		ps = append(ps, &problem{Text: err.Error()})
 	}
-	found = append(found, s.problems().beyond(found)...)
+	found = append(found, s.problems().notCausedBy(found)...)
 	found.locate(&root)
 	found.sort()
-	if ps = append(ps, found.in(name)...); len(ps) > 0 {
+	if ps = append(ps, found.inFile(name)...); len(ps) > 0 {
 		return nil, ps
 	}
 	return s, nil
@@ -109,40 +109,24 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 	return &s, d.problems
 }
 
-// notYAML returns the library's errors with their positions, and names a tab or an unexpected character.
+// notYAML returns the library's errors with their positions.
 func notYAML(text []byte, err error) Problems {
+	all := &yaml.LoadErrors{}
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		all.Errors = []*yaml.LoadError{one}
+	} else if !errors.As(err, &all) {
+		return Problems{{Text: err.Error()}}
+	}
 	lines := strings.Split(string(text), "\n")
-	problemAt := func(e *yaml.LoadError) *problem {
-		line, column, message := e.Mark.Line, e.Mark.Column, e.Message
-		p := &problem{Line: line, Column: column, Text: message}
-		if line < 1 || line > len(lines) {
-			return p
-		}
-		before, rest := "", lines[line-1]
-		if column >= 1 && column <= len(rest) {
-			before, rest = rest[:column-1], rest[column-1:]
-		}
-		switch {
-		case strings.HasPrefix(rest, "\t") && strings.TrimSpace(before) == "":
+	var ps Problems
+	for _, e := range all.Errors {
+		p := &problem{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message}
+		if p.Line >= 1 && p.Line <= len(lines) && strings.HasPrefix(strings.TrimLeft(lines[p.Line-1], " "), "\t") {
 			p.Text = "YAML does not allow tabs for indentation: use spaces"
-		case strings.Contains(message, "did not find expected") && strings.TrimSpace(rest) != "":
-			p.Text = fmt.Sprintf("unexpected %q", strings.TrimSpace(rest)[:1])
 		}
-		return p
+		ps = append(ps, p)
 	}
-	var all *yaml.LoadErrors
-	var one *yaml.LoadError
-	switch {
-	case errors.As(err, &all):
-		var ps Problems
-		for _, e := range all.Errors {
-			ps = append(ps, problemAt(e))
-		}
-		return ps
-	case errors.As(err, &one):
-		return Problems{problemAt(one)}
-	}
-	return Problems{{Text: err.Error()}}
+	return ps
 }
 
 // Dump returns the scenario as YAML.

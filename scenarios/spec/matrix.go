@@ -78,7 +78,7 @@ func (s *Scenario) withChoice(choice map[string]string) (*Scenario, error) {
 	if err := out.setAll(choice); err != nil {
 		return nil, err
 	}
-	out.markAs(s)
+	out.copyBuiltinMarks(s)
 	return out, out.check().err()
 }
 
@@ -112,8 +112,8 @@ var invariantFields = map[string]string{
 	"warmup": "the warm-up precedes all trials", "only": "it selects the trials to run",
 }
 
-// validateMatrix checks each value alone, and then each combination of values.
-func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
+// validateMatrix checks each value alone, and then each combination of values, if the rest of the scenario is valid.
+func (s *Scenario) validateMatrix(restValid bool, bad ProblemFunc) {
 	size, valid := 1, true
 	named := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Matrix)) {
@@ -143,8 +143,8 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 			at := "matrix." + key + "." + strconv.Itoa(i)
 			if slices.Contains(values[:i], value) {
 				bad(at, "%s occurs twice", value)
-			} else if why := s.tryChoice(known, map[string]string{key: value}); why != "" {
-				bad(at, "%s: %s", value, why)
+			} else if _, err := s.withChoice(map[string]string{key: value}); err != nil && restValid {
+				bad(at, "%s: %s", value, strings.ReplaceAll(err.Error(), "\n", "; "))
 				valid = false
 			}
 		}
@@ -153,7 +153,7 @@ func (s *Scenario) validateMatrix(known Problems, bad ProblemFunc) {
 		bad("matrix", "results in %d trials; the maximum is %d", cells, maxCells)
 		return
 	}
-	if valid && len(known) == 0 && len(s.Matrix) > 0 {
+	if valid && restValid && len(s.Matrix) > 0 {
 		s.validateChoices(bad)
 	}
 }
@@ -180,23 +180,6 @@ func forAllPhases(key string) string {
 		return steps[2]
 	}
 	return key
-}
-
-// tryChoice returns the problems that a choice adds to the known problems of the scenario.
-func (s *Scenario) tryChoice(known Problems, choice map[string]string) string {
-	_, err := s.withChoice(choice)
-	ms, ok := err.(Problems)
-	if err != nil && !ok {
-		return err.Error()
-	}
-	var texts []string
-	for _, m := range ms {
-		same := func(k *problem) bool { return k.Path == m.Path && k.Text == m.Text }
-		if !slices.ContainsFunc(known, same) {
-			texts = append(texts, (&problem{Path: m.Path, Text: m.Text}).Error())
-		}
-	}
-	return strings.Join(texts, "; ")
 }
 
 var invalidNameChars = regexp.MustCompile(`[^a-zA-Z0-9._-]`)

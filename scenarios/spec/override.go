@@ -96,7 +96,7 @@ func set(root *yaml.Node, path, value string) error {
 }
 
 // optional are mappings that a scenario may omit; set creates them.
-var optional = []string{"limits", "params", "matrix", "mix"}
+var optional = []string{"params", "matrix", "mix"}
 
 // removeFromMatrix removes the field at path from the matrix, because it now has one value. The path of a field of
 // all phases also removes this field of single phases.
@@ -248,7 +248,7 @@ type problem struct {
 	Path         string // of the field, such as phases.0.hold
 	Text         string // the problem, with the allowed values
 
-	meant string // path of the field whose name is probably misspelt here, or ""
+	intended string // path of the field whose name is probably misspelt here, or ""
 }
 
 // Error returns one line: FILE:LINE:COLUMN: FIELD: the problem.
@@ -296,7 +296,7 @@ func (ps Problems) err() error {
 	return ps
 }
 
-func (ps Problems) in(file string) Problems {
+func (ps Problems) inFile(file string) Problems {
 	for _, p := range ps {
 		p.File = file
 	}
@@ -315,25 +315,19 @@ func (ps Problems) locate(root *yaml.Node) {
 	}
 }
 
-// sort sorts the problems by position; missing required fields come last.
+// sort sorts the problems by position.
 func (ps Problems) sort() {
-	missing := func(p *problem) int {
-		if strings.HasPrefix(p.Text, "is required") {
-			return 1
-		}
-		return 0
-	}
 	slices.SortStableFunc(ps, func(a, b *problem) int {
-		return cmp.Or(cmp.Compare(missing(a), missing(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// beyond returns the problems that do not follow from known problems: those of other fields, which neither
+// notCausedBy returns the problems that do not follow from known problems: those of other fields, which neither
 // enclose the known problems' fields nor are inside them.
-func (ps Problems) beyond(known Problems) Problems {
+func (ps Problems) notCausedBy(known Problems) Problems {
 	return slices.DeleteFunc(ps, func(p *problem) bool {
 		return slices.ContainsFunc(known, func(k *problem) bool {
-			return within(p.Path, k.Path) || within(k.Path, p.Path) || k.meant != "" && within(p.Path, k.meant)
+			return within(p.Path, k.Path) || within(k.Path, p.Path) || k.intended != "" && within(p.Path, k.intended)
 		})
 	})
 }
@@ -341,7 +335,7 @@ func (ps Problems) beyond(known Problems) Problems {
 // ProblemFunc records a problem with the field at a path.
 type ProblemFunc func(field, format string, args ...any)
 
-func (f ProblemFunc) in(path string) ProblemFunc {
+func (f ProblemFunc) below(path string) ProblemFunc {
 	return func(field, format string, args ...any) { f(path+"."+field, format, args...) }
 }
 

@@ -18,7 +18,7 @@ type Phase struct {
 	Name     string        `yaml:"name"`                 // name of the phase in results and plots; unique in the scenario
 	Kind     string        `yaml:"kind"`                 // kind of phase (zkbench help scenarios)
 	Rounds   int           `yaml:"rounds,omitempty"`     // drain, succession, failover: number of rounds; flap: number of flaps
-	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream, connect, episode: how long the phase runs
+	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream, connect: how long the phase runs
 	Leave    string        `yaml:"leave,omitempty"`      // succession: how candidates leave
 	Order    []int         `yaml:"order,omitempty,flow"` // succession: the clients that leave, in order; clients are numbered in the order of joining
 	// Contenders is the number of clients that act in a churn: the first ones. The other clients only
@@ -35,9 +35,8 @@ type Phase struct {
 	Hold   time.Duration `yaml:"hold"`
 	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: the fault schedule
 	Cause  string        `yaml:"cause,omitempty"`       // failover: the cause that ends the holder's grant
-	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: run only these cells, such as "next exists #1/reply.drop", regardless of also, depth and duration
+	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: run only these cells, such as "next exists #1/reply.drop", regardless of also
 	Also   []string      `yaml:"also,omitempty,flow"`   // episode: additional faults that a full audit omits by default, such as outage
-	Depth  int           `yaml:"depth,omitempty"`       // episode: number of faults per episode; 2 runs random pairs for the duration
 
 	builtin bool // part of a built-in scenario, with faults that the user has not requested
 }
@@ -84,7 +83,7 @@ func (p *Phase) validate(bad ProblemFunc) {
 	Between(bad, "hold", p.Hold, 0, MaxDuration)
 	Between(bad, "size", p.Size, 0, maxSize)
 	for j, f := range p.Faults {
-		f.validate(bad.in(fmt.Sprintf("faults.%d", j)), p.Duration)
+		f.validate(bad.below(fmt.Sprintf("faults.%d", j)), p.Duration)
 	}
 	k := KindNamed(p.Kind)
 	if k == nil {
@@ -105,8 +104,8 @@ func (p *Phase) CheckRounds(bad ProblemFunc) { Between(bad, "rounds", p.Rounds, 
 // CheckDuration records a problem unless the phase's duration is positive and at most MaxDuration.
 func (p *Phase) CheckDuration(bad ProblemFunc) { Between(bad, "duration", p.Duration, 1, MaxDuration) }
 
-// validateFit checks the phase, whose path is at, against the scenario's subjects and numbers of clients.
-func (p *Phase) validateFit(s *Scenario, at string, bad ProblemFunc) {
+// validateForScenario checks the phase, whose path is at, against the scenario's subjects and numbers of clients.
+func (p *Phase) validateForScenario(s *Scenario, at string, bad ProblemFunc) {
 	k := KindNamed(p.Kind)
 	if k == nil {
 		return
@@ -118,14 +117,14 @@ func (p *Phase) validateFit(s *Scenario, at string, bad ProblemFunc) {
 		}
 		if err := k.Suits(subject); err != nil {
 			bad(at+".kind", "%v", err)
-		} else if k.Fits != nil {
-			k.Fits(p, subject, bad.in(at))
+		} else if k.CheckSubject != nil {
+			k.CheckSubject(p, subject, bad.below(at))
 		}
 	}
 	if len(s.Clients) > 0 && slices.Min(s.Clients) > 0 {
 		fewest := slices.Min(s.Clients)
 		for j, f := range p.Faults {
-			f.validateClients(bad.in(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
+			f.validateClients(bad.below(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
 		}
 	}
 	for _, n := range s.Clients {

@@ -3,7 +3,6 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,12 +10,11 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/safefile"
 	"go.yaml.in/yaml/v4"
 )
 
 // Plan contains the faults of one trial and their times: every random choice is made before the trial
-// and recorded. Replaying a plan repeats the faults.
+// and recorded. The same seed results in the same plan.
 type Plan struct {
 	Trial  string      `yaml:"trial"`
 	Seed   uint64      `yaml:"seed"` // the run's seed, from which the plan was derived
@@ -110,39 +108,16 @@ func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 	return out, nil
 }
 
-// MakePlans derives the plans of all trials from the seed, or reads them from the run folder replay
-// unless it is "", and writes them to the run folder dir.
-func MakePlans(cells []Cell, seed uint64, replay, dir string) ([]Plan, error) {
+// MakePlans derives the plans of all trials from the seed, and writes them to the run folder dir.
+func MakePlans(cells []Cell, seed uint64, dir string) ([]Plan, error) {
 	out := make([]Plan, len(cells))
 	for i, c := range cells {
 		out[i] = DrawPlan(c.Scenario, c, c.TrialName(), seed)
-		if replay != "" {
-			var err error
-			if out[i], err = readPlan(replay, out[i].Trial, c.Scenario, c.Clients); err != nil {
-				return nil, err
-			}
-		}
 		if err := out[i].write(dir); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
-}
-
-// ReplaySeed returns the seed of the plans in the run folder dir, or an error if a trial has no plan there.
-func (s *Scenario) ReplaySeed(dir string) (seed uint64, err error) {
-	cells, err := s.Cells()
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range cells {
-		p, err := readPlan(dir, c.TrialName(), c.Scenario, c.Clients)
-		if err != nil {
-			return 0, err
-		}
-		seed = p.Seed
-	}
-	return seed, nil
 }
 
 // PlanPath returns the path of a trial's plan in the run folder dir.
@@ -159,41 +134,4 @@ func (p Plan) write(dir string) error {
 		return fmt.Errorf("plan of %s: %w", p.Trial, err)
 	}
 	return os.WriteFile(PlanPath(dir, p.Trial), text, 0o644)
-}
-
-func readPlan(dir, trial string, s *Scenario, clients int) (Plan, error) {
-	path := PlanPath(dir, trial)
-	text, err := safefile.Read(path, safefile.Result)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Plan{}, fmt.Errorf("there is no plan of trial %s to replay: %w", trial, err)
-	}
-	if err != nil {
-		return Plan{}, err
-	}
-	return ParsePlan(path, text, s, clients)
-}
-
-// ParsePlan reads a plan strictly; name is for error messages.
-func ParsePlan(name string, text []byte, s *Scenario, clients int) (Plan, error) {
-	var p Plan
-	if err := yaml.Load(text, &p, yaml.WithKnownFields()); err != nil {
-		return Plan{}, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(p.Phases) != len(s.Phases) {
-		return Plan{}, fmt.Errorf("%s: the plan has %d phases, but the scenario has %d", name, len(p.Phases), len(s.Phases))
-	}
-	for i, phase := range p.Phases {
-		if phase.Name != s.Phases[i].Name {
-			return Plan{}, fmt.Errorf("%s: phases.%d is %q in the plan, but %q in the scenario", name, i, phase.Name, s.Phases[i].Name)
-		}
-		if _, err := phase.Entries(); err != nil {
-			return Plan{}, fmt.Errorf("%s: phases.%d: %w", name, i, err)
-		}
-		for k, r := range phase.Rounds {
-			if r.Holder < 0 || r.Holder >= clients || r.Wait < 0 || r.Wait > MaxDuration {
-				return Plan{}, fmt.Errorf("%s: phases.%d.rounds.%d: invalid holder %d of %d clients, or invalid wait %v", name, i, k, r.Holder, clients, r.Wait)
-			}
-		}
-	}
-	return p, nil
 }

@@ -41,7 +41,7 @@ func plansOf(t *testing.T, text string, seed uint64) map[string]string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := spec.MakePlans(cells, seed, "", dir); err != nil {
+	if _, err := spec.MakePlans(cells, seed, dir); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
@@ -66,38 +66,6 @@ func TestPlans_sameSeedSamePlan(t *testing.T) {
 	}
 	if strings.ReplaceAll(a[one], one, "") != strings.ReplaceAll(a[other], other, "") {
 		t.Error("two subjects that are compared do not meet the same faults")
-	}
-}
-
-func TestPlans_replayed(t *testing.T) {
-	s, err := spec.Load(t.Name(), []byte(stormy))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cells, err := s.Cells()
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, second := t.TempDir(), t.TempDir()
-	if _, err := spec.MakePlans(cells, 7, "", first); err != nil {
-		t.Fatal(err)
-	}
-	if seed, err := s.ReplaySeed(first); err != nil || seed != 7 {
-		t.Errorf("replayable: seed %d, %v; want 7", seed, err)
-	}
-	if _, err := spec.MakePlans(cells, 99, first, second); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cells {
-		a, errA := os.ReadFile(spec.PlanPath(first, c.TrialName()))
-		b, errB := os.ReadFile(spec.PlanPath(second, c.TrialName()))
-		if errA != nil || errB != nil || string(a) != string(b) {
-			t.Errorf("%s: the replayed plan is another one (%v, %v)", c.TrialName(), errA, errB)
-		}
-	}
-	s.Clients = []int{6}
-	if _, err := s.ReplaySeed(first); err == nil || !strings.Contains(err.Error(), "there is no plan of trial stormy-lock-predecessor-6") {
-		t.Errorf("a trial without a plan can be replayed: %v", err)
 	}
 }
 
@@ -132,47 +100,4 @@ func TestPhase_drawsWithinTheJitter(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestParsePlan_refuses(t *testing.T) {
-	s, err := spec.Load(t.Name(), []byte(stormy))
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := plansOf(t, stormy, 7)["stormy-lock-predecessor-5"]
-	if _, err := spec.ParsePlan("p", []byte(good), s, 5); err != nil {
-		t.Fatalf("a plan that was written is refused: %v", err)
-	}
-	for _, row := range []struct{ name, from, to, want string }{
-		{"a field that nobody knows", "trial:", "tryal:", "tryal"},
-		{"a fault that nobody knows", "session.close", "session.cloze", `did you mean "session.close"`},
-		{"a phase of another name", "name: crash", "name: crush", `"crush" in the plan, but "crash" in the scenario`},
-		{"a phase too few", good[strings.Index(good, "- name: crash"):], "", "1 phases, but the scenario has 2"},
-		{"a holder that is no client", "holder: 0", "holder: 5", "holder 5 of 5 clients"},
-		{"a time that has passed", "wait: ", "wait: -", "wait -"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			bad := strings.Replace(good, row.from, row.to, 1)
-			if bad == good {
-				t.Fatalf("the plan has no %q:\n%s", row.from, good)
-			}
-			if _, err := spec.ParsePlan("p", []byte(bad), s, 5); err == nil || !strings.Contains(err.Error(), row.want) {
-				t.Errorf("got %v, want %q in it", err, row.want)
-			}
-		})
-	}
-}
-
-func FuzzParsePlan(f *testing.F) {
-	f.Add([]byte("trial: a\nseed: 1\nphases:\n- name: blows\n  faults:\n  - {fault: session.close, at: 1s, gaps: [1s]}\n- name: crash\n"))
-	s, err := spec.Load("stormy", []byte(stormy))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := spec.ParsePlan("p", text, s, 5)
-		if err == nil && len(p.Phases) != 2 {
-			t.Errorf("%d phases were accepted", len(p.Phases))
-		}
-	})
 }

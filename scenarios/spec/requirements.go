@@ -44,31 +44,31 @@ func (s *Scenario) CheckExternal(o ensembles.Options) error {
 	var errs []error
 	for i := range s.Phases {
 		p := &s.Phases[i]
-		leave := "faults=[]"
+		omit := "faults=[]"
 		if len(p.Faults) == 0 {
-			leave = "rounds=0"
+			omit = "rounds=0"
 		}
-		leave = fmt.Sprintf("omit it with --set phases.%d.%s", i, leave)
+		omit = fmt.Sprintf("omit it with --set phases.%d.%s", i, omit)
 		faults := p.MemberFaults()
 		if o.External.Commands == nil {
 			faults = slices.DeleteFunc(faults, p.CanOmit) // they are omitted when the run begins
 			if len(faults) > 0 {
 				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would affect a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
-					i, p.Name, strings.Join(faults, ", "), leave))
+					i, p.Name, strings.Join(faults, ", "), omit))
 			}
 			continue
 		}
 		for _, fault := range faults {
-			if why := lacks(fault, o); why != "" {
-				errs = append(errs, fmt.Errorf("phases.%d (%s): %s %s; %s", i, p.Name, fault, why, leave))
+			if why := missingCommands(fault, o); why != "" {
+				errs = append(errs, fmt.Errorf("phases.%d (%s): %s %s; %s", i, p.Name, fault, why, omit))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// lacks returns why the commands of an external ensemble's members do not suffice for a fault, or "".
-func lacks(fault string, o ensembles.Options) string {
+// missingCommands returns why the commands of an external ensemble's members do not suffice for a fault, or "".
+func missingCommands(fault string, o ensembles.Options) string {
 	kind, err := chaos.KindOf(fault)
 	if err != nil {
 		return err.Error()
@@ -109,13 +109,8 @@ var ErrEpisodes = errors.New("an audit and the zoo inject faults at single steps
 
 // CheckAgents returns an error if agents cannot run the scenario.
 func (s *Scenario) CheckAgents() error {
-	if s.AuditPhase() != nil || len(s.Specimens) > 0 {
+	if slices.ContainsFunc(s.Phases, func(p Phase) bool { return p.Kind == EpisodeKind }) {
 		return fmt.Errorf("%s: %w", s.Name, ErrEpisodes)
-	}
-	for i, p := range s.Phases {
-		if p.Kind == EpisodeKind {
-			return fmt.Errorf("%s: phases.%d: %w", s.Name, i, ErrEpisodes)
-		}
 	}
 	return nil
 }

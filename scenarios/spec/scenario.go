@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -43,7 +42,6 @@ type Scenario struct {
 	Phases     []Phase             `yaml:"phases"`               // the parts of a trial, in the order in which they run
 	Specimens  []Specimen          `yaml:"specimens,omitempty"`  // a zoo: subjects with scripts, in place of a matrix
 	Thresholds []string            `yaml:"thresholds,omitempty"` // conditions on the result, such as handoff.latency.p99 < 50ms (zkbench help metrics)
-	Limits     Limits              `yaml:"limits,omitempty"`     // bounds on the load of the machine
 	Params     map[string]string   `yaml:"params,omitempty"`     // named values for thresholds, such as promise: 12s
 	Only       []string            `yaml:"only,omitempty,flow"`  // names of the trials to run; all if omitted
 	Incident   Incident            `yaml:"incident,omitempty"`   // only of an incident: the report and the cause
@@ -101,9 +99,8 @@ func (s *Scenario) check() Problems {
 	if s.Tick != 0 {
 		Between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
 	}
-	s.validateIncident(bad)
 	for i, d := range s.Drivers {
-		d.validate(bad.in(fmt.Sprintf("drivers.%d", i)))
+		d.validate(bad.below(fmt.Sprintf("drivers.%d", i)))
 		if slices.ContainsFunc(s.Drivers[:i], func(o Driver) bool { return o.Name == d.Name }) {
 			bad(fmt.Sprintf("drivers.%d.name", i), "another driver is already named %s", d.Name)
 		}
@@ -120,8 +117,7 @@ func (s *Scenario) check() Problems {
 			bad("phases.0.cells", "%v", err)
 		}
 	}
-	s.Limits.validate(bad.in("limits"))
-	s.validateMatrix(slices.Clone(ps), bad)
+	s.validateMatrix(len(ps) == 0, bad)
 	return ps
 }
 
@@ -154,8 +150,8 @@ func (s *Scenario) validatePhases(bad ProblemFunc) {
 	names := map[string]bool{}
 	for i := range s.Phases {
 		p, at := &s.Phases[i], fmt.Sprintf("phases.%d", i)
-		p.validate(bad.in(at))
-		p.validateFit(s, at, bad)
+		p.validate(bad.below(at))
+		p.validateForScenario(s, at, bad)
 		if names[p.Name] {
 			bad(at+".name", "another phase is already named %s", p.Name)
 		}
@@ -188,44 +184,6 @@ func (s *Scenario) validateCells(bad ProblemFunc) {
 			bad(at, "%d occurs twice; to run it more often, set trials", n)
 		}
 	}
-}
-
-// Limits bound the effect of the machine's load on the harness. A trial that exceeds them is unknown:
-// it measured the machine, not the recipe. A dropped record always makes a trial unknown.
-type Limits struct {
-	// Late is the largest delay of a timer of the harness. 0 means a third of the session timeout:
-	// with longer delays, pings are late too and sessions may expire.
-	Late time.Duration `yaml:"late,omitempty"`
-	// LateShare is the share of the harness's timers that may fire more than 10 ms late; 0 means 0.3.
-	// It is about 0.05 on two cores with six busy JVMs, and 0.2 with a thousand clients more.
-	LateShare float64 `yaml:"late_share,omitempty"`
-	// Backlog is the number of records that may wait to be written; 0 means 100000.
-	Backlog int `yaml:"backlog,omitempty"`
-	// CPU is the share of all processors that the harness may use during the trial; 0 means 0.9. Above
-	// it, clients wait for each other in the harness.
-	CPU float64 `yaml:"cpu,omitempty"`
-	// MachineCPU is the share of all processors that all processes may use during the trial; 0 means
-	// no limit. An ensemble on the same machine may use it all; Late and LateShare show the effect on
-	// the harness.
-	MachineCPU float64 `yaml:"machine_cpu,omitempty"`
-}
-
-// Within returns l with the defaults for this session timeout in place of zeros.
-func (l Limits) Within(sessionTimeout time.Duration) Limits {
-	return Limits{
-		Late: cmp.Or(l.Late, sessionTimeout/3), LateShare: cmp.Or(l.LateShare, 0.3), Backlog: cmp.Or(l.Backlog, 100_000),
-		CPU: cmp.Or(l.CPU, 0.9), MachineCPU: cmp.Or(l.MachineCPU, 1),
-	}
-}
-
-func (l Limits) validate(bad ProblemFunc) {
-	Between(bad, "late", l.Late, 0, MaxDuration)
-	if l.Backlog < 0 {
-		bad("backlog", "%d is below 0", l.Backlog)
-	}
-	Between(bad, "late_share", l.LateShare, 0, 1)
-	Between(bad, "cpu", l.CPU, 0, 1)
-	Between(bad, "machine_cpu", l.MachineCPU, 0, 1)
 }
 
 // Incident describes a published failure of a library's users that the scenario reproduces. The
@@ -298,25 +256,4 @@ func (s *Scenario) ReportedIncident() *report.Incident {
 		return nil
 	}
 	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Introduced: i.Introduced, Fixed: i.Fixed, Cause: i.Cause, Tried: i.Tried}
-}
-
-// validateIncident checks that an incident is complete, and either reproduces or explains the failure.
-func (s *Scenario) validateIncident(bad ProblemFunc) {
-	i := s.Incident
-	if i == (Incident{}) {
-		return
-	}
-	for field, text := range map[string]string{"thread": i.Thread, "version": i.Version, "cause": i.Cause} {
-		if text == "" {
-			bad("incident."+field, "is required: an incident has a thread, a version and a cause")
-		}
-	}
-	switch shows := len(s.ExpectedViolations()) > 0; {
-	case len(s.Specimens) == 0:
-		bad("incident", "requires specimens, which name the fault to inject")
-	case shows && i.Tried != "":
-		bad("incident.tried", "applies only to bugs that cannot be reproduced, but this scenario detects the bug of a specimen: remove tried")
-	case !shows && i.Tried == "":
-		bad("incident.tried", "is required: the scenario does not detect the bug of any specimen, so describe the attempts to reproduce it")
-	}
 }

@@ -77,15 +77,15 @@ func parseStep(text string) (Step, error) {
 func stepOps() []string {
 	names := slices.Clone(calls)
 	for _, op := range append(wire.Ops(), wire.Notified) {
-		if !slices.Contains(UnsteadyOps, op) {
+		if !slices.Contains(ExcludedOps, op) {
 			names = append(names, op.String())
 		}
 	}
 	return names
 }
 
-// UnsteadyOps cannot be steps: classes of operations, and operations that client libraries send themselves.
-var UnsteadyOps = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
+// ExcludedOps cannot be steps: classes of operations, and operations that client libraries send themselves.
+var ExcludedOps = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
 
 // Client returns the number of the client in the role; -1 if there is no such role.
 func (s Step) Client() int {
@@ -145,25 +145,25 @@ const CalmTimes = 3
 
 // StepWatch collects the steps that all calm episodes of a subject have.
 type StepWatch struct {
-	mu      sync.Mutex
-	times   int
-	Subject recipes.Subject // as started: some properties of a driver are known only then
-	Steps   []SeenStep
-	Also    []string // additional faults that a full audit omits by default
+	mu       sync.Mutex
+	episodes int
+	Subject  recipes.Subject // as started: some properties of a driver are known only then
+	Steps    []SeenStep
+	Also     []string // additional faults that a full audit omits by default
 }
 
 // Add adds the steps of one calm episode. It reports whether it was the last episode.
-func (w *StepWatch) Add(seen []SeenStep, of recipes.Subject) (last bool) {
+func (w *StepWatch) Add(seen []SeenStep, started recipes.Subject) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.Subject = of
-	if w.times++; w.times > 1 {
+	w.Subject = started
+	if w.episodes++; w.episodes > 1 {
 		seen = slices.DeleteFunc(slices.Clone(w.Steps), func(s SeenStep) bool {
 			return !slices.ContainsFunc(seen, func(o SeenStep) bool { return o.Step == s.Step })
 		})
 	}
 	w.Steps = seen
-	return w.times == CalmTimes
+	return w.episodes == CalmTimes
 }
 
 // Records returns the observed steps, each with the faults that apply to it and the subject.

@@ -13,9 +13,9 @@ import (
 
 // StepFault is a fault that an audit injects at a step.
 type StepFault struct {
-	Name            string   // name, as in the names of cells
+	Name            string   // name in the names of cells
 	About           string   // one line, for lists
-	fits            StepKind // kinds of step it applies to
+	stepKinds       StepKind // kinds of step it applies to
 	Act             wire.Act // the tap's action at a request
 	NotificationAct wire.Act // the tap's action at a notification
 	Disconnects     bool     // the client cannot connect from the step until the fault is healed
@@ -44,45 +44,45 @@ const AuditDowntime = 500 * time.Millisecond
 
 // StepFaults are all faults that can be injected at a step, in the order of the audit table's columns.
 var StepFaults = []*StepFault{
-	{Name: "request.drop", fits: AtRequest, Act: wire.DropRequest,
+	{Name: "request.drop", stepKinds: AtRequest, Act: wire.DropRequest,
 		About: "the request never reaches the server, and the connection breaks"},
-	{Name: "reply.drop", fits: AtRequest, Act: wire.DropReply,
+	{Name: "reply.drop", stepKinds: AtRequest, Act: wire.DropReply,
 		About: "the server executes the request, the reply is lost, and the connection breaks"},
-	{Name: "reply.drop.away", fits: AtRequest, Act: wire.DropReply, Disconnects: true,
+	{Name: "reply.drop.away", stepKinds: AtRequest, Act: wire.DropReply, Disconnects: true,
 		About: "like reply.drop, and the client cannot connect for most of its session timeout"},
-	{Name: "flap.before", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, NotificationAct: wire.CutBefore, Disconnects: true,
+	{Name: "flap.before", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, NotificationAct: wire.CutBefore, Disconnects: true,
 		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session survives"},
-	{Name: "flap.after", fits: AtRequest | AtNotification, Act: wire.CutReplied, NotificationAct: wire.CutReplied, Disconnects: true,
+	{Name: "flap.after", stepKinds: AtRequest | AtNotification, Act: wire.CutReplied, NotificationAct: wire.CutReplied, Disconnects: true,
 		About: "the connection breaks after the reply or the notification has arrived; the session survives"},
-	{Name: "session.close", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Disconnects: true,
+	{Name: "session.close", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Disconnects: true,
 		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
-	{Name: "reply.close", fits: AtRequest, Act: wire.DropReply, Disconnects: true,
+	{Name: "reply.close", stepKinds: AtRequest, Act: wire.DropReply, Disconnects: true,
 		About: "the server executes the request, the reply is lost, and the session ends"},
-	{Name: "session.expire", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Disconnects: true,
+	{Name: "session.expire", stepKinds: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Disconnects: true,
 		About: "the client is cut off until the servers have expired its session"},
-	{Name: "client.freeze", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply,
+	{Name: "client.freeze", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply,
 		About: "the client is stopped until its session has expired, and is not notified of it"},
-	{Name: "client.pause", fits: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true,
+	{Name: "client.pause", stepKinds: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true,
 		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
-	{Name: "client.restart", fits: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true, OptIn: true,
+	{Name: "client.restart", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true, OptIn: true,
 		About: "the process is killed, and started again at once as the same client, while its old session still exists; drivers only; not part of a full audit without --also client.restart"},
-	{Name: "request.hold", fits: AtRequest, Act: wire.HoldRequest, Late: true,
+	{Name: "request.hold", stepKinds: AtRequest, Act: wire.HoldRequest, Late: true,
 		About: "the request reaches the server late: after another client has received or released a grant"},
-	{Name: "reply.hold", fits: AtRequest | AtNotification, Act: wire.HoldReply, NotificationAct: wire.HoldReply, Late: true,
+	{Name: "reply.hold", stepKinds: AtRequest | AtNotification, Act: wire.HoldReply, NotificationAct: wire.HoldReply, Late: true,
 		About: "the reply, or the notification, arrives late: after another client has received or released a grant"},
-	{Name: "member.kill", fits: AtRequest, Act: wire.HoldRequest,
+	{Name: "member.kill", stepKinds: AtRequest, Act: wire.HoldRequest,
 		MemberFault: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return AuditDowntime }},
 		About:       "the member that serves the client is killed, and started again"},
-	{Name: "outage", fits: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, OptIn: true,
+	{Name: "outage", stepKinds: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, OptIn: true,
 		MemberFault: &MemberFault{Fault: "member.pause", Target: chaos.Majority, Lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
 		About:       "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
-	{Name: "node.delete", fits: AtCall | AtWait, OptIn: true, only: inLine,
+	{Name: "node.delete", stepKinds: AtCall | AtWait, OptIn: true, only: inLine,
 		About: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
-	{Name: "parent.delete", fits: AtRequest, Act: wire.HoldRequest, OptIn: true, only: firstCreate,
+	{Name: "parent.delete", stepKinds: AtRequest, Act: wire.HoldRequest, OptIn: true, only: firstCreate,
 		About: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
-	{Name: "cancel", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, duringCalls: []string{CallAcquire, CallTake},
+	{Name: "cancel", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, duringCalls: []string{CallAcquire, CallTake},
 		About: "the caller cancels the acquire or take"},
-	{Name: "timeout", fits: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Timed: true, duringCalls: []string{CallAcquire},
+	{Name: "timeout", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Timed: true, duringCalls: []string{CallAcquire},
 		About: "the time limit of the recipe's own timed try ends; only drivers that offer limit"},
 }
 
@@ -104,7 +104,7 @@ func (f *StepFault) cancels() bool { return f.Name == "cancel" }
 
 func (f *StepFault) appliesTo(s SeenStep, subject recipes.Subject) bool {
 	switch {
-	case f.fits&s.Kind() == 0, len(f.duringCalls) > 0 && !slices.Contains(f.duringCalls, s.Call):
+	case f.stepKinds&s.Kind() == 0, len(f.duringCalls) > 0 && !slices.Contains(f.duringCalls, s.Call):
 		return false
 	case f.cancels() && subject.NoCancel:
 		return false

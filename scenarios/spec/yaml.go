@@ -22,8 +22,8 @@ type decoder struct {
 	nodes    int // visited so far
 }
 
-// maxNodes bounds the nodes of a tree, each counted as often as aliases refer to it: a small file can otherwise stand
-// for a billion of them.
+// maxNodes bounds the nodes of a tree, each counted as often as aliases refer to it: a small file can
+// otherwise expand to a billion nodes.
 const maxNodes = 200_000
 
 func (d *decoder) add(n *yaml.Node, path, format string, args ...any) *problem {
@@ -41,8 +41,8 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	n = resolve(n)
-	if why := misfit(n, v.Type()); why != "" {
-		d.add(n, path, "%s", why)
+	if problem := invalidReason(n, v.Type()); problem != "" {
+		d.add(n, path, "%s", problem)
 		return
 	}
 	switch v.Kind() {
@@ -67,11 +67,11 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
 			}
 			p := d.add(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, names))
 			if best := units.Closest(key.Value, names); best != "" {
-				p.meant = join(path, best)
+				p.intended = join(path, best)
 			}
 		}
 	default:
-		if err := n.Load(v.Addr().Interface()); err != nil { // not reached if misfit is complete
+		if err := n.Load(v.Addr().Interface()); err != nil { // not reached if invalidReason is complete
 			d.add(n, path, "%v", err)
 		}
 	}
@@ -106,7 +106,7 @@ var kindsWanted = map[reflect.Kind]string{
 	reflect.Float64: "a number", reflect.Bool: "true or false", reflect.String: "a text",
 }
 
-func misfit(n *yaml.Node, t reflect.Type) string {
+func invalidReason(n *yaml.Node, t reflect.Type) string {
 	kind, want := cmp.Or(nodeKinds[t.Kind()], yaml.ScalarNode), kindsWanted[t.Kind()]
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -118,7 +118,7 @@ func misfit(n *yaml.Node, t reflect.Type) string {
 	switch {
 	case n.Kind != kind:
 		return fmt.Sprintf("is %s; want %s", kindName(n), want)
-	case kind != yaml.ScalarNode || fits(n, t):
+	case kind != yaml.ScalarNode || isValidScalar(n, t):
 		return ""
 	case t != reflect.TypeFor[time.Duration]():
 		return fmt.Sprintf("%q is not %s", n.Value, want)
@@ -128,7 +128,7 @@ func misfit(n *yaml.Node, t reflect.Type) string {
 	return fmt.Sprintf("%q is not a duration; want %s", n.Value, want)
 }
 
-func fits(n *yaml.Node, t reflect.Type) bool {
+func isValidScalar(n *yaml.Node, t reflect.Type) bool {
 	tag := n.ShortTag()
 	switch {
 	case t == reflect.TypeFor[time.Duration]():

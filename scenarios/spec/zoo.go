@@ -38,7 +38,8 @@ func (s *Scenario) zoo() ([]Cell, error) {
 		names := []string{x.Provocation}
 		if x.Provocation == EveryProvocation {
 			names = slices.DeleteFunc(s.everyProvocation(subject), func(name string) bool {
-				return slices.Contains(x.Except, name) || hasSpecimen(s.Specimens, x.Subject, name)
+				own := func(o Specimen) bool { return o.Subject == x.Subject && o.Provocation == name }
+				return slices.Contains(x.Except, name) || slices.ContainsFunc(s.Specimens, own)
 			})
 		}
 		for _, name := range names {
@@ -51,13 +52,6 @@ func (s *Scenario) zoo() ([]Cell, error) {
 		}
 	}
 	return cells, nil
-}
-
-// hasSpecimen reports whether one of the specimens has the subject and the provocation.
-func hasSpecimen(all []Specimen, subject, provocation string) bool {
-	return slices.ContainsFunc(all, func(x Specimen) bool {
-		return x.Subject == subject && x.Provocation == provocation
-	})
 }
 
 func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
@@ -73,14 +67,21 @@ func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 }
 
 func (s *Scenario) validateZoo(bad ProblemFunc) {
-	if len(s.Clients) > 0 {
-		bad("clients", "each provocation has a fixed number of clients: remove the field clients")
-	}
 	for i, x := range s.Specimens {
-		at := bad.in(fmt.Sprintf("specimens.%d", i))
-		s.validateSpecimen(x, at)
-		if hasSpecimen(s.Specimens[:i], x.Subject, x.Provocation) {
-			at("provocation", "%s occurs twice with %s: list them once, with all guarantees that detect the bug", x.Subject, x.Provocation)
+		at := bad.below(fmt.Sprintf("specimens.%d", i))
+		subject, err := s.Find(x.Subject)
+		if err != nil {
+			at("subject", "%v%s", err, units.Nearest(x.Subject, SubjectNames()))
+			continue
+		}
+		if x.Provocation == EveryProvocation {
+			continue
+		}
+		switch c, err := s.auditCell(subject, x.Provocation); {
+		case err != nil:
+			at("provocation", "%v; applicable: %q", err, EveryProvocation)
+		case c.AffectsMembers():
+			at("provocation", "%s affects a member that other trials use at the same time: run it with audit", x.Provocation)
 		}
 	}
 	for _, name := range s.Subjects {
@@ -89,39 +90,8 @@ func (s *Scenario) validateZoo(bad ProblemFunc) {
 		}
 	}
 	for i, p := range s.Phases {
-		at := fmt.Sprintf("phases.%d", i)
 		if p.Kind != EpisodeKind {
-			bad(at+".kind", "a zoo has one phase, of kind %s", EpisodeKind)
-		}
-		if len(p.Cells) > 0 || len(p.Also) > 0 || p.Depth > 0 {
-			bad(at, "a zoo runs only its specimens: remove cells, also, depth and duration")
-		}
-	}
-}
-
-func (s *Scenario) validateSpecimen(x Specimen, bad ProblemFunc) {
-	subject, err := s.Find(x.Subject)
-	if err != nil {
-		bad("subject", "%v%s", err, units.Nearest(x.Subject, SubjectNames()))
-		return
-	}
-	if x.Provocation != EveryProvocation {
-		if len(x.Except) > 0 {
-			bad("except", "requires provocation: %s", EveryProvocation)
-		}
-		c, err := s.auditCell(subject, x.Provocation)
-		switch {
-		case err != nil:
-			bad("provocation", "%v; applicable: %q", err, EveryProvocation)
-		case c.AffectsMembers():
-			bad("provocation", "%s affects a member that other trials use at the same time: run it with audit", x.Provocation)
-		}
-		return
-	}
-	all := s.everyProvocation(subject)
-	for _, name := range x.Except {
-		if !slices.Contains(all, name) {
-			bad("except", "%q is not an episode script that could be omitted%s", name, units.Nearest(name, all))
+			bad(fmt.Sprintf("phases.%d.kind", i), "a zoo has one phase, of kind %s", EpisodeKind)
 		}
 	}
 }

@@ -18,12 +18,8 @@ func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
 		{"a backlog of a lock", phase, "{subject: lock/parent, provocation: all/backlog}", "does not apply to lock/parent"},
 		{"who cannot be called off", phase, "{subject: lock/go-zookeeper, provocation: 'next create #1/cancel'}", "cannot be cancelled"},
 		{"a member that others use", phase, "{subject: lock/parent, provocation: 'next create #1/member.kill'}", "affects a member that other trials use at the same time: run it with audit"},
-		{"except without every", phase, "{subject: lock/parent, provocation: all/crowd, except: [all/line]}", "requires provocation: every"},
-		{"except what is not there", phase, "{subject: lock/parent, provocation: every, except: [all/backlog]}", "could be omitted"},
-		{"the same twice", phase, "{subject: lock/parent, provocation: all/crowd}\n  - {subject: lock/parent, provocation: all/crowd}", "lock/parent occurs twice with all/crowd"},
 		{"another kind of phase", "{name: p, kind: drain, rounds: 1, hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo has one phase, of kind episode"},
 		{"an episode beside another phase", phase + "\n  - {name: q, kind: episode, hold: 0s}", "{subject: lock/parent, provocation: every}", "must be the only phase of a scenario"},
-		{"cells beside specimens", "{name: p, kind: episode, cells: [all/calm], hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo runs only its specimens: remove cells, also, depth and duration"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := spec.Load("x", []byte("name: x\nsession_timeout: 4s\nphases:\n  - "+c.phases+"\nspecimens:\n  - "+c.specimen+"\n"))
