@@ -130,7 +130,7 @@ func TestFolder_drawnAgainIsTheSame(t *testing.T) {
 	first := sums(t, dir)
 	for _, name := range []string{
 		"report.html", "summary.md", "junit.xml", "bench.txt", "plots/handoff-by-clients.svg",
-		"plots/handoff-percentiles-20.svg", "plots/handoff-percentiles-5.svg", "plots/handoff-by-clients.csv",
+		"plots/handoff-percentiles-20.png", "plots/handoff-percentiles-5.svg", "plots/handoff-by-clients.csv",
 		"plots/latency-failover-lock-parent-20.svg",
 	} {
 		if _, ok := first[name]; !ok {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"image/png"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +95,27 @@ func TestFigure_isWhatWasApproved(t *testing.T) {
 	}
 }
 
+func TestFigure_isAPictureToo(t *testing.T) {
+	for _, f := range figures() {
+		b, err := f.PNG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(bytes.NewReader(b))
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		if w := img.Bounds().Dx(); w != 1280 {
+			t.Errorf("%s is %d pixels wide, want 1280", f.Name, w)
+		}
+		if dir := os.Getenv("ZKBENCH_LOOK"); dir != "" { // to look at them
+			if err := os.WriteFile(filepath.Join(dir, f.Name+".png"), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestFigures_standHardData draws what plotting libraries panic on.
 func TestFigures_standHardData(t *testing.T) {
 	zero, tiny, huge := 0.0, 1e-9, 1e18
@@ -148,6 +172,9 @@ func check(t *testing.T, f *Figure) {
 	wellFormed(t, f.Name, svg)
 	if len(svg) > 200_000 {
 		t.Errorf("%s: %d bytes of SVG", f.Name, len(svg))
+	}
+	if _, err := f.PNG(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -84,14 +84,15 @@ func (l Glyphs) of(label string) glyph {
 // Sizes in points. A plot is 640 points wide, so that one point is about one pixel of a page
 // with two plots next to each other.
 const (
-	width     = vg.Length(640)
-	height    = vg.Length(370)
-	margin    = vg.Length(14)
-	titleSize = vg.Length(15)
-	textSize  = vg.Length(13)
-	smallSize = vg.Length(12)
-	glyphSize = vg.Length(4)
-	lineWidth = vg.Length(1.6)
+	width      = vg.Length(640)
+	height     = vg.Length(370)
+	margin     = vg.Length(14)
+	titleSize  = vg.Length(15)
+	textSize   = vg.Length(13)
+	smallSize  = vg.Length(12)
+	glyphSize  = vg.Length(4)
+	lineWidth  = vg.Length(1.6)
+	resolution = 144 // dots per inch of a PNG: 1280 pixels wide
 )
 
 func typeface(size vg.Length, c color.Color) text.Style {

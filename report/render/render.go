@@ -47,7 +47,7 @@ func Folder(dir string, v *view.View) error {
 	return errors.Join(errs...)
 }
 
-// Figures writes each figure as SVG and CSV into the folder name below dir, which it creates.
+// Figures writes each figure as SVG, PNG and CSV into the folder name below dir, which it creates.
 func Figures(dir, name string, figures []*plot.Figure) error {
 	errs := make([]error, len(figures))
 	var g errgroup.Group
@@ -55,7 +55,7 @@ func Figures(dir, name string, figures []*plot.Figure) error {
 	for i, f := range figures {
 		g.Go(func() error {
 			file := filepath.Join(name, f.Name)
-			errs[i] = errors.Join(write(dir, file+".svg", bytesOf(f.SVG)), write(dir, file+".csv", bytesOf(f.CSV)))
+			errs[i] = errors.Join(write(dir, file+".svg", bytesOf(f.SVG)), write(dir, file+".png", bytesOf(f.PNG)), write(dir, file+".csv", bytesOf(f.CSV)))
 			return nil
 		})
 	}
@@ -76,7 +76,7 @@ func bytesOf(draw func() ([]byte, error)) func(io.Writer) error {
 func removeOldPlots(dir string, figures []*plot.Figure) error {
 	kept := map[string]bool{}
 	for _, f := range figures {
-		kept[f.Name+".svg"], kept[f.Name+".csv"] = true, true
+		kept[f.Name+".svg"], kept[f.Name+".png"], kept[f.Name+".csv"] = true, true, true
 	}
 	return report.RemoveFiles(dir, report.PlotDir, func(name string) bool {
 		return slices.Contains([]string{".svg", ".png", ".csv"}, filepath.Ext(name)) && !kept[name]
