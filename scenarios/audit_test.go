@@ -72,7 +72,7 @@ func TestAudit_ofAnOperator(t *testing.T) {
 func TestAudit_runsOnlyTheNamedCells(t *testing.T) {
 	t.Parallel()
 	trials := runTrials(t, `{name: again, subjects: [lock/parent], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
-		also: [node.delete], depth: 2, duration: 1m, cells: ["holder hold #1/flap.before + next wait #1/node.delete"]}]}`)
+		also: [node.delete], cells: ["holder hold #1/flap.before + next wait #1/node.delete"]}]}`)
 	if len(trials) != 1 {
 		t.Errorf("%d trials", len(trials))
 	}

@@ -68,6 +68,22 @@ func init() {
 	registerShared(recipes.RecipeSemaphore, "semaphore-permit-not-returned", "forgets a permit although the delete failed", false, steps{
 		order: neverFirst, wait: awaitPermit, release: releaseOnce,
 	})
+
+	// A semaphore made from a lock: any holder may release first, but a waiter wakes only when the node before its
+	// own is gone. With two permits, the first waiter watches the second holder.
+	registerShared(recipes.RecipeSemaphore, "semaphore-watches-predecessor", "a waiter watches only the node before its own", false, steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			_, ahead = byNumber(names, ours)
+			return false, ahead
+		},
+		wait: func(ctx context.Context, l *lockClient, ours, ahead string) (turn bool, err error) {
+			names, err := l.steps.list(ctx, l)
+			if err != nil || countAhead(names, ours) < l.env.Permits {
+				return err == nil, err
+			}
+			return awaitNode(ctx, l, ours, ahead)
+		},
+	})
 }
 
 // Suffixes of the random ID in the names of a read-write lock's nodes.
@@ -89,13 +105,14 @@ func byMode(names []string, ours string) (first bool, ahead string) {
 // awaitPermit is the correct wait of a semaphore: it is a node's turn when fewer nodes are ahead than there
 // are permits.
 func awaitPermit(ctx context.Context, l *lockClient, ours, _ string) (turn bool, err error) {
-	return awaitChildren(ctx, l, func(names []string) bool {
-		ahead := 0
-		for _, n := range names {
-			if number(n)-number(ours) < 0 {
-				ahead++
-			}
+	return awaitChildren(ctx, l, func(names []string) bool { return countAhead(names, ours) < l.env.Permits })
+}
+
+func countAhead(names []string, ours string) (ahead int) {
+	for _, n := range names {
+		if number(n)-number(ours) < 0 {
+			ahead++
 		}
-		return ahead < l.env.Permits
-	})
+	}
+	return ahead
 }

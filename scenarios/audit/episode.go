@@ -58,7 +58,7 @@ func runCell(ctx context.Context, st *stage.Stage) error {
 	if what.AppliesTo != nil && !what.AppliesTo(st.Cell.Subject) {
 		return fmt.Errorf("%w: %s does not declare a variant", ErrInapplicable, st.Cell.Subject.Name)
 	}
-	p := &episodeRun{st: st, ctx: ctx, madeCalls: make([][]spec.SeenStep, len(st.Clients)), acting: make([]time.Duration, len(st.Clients))}
+	p := &episodeRun{st: st, ctx: ctx, madeCalls: make([][]spec.SeenStep, len(st.Clients)), acting: make([]time.Duration, len(st.Clients)), served: make([]bool, len(st.Clients))}
 	p.calls, p.stop = context.WithCancel(ctx)
 	defer p.cancelAttempts()
 	st.Report("%s", what.Name)

@@ -32,6 +32,7 @@ type episodeRun struct {
 	mu        sync.Mutex
 	begun     []*stage.Attempt  // by all clients
 	madeCalls [][]spec.SeenStep // the calls of each client
+	served    []bool            // by client: it has held and released, and is free for another acquire
 	acting    []time.Duration   // by client: start of the grant that it is releasing or that a fault hit, or 0
 }
 
@@ -225,20 +226,37 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 	})
 	var other sync.WaitGroup
 	defer other.Wait()
-	for i := range p.st.Clients {
-		if b := p.lastAttempt(i); b != nil && b.Finished && i != a.Client.Number && p.ensureOpen(ctx, i) {
-			b = p.startAttempt(i)
-			other.Go(func() {
-				if b.AwaitReturn(ctx, actDuration) && b.Err == nil {
-					p.writeAndCheck(b)
-					_ = stage.Pause(ctx, actDuration/2)
-					p.releaseGrant(b)
-				}
-			})
-			break
-		}
+	if i := p.takeServed(); i >= 0 && p.ensureOpen(ctx, i) {
+		b := p.startAttempt(i)
+		other.Go(func() {
+			if b.AwaitReturn(ctx, actDuration) && b.Err == nil {
+				p.writeAndCheck(b)
+				_ = stage.Pause(ctx, actDuration/2)
+				p.releaseGrant(b)
+				p.setServed(i)
+			}
+		})
 	}
 	p.writeWhileHolding(a, acts)
+}
+
+// setServed records that client i has held and released, and makes no other call by itself.
+func (p *episodeRun) setServed(i int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.served[i] = true
+}
+
+// takeServed returns a client for which setServed was called since it was last taken; -1 if there is none. A client
+// that still releases must not acquire: a driver makes one call of a client at a time.
+func (p *episodeRun) takeServed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.served, true)
+	if i >= 0 {
+		p.served[i] = false
+	}
+	return i
 }
 
 func (p *episodeRun) ensureOpen(ctx context.Context, i int) bool {
@@ -257,10 +275,15 @@ func (p *episodeRun) serveAll() (stuck bool) {
 	var calls sync.WaitGroup
 	for i := range p.st.Clients {
 		calls.Go(func() {
-			if p.serveOne(ctx, i) {
-				finished <- struct{}{}
-				for p.st.Cell.Subject.Promises.Requeues && p.serveOne(ctx, i) { // the client is in line again, and would delay the others
-				}
+			if !p.serveOne(ctx, i) {
+				return
+			}
+			finished <- struct{}{}
+			if !p.st.Cell.Subject.Promises.Requeues {
+				p.setServed(i)
+				return
+			}
+			for p.serveOne(ctx, i) { // the client is in line again, and would delay the others
 			}
 		})
 	}

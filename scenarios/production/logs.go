@@ -95,6 +95,9 @@ func findMembers(paths []string) ([]*member, error) {
 			return nil, err
 		}
 		if !info.IsDir() {
+			if !info.Mode().IsRegular() { // opening a named pipe would block
+				return nil, fmt.Errorf("%s is not a regular file (%v): copy the member's logs to files", p, info.Mode().Type())
+			}
 			if err := addFile(found, filepath.Dir(p), filepath.Base(p)); err != nil {
 				return nil, err
 			}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -307,8 +308,11 @@ func TestLogs_wrongPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "log.2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{
-		"nowhere": "no such file", "zoo.cfg": "neither a transaction log", "only": "no transaction log", "broken": "no transaction was found",
+		"log.2": "not a regular file (p---------)", "nowhere": "no such file", "zoo.cfg": "neither a transaction log", "only": "no transaction log", "broken": "no transaction was found",
 	} {
 		_, err := Logs(t.Context(), []string{filepath.Join(dir, name)}, observe.NewTracker("/locks", observe.Limits{}))
 		if err == nil || !strings.Contains(err.Error(), want) {

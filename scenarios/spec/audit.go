@@ -43,7 +43,7 @@ var provocations = []Provocation{
 		about: "six clients contend, with sequence numbers as after an overflow of the parent's counter; not limited to one step"},
 	{Name: "newcomers", clients: 8, AppliesTo: canCancelWaiting,
 		about: "seven clients join behind a holder and give up; repeated eight times, because servers list new nodes in random order"},
-	{Name: "line", clients: 10, AppliesTo: hasHandoffFormula,
+	{Name: "line", clients: 10, AppliesTo: drainsLine,
 		about: "a line of ten clients drains once; the cost of a hand-off is counted as the line grows"},
 	{Name: "backlog", clients: 2, AppliesTo: isQueue,
 		about: "five items are queued before any consumer takes one; in an episode, each item is taken as soon as it is put"},
@@ -57,8 +57,10 @@ func canCancelWaiting(s recipes.Subject) bool {
 	return isGrantable(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
 }
 
-func hasHandoffFormula(s recipes.Subject) bool {
-	return isGrantable(s) && (s.Formulas.Drain != nil || s.Variant != "")
+// drainsLine reports whether draining a line shows more than other scripts: the cost of a hand-off, or whether each
+// release of a semaphore admits a waiter.
+func drainsLine(s recipes.Subject) bool {
+	return isGrantable(s) && (s.Formulas.Drain != nil || s.Variant != "" || s.Recipe == recipes.RecipeSemaphore)
 }
 
 func applicableScripts(s recipes.Subject) (names []string) {
