@@ -1,9 +1,12 @@
 package scenarios
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
@@ -65,6 +68,53 @@ func TestAudit_ofAnOperator(t *testing.T) {
 		if why := trial.InapplicableReason(); (why != "") != strings.Contains(name, "next-create") {
 			t.Errorf("%s: not applicable: %q", name, why)
 		}
+	}
+}
+
+// slowRelease is a client whose release takes half a second. It counts acquires that begin meanwhile.
+type slowRelease struct {
+	recipes.Contender
+	releasing atomic.Bool
+	overlaps  *atomic.Int64
+}
+
+func (c *slowRelease) Acquire(ctx context.Context) (recipes.Claim, error) {
+	if c.releasing.Load() {
+		c.overlaps.Add(1)
+	}
+	return c.Contender.Acquire(ctx)
+}
+
+func (c *slowRelease) Release(ctx context.Context) error {
+	c.releasing.Store(true)
+	defer c.releasing.Store(false)
+	time.Sleep(500 * time.Millisecond)
+	return c.Contender.Release(ctx)
+}
+
+// While a fault hits one holder of a semaphore, the other one releases. It must not acquire again before that
+// release has returned.
+func TestAudit_makesOneCallOfAClientAtATime(t *testing.T) {
+	t.Parallel()
+	sound, overlaps := subject(t, "semaphore/parent"), new(atomic.Int64)
+	slow := sound
+	slow.Name = "test/slow-release"
+	slow.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+		c, err := sound.Open(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		return &slowRelease{Contender: c.(recipes.Contender), overlaps: overlaps}, nil
+	}
+	recipes.Register(slow)
+	for name, trial := range runTrials(t, `{name: slow, subjects: [test/slow-release], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
+		cells: ["next hold #1/session.close", "next hold #1/flap.before"]}]}`) {
+		if trial.Outcome() != report.Pass {
+			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
+		}
+	}
+	if n := overlaps.Load(); n > 0 {
+		t.Errorf("%d acquires began while their client released", n)
 	}
 }
 
