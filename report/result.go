@@ -39,7 +39,8 @@ type Result struct {
 type Run struct {
 	ID            string            `json:"id"`
 	Scenario      string            `json:"scenario"`
-	Command       string            `json:"command"` // command line that repeats the run
+	About         string            `json:"about,omitempty"` // the scenario's question, and how the run answers it
+	Command       string            `json:"command"`         // command line that repeats the run
 	Seed          uint64            `json:"seed"`
 	Start         time.Time         `json:"start"`
 	Elapsed       time.Duration     `json:"elapsed"`

@@ -109,7 +109,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	}
 	start := time.Now()
 	run := report.Run{
-		ID: filepath.Base(c.Dir), Scenario: c.Scenario.Name, Seed: c.Seed, Start: start.UTC(),
+		ID: filepath.Base(c.Dir), Scenario: c.Scenario.Name, About: c.Scenario.About, Seed: c.Seed, Start: start.UTC(),
 		Host: hostFacts(), Versions: map[string]string{}, Incident: c.Scenario.ReportedIncident(),
 	}
 	maps.Copy(run.Versions, c.Versions)

@@ -208,7 +208,17 @@ func facts(r report.Result) []Fact {
 	return append(out, Fact{"versions", versions(run)})
 }
 
-func origin(run report.Run) string { return fmt.Sprintf("Seed %d, %s.", run.Seed, versions(run)) }
+// origin tells when and where the run took place.
+func origin(run report.Run) string {
+	parts := []string{versions(run)}
+	if !run.Start.IsZero() {
+		parts = append([]string{run.Start.UTC().Format("2006-01-02 15:04 MST")}, parts...)
+	}
+	if cpus := run.Host["cpus"]; cpus != "" {
+		parts = append(parts, units.Clean(fmt.Sprintf("%s with %s processors (%s)", run.Host["os"], cpus, run.Host["cpu"])))
+	}
+	return fmt.Sprintf("%s, seed %d.", strings.Join(parts, ", "), run.Seed)
+}
 
 // versions lists the versions: "zookeeper 3.8.0", and "go1.26" if the version includes the name.
 func versions(run report.Run) string {

@@ -33,7 +33,7 @@ type View struct {
 	Figures     []*plot.Figure
 	Suites      []Suite           // all checks, for CI systems
 	Scenarios   []matrix.Scenario // the trials, for benchstat
-	Origin      string            // seed and versions, in a sentence
+	Origin      string            // date, versions, machine and seed
 	PageOnly    bool              // only the page of the run is kept: there are no files to link to
 	Run         report.Run
 

@@ -109,7 +109,7 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 	return &s, d.problems
 }
 
-// notYAML returns the library's errors with their positions.
+// notYAML returns the library's errors with their positions, and names a tab or an unexpected character.
 func notYAML(text []byte, err error) Problems {
 	all := &yaml.LoadErrors{}
 	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
@@ -121,8 +121,15 @@ func notYAML(text []byte, err error) Problems {
 	var ps Problems
 	for _, e := range all.Errors {
 		p := &problem{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message}
-		if p.Line >= 1 && p.Line <= len(lines) && strings.HasPrefix(strings.TrimLeft(lines[p.Line-1], " "), "\t") {
-			p.Text = "YAML does not allow tabs for indentation: use spaces"
+		if p.Line >= 1 && p.Line <= len(lines) {
+			line := lines[p.Line-1]
+			next := strings.TrimSpace(line[min(max(p.Column-1, 0), len(line)):])
+			switch {
+			case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"):
+				p.Text = "YAML does not allow tabs for indentation: use spaces"
+			case strings.Contains(e.Message, "did not find expected") && next != "":
+				p.Text = fmt.Sprintf("unexpected %q", next[:1])
+			}
 		}
 		ps = append(ps, p)
 	}
