@@ -257,7 +257,7 @@ func (f *filter) newTable(name string) error {
 	}
 	_, err = f.raw.Receive() // one acknowledgement, or the error
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("Linux 5.12 or later is required: %w", err)
+		return fmt.Errorf("cutting networks requires Linux 5.12 or later: %w", err)
 	}
 	return err
 }
