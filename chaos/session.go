@@ -130,7 +130,8 @@ var _ = register(Kind{
 	onClient: fixed(expire),
 })
 
-// dumpLimit bounds the wait for a member's refusal of dump. A member that does not reply in time may support it.
+// dumpLimit is how long checkDump waits for a member to refuse the command dump. A member that does not reply in
+// time is assumed to support it.
 const dumpLimit = time.Second
 
 // checkDump returns an error if a member does not list its sessions.

@@ -12,13 +12,13 @@ import (
 )
 
 func init() {
-	for v, who := range map[Variant]string{
-		Parent:      "every member watches the parent: each arrival and each departure notifies all members (the herd)",
-		Predecessor: "one write admits all members; to leave, the first member waits until all others have deleted their nodes, and they wait until the first has deleted its node: each change notifies only the members that can continue",
+	for v, behavior := range map[Variant]string{
+		Parent:      "every party watches the parent: each arrival and each departure notifies all parties (the herd)",
+		Predecessor: "one write admits all parties; to leave, the first party waits until the others have deleted their nodes, and the others wait until the first has deleted its own; a change notifies only parties that can continue",
 	} {
 		Register(Subject{
 			Name: "barrier/" + string(v), Recipe: RecipeBarrier, Variant: v,
-			About:    "built-in double barrier; " + who + ". No client passes before all have entered, or leaves before all are leaving",
+			About:    "built-in double barrier; " + behavior + ". No client passes before all have entered, or leaves before all are leaving",
 			Promises: Promises{Exclusive: true, Deadline: true, Events: true}, ReportsHeld: true, Formulas: barrierFormulas[v],
 			Open: openContender(func(s *Session, env Env) *contender {
 				b := NewBarrier(s, env.Parent, env.Parties, v)

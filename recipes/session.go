@@ -201,8 +201,8 @@ func (s *Session) end(cause error) {
 
 const (
 	firstRequest = 4 << 10 // bytes of the first buffer
-	// requestRest is more than the size of a request without paths, data and an ACL. A request that
-	// ends at the very end of the buffer makes go-zookeeper panic.
+	// requestRest is an upper bound of the size of a request without its paths, data and ACL, with a margin: a request
+	// that ends at the very end of the buffer makes go-zookeeper panic.
 	requestRest = 512
 )
 

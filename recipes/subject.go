@@ -68,7 +68,7 @@ type Promises struct {
 	FIFO      bool // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  Delivery
 	Requeues  bool // a client that has released joins the line again by itself
-	Rejoins   bool // of a driver: after the loss of its session a client continues in its next one, and the lock can be used again
+	Rejoins   bool // drivers only: a client that lost its session opens a new one by itself, and can acquire again
 	Writers   bool // readers do not starve a writer; follows from FIFO
 	Deadline  bool // a holder stops by itself when its session may have expired
 	Events    bool // a holder is notified by Env.Events that its grant is suspended, restored or lost

@@ -132,7 +132,7 @@ type Fault struct {
 	Err    string        `json:"err,omitempty"`
 }
 
-// Measure identifies a number of a trial: a metric and one of its fields.
+// Measure identifies a value that a trial measured: a metric and one of its fields.
 type Measure struct{ Metric, Field string }
 
 // String returns the measure as thresholds write it: "handoff.latency.p50", "throughput".

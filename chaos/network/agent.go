@@ -34,8 +34,8 @@ const agentEnv = "ZKBENCH_NETWORK_AGENT"
 type order struct {
 	Do    string        `json:"do"` // cut, heal, dropped, delay, undelay
 	Rule  Rule          `json:"rule,omitzero"`
-	Cut   int           `json:"cut,omitempty"`   // heal, dropped
-	Delay time.Duration `json:"delay,omitempty"` // delay
+	Cut   int           `json:"cut,omitempty"`   // for heal and dropped
+	Delay time.Duration `json:"delay,omitempty"` // for delay
 }
 
 type answer struct {

@@ -29,7 +29,7 @@ type filter struct {
 // busy reports whether the next bytes must go through run.
 func (f *filter) busy() bool { return len(f.kept) > 0 || f.decision == drop && f.scan.inFrame() }
 
-// run processes the next bytes. With ruled, decide returns the decision of each frame that begins here,
+// run processes the next bytes. If hasRules is set, decide returns the decision for each frame that begins here,
 // once its head is complete; otherwise all frames pass. decide is called for each mark of the
 // scanner; its result counts only if free is true. emit receives the bytes that pass, valid only
 // for the call. run returns the bytes from a kept frame on; the caller must pass them to run again.

@@ -58,7 +58,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 	return nil
 }
 
-// apply applies a rule to the matching request, which is in the filter. The caller holds c.mu.
+// apply applies a rule to a request that it matches, and whose bytes the filter still keeps. The caller holds c.mu.
 func (k *conn) apply(s *armedRule, q *pendingRequest) decision {
 	switch s.rule.Act {
 	case DropReply, HoldReply, CutReplied:

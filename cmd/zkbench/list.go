@@ -120,7 +120,7 @@ func listSchema(w io.Writer) error {
 func listGuarantees(w io.Writer) error {
 	for _, g := range verdict.All() {
 		fmt.Fprintf(w, "  %s (%s)\n", g.Name, strings.Join(g.Concerns, ", "))
-		fmt.Fprintf(w, "    promise: %s\n    broken:  %s\n", g.Promise, g.Harm)
+		fmt.Fprintf(w, "    promise:   %s\n    if broken: %s\n", g.Promise, g.Harm)
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func listIncidents(w io.Writer) error {
 		i := s.Incident
 		lines := []string{s.About, "thread: " + i.Thread, "why: " + i.Cause}
 		for _, x := range s.Specimens {
-			lines = append(lines, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, expectedResult(x)))
+			lines = append(lines, fmt.Sprintf("%s, cell %s: %s", x.Subject, x.Provocation, expectedResult(x)))
 		}
 		optional := [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}}
 		for _, x := range optional {
@@ -302,7 +302,7 @@ func incidentError(w io.Writer, s *spec.Scenario, result string) error {
 	case result == report.Unknown:
 		return exitError{fmt.Errorf("%s: cannot determine whether the incident was reproduced", s.Name), exitUnknown}
 	case result == report.Pass && broken != "":
-		_, err := fmt.Fprintf(w, "%s reproduced: %s broken, as described in %s\n", s.Name, broken, i.Thread)
+		_, err := fmt.Fprintf(w, "%s was reproduced: the run broke %s, as described in %s\n", s.Name, broken, i.Thread)
 		return err
 	case result == report.Pass:
 		_, err := fmt.Fprintf(w, "%s was not reproduced, as expected: %s\n", s.Name, i.Tried)

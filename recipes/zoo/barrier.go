@@ -13,12 +13,12 @@ import (
 
 func init() {
 	// The barrier of ZooKeeper's tutorial (SyncPrimitive.Barrier) counts again after every notification. A slow
-	// member finds too few members, because the others have begun to leave, and waits for them to enter,
+	// party finds too few parties, because the others have begun to leave, and waits for them to enter,
 	// while they wait for it to leave.
-	registerShared(recipes.RecipeBarrier, "barrier-counts-again", "passes when it finds enough members, although some of them may have left", false, steps{
+	registerShared(recipes.RecipeBarrier, "barrier-counts-again", "counts the parties again after each notification: a slow party finds too few once others leave, and never passes", false, steps{
 		order: neverFirst,
 		wait: func(ctx context.Context, l *lockClient, _, _ string) (turn bool, err error) {
-			return awaitChildren(ctx, l, func(names []string) bool { return members(names) >= l.env.Parties })
+			return awaitChildren(ctx, l, func(names []string) bool { return countParties(names) >= l.env.Parties })
 		},
 		release: awaitOthers,
 	})
@@ -29,7 +29,7 @@ func init() {
 		order: neverFirst, wait: awaitReady, release: awaitOthers,
 	})
 
-	// A barrier that is used like a latch: its members leave without waiting for each other.
+	// A barrier that is used like a latch: its parties leave without waiting for each other.
 	registerShared(recipes.RecipeBarrier, "barrier-leaves-at-once", "leaves before the others do", false, steps{
 		order: neverFirst, wait: awaitReady,
 		release: func(ctx context.Context, l *lockClient, path string) error {
@@ -37,7 +37,7 @@ func init() {
 				return err
 			}
 			names, err := l.c.list(ctx, l.env.Parent)
-			if err == nil && members(names) == 0 {
+			if err == nil && countParties(names) == 0 {
 				err = l.c.remove(ctx, l.env.Parent+readyNode)
 			}
 			return err
@@ -48,11 +48,11 @@ func init() {
 // readyNode is the node of ZooKeeper's double barrier: it exists once a generation is complete.
 const readyNode = "/ready"
 
-func members(names []string) int {
+func countParties(names []string) int {
 	return len(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.Contains(n, marker) }))
 }
 
-// awaitReady waits for the node ready, or creates it if all members are present.
+// awaitReady waits for the node ready, or creates it if all parties are present.
 func awaitReady(ctx context.Context, l *lockClient, _, _ string) (turn bool, err error) {
 	w, err := l.c.watchNode(ctx, l.env.Parent+readyNode)
 	if err != nil || w.found {
@@ -62,7 +62,7 @@ func awaitReady(ctx context.Context, l *lockClient, _, _ string) (turn bool, err
 	if err != nil {
 		return false, err
 	}
-	if members(names) < l.env.Parties {
+	if countParties(names) < l.env.Parties {
 		return false, w.wait(ctx)
 	}
 	_, err = l.c.create(context.WithoutCancel(ctx), l.env.Parent+readyNode, nil, 0)
@@ -78,7 +78,7 @@ func awaitOthers(ctx context.Context, l *lockClient, path string) error {
 		return err
 	}
 	for {
-		gone, err := awaitChildren(ctx, l, func(names []string) bool { return members(names) == 0 })
+		gone, err := awaitChildren(ctx, l, func(names []string) bool { return countParties(names) == 0 })
 		if gone || err != nil {
 			return err
 		}

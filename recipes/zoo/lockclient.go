@@ -150,7 +150,7 @@ func (l *lockClient) check(c *conn, token, czxid int64, path string) {
 	kind := recipes.EventRestored
 	switch {
 	case err != nil:
-		return // the next state decides
+		return // unknown: the next state of the connection decides between restored and lost
 	case stat == nil || stat.Czxid != czxid || stat.EphemeralOwner != c.SessionID():
 		kind = recipes.EventLost
 	}

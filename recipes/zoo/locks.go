@@ -22,18 +22,18 @@ var lockSpecimens = []struct {
 	// "We have a fencing token": a counter in each client, used with a lock that returns no number. Every client
 	// begins at 1, so two holders can have the same number, and the resource cannot distinguish the old
 	// holder from the new one.
-	{"token-constant", "hands out a version that each client counts for itself",
+	{"token-constant", "returns a fencing token that each client counts on its own, so that two grants can have the same token",
 		steps{token: func(l *lockClient, _ int64) int64 { return l.count }}},
 
 	// The time of day as a fencing token, common for locks in databases or Redis: if a clock is set back, or
 	// another machine's clock is behind, a later holder has a lower token. Here each grant has a lower token
 	// than the one before.
-	{"token-descending", "hands out times of a clock that runs backwards",
+	{"token-descending", "returns as the fencing token the time of a clock that runs backwards",
 		steps{token: func(_ *lockClient, czxid int64) int64 { return 1<<62 - czxid }}},
 
 	// A transaction number has 64 bits: an epoch and a counter. Programs that store it in 32 bits keep only the
 	// counter, which begins again with every leader.
-	{"token-of-32-bits", "hands out the lower half of the transaction number",
+	{"token-of-32-bits", "returns as the fencing token the lower half of the transaction number",
 		steps{token: func(_ *lockClient, czxid int64) int64 { return int64(uint32(czxid)) }}},
 
 	// ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the

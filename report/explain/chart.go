@@ -75,7 +75,7 @@ func (c *Chart) Add(client int, from, to time.Duration, kind string) {
 }
 
 func (c *Chart) lane(client int) *Lane {
-	rank := func(client int) uint { return uint(client) } // -1 is the largest
+	rank := func(client int) uint { return uint(client) } // so that the lanes of the servers and the faults are last
 	i, found := slices.BinarySearchFunc(c.Lanes, client, func(l Lane, client int) int { return cmp.Compare(rank(l.Client), rank(client)) })
 	if !found {
 		c.Lanes = slices.Insert(c.Lanes, i, Lane{Client: client})

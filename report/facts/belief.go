@@ -14,8 +14,8 @@ const (
 	AtEnd    = "end" // still believed when the history ended
 )
 
-// Belief is a time in which one client believed that it held a grant (rule 2). A grant that was
-// suspended and restored gives two beliefs.
+// Belief is a time in which one client believed that it held a grant. A grant that was
+// suspended and restored results in two beliefs.
 type Belief struct {
 	Client         int
 	Session, Token int64

@@ -135,13 +135,13 @@ func (a *Grants) checkCommits(g *Grant, zxid int64) {
 	case n == nil && a.commits.newestDropped > 0 && g.path != "" && (g.own || g.token <= a.commits.newestDropped):
 		g.Unsure = true // its client came back late: its node may have been dropped from memory
 	case n == nil && g.path == "":
-		g.InvalidReason, g.Missing = "that session had no node", true
+		g.InvalidReason, g.Missing = "the session of the grant had no node", true
 	case n == nil && a.commits.Persistent[g.path] != 0:
-		g.InvalidReason = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and is not removed when one ends", uint64(a.commits.Persistent[g.path]))
+		g.InvalidReason = fmt.Sprintf("the granted node is persistent (created in transaction %#x): it belongs to no session, and is not removed when one ends", uint64(a.commits.Persistent[g.path]))
 	case n == nil:
-		g.InvalidReason, g.Missing = "no transaction created that node for that session", true
+		g.InvalidReason, g.Missing = "no transaction created the granted node for its session", true
 	case n.Session != g.Session:
-		g.InvalidReason = fmt.Sprintf("session %#x created that node", uint64(n.Session))
+		g.InvalidReason = fmt.Sprintf("session %#x created the granted node", uint64(n.Session))
 	case a.inOrder && n.Sequential():
 		ahead := a.commits.aheadOf(n, zxid)
 		switch {

@@ -402,7 +402,7 @@ type Traffic struct {
 	ServerNotifications   *int64 `json:"server_notifications,omitempty"` // from the members' own counters
 }
 
-// Effort is the traffic of one client over a phase, with its causes.
+// Effort counts the traffic of one client in a phase, and the calls, connections and writes that explain it.
 type Effort struct {
 	At            time.Duration `json:"at"`
 	Phase         string        `json:"phase"`
@@ -417,7 +417,7 @@ type Effort struct {
 	BackOff       time.Duration `json:"back_off,omitempty"` // waits after failed operations
 }
 
-// Pipe is the time of round trips to a driver over the trial.
+// Pipe summarizes the round-trip times between zkbench and a driver in the trial.
 type Pipe struct {
 	At  time.Duration `json:"at"`
 	P50 time.Duration `json:"p50"`

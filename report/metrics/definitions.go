@@ -97,7 +97,7 @@ var families = []Family{
 			"Time during which the previous holder still believed that it held the lock although the next client held it: exposure, not a violation; usually 0"),
 		{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "Longest failover predicted by ZooKeeper's timing rules for the causes and timeouts of the trial"},
 		{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "Rounds whose failover took less or more time than predicted"},
-		latency(FailoverDetect, "First stage of a failover in which the session had to expire: the rest of the session timeout at the fault"),
+		latency(FailoverDetect, "First stage of a failover in which the session had to expire: from the fault until the session timeout has passed"),
 		latency(FailoverExpire, "Then until the leader expired the session: rounding to a tick, and the lag of a follower"),
 		latency(FailoverCommit, "Then until the first member had removed the node"),
 		latency(FailoverNotify, "Then until the notification reached the next client"),
@@ -219,7 +219,7 @@ var HandoffStages = []HandoffStage{
 	{"handoff.stage.release", "release", "From the call to release until its write leaves the client: the recipe's own time", func(h *history.Handoff) time.Duration { return h.Sent }},
 	{"handoff.stage.commit", "commit", "Until the reply to that write, or the notification if that comes first: the members' time to commit and apply it", func(h *history.Handoff) time.Duration { return h.Applied }},
 	{"handoff.stage.notify", "notification", "Until the notification reaches the next client", func(h *history.Handoff) time.Duration { return h.Notified }},
-	{"handoff.stage.react", "reaction", "Until the next client's first request after that: the client's own time; 0 if it needs no request", func(h *history.Handoff) time.Duration { return h.Asked }},
+	{"handoff.stage.react", "reaction", "From the notification until the next client sends its first request: the client's own time; 0 if it sends none", func(h *history.Handoff) time.Duration { return h.Asked }},
 	{"handoff.stage.check", "check", "Until the last reply to the next client's requests", func(h *history.Handoff) time.Duration { return h.Answered }},
 	{"handoff.stage.grant", "grant", "Until the next client's acquire returns: the client's own time", func(h *history.Handoff) time.Duration { return h.Granted }},
 }

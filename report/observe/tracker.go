@@ -28,12 +28,12 @@ type End string
 
 // The ways in which a node is removed.
 const (
-	Released     End = "released"           // its session deleted it
-	Closed       End = "session closed"     // its client closed the session
-	Expired      End = "session expired"    // the servers ended the session
-	Foreign      End = "deleted by another" // another session deleted it
-	UnknownCause End = "gone"               // the cause is unknown
-	StillPresent End = "still there"        // it existed at the end of the observation
+	Released     End = "released"                   // its session deleted it
+	Closed       End = "session closed"             // its client closed the session
+	Expired      End = "session expired"            // the servers ended the session
+	Foreign      End = "deleted by another session" // another session deleted it
+	UnknownCause End = "removed, cause unknown"     // the cause is unknown
+	StillPresent End = "still present"              // it existed at the end of the observation
 )
 
 // Limits are the thresholds of an observation. Zero values are not checked, except MaxExpired.

@@ -200,7 +200,7 @@ func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial str
 	f := newFigure(fmt.Sprintf("capacity-%s-%d", phase, clients), fmt.Sprintf("Latency by arrival rate, %s", units.Plural(clients, "contender")),
 		"Operations are due at a rising rate, whether or not the subject keeps up. Each point is the median latency of the operations that were due at about the same rate; "+
 			"the whisker ends at the slowest. The dashed line is the capacity: the highest rate at which the backlog does not grow. Latency rises only after the rate "+
-			"has exceeded it for some time, because a backlog must build up first. The capacity is that of a line with waiting clients, which can be slower than a free lock.")
+			"has exceeded it for some time, because a backlog must build up first. The capacity is measured while clients wait in line; a lock without waiters can be faster.")
 	f.Clients = clients
 	c := newCurves(f, 0, "due, 1/s", "latency p50, ns")
 	most := 0.0

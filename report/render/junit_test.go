@@ -47,8 +47,8 @@ func TestJUnit_partsProvocations(t *testing.T) {
 		}
 	}
 	want := []string{
-		"zoo-lock-go-zookeeper-holder-expires: zoo.lock/go-zookeeper_provocation=holder-expires.3: mutual-exclusion, provoked by holder-expires",
-		"zoo-zoo-missed-wakeup-predecessor-leaves: zoo.zoo/missed-wakeup_provocation=predecessor-leaves.3: caught by progress, provoked by predecessor-leaves",
+		"zoo-lock-go-zookeeper-holder-expires: zoo.lock/go-zookeeper_provocation=holder-expires.3: mutual-exclusion, cell holder-expires",
+		"zoo-zoo-missed-wakeup-predecessor-leaves: zoo.zoo/missed-wakeup_provocation=predecessor-leaves.3: caught by progress, cell predecessor-leaves",
 	}
 	if !slices.Equal(failed, want) {
 		t.Errorf("failed: %q, want %q", failed, want)

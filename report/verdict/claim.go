@@ -256,7 +256,7 @@ func newOwnershipQuery(*inputs) checker {
 		case rejected.Count > 0:
 			return rejected.Fail("answers")
 		case answers == 0:
-			return notJudged("no grant was lost by a client that can report its ownership")
+			return notJudged("no client that can report its ownership lost a grant")
 		}
 		return pass(fmt.Sprintf("%s after a loss; no client claimed that it still held the grant", units.Plural(answers, "answer")))
 	}}

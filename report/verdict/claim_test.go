@@ -129,5 +129,5 @@ func TestOwnershipQuery(t *testing.T) {
 	judgeOne(t, OwnershipQuery, answers(101, true), Fail, "client 1 answered at 2s that it holds the grant (record 3), 1s after it was notified that its session 0x65 was lost (record 2)")
 	judgeOne(t, OwnershipQuery, answers(101, false), Pass, "1 answer")
 	judgeOne(t, OwnershipQuery, answers(102, true), Pass, "") // of a later session
-	judgeOne(t, OwnershipQuery, []history.Record{opened(1, 101), lost}, NotJudged, "no grant was lost by a client that can report its ownership")
+	judgeOne(t, OwnershipQuery, []history.Record{opened(1, 101), lost}, NotJudged, "no client that can report its ownership lost a grant")
 }

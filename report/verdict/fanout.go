@@ -156,7 +156,7 @@ func (f *fan) finish(end ending) Verdict {
 	return pass()
 }
 
-// notifications checks that holders are notified. A holder counts as such from the return of its
+// notifications checks that holders are notified. A client is a holder from the return of its
 // acquire until its release is called or its client is closed.
 type notifications struct {
 	limit    time.Duration // from the servers' message on the wire to the client's notification

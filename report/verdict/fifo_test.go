@@ -211,10 +211,10 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), sessionGone(101, 13, 10), acquired(1, 10, 14), whole()}, Pass, ""},
 		{"its session ended before the one ahead went",
 			[]history.Record{created(102, 9), created(101, 10), sessionGone(101, 11, 10), deleted(102, 9, 12), acquired(1, 10, 14), whole()}, Fail, "czxid 0x9) existed all the time"},
-		{"another session's node", []history.Record{created(102, 10), acquired(1, 10, 10), whole()}, Fail, "session 0x66 created that node"},
-		{"a node that was never created", []history.Record{created(101, 9), acquired(1, 10, 10), whole()}, Fail, "no transaction created that node"},
+		{"another session's node", []history.Record{created(102, 10), acquired(1, 10, 10), whole()}, Fail, "session 0x66 created the granted node"},
+		{"a node that was never created", []history.Record{created(101, 9), acquired(1, 10, 10), whole()}, Fail, "no transaction created the granted node"},
 		{"a persistent node", []history.Record{&history.Commit{Op: history.CommitCreate, Session: 101, Zxid: 10, Cxid: 1, Path: nodeOf(10)}, acquired(1, 10, 10), whole()}, Fail,
-			"that node is persistent (created in transaction 0xa)"},
+			"the granted node is persistent (created in transaction 0xa)"},
 		{"a claim that names no node, of a session with nodes in two folders",
 			[]history.Record{created(101, 10), named(created(101, 11), "/l/leader"), claimOf(acquired(1, 11, 11), "", 0), whole()}, Unknown, "which nodes 1 of 1 grants"},
 		{"a node that may stand in a gap",
@@ -222,11 +222,11 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"one ahead whose removal may stand in a gap",
 			[]history.Record{created(102, 9), created(101, 10), acquired(1, 10, 12), withGap()}, Unknown, "gaps in the commits"},
 		{"another session's node, whatever stands in a gap",
-			[]history.Record{created(102, 10), acquired(1, 10, 10), withGap()}, Fail, "session 0x66 created that node"},
+			[]history.Record{created(102, 10), acquired(1, 10, 10), withGap()}, Fail, "session 0x66 created the granted node"},
 		{"a token that is not its node's", []history.Record{created(101, 10), claimOf(acquired(1, 10, 10), nodeOf(10), 11), whole()}, Fail, "the node's czxid is 0xa"},
 		{"a claim that names no node is by the session's newest", []history.Record{created(101, 10), claimOf(acquired(1, 10, 10), "", 0), whole()}, Pass, "all 1 grants"},
 		{"a claim that names no node, of a session that has none", []history.Record{created(102, 10), claimOf(acquired(1, 10, 10), "", 0), whole()}, Fail,
-			"client 1 was granted no token and no node (the client reported neither, and its traffic does not identify a node) of session 0x65, having seen no commit after 0xa (record 3), but that session had no node"},
+			"client 1 was granted no token and no node (the client reported neither, and its traffic does not identify a node) of session 0x65, having seen no commit after 0xa (record 3), but the session of the grant had no node"},
 		{"a claim of a node that is not there, and has no token", []history.Record{created(101, 10), claimOf(acquired(1, 10, 10), "/l/none", 0), whole()}, Fail,
 			"client 1 was granted no token with node /l/none of session 0x65"},
 		{"a claim that names no node, of a session that has two of one transaction",
@@ -269,5 +269,5 @@ func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
 	r = append(r, operation(history.Release, 2, z-2, z-1, 2*second), operation(history.Acquire, 1, 10, 10, 3*second), operation(history.Release, 1, 10, 10, 4*second), whole())
 	judgeOne(t, ClaimValidity, r, Unknown, "do not show which nodes 1 of 1 grants claim")
 	younger := join(r[:len(r)-1], []history.Record{operation(history.Acquire, 1, z+5, z+5, 5*second), operation(history.Release, 1, z+5, z+5, 6*second), whole()})
-	judgeOne(t, ClaimValidity, younger, Fail, "no transaction created that node")
+	judgeOne(t, ClaimValidity, younger, Fail, "no transaction created the granted node")
 }

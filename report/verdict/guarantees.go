@@ -137,7 +137,7 @@ var guarantees = []Guarantee{{
 	check:   newLossNotification,
 }, {
 	Name: OwnershipQuery, Rule: 2, Concerns: anyGrant,
-	Promise: "A client that was notified that its session is lost answers that it does not hold the grant (isOwner, isAcquired, hasLeadership).",
+	Promise: "After a client is notified of the loss of its session, its ownership query (isOwner, isAcquired, hasLeadership) returns false.",
 	Harm:    "Code that checks before it acts runs at the same time as the next holder.",
 	Help:    "a client answered that it held the grant after it was notified that its session was lost",
 	check:   newOwnershipQuery,

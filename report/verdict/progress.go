@@ -323,7 +323,7 @@ func (p *progress) belief(b facts.Belief) {
 	if b.Permits > 1 {
 		p.readers.busy = append(p.readers.busy, facts.Span{From: b.Call, To: b.End})
 	}
-	if end := p.fullUntil(b.End); end > p.covered {
+	if end := p.addEnd(b.End); end > p.covered {
 		p.covered, p.endRecord = end, b.EndRecord
 	}
 	if len(p.waits) > p.pruneThreshold {
@@ -332,8 +332,8 @@ func (p *progress) belief(b facts.Belief) {
 	}
 }
 
-// fullUntil adds the end of a belief, and returns until when all permits are held; 0 if they are not.
-func (p *progress) fullUntil(end time.Duration) time.Duration {
+// addEnd adds the end of a belief, and returns the time until which all permits are held; 0 if one is free.
+func (p *progress) addEnd(end time.Duration) time.Duration {
 	if p.permits == 1 {
 		return end
 	}

@@ -195,8 +195,8 @@ func (d *successionRound) judgeAt(c check, from time.Duration, broken *evidence,
 		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
 		return "?"
 	}
-	broken.Add([]int{due.record, c.record}, "%s, round %d: %s, %s until %v (record %d), although %s",
-		d.phase, d.round, c.after, who, c.at, c.record, due.first())
+	broken.Add([]int{due.record, c.record}, "%s, round %d: %s, up to %v (record %d) %s, although %s",
+		d.phase, d.round, c.after, c.at, c.record, who, due.first())
 	return "none"
 }
 

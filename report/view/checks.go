@@ -96,7 +96,7 @@ func (b builder) suites() (out []Suite) {
 		s := Suite{Name: t.Name, Class: fmt.Sprintf("%s.%s.%d", t.Scenario, t.Subject, t.Clients), Checks: checks(t)}
 		for i := range s.Checks {
 			if t.Provocation != "" {
-				s.Checks[i].What += ", provoked by " + t.Provocation
+				s.Checks[i].What += ", cell " + t.Provocation
 			}
 		}
 		if len(t.Expect) == 0 {
@@ -198,7 +198,7 @@ func runWith(subject string, r report.Run) string {
 
 // IncidentTable lists the provocations in runs of incidents, and their results.
 func IncidentTable(runs ...report.Result) Table {
-	t := Table{Columns: []Column{{Head: "what happened"}, {Head: "introduced in"}, {Head: "fixed in"}, {Head: "run here with", Kind: NoWrap}, {Head: "provoked by", Kind: Code}, {Head: "breaks"},
+	t := Table{Columns: []Column{{Head: "what happened"}, {Head: "introduced in"}, {Head: "fixed in"}, {Head: "run here with", Kind: NoWrap}, {Head: "cell", Kind: Code}, {Head: "breaks"},
 		{Head: "result", Kind: Status}, {Head: "run at commit", Kind: Code}}}
 	for _, r := range runs {
 		if r.Run.Incident == nil {

@@ -141,7 +141,7 @@ func overlapText(x matrix.Series) string {
 	if longest <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("In %s, two clients believed at the same time that they held, for up to %s. The verdicts show whether this is a violation.", x.Label, units.Duration(longest))
+	return fmt.Sprintf("In %s, two clients believed for up to %s at the same time that they held the grant. The verdicts show whether this is a violation.", x.Label, units.Duration(longest))
 }
 
 // promiseText states whether all measured failovers kept the promised failover time, and whether the
@@ -154,19 +154,19 @@ func promiseText(label string, t report.Trial) string {
 	}
 	why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
 	predicted := t.Metrics[metrics.FailoverPredicted].Value
-	answer := "The promised failover time of %s was kept by %s, and the predicted range is within it: %s."
+	answer := "%s met the promised failover time of %s, and the predicted range is within it: %s."
 	switch {
 	case *m.Max > float64(promise):
-		answer = "The promised failover time of %s was exceeded by %s: %s."
+		answer = "%s exceeded the promised failover time of %s: %s."
 	case m.Never > 0:
-		answer = "It is unknown whether the promised failover time of %s was kept by %s: %s."
+		answer = "It is unknown whether %s met the promised failover time of %s: %s."
 		why = units.Plural(int(m.Never), "failover") + " ended without a grant"
 	case predicted == nil:
-		answer = "The promised failover time of %s was kept by %s in every measured failover: %s."
+		answer = "%s met the promised failover time of %s in every measured failover: %s."
 	case *predicted > float64(promise):
-		answer = "The promised failover time of %s was kept by %s in every measured failover, but is not guaranteed: up to " + units.Duration(*predicted) + " is predicted; %s."
+		answer = "%s met the promised failover time of %s in every measured failover, but cannot guarantee it: failovers of up to " + units.Duration(*predicted) + " are predicted; %s."
 	}
-	return fmt.Sprintf(answer, units.Duration(float64(promise)), label, strings.TrimSuffix(why, "."))
+	return fmt.Sprintf(answer, label, units.Duration(float64(promise)), strings.TrimSuffix(why, "."))
 }
 
 // stagesText describes the longest stage of a hand-off, with the most contenders; "" if it is unknown.

@@ -77,8 +77,8 @@ func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
 	}
 	got := found([]report.Trial{trial(1, 9e9), trial(2, 13e9)}...)
 	for _, want := range []string{
-		"The promised failover time of 12.0 s was kept by lock/a at 3 contenders, trial 1 in every measured failover: the longest failover took 9.00 s.",
-		"The promised failover time of 12.0 s was exceeded by lock/a at 3 contenders, trial 2: the longest failover took 13.0 s.",
+		"lock/a at 3 contenders, trial 1 met the promised failover time of 12.0 s in every measured failover: the longest failover took 9.00 s.",
+		"lock/a at 3 contenders, trial 2 exceeded the promised failover time of 12.0 s: the longest failover took 13.0 s.",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("it does not say %q, but %q", want, got)
@@ -93,10 +93,10 @@ func TestPromises(t *testing.T) {
 		never          int64
 		want           string
 	}{
-		{1e9, 2e9, 0, "The promised failover time of 2.00 s was kept by lock/a at 0 contenders, and the predicted range is within it"},
-		{1e9, 3e9, 0, "The promised failover time of 2.00 s was kept by lock/a at 0 contenders in every measured failover, but is not guaranteed: up to 3.00 s is predicted"},
-		{3e9, 3e9, 1, "The promised failover time of 2.00 s was exceeded by lock/a"},
-		{1e9, 2e9, 1, "It is unknown whether the promised failover time of 2.00 s was kept by "},
+		{1e9, 2e9, 0, "lock/a at 0 contenders met the promised failover time of 2.00 s, and the predicted range is within it"},
+		{1e9, 3e9, 0, "lock/a at 0 contenders met the promised failover time of 2.00 s in every measured failover, but cannot guarantee it: failovers of up to 3.00 s are predicted"},
+		{3e9, 3e9, 1, "lock/a at 0 contenders exceeded the promised failover time of 2.00 s"},
+		{1e9, 2e9, 1, "It is unknown whether lock/a at 0 contenders met the promised failover time of 2.00 s"},
 	} {
 		trial := report.Trial{Cell: history.Cell{Subject: "lock/a", Params: map[string]string{"promise": "2s"}},
 			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}, metrics.FailoverPredicted: {Unit: "ns", Value: &row.predicted}}}

@@ -81,9 +81,9 @@ func pick[T any](all []T, indexes []int) []T {
 	return out
 }
 
-// NumberColumn returns a column of numbers.
-func NumberColumn(head string, spare int) Column {
-	return Column{Head: head, Kind: Number, DropOrder: spare}
+// NumberColumn returns a column of numbers, which a narrow terminal omits in the order dropOrder.
+func NumberColumn(head string, dropOrder int) Column {
+	return Column{Head: head, Kind: Number, DropOrder: dropOrder}
 }
 
 // addMarkColumns adds the columns of a matrix with the given marks. Their short heads are letters.

@@ -143,9 +143,9 @@ func (b builder) comparisonFindings() []Finding {
 		case c.Ratio.Low == nil:
 			text = "At %s, there are too few pairs of trials to compare %s of %s: %s."
 		case *c.Ratio.Low <= 1 && *c.Ratio.High >= 1:
-			text = "Compared trial by trial at %s, no difference was found in %s of %s: %s."
+			text = "A comparison trial by trial at %s found no difference in %s of %s: %s."
 		default:
-			to, text = &different, "Compared trial by trial at %s, %s of %s is %s."
+			to, text = &different, "A comparison trial by trial at %s: %s of %s is %s."
 		}
 		*to = append(*to, measuredFindings(fmt.Sprintf(text, clientsText(c), c.Metric, label, c))...)
 	}

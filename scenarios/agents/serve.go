@@ -65,7 +65,7 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 	if err := a.sendHello(link); err != nil {
 		return err
 	}
-	a.Logf("joined the run of %s", j.Address)
+	a.Logf("joined the run coordinated at %s", j.Address)
 	over, finish := context.WithCancel(context.Background())
 	defer finish()
 	s := &server{agent: a, clock: own, link: link, finish: finish, trials: map[string]*servedTrial{}}

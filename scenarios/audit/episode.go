@@ -1,5 +1,5 @@
-// Package audit runs one cell of an audit: an episode of three clients in which a fault is injected at a
-// step of the protocol, or a script for all clients of the line.
+// Package audit runs one cell of an audit: an episode, in which a fault is injected at a step of the protocol of
+// three clients, or a script, which all clients of a waiting line run.
 package audit
 
 import (

@@ -35,8 +35,8 @@ var (
 	ErrTwice  = fmt.Errorf("%w: another grant has already written to the resource with this token", ErrFenced)
 )
 
-// Write writes with the token of a grant, which also has a number. version is the resource's
-// version after the write. After an error other than ErrFenced the outcome is unknown.
+// Write writes to the resource with the token of a grant. The number grant tells grants with the same token apart.
+// version is the resource's version after the write. After an error other than ErrFenced the outcome is unknown.
 func (f *Fence) Write(ctx context.Context, token, grant int64) (version int64, err error) {
 	if token == 0 {
 		return 0, errors.New("the token of the grant is unknown")

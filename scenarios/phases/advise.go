@@ -62,9 +62,9 @@ func Advise(o AdviceOptions) (Advice, error) {
 	return a, nil
 }
 
-// lossProbability returns an upper bound of the probability that a pause ends the session: the servers count
-// from the last ping, which was sent at a uniformly distributed moment of the last third of the
-// timeout. The bound ignores that the servers round up to the next tick.
+// lossProbability returns an upper bound of the probability that a pause ends the session. The servers
+// count the timeout from the last ping, which was sent at most a third of the timeout before the pause (uniformly
+// distributed). The bound ignores that they round up to the next tick.
 func lossProbability(pause, timeout time.Duration) float64 {
 	third := float64(timeout) / 3
 	return min(1, max(0, (float64(pause)-2*third)/third))

@@ -245,7 +245,7 @@ func (f *failoverRound) rejoin(ctx context.Context) error {
 		return nil
 	}
 	if f.holder.IsOpen() {
-		f.holder.HoldsQueries.Wait() // a release would end the query whether it still holds
+		f.holder.HoldsQueries.Wait() // a release would abort the pending ownership queries
 		_ = f.held.Release(ctx)      // usually fails because the grant is lost; the record shows it
 	}
 	if err := f.holder.Reopen(ctx); err != nil {

@@ -80,7 +80,7 @@ type live struct {
 	limitReached bool // there are more parents than are read
 }
 
-// parent is a folder of sequential nodes and its state at the last read.
+// parent is a node with sequential children, and its state at the last read.
 type parent struct {
 	seen    bool
 	version int32 // cversion: it counts creations and deletions of children

@@ -105,12 +105,12 @@ func (s *Scenario) copyBuiltinMarks(from *Scenario) {
 }
 
 // CanOmit reports whether the phase can omit all faults of this name: the user has not requested them, and
-// none is essential. A phase of a built-in scenario whose kind injects the fault is omitted as a whole.
+// none is essential. If the kind of the phase injects the fault, the whole phase is omitted.
 func (p *Phase) CanOmit(name string) bool {
 	return p.builtin && !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name && f.Essential })
 }
 
-// kindInjects reports whether the phase's kind injects the fault, as a failover kills a member, not the schedule.
+// kindInjects reports whether the phase's kind injects the fault, as a failover kills a member, and not its schedule.
 func (p *Phase) kindInjects(name string) bool {
 	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
 }

@@ -23,7 +23,7 @@ type Step struct {
 	Nth  int    // from 1
 }
 
-// The calls of a client, as operations of steps.
+// Values of Step.Op that are not messages: calls of the client.
 const (
 	CallAcquire = "acquire"
 	CallHold    = "hold"

@@ -203,7 +203,7 @@ func describeUnavailable(ctx context.Context, e *ensembles.Ensemble) string {
 	return strings.Join(down, ", ")
 }
 
-// Target returns the target of faults. holder returns the holder, or nil.
+// Target returns the target of faults. holder returns the number of the client that holds; it may be nil.
 func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 	t := chaos.Target{Ensemble: st.Members.Ensemble, Network: st.Members.Network, Holder: holder}
 	for _, c := range st.Clients {
@@ -313,7 +313,7 @@ type SharedFault struct {
 	Up      chan struct{} // closed when the member serves again, or was not killed
 	window  chaos.Window  // valid after Up is closed
 	upAt    time.Time     // valid after Up is closed
-	dialled sync.Map      // attempts so far, each a dial
+	dialled sync.Map      // dials so far
 }
 
 // NewSharedFault returns a fault of the member with that client address, for a number of trials.
@@ -367,7 +367,8 @@ func (st *Stage) recoveredAt() time.Time {
 	return time.Time{}
 }
 
-// Arrive reports that a trial has reached its step, or with here false that the trial cannot reach the step.
+// Arrive records that a trial has reached its step or, if here is false, cannot reach it. inTime is false if the
+// fault was already due.
 func (j *SharedFault) Arrive(here bool) (inTime bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -350,7 +350,8 @@ func (st *Stage) Count(ctx context.Context) (Counts, error) {
 	return c, nil
 }
 
-// Traffic returns a record of the traffic between two counts, in which n operations were executed.
+// Traffic returns the record of the traffic between the counts base and now, in which n operations of the kind of
+// (such as history.OfHandoff) were executed.
 func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Traffic {
 	w := now.Wire.Sub(base.Wire)
 	r := &history.Traffic{

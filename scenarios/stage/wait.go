@@ -192,9 +192,8 @@ func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, er
 }
 
 // Wait returns the counts once the given number of notifications have arrived since the earlier counts, the
-// clients have the given number of watches, and no request is in flight. If that does not happen within
-// SettleLimit, this call and all later calls behave like [QuietWait.AwaitIdle], as they do without a formula or
-// counts of watches.
+// clients have the given number of watches, and no request is in flight. It behaves like [QuietWait.AwaitIdle] if
+// there is no formula, if the members do not count watches, and after the first call that exceeded SettleLimit.
 func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now Counts, err error) {
 	if !s.exact {
 		return s.AwaitIdle(ctx)
@@ -225,7 +224,7 @@ func (s *QuietWait) AwaitIdle(ctx context.Context) (now Counts, err error) {
 		return still.Observe(now.Wire) || still.polling(), err
 	})
 	if err != nil {
-		return now, fmt.Errorf("wait until no request is pending (%d are): %w", now.Wire.InFlight, err)
+		return now, fmt.Errorf("wait for pending requests: %d are still in flight: %w", now.Wire.InFlight, err)
 	}
 	return now, nil
 }

@@ -56,10 +56,10 @@ type Items struct {
 	lost     map[request]bool
 
 	// The order in which items left, by the commits.
-	judged      int          // items that left before they were handed over
+	judged      int          // items whose order was checked: they left before they were handed over
 	handedFirst int          // items that were handed over before they left
-	overtakings int          // known number
-	found       []overtaking // the first ones
+	overtakings int          // number known so far
+	found       []overtaking // the first overtakings
 	undecided   []*Item      // overtaken nodes that may not be items
 }
 
@@ -197,8 +197,8 @@ func (q *Items) settle(i *Item) {
 	*part = append(*part, takenItem{d, i.taken})
 }
 
-// takenItem is an item that was certainly put and taken once. It is compared with others only at the end, in parts
-// that fit the processor's cache: a map of all items would wait for memory at every item.
+// takenItem is an item that was certainly put and taken once. Duplicates are searched at the end,
+// one part at a time, so that a part fits the processor's cache: a map of all items would miss the cache at every item.
 type takenItem struct {
 	digest digest
 	record int // of the take
