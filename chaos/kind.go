@@ -13,13 +13,13 @@ import (
 
 // Kind is a kind of fault. The fault's file declares and registers its Kind.
 type Kind struct {
-	Name    string
-	About   string   // one line
-	Proof   string   // how its effect is proven
-	Target  string   // the default target
-	Targets []string // accepted targets, in addition to a member's name, a client's member and a client's number; nil if it has no target
-	Params  []Param
-	Lasts   bool // the fault lasts until a session has expired
+	Name        string
+	About       string   // one line
+	Proof       string   // how its effect is proven
+	Target      string   // the default target
+	Targets     []string // accepted targets, in addition to a member's name, a client's member and a client's number; nil if it has no target
+	Params      []Param
+	UntilExpiry bool // the fault lasts until a session has expired
 
 	needs []need
 	// One of these builds the fault from its parameters. build is for faults that select their targets themselves.
@@ -141,7 +141,7 @@ func TouchesMembers(name string) bool {
 // stopped or started, or a session has expired.
 func IsLongRunning(name string) bool {
 	k, err := KindOf(name)
-	return err == nil && (k.Lasts || k.TouchesMembers())
+	return err == nil && (k.UntilExpiry || k.TouchesMembers())
 }
 
 // KindOf returns the kind of fault with that name; otherwise the error is an UnknownError.

@@ -122,12 +122,12 @@ func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try fun
 // session.expire has the effect of a crash of the client or its network. It takes a session timeout
 // and a tick or two.
 var _ = register(Kind{
-	Name:     "session.expire",
-	About:    "keeps a client disconnected until its session has expired, then lets it reconnect and learn of the expiry",
-	Proof:    "the leader no longer lists the session, and a member refuses its id",
-	Lasts:    true,
-	needs:    []need{{about: "the four-letter word dump", checkEnsemble: checkDump}},
-	onClient: fixed(expire),
+	Name:        "session.expire",
+	About:       "keeps a client disconnected until its session has expired, then lets it reconnect and learn of the expiry",
+	Proof:       "the leader no longer lists the session, and a member refuses its id",
+	UntilExpiry: true,
+	needs:       []need{{about: "the four-letter word dump", checkEnsemble: checkDump}},
+	onClient:    fixed(expire),
 })
 
 // dumpLimit is how long checkDump waits for a member to refuse the command dump. A member that does not reply in

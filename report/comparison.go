@@ -117,7 +117,7 @@ func (r Result) Undecided(cell history.Cell) bool {
 		}
 		undecided = undecided || slices.ContainsFunc(t.Thresholds, func(th Threshold) bool {
 			c, err := ParseThreshold(th.Expr)
-			return err == nil && c.TakesBase() && th.Result == Unknown
+			return err == nil && c.ComparesWithBase() && th.Result == Unknown
 		})
 	}
 	return undecided

@@ -113,7 +113,7 @@ func TestResult_Undecided(t *testing.T) {
 			}
 			res, asked := Result{Trials: slices.Clone(row.trials)}, map[string][]Condition{}
 			for i, x := range res.Trials {
-				if asked[x.Name] = []Condition{c}; !c.TakesBase() {
+				if asked[x.Name] = []Condition{c}; !c.ComparesWithBase() {
 					asked[x.Name], res.Trials[i].Thresholds = nil, []Threshold{c.Judge(x)}
 				}
 			}

@@ -277,7 +277,7 @@ func judgeThresholds(exprs []string, t Trial) (judged []Threshold, baseCondition
 		switch {
 		case err != nil:
 			judged = append(judged, Threshold{Expr: expr, Result: Unknown, Measured: err.Error()})
-		case c.TakesBase():
+		case c.ComparesWithBase():
 			baseConditions = append(baseConditions, c)
 		default:
 			judged = append(judged, c.Judge(t))

@@ -317,7 +317,7 @@ func (t *Tally) Add(results ...string) {
 			t.Pass++
 		case r == Fail:
 			t.Fail++
-		case verdict.Counts(r):
+		case verdict.IsChecked(r):
 			t.Unknown++
 		}
 	}

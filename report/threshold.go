@@ -81,7 +81,7 @@ func (c Condition) measure() Measure { return Measure{c.Metric, c.Field} }
 // Parameter returns the scenario's parameter that the metric is compared with, such as promise; ""
 // if the value is not a parameter.
 func (c Condition) Parameter() string {
-	if c.Metric == allVerdicts || c.Value == byFormula || c.TakesBase() {
+	if c.Metric == allVerdicts || c.Value == byFormula || c.ComparesWithBase() {
 		return ""
 	}
 	if _, _, ok := literal(c.Value); ok {
@@ -162,8 +162,8 @@ func (c Condition) factor() (float64, bool) {
 	return f, err == nil && f > 0 && !math.IsInf(f, 0)
 }
 
-// TakesBase reports whether the condition compares with the base, which needs several trials.
-func (c Condition) TakesBase() bool { return strings.HasSuffix(c.Value, baseSuffix) }
+// ComparesWithBase reports whether the condition compares with the base, which needs several trials.
+func (c Condition) ComparesWithBase() bool { return strings.HasSuffix(c.Value, baseSuffix) }
 
 // judgeAgainst evaluates the condition for a comparison with the base. If the limit is within the
 // confidence interval, or there is no interval, the result is unknown, and Measured contains the
@@ -245,9 +245,9 @@ func (c Condition) Judge(t Trial) Threshold {
 	if satisfies(*v, c.Op, limit) {
 		out.Result = Pass
 	}
-	if m.Never > 0 && c.Field != "count" && out.Result == Pass {
+	if m.Missing > 0 && c.Field != "count" && out.Result == Pass {
 		out.Result = Unknown
-		out.Measured += fmt.Sprintf(", and %d more never completed", m.Never)
+		out.Measured += fmt.Sprintf(", and %d more never completed", m.Missing)
 	}
 	if c.Value != byFormula && isName(c.Value) {
 		out.Measured += fmt.Sprintf(", %s %s", c.Value, units.Quantity(limit, unit))

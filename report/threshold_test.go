@@ -68,7 +68,7 @@ func TestCondition_Judge(t *testing.T) {
 			metrics.PipeRoundtrip:       {Unit: "ns", Count: new(int64(15)), P50: new(1e6), P99: new(7e6)},
 			"self.late.max":             {Unit: "ns", Value: new(4e6)},
 			metrics.Throughput:          {Unit: "1/s", Phase: "churn", Value: new(20.0)},
-			metrics.LeaderlessTime:      {Unit: "ns", Count: new(int64(100)), P50: new(2e9), Max: new(3e9), Never: 2},
+			metrics.LeaderlessTime:      {Unit: "ns", Count: new(int64(100)), P50: new(2e9), Max: new(3e9), Missing: 2},
 		},
 		Verdicts: []Verdict{{Guarantee: "fifo", Result: Pass}, {Guarantee: "progress", Result: Unknown},
 			{Guarantee: "succession", Result: NotPromised}, {Guarantee: "fan-out", Result: NotJudged}},

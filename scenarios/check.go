@@ -30,7 +30,7 @@ func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr
 }
 
 func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, stderr string, each func(check.Step)) (err error) {
-	g := &checkEnsemble{observer: observer.NewObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
+	g := &checkEnvironment{observer: observer.NewObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
 	g.tap.SetAdmit(observer.OwnProcesses(func(string, ...any) {}))
 	g.tap.SetUpstream(observer.UpstreamOf(e))
 	defer g.tap.Close()
@@ -38,12 +38,12 @@ func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, s
 	return check.Run(ctx, check.Config{Command: c, Stderr: stderr, Owner: state.Self().String(), Environment: g, Root: g.observer.Root}, each)
 }
 
-type checkEnsemble struct {
+type checkEnvironment struct {
 	observer *observer.Observer
 	tap      *wire.Tap
 }
 
-func (g *checkEnsemble) Env(client int, path string) recipes.Env {
+func (g *checkEnvironment) Env(client int, path string) recipes.Env {
 	c := g.tap.Client(client)
 	e := g.observer.Ensemble
 	return recipes.Env{
@@ -65,11 +65,11 @@ func (g *checkEnsemble) Env(client int, path string) recipes.Env {
 	}
 }
 
-func (g *checkEnsemble) Make(ctx context.Context, path string) error {
+func (g *checkEnvironment) Make(ctx context.Context, path string) error {
 	return g.observer.Open(ctx, path)
 }
 
-func (g *checkEnsemble) Look(ctx context.Context, path string) (data string, czxid, owner int64, err error) {
+func (g *checkEnvironment) Look(ctx context.Context, path string) (data string, czxid, owner int64, err error) {
 	err = g.observer.ReadCurrent(ctx, func(ctx context.Context, s *recipes.Session) error {
 		b, stat, err := s.Get(ctx, path)
 		if err == nil {
@@ -80,19 +80,19 @@ func (g *checkEnsemble) Look(ctx context.Context, path string) (data string, czx
 	return data, czxid, owner, err
 }
 
-func (g *checkEnsemble) Below(ctx context.Context, path string, session int64) (count int, err error) {
+func (g *checkEnvironment) Below(ctx context.Context, path string, session int64) (count int, err error) {
 	nodes, err := g.observer.Nodes(ctx, path)
 	return len(slices.DeleteFunc(nodes, func(n observer.Node) bool { return n.Owner != session })), err
 }
 
-func (g *checkEnsemble) Cut(client int) (restore func()) {
+func (g *checkEnvironment) Cut(client int) (restore func()) {
 	c := g.tap.Client(client)
 	c.SetGateClosed(true)
 	c.Cut()
 	return func() { c.SetGateClosed(false) }
 }
 
-func (g *checkEnsemble) End(ctx context.Context, client int) (err error) {
+func (g *checkEnvironment) End(ctx context.Context, client int) (err error) {
 	s := g.tap.Client(client).Session()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -555,8 +555,8 @@ func TestCheckDriver_findsOthersSound(t *testing.T) {
 	for _, d := range foreign.Drivers() {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			must(t, d.From.Missing())
-			args, err := d.From.Command(t.Context(), d.Program)
+			must(t, d.Library.Missing())
+			args, err := d.Library.Command(t.Context(), d.Program)
 			must(t, err)
 			keepsTheProtocol(t, host.Command{Name: d.Name, Args: args})
 		})

@@ -31,7 +31,7 @@ func TestRollover(t *testing.T) {
 			t.Fatalf("%d trials: %v", len(c.Result.Trials), err)
 		}
 		for _, v := range c.Result.Trials[0].Verdicts {
-			if expected := map[bool]string{true: want, false: verdict.Pass}[v.Guarantee == verdict.Faults]; verdict.Counts(v.Result) && v.Result != expected {
+			if expected := map[bool]string{true: want, false: verdict.Pass}[v.Guarantee == verdict.Faults]; verdict.IsChecked(v.Result) && v.Result != expected {
 				t.Errorf("from %d on: %s is %s: %v", first, v.Guarantee, v.Result, v.Reasons)
 			}
 		}

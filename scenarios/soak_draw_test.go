@@ -62,7 +62,7 @@ func drawSoak(seed uint64, kinds []chaos.Kind, subjects []string) string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	n := uint64(len(kinds))
 	first, lasts := kinds[seed%n], 1200*time.Millisecond
-	subject := subjects[(seed+seed/n)%uint64(len(subjects))]
+	subject := subjects[(seed%n+seed/n)%uint64(len(subjects))]
 	var faults []string
 	add := func(k chaos.Kind) {
 		text, until := drawSoakFault(r, k)
@@ -101,7 +101,7 @@ func drawSoakFault(r *rand.Rand, k chaos.Kind) (text string, until time.Duration
 	}); len(targets) > 0 {
 		f += ", target: " + targets[r.IntN(len(targets))]
 	}
-	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 300)}
+	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "down": ms(50, 300)}
 	choices := map[string][]string{"direction": {"in", "out"}, "keep": {"true", "false"}}
 	var given []string
 	for _, p := range k.Params {

@@ -172,7 +172,7 @@ func (s *soak) judge(trial report.Trial) (wrong []string) {
 	for _, v := range trial.Verdicts {
 		why := explained(v)
 		switch {
-		case !verdict.Counts(v.Result):
+		case !verdict.IsChecked(v.Result):
 			s.tally[v.Result]++
 		case v.Result == report.Pass:
 			s.tally["pass"]++

@@ -30,7 +30,7 @@ type conn struct {
 	expired          bool
 	expiryRead       bool       // expired, and the client has read the whole reply
 	queue            []item     // bytes that cannot be written yet
-	mute             bool       // a cut is pending: no more replies reach the client
+	cutPending       bool       // a cut is pending: no more replies reach the client
 	notificationRule *armedRule // HoldReply rule that keeps a notification
 	cutRepliedRule   *armedRule // CutReplied rule that matched the frame being read
 	refused          bool
@@ -136,7 +136,7 @@ func (k *conn) tryPassIn(p []byte) (ok, todo bool) {
 	c := k.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.isPassThrough() || k.mute || k.endErr != nil {
+	if !c.isPassThrough() || k.cutPending || k.endErr != nil {
 		return false, false
 	}
 	c.counts.BytesIn += int64(len(p))
@@ -144,7 +144,7 @@ func (k *conn) tryPassIn(p []byte) (ok, todo bool) {
 		n, m := k.in.scan.next(p)
 		p = p[n:]
 		if m&atHead != 0 {
-			k.deliver()
+			k.countReply()
 		}
 		k.reply(m)
 	}
@@ -169,8 +169,8 @@ func (k *conn) reply(m mark) {
 	}
 }
 
-// deliver counts a frame that goes to the client, once its head is complete. The caller holds c.mu.
-func (k *conn) deliver() {
+// countReply counts a frame that goes to the client, once its head is complete. The caller holds c.mu.
+func (k *conn) countReply() {
 	n, head := &k.c.counts, k.in.scan.head
 	n.FramesIn++
 	if !k.in.opened {

@@ -84,9 +84,9 @@ func (k *conn) filterArrived() {
 		back.ready = append(back.ready, p...)
 		c.counts.BytesIn += int64(len(p))
 	}
-	kept := k.in.run(back.arrived, len(c.armedRules) > 0 || k.mute, k.decideReply, emit)
+	kept := k.in.run(back.arrived, len(c.armedRules) > 0 || k.cutPending, k.decideReply, emit)
 	back.arrived = append(back.arrived[:0], kept...)
-	if back.err != nil && !k.mute && back.holdRule == nil {
+	if back.err != nil && !k.cutPending && back.holdRule == nil {
 		k.in.run(nil, false, k.decideReply, emit) // the rest of the frame never comes
 	}
 }
@@ -94,15 +94,15 @@ func (k *conn) filterArrived() {
 // decideReply returns the decision of a frame for the client. The caller holds c.mu and rmu.
 func (k *conn) decideReply(m mark, free bool) decision {
 	what := pass
-	if m&atHead != 0 && free && k.in.opened && !k.mute {
+	if m&atHead != 0 && free && k.in.opened && !k.cutPending {
 		what = k.decideByRule()
 	}
 	switch {
 	case m&atHead == 0:
-	case free && k.mute && k.cutRepliedRule == nil:
+	case free && k.cutPending && k.cutRepliedRule == nil:
 		what = drop
 	case what == pass:
-		k.deliver()
+		k.countReply()
 	}
 	if what != keep {
 		k.reply(m)
@@ -136,10 +136,10 @@ func (k *conn) decideByRule() decision {
 		k.back.holdRule = s
 		return keep
 	case CutReplied:
-		k.mute, k.cutRepliedRule = true, s
+		k.cutPending, k.cutRepliedRule = true, s
 		return pass
 	case CutBefore: // a notification
-		k.mute, k.back.cut = true, s
+		k.cutPending, k.back.cut = true, s
 		return drop
 	}
 	k.dropReply(s, i)
@@ -154,6 +154,6 @@ func (k *conn) dropReply(s *armedRule, i int) {
 		s.fire(nil)
 		s.retire()
 	} else {
-		k.mute, k.back.cut = true, s
+		k.cutPending, k.back.cut = true, s
 	}
 }

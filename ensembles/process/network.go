@@ -202,14 +202,14 @@ func linkMembers(r *state.Record, subnet netip.Prefix, bridgeNS netns.NsHandle, 
 		if err := net.LinkSetUp(veth); err != nil {
 			return fmt.Errorf("bringing up the link of %s: %w", m.Name, err)
 		}
-		if err := setUpEnd(memberNS[i], address); err != nil {
+		if err := setUpInterfaces(memberNS[i], address); err != nil {
 			return fmt.Errorf("setting up the network of %s: %w", m.Name, err)
 		}
 	}
 	return nil
 }
 
-func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
+func setUpInterfaces(end netns.NsHandle, address netip.Prefix) error {
 	net, err := netlink.NewHandleAt(end)
 	if err != nil {
 		return err

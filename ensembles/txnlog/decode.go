@@ -100,7 +100,7 @@ func (e *Entry) body(code int32, f *fields) (known bool) {
 	case OpenSession:
 		e.Timeout = time.Duration(f.int32()) * time.Millisecond
 	case CloseSession:
-		return e.closeSession(f)
+		return e.decodeCloseSession(f)
 	default:
 		e.Op = operation(code, f)
 	}
@@ -197,9 +197,9 @@ func (e *Entry) multi(f *fields) (known bool) {
 	return known
 }
 
-// closeSession reads the removed paths. Servers before 3.6, and later servers if configured so, write
+// decodeCloseSession reads the removed paths. Servers before 3.6, and later servers if configured so, write
 // none; a digest may follow.
-func (e *Entry) closeSession(f *fields) (known bool) {
+func (e *Entry) decodeCloseSession(f *fields) (known bool) {
 	body := f.rest
 	f.each(func() {
 		path := f.string()

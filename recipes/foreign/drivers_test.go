@@ -259,12 +259,13 @@ func connection(x *exchange, d Driver) {
 		x.ok("acquire", 0, nil)
 	}
 	r.cut()
-	x.event("suspended", 0)
-	if d.Promises.Requeues {
-		x.event("ended", 0) // its leader is told to stop, and stands in line again
+	if d.Promises.Requeues { // two threads report that the connection is lost, and that the leader stops and is in line again
+		x.event(0, "suspended", "ended")
+	} else {
+		x.event(0, "suspended")
 	}
 	r.mend()
-	x.event("restored", 0)
+	x.event(0, "restored")
 	if d.Recipe == recipes.RecipeQueue {
 		return
 	}
@@ -272,10 +273,10 @@ func connection(x *exchange, d Driver) {
 		until(x.t, "it leads again", func() bool { return x.ok("holds", 0, nil)["holds"] == true })
 	}
 	r.cut()
-	x.event("suspended", 0)
+	x.event(0, "suspended")
 	standing(x.t, path, 0)
 	r.mend()
-	x.event("lost", 0)
+	x.event(0, "lost")
 	x.ok("close", 0, nil)
 	delete(x.opened, 0)
 	if len(x.events) > 0 {

@@ -62,12 +62,12 @@ type said struct {
 
 func start(t *testing.T, d Driver) *exchange {
 	t.Helper()
-	if err := d.From.Missing(); err != nil {
+	if err := d.Library.Missing(); err != nil {
 		t.Skip(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
-	command, err := d.From.Command(ctx, d.Program)
+	command, err := d.Library.Command(ctx, d.Program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,16 +234,20 @@ func (x *exchange) bad(kind, what string, answer <-chan line) {
 	}
 }
 
-// event waits for the next event, which must be this one.
-func (x *exchange) event(kind string, client int) {
+// event waits for events of a client, in any order.
+func (x *exchange) event(client int, kinds ...string) {
 	x.t.Helper()
-	select {
-	case l := <-x.events:
-		if l.Event != kind || l.Client != client || l.At == 0 {
-			x.t.Fatalf("event %+v, want %s of client %d", l, kind, client)
+	for len(kinds) > 0 {
+		select {
+		case l := <-x.events:
+			i := slices.Index(kinds, l.Event)
+			if i < 0 || l.Client != client || l.At == 0 {
+				x.t.Fatalf("event %+v, want %v of client %d", l, kinds, client)
+			}
+			kinds = slices.Delete(kinds, i, i+1)
+		case <-time.After(patience):
+			x.t.Fatalf("no event %v of client %d", kinds, client)
 		}
-	case <-time.After(patience):
-		x.t.Fatalf("no event %s of client %d", kind, client)
 	}
 }
 

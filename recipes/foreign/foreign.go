@@ -33,13 +33,13 @@ import (
 type Driver struct {
 	recipes.Subject
 	Program string // the Java class or the Python file
-	From    Library
+	Library Library
 }
 
 func init() {
 	for _, d := range Drivers() {
 		d.register()
-		for _, version := range installed(d.From.folder()) {
+		for _, version := range installed(d.Library.folder()) {
 			d.at(version).register()
 		}
 	}
@@ -47,18 +47,18 @@ func init() {
 
 func (d Driver) register() {
 	s := d.Subject
-	s.Missing, s.Start, s.Version = d.From.Missing, d.start, d.From.version
+	s.Missing, s.Start, s.Version = d.Library.Missing, d.start, d.Library.version
 	recipes.Register(s)
 }
 
 func (d Driver) at(version string) Driver {
 	d.Name += "@" + version
-	d.From = d.From.at(version)
+	d.Library = d.Library.at(version)
 	return d
 }
 
 func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
-	args, err := d.From.Command(ctx, d.Program)
+	args, err := d.Library.Command(ctx, d.Program)
 	if err != nil {
 		return d.Subject, func() {}, err
 	}

@@ -148,7 +148,7 @@ func TestVersions_areFoundInTheCache(t *testing.T) {
 	if got := Versions(curator); got != nil {
 		t.Errorf("others can write to the folder, and its programs would be run: %v", got)
 	}
-	if d := (Driver{From: curator}).at("5.7.1"); !strings.HasSuffix(d.Name, "@5.7.1") {
+	if d := (Driver{Library: curator}).at("5.7.1"); !strings.HasSuffix(d.Name, "@5.7.1") {
 		t.Errorf("its name is %s", d.Name)
 	}
 }

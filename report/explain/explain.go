@@ -24,12 +24,12 @@ import (
 
 // Story is the explanation of one failed verdict.
 type Story struct {
-	Trial        report.Trial
-	Label        string // of the trial's cell: the subject, and the parameters that vary in the run
-	Guarantee    string
-	Promise      verdict.Guarantee
-	Reasons      []string
-	ActiveFaults []string // names of the faults that were active last
+	Trial         report.Trial
+	Label         string // of the trial's cell: the subject, and the parameters that vary in the run
+	GuaranteeName string
+	Guarantee     verdict.Guarantee
+	Reasons       []string
+	ActiveFaults  []string // names of the faults that were active last
 	Chart
 	Events        []Event
 	OmittedEvents int // number of omitted events
@@ -107,8 +107,8 @@ func failures(c report.Conclusion) []failure {
 // The label is derived from the single trial, without the parameters that vary in its run.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	label := matrix.NamesOf([]report.Trial{t}).Label(t.Cell)
-	s := Story{Trial: t, Label: label, Guarantee: v.Guarantee, Reasons: units.Names(v.Reasons, units.ShortenReason)}
-	s.Promise, _ = verdict.Find(v.Guarantee)
+	s := Story{Trial: t, Label: label, GuaranteeName: v.Guarantee, Reasons: units.Names(v.Reasons, units.ShortenReason)}
+	s.Guarantee, _ = verdict.Find(v.Guarantee)
 	proof := v.First // the records of the first reason suffice
 	if len(proof) == 0 {
 		proof = v.Records
@@ -120,7 +120,7 @@ func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	return s
 }
 
-func readable(h *history.History) iter.Seq[history.Numbered] {
+func readableRecords(h *history.History) iter.Seq[history.Numbered] {
 	return func(yield func(history.Numbered) bool) {
 		for n, err := range h.Records {
 			if err != nil || !yield(n) {
@@ -133,7 +133,7 @@ func readable(h *history.History) iter.Seq[history.Numbered] {
 // locate returns the clients in the records that prove a failure, and sets the time range of the story.
 func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	first := true
-	for n := range readable(h) {
+	for n := range readableRecords(h) {
 		if !slices.Contains(proof, n.N) {
 			continue
 		}
@@ -218,7 +218,7 @@ func (s *Story) addBars(h *history.History, clients []int) {
 	}
 	beliefs := facts.NewBeliefs(h.Header, func(b facts.Belief) { bar(b.Client, b.Start, b.End, HoldBar) })
 	var end time.Duration
-	for n := range readable(h) {
+	for n := range readableRecords(h) {
 		end = max(end, n.Time())
 		beliefs.Add(n)
 		if x, ok := n.Record.(*history.Sample); ok && x.Op != history.Write && x.Op != history.Effect {
@@ -233,7 +233,7 @@ func (s *Story) addBars(h *history.History, clients []int) {
 
 func (s *Story) collectEvents(h *history.History, clients, proof []int) {
 	c := commits{clients: map[int64]int{}}
-	for n := range readable(h) {
+	for n := range readableRecords(h) {
 		if c.add(n.Record) {
 			continue
 		}
@@ -268,7 +268,7 @@ func (s *Story) numberEvents() {
 			s.EventTimes = append(s.EventTimes, e.At)
 		}
 	}
-	if s.Guarantee == verdict.MutualExclusion {
+	if s.GuaranteeName == verdict.MutualExclusion {
 		s.findOverlaps()
 	}
 }

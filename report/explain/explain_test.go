@@ -50,7 +50,7 @@ func corpus(t *testing.T) (all []told) {
 func TestFailure_explainsEveryRecordedOne(t *testing.T) {
 	for _, c := range corpus(t) {
 		s := c.story
-		if s.Promise.Rule == 0 || s.Promise.Harm == "" {
+		if s.Guarantee.Rule == 0 || s.Guarantee.Harm == "" {
 			t.Errorf("%s: no promise is told", c.name)
 		}
 		if s.From >= s.To || s.From < 0 {
@@ -149,7 +149,7 @@ func TestFailure_namesFaultsAndCommits(t *testing.T) {
 	}
 	two.Faults = []history.Fault{window("session.flap", 3, 90*time.Millisecond), window("session.close", 1, 105*time.Millisecond)}
 	var records []history.Record
-	for n := range readable(two) {
+	for n := range readableRecords(two) {
 		if s, ok := n.Record.(*history.Sample); ok {
 			s.Zxid = s.Token
 		}
@@ -223,7 +223,7 @@ func TestFailures_tellTheFirstOfEachGuaranteeFirst(t *testing.T) {
 	var got []string
 	stories := Failures(c)
 	for _, s := range stories[:6] {
-		got = append(got, s.Trial.Name+" "+s.Guarantee)
+		got = append(got, s.Trial.Name+" "+s.GuaranteeName)
 	}
 	if want := []string{"zoo progress", "0 fifo", "1 no-orphan", "last progress", "1 fifo", "2 fifo"}; !slices.Equal(got, want) {
 		t.Errorf("first are told %q, want %q", got, want)

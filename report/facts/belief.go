@@ -62,7 +62,7 @@ type Beliefs struct {
 	endsAtDeadline  bool                    // the deadline of its session ends a belief
 	notifiesHolders bool                    // the subject notifies its holders of session events
 	clients         map[int]*holder
-	Queue           []*entry      // in order of Start
+	Pending         []*entry      // in order of Start
 	now             time.Duration // the latest time in the records
 	emitted         time.Duration // start of the last emitted belief
 	newestToken     int64         // of the emitted beliefs
@@ -156,11 +156,11 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 	}
 	e := &entry{Belief: b, live: true}
 	g.parts, g.held = append(g.parts, e), true
-	i := len(t.Queue)
-	for i > 0 && t.Queue[i-1].Start > b.Start {
+	i := len(t.Pending)
+	for i > 0 && t.Pending[i-1].Start > b.Start {
 		i--
 	}
-	t.Queue = slices.Insert(t.Queue, i, e)
+	t.Pending = slices.Insert(t.Pending, i, e)
 }
 
 func (t *Beliefs) addRelease(s *history.Sample, record int) {
@@ -266,8 +266,8 @@ func (g *grant) matches(e *history.Session) bool {
 }
 
 func (t *Beliefs) flush(until time.Duration) {
-	for len(t.Queue) > 0 {
-		e := t.Queue[0]
+	for len(t.Pending) > 0 {
+		e := t.Pending[0]
 		if e.live || e.Start > until {
 			break
 		}
@@ -277,7 +277,7 @@ func (t *Beliefs) flush(until time.Duration) {
 			}
 			t.detach(e)
 		}
-		t.Queue = t.Queue[1:]
+		t.Pending = t.Pending[1:]
 		t.emitted = e.Start
 		e.Outdated = e.Token > 0 && e.Token < t.newestToken
 		t.newestToken = max(t.newestToken, e.Token)
@@ -298,7 +298,7 @@ func (t *Beliefs) detach(e *entry) {
 
 // Close emits all remaining beliefs. Beliefs that have no end yet end at end.
 func (t *Beliefs) Close(end time.Duration) {
-	for _, e := range t.Queue {
+	for _, e := range t.Pending {
 		e.Open = !e.final
 		if e.live {
 			e.End, e.EndReason, e.live = max(end, e.Start), AtEnd, false

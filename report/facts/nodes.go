@@ -284,13 +284,13 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 	if n.RemovedZxid != 0 {
 		zxid = min(zxid, n.RemovedZxid-1)
 	}
-	total, place := l.taken(n), n.Czxid
+	total, place := l.permitsOf(n), n.Czxid
 	if s := n.former; s != nil && s.RemovedZxid != 0 && s.RemovedZxid <= zxid { // n took over its place in line
 		place = s.Czxid
 	}
 	add := func(o *Node) {
 		if o.Czxid < place && (o.RemovedZxid == 0 || o.RemovedZxid > zxid) && l.contend(o, n) {
-			ahead, total = append(ahead, o), total+l.taken(o)
+			ahead, total = append(ahead, o), total+l.permitsOf(o)
 		}
 	}
 	lines := []*dirNodes{n.in}
@@ -328,7 +328,7 @@ func (l *NodeTable) contend(a, b *Node) bool {
 	return SameKind(a, b)
 }
 
-func (l *NodeTable) taken(n *Node) int { return permitsForMode(l.header, l.modes.of(n)) }
+func (l *NodeTable) permitsOf(n *Node) int { return permitsForMode(l.header, l.modes.of(n)) }
 
 // modes are the modes in which a read-write lock was acquired with its nodes: by the kind of node, or, if
 // nodes of both modes are of the same kind, by node.

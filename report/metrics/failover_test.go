@@ -80,7 +80,7 @@ func TestFailovers_areHeldToTheirPrediction(t *testing.T) {
 	if l := measured[LeaderlessTime]; l.Max == nil || *l.Max != 499e6 {
 		t.Errorf("a holder that held on was in doubt for %v, want 499ms", l.Max)
 	}
-	if c := measured["failover.latency.crash"]; *c.Count != 3 || *c.Max != 9e9 || c.Never != 1 {
+	if c := measured["failover.latency.crash"]; *c.Count != 3 || *c.Max != 9e9 || c.Missing != 1 {
 		t.Errorf("of the crashes %+v, want three, and one that never came", c)
 	}
 	if r, c := measured[RecoveryTime], measured[ConnectionsPeak]; *r.Max != 2e9 || *c.Value != 50 {

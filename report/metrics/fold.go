@@ -74,7 +74,7 @@ func NewFold(h *history.History) *Fold {
 		f.openLoops, &queue{fold: f, items: map[string]item{}},
 		&throughput{fold: f, done: map[string]int64{}},
 		&fairness{fold: f, grants: map[int]map[int]int{}, total: map[int]int{}},
-		&overtaken{fold: f, faults: doubtful, starved: map[int]bool{}}, &failed{faults: doubtful},
+		&overtaken{fold: f, faults: doubtful, starved: map[int]bool{}}, &failedOperations{faults: doubtful},
 		&recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}},
 		&sessions{fold: f, opened: map[int64]time.Duration{}, ended: map[int64]bool{}},
 		&memberLoads{unanswered: map[string]int{}, means: map[string]time.Duration{}},
@@ -121,7 +121,7 @@ func (f *Fold) Close() map[string]Metric {
 	}
 	for name, d := range f.distributions {
 		m := distribution(d.histogram)
-		m.Phase, m.Never, m.Note = d.phase, d.never, d.note
+		m.Phase, m.Missing, m.Note = d.phase, d.never, d.note
 		out[name] = m
 	}
 	return out

@@ -159,7 +159,7 @@ type Metric struct {
 	Value    *float64 `json:"value,omitempty"`
 	Expected *float64 `json:"expected,omitempty"` // the formula's value, if any
 	Servers  *float64 `json:"servers,omitempty"`  // the same quantity, counted by the members
-	Never    int64    `json:"never,omitempty"`    // number of expected samples that never came
+	Missing  int64    `json:"never,omitempty"`    // number of expected samples that never came
 	Note     string   `json:"note,omitempty"`     // an explanation of the value
 }
 

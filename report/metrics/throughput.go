@@ -50,16 +50,16 @@ func (x *throughput) close(out map[string]Metric) {
 	out[Throughput] = m
 }
 
-// failed counts failed operations. Count is the number of all operations, and the note quotes the first
+// failedOperations counts failedOperations operations. Count is the number of all operations, and the note quotes the first
 // error.
-type failed struct {
+type failedOperations struct {
 	noopCollector
 	faults facts.Spans
 	n, all int64
 	first  string
 }
 
-func (x *failed) sample(s *history.Sample, p *history.Phase) {
+func (x *failedOperations) sample(s *history.Sample, p *history.Phase) {
 	operations := []string{history.Acquire, history.Release, history.Put, history.Take}
 	if !slices.Contains(operations, s.Op) || !hasRate(p) { // other phases end sessions themselves
 		return
@@ -75,7 +75,7 @@ func (x *failed) sample(s *history.Sample, p *history.Phase) {
 	}
 }
 
-func (x *failed) close(out map[string]Metric) {
+func (x *failedOperations) close(out map[string]Metric) {
 	if x.all > 0 {
 		out[OperationsFailed] = countedMetric(OperationsFailed, float64(x.n), x.all).noted(x.first)
 	}

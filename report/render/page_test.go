@@ -207,7 +207,7 @@ func TestPage_leadsFromAFailedCellToItsExplanation(t *testing.T) {
 	var stories []explain.Story
 	for _, trial := range r.Trials {
 		if trial.Outcome() == report.Fail {
-			stories = append(stories, explain.Story{Trial: trial, Guarantee: "no-orphan"})
+			stories = append(stories, explain.Story{Trial: trial, GuaranteeName: "no-orphan"})
 		}
 	}
 	page := string(written(t, report.PageFile, view.New(view.Input{Result: r, Stories: stories})))

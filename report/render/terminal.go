@@ -80,7 +80,7 @@ func clip(s string, lines, width int) string {
 
 func writeStory(b *strings.Builder, s view.Story, width int) {
 	fmt.Fprintln(b, wrap(s.Title, "", width))
-	fmt.Fprintln(b, wrap("  Promise: "+s.Promise.Promise, "  ", width))
+	fmt.Fprintln(b, wrap("  Promise: "+s.Guarantee.Promise, "  ", width))
 	fmt.Fprintln(b, wrap("  Violation: "+s.Violation, "  ", width))
 	for _, f := range s.Details {
 		fmt.Fprintln(b, wrap("  "+f.Name+": "+f.Value, "  ", width))

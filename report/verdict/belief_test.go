@@ -86,7 +86,7 @@ func TestBeliefs_thatNobodyReleasedDoNotHoldUpTheOthersForEver(t *testing.T) {
 		tracker.Add(history.Numbered{N: i, Record: &history.Sample{Op: history.Release, Client: 2,
 			Outcome: history.OK, Token: int64(10 + i), Call: at + 2, Return: at + 3}})
 	}
-	if waiting := len(tracker.Queue); emitted < 900 || waiting > 100 {
+	if waiting := len(tracker.Pending); emitted < 900 || waiting > 100 {
 		t.Errorf("%d handed on, %d wait", emitted, waiting)
 	}
 }

@@ -25,11 +25,11 @@ type fan struct {
 	judged    int
 	disturbed int
 	empty     int // rounds without a hand-off
-	phases    []*wakeUps
+	phases    []*phaseTraffic
 	broken    evidence
 }
 
-type wakeUps struct {
+type phaseTraffic struct {
 	phase                                              string
 	clients, calls, connections, writes, notifications int64
 	record                                             int
@@ -57,7 +57,7 @@ func (f *fan) record(n history.Numbered) {
 
 func (f *fan) effort(e *history.Effort, record int) {
 	if k := len(f.phases); k == 0 || f.phases[k-1].phase != e.Phase {
-		f.phases = append(f.phases, &wakeUps{phase: e.Phase})
+		f.phases = append(f.phases, &phaseTraffic{phase: e.Phase})
 	}
 	p := f.phases[len(f.phases)-1]
 	p.clients, p.record = p.clients+1, record
@@ -65,7 +65,7 @@ func (f *fan) effort(e *history.Effort, record int) {
 }
 
 // byVariant compares a phase with the variant's limit, and reports whether the variant has one.
-func (f *fan) byVariant(p *wakeUps) bool {
+func (f *fan) byVariant(p *phaseTraffic) bool {
 	allowed := 2*(p.calls+p.connections+p.clients) + p.writes
 	if r := f.history.Header.Recipe; r == facts.Semaphore || r == facts.Barrier {
 		allowed *= 2 // the first waiter, or member, is notified of other nodes too

@@ -22,10 +22,10 @@ type leaks struct {
 }
 
 type operations struct {
-	count  int
-	record int // of the last
-	left   int // nodes
-	last   createdNode
+	count     int
+	record    int // of the last
+	leftNodes int // nodes
+	last      createdNode
 }
 
 type createdNode struct {
@@ -97,7 +97,7 @@ func (x *leaks) leave(path string) {
 	if n, ok := x.nodes[path]; ok {
 		delete(x.nodes, path)
 		o := facts.ValueAt(x.counts, n.session)
-		o.left++
+		o.leftNodes++
 		o.last = n
 	}
 }
@@ -118,10 +118,10 @@ func (x *leaks) finish(end ending) Verdict {
 		o := x.counts[session]
 		repeated += max(0, o.count-setUp)
 		client := x.clients[session]
-		if o.left > keptNodes+2*len(x.faults[client]) && o.left*leakRate >= o.count {
+		if o.leftNodes > keptNodes+2*len(x.faults[client]) && o.leftNodes*leakRate >= o.count {
 			broken.Add([]int{o.record},
 				"client %d left %d nodes behind in %d operations of session %#x (the last in record %d); the last of these nodes, %s (czxid %#x), still existed when the session or the trial ended",
-				client, o.left, o.count, uint64(session), o.record, o.last.path, uint64(o.last.czxid))
+				client, o.leftNodes, o.count, uint64(session), o.record, o.last.path, uint64(o.last.czxid))
 		}
 	}
 	switch {

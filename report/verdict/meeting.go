@@ -8,17 +8,17 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// meeting checks progress at a barrier: without a fault, all clients may wait in enter, or one client in
-// leave while no client is inside, for no longer than the limit. A nil meeting, for other recipes,
+// barrierProgress checks progress at a barrier: without a fault, all clients may wait in enter, or one client in
+// leave while no client is inside, for no longer than the limit. A nil barrierProgress, for other recipes,
 // finds nothing.
-type meeting struct {
+type barrierProgress struct {
 	parties        int
 	limit          time.Duration
 	enters, leaves []wait // longer than the limit
 	inside         facts.Spans
 }
 
-func (m *meeting) add(w wait) {
+func (m *barrierProgress) add(w wait) {
 	switch {
 	case m == nil || m.limit == 0 || w.to-w.from <= m.limit:
 	case w.op == history.Acquire:
@@ -28,13 +28,13 @@ func (m *meeting) add(w wait) {
 	}
 }
 
-func (m *meeting) belief(b facts.Belief) {
+func (m *barrierProgress) belief(b facts.Belief) {
 	if m != nil {
 		m.inside = append(m.inside, facts.Span{From: b.Start, To: b.End})
 	}
 }
 
-func (m *meeting) check(faults facts.Spans, slow *evidence) {
+func (m *barrierProgress) check(faults facts.Spans, slow *evidence) {
 	if m == nil {
 		return
 	}

@@ -45,14 +45,14 @@ type progress struct {
 	acquires        int
 	stuck           *stuck
 	permits         int
-	meeting         *meeting        // of a barrier
-	ends            []time.Duration // the latest ends of beliefs, as many as there are permits, in their order
-	readers         *modeWaits      // of a read-write lock
+	meeting         *barrierProgress // of a barrier
+	ends            []time.Duration  // the latest ends of beliefs, as many as there are permits, in their order
+	readers         *modeWaits       // of a read-write lock
 	broken          evidence
 	slow            evidence // waits that are longer than the limit, by the clock alone
 	timerLateness   []string // why the clock proves nothing: the machine was too busy
 	stuckOperations evidence // operations that did not return in time
-	unserved        int      // record of an episode's line in which not every client was granted in time
+	unservedRecord  int      // record of an episode's line in which not every client was granted in time
 }
 
 type grantOf struct {
@@ -115,7 +115,7 @@ func newProgress(in *inputs) checker {
 	}
 	p.faults = facts.FaultWindows(in.history, p.limit)
 	if in.history.Header.Recipe == facts.Barrier {
-		p.meeting = &meeting{parties: in.history.Header.Clients, limit: p.limit}
+		p.meeting = &barrierProgress{parties: in.history.Header.Clients, limit: p.limit}
 	}
 	queue := newDeliveries(in, p.phases)
 	return checker{
@@ -158,7 +158,7 @@ func (p *progress) record(n history.Numbered) {
 		p.session(r, n.N)
 	case *history.Snapshot:
 		if r.Unserved {
-			p.unserved = n.N
+			p.unservedRecord = n.N
 		}
 	case *history.Self:
 		p.timerLateness = lateness(r)
@@ -401,8 +401,8 @@ func (p *progress) finish(end ending) Verdict {
 		return unknown("the session timeout is not in the history: the wait limit is unknown")
 	}
 	v := p.phases.verdict("granted", p.limit, p.stuck.snapshots)
-	if v.Result == Pass && p.unserved > 0 {
-		return unknown(fmt.Sprintf("not every client was granted again after the fault (record %d), and no cause was found", p.unserved))
+	if v.Result == Pass && p.unservedRecord > 0 {
+		return unknown(fmt.Sprintf("not every client was granted again after the fault (record %d), and no cause was found", p.unservedRecord))
 	}
 	return v
 }

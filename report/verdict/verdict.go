@@ -31,8 +31,8 @@ const (
 	NotJudged   = finding.NotJudged
 )
 
-// Counts reports whether a result is a pass, or could have been one.
-func Counts(result string) bool { return result != NotPromised && result != NotJudged }
+// IsChecked reports whether a result is a pass, or could have been one.
+func IsChecked(result string) bool { return result != NotPromised && result != NotJudged }
 
 // Readable names the verdict about a history itself. It is given only if the history is in doubt,
 // and is not a [Guarantee].
@@ -51,7 +51,7 @@ func Severity(result string) int {
 		return 2
 	case result == Pass:
 		return 0
-	case !Counts(result):
+	case !IsChecked(result):
 		return -1
 	}
 	return 1

@@ -27,7 +27,7 @@ func TestAudit_marksEveryCell(t *testing.T) {
 		played("all", "calm", report.Pass, seen...), played("next create #1", "drop", report.Fail),
 		played("next create #1", "flap", report.Unknown), played("next acquire #1", "flap", report.Pass)}}}
 	in.Result.Trials[2].Retries = 1
-	in.Stories = []explain.Story{{Trial: in.Result.Trials[1], Guarantee: "fifo"}}
+	in.Stories = []explain.Story{{Trial: in.Result.Trials[1], GuaranteeName: "fifo"}}
 	v := New(in)
 	var got []string
 	for _, table := range v.Tables {

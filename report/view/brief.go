@@ -84,7 +84,7 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 			all = append(all, b.story(s))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Story) int { return severestFirst(a.Guarantee, b.Guarantee) })
+	slices.SortStableFunc(all, func(a, b Story) int { return severestFirst(a.GuaranteeName, b.GuaranteeName) })
 	shown = min(len(all), shownStories)
 	if len(all) > shown {
 		more = append(more, "More violations are explained in "+b.page()+".")
@@ -105,7 +105,7 @@ func (v *View) HideStories() {
 
 func (b builder) story(s explain.Story) Story {
 	out := Story{Story: s, ID: storyID(s), RecordsCommand: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), RerunCommand: b.rerunCommand(s.Trial),
-		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, trialLabel(s.Label, s.Trial), underFaults(s.ActiveFaults)))}
+		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.GuaranteeName, trialLabel(s.Label, s.Trial), underFaults(s.ActiveFaults)))}
 	for i, reason := range s.Reasons {
 		if reason = units.Clean(reason); i == 0 {
 			out.Violation = reason
@@ -113,8 +113,8 @@ func (b builder) story(s explain.Story) Story {
 			out.Details = append(out.Details, Fact{"Also", strings.TrimPrefix(reason, "and ")})
 		}
 	}
-	if s.Promise.Harm != "" {
-		out.Details = append(out.Details, Fact{"Consequence", s.Promise.Harm})
+	if s.Guarantee.Harm != "" {
+		out.Details = append(out.Details, Fact{"Consequence", s.Guarantee.Harm})
 	}
 	if s.OmittedEvents > 0 {
 		out.More = "and " + units.Plural(s.OmittedEvents, "more event")
@@ -130,13 +130,13 @@ func underFaults(names []string) string {
 	return ", under " + units.List(names)
 }
 
-func storyID(s explain.Story) string { return "story-" + anchor(s.Trial.Name+"-"+s.Guarantee) }
+func storyID(s explain.Story) string { return "story-" + anchor(s.Trial.Name+"-"+s.GuaranteeName) }
 
 // storyOf returns the id of the story of a trial's failed verdict, or of the trial's first story
 // if guarantee is empty. It returns "" if there is no story.
 func (b builder) storyOf(trial, guarantee string) string {
 	for _, s := range b.Stories {
-		if s.Trial.Name == trial && (guarantee == "" || s.Guarantee == guarantee) {
+		if s.Trial.Name == trial && (guarantee == "" || s.GuaranteeName == guarantee) {
 			return storyID(s)
 		}
 	}

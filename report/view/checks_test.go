@@ -66,7 +66,7 @@ func TestIncidentTable_saysWhetherItShows(t *testing.T) {
 // happened.
 func TestSections_ofAnIncident(t *testing.T) {
 	r := provoked([]string{"progress"}, report.Fail)
-	v := New(Input{Result: r, Stories: []explain.Story{{Trial: r.Trials[0], Guarantee: "progress"}}})
+	v := New(Input{Result: r, Stories: []explain.Story{{Trial: r.Trials[0], GuaranteeName: "progress"}}})
 	var got []string
 	for _, s := range v.Sections[:3] {
 		got = append(got, s.ID)

@@ -29,7 +29,7 @@ func (b builder) figures() []*plot.Figure {
 	for _, s := range all {
 		figs := b.overview(s, glyphs)
 		for _, t := range s.Merged().Trials() { // the worst trial of a repeated cell
-			figs = append(figs, b.overTime(t, glyphs)...)
+			figs = append(figs, b.timelineFigures(t, glyphs)...)
 		}
 		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })
 		for _, f := range figs {
@@ -78,7 +78,7 @@ func (b builder) hasFailovers(s matrix.Scenario) bool {
 	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return len(b.trace(t.Name).Failovers) > 0 })
 }
 
-func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
+func (b builder) timelineFigures(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 	line := b.timelineOf(t)
 	failovers := []*plot.Figure{plot.Failovers(line), plot.FailoverStages(line)}
 	for _, f := range failovers {
@@ -158,9 +158,9 @@ func promiseText(label string, t report.Trial) string {
 	switch {
 	case *m.Max > float64(promise):
 		answer = "%s exceeded the promised failover time of %s: %s."
-	case m.Never > 0:
+	case m.Missing > 0:
 		answer = "It is unknown whether %s met the promised failover time of %s: %s."
-		why = units.Plural(int(m.Never), "failover") + " ended without a grant"
+		why = units.Plural(int(m.Missing), "failover") + " ended without a grant"
 	case predicted == nil:
 		answer = "%s met the promised failover time of %s in every measured failover: %s."
 	case *predicted > float64(promise):

@@ -15,7 +15,7 @@ import (
 func TestFigures_ofOneTrialOfSeveralSaySo(t *testing.T) {
 	b := builder{Input: Input{Traces: map[string]*report.Trace{"a": {Handoffs: []metrics.Handoff{{At: 1, Latency: 1}}}}}}
 	for merged, want := range map[int]bool{0: false, 3: true} {
-		for _, f := range b.overTime(report.Trial{Name: "a", Merged: merged}, nil) {
+		for _, f := range b.timelineFigures(report.Trial{Name: "a", Merged: merged}, nil) {
 			if f != nil && strings.Contains(f.About, "The cell has 3 trials") != want {
 				t.Errorf("of %d trials: %s", merged, f.About)
 			}
@@ -99,7 +99,7 @@ func TestPromises(t *testing.T) {
 		{1e9, 2e9, 1, "It is unknown whether lock/a at 0 contenders met the promised failover time of 2.00 s"},
 	} {
 		trial := report.Trial{Cell: history.Cell{Subject: "lock/a", Params: map[string]string{"promise": "2s"}},
-			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}, metrics.FailoverPredicted: {Unit: "ns", Value: &row.predicted}}}
+			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Missing: row.never}, metrics.FailoverPredicted: {Unit: "ns", Value: &row.predicted}}}
 		got := promiseText("lock/a at 0 contenders", trial)
 		if !strings.HasPrefix(got, row.want) {
 			t.Errorf("%q, want %q", got, row.want)

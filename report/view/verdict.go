@@ -104,7 +104,7 @@ func (c Check) repeats(t report.Trial) bool {
 // faultsOf returns the faults of a failed check's story; not for a cell of an audit, whose name has them.
 func (b builder) faultsOf(t report.Trial, c Check) []string {
 	for _, s := range b.Stories {
-		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.Guarantee == c.What {
+		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.GuaranteeName == c.What {
 			return s.ActiveFaults
 		}
 	}

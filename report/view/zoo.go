@@ -63,7 +63,7 @@ func caughtText(t report.Trial) string {
 func notPassed(t report.Trial) string {
 	var parts []string
 	for _, v := range t.Verdicts {
-		if v.Result != report.Pass && verdict.Counts(v.Result) {
+		if v.Result != report.Pass && verdict.IsChecked(v.Result) {
 			parts = append(parts, units.Clean(v.Guarantee+" "+v.Result))
 		}
 	}

@@ -25,7 +25,7 @@ func TestScorecard_hasTheWorstOfEachGuarantee(t *testing.T) {
 	failed := judged("a-5", "lock/a", 5, "fifo", report.Fail)
 	slow := judged("b-3", "lock/b", 3, "fencing", report.Pass)
 	slow.Thresholds = []report.Threshold{{Expr: "handoff.latency.p50 < 5ms", Result: report.Fail, Measured: "9ms"}}
-	card := scorecardOf([]explain.Story{{Trial: failed, Guarantee: "fifo"}},
+	card := scorecardOf([]explain.Story{{Trial: failed, GuaranteeName: "fifo"}},
 		judged("a-3", "lock/a", 3, "fifo", report.Pass), failed, slow, judged("c-3", "lock/c", 3, "fifo", report.NotPromised),
 		judged("d-3", "lock/d", 3, "fifo", report.NotJudged), judged("e-3", "lock/e", 3, "fifo", "splendid"))
 	var heads, got []string
@@ -120,7 +120,7 @@ func TestRanked_saysWhatMattersFirstAndOnce(t *testing.T) {
 func TestVerdict_namesTheFault(t *testing.T) {
 	failed := judged("a-3", "lock/a", 3, "fifo", report.Fail)
 	v := New(Input{Result: report.Result{Run: report.Run{Command: "zkbench run s"}, Trials: []report.Trial{failed, judged("b-3", "lock/b", 3, "fifo", report.Pass)}},
-		Stories: []explain.Story{{Trial: failed, Label: "lock/a", Guarantee: "fifo", ActiveFaults: []string{"session.close"}}}})
+		Stories: []explain.Story{{Trial: failed, Label: "lock/a", GuaranteeName: "fifo", ActiveFaults: []string{"session.close"}}}})
 	if want := "Failed (1 of 2 subjects): fifo in lock/a at 3 contenders, under session.close."; v.Verdict != want {
 		t.Errorf("%q, want %q", v.Verdict, want)
 	}

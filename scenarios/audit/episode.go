@@ -123,7 +123,7 @@ func (p *episodeRun) passable(x *stepInjection) bool {
 
 // isDelayed reports whether an active fault delays client i.
 func (p *episodeRun) isDelayed(i int) bool {
-	return slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.c.Number == i && x.fault.Late && x.isActive() })
+	return slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.c.Number == i && x.fault.UntilOthersProgress && x.isActive() })
 }
 
 // episode lets every client wait and hold once, or a producer put and the others take, while the

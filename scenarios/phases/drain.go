@@ -159,7 +159,7 @@ func (d *drainRun) awaitNotifications(ctx context.Context, k int) error {
 		return nil
 	}
 	want := formula(len(d.Stage.Clients), k)
-	err := stage.Poll(ctx, stage.SettleLimit, func(context.Context) (bool, error) {
+	err := stage.Poll(ctx, stage.QuietLimit, func(context.Context) (bool, error) {
 		now := d.Stage.Tap.Totals()
 		got := now.Sub(d.base.Wire)
 		return got.Notifications.Total() >= want.Notifications && stage.Lists(got) >= want.Lists && now.InFlight == 0, nil

@@ -159,7 +159,7 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 // await waits for the next grant, or until the holder's grant is restored, as reported by the recipe or,
 // if the recipe reports no events, as seen on the wire.
 func (f *failoverRound) await(ctx context.Context, most time.Duration) *stage.Attempt {
-	limit := time.After(2*most + stage.SettleLimit)
+	limit := time.After(2*most + stage.QuietLimit)
 	var reportDeadline <-chan time.Time
 	var restoredAt time.Duration
 	notified := false // the holder was notified of suspension or loss

@@ -126,8 +126,8 @@ func (s *Scenario) AuditPhase() *Phase {
 	return &s.Phases[0]
 }
 
-// auditCells returns the cells with which an audit begins: the named cells, or the calm episodes.
-func (s *Scenario) auditCells(p *Phase) (cells []Cell, err error) {
+// initialCells returns the cells with which an audit begins: the named cells, or the calm episodes.
+func (s *Scenario) initialCells(p *Phase) (cells []Cell, err error) {
 	processFault := slices.IndexFunc(p.Also, func(name string) bool { f := FindStepFault(name); return f != nil && f.process })
 	for _, name := range s.Subjects {
 		subject, err := s.Find(name)

@@ -66,7 +66,7 @@ func (s *Scenario) cellsOfOne() ([]Cell, error) {
 		return s.zoo()
 	}
 	if p := s.AuditPhase(); p != nil {
-		return s.auditCells(p)
+		return s.initialCells(p)
 	}
 	combinations, err := s.Combinations()
 	if err != nil {

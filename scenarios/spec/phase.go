@@ -166,7 +166,7 @@ func (s *Scenario) validateThresholds(bad ProblemFunc) {
 			bad(at, "threshold %q: %s", c.Expr, c.IncomparableReason(s.Params[parameter]))
 		case phase != "" && !slices.Contains(phases, phase):
 			bad(at, "threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
-		case c.TakesBase() && s.Base == "":
+		case c.ComparesWithBase() && s.Base == "":
 			bad(at, "threshold %q: the scenario has no base; name one, for example base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
 		}
 	}

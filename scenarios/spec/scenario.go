@@ -113,7 +113,7 @@ func (s *Scenario) check() Problems {
 	s.validateProcesses(bad)
 	s.validateSuccessors(bad)
 	if p := s.AuditPhase(); p != nil && len(ps) == 0 {
-		if _, err := s.auditCells(p); err != nil {
+		if _, err := s.initialCells(p); err != nil {
 			bad("phases.0.cells", "%v", err)
 		}
 	}

@@ -19,14 +19,14 @@ type StepFault struct {
 	Act             wire.Act // the tap's action at a request
 	NotificationAct wire.Act // the tap's action at a notification
 	Disconnects     bool     // the client cannot connect from the step until the fault is healed
-	// Late means that the fault lasts until other clients have progressed: meanwhile the episode does
+	// UntilOthersProgress means that the fault lasts until other clients have progressed: meanwhile the episode does
 	// not wait until this client is idle.
-	Late        bool
-	duringCalls []string     // the calls during which the fault applies; all if empty
-	MemberFault *MemberFault // the fault of members that cells share, which run apart from other cells; nil if none
-	Timed       bool         // the call is the recipe's own timed try, which must time out
-	OptIn       bool         // a full audit includes the fault only if the phase's field also lists it
-	process     bool         // the fault stops the client's process, which only a driver has
+	UntilOthersProgress bool
+	duringCalls         []string     // the calls during which the fault applies; all if empty
+	MemberFault         *MemberFault // the fault of members that cells share, which run apart from other cells; nil if none
+	Timed               bool         // the call is the recipe's own timed try, which must time out
+	OptIn               bool         // a full audit includes the fault only if the phase's field also lists it
+	process             bool         // the fault stops the client's process, which only a driver has
 	// only restricts the steps of a full audit further; nil for most faults.
 	only func(s SeenStep, subject recipes.Subject) bool
 }
@@ -66,9 +66,9 @@ var StepFaults = []*StepFault{
 		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
 	{Name: "client.restart", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true, OptIn: true,
 		About: "the process is killed, and started again at once as the same client, while its old session still exists; drivers only; not part of a full audit without --also client.restart"},
-	{Name: "request.hold", stepKinds: AtRequest, Act: wire.HoldRequest, Late: true,
+	{Name: "request.hold", stepKinds: AtRequest, Act: wire.HoldRequest, UntilOthersProgress: true,
 		About: "the request reaches the server late: after another client has received or released a grant"},
-	{Name: "reply.hold", stepKinds: AtRequest | AtNotification, Act: wire.HoldReply, NotificationAct: wire.HoldReply, Late: true,
+	{Name: "reply.hold", stepKinds: AtRequest | AtNotification, Act: wire.HoldReply, NotificationAct: wire.HoldReply, UntilOthersProgress: true,
 		About: "the reply, or the notification, arrives late: after another client has received or released a grant"},
 	{Name: "member.kill", stepKinds: AtRequest, Act: wire.HoldRequest,
 		MemberFault: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return AuditDowntime }},

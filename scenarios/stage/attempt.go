@@ -207,7 +207,7 @@ func (l *WaiterGroup) StartOthers(first *Client, rejoin bool) {
 
 // Next waits for the next attempt to return. It returns the attempt, or its error.
 func (l *WaiterGroup) Next(ctx context.Context) (*Attempt, error) {
-	limit := l.st.Scenario.SessionTimeout + SettleLimit
+	limit := l.st.Scenario.SessionTimeout + QuietLimit
 	select {
 	case a := <-l.Granted:
 		if a.Err != nil {

@@ -84,15 +84,15 @@ func (c *Client) recordEvent(e recipes.Event, at time.Duration) {
 	c.Stage.Record.Record(&history.Session{At: at, Event: history.SessionEvent(e.Kind), Client: c.Number, Token: e.Token, Session: cmp.Or(e.Session, c.Wire.Session().ID)})
 }
 
-// subject returns the subject's client; nil without a session.
-func (c *Client) subject() recipes.Client {
+// subjectClient returns the subjectClient's client; nil without a session.
+func (c *Client) subjectClient() recipes.Client {
 	if s := c.Subject.Load(); s != nil {
 		return *s
 	}
 	return nil
 }
 
-func (c *Client) contender() recipes.Contender { return c.subject().(recipes.Contender) }
+func (c *Client) contender() recipes.Contender { return c.subjectClient().(recipes.Contender) }
 
 func (c *Client) inDoubt(token int64) bool {
 	e := c.LastEvent.Load()
@@ -250,7 +250,7 @@ func (c *Client) sample(op string, due time.Duration, err error) history.Sample 
 // and they are within the harness's times. A belief begins with the return of an acquire and ends with the
 // call of a release; the possible error of the reported times shortens it.
 func (c *Client) useReportedTimes(s *history.Sample) {
-	t, ok := c.subject().(recipes.Timed)
+	t, ok := c.subjectClient().(recipes.Timed)
 	if !ok {
 		return
 	}

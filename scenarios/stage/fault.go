@@ -235,7 +235,7 @@ func (st *Stage) nextInLine() int {
 
 // driver returns the client's driver; nil if it has none or is not open.
 func (c *Client) driver() *host.Client {
-	d, _ := c.subject().(*host.Client)
+	d, _ := c.subjectClient().(*host.Client)
 	return d
 }
 
@@ -301,24 +301,24 @@ func (p *clientProcess) Kill() error {
 // SharedFault is a fault of a member that several trials share: each trial reports when it has reached its step,
 // and continues when the member is down.
 type SharedFault struct {
-	fault   *spec.MemberFault
-	lasts   time.Duration
-	server  string // client address of the member; "" if the fault has several targets
-	mu      sync.Mutex
-	missing int         // trials that have not reached their step
-	timer   *time.Timer // started when the first trial has reached its step
-	fired   sync.Once
-	Ready   chan struct{} // closed when the member is to be killed
-	Down    chan struct{} // closed when the member is down, or could not be killed
-	Up      chan struct{} // closed when the member serves again, or was not killed
-	window  chaos.Window  // valid after Up is closed
-	upAt    time.Time     // valid after Up is closed
-	dialled sync.Map      // dials so far
+	fault      *spec.MemberFault
+	lasts      time.Duration
+	server     string // client address of the member; "" if the fault has several targets
+	mu         sync.Mutex
+	notArrived int         // trials that have not reached their step
+	timer      *time.Timer // started when the first trial has reached its step
+	fired      sync.Once
+	Ready      chan struct{} // closed when the member is to be killed
+	Down       chan struct{} // closed when the member is down, or could not be killed
+	Up         chan struct{} // closed when the member serves again, or was not killed
+	window     chaos.Window  // valid after Up is closed
+	upAt       time.Time     // valid after Up is closed
+	dialled    sync.Map      // dials so far
 }
 
 // NewSharedFault returns a fault of the member with that client address, for a number of trials.
 func NewSharedFault(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *SharedFault {
-	return &SharedFault{fault: fault, lasts: lasts, server: server, missing: trials,
+	return &SharedFault{fault: fault, lasts: lasts, server: server, notArrived: trials,
 		Ready: make(chan struct{}), Down: make(chan struct{}), Up: make(chan struct{})}
 }
 
@@ -373,11 +373,11 @@ func (j *SharedFault) Arrive(here bool) (inTime bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	inTime = !Closed(j.Ready)
-	j.missing--
+	j.notArrived--
 	if here && j.timer == nil {
 		j.timer = time.AfterFunc(arrivalTimeout, j.fire)
 	}
-	if j.missing == 0 {
+	if j.notArrived == 0 {
 		j.fire()
 	}
 	return inTime

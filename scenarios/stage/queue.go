@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-func (c *Client) queue() recipes.QueueClient { return c.subject().(recipes.QueueClient) }
+func (c *Client) queue() recipes.QueueClient { return c.subjectClient().(recipes.QueueClient) }
 
 // ItemID returns the ID of a new item, unique in the trial. producer is the number of the client that puts
 // it.

@@ -196,7 +196,7 @@ func (st *Stage) CloseProducers() {
 // GrantTimeout returns the longest time to wait for the next grant after a session was lost: until the session
 // has expired, with a margin.
 func (st *Stage) GrantTimeout() time.Duration {
-	return st.Scenario.SessionTimeout + st.Scenario.SessionTimeout/2 + SettleLimit
+	return st.Scenario.SessionTimeout + st.Scenario.SessionTimeout/2 + QuietLimit
 }
 
 // Timed returns a context that ends with the phase's duration, or later, when the last fault of open duration is

@@ -14,8 +14,8 @@ import (
 
 // Limits of waits, far above the needs of a correct recipe.
 const (
-	JoinLimit   = 30 * time.Second // for all clients to be in line
-	SettleLimit = 10 * time.Second // for the notifications of a formula
+	JoinLimit  = 30 * time.Second // for all clients to be in line
+	QuietLimit = 10 * time.Second // for the notifications of a formula
 )
 
 // ErrPollLimit means that a condition was not met within its limit.
@@ -198,7 +198,7 @@ func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, 
 	if !s.exact {
 		return s.AwaitIdle(ctx)
 	}
-	err = Poll(ctx, SettleLimit, func(ctx context.Context) (bool, error) {
+	err = Poll(ctx, QuietLimit, func(ctx context.Context) (bool, error) {
 		w := s.Stage.Tap.Totals()
 		if w.InFlight > 0 || w.Sub(since).Notifications.Total() < notifications {
 			return false, nil // the members need not be queried yet

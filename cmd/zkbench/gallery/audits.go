@@ -58,18 +58,18 @@ func readAudits(folder string) (all []audit, err error) {
 		versions[subject] = append(versions[subject], r)
 	}
 	for _, subject := range slices.Sorted(maps.Keys(versions)) {
-		slices.SortFunc(versions[subject], func(a, b report.Result) int { return semver.Compare("v"+version(a), "v"+version(b)) })
+		slices.SortFunc(versions[subject], func(a, b report.Result) int { return semver.Compare("v"+subjectVersion(a), "v"+subjectVersion(b)) })
 		all = append(all, audit{subject, versions[subject], causes})
 	}
 	return all, nil
 }
 
-func version(r report.Result) string {
+func subjectVersion(r report.Result) string {
 	_, v, _ := strings.Cut(r.Trials[0].Subject, "@")
 	return v
 }
 
-func zookeeper(r report.Result) string { return r.Run.Versions["zookeeper"] }
+func zookeeperVersion(r report.Result) string { return r.Run.Versions["zookeeper"] }
 
 const (
 	keptAll            = "kept"
@@ -97,10 +97,10 @@ func (a audit) Table() string {
 		}
 	}
 	var t view.Table
-	for _, head := range row("", units.Names(a.versions, version), "cause").Cells {
+	for _, head := range row("", units.Names(a.versions, subjectVersion), "cause").Cells {
 		t.Columns = append(t.Columns, view.Column{Head: head})
 	}
-	t.Rows = append(t.Rows, row("ZooKeeper", units.Names(a.versions, zookeeper), ""),
+	t.Rows = append(t.Rows, row("ZooKeeper", units.Names(a.versions, zookeeperVersion), ""),
 		row("cells that kept every guarantee", units.Names(a.versions, countKept), ""))
 	if slices.Max(ownership) > 0 {
 		counts := units.Names(ownership, func(n int) string { return units.Plural(n, "cell") })

@@ -72,7 +72,7 @@ func Run(ctx context.Context, s Config, each func(Step)) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !k.concerns(s) {
+		if !k.applies(s) {
 			continue
 		}
 		done := k.step(s)
@@ -112,7 +112,7 @@ type violation struct{ why string }
 // envError is the panic value that ends a step because of an error of the environment.
 type envError struct{ error }
 
-func (k *checker) concerns(s step) bool {
+func (k *checker) applies(s step) bool {
 	is := recipes.Recipe(k.p.Hello.Recipe)
 	return s.recipe == "" || s.recipe == string(is) || s.recipe == "grant" && is != recipes.RecipeQueue ||
 		s.recipe == "line" && is != recipes.RecipeQueue && is != recipes.RecipeBarrier

@@ -19,7 +19,7 @@ func (serve Inside) Start() (Process, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &inside{pipes: ours, theirs: theirs[:2], cancel: cancel, exited: make(chan struct{})}
+	p := &inside{pipes: ours, functionEnds: theirs[:2], cancel: cancel, exited: make(chan struct{})}
 	go func() {
 		defer close(p.exited)
 		defer closeAll(theirs[:])
@@ -32,23 +32,23 @@ func (serve Inside) Start() (Process, error) {
 
 type inside struct {
 	pipes
-	theirs []*os.File // the function's ends of the pipes
-	cancel context.CancelFunc
-	exited chan struct{}
-	err    error // the function's result, once exited is closed
+	functionEnds []*os.File // the function's ends of the pipes
+	cancel       context.CancelFunc
+	exited       chan struct{}
+	err          error // the function's result, once exited is closed
 }
 
-var errInside = errors.New("the client runs in the process of an agent, which cannot be paused")
+var errCannotPause = errors.New("the client runs in the process of an agent, which cannot be paused")
 
 func (p *inside) PID() int                { return os.Getpid() }
-func (p *inside) Pause() error            { return errInside }
-func (p *inside) Resume() error           { return errInside }
+func (p *inside) Pause() error            { return errCannotPause }
+func (p *inside) Resume() error           { return errCannotPause }
 func (p *inside) Exited() <-chan struct{} { return p.exited }
 
 // Kill cancels the function's context and closes its ends of the pipes.
 func (p *inside) Kill() {
 	p.cancel()
-	closeAll(p.theirs)
+	closeAll(p.functionEnds)
 }
 
 func (p *inside) State() (text string, code int) {

@@ -45,7 +45,7 @@ func (q *Items) Commit(c *history.Commit) {
 func (q *Items) create(c *history.Commit) {
 	i := q.of(c.Item)
 	i.nodeCount++
-	i.standing++
+	i.existing++
 	q.nodes[c.Path] = i
 	switch {
 	case i.nodeCount == 1:
@@ -66,7 +66,7 @@ func (q *Items) recreate(i *Item, c *history.Commit) {
 	i.recreatedZxid = c.Zxid
 	i.markRecreated()
 	creator := q.clientOf(c.Session)
-	putBack := i.standing == 1 && creator == q.clientOf(i.removedBy.session)
+	putBack := i.existing == 1 && creator == q.clientOf(i.removedBy.session)
 	if creator == q.clientOf(i.creator) && !putBack {
 		i.secondNode = c.Zxid
 	}
@@ -89,7 +89,7 @@ func (q *Items) remove(c *history.Commit, p string) {
 		return
 	}
 	delete(q.nodes, p)
-	i.standing--
+	i.existing--
 	i.removedZxid, i.removedBy = c.Zxid, request{c.Session, c.Cxid}
 	if p == i.path {
 		q.leave(i)
@@ -115,7 +115,7 @@ func (q *Items) clientOf(session int64) int {
 // movedUndelivered reports whether a consumer has moved an item to another folder, where it still exists,
 // and has not handed it over although it could have.
 func (q *Items) movedUndelivered(i *Item) bool {
-	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.maybeTaken || q.delivery == AtMostOnce {
+	if i.existing == 0 || !i.left || !i.moved || i.taken > 0 || i.maybeTaken || q.delivery == AtMostOnce {
 		return false
 	}
 	by := q.clientOf(i.removedBy.session)

@@ -34,7 +34,7 @@ func (q *Items) Oldest() (oldest *Item) {
 
 // Remains reports whether the item is in the queue, or a client should have handed it over.
 func (q *Items) Remains(i *Item) bool {
-	return i.standing > 0 && (!i.moved || q.movedUndelivered(i))
+	return i.existing > 0 && (!i.moved || q.movedUndelivered(i))
 }
 
 // HandedOut reports whether an item was handed out and still exists: at-least-once queues may
@@ -205,7 +205,7 @@ func (q *Items) lossByCommits() Verdict {
 		case i.taken > 0 || i.maybeTaken || i.Put == 0:
 		case q.movedUndelivered(i):
 			movedAside++
-		case i.standing > 0:
+		case i.existing > 0:
 			standing++
 		case i.nodeCount == 0 && i.putUncertain:
 		case i.nodeCount == 0 && hidden:

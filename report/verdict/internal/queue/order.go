@@ -28,7 +28,7 @@ func (q *Items) leave(i *Item) {
 		q.handedFirst++
 		return
 	}
-	q.judged++
+	q.orderChecked++
 	for e := i.folder.Front(); e != nil; e = e.Next() {
 		old := e.Value.(*Item)
 		if old.createdZxid >= i.createdZxid || i.overtaken != nil && i.overtaken.Put > 0 {
@@ -58,14 +58,14 @@ func (q *Items) checkOvertaking(i *Item, client, record int) {
 }
 
 func (q *Items) addOvertakings(n int, first overtaking) {
-	if q.overtakings += n; len(q.found) < finding.Limit {
-		q.found = append(q.found, first)
+	if q.overtakings += n; len(q.firstOvertakings) < finding.Limit {
+		q.firstOvertakings = append(q.firstOvertakings, first)
 	}
 }
 
 // nodesRemoved reports whether an item's node was removed. Some queues keep the nodes, and store in them
 // which items are completed.
-func (q *Items) nodesRemoved() bool { return q.judged+q.handedFirst > 0 }
+func (q *Items) nodesRemoved() bool { return q.orderChecked+q.handedFirst > 0 }
 
 // orderByCommits returns the verdict on the order in which items left.
 func (q *Items) orderByCommits() Verdict {
@@ -79,7 +79,7 @@ func (q *Items) orderByCommits() Verdict {
 		notes = []string{fmt.Sprintf("%d items were delivered before their nodes were removed: the commits do not show the order of the deliveries", q.handedFirst)}
 	}
 	var broken evidence
-	for _, f := range q.found {
+	for _, f := range q.firstOvertakings {
 		young, old := f.young, f.old
 		broken.Add([]int{f.record, old.Put},
 			"item %q (node %s, created by zxid %#x) was removed at zxid %#x, and taken (record %d), although the older item %q (node %s, created by zxid %#x) was available and unclaimed",
@@ -91,10 +91,10 @@ func (q *Items) orderByCommits() Verdict {
 		return unknown(incomplete)
 	case q.overtakings > 0:
 		return broken.Fail("overtakings")
-	case q.judged < 2 && q.handedFirst > 0:
+	case q.orderChecked < 2 && q.handedFirst > 0:
 		return notJudged(notes...)
-	case q.judged < 2:
-		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.judged))
+	case q.orderChecked < 2:
+		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.orderChecked))
 	}
-	return pass(append([]string{fmt.Sprintf("%d items left the queue in the order in which they were put, by the servers' commits", q.judged)}, notes...)...)
+	return pass(append([]string{fmt.Sprintf("%d items left the queue in the order in which they were put, by the servers' commits", q.orderChecked)}, notes...)...)
 }

@@ -56,11 +56,11 @@ type Items struct {
 	lost     map[request]bool
 
 	// The order in which items left, by the commits.
-	judged      int          // items whose order was checked: they left before they were handed over
-	handedFirst int          // items that were handed over before they left
-	overtakings int          // number known so far
-	found       []overtaking // the first overtakings
-	undecided   []*Item      // overtaken nodes that may not be items
+	orderChecked     int          // items whose order was checked: they left before they were handed over
+	handedFirst      int          // items that were handed over before they left
+	overtakings      int          // number known so far
+	firstOvertakings []overtaking // the first overtakings
+	undecided        []*Item      // overtaken nodes that may not be items
 }
 
 // Item is an item of a queue, from when it is put until it is put again.
@@ -79,7 +79,7 @@ type Item struct {
 	folder          *folder       // of the first node
 	place           *list.Element // in the folder, until the first node is removed
 	nodeCount       int           // number created
-	standing        int           // number that exist
+	existing        int           // number that exist
 	secondNode      int64         // transaction in which the producer created a second node in the same folder
 	recreatedZxid   int64         // the last transaction in which any client created one, unless that also removed the previous node
 	recreated       bool          // recreatedZxid came after a take had delivered the item
@@ -188,7 +188,7 @@ func (q *Items) settle(i *Item) {
 	if i.Put == 0 || i.taken == 0 || i.before > 0 || i.failed {
 		return
 	}
-	if q.commits == nil && i.putUncertain || q.commits != nil && (i.nodeCount != 1 || i.standing > 0) {
+	if q.commits == nil && i.putUncertain || q.commits != nil && (i.nodeCount != 1 || i.existing > 0) {
 		return
 	}
 	delete(q.open, i.ID)
