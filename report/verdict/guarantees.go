@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/barrier"
 	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
@@ -152,7 +153,10 @@ var guarantees = []Guarantee{{
 	Promise: "A client passes the barrier only after all parties have entered, and leaves it only after all parties are leaving.",
 	Harm:    "A client starts before the others are ready, or uses results that are not complete.",
 	Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
-	check:   newPassages,
+	check: func(in *inputs) checker {
+		p := barrier.New(in.history.Header.Clients, in.commits, in.grants)
+		return checker{record: p.Record, commit: p.Commit, finish: func(ending) Verdict { return p.Verdict() }}
+	},
 }, {
 	Name: Fencing, Rule: 5, Concerns: []string{Lock, Election, facts.RWLock}, promised: exclusive,
 	Promise: "Each grant carries a token greater than all earlier ones, so that a resource can reject stale holders.",

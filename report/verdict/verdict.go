@@ -70,9 +70,9 @@ func Worst(results ...string) string {
 	return []string{Pass, Unknown, Fail}[worst]
 }
 
-func pass(reasons ...string) Verdict      { return Verdict{Result: Pass, Reasons: reasons} }
-func unknown(reasons ...string) Verdict   { return Verdict{Result: Unknown, Reasons: reasons} }
-func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }
+func pass(reasons ...string) Verdict      { return finding.Conclude(Pass, reasons...) }
+func unknown(reasons ...string) Verdict   { return finding.Conclude(Unknown, reasons...) }
+func notJudged(reasons ...string) Verdict { return finding.Conclude(NotJudged, reasons...) }
 
 // checker checks one guarantee in one history. All functions but finish may be nil.
 type checker struct {

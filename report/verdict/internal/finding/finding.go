@@ -29,6 +29,11 @@ type Verdict struct {
 	After time.Duration `json:"after,omitempty"`
 }
 
+// Conclude returns a verdict without records.
+func Conclude(result string, reasons ...string) Verdict {
+	return Verdict{Result: result, Reasons: reasons}
+}
+
 // Limit bounds the reasons and records of one verdict.
 const Limit = 5
 

@@ -22,10 +22,10 @@ type Verdict = finding.Verdict
 
 type evidence = finding.Evidence
 
-func pass(reasons ...string) Verdict    { return Verdict{Result: finding.Pass, Reasons: reasons} }
-func unknown(reasons ...string) Verdict { return Verdict{Result: finding.Unknown, Reasons: reasons} }
+func pass(reasons ...string) Verdict    { return finding.Conclude(finding.Pass, reasons...) }
+func unknown(reasons ...string) Verdict { return finding.Conclude(finding.Unknown, reasons...) }
 func notJudged(reasons ...string) Verdict {
-	return Verdict{Result: finding.NotJudged, Reasons: reasons}
+	return finding.Conclude(finding.NotJudged, reasons...)
 }
 
 // Items tracks the items of a queue, for the guarantees of rule 9: every item that is taken was put, no

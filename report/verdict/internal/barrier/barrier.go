@@ -1,4 +1,5 @@
-package verdict
+// Package barrier checks that no client passes a double barrier, or leaves it, too early.
+package barrier
 
 import (
 	"cmp"
@@ -9,9 +10,10 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
 
-// passages checks a double barrier. A member counts from when its node is created until it is
+// Passages checks a double barrier. A member counts from when its node is created until it is
 // removed: a client that was killed counts until its session ends. A generation begins with the
 // first member, is complete once it has as many members as parties, and ends when the last is removed.
 //
@@ -26,7 +28,7 @@ import (
 //
 // Without commits a member counts from its call of enter until its call of leave. An early passage is
 // then proven only if no session had ended.
-type passages struct {
+type Passages struct {
 	parties     int
 	commits     *facts.NodeTable // nil without commits
 	grants      *facts.Grants
@@ -39,7 +41,7 @@ type passages struct {
 	ended       bool      // a session has ended
 	checked     int
 	unclear     int // passages of sessions without a member's node
-	broken      evidence
+	broken      finding.Evidence
 }
 
 type leaving struct {
@@ -71,14 +73,14 @@ type passage struct {
 	record   int
 }
 
-func newPassages(in *inputs) checker {
-	p := &passages{parties: in.history.Header.Clients, commits: in.commits, grants: in.grants, nodes: map[string]int64{},
-		members: newGenerations(in.history.Header.Clients), inside: map[int]*member{}}
-	return checker{record: p.record, commit: p.commit, finish: p.finish}
+// New returns a check of the passages of a history with that number of parties. Without commits, commits and grants
+// are nil.
+func New(parties int, commits *facts.NodeTable, grants *facts.Grants) *Passages {
+	return &Passages{parties: parties, commits: commits, grants: grants, nodes: map[string]int64{}, members: newGenerations(parties), inside: map[int]*member{}}
 }
 
-// commit follows the members' nodes. The documentation's node "ready" belongs to no member.
-func (p *passages) commit(c *history.Commit) {
+// Commit follows the members' nodes. The documentation's node "ready" belongs to no member.
+func (p *Passages) Commit(c *history.Commit) {
 	if c.Op == history.CommitCreate && c.Ephemeral && !strings.HasSuffix(c.Path, "/ready") {
 		p.nodes[c.Path] = c.Session
 		p.members.join(c.Session, c.Zxid)
@@ -88,7 +90,7 @@ func (p *passages) commit(c *history.Commit) {
 	}
 }
 
-func (p *passages) remove(path string, withSession bool) {
+func (p *Passages) remove(path string, withSession bool) {
 	session, ok := p.nodes[path]
 	if !ok {
 		return
@@ -102,7 +104,8 @@ func (p *passages) remove(path string, withSession bool) {
 	p.members.leave(session, withSession)
 }
 
-func (p *passages) record(n history.Numbered) {
+// Record follows the calls of the clients, and the ends of their sessions.
+func (p *Passages) Record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Session:
 		p.ended = p.ended || slices.Contains([]history.SessionEvent{history.Lost, history.Expired, history.Closed, history.Killed}, r.Event)
@@ -123,7 +126,7 @@ func (p *passages) record(n history.Numbered) {
 	}
 }
 
-func (p *passages) passed(s *history.Sample, record int) {
+func (p *Passages) passed(s *history.Sample, record int) {
 	p.checked++
 	m := p.members.last[p.session(s)]
 	p.inside[s.Client] = m
@@ -141,11 +144,11 @@ func (p *passages) passed(s *history.Sample, record int) {
 	}
 }
 
-func (p *passages) session(s *history.Sample) int64 {
+func (p *Passages) session(s *history.Sample) int64 {
 	return cmp.Or(s.Session, p.grants.Current[s.Client])
 }
 
-func (p *passages) left(s *history.Sample, record int) {
+func (p *Passages) left(s *history.Sample, record int) {
 	m := p.inside[s.Client]
 	delete(p.inside, s.Client)
 	if m == nil || m.late {
@@ -163,7 +166,7 @@ func (p *passages) left(s *history.Sample, record int) {
 }
 
 // called keeps the calls of a history without commits.
-func (p *passages) called(s *history.Sample, record int) {
+func (p *Passages) called(s *history.Sample, record int) {
 	switch s.Op {
 	case history.Acquire:
 		p.calls = append(p.calls, passage{client: s.Client, call: s.Call, at: s.Return, left: s.Return, ok: s.Outcome == history.OK, record: record})
@@ -178,7 +181,7 @@ func (p *passages) called(s *history.Sample, record int) {
 }
 
 // checkCalls is the check without commits.
-func (p *passages) checkCalls() {
+func (p *Passages) checkCalls() {
 	type event struct {
 		at      time.Duration
 		passage *passage
@@ -207,11 +210,12 @@ func (p *passages) checkCalls() {
 	}
 }
 
-func (p *passages) finish(end ending) Verdict {
+// Verdict returns the verdict, once all records and commits have been passed.
+func (p *Passages) Verdict() finding.Verdict {
 	if p.commits == nil {
 		p.checkCalls()
 		if p.broken.Count > 0 && p.ended {
-			return unknown(fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.Count, p.parties))
+			return finding.Conclude(finding.Unknown, fmt.Sprintf("%d passages came before %d clients had called enter, but some sessions had ended: without transaction logs, it is unknown how long their nodes existed", p.broken.Count, p.parties))
 		}
 	}
 	for _, d := range p.doubtful { // none ended before the last member of its generation had called enter
@@ -232,21 +236,21 @@ func (p *passages) finish(end ending) Verdict {
 	why := p.commits.IncompleteReason()
 	switch {
 	case p.broken.Count > 0 && why != "":
-		return unknown(fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))
+		return finding.Conclude(finding.Unknown, fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))
 	case p.broken.Count > 0:
 		return p.broken.Fail("early passages or departures")
 	case p.parties == 0:
-		return unknown("the history does not contain the number of parties")
+		return finding.Conclude(finding.Unknown, "the history does not contain the number of parties")
 	case p.checked == 0:
-		return unknown("no client passed the barrier: nothing was checked")
+		return finding.Conclude(finding.Unknown, "no client passed the barrier: nothing was checked")
 	case why != "":
-		return unknown(why)
+		return finding.Conclude(finding.Unknown, why)
 	case p.unclear > 0:
-		return unknown(fmt.Sprintf("%d of %d passages belong to sessions without an ephemeral node: it is unknown which clients were members", p.unclear, p.checked))
+		return finding.Conclude(finding.Unknown, fmt.Sprintf("%d of %d passages belong to sessions without an ephemeral node: it is unknown which clients were members", p.unclear, p.checked))
 	case p.commits == nil:
-		return pass(fmt.Sprintf("%d passages were checked by the clients' calls", p.checked))
+		return finding.Conclude(finding.Pass, fmt.Sprintf("%d passages were checked by the clients' calls", p.checked))
 	}
-	return pass(fmt.Sprintf("%d passages were checked by the servers' commits", p.checked))
+	return finding.Conclude(finding.Pass, fmt.Sprintf("%d passages were checked by the servers' commits", p.checked))
 }
 
 // generations follows the members of a barrier through its generations.
