@@ -161,3 +161,14 @@ thresholds: [verdicts == pass]
 		t.Errorf("%s is %s (%s), want %s", got.Expr, got.Result, got.Measured, report.Unknown)
 	}
 }
+
+// A leader whose session expires continues in its next session, where it is in line again: it must be closed before
+// the next round, or it leads and nobody knows.
+func TestFailover_ofALeaderThatRequeuesInItsNextSession(t *testing.T) {
+	for name, trial := range runTrials(t, `{name: requeues, subjects: [election/curator-selector], clients: [3], session_timeout: 4s,
+		phases: [{name: crash, kind: failover, cause: crash, rounds: 3, hold: 20ms}]}`) {
+		if trial.Outcome() != report.Pass {
+			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
+		}
+	}
+}

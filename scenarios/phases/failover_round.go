@@ -229,12 +229,13 @@ func (f *failoverRound) releaseAll(ctx context.Context, next *stage.Attempt) err
 	return nil
 }
 
-// release ends a grant. A client that requeues by itself gets a new session, because its next node would
+// release ends a grant. A client that requeues by itself is closed and opened again, because its next node would
 // delay the other waiters.
 func (f *failoverRound) release(ctx context.Context, a *stage.Attempt) error {
 	if err := a.Release(ctx); err != nil || !f.st.Cell.Subject.Promises.Requeues {
 		return err
 	}
+	a.Client.Close()
 	return a.Client.Reopen(ctx)
 }
 
@@ -247,6 +248,9 @@ func (f *failoverRound) rejoin(ctx context.Context) error {
 	if f.holder.IsOpen() {
 		f.holder.HoldsQueries.Wait() // a release would abort the pending ownership queries
 		_ = f.held.Release(ctx)      // usually fails because the grant is lost; the record shows it
+	}
+	if f.st.Cell.Subject.Promises.Requeues { // a driver that continues in its next session is in line there
+		f.holder.Close()
 	}
 	if err := f.holder.Reopen(ctx); err != nil {
 		return fmt.Errorf("client %d failed to rejoin: %w", f.holder.Number, err)
