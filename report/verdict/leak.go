@@ -24,7 +24,7 @@ type leaks struct {
 type operations struct {
 	count     int
 	record    int // of the last
-	leftNodes int // nodes
+	leftNodes int
 	last      createdNode
 }
 

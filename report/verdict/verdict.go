@@ -31,7 +31,7 @@ const (
 	NotJudged   = finding.NotJudged
 )
 
-// IsChecked reports whether a result is a pass, or could have been one.
+// IsChecked reports whether a result comes from a check: pass, fail or unknown.
 func IsChecked(result string) bool { return result != NotPromised && result != NotJudged }
 
 // Readable names the verdict about a history itself. It is given only if the history is in doubt,

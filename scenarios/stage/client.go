@@ -84,7 +84,7 @@ func (c *Client) recordEvent(e recipes.Event, at time.Duration) {
 	c.Stage.Record.Record(&history.Session{At: at, Event: history.SessionEvent(e.Kind), Client: c.Number, Token: e.Token, Session: cmp.Or(e.Session, c.Wire.Session().ID)})
 }
 
-// subjectClient returns the subjectClient's client; nil without a session.
+// subjectClient returns the client that the subject opened; nil without a session.
 func (c *Client) subjectClient() recipes.Client {
 	if s := c.Subject.Load(); s != nil {
 		return *s
