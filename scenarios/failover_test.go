@@ -166,7 +166,7 @@ thresholds: [verdicts == pass]
 // the next round, or it leads and nobody knows.
 func TestFailover_ofALeaderThatRequeuesInItsNextSession(t *testing.T) {
 	for name, trial := range runTrials(t, `{name: requeues, subjects: [election/curator-selector], clients: [3], session_timeout: 4s,
-		phases: [{name: crash, kind: failover, cause: crash, rounds: 2, hold: 20ms}]}`) {
+		phases: [{name: freeze, kind: failover, cause: freeze, rounds: 4, hold: 20ms}]}`) {
 		if trial.Outcome() != report.Pass {
 			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
 		}
