@@ -50,13 +50,10 @@ func TestGate(t *testing.T) {
 	if code != exitBroken && !wide {
 		t.Errorf("twice as slow: exit code %d, want %d: %v", code, exitBroken, x)
 	}
-	// Other tests run beside this one: two equal things differ by as much as the base from itself.
+	// The load of other tests can slow one side down. So the exit code must follow from what was measured;
+	// TestGatePromise shows, on a machine of its own, that the same recipe passes.
 	code, x, took := gateRun(t, "lock/slowed-0", small...)
-	noise := gateLimit
-	if x.Noise != nil {
-		noise *= max(x.Noise.Center, 1/x.Noise.Center)
-	}
-	if code == exitBroken && x.Ratio.Low != nil && *x.Ratio.Low > noise {
+	if slower := x.Ratio.Low != nil && *x.Ratio.Low > gateLimit; slower != (code == exitBroken) {
 		t.Errorf("the same recipe: exit code %d after %v: %v", code, took, x)
 	}
 }
