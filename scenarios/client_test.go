@@ -33,7 +33,7 @@ func alone(t *testing.T, phase spec.Phase, subject recipes.Contender, play func(
 		Scenario: &spec.Scenario{SessionTimeout: time.Minute}, Phase: phase, Clock: history.Start(), Record: record, Holder: stage.NewHolder(),
 		Cell: spec.Cell{Subject: recipes.Subject{Recipe: recipes.RecipeLock}},
 	}
-	st.Tap, st.Faults = wire.New(st.Clock.Now), st.NewFaults(t.Context(), nil, 0)
+	st.Tap, st.Faults = wire.New(st.Clock.Now), stage.NewFaults(t.Context(), st, nil, 0)
 	c, opened := stage.NewClient(st, 0), recipes.Client(subject)
 	c.Subject.Store(&opened)
 	st.Clients = []*stage.Client{c}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
 // commitsTimeout bounds the reading of the members' logs, also after an interruption.
@@ -29,12 +31,12 @@ func (t *trial) saveCommits(after int64) (err error) {
 	var all []txnlog.Entry
 	strayRecorded := false
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
-		if path := t.stage.StrayPath(e); path != "" && !strayRecorded {
+		if path := t.strayPath(e); path != "" && !strayRecorded {
 			strayRecorded = true
 			t.stage.Record.Record(&history.TrialFailure{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
 				"changed %s (zxid %#x): the clients of a driver must connect only to the addresses in the open request (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
 		}
-		if t.stage.BelongsToTrial(e) {
+		if t.belongsToTrial(e) {
 			all = append(all, e)
 		}
 		return nil
@@ -42,13 +44,13 @@ func (t *trial) saveCommits(after int64) (err error) {
 	if errors.Is(readErr, ensembles.ErrNotOurs) {
 		return nil
 	}
-	t.stage.RecordRollover(after, summary.Last)
+	t.recordRollover(after, summary.Last)
 	w, err := history.Create(path, t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
 	for _, e := range all {
-		for _, c := range t.stage.Commits(e) {
+		for _, c := range t.commits(e) {
 			w.Record(c)
 		}
 	}
@@ -61,4 +63,79 @@ func (t *trial) saveCommits(after int64) (err error) {
 	}
 	w.Record(end)
 	return w.Close()
+}
+
+// recordRollover records whether a new epoch began because the transaction counter overflowed. It does nothing
+// if the scenario does not set the first zxid.
+func (t *trial) recordRollover(first, last int64) {
+	st := t.stage
+	if st.Scenario.FirstZxid == 0 {
+		return
+	}
+	now := st.Clock.Now()
+	w := &history.Window{Fault: "zxid.rollover", Target: "ensemble", Client: -1, Start: now, End: now}
+	if before, after := first>>32, last>>32; after > before {
+		w.Proof = fmt.Sprintf("the trial began in epoch %d and ended in epoch %d", before, after)
+	} else {
+		w.Err = fmt.Sprintf("all transactions were in epoch %d: too few for the transaction counter to overflow", before)
+	}
+	st.Record.Record(w)
+}
+
+// hasOpened reports whether one of the trial's clients has opened the session.
+func (t *trial) hasOpened(session int64) bool {
+	_, ok := t.sessions.Load(session)
+	return ok
+}
+
+// belongsToTrial reports whether the transaction belongs to the trial's subtree or its sessions.
+func (t *trial) belongsToTrial(e txnlog.Entry) bool {
+	if t.hasOpened(e.Session) {
+		return true
+	}
+	for _, o := range e.Ops() {
+		if strings.HasPrefix(o.Path, t.stage.Observer.Root+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// strayPath returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
+// client nor the harness; otherwise "". Only drivers can connect without a listener. Session 0 belongs to the
+// servers, which remove empty containers.
+func (t *trial) strayPath(e txnlog.Entry) string {
+	st := t.stage
+	if !st.Driven || e.Session == 0 || t.hasOpened(e.Session) || st.Observer.Owns(e.Session) {
+		return ""
+	}
+	for _, o := range e.Ops() {
+		if o.Type != txnlog.Error && (o.Path == st.Parent || strings.HasPrefix(o.Path, st.Parent+"/")) {
+			return o.Path
+		}
+	}
+	return ""
+}
+
+var commitOps = map[txnlog.Type]string{
+	txnlog.OpenSession: history.CommitOpen, txnlog.CloseSession: history.CommitClose, txnlog.Create: history.CommitCreate,
+	txnlog.Delete: history.CommitDelete, txnlog.SetData: history.CommitSet, txnlog.Error: history.CommitError,
+}
+
+// commits converts a transaction to records of the history.
+func (t *trial) commits(e txnlog.Entry) (out []*history.Commit) {
+	st := t.stage
+	for _, o := range e.Ops() {
+		op, ok := commitOps[o.Type]
+		if !ok {
+			continue // a check or a reconfiguration: not needed by verdicts
+		}
+		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
+			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
+		if op == history.CommitCreate && st.IsQueue() && strings.HasPrefix(o.Path, st.Parent+"/") {
+			k.Item = stage.ItemIDOf(o.Data)
+		}
+		out = append(out, k)
+	}
+	return out
 }

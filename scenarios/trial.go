@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -29,6 +30,8 @@ type trial struct {
 	plan   spec.Plan
 	slot   *turnSlot // serializes trials that share the ensemble
 	stage  *stage.Stage
+
+	sessions sync.Map // IDs of the sessions that the clients have opened so far
 
 	earlierAttempts int  // number of earlier attempts
 	look            int  // see repetitionPolicy.look
@@ -76,7 +79,7 @@ func (t *trial) play(ctx context.Context) (err error) {
 		}
 	}()
 	if setUpErr == nil {
-		go st.WatchEnsemble(ctx, st.End)
+		go t.watchEnsemble(ctx, st.End)
 	}
 	return t.runRecorded(ctx, func() error {
 		if setUpErr != nil {
@@ -98,11 +101,11 @@ func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) 
 	watch := watchSelf(st.Record, selfLimits(st.Scenario.SessionTimeout))
 	defer watch.stop(st.Clock.Now)
 	defer func() { _ = st.Observer.Close() }() // the runner removes the remaining nodes, or reports an error
-	if err := st.OpenTree(ctx); err != nil {
+	if err := t.openTree(ctx); err != nil {
 		return stage.CauseOr(ctx, err)
 	}
 	defer st.Tap.Close()
-	defer st.RecordPipe()
+	defer t.recordPipe()
 	defer st.CloseClients()
 	return t.recordError(ctx, play())
 }
@@ -114,7 +117,7 @@ func (t *trial) listen() (stop func(), err error) {
 		remote, err := r.fleet.Begin(agents.Options{
 			Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
 			Way: observer.UpstreamOf(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble),
-			Event: st.RecordSession, Lost: st.RecordLostAgent,
+			Event: t.recordSession, Lost: t.recordLostAgent,
 		})
 		if err != nil {
 			st.Tap = wire.New(st.Clock.Now) // has no clients
@@ -125,7 +128,7 @@ func (t *trial) listen() (stop func(), err error) {
 	}
 	tap := wire.New(st.Clock.Now)
 	tap.SetUpstream(observer.UpstreamOf(st.Members.Ensemble))
-	tap.OnEvent(st.RecordSession)
+	tap.OnEvent(t.recordSession)
 	tap.SetAdmit(observer.OwnProcesses(r.log))
 	st.Tap = tap
 	return tap.Close, nil
@@ -315,4 +318,13 @@ func (t *trial) site() func(client int) (site.Site, error) {
 		return nil
 	}
 	return remote.Site
+}
+
+// openTree creates the contested node and the fenced resource.
+func (t *trial) openTree(ctx context.Context) error {
+	st := t.stage
+	if err := errors.Join(st.Observer.Open(ctx, st.Parent), st.Fence.Open(ctx)); err != nil || !st.Driven {
+		return err
+	}
+	return st.Observer.Open(ctx, st.Resource())
 }

@@ -73,7 +73,7 @@ func runCell(ctx context.Context, st *stage.Stage) error {
 		return nil
 	}
 	if stuck := p.serveAll(); stuck {
-		if err := st.SnapshotUnserved(ctx); err != nil {
+		if err := st.Snapshot(ctx, stage.StuckFor, true); err != nil {
 			return err
 		}
 	}

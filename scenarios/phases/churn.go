@@ -50,7 +50,7 @@ func churn(ctx context.Context, st *stage.Stage) error {
 func exchange(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()
-	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.Exchange(phase, taking) })()
+	defer startConsumers(ctx, st, func(taking context.Context, c *stage.Client) { c.Exchange(phase, taking) })()
 	st.PlayFaults(phase)
 	return st.WaitQueueEmpty(ctx, st.GrantTimeout())
 }

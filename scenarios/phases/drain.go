@@ -52,7 +52,7 @@ type drainRun struct {
 	*stage.QuietWait
 	line       *stage.WaiterGroup
 	began      time.Duration
-	base       stage.Counts // before the first release
+	base       stage.Counts // counts before the first release
 	incomplete bool         // fewer notifications arrived than the formula gives: later hand-offs do not wait for them
 }
 
@@ -63,11 +63,11 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	}
 	st.Counting.Store(true)
 	defer st.Counting.Store(false)
-	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Drain != nil) // for each round, because other trials may have left a watch
+	quiet, err := stage.NewQuietWait(ctx, st, st.Cell.Subject.Formulas.Drain != nil) // for each round, because other trials may have left a watch
 	if err != nil {
 		return err
 	}
-	d := &drainRun{QuietWait: quiet, line: st.NewWaiterGroup(ctx), began: st.Clock.Now()}
+	d := &drainRun{QuietWait: quiet, line: stage.NewWaiterGroup(ctx, st), began: st.Clock.Now()}
 	defer d.line.CancelAndWait()
 	n := len(st.Clients)
 	holder, err := st.Clients[st.Round%n].AcquireUncontended(ctx)
@@ -107,7 +107,7 @@ func (d *drainRun) drainLine(ctx context.Context, first *stage.Attempt) error {
 			return err
 		}
 		if k+len(holders) == n {
-			continue // nobody waits any more
+			continue // no client waits any longer
 		}
 		next, err := d.line.Next(ctx)
 		if err != nil {
@@ -200,10 +200,10 @@ func (d *drainRun) confirmations(w wire.Counts) int64 {
 // the next only when all are idle again. A round has as many items as consumers. Nothing else happens,
 // so that the traffic of a round is the cost of its deliveries.
 func deliver(ctx context.Context, st *stage.Stage) error {
-	if err := st.OpenProducers(ctx, 1); err != nil {
+	if err := openProducers(ctx, st, 1); err != nil {
 		return err
 	}
-	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Deliver != nil)
+	quiet, err := stage.NewQuietWait(ctx, st, st.Cell.Subject.Formulas.Deliver != nil)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func deliver(ctx context.Context, st *stage.Stage) error {
 	if err := d.run(ctx); err != nil {
 		return err
 	}
-	st.CloseProducers()
+	closeProducers(st)
 	return st.Renew(ctx)
 }
 
@@ -221,7 +221,7 @@ type delivery struct {
 }
 
 func (d *delivery) run(ctx context.Context) error {
-	defer d.Stage.StartConsumers(ctx, func(taking context.Context, c *stage.Client) {
+	defer startConsumers(ctx, d.Stage, func(taking context.Context, c *stage.Client) {
 		c.Consume(taking, func(id string) {
 			select {
 			case d.taken <- id:
@@ -297,7 +297,7 @@ func (d *delivery) awaitTaken(ctx context.Context, id string) error {
 func passBarrier(ctx context.Context, st *stage.Stage) error {
 	st.Counting.Store(true)
 	defer st.Counting.Store(false)
-	quiet, err := st.NewQuietWait(ctx, false) // the number of watches does not show that all clients wait: a client may have several
+	quiet, err := stage.NewQuietWait(ctx, st, false) // the number of watches does not show that all clients wait: a client may have several
 	if err != nil {
 		return err
 	}

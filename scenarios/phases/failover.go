@@ -84,7 +84,7 @@ func failover(ctx context.Context, st *stage.Stage) error {
 		st.Round = i + 1
 		st.Report("round %d of %d", st.Round, len(st.Planned.Rounds))
 		f := &failoverRound{
-			st: st, cause: Causes[st.Phase.Cause], line: st.NewWaiterGroup(ctx), holder: st.Clients[r.Holder],
+			st: st, cause: Causes[st.Phase.Cause], line: stage.NewWaiterGroup(ctx, st), holder: st.Clients[r.Holder],
 			events: make(chan holderEvent, 64), result: history.Failover{Next: -1},
 		}
 		if err := f.run(ctx, r.Wait); err != nil {

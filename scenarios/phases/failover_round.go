@@ -78,7 +78,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	case <-until:
 		return nil
 	case a := <-f.line.Granted:
-		return fmt.Errorf("the acquire of client %d returned before the fault, while client %d was the holder; its error: %v", a.Client.Number, f.holder.Number, a.Err)
+		return fmt.Errorf("client %d's acquire returned before the fault was injected, while client %d held the grant (acquire error: %v)", a.Client.Number, f.holder.Number, a.Err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -139,7 +139,7 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	if err != nil {
 		return nil, err
 	}
-	faults := f.st.NewFaults(ctx, entries, f.st.Planned.Seed+uint64(f.st.Round))
+	faults := stage.NewFaults(ctx, f.st, entries, f.st.Planned.Seed+uint64(f.st.Round))
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	f.injectedAt = f.st.Clock.Now()

@@ -29,7 +29,7 @@ func init() {
 // flap repeatedly makes a waiter in the middle of the line lose its session and rejoin. The other clients
 // only wait, so that their traffic is the cost of the flaps.
 func flap(ctx context.Context, st *stage.Stage) error {
-	quiet, err := st.NewQuietWait(ctx, st.Cell.Subject.Formulas.Flap != nil)
+	quiet, err := stage.NewQuietWait(ctx, st, st.Cell.Subject.Formulas.Flap != nil)
 	if err != nil {
 		return err
 	}
@@ -82,10 +82,10 @@ func (f *flaps) hold(ctx context.Context, clients []*stage.Client, between func(
 // runQueue runs the flaps at an empty queue, and then puts two items for the waiters, one after the other. The
 // verdicts check that the items arrive.
 func (f *flaps) runQueue(ctx context.Context) error {
-	if err := f.Stage.OpenProducers(ctx, 1); err != nil {
+	if err := openProducers(ctx, f.Stage, 1); err != nil {
 		return err
 	}
-	defer f.Stage.CloseProducers()
+	defer closeProducers(f.Stage)
 	return f.runFlaps(ctx, f.Stage.Clients, func(ctx context.Context) error {
 		for range 2 {
 			if _, err := f.Stage.Producers[0].PutNext(ctx); err != nil {
@@ -127,9 +127,23 @@ func (f *flaps) join(ctx context.Context, c *stage.Client) error {
 func (f *flaps) awaitLine(ctx context.Context) error {
 	switch {
 	case !f.Stage.IsQueue():
-		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent, len(f.line)+f.Stage.Holders(), stage.JoinLimit)
+		return awaitLineLength(ctx, f.Stage, f.Stage.Parent, len(f.line)+f.Stage.Holders())
 	case f.Stage.Cell.Subject.LineNode != "":
-		return f.Stage.AwaitLineLength(ctx, f.Stage.Parent+"/"+f.Stage.Cell.Subject.LineNode, len(f.line), stage.JoinLimit)
+		return awaitLineLength(ctx, f.Stage, f.Stage.Parent+"/"+f.Stage.Cell.Subject.LineNode, len(f.line))
+	}
+	return nil
+}
+
+// awaitLineLength waits until every member shows exactly n nodes in the line at path.
+func awaitLineLength(ctx context.Context, st *stage.Stage, path string, n int) error {
+	var last error
+	err := stage.Poll(ctx, stage.JoinLimit, func(ctx context.Context) (bool, error) {
+		var fewest, most int
+		fewest, most, last = st.Observer.InLine(ctx, path)
+		return last == nil && fewest == n && most == n, nil
+	})
+	if err != nil {
+		return fmt.Errorf("a flap selects its waiter by the sequence numbers of the nodes, but not every member shows %d sequential nodes at %s: %w", n, path, errors.Join(err, last))
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func holdDue(ctx context.Context, c *stage.Client, due time.Duration) error {
 // streamItems is the stream of a queue: items are due at a rate; a free producer puts each item, and the
 // clients take them. Latency counts from the due time until the item is taken.
 func streamItems(ctx context.Context, st *stage.Stage) error {
-	if err := st.OpenProducers(ctx, st.Phase.Producers); err != nil {
+	if err := openProducers(ctx, st, st.Phase.Producers); err != nil {
 		return err
 	}
 	base, before := st.Tap.Totals(), st.Grants.Load()
@@ -110,7 +110,7 @@ func streamItems(ctx context.Context, st *stage.Stage) error {
 	}
 	st.Record.Record(st.Traffic(history.OfItem, int(st.Grants.Load()-before), 0,
 		stage.Counts{Wire: base, Fired: -1}, stage.Counts{Wire: st.Tap.Totals(), Fired: -1}))
-	st.CloseProducers()
+	closeProducers(st)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func streamItems(ctx context.Context, st *stage.Stage) error {
 func runStream(ctx context.Context, st *stage.Stage) error {
 	phase, over, off := st.Timed(ctx)
 	defer off()
-	defer st.StartConsumers(ctx, func(taking context.Context, c *stage.Client) { c.ConsumeSlowly(taking) })()
+	defer startConsumers(ctx, st, func(taking context.Context, c *stage.Client) { c.ConsumeSlowly(taking) })()
 	due, end := st.OpenArrivals(ctx, history.Put, over, putDue)
 	defer end()
 	wait := stage.Start(st.Producers, func(p *stage.Client) { p.ServeArrivals(ctx, due) })
@@ -133,4 +133,28 @@ func runStream(ctx context.Context, st *stage.Stage) error {
 
 func putDue(ctx context.Context, c *stage.Client, due time.Duration) error {
 	return c.Put(ctx, c.Stage.ItemID(c.Number), due)
+}
+
+// openProducers opens producers until there are n. Their numbers follow the clients' numbers.
+func openProducers(ctx context.Context, st *stage.Stage, n int) error {
+	from := len(st.Producers)
+	for i := from; i < n; i++ {
+		st.Producers = append(st.Producers, stage.NewClient(st, st.Cell.Clients+i))
+	}
+	return stage.Each(st.Producers[from:], stage.OpensAtOnce, func(c *stage.Client) error { return c.Open(ctx) })
+}
+
+// closeProducers closes and removes the producers.
+func closeProducers(st *stage.Stage) {
+	for _, p := range st.Producers {
+		p.Close()
+	}
+	st.Producers = nil
+}
+
+// startConsumers calls f for each client in a goroutine. end ends these calls and waits for them.
+func startConsumers(ctx context.Context, st *stage.Stage, f func(context.Context, *stage.Client)) (end func()) {
+	taking, cancel := context.WithCancel(ctx)
+	wait := stage.Start(st.Clients, func(c *stage.Client) { f(taking, c) })
+	return func() { st.RecordPending(); cancel(); wait() }
 }

@@ -149,8 +149,7 @@ func (s *successions) awaitTerm(ctx context.Context) error {
 	return stage.Pause(ctx, s.st.Phase.Hold)
 }
 
-// await waits, within limits, until the candidate's acquire has returned. A leader that was not made to
-// leave then writes once. The error is that of ctx.
+// await waits, within limits, until the candidate's acquire has returned. If the candidate then leads and the phase has not made it leave, it writes once to the resource. await returns ctx.Err().
 func (s *successions) await(ctx context.Context, k *candidate) error {
 	if k.AwaitReturn(ctx, s.st.GrantTimeout()) && k.Err == nil && !k.Finished && !k.wrote {
 		k.wrote = true

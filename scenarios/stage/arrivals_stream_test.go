@@ -52,7 +52,7 @@ func streamed(t *testing.T, p spec.Phase) (h *history.History, took time.Duratio
 		st := &Stage{Scenario: &spec.Scenario{SessionTimeout: time.Minute, Phases: []spec.Phase{p}}, Phase: p,
 			Clock: history.Start(), Record: record, Holder: NewHolder()}
 		st.Tap = wire.New(st.Clock.Now)
-		st.Faults = st.NewFaults(t.Context(), nil, 0)
+		st.Faults = NewFaults(t.Context(), st, nil, 0)
 		record.Record(&history.PhaseStart{Name: p.Name, Kind: p.Kind, Pace: history.ByRate})
 		_, over, end := st.Timed(t.Context())
 		due, stop := st.OpenArrivals(t.Context(), history.Acquire, over, func(ctx context.Context, c *Client, due time.Duration) error {

@@ -8,11 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
 // CatchPanic turns a panic of f into an error, so that the run heals faults and keeps its results.
@@ -35,44 +31,6 @@ func (e PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value
 
 // Is reports whether target is recipes.ErrUnfinished: the outcome of an operation that panicked is unknown.
 func (e PanicError) Is(target error) bool { return target == recipes.ErrUnfinished }
-
-// OpenTree creates the contested node and the fenced resource.
-func (st *Stage) OpenTree(ctx context.Context) error {
-	if err := errors.Join(st.Observer.Open(ctx, st.Parent), st.Fence.Open(ctx)); err != nil || !st.Driven {
-		return err
-	}
-	return st.Observer.Open(ctx, st.resource())
-}
-
-// RecordPipe records the time of a round trip to the driver, if any.
-func (st *Stage) RecordPipe() {
-	if pipe := st.Cell.Subject.PipeLatency; pipe != nil {
-		p50, p99, of := pipe()
-		st.Record.Record(&history.Pipe{At: st.Clock.Now(), P50: p50, P99: p99, Count: of, Clock: st.clockError()})
-	}
-}
-
-// RecordSession records session events of the tap: a new session, an expiry reported by a server, a
-// deadline that passed, a lost reply.
-func (st *Stage) RecordSession(e wire.Event) {
-	if onResume := st.OnResume.Load(); onResume != nil && e.Kind == wire.Connected && e.Resumed {
-		(*onResume)(e)
-	}
-	switch {
-	case e.Kind == wire.Connected && !e.Resumed:
-		st.sessions.Store(e.Session, true)
-		st.Record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
-	case e.Kind == wire.Connected && e.Lost > 0:
-		st.Record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
-	case e.Kind == wire.Expired:
-		st.Record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
-	case e.Kind == wire.Deadline:
-		st.Record.Record(&history.Session{At: e.At, Event: history.Deadline, Client: e.Client, Session: e.Session})
-	case e.Kind == wire.ReplyLost:
-		st.Record.Record(&history.LostReply{At: e.At, Client: e.Client, Session: e.Session, Cxid: e.Request.Xid,
-			Request: e.Request.Op.String(), Sent: e.Request.Sent})
-	}
-}
 
 // Attempt is one acquire of a client, or one take from a queue, and its result.
 type Attempt struct {
@@ -173,7 +131,7 @@ type WaiterGroup struct {
 }
 
 // NewWaiterGroup returns a group without waiters. CancelAndWait must be called.
-func (st *Stage) NewWaiterGroup(ctx context.Context) *WaiterGroup {
+func NewWaiterGroup(ctx context.Context, st *Stage) *WaiterGroup {
 	l := &WaiterGroup{st: st, Granted: make(chan *Attempt, len(st.Clients))}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l
@@ -220,26 +178,6 @@ func (l *WaiterGroup) Next(ctx context.Context) (*Attempt, error) {
 		_ = l.st.SnapshotStuck(ctx)
 		return nil, fmt.Errorf("%w within %v of a release", ErrNoGrant, limit)
 	}
-}
-
-// clockError returns the largest possible error of an agent's clock; 0 without agents.
-func (st *Stage) clockError() time.Duration {
-	if begun, remote := st.Tap.(*agents.Trial); remote {
-		return begun.ClockError()
-	}
-	return 0
-}
-
-// RecordLostAgent records that the clients of a lost agent are unknown since the last message from it:
-// their beliefs end there.
-func (st *Stage) RecordLostAgent(agent string, clients []int, since time.Duration) {
-	for _, n := range clients {
-		st.Record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: st.Tap.Client(n).Session().ID})
-	}
-	st.Holder.allowRelease()
-	now := st.Clock.Now()
-	st.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
-		Start: since, End: now, Proof: fmt.Sprintf("the connection to the agent ended or was silent for too long; the last message arrived %v earlier", (now - since).Round(time.Millisecond))})
 }
 
 // CauseOr returns the cause of ctx's cancellation if it was canceled, otherwise err.

@@ -5,16 +5,14 @@ import (
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // A client may wait for a node that opens the barrier and is missing; nothing in a lock's line is
 // missing.
 func TestBarrier_watchOnAMissingNodeCanFire(t *testing.T) {
 	for recipe, want := range map[recipes.Recipe]int64{recipes.RecipeBarrier: 1, recipes.RecipeLock: 0} {
-		st := &Stage{Cell: spec.Cell{Subject: recipes.Subject{Recipe: recipe}}, Parent: "/run/line"}
 		w := &history.Waiter{Session: 1}
-		st.countWatches(w, []string{"/run/line/ready"}, nil)
+		countWatches(w, []string{"/run/line/ready"}, nil, "/run/line", recipe == recipes.RecipeBarrier)
 		if *w.Watches != want || w.Others != 1-want {
 			t.Errorf("%s: %d watches, %d others", recipe, *w.Watches, w.Others)
 		}

@@ -193,7 +193,7 @@ func (c *Client) callAcquire(ctx context.Context, limit time.Duration, mode reci
 	return c.contender().(recipes.OptionContender).AcquireWith(ctx, o)
 }
 
-// Release releases a claim. The end of ctx does not end the release, which would leave the node in the queue.
+// Release releases a claim. The end of ctx does not end the release, which would leave the node in line.
 func (c *Client) Release(ctx context.Context, claim recipes.Claim) error {
 	limit := c.Stage.Scenario.SessionTimeout + 5*time.Second
 	if c.Stage.IsBarrier() { // its release waits for the other clients
@@ -296,16 +296,16 @@ func (c *Client) Open(ctx context.Context) error {
 	err := CatchPanic(func() (err error) {
 		subject, err = from.Open(ctx, recipes.Env{
 			Servers: Rotated(st.Members.Ensemble.Servers(), c.Number+st.Shift), Parent: st.Parent, Timeout: st.Scenario.SessionTimeout,
-			Dial: zk.Dialer(c.wrapDialer(c.Wire.Dial)), MaxPacket: st.packet(), Events: c.HandleEvent,
+			Dial: zk.Dialer(c.wrapDialer(c.Wire.Dial)), MaxPacket: maxReply(st.Cell), Events: c.HandleEvent,
 			Auth: observer.AuthFor(st.Members.Ensemble), ACL: observer.ACLFor(st.Members.Ensemble),
-			Client: c.Number, Permits: st.Scenario.PermitCount(), Parties: len(st.Clients), Connect: c.openListeners, Resource: st.resource(), Seen: c.observedClaim, Requests: c.requests, LastOutageEnd: st.recoveredAt,
+			Client: c.Number, Permits: st.Scenario.PermitCount(), Parties: len(st.Clients), Connect: c.openListeners, Resource: st.Resource(), Seen: c.observedClaim, Requests: c.requests, LastOutageEnd: st.Shared.recoveredAt,
 		})
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.Number, err)
 	}
-	if err := st.accept(subject); err != nil {
+	if err := checkInterface(st.Cell.Subject, subject); err != nil {
 		return errors.Join(err, subject.Close(ctx))
 	}
 	c.Subject.Store(&subject)
@@ -345,8 +345,8 @@ func (c *Client) openListeners() (addrs []string, err error) {
 	return addrs, nil
 }
 
-// observedClaim returns the tap's view of the client: its session, and the session's newest node in the
-// queue.
+// observedClaim returns the tap's view of the client: its session, and the session's newest node in
+// line.
 func (c *Client) observedClaim() recipes.Claim {
 	n, _ := c.Wire.Node(c.Stage.Parent)
 	return recipes.Claim{Session: c.Wire.Session().ID, Path: n.Path, Token: n.Czxid}
@@ -431,7 +431,7 @@ type connections struct {
 
 // countConnections starts to count. The connections before the first fault are counted separately, so that they
 // do not dilute the first rate.
-func (st *Stage) countConnections(ctx context.Context) *connections {
+func countConnections(ctx context.Context, st *Stage) *connections {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connections{st: st, last: slices.Repeat([]float64{-1}, len(st.Members.Ensemble.Members)), at: -1}
 	begun := make(chan struct{})

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +36,7 @@ type Faults struct {
 }
 
 // NewFaults prepares the faults of entries. ctx limits the wait for the ensemble's recovery after the faults.
-func (st *Stage) NewFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *Faults {
+func NewFaults(ctx context.Context, st *Stage, entries []chaos.Entry, seed uint64) *Faults {
 	f := &Faults{
 		st: st, entries: entries, seed: seed, trigger: &eventTrigger{},
 		recovery: &recovery{st: st, ctx: ctx, active: map[string]bool{}}, connections: &connections{begin: func() {}, stop: func() {}},
@@ -76,13 +75,13 @@ func (f *Faults) recordActive(p chaos.Window) {
 // PrepareFaults prepares the faults of the phase, which may wait for events.
 func (st *Stage) PrepareFaults(ctx context.Context) error {
 	entries, err := st.Planned.Entries()
-	st.Faults = st.NewFaults(ctx, entries, st.Planned.Seed)
+	st.Faults = NewFaults(ctx, st, entries, st.Planned.Seed)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
 	st.Faults.trigger = newEventTrigger(st.Planned.Faults, len(st.Clients))
 	st.Events.Store(st.Faults.trigger)
-	st.Faults.connections = st.countConnections(ctx)
+	st.Faults.connections = countConnections(ctx, st)
 	return nil
 }
 
@@ -112,20 +111,21 @@ func (st *Stage) Inject(ctx context.Context, name string, client int) error {
 	if err != nil {
 		return err
 	}
-	plan := chaos.Plan{Entries: []chaos.Entry{{Fault: fault}}, Seed: st.Planned.Seed, Now: st.Clock.Now, Healed: st.recordFault}
+	plan := chaos.Plan{Entries: []chaos.Entry{{Fault: fault}}, Seed: st.Planned.Seed, Now: st.Clock.Now,
+		Healed: func(p chaos.Window) { recordFault(st.Record, p) }}
 	return plan.Play(ctx, st.Target(func(bool) int { return -1 }))
 }
 
 func (f *Faults) injected(p chaos.Window) {
 	f.st.Status.fault.Store(&p)
-	f.st.Holder.allowRelease()
+	f.st.Holder.AllowRelease()
 	f.recovery.injected(p)
 	f.recordActive(p)
 }
 
 func (f *Faults) onHealed(p chaos.Window) {
-	f.st.recordFault(p)
-	f.st.Holder.allowRelease()
+	recordFault(f.st.Record, p)
+	f.st.Holder.AllowRelease()
 	f.st.Status.fault.Store(nil)
 	f.recovery.healed(p)
 	if p.Err != nil {
@@ -133,13 +133,13 @@ func (f *Faults) onHealed(p chaos.Window) {
 	}
 }
 
-func (st *Stage) recordFault(p chaos.Window) {
+func recordFault(record *history.Writer, p chaos.Window) {
 	w := &history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.ServedClients, Start: p.Start, End: p.End,
 		Proof: p.Proof, CutShort: p.CutShort}
 	if p.Err != nil {
 		w.Err = p.Err.Error()
 	}
-	st.Record.Record(w)
+	record.Record(w)
 }
 
 // AwaitActive waits until every fault is active, failed or over.
@@ -161,48 +161,6 @@ func (f *Faults) Close() error {
 	return errors.Join(f.healErr, f.recovery.wait())
 }
 
-// unavailableCheck is the interval at which a trial checks that its ensemble can serve.
-const unavailableCheck = time.Second
-
-// WatchEnsemble calls fail, with an error that names the members that are down, if the ensemble cannot serve
-// while no fault of members is active, for longer than sessions need to connect again after a leader election.
-// WatchEnsemble returns after that, or when ctx ends. It queries members only while no reply reaches the clients, so
-// that a healthy ensemble has no extra load.
-func (st *Stage) WatchEnsemble(ctx context.Context, fail func(error)) {
-	limit := 15*time.Second + st.Scenario.SessionTimeout
-	served, replies := time.Now(), int64(-1)
-	for Pause(ctx, unavailableCheck) == nil {
-		if now := st.Tap.Totals().Replies; now != replies || st.memberFaults.Load() > 0 {
-			served, replies = time.Now(), now
-			continue
-		}
-		down := describeUnavailable(ctx, st.Members.Ensemble)
-		if down == "" {
-			served = time.Now()
-		} else if silent := time.Since(served); silent > limit && ctx.Err() == nil {
-			fail(fmt.Errorf("%w: it could not serve for %v although no injected fault was active: %s", ErrUnhealthy, silent.Round(time.Second), down))
-			return
-		}
-	}
-}
-
-// describeUnavailable describes the members that are down if too few are left for a quorum; otherwise it
-// returns "". A member that accepts connections but gives no status counts as serving.
-func describeUnavailable(ctx context.Context, e *ensembles.Ensemble) string {
-	var down []string
-	for _, s := range ensembles.Status(ctx, e) {
-		if s.Serves() || errors.Is(s.Err, ensembles.ErrNotWhitelisted) || errors.Is(s.Err, ensembles.ErrEmptyReply) {
-			return "" // a member serves only while it has a quorum
-		}
-		cause := s.Err
-		for inner := cause; inner != nil; inner = errors.Unwrap(inner) {
-			cause = inner
-		}
-		down = append(down, fmt.Sprintf("%s: %v", s.Member.Name, cause))
-	}
-	return strings.Join(down, ", ")
-}
-
 // Target returns the target of faults. holder returns the number of the client that holds; it may be nil.
 func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 	t := chaos.Target{Ensemble: st.Members.Ensemble, Network: st.Members.Network, Holder: holder}
@@ -213,16 +171,16 @@ func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 		t.MaxExpiries = len(st.Clients)
 	}
 	if st.Driven {
-		t.Process = st.process
+		t.Process = func(n int) (chaos.Process, error) { return processOf(st, n) }
 	}
 	if st.Driven && !st.IsQueue() { // for other clients the tap does not record nodes
-		t.Next = st.nextInLine
+		t.Next = func() int { return nextInLine(st) }
 	}
 	return t
 }
 
 // nextInLine returns the client with the oldest node behind the holder's, or -1.
-func (st *Stage) nextInLine() int {
+func nextInLine(st *Stage) int {
 	holder, next, oldest := st.Holder.current(false), -1, int64(0)
 	for _, c := range st.Clients {
 		n, _ := c.Wire.Node(st.Parent)
@@ -239,7 +197,8 @@ func (c *Client) driver() *host.Client {
 	return d
 }
 
-func (st *Stage) process(n int) (chaos.Process, error) {
+// processOf returns the process of client n, which its faults stop and kill.
+func processOf(st *Stage, n int) (chaos.Process, error) {
 	d := st.Clients[n].driver()
 	if d == nil {
 		return nil, fmt.Errorf("client %d is not running in any driver process", n)
@@ -294,7 +253,7 @@ func (p *clientProcess) Kill() error {
 	for _, c := range p.clients {
 		p.st.Record.Record(&history.Session{At: now, Event: history.Killed, Client: c.Number, Session: c.Wire.Session().ID})
 	}
-	p.st.Holder.allowRelease() // the holder has ended
+	p.st.Holder.AllowRelease() // the holder has ended
 	return p.Process.Kill()
 }
 
@@ -352,9 +311,8 @@ func (j *SharedFault) DialTargetFirst(c wire.Client, tap wire.Dialer) wire.Diale
 }
 
 // recoveredAt returns when the ensemble recovered from an outage, or now if it is down; the zero time if there was
-// no outage. See [recipes.Env].
-func (st *Stage) recoveredAt() time.Time {
-	j := st.Shared
+// no outage or j is nil. See [recipes.Env].
+func (j *SharedFault) recoveredAt() time.Time {
 	if j == nil || j.fault.Target == "" {
 		return time.Time{}
 	}

@@ -33,7 +33,7 @@ func TestTimed_waitsForARollingRestart(t *testing.T) {
 				entries = append(entries, chaos.Entry{Fault: fault})
 			}
 			entries = append(entries, chaos.Entry{Fault: entries[0].Fault, For: time.Second}, chaos.Entry{Fault: entries[0].Fault, On: "client 3 holds"})
-			st.Faults = st.NewFaults(t.Context(), entries, 1)
+			st.Faults = NewFaults(t.Context(), st, entries, 1)
 			row.done(st.Faults, chaos.Window{Fault: "member.rolling"}, chaos.Window{Fault: "member.restart"})
 			over := false
 			select {
@@ -62,7 +62,7 @@ func TestTimed_endsWithItsTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := &Stage{Phase: spec.Phase{Duration: time.Nanosecond}, Clock: history.Start()}
-	st.Faults = st.NewFaults(ctx, []chaos.Entry{{Fault: fault}}, 1)
+	st.Faults = NewFaults(ctx, st, []chaos.Entry{{Fault: fault}}, 1)
 	phase, _, end := st.Timed(ctx)
 	defer end()
 	cancel()

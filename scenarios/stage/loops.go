@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
@@ -19,7 +18,7 @@ import (
 // removing its node.
 func (st *Stage) SnapshotAfterLoad(ctx context.Context) error {
 	st.awaitEmpty(ctx)
-	before, asking := st.Tap.Totals(), st.hasPendingRequest()
+	before, asking := st.Tap.Totals(), hasPendingRequest(slices.Concat(st.Clients, st.Producers))
 	r, err := st.observe(ctx, idleFor)
 	if now := st.Tap.Totals(); err == nil && !asking && changes(now) == changes(before) {
 		st.Record.Record(r)
@@ -89,49 +88,6 @@ func (c *Client) exchangePut(phase context.Context) error {
 	}
 	_, err := c.PutNext(phase)
 	return err
-}
-
-// connectLimit bounds the time in which all sessions must be connected, at first and again after
-// faults.
-const connectLimit = 10 * time.Minute
-
-// ConnectAll opens the clients' sessions and records how long each took.
-func (st *Stage) ConnectAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions were connected within %v", connectLimit))
-	defer cancel()
-	var opened atomic.Int64
-	return Each(st.Clients, OpensAtOnce, func(c *Client) error {
-		call := st.Clock.Now()
-		if err := c.Open(ctx); err != nil {
-			return err
-		}
-		st.Record.Record(&history.Connected{At: st.Clock.Now(), Phase: st.Phase.Name, Client: c.Number, Call: call})
-		st.Report("%d of %d sessions", opened.Add(1), len(st.Clients))
-		return nil
-	})
-}
-
-// ReconnectAll waits until no client is reconnecting, and opens new sessions for clients that lost
-// their session.
-func (st *Stage) ReconnectAll(ctx context.Context) error {
-	st.Report("waiting until all sessions are connected")
-	err := Poll(ctx, connectLimit, func(context.Context) (bool, error) {
-		return !slices.ContainsFunc(st.Clients, (*Client).isReconnecting), nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait until every client is connected: %w", err)
-	}
-	return Each(st.Clients, OpensAtOnce, func(c *Client) error {
-		if c.Wire.Session().Server != "" {
-			return nil
-		}
-		return c.Reopen(ctx)
-	})
-}
-
-func (c *Client) isReconnecting() bool {
-	s := c.Wire.Session()
-	return s.Server == "" && !s.Expired && c.Stage.Clock.Now() < s.Deadline()
 }
 
 // arrivals are the instants at which operations of a phase are due, in order. Each operation is given to one

@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/ensembles/txnlog"
-	"github.com/zkbench/zkbench/report/history"
 )
 
 // Members are the ensemble's members, as a trial uses them.
@@ -111,92 +107,6 @@ func logAge(line string, now time.Time) (time.Duration, bool) {
 	return ((day-at)%zoneStep + zoneStep) % zoneStep, true
 }
 
-const (
-	loadsEvery = 250 * time.Millisecond // interval of queries to each member
-	loadLimit  = 2 * time.Second        // limit for a reply
-)
-
-// loads queries every member's load periodically, and records the reply or its absence. Members are
-// queried independently of each other.
-type loads struct {
-	st      *Stage
-	Opening atomic.Bool // sessions are being opened
-	end     context.CancelFunc
-	queries sync.WaitGroup
-}
-
-// WatchLoads starts the queries. Members that zkbench started first reset their latency counters, so that
-// the counters cover only this trial. Stop must be called.
-func (st *Stage) WatchLoads(ctx context.Context) *loads {
-	ctx, cancel := context.WithCancel(ctx)
-	l := &loads{st: st, end: cancel}
-	l.Opening.Store(true)
-	for _, m := range st.Members.Ensemble.Members {
-		own := st.Members.IsManaged() && !st.Members.SharedMembers && reset(ctx, m) == nil
-		l.queries.Go(func() {
-			every(ctx, loadsEvery, func() {
-				if r := l.query(ctx, m, own); ctx.Err() == nil {
-					st.Record.Record(r)
-				}
-			})
-		})
-	}
-	return l
-}
-
-func reset(ctx context.Context, m *ensembles.Member) error {
-	ctx, cancel := context.WithTimeout(ctx, loadLimit)
-	defer cancel()
-	_, err := ensembles.FourLetter(ctx, m, "srst")
-	return err
-}
-
-// Stop ends the queries and waits for their end.
-func (l *loads) Stop() {
-	l.end()
-	l.queries.Wait()
-}
-
-// query queries a member once. own means that the member's latency counters cover only this phase.
-func (l *loads) query(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
-	ctx, cancel := context.WithTimeout(ctx, loadLimit)
-	defer cancel()
-	opening := l.Opening.Load()
-	mntr, err := ensembles.QueryCounters(ctx, m)
-	r := &history.MemberLoad{At: l.st.Clock.Now(), Phase: l.st.Phase.Name, Member: m.Name, Opening: opening}
-	outstanding, known := mntr["outstanding_requests"]
-	switch {
-	case err != nil:
-		r.Err = err.Error()
-	case !known:
-		r.Err = fmt.Sprintf("the mntr reply of %s does not contain outstanding_requests", m.Name)
-	default:
-		r.Outstanding, r.Connections = new(int64(outstanding)), new(int64(mntr["num_alive_connections"]))
-		if own {
-			r.LatencyMean, r.LatencyMax = milliseconds(mntr["avg_latency"]), milliseconds(mntr["max_latency"])
-		}
-	}
-	return r
-}
-
-func milliseconds(n float64) *time.Duration { return new(time.Duration(n * float64(time.Millisecond))) }
-
-// RecordRollover records whether a new epoch began because the transaction counter overflowed. It does nothing
-// if the scenario does not set the first zxid.
-func (st *Stage) RecordRollover(first, last int64) {
-	if st.Scenario.FirstZxid == 0 {
-		return
-	}
-	now := st.Clock.Now()
-	w := &history.Window{Fault: "zxid.rollover", Target: "ensemble", Client: -1, Start: now, End: now}
-	if before, after := first>>32, last>>32; after > before {
-		w.Proof = fmt.Sprintf("the trial began in epoch %d and ended in epoch %d", before, after)
-	} else {
-		w.Err = fmt.Sprintf("all transactions were in epoch %d: too few for the transaction counter to overflow", before)
-	}
-	st.Record.Record(w)
-}
-
 // LastZxid returns the leader's last zxid; 0 if no transaction log can be read.
 func (m Members) LastZxid(ctx context.Context) (int64, error) {
 	if !ensembles.CanReadLogs(m.Ensemble) {
@@ -208,63 +118,4 @@ func (m Members) LastZxid(ctx context.Context) (int64, error) {
 	}
 	server, err := ensembles.Ask(ctx, leader)
 	return server.Zxid, err
-}
-
-// root is the path of the trial's subtree, with a slash at its end.
-func (st *Stage) root() string { return strings.TrimSuffix(st.Parent, "line") }
-
-// hasOpened reports whether one of the trial's clients has opened the session.
-func (st *Stage) hasOpened(session int64) bool {
-	_, ok := st.sessions.Load(session)
-	return ok
-}
-
-// BelongsToTrial reports whether the transaction belongs to the trial's subtree or its sessions.
-func (st *Stage) BelongsToTrial(e txnlog.Entry) bool {
-	if st.hasOpened(e.Session) {
-		return true
-	}
-	for _, o := range e.Ops() {
-		if strings.HasPrefix(o.Path, st.root()) {
-			return true
-		}
-	}
-	return false
-}
-
-// StrayPath returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
-// client nor the harness; otherwise "". Only drivers can connect without a listener. Session 0 belongs to the
-// servers, which remove empty containers.
-func (st *Stage) StrayPath(e txnlog.Entry) string {
-	if !st.Driven || e.Session == 0 || st.hasOpened(e.Session) || st.Observer.Owns(e.Session) {
-		return ""
-	}
-	for _, o := range e.Ops() {
-		if o.Type != txnlog.Error && (o.Path == st.Parent || strings.HasPrefix(o.Path, st.Parent+"/")) {
-			return o.Path
-		}
-	}
-	return ""
-}
-
-var commitOps = map[txnlog.Type]string{
-	txnlog.OpenSession: history.CommitOpen, txnlog.CloseSession: history.CommitClose, txnlog.Create: history.CommitCreate,
-	txnlog.Delete: history.CommitDelete, txnlog.SetData: history.CommitSet, txnlog.Error: history.CommitError,
-}
-
-// Commits converts a transaction to records of the history.
-func (st *Stage) Commits(e txnlog.Entry) (out []*history.Commit) {
-	for _, o := range e.Ops() {
-		op, ok := commitOps[o.Type]
-		if !ok {
-			continue // a check or a reconfiguration: not needed by verdicts
-		}
-		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
-			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
-		if op == history.CommitCreate && st.IsQueue() && strings.HasPrefix(o.Path, st.Parent+"/") {
-			k.Item = itemIDOf(o.Data)
-		}
-		out = append(out, k)
-	}
-	return out
 }

@@ -17,7 +17,7 @@ type Status struct {
 	Subject string
 	Clients int
 	// If the trial alternates with others: the numbers of the first and the last of these trials, and
-	// their subjects, as in "lock/a beside lock/b". Otherwise 0 and "".
+	// their subjects, as in "lock/a, lock/b". Otherwise 0 and "".
 	First, Last int
 	Beside      string
 
@@ -62,7 +62,7 @@ func (st *Stage) Report(format string, args ...any) {
 	r.last = now
 	r.Status.Phase, r.Status.Detail, r.Status.Fault = st.Phase.Name, fmt.Sprintf(format, args...), fault
 	r.Status.Left = max(r.End.Sub(now), 0)
-	st.sendStatus()
+	r.send(st.Record)
 }
 
 // ReportEnd reports the final state of a trial that has ended. A trial that never began reports
@@ -75,12 +75,11 @@ func (st *Stage) ReportEnd() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Status.Fault, r.Status.Over = "", true
-	st.sendStatus()
+	r.send(st.Record)
 }
 
-// sendStatus sends the status with the current counts. The caller holds the reporter's mu.
-func (st *Stage) sendStatus() {
-	r := st.Status
-	r.Status.Lost = st.Record.Stats().Lost
+// send sends the status with the number of lost records. The caller holds mu.
+func (r *Reporter) send(record *history.Writer) {
+	r.Status.Lost = record.Stats().Lost
 	r.Send(r.Status)
 }

@@ -28,8 +28,8 @@ func fill(id string, size int) []byte {
 	return append([]byte(id), bytes.Repeat([]byte("."), max(0, size-len(id)))...)
 }
 
-// itemIDOf returns the ID of an item; for an item that the harness did not put, the beginning of its data.
-func itemIDOf(item []byte) string {
+// ItemIDOf returns the ID of an item; for an item that the harness did not put, the beginning of its data.
+func ItemIDOf(item []byte) string {
 	return string(bytes.TrimRight(item[:min(len(item), 64)], "."))
 }
 
@@ -63,7 +63,7 @@ func (c *Client) take(ctx context.Context) (id string, err error) {
 	err = c.track(operation{op: history.Take, calledAt: call}, func() error { item, err = c.queue().Take(ctx); return err })
 	s := c.sample(history.Take, call, err)
 	if item != nil {
-		s.Item = itemIDOf(item)
+		s.Item = ItemIDOf(item)
 		c.Stage.outstanding.Taken(s.Item)
 	}
 	c.useReportedTimes(&s)
@@ -96,13 +96,6 @@ func (c *Client) Consume(ctx context.Context, taken func(id string)) {
 		c.backoffState.succeeded()
 		taken(id)
 	}
-}
-
-// StartConsumers calls f for each client in a goroutine. end ends these calls and waits for them.
-func (st *Stage) StartConsumers(ctx context.Context, f func(context.Context, *Client)) (end func()) {
-	taking, cancel := context.WithCancel(ctx)
-	wait := Start(st.Clients, func(c *Client) { f(taking, c) })
-	return func() { st.RecordPending(); cancel(); wait() }
 }
 
 // ConsumeSlowly takes items until ctx is done, and pauses for the phase's hold time after each.

@@ -45,7 +45,7 @@ func (r *recovery) injected(p chaos.Window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.active[key(p)] = true
-	r.st.memberFaults.Add(1)
+	r.st.MemberFaults.Add(1)
 	if r.cancelWait != nil {
 		r.cancelWait()
 	}
@@ -63,14 +63,14 @@ func (r *recovery) healed(p chaos.Window) {
 	}
 	delete(r.active, key(p))
 	if len(r.active) > 0 {
-		r.st.memberFaults.Add(-1)
+		r.st.MemberFaults.Add(-1)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	r.cancelWait = cancel
 	r.waits.Go(func() {
 		defer cancel()
-		defer r.st.memberFaults.Add(-1)
+		defer r.st.MemberFaults.Add(-1)
 		r.await(ctx, p)
 	})
 }

@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,9 +45,9 @@ func (st *Stage) States() []clientState {
 	return out
 }
 
-// snapshot records the nodes below the contested parent that existed in both of two observations. unserved
+// Snapshot records the nodes below the contested parent that existed in both of two observations. unserved
 // means that not every client was granted in time.
-func (st *Stage) snapshot(ctx context.Context, apart time.Duration, unserved bool) error {
+func (st *Stage) Snapshot(ctx context.Context, apart time.Duration, unserved bool) error {
 	r, err := st.observe(ctx, apart)
 	if err == nil {
 		r.Unserved = unserved
@@ -57,13 +56,10 @@ func (st *Stage) snapshot(ctx context.Context, apart time.Duration, unserved boo
 	return err
 }
 
-// SnapshotUnserved takes a snapshot of a line in which not every client was granted in time.
-func (st *Stage) SnapshotUnserved(ctx context.Context) error { return st.snapshot(ctx, StuckFor, true) }
-
 // observe observes the contested parent twice and returns the content that did not change: nodes with
 // their owners, and waiting clients with their watches.
 func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
-	behind := st.laggingMembers(ctx)
+	behind := laggingMembers(ctx, st.Observer, st.States())
 	asked, before := st.Clock.Now(), st.States()
 	first, err := st.Observer.Nodes(ctx, st.Parent)
 	if err != nil {
@@ -99,7 +95,7 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 		if w, waits := waiter(i, before[i], after[i]); waits {
 			w.Behind = behind[after[i].server]
 			if known {
-				st.countWatches(&w, watches[w.Session], stayed)
+				countWatches(&w, watches[w.Session], stayed, st.Parent, st.IsBarrier())
 			}
 			r.Waiters = append(r.Waiters, w)
 		}
@@ -110,13 +106,13 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 
 // laggingMembers returns the members that serve waiting clients and lack commits: such a member may
 // still send notifications.
-func (st *Stage) laggingMembers(ctx context.Context) map[string]bool {
+func laggingMembers(ctx context.Context, o *observer.Observer, clients []clientState) map[string]bool {
 	out := map[string]bool{}
-	for _, s := range st.States() {
+	for _, s := range clients {
 		if _, asked := out[s.server]; asked || s.pending == nil || s.server == "" {
 			continue
 		}
-		out[s.server] = st.Observer.AwaitCaughtUp(ctx, s.server) != nil
+		out[s.server] = o.AwaitCaughtUp(ctx, s.server) != nil
 	}
 	return out
 }
@@ -124,7 +120,7 @@ func (st *Stage) laggingMembers(ctx context.Context) map[string]bool {
 // SnapshotStuck takes a snapshot of a line without progress, for the verdicts. If the ensemble does
 // not reply, nothing is recorded.
 func (st *Stage) SnapshotStuck(ctx context.Context) error {
-	_ = st.snapshot(ctx, StuckFor, false)
+	_ = st.Snapshot(ctx, StuckFor, false)
 	return ctx.Err()
 }
 
@@ -135,7 +131,7 @@ func (st *Stage) SnapshotIdle(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return st.snapshot(ctx, idleFor, false)
+	return st.Snapshot(ctx, idleFor, false)
 }
 
 // awaitEmpty waits, for a limited time, until no connected client has a node in line.
@@ -176,10 +172,10 @@ func waiter(i int, before, after clientState) (history.Waiter, bool) {
 
 // countWatches counts the watches that a change in the line can trigger, and the others. At a barrier
 // the node that opens it may be missing.
-func (st *Stage) countWatches(w *history.Waiter, paths []string, there []observer.Node) {
+func countWatches(w *history.Waiter, paths []string, there []observer.Node, parent string, barrier bool) {
 	w.Watches = new(int64)
 	for _, p := range paths {
-		if p == st.Parent || st.IsBarrier() && strings.HasPrefix(p, st.Parent+"/") || slices.ContainsFunc(there, func(n observer.Node) bool { return n.Path == p && n.Owner != w.Session }) {
+		if p == parent || barrier && strings.HasPrefix(p, parent+"/") || slices.ContainsFunc(there, func(n observer.Node) bool { return n.Path == p && n.Owner != w.Session }) {
 			*w.Watches++
 		} else {
 			w.Others++
@@ -229,7 +225,7 @@ type lineWatch struct {
 	st        *Stage
 	last      wire.Counts
 	since     time.Time    // last change on the wire
-	checkedAt time.Time    // last check of single clients
+	checkedAt time.Time    // last check of each client for starvation (hasStarvedClient)
 	idle      []idlePeriod // of each client
 }
 
@@ -250,14 +246,14 @@ const starvedGrants = 2
 func (w *lineWatch) check(ctx context.Context) {
 	switch {
 	case w.hasStarvedClient():
-		_ = w.st.snapshot(ctx, StuckFor, false)
+		_ = w.st.Snapshot(ctx, StuckFor, false)
 		w.checkedAt = time.Now()
-	case w.hasTraffic() || !w.st.onlyWait():
+	case w.hasTraffic() || !w.onlyWait():
 	case time.Since(w.since) < idleThreshold:
 		return
 	default:
 		r, err := w.st.observe(ctx, StuckFor)
-		if err == nil && !w.hasTraffic() && w.st.onlyWait() {
+		if err == nil && !w.hasTraffic() && w.onlyWait() {
 			w.st.Record.Record(r)
 		}
 	}
@@ -302,15 +298,16 @@ func (w *lineWatch) hasTraffic() bool {
 		passed.Requests.Total() > 0
 }
 
-// hasPendingRequest reports whether a request other than a ping is in flight.
-func (st *Stage) hasPendingRequest() bool {
-	return slices.ContainsFunc(slices.Concat(st.Clients, st.Producers), func(c *Client) bool { return c.Wire.Unanswered() > 0 })
+// hasPendingRequest reports whether a request of one of the clients, other than a ping, is in flight.
+func hasPendingRequest(clients []*Client) bool {
+	return slices.ContainsFunc(clients, func(c *Client) bool { return c.Wire.Unanswered() > 0 })
 }
 
 // onlyWait reports whether clients wait, and no client holds or has another operation in progress.
-func (st *Stage) onlyWait() bool {
-	waits := false
-	for _, c := range slices.Concat(st.Clients, st.Producers) {
+func (w *lineWatch) onlyWait() bool {
+	st, waits := w.st, false
+	clients := slices.Concat(st.Clients, st.Producers)
+	for _, c := range clients {
 		switch o := c.Pending.Load(); {
 		case o == nil:
 		case o.op == history.Acquire || o.op == history.Take:
@@ -320,7 +317,7 @@ func (st *Stage) onlyWait() bool {
 		}
 	}
 	n := st.Holder.current(false)
-	return waits && !st.hasPendingRequest() && (n < 0 || st.Clients[n].inDoubt(st.Clients[n].token.Load()))
+	return waits && !hasPendingRequest(clients) && (n < 0 || st.Clients[n].inDoubt(st.Clients[n].token.Load()))
 }
 
 // ParseWatches parses a reply to wchp: a path per line, followed by indented lines with the sessions that
@@ -362,26 +359,4 @@ func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok 
 		}
 	}
 	return bySession, true
-}
-
-// MemoryNow returns the current use of memory by this process, after a garbage collection.
-func MemoryNow() history.Footprint {
-	runtime.GC()
-	runtime.GC() // the first call may only have completed a collection in progress
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return history.Footprint{Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse), Goroutines: int64(runtime.NumGoroutine())}
-}
-
-// RecordFootprint records the memory that the clients' sessions use. It records nothing if the
-// clients run in another process or other trials run at the same time.
-func (st *Stage) RecordFootprint(before history.Footprint) {
-	if st.Driven || st.Members.SharedMembers {
-		return
-	}
-	now := MemoryNow()
-	st.Record.Record(&history.Footprint{
-		At: st.Clock.Now(), Phase: st.Phase.Name, Sessions: int64(len(st.Clients)),
-		Heap: now.Heap - before.Heap, Stacks: now.Stacks - before.Stacks, Goroutines: now.Goroutines - before.Goroutines,
-	})
 }

@@ -44,8 +44,6 @@ type Stage struct {
 	Round   int // current round of the phase, from 1; 0 outside rounds
 	Faults  *Faults
 
-	sessions sync.Map // IDs of the sessions that the clients have opened so far
-
 	Grants atomic.Int64
 	items  atomic.Int64 // number of item IDs issued so far, for a queue
 
@@ -55,7 +53,7 @@ type Stage struct {
 	lastClaimCheck atomic.Int64                 // time of the last check of a claim
 	StoppedAt      atomic.Int64                 // when the clients were stopped in this phase; 0: not yet
 	backing        atomic.Int64                 // clients that back off after errors
-	memberFaults   atomic.Int64                 // active faults that affect members, and recoveries after them
+	MemberFaults   atomic.Int64                 // active faults that affect members, and recoveries after them
 
 	Counting atomic.Bool // the phase compares hand-offs with a formula: all clients of a read-write lock write
 
@@ -80,21 +78,21 @@ type Tap interface {
 	Close()
 }
 
-// resource returns the path of a node to which a client in another process may write on its own session.
-func (st *Stage) resource() string { return st.root() + "work" }
+// Resource returns the path of a node to which a client in another process may write on its own session.
+func (st *Stage) Resource() string { return st.Observer.Root + "/work" }
 
 // IsQueue reports whether the subject is a queue.
 func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
 
-// accept checks that a client opened by the subject has the interface of its recipe.
-func (st *Stage) accept(c recipes.Client) error {
-	s := st.Cell.Subject
+// checkInterface checks that a client opened by the subject has the interface of its recipe.
+func checkInterface(s recipes.Subject, c recipes.Client) error {
+	queue := s.Recipe == recipes.RecipeQueue
 	_, contends := c.(recipes.Contender)
 	_, takes := c.(recipes.QueueClient)
 	switch {
-	case st.IsQueue() && !takes:
+	case queue && !takes:
 		return fmt.Errorf("%s: its client (%T) does not implement recipes.QueueClient (Put and Take), which a queue needs", s.Name, c)
-	case !st.IsQueue() && !contends:
+	case !queue && !contends:
 		return fmt.Errorf("%s: its client (%T) does not implement recipes.Contender (Acquire and Release), which a %s needs", s.Name, c, s.Recipe)
 	}
 	return nil
@@ -176,23 +174,6 @@ func (st *Stage) CloseClients() {
 	_ = Each(slices.Concat(st.Clients, st.Producers), 64, func(c *Client) error { c.Close(); return nil })
 }
 
-// OpenProducers opens producers until there are n. Their numbers follow the clients' numbers.
-func (st *Stage) OpenProducers(ctx context.Context, n int) error {
-	from := len(st.Producers)
-	for i := from; i < n; i++ {
-		st.Producers = append(st.Producers, NewClient(st, st.Cell.Clients+i))
-	}
-	return Each(st.Producers[from:], OpensAtOnce, func(c *Client) error { return c.Open(ctx) })
-}
-
-// CloseProducers closes and removes the producers.
-func (st *Stage) CloseProducers() {
-	for _, p := range st.Producers {
-		p.Close()
-	}
-	st.Producers = nil
-}
-
 // GrantTimeout returns the longest time to wait for the next grant after a session was lost: until the session
 // has expired, with a margin.
 func (st *Stage) GrantTimeout() time.Duration {
@@ -241,15 +222,15 @@ func (st *Stage) PlayFaults(phase context.Context) {
 // maxPacket bounds the largest reply, in bytes: the names of some 350,000 items.
 const maxPacket = 16 << 20
 
-// packet returns the largest reply that a client may receive, in bytes: a list of all names, with a
+// maxReply returns the size of the largest reply that a client may receive, in bytes: a list of all names, with a
 // margin. A queue may contain every item that a phase schedules.
-func (st *Stage) packet() int {
-	n := max(64<<10, st.Cell.Clients*64+4096)
-	if !st.IsQueue() {
+func maxReply(c spec.Cell) int {
+	n := max(64<<10, c.Clients*64+4096)
+	if c.Subject.Recipe != recipes.RecipeQueue {
 		return n
 	}
 	size := 0
-	for _, p := range st.Scenario.Phases {
+	for _, p := range c.Scenario.Phases {
 		size = max(size, p.Size)
 		items := max(p.Rate, p.RateTo) * p.Duration.Seconds()
 		n = max(n, spec.KindNamed(p.Kind).ExtraPacket, int(items*48))
@@ -279,7 +260,7 @@ func (p *Holder) set(n int) {
 	p.now = n
 }
 
-// current returns the number of the holder, or -1. With stay, the holder cannot release until allowRelease is called.
+// current returns the number of the holder, or -1. With stay, the holder cannot release until AllowRelease is called.
 func (p *Holder) current(stay bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,7 +279,8 @@ func (p *Holder) unpin() {
 	}
 }
 
-func (p *Holder) allowRelease() {
+// AllowRelease lets the pinned client release.
+func (p *Holder) AllowRelease() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unpin()
@@ -398,7 +380,7 @@ func (c *Client) awaitOthersOut(ctx context.Context) {
 var runs = map[string]func(ctx context.Context, st *Stage) error{}
 
 // AddKind registers a kind of phase with its behaviour. run must leave every client with a session, and no
-// client in the queue.
+// client in line.
 func AddKind(k spec.Kind, run func(ctx context.Context, st *Stage) error) {
 	spec.RegisterKind(k)
 	runs[k.Name] = run

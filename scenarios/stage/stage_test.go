@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // A client must be able to do what the recipe of its subject asks for.
@@ -27,8 +26,7 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 		{recipes.RecipeLock, takes{}, "does not implement recipes.Contender"},
 		{recipes.RecipeQueue, closes{}, "does not implement recipes.QueueClient"},
 	} {
-		st := &Stage{Cell: spec.Cell{Subject: recipes.Subject{Name: "x", Recipe: row.recipe}}}
-		err := st.accept(row.client)
+		err := checkInterface(recipes.Subject{Name: "x", Recipe: row.recipe}, row.client)
 		if (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
 			t.Errorf("a %s with %T: %v", row.recipe, row.client, err)
 		}
@@ -51,7 +49,7 @@ func TestHolder_staysUntilItIsHit(t *testing.T) {
 			released <- time.Since(start)
 		}()
 		time.Sleep(time.Second)
-		p.allowRelease()
+		p.AllowRelease()
 		if got := <-released; got != time.Second {
 			t.Errorf("the pinned holder let go after %v, it was freed after 1s", got)
 		}
@@ -93,6 +91,6 @@ func TestHolder_aimsAtTheNextOne(t *testing.T) {
 		if got := <-released; got != 0 {
 			t.Errorf("client 3 let go %v after client 4 was aimed at", got)
 		}
-		p.allowRelease()
+		p.AllowRelease()
 	})
 }

@@ -163,20 +163,6 @@ func (st *Stage) Acquiring() (n int) {
 	return n
 }
 
-// AwaitLineLength waits until every member shows exactly n nodes in the line at path.
-func (st *Stage) AwaitLineLength(ctx context.Context, path string, n int, limit time.Duration) error {
-	var last error
-	err := Poll(ctx, limit, func(ctx context.Context) (bool, error) {
-		var fewest, most int
-		fewest, most, last = st.Observer.InLine(ctx, path)
-		return last == nil && fewest == n && most == n, nil
-	})
-	if err != nil {
-		return fmt.Errorf("a flap selects its waiter by the sequence numbers of the nodes, but not every member shows %d sequential nodes at %s: %w", n, path, errors.Join(err, last))
-	}
-	return nil
-}
-
 // QuietWait waits until all effects of an action are over: notified clients have set their watches again.
 type QuietWait struct {
 	Stage   *Stage
@@ -185,7 +171,7 @@ type QuietWait struct {
 }
 
 // NewQuietWait takes the counts before any client waits. formula is true if a formula gives the expected counts.
-func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, error) {
+func NewQuietWait(ctx context.Context, st *Stage, formula bool) (*QuietWait, error) {
 	initial, err := st.Count(ctx)
 	exact := formula && initial.watches >= 0 && st.Members.IsManaged()
 	return &QuietWait{Stage: st, Initial: initial, exact: exact}, err
@@ -193,7 +179,7 @@ func (st *Stage) NewQuietWait(ctx context.Context, formula bool) (*QuietWait, er
 
 // Wait returns the counts once the given number of notifications have arrived since the earlier counts, the
 // clients have the given number of watches, and no request is in flight. It behaves like [QuietWait.AwaitIdle] if
-// there is no formula, if the members do not count watches, and after the first call that exceeded SettleLimit.
+// there is no formula, if the members do not count watches, and after the first call that exceeded QuietLimit.
 func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now Counts, err error) {
 	if !s.exact {
 		return s.AwaitIdle(ctx)

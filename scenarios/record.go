@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/agents"
+	"github.com/zkbench/zkbench/scenarios/stage"
+)
+
+// recordSession records session events of the tap: a new session, an expiry reported by a server, a
+// deadline that passed, a lost reply.
+func (t *trial) recordSession(e wire.Event) {
+	st := t.stage
+	if onResume := st.OnResume.Load(); onResume != nil && e.Kind == wire.Connected && e.Resumed {
+		(*onResume)(e)
+	}
+	switch {
+	case e.Kind == wire.Connected && !e.Resumed:
+		t.sessions.Store(e.Session, true)
+		st.Record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
+	case e.Kind == wire.Connected && e.Lost > 0:
+		st.Record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
+	case e.Kind == wire.Expired:
+		st.Record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
+	case e.Kind == wire.Deadline:
+		st.Record.Record(&history.Session{At: e.At, Event: history.Deadline, Client: e.Client, Session: e.Session})
+	case e.Kind == wire.ReplyLost:
+		st.Record.Record(&history.LostReply{At: e.At, Client: e.Client, Session: e.Session, Cxid: e.Request.Xid,
+			Request: e.Request.Op.String(), Sent: e.Request.Sent})
+	}
+}
+
+// recordPipe records the time of a round trip to the driver, if any.
+func (t *trial) recordPipe() {
+	st := t.stage
+	if pipe := st.Cell.Subject.PipeLatency; pipe != nil {
+		p50, p99, of := pipe()
+		st.Record.Record(&history.Pipe{At: st.Clock.Now(), P50: p50, P99: p99, Count: of, Clock: t.clockError()})
+	}
+}
+
+// clockError returns the largest possible error of an agent's clock; 0 without agents.
+func (t *trial) clockError() time.Duration {
+	st := t.stage
+	if begun, remote := st.Tap.(*agents.Trial); remote {
+		return begun.ClockError()
+	}
+	return 0
+}
+
+// recordLostAgent records that the clients of a lost agent are unknown since the last message from it:
+// their beliefs end there.
+func (t *trial) recordLostAgent(agent string, clients []int, since time.Duration) {
+	st := t.stage
+	for _, n := range clients {
+		st.Record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: st.Tap.Client(n).Session().ID})
+	}
+	st.Holder.AllowRelease()
+	now := st.Clock.Now()
+	st.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
+		Start: since, End: now, Proof: fmt.Sprintf("the connection to the agent ended or was silent for too long; the last message arrived %v earlier", (now - since).Round(time.Millisecond))})
+}
+
+// unavailableCheck is the interval at which a trial checks that its ensemble can serve.
+const unavailableCheck = time.Second
+
+// watchEnsemble calls fail, with an error that names the members that are down, if the ensemble cannot serve
+// while no fault of members is active, for longer than sessions need to connect again after a leader election.
+// watchEnsemble returns after that, or when ctx ends. It queries members only while no reply reaches the clients, so
+// that a healthy ensemble has no extra load.
+func (t *trial) watchEnsemble(ctx context.Context, fail func(error)) {
+	st := t.stage
+	limit := 15*time.Second + st.Scenario.SessionTimeout
+	served, replies := time.Now(), int64(-1)
+	for stage.Pause(ctx, unavailableCheck) == nil {
+		if now := st.Tap.Totals().Replies; now != replies || st.MemberFaults.Load() > 0 {
+			served, replies = time.Now(), now
+			continue
+		}
+		down := describeUnavailable(ctx, st.Members.Ensemble)
+		if down == "" {
+			served = time.Now()
+		} else if silent := time.Since(served); silent > limit && ctx.Err() == nil {
+			fail(fmt.Errorf("%w: it could not serve for %v although no injected fault was active: %s", stage.ErrUnhealthy, silent.Round(time.Second), down))
+			return
+		}
+	}
+}
+
+// describeUnavailable describes the members that are down if too few are left for a quorum; otherwise it
+// returns "". A member that accepts connections but gives no status counts as serving.
+func describeUnavailable(ctx context.Context, e *ensembles.Ensemble) string {
+	var down []string
+	for _, s := range ensembles.Status(ctx, e) {
+		if s.Serves() || errors.Is(s.Err, ensembles.ErrNotWhitelisted) || errors.Is(s.Err, ensembles.ErrEmptyReply) {
+			return "" // a member serves only while it has a quorum
+		}
+		cause := s.Err
+		for inner := cause; inner != nil; inner = errors.Unwrap(inner) {
+			cause = inner
+		}
+		down = append(down, fmt.Sprintf("%s: %v", s.Member.Name, cause))
+	}
+	return strings.Join(down, ", ")
+}
