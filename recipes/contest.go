@@ -395,7 +395,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 		}
 	}
 	if err != nil {
-		return createdNode{}, reply{}, fmt.Errorf("create a queue node at %s: %w", parent, err)
+		return createdNode{}, reply{}, fmt.Errorf("create a node in line at %s: %w", parent, err)
 	}
 	entered = true
 	return at, listed, nil

@@ -104,15 +104,15 @@ type Subject struct {
 	// Missing returns an error that names the packages to install before the subject can be opened.
 	// The function or its result may be nil.
 	Missing func() error
-	// Start prepares the subject for one trial, and returns it with an Open; nil if it needs no
-	// preparation. stop stops the started processes, also after an error. A driver (package driver/host)
-	// starts its processes, which describe it.
+	// Start prepares the subject for one trial. It returns the subject with Open set, and stop, which stops the
+	// processes that it started and must be called even after an error. Start is nil if no preparation is needed.
+	// For a driver (package driver/host), Start starts its processes and reads the driver's own description.
 	Start func(ctx context.Context, t Trial) (s Subject, stop func(), err error)
 }
 
 // Trial is the input of Start.
 type Trial struct {
-	Clients int    // clients that will be opened; there may be some more
+	Clients int    // expected number of clients; a trial may open a few more
 	Stderr  string // prefix of files for the output of processes; "" discards it
 	Owner   string // identifies this process in the environment of its children, so that a sweep finds them
 	// NeedsOwnProcess reports which clients must not share a process with others; nil: all may.
@@ -217,7 +217,7 @@ type HeldReporter interface {
 // AcquireOptions are the options of one acquire.
 type AcquireOptions struct {
 	Mode Mode // of a read-write lock
-	// Limit is the limit of the recipe's own timed try, in addition to a context: if it passes and the
+	// Limit is the time limit of the recipe's own acquire, in addition to a context: if it passes and the
 	// client does not hold, the error wraps ErrNotAcquired. nil: no limit; 0: at once or not at all.
 	Limit *time.Duration
 }

@@ -7,6 +7,5 @@
 //	result, err := scenarios.Run(ctx, scenarios.Config{Scenario: scenario, Dir: "herd-of-mine"})
 //
 // run.go manages the ensemble and the run folder, runner.go and order.go the order of the trials, and
-// trial.go a single trial. Package spec reads scenarios; package phases defines the kinds of phase, which
-// use the trial as a stage of package stage; package audit defines the episodes of an audit.
+// trial.go a single trial. Package spec reads scenarios; package phases defines the kinds of phase, which run on a [stage.Stage], the environment of one trial; package audit defines the episodes of an audit.
 package scenarios

@@ -132,7 +132,7 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 			continue
 		}
 		if why := unfitReason(r, o); why != "" {
-			o.Logf("kept ensemble %s is not used: %s", r.ID, why)
+			o.Logf("persistent ensemble %s is not used: %s", r.ID, why)
 			continue
 		}
 		e, err := attach(ctx, r)

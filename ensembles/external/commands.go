@@ -65,7 +65,7 @@ func (m *commandMachine) run(ctx context.Context, word string, args []string, ou
 		cmd.Stdout = out
 	}
 	cmd.WaitDelay = time.Second        // for children that keep the output open
-	group.Detach(cmd, syscall.SIGKILL) // a child that remains could stop a member after it was healed
+	group.Detach(cmd, syscall.SIGKILL) // a leftover child process could stop the member again after the fault was healed
 	begin := time.Now()
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {

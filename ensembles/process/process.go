@@ -172,7 +172,7 @@ func (l *localEnsemble) down(ctx context.Context) error {
 func listens(pid, port int) bool {
 	suffix := fmt.Sprintf(":%04X", port)
 	for _, table := range []string{"tcp", "tcp6"} {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // a process that has ended listens nowhere
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // if the process has ended, the file is missing and text is empty
 		for line := range strings.Lines(string(text)) {
 			// proc_net(5): the second column is the local address, HEX:HEXPORT, the fourth the
 			// state, 0A for listening.

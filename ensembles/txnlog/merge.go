@@ -126,8 +126,8 @@ func (m *merger) advance(logs []*head) (err error) {
 	return nil
 }
 
-// lowest returns the next entry with the lowest zxid, and sets m.current to the logs that contain the
-// entry, which is empty if all logs have ended.
+// lowest returns the next entry with the lowest zxid, and sets m.current to the logs that contain it. m.current is
+// empty if all logs have ended.
 func (m *merger) lowest() (e Entry, err error) {
 	m.current = m.current[:0]
 	for _, l := range m.logs {

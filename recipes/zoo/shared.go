@@ -35,8 +35,7 @@ func init() {
 		wait: awaitParent,
 	})
 
-	// "When you are notified, it is your turn": a reader watches its predecessor, a waiting reader. When that
-	// gives up, it mistakes the deletion for the writer's release.
+	// "When you are notified, it is your turn": a reader watches its predecessor, which may be a waiting reader. If that reader gives up, this one mistakes the deletion for the writer's release.
 	registerShared(recipes.RecipeRWLock, "rwlock-never-relist", "watches its predecessor, and treats its removal as its grant", true, steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, _ = byMode(names, ours)

@@ -12,8 +12,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// steps are the steps of waiting in line. A broken recipe replaces some of them; a nil step is done
-// correctly.
+// steps are the steps of waiting in line. A broken recipe replaces some of them; nil selects the correct implementation.
 type steps struct {
 	// name returns the beginning of a node's name; the servers append the number.
 	name func(c *conn, id string) string
@@ -157,8 +156,7 @@ func awaitParent(ctx context.Context, l *lockClient, ours, _ string) (turn bool,
 	})
 }
 
-// awaitChildren lists the parent's children with a watch. It returns true if they are enough, and false
-// once they have changed.
+// awaitChildren lists the parent's children with a watch. It returns true at once if enough(names), otherwise false after the children have changed.
 func awaitChildren(ctx context.Context, l *lockClient, enough func(names []string) bool) (bool, error) {
 	w, err := l.c.watchChildren(ctx, l.env.Parent)
 	if err != nil || enough(w.names) {

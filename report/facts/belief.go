@@ -152,7 +152,7 @@ func (t *Beliefs) addAcquire(s *history.Sample, record int) {
 func (t *Beliefs) begin(g *grant, b Belief) {
 	if b.Start < t.emitted {
 		t.LateRecords++
-		b.Start = t.emitted // keeps the emitted beliefs in order; counted in Late
+		b.Start = t.emitted // keeps the emitted beliefs in order; counted in LateRecords
 	}
 	e := &entry{Belief: b, live: true}
 	g.parts, g.held = append(g.parts, e), true

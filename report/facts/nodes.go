@@ -39,7 +39,7 @@ type Node struct {
 	// Queued is the czxid of its session's newest other node that existed when this one was created; 0 if there
 	// was none. With it the client may have waited.
 	Queued int64
-	former *Node // of a read-write lock: the oldest node in line of its session when this one was created
+	former *Node // read-write lock: its session's oldest node in line when this node was created
 }
 
 type removal byte

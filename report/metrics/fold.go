@@ -29,7 +29,7 @@ type Fold struct {
 	end           time.Duration
 }
 
-// collector computes some of the metrics. It embeds ignored for the events that it does not need.
+// collector computes some of the metrics. Implementations embed noopCollector for the events that they do not need.
 type collector interface {
 	sample(s *history.Sample, p *history.Phase) // every operation with its phase
 	record(r history.Record)                    // every other record

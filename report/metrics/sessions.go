@@ -13,7 +13,7 @@ import (
 type sessions struct {
 	noopCollector
 	fold             *Fold
-	first, last      time.Duration // time of the first call, and time when the last session was open
+	first, last      time.Duration // call that opened the first session, and completion of the last
 	connected        int64
 	reconnects       []*history.Reconnected
 	opened           map[int64]time.Duration

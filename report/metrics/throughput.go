@@ -81,7 +81,7 @@ func (x *failedOperations) close(out map[string]Metric) {
 	}
 }
 
-// fewestGrants is the average number of grants per client that the fairness index needs.
+// minGrants is the minimum average number of grants per client for the fairness index.
 const fewestGrants = 4
 
 // fairness counts the grants of each client by the number of contenders: shares in phases with

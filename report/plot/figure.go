@@ -265,7 +265,7 @@ func truncateTo(sty text.Style, s string, limit vg.Length) string {
 // data contains the numbers of a figure: the columns after the name of the series, and the
 // points of each series.
 type data struct {
-	x, y   string // heads of the columns, with their units
+	x, y   string // column headers, with units
 	series []series
 }
 

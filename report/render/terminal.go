@@ -26,9 +26,7 @@ const (
 	incompleteLines = 6 // lines for the reason why a trial did not complete
 )
 
-// Terminal writes a summary for a terminal: the first v.Shown stories, the tables, the most important
-// findings, and the verdict last, next to the prompt. It states how many findings were omitted, and
-// where they are.
+// Terminal writes a summary for a terminal: the explanations of the first v.Shown violations, the tables, the most important findings, and finally the verdict, so that it is next to the prompt. It also writes the number of omitted findings and the file that contains them.
 func Terminal(w io.Writer, v *view.View, term Term) error {
 	if term.Width <= 0 {
 		term.Width = 100

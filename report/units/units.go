@@ -95,7 +95,7 @@ func Number(v float64) string {
 
 var longTime = regexp.MustCompile(`(\d+h)?(\d+m)?\d+\.\d{4,}(s|ms)`)
 
-// RoundTimes rounds the times in a sentence that are in Go's format: to microseconds, and from ten seconds on
+// RoundTimes rounds all durations in Go's format that s contains: to microseconds, and from ten seconds on
 // to milliseconds.
 func RoundTimes(s string) string {
 	return longTime.ReplaceAllStringFunc(s, func(m string) string {

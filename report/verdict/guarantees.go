@@ -126,7 +126,7 @@ func init() { register(guarantees...) }
 // guarantees are those of this package, apart from those that register themselves, as fifo.go shows.
 var guarantees = []Guarantee{{
 	Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
-	Promise: "A granted client owns a live node at the head of the queue.",
+	Promise: "A granted client owns a live node first in line.",
 	Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
 	Help:    "a grant whose node did not exist, belonged to another session, or was not first in line",
 	check:   newClaimValidity,

@@ -87,7 +87,7 @@ func waitOf(n history.Numbered) (w wait, ok bool) {
 type idle struct {
 	facts.Span
 	limit         time.Duration
-	phase         *phase // that it has outlasted; nil for a time without a fault, in any phase
+	phase         *phase // the phase until whose end the idle time lasted, faults included; nil for a fault-free time in any phase
 	faultFree     bool   // without a fault near, although it has outlasted a phase
 	after, before int    // the records around it
 	reported      bool   // as a finding
@@ -165,7 +165,7 @@ func (p *progress) record(n history.Numbered) {
 	}
 }
 
-// checkReturn finds operations that return only because zkbench ends them, and timed tries that return
+// checkReturn finds operations that return only because zkbench ends them, and acquires with a time limit that return
 // long after their limit.
 func (p *progress) checkReturn(s *history.Sample, record int) {
 	took := s.Return - s.Call
@@ -178,7 +178,7 @@ func (p *progress) checkReturn(s *history.Sample, record int) {
 	}
 }
 
-// tryMargin is the minimum allowed delay of a timed try: its last request may be delayed.
+// tryMargin is the minimum allowed delay of an acquire with a time limit: its last request may be delayed.
 const tryMargin = 1500 * time.Millisecond
 
 // session records that a client has lost its session, or has one again.

@@ -33,7 +33,7 @@ type lineSnapshot struct {
 	held   bool // a client held in the meantime
 }
 
-// quiet is the time for which a line must have been observed before its stillness counts.
+// quiet is the time for which a line must have been observed before it counts as idle.
 const quiet = time.Second
 
 func newStuck(h *history.History) *stuck {
@@ -74,7 +74,7 @@ func (s *stuck) judge(broken *evidence) {
 					w.Client, l.Asked, l.At, l.record)
 			}
 		}
-		// A node of a session without a client is removed when that expires.
+		// A node whose session belongs to no client is removed when the session expires: the line may still change.
 		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 && n.Session != 0 })
 		if !idle || l.held || foreign || len(l.Waiters) < s.parties {
 			continue

@@ -164,7 +164,7 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 }
 
 // add calls f, which adds a trial or a process, with the lock held. After the end of the link it returns an error
-// instead, because a call can still be in progress, and nobody would end what it adds.
+// instead, because a call can still be in progress, and would add something that is never ended.
 func (s *server) add(f func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -459,7 +459,7 @@ func putThenTake(p *episodeRun) {
 	p.must(p.st.WaitQueueEmpty(p.ctx, grantLimit))
 }
 
-// generationTries bounds the generations in which every client must pass once more after a fault.
+// generationTries is the maximum number of generations after a fault until one is passed by every client.
 const generationTries = 5
 
 // passBarrier runs generations until all clients have passed in one of them. stuck means that no client made

@@ -102,8 +102,8 @@ func (l *live) open(ctx context.Context) error {
 
 // observe reads all parents at each interval until ctx ends.
 func (l *live) observe(ctx context.Context) error {
-	next := time.NewTicker(l.config.Interval)
-	defer next.Stop()
+	ticker := time.NewTicker(l.config.Interval)
+	defer ticker.Stop()
 	var discoveredAt time.Time
 	for {
 		err := error(nil)
@@ -133,7 +133,7 @@ func (l *live) observe(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-next.C:
+		case <-ticker.C:
 		case <-ctx.Done():
 			return nil
 		}

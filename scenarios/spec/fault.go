@@ -81,7 +81,7 @@ func suggest(err error) string {
 	return strings.Replace(err.Error(), unknown.Error(), unknown.Problem+units.Nearest(unknown.Name, unknown.Known), 1)
 }
 
-// minEvery bounds the number of repetitions in a plan.
+// minEvery is the smallest accepted value of every. It bounds the number of repetitions in a plan.
 const minEvery = 10 * time.Millisecond
 
 // markBuiltin marks the phases whose faults the user has not requested: those that are not overridden.

@@ -24,7 +24,7 @@ type StepFault struct {
 	UntilOthersProgress bool
 	duringCalls         []string     // the calls during which the fault applies; all if empty
 	MemberFault         *MemberFault // the fault of members that cells share, which run apart from other cells; nil if none
-	Timed               bool         // the call is the recipe's own timed try, which must time out
+	Timed               bool         // the call is the recipe's own acquire with a time limit, which must time out
 	OptIn               bool         // a full audit includes the fault only if the phase's field also lists it
 	process             bool         // the fault stops the client's process, which only a driver has
 	// only restricts the steps of a full audit further; nil for most faults.
@@ -83,7 +83,7 @@ var StepFaults = []*StepFault{
 	{Name: "cancel", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, duringCalls: []string{CallAcquire, CallTake},
 		About: "the caller cancels the acquire or take"},
 	{Name: "timeout", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Timed: true, duringCalls: []string{CallAcquire},
-		About: "the time limit of the recipe's own timed try ends; only drivers that offer limit"},
+		About: "the time limit of the recipe's own acquire ends; only drivers that offer limit"},
 }
 
 // FindStepFault returns the fault of that name, or nil.

@@ -197,7 +197,7 @@ func (r run) Figures(kind string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		name := "measured/" + r.Name + "-" + f.Name + ".svg"
+		name := "measured/" + r.Name + "-" + strings.TrimPrefix(f.Name, r.Name+"-") + ".svg"
 		r.files[name] = svg
 		fmt.Fprintf(&b, "\n![%s](%s)\n\n%s\n", units.Markdown(f.Title), name, units.Markdown(f.About))
 	}

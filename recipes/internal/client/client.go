@@ -76,8 +76,8 @@ func ACL(acl []zk.ACL) []zk.ACL {
 
 var ErrExpired = errors.New("the servers expired the session")
 
-// Conn is a connection whose state can be awaited. The library replaces an expired session of it by a
-// new session.
+// Conn is a connection that reports its state; see Await. When its session expires, the library opens a new one on
+// the same Conn.
 type Conn struct {
 	*zk.Conn
 	onState func(zk.State)

@@ -67,7 +67,7 @@ type doubtful struct {
 
 type passage struct {
 	client   int
-	call, at time.Duration // of enter
+	call, at time.Duration // call and return of enter
 	left     time.Duration // when leave was called; at, if the passage failed
 	ok       bool
 	record   int

@@ -176,7 +176,7 @@ func (q *Items) take(s *history.Sample, record int) {
 	q.settle(i)
 }
 
-// of returns the item with that ID, a new one if there is none or it was certainly put and taken once.
+// item returns the tracked item with that ID. It begins to track a new item if none is tracked, as after an item was put and taken once.
 func (q *Items) of(id string) *Item {
 	i := facts.ValueAt(q.open, id)
 	i.ID = id
