@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Grants looks every grant up in the servers' commits (rule 1).
+// Grants looks every grant up in the servers' commits.
 type Grants struct {
 	commits *NodeTable
 	inOrder bool // the subject promises order and exclusion: only the first in line is granted

@@ -4,7 +4,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// newBusyLoop checks the second part of rule 11: a waiting client waits for a notification. Requests
+// newBusyLoop checks [BusyLoop]: a waiting client waits for a notification. Requests
 // without a cause (a call, a notification, a reconnect; for a queue, a reply that another consumer
 // was faster) are a loop.
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// claims checks rule 1. By the clients' events: a grant belongs to the client's current session, of
+// claims checks [ClaimValidity]. According to the clients' events, a grant belongs to the client's current session, of
 // whose loss the client was not notified before; and no grant is restored after its holder was notified
 // of the loss.
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// fan checks rule 11: a hand-off notifies no more clients, and costs no more requests, than the
+// fan checks [FanOut]: a hand-off notifies no more clients, and costs no more requests, than the
 // variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not evaluated.
 //
 // Without a counted round, the notifications of each phase are compared with the number that the declared

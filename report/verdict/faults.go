@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// newFaults checks rule 12: without proof of a fault's effect, the conditions of the test are unknown.
+// newFaults checks [Faults]: without proof of a fault's effect, the conditions of the test are unknown.
 func newFaults(in *inputs) checker {
 	h := in.history
 	return checker{

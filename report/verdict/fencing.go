@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// fences checks rule 5 with certain holders: their node existed until they released it, and no other
+// fences checks [Fencing] with certain holders: their node existed until they released it, and no other
 // client believed that it held, except past holders that were not notified yet. The resource, which
 // rejects tokens lower than an earlier token, must reject none of their writes. Tokens must increase from
 // grant to grant, also after a session expired: the commits show the order of grants. Rejected writes

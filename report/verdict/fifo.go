@@ -22,7 +22,7 @@ func init() {
 	})
 }
 
-// order checks rule 6: grants follow the order in which the servers created their nodes, which is the
+// order checks [FIFO]: grants follow the order in which the servers created their nodes, which is the
 // order of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
 // tokens without commits.
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// exclusion checks rule 4: no two beliefs overlap that together exceed the permits.
+// exclusion checks [MutualExclusion]: no two beliefs overlap that together exceed the permits.
 //
 // With commits, the belief whose node was removed first was wrong. The overlap is exposure,
 // inherent in leases, if the servers had expired that client's session before the other was

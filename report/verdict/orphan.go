@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// orphans checks rule 7: a node in line whose session is alive belongs to a client that claims it: that
+// orphans checks [NoOrphan]: a node in line whose session is alive belongs to a client that claims it: that
 // holds or waits with it. A client performs one operation at a time, so it can claim one node.
 //
 // There are few snapshots with few nodes: they are kept until the end, when all operations are
@@ -210,7 +210,7 @@ func (o *orphans) judge(k *inLine) {
 // background. The node of an acquire that ended without a grant may exist for a session timeout.
 const cleanUp = 2 * time.Second
 
-// orphansByCommits checks rule 7 by the servers' commits, in every phase.
+// orphansByCommits checks [NoOrphan] with the servers' commits, in every phase.
 //
 //   - A release returned ok: the node is deleted.
 //   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node is

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// progress checks rule 8. Snapshots of the line show whether its clients can make progress (see stuck),
+// progress checks [Progress]. Snapshots of the line show whether its clients can make progress (see stuck),
 // unless a fault is active. Otherwise there is a time limit: if no fault is active or recently over, no
 // client may wait longer than a dead session needs to expire while no client holds.
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
-// deliveries checks rule 8 for a queue: while there are items, a waiting consumer takes one.
+// deliveries checks [Progress] of a queue: while there are items, a waiting consumer takes one.
 //
 //   - No progress: a snapshot of the queue shows items, and nothing passes on the
 //     connections of all waiting consumers.

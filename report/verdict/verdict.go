@@ -8,7 +8,7 @@
 // Every [Guarantee] has a checker that processes the records one by one with little memory, so that a
 // history larger than memory is evaluated in one reading. [All] lists them.
 //
-// Rule numbers in comments refer to the project's safety definitions. No verdict is a false alarm:
+// No verdict is a false alarm:
 // a violation that cannot be proven is unknown.
 package verdict
 

@@ -130,7 +130,7 @@ func (q *Items) verdict(broken evidence, what string) Verdict {
 
 // NoDuplicate checks for items that were delivered twice, or stored twice by one put, so that the
 // second copy would be delivered too. Without commits an item whose put had no reply may be delivered
-// more than once: there may be several copies of it (rule 10).
+// more than once: there may be several copies of it.
 func (q *Items) NoDuplicate(truncated bool) Verdict {
 	q.resolve()
 	var broken evidence

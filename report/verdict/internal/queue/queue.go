@@ -1,4 +1,4 @@
-// Package queue checks what becomes of the items of a queue (rule 9).
+// Package queue checks what becomes of the items of a queue.
 package queue
 
 import (
@@ -28,7 +28,7 @@ func notJudged(reasons ...string) Verdict {
 	return finding.Conclude(finding.NotJudged, reasons...)
 }
 
-// Items tracks the items of a queue, for the guarantees of rule 9: every item that is taken was put, no
+// Items tracks the items of a queue, for the guarantees of queues: every item that is taken was put, no
 // item is delivered twice or lost, and items leave the queue in order. It uses the commits, if there are
 // any: they show which nodes held an item, and which requests removed them. Otherwise it uses the results
 // of operations, and whether the queue was seen empty.

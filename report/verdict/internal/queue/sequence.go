@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Sequence checks the order in which items leave a queue (rule 9) by the calls, if no commit shows that an
+// Sequence checks the order in which items leave a queue by the calls, if no commit shows that an
 // item was removed: if one put returned before another was called, its node was created first. If the
 // later item was delivered before the take of the earlier item was called, it has overtaken it.
 //
