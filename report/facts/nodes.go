@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -255,6 +256,11 @@ var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA
 // SameKind reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
 // as a reader's and a writer's, do not contend.
 func SameKind(a, b *Node) bool { return a.kindOnce() == b.kindOnce() }
+
+// SameLine reports whether two nodes are in the same line: they have the same parent and the same kind.
+func SameLine(a, b *Node) bool {
+	return a.Path[:strings.LastIndexByte(a.Path, '/')] == b.Path[:strings.LastIndexByte(b.Path, '/')] && SameKind(a, b)
+}
 
 // kindOnce computes the kind when it is first needed: most nodes never have another ahead of them.
 func (n *Node) kindOnce() string {

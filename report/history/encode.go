@@ -45,6 +45,9 @@ func appendSample(b []byte, s *Sample) []byte {
 	if s.Stuck {
 		b = append(b, `,"stuck":true`...)
 	}
+	if s.TimedOut {
+		b = append(b, `,"timedOut":true`...)
+	}
 	if s.Canceled {
 		b = append(b, `,"canceled":true`...)
 	}
@@ -308,6 +311,7 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Err = c.optionalText(`,"err":`)
 	s.Limit = time.Duration(c.optionalNumber(`,"limit":`))
 	s.Stuck = c.skip(`,"stuck":true`)
+	s.TimedOut = c.skip(`,"timedOut":true`)
 	s.Canceled = c.skip(`,"canceled":true`)
 	s.Mode = c.optionalText(`,"mode":`)
 	return s, c.ok && string(c.raw) == "}}"

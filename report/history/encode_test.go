@@ -102,7 +102,7 @@ func drawSample(t *rapid.T) *Sample {
 		Outcome: rapid.SampledFrom([]Outcome{OK, Failed, Unknown}).Draw(t, "outcome"),
 		Token:   number.Draw(t, "token"), Own: rapid.Bool().Draw(t, "own"), Session: number.Draw(t, "session"), Path: text.Draw(t, "path"),
 		Item: text.Draw(t, "item"), Version: number.Draw(t, "version"), Err: text.Draw(t, "err"),
-		Clock: drawTime(t, "clock"), Zxid: number.Draw(t, "zxid"), Removed: text.Draw(t, "removed"), Notified: rapid.Bool().Draw(t, "notified"), Limit: drawTime(t, "limit"), Stuck: rapid.Bool().Draw(t, "stuck"), Canceled: rapid.Bool().Draw(t, "canceled"), Mode: text.Draw(t, "mode"),
+		Clock: drawTime(t, "clock"), Zxid: number.Draw(t, "zxid"), Removed: text.Draw(t, "removed"), Notified: rapid.Bool().Draw(t, "notified"), Limit: drawTime(t, "limit"), Stuck: rapid.Bool().Draw(t, "stuck"), TimedOut: rapid.Bool().Draw(t, "timed out"), Canceled: rapid.Bool().Draw(t, "canceled"), Mode: text.Draw(t, "mode"),
 	}
 }
 

@@ -618,6 +618,8 @@ type Sample struct {
 	// Stuck means that the operation had not returned long after the client was notified of the loss
 	// of its session, that the client had sent no request since, and that zkbench closed the client.
 	Stuck bool `json:"stuck,omitempty"`
+	// TimedOut means that an acquire with a time limit returned because of that limit.
+	TimedOut bool `json:"timedOut,omitempty"`
 	// Canceled means that zkbench had canceled the operation before it returned an error.
 	Canceled bool   `json:"canceled,omitempty"`
 	Mode     string `json:"mode,omitempty"` // of an acquire of a read-write lock: read or write

@@ -213,8 +213,9 @@ const cleanUp = 2 * time.Second
 // orphansByCommits checks [NoOrphan] with the servers' commits, in every phase.
 //
 //   - A release returned ok: the node is deleted.
-//   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node is
-//     deleted too, unless the client's next acquire takes it over.
+//   - An acquire reached its time limit or was cancelled: its node is deleted too.
+//   - An acquire failed, or its outcome is unknown: its node is deleted too, unless the client's
+//     next acquire takes it over.
 //   - A client that holds or waits needs one node: of two in the same line the older
 //     is deleted, unless the younger was deleted before it, or is not the granted one.
 //
@@ -223,7 +224,7 @@ const cleanUp = 2 * time.Second
 // commit of its own before the node's removal.
 //
 // Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
-// by itself, only the third rule is evaluated.
+// by itself, only the last rule is evaluated.
 type orphansByCommits struct {
 	commits        *facts.NodeTable
 	grants         *facts.Grants
@@ -271,7 +272,7 @@ type suspectNode struct {
 	bound  time.Duration // how long its node may exist after that
 	why    string
 	record int
-	failed bool // its acquire failed: the next one may adopt it
+	failed bool // its acquire failed, but did not give up: the next one may take it over
 	behind bool // suspected only because its client also waits with a younger node
 }
 
@@ -287,7 +288,7 @@ func newOrphansByCommits(in *inputs) *orphansByCommits {
 		}
 	}
 	for _, f := range in.history.Faults {
-		if f.Client >= 0 {
+		if f.Client >= 0 && f.Fault != "cancel" && f.Fault != "timeout" { // the caller's wish does not hinder its client
 			o.hits[f.Client] = append(o.hits[f.Client], facts.Span{From: f.Start, To: facts.AddSaturating(facts.FaultEnd(f), cleanUp)})
 		} else {
 			o.members = append(o.members, facts.Span{From: f.Start, To: facts.AddSaturating(facts.FaultEnd(f), facts.MaxDetection(in.history))})
@@ -312,7 +313,7 @@ func (o *orphansByCommits) commit(c *history.Commit) {
 	all := o.commits.OwnedBy(c.Session)
 	o.suspectLostCreate(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
-		if n.Sequential() && n.Czxid < c.Zxid && facts.SameKind(n, all[len(all)-1]) {
+		if n.Sequential() && n.Czxid < c.Zxid && facts.SameLine(n, all[len(all)-1]) {
 			if x := o.suspect(n, -1, o.bound, "its client had another node in line, "+c.Path, 0, false); x != nil {
 				x.behind = true
 			}
@@ -348,7 +349,7 @@ func (o *orphansByCommits) record(n history.Numbered) {
 	case *history.Sample:
 		switch {
 		case r.Op == history.Acquire && r.Outcome == history.OK:
-			o.granted(o.grants.Last(n.N), r.Return)
+			o.granted(o.grants.Last(n.N), r)
 		case o.requeues:
 		case r.Op == history.Release && r.Outcome == history.OK:
 			o.released(r, n.N)
@@ -390,7 +391,7 @@ func (o *orphansByCommits) released(s *history.Sample, record int) {
 }
 
 // granted clears the node of the client's grant, and suspects the client's other nodes in the same line.
-func (o *orphansByCommits) granted(g *facts.Grant, at time.Duration) {
+func (o *orphansByCommits) granted(g *facts.Grant, s *history.Sample) {
 	n := g.Node
 	delete(o.failedAcquires, g.Client) // the outcome of its earlier request is known by now
 	if n == nil {
@@ -399,18 +400,21 @@ func (o *orphansByCommits) granted(g *facts.Grant, at time.Duration) {
 	if len(o.claimed) < claimedLimit {
 		o.claimed = append(o.claimed, n)
 	}
+	if x := o.suspected(n); x != nil && !x.failed { // taken over, although its acquire had given up
+		o.judge(x, s.Call, g.Record)
+	}
 	if len(o.suspects) > 0 {
 		o.suspects = slices.DeleteFunc(o.suspects, func(x *suspectNode) bool { return x.Node == n })
 	}
 	if all := n.SessionNodes.Standing; len(all) > 1 {
 		for _, other := range all {
-			if other == n || !other.Sequential() || !facts.SameKind(other, n) {
+			if other == n || !other.Sequential() || !facts.SameLine(other, n) {
 				continue
 			}
 			if x := o.suspected(other); x != nil {
 				x.behind = false // the client does not wait with it
 			}
-			o.suspect(other, at, o.bound, "its client was granted with another node, "+n.Path, g.Record, false)
+			o.suspect(other, s.Return, o.bound, "its client was granted with another node, "+n.Path, g.Record, false)
 		}
 	}
 }
@@ -419,12 +423,16 @@ func (o *orphansByCommits) granted(g *facts.Grant, at time.Duration) {
 func (o *orphansByCommits) acquireFailed(s *history.Sample, record int) {
 	o.judged++
 	o.failedAcquires[s.Client] = failedAcquire{s.Return, record}
+	gaveUp := s.Outcome == history.Failed && (s.TimedOut || s.Canceled)
 	for _, n := range o.commits.OwnedBy(o.grants.Current[s.Client]) {
 		switch x := o.suspected(n); {
 		case x == nil:
-			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
+			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, !gaveUp)
 		case n.SessionNodes.Youngest == n:
-			x.since = s.Return // that acquire may have waited with it
+			if !x.failed {
+				o.judge(x, s.Call, record)
+			}
+			x.since, x.failed = s.Return, !gaveUp // that acquire may have waited with it
 		default:
 			x.behind = false // the client does not wait with it
 		}
@@ -460,7 +468,7 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 
 // hasYounger reports whether the node's session has a younger one in the same line.
 func (x *suspectNode) hasYounger() bool {
-	return slices.ContainsFunc(x.SessionNodes.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameKind(n, x.Node) })
+	return slices.ContainsFunc(x.SessionNodes.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameLine(n, x.Node) })
 }
 
 // judge reports a node that existed too long. The record seen shows that it existed at until.

@@ -166,13 +166,15 @@ func (p *progress) record(n history.Numbered) {
 }
 
 // checkReturn finds operations that return only because zkbench ends them, and acquires with a time limit that return
-// long after their limit.
+// long after their limit or give up before it.
 func (p *progress) checkReturn(s *history.Sample, record int) {
 	took := s.Return - s.Call
 	switch late := max(s.Limit/2, tryMargin); {
 	case s.Stuck:
 		p.stuckOperations.Add([]int{record}, "client %d was notified that its session was lost during its %s called at %v (record %d). It sent no request afterwards, and the call had not returned when zkbench closed the client at %v: nothing would have woken the client",
 			s.Client, s.Op, s.Call, record, s.Return)
+	case s.TimedOut && took < s.Limit-s.Limit/10:
+		p.stuckOperations.Add([]int{record}, "client %d's acquire with a time limit of %v gave up after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
 	case s.Limit > 0 && took > s.Limit+late:
 		p.stuckOperations.Add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
 	}

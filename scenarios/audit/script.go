@@ -104,9 +104,9 @@ func (p *episodeRun) acquireFree(i int) *stage.Attempt {
 }
 
 // writeAndCheck does the work of a holder: it writes to the resource, and the harness checks its node. A holder
-// that was notified of the loss of its grant does nothing.
+// that was notified of the end of its grant does nothing.
 func (p *episodeRun) writeAndCheck(a *stage.Attempt) {
-	if a.Client.HasLost(a.Claim.Token) {
+	if a.Client.IsOver(a.Claim.Token) {
 		return
 	}
 	a.Write(p.ctx)
@@ -196,12 +196,12 @@ func (p *episodeRun) holdGrant(ctx context.Context, a *stage.Attempt) (sure bool
 		p.awaitEarlierHolders(ctx, a)
 	}
 	err = stage.Poll(ctx, p.stuckLimit(), func(context.Context) (bool, error) {
-		return !a.InDoubt() || a.Client.HasLost(a.Claim.Token), nil
+		return !a.InDoubt() || a.Client.IsOver(a.Claim.Token), nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("the grant of client %d was suspended, and then neither restored nor lost: %w", a.Client.Number, err)
 	}
-	return !a.InDoubt(), nil
+	return !a.Client.HasLost(a.Claim.Token), nil
 }
 
 func (p *episodeRun) awaitEarlierHolders(ctx context.Context, a *stage.Attempt) {
@@ -222,7 +222,7 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 			acts = actDurationAfterLoss
 			return true, nil
 		}
-		return s.Server != "" || a.Client.HasLost(a.Claim.Token), nil
+		return s.Server != "" || a.Client.IsOver(a.Claim.Token), nil
 	})
 	var other sync.WaitGroup
 	defer other.Wait()
@@ -238,6 +238,13 @@ func (p *episodeRun) challenge(ctx context.Context, a *stage.Attempt, session in
 		})
 	}
 	p.writeWhileHolding(a, acts)
+}
+
+// restAfterGivingUp is the time for which a client does not acquire again after its acquire has reached its time limit
+// or was canceled: longer than verdicts allow its node to remain, so that they need not assume that the next acquire
+// takes the node over.
+func (p *episodeRun) restAfterGivingUp() time.Duration {
+	return max(2*time.Second, p.st.Scenario.SessionTimeout) + flapDuration
 }
 
 // setServed records that client i has held and released, and makes no other call by itself.
@@ -336,8 +343,12 @@ func (p *episodeRun) hasUnreturnedLoss() bool {
 // pendingAcquire returns the client's last acquire, or begins a new acquire if that has failed or is over. It returns
 // nil if the client has no session.
 func (p *episodeRun) pendingAcquire(ctx context.Context, i int) *stage.Attempt {
-	if a := p.lastAttempt(i); a != nil && !a.Finished && (!a.HasReturned() || a.Err == nil) {
+	a := p.lastAttempt(i)
+	if a != nil && !a.Finished && (!a.HasReturned() || a.Err == nil) {
 		return a
+	}
+	if a != nil && a.GaveUp() { // its node must be removed meanwhile
+		_ = stage.Pause(ctx, a.ReturnedAt+p.restAfterGivingUp()-p.st.Clock.Now())
 	}
 	if !p.ensureOpen(ctx, i) {
 		return nil

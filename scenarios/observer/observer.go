@@ -179,11 +179,11 @@ func (o *Observer) DeleteOwned(ctx context.Context, parent string, session int64
 	return operator, deleted, err
 }
 
-// Czxid returns the czxid of a node; 0 if it is missing or unknown.
-func (o *Observer) Czxid(ctx context.Context, path string) (id int64) {
-	_ = o.AnyMember(ctx, 4*MemberTimeout, func(ctx context.Context, s *recipes.Session) error {
+// Czxid returns the czxid of a session's node, or of a persistent node; 0 if there is none or it is unknown.
+func (o *Observer) Czxid(ctx context.Context, path string, session int64) (id int64) {
+	_ = o.ReadCurrent(ctx, func(ctx context.Context, s *recipes.Session) error {
 		stat, err := s.Exists(ctx, path)
-		if stat != nil {
+		if stat != nil && (stat.EphemeralOwner == session || stat.EphemeralOwner == 0) {
 			id = stat.Czxid
 		}
 		return err

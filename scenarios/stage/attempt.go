@@ -41,6 +41,7 @@ type Attempt struct {
 	Err        error
 	ReturnedAt time.Duration // when it was granted or returned
 	Finished   bool          // the client has released or given up
+	canceled   bool          // zkbench canceled the call before it returned
 }
 
 // StartAttempt begins an attempt, which continues in another goroutine.
@@ -55,7 +56,7 @@ func (c *Client) StartAttempt(ctx context.Context) *Attempt {
 		} else {
 			a.Claim, a.Err = c.Acquire(ctx)
 		}
-		a.ReturnedAt = c.Stage.Instant(a.Claim.At)
+		a.ReturnedAt, a.canceled = c.Stage.Instant(a.Claim.At), ctx.Err() != nil
 	}()
 	return a
 }
@@ -78,6 +79,12 @@ func (a *Attempt) AwaitReturn(ctx context.Context, limit time.Duration) bool {
 
 // HasReturned reports whether the attempt has returned, with or without an error.
 func (a *Attempt) HasReturned() bool { return Closed(a.Done) }
+
+// GaveUp reports whether the attempt has certainly ended without a grant because of its time limit or because zkbench
+// canceled it.
+func (a *Attempt) GaveUp() bool {
+	return a.HasReturned() && (errors.Is(a.Err, recipes.ErrNotAcquired) || a.canceled && !recipes.Indeterminate(a.Err))
+}
 
 // InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }

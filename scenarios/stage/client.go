@@ -72,6 +72,9 @@ func (st *Stage) Instant(t time.Time) time.Duration {
 
 // HandleEvent records an event of the client's grant and passes it to OnEvent.
 func (c *Client) HandleEvent(e recipes.Event) {
+	if e.Token == 0 && c.HasGrant.Load() { // the driver did not name the token of its grant
+		e.Token = c.token.Load()
+	}
 	c.LastEvent.Store(&e)
 	c.recordEvent(e, c.Stage.Instant(e.At))
 	c.queryHoldsAfterLoss(e)
@@ -102,6 +105,11 @@ func (c *Client) inDoubt(token int64) bool {
 // HasLost reports whether the client was notified that the grant with that token is lost.
 func (c *Client) HasLost(token int64) bool {
 	return c.inDoubt(token) && c.LastEvent.Load().Kind == recipes.EventLost
+}
+
+// IsOver reports whether the client was notified that the grant with that token is lost or has ended.
+func (c *Client) IsOver(token int64) bool {
+	return c.inDoubt(token) && c.LastEvent.Load().Kind != recipes.EventSuspended
 }
 
 func (c *Client) track(o operation, f func() error) error {
@@ -157,10 +165,16 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 	}
 	returned := c.Stage.Instant(claim.At)
 	if err == nil && claim.Token == 0 && claim.Path != "" {
-		claim.Token = c.Stage.Observer.Czxid(ctx, claim.Path)
+		claim.Token = c.Stage.Observer.Czxid(ctx, claim.Path, cmp.Or(claim.Session, c.Wire.Session().ID))
+		if e := c.LastEvent.Load(); e != nil && e.Token == 0 && c.Stage.Instant(e.At) >= returned {
+			of := *e
+			of.Token = claim.Token
+			c.LastEvent.Store(&of)
+		}
 	}
 	s := c.sample(history.Acquire, call, err)
 	s.Limit, s.Mode, s.Canceled = limit, string(mode), err != nil && ctx.Err() != nil
+	s.TimedOut = errors.Is(err, recipes.ErrNotAcquired)
 	s.Due, s.Token, s.Own, s.Session, s.Path = due, claim.Token, claim.Own, claim.Session, claim.Path
 	s.Return = min(s.Return, max(s.Call, returned))
 	c.useReportedTimes(&s)

@@ -55,7 +55,7 @@ func (c *Client) Hold(ctx context.Context, claim recipes.Claim) {
 	_ = Pause(ctx, time.Until(until))
 	if c.Stage.Phase.Hold >= minWatchedHold {
 		_ = Poll(ctx, c.Stage.GrantTimeout(), func(context.Context) (bool, error) {
-			return !c.inDoubt(claim.Token) || c.HasLost(claim.Token), nil
+			return !c.inDoubt(claim.Token) || c.IsOver(claim.Token), nil
 		})
 	}
 }
