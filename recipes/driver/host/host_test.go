@@ -25,20 +25,24 @@ func toyCommand(name, mode string) Command {
 // played is a driver in a trial.
 type played struct {
 	recipes.Subject
+	stop   func()
 	stderr string
 	wrong  chan error
 	events chan recipes.Event
 }
 
-// play starts a driver as a trial does.
+// play starts a driver as a trial does, and stops it after the test.
 func play(t *testing.T, mode string) (*played, error) {
 	t.Helper()
-	p := &played{stderr: filepath.Join(t.TempDir(), "err"), wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
-	s, stop, err := Subject(toyCommand("lock/toy", mode)).Start(t.Context(), recipes.Trial{
-		Clients: 4, Stderr: p.stderr, Owner: "test", Fail: func(err error) { p.wrong <- err },
-	})
-	t.Cleanup(stop)
-	p.Subject = s
+	p, err := begin(t, mode, recipes.Trial{Clients: 4})
+	t.Cleanup(p.stop)
+	return p, err
+}
+
+func begin(t *testing.T, mode string, trial recipes.Trial) (p *played, err error) {
+	p = &played{stderr: filepath.Join(t.TempDir(), "err"), wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
+	trial.Stderr, trial.Owner, trial.Fail = p.stderr, "test", func(err error) { p.wrong <- err }
+	p.Subject, p.stop, err = Subject(toyCommand("lock/toy", mode)).Start(t.Context(), trial)
 	return p, err
 }
 
@@ -51,9 +55,7 @@ func (p *played) client(t *testing.T, n int) *Client {
 		Seen:   func() recipes.Claim { return recipes.Claim{Session: 42, Path: "/lock/seen-1", Token: 3} },
 		Events: func(e recipes.Event) { p.events <- e },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c.(*Client)
 }
 
@@ -61,9 +63,7 @@ func (p *played) client(t *testing.T, n int) *Client {
 func start(t *testing.T, mode string) (*played, *Client) {
 	t.Helper()
 	p, err := play(t, mode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p, p.client(t, 0)
 }
 
@@ -154,13 +154,9 @@ func TestWhatADriverPrints_isKept(t *testing.T) {
 
 func TestSilence_isAnError(t *testing.T) {
 	p, err := Launch(toyCommand("lock/toy", "silent"), site.Here{}, "", "test", func(error) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer p.Stop()
-	if err := p.Greet(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Greet())
 	n := 0
 	p.Send(lines.Request{Op: "acquire", Client: &n}, nil)
 	if _, err := p.Await(p.Send(lines.Request{Op: "clock"}, nil), 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "silence: clock") {
@@ -191,10 +187,10 @@ func TestErrors_becomeOutcomes(t *testing.T) {
 }
 
 func TestUnknown_waitsForWhatShowsBeforeTheClose(t *testing.T) {
+	t.Parallel()
 	_, client := start(t, "unknown release")
-	if _, err := client.Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := client.Acquire(t.Context())
+	must(t, err)
 	before := time.Now()
 	if err := client.Release(t.Context()); !recipes.Indeterminate(err) || !errors.Is(err, recipes.ErrSessionEnded) {
 		t.Errorf("release: %v", err)
@@ -204,89 +200,63 @@ func TestUnknown_waitsForWhatShowsBeforeTheClose(t *testing.T) {
 	}
 }
 
+// A client that cannot be cancelled is closed, and opened again for the next operation.
 func TestCancel_givesUpTheOperation(t *testing.T) {
-	_, client := start(t, "waits")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := client.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) || recipes.Indeterminate(err) {
-		t.Errorf("got %v", err)
-	}
-	if err := client.Release(t.Context()); err != nil {
-		t.Errorf("the client cannot go on: %v", err)
-	}
-}
-
-func TestCancel_withoutItTheClientIsClosedAndOpenedAgain(t *testing.T) {
-	_, client := start(t, "no cancel")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := client.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if client.open {
-		t.Error("the client is still open")
-	}
-	if err := client.Release(t.Context()); err != nil || !client.open {
-		t.Errorf("the client cannot go on: %v", err)
-	}
-}
-
-func TestLost_whileItWaitsTheRecipeHasATimeoutToGoOn(t *testing.T) {
-	p, client := start(t, "lost while it waits")
-	before := time.Now()
-	_, err := client.Acquire(t.Context())
-	if !errors.Is(err, recipes.ErrSessionEnded) || time.Since(before) < testTimeout {
-		t.Errorf("after %v: %v", time.Since(before), err)
-	}
-	if e := <-p.events; e.Kind != recipes.EventLost || e.Session != 31 {
-		t.Errorf("event %+v", e)
-	}
-}
-
-// A client cannot return while the ensemble is not available: its timeout begins when the outage ends.
-func TestLost_duringAnOutageTheTimeoutBeginsAtItsEnd(t *testing.T) {
-	_, client := start(t, "lost while it waits")
-	before := time.Now()
-	over := before.Add(3 * testTimeout)
-	client.silence = testTimeout
-	client.env.Requests = func() int64 { return 0 }
-	client.env.LastOutageEnd = func() time.Time {
-		if now := time.Now(); now.Before(over) {
-			return now
+	for mode, stays := range map[string]bool{"waits": true, "no cancel": false} {
+		_, client := start(t, mode)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if _, err := client.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) || recipes.Indeterminate(err) {
+			t.Errorf("%s: got %v", mode, err)
 		}
-		return over
-	}
-	_, err := client.Acquire(t.Context())
-	if took := time.Since(before); !errors.Is(err, recipes.ErrStuck) || took < 4*testTimeout {
-		t.Errorf("after %v: %v; want ErrStuck, one timeout after the outage", took, err)
+		if client.open != stays {
+			t.Errorf("%s: the client is open: %v", mode, client.open)
+		}
+		if err := client.Release(t.Context()); err != nil || !client.open {
+			t.Errorf("%s: the client cannot go on: %v", mode, err)
+		}
 	}
 }
 
-// A client whose retry policy sleeps for longer than a session timeout is not stuck.
-func TestLost_whoSendsARequestLaterIsNotStuck(t *testing.T) {
-	for requests, stuck := range map[int64]bool{0: true, 1: false} {
-		_, client := start(t, "lost while it waits")
-		before := time.Now()
-		client.silence = 3 * testTimeout
-		client.env.Requests = func() int64 {
-			if time.Since(before) > 2*testTimeout {
-				return requests
+// A recipe has a timeout to go on after its session was lost, from the end of an outage on, because a client
+// cannot return while the ensemble is not available. A client whose retry policy sleeps for longer than a session
+// timeout is not stuck.
+func TestLost_whileItWaits(t *testing.T) {
+	const timeout = testTimeout
+	for _, row := range []struct {
+		about                    string
+		silence, request, outage time.Duration // the limit; when the client sends one; when it ends
+		stuck                    bool
+		least                    time.Duration
+	}{
+		{"it has sent a request", timeout, timeout / 2, 0, false, timeout},
+		{"it sends none before a timeout after the outage", timeout, time.Hour, 3 * timeout, true, 4 * timeout},
+		{"it sends one later", 3 * timeout, 2 * timeout, 0, false, 3 * timeout},
+		{"it sends none", 3 * timeout, time.Hour, 0, true, 3 * timeout},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			t.Parallel()
+			p, client := start(t, "lost while it waits")
+			before := time.Now()
+			client.silence = row.silence
+			client.env.Requests = func() int64 { return int64(time.Since(before) / row.request) }
+			client.env.LastOutageEnd = func() time.Time { return before.Add(min(row.outage, time.Since(before))) }
+			_, err := client.Acquire(t.Context())
+			took := time.Since(before)
+			if errors.Is(err, recipes.ErrStuck) != row.stuck || !errors.Is(err, recipes.ErrSessionEnded) || took < row.least {
+				t.Errorf("after %v: %v", took, err)
 			}
-			return 0
-		}
-		_, err := client.Acquire(t.Context())
-		if took := time.Since(before); errors.Is(err, recipes.ErrStuck) != stuck || !errors.Is(err, recipes.ErrSessionEnded) || took < 3*testTimeout {
-			t.Errorf("%d requests, after %v: %v", requests, took, err)
-		}
+			if e := <-p.events; e.Kind != recipes.EventLost || e.Session != 31 {
+				t.Errorf("event %+v", e)
+			}
+		})
 	}
 }
 
 func TestEvents_areOfTheGrant(t *testing.T) {
 	p, client := start(t, "events")
 	claim, err := client.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, want := range []recipes.Event{
 		{Kind: recipes.EventSuspended, Token: 7, Session: 42}, {Kind: recipes.EventRestored, Token: 7, Session: 42},
 		{Kind: recipes.EventEnded, Token: 7, Session: 42}, {Kind: recipes.EventLost, Token: 7, Session: 42},
@@ -347,13 +317,34 @@ func TestClaim_isWhatTheDriverSaysAndElseWhatTheWireShows(t *testing.T) {
 	}
 }
 
+// A token is the subject's own number where the wire shows another for its node; where nobody
+// looks at the wire, it is what the subject says.
+func TestSeen_whoseNumberATokenIs(t *testing.T) {
+	wire := func() recipes.Claim { return recipes.Claim{Session: 42, Path: "/lock/n-1", Token: 3} }
+	for _, row := range []struct {
+		name  string
+		seen  func() recipes.Claim
+		token lines.Int64
+		own   bool
+	}{
+		{"the czxid of its node", wire, 3, false},
+		{"another number", wire, 7, true},
+		{"nobody looks", nil, 7, false},
+	} {
+		c := Client{env: recipes.Env{Seen: row.seen}}
+		claim := c.seen(&lines.OK{Node: "/lock/n-1", Token: &row.token})
+		if claim.Own != row.own || claim.Token != int64(row.token) {
+			t.Errorf("%s: %+v, want own %v", row.name, claim, row.own)
+		}
+	}
+}
+
 func TestTimes_areTheDriversOwn(t *testing.T) {
 	for mode, exact := range map[string]bool{"sound": true, "own clock": false} {
 		_, client := start(t, mode)
 		before := time.Now()
-		if _, err := client.Acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.Acquire(t.Context())
+		must(t, err)
 		got := client.Times()
 		if got.Called.Before(before) || got.Returned.After(time.Now()) || got.Returned.Before(got.Called) {
 			t.Errorf("%s: %+v", mode, got)
@@ -366,9 +357,7 @@ func TestTimes_areTheDriversOwn(t *testing.T) {
 
 func TestProcesses_areAsManyAsTheClientsNeed(t *testing.T) {
 	p, err := play(t, "two clients")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n, sharesWith := range []int{0, 0, 2, 2, 4} {
 		c := p.client(t, n)
 		if first := p.client(t, sharesWith); (c.p == first.p) != true {
@@ -384,16 +373,12 @@ func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes 10 s")
 	}
-	stderr := filepath.Join(t.TempDir(), "err")
-	p, err := Launch(toyCommand("lock/toy", "does not end"), site.Here{}, stderr, "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "must exit within 10s") {
+	t.Parallel()
+	child, err := stopped(t, "does not end")
+	if err == nil || !strings.Contains(err.Error(), "must exit within 10s") {
 		t.Errorf("got %v", err)
 	}
-	child := printed(t, stderr)
-	for end := time.Now().Add(10 * time.Second); ; {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		state, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
 		if err != nil || strings.Contains(string(state), ") Z ") {
 			return
@@ -401,40 +386,33 @@ func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal("its child still runs")
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
 func TestStop_doesNotWaitForWhoHasLeftTheGroup(t *testing.T) {
-	stderr := filepath.Join(t.TempDir(), "err")
-	p, err := Launch(toyCommand("lock/toy", "leaves somebody"), site.Here{}, stderr, "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Stop(); err != nil {
-		t.Errorf("it exits at once, and that breaks a rule: %v", err)
-	}
-	if err := syscall.Kill(printed(t, stderr), syscall.SIGKILL); err != nil {
+	child, err := stopped(t, "leaves somebody")
+	must(t, err) // it exits at once
+	if err := syscall.Kill(child, syscall.SIGKILL); err != nil {
 		t.Errorf("whom it left is not there: %v", err)
 	}
 }
 
-// printed reads the process id that a toy has printed.
-func printed(t *testing.T, stderr string) int {
+// stopped starts and stops a toy. It returns the process id that the toy has printed, and Stop's error.
+func stopped(t *testing.T, mode string) (pid int, stop error) {
 	t.Helper()
+	stderr := filepath.Join(t.TempDir(), "err")
+	p, err := Launch(toyCommand("lock/toy", mode), site.Here{}, stderr, "test", nil)
+	must(t, err)
+	stop = p.Stop()
 	text, _ := os.ReadFile(stderr)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pid
+	pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	must(t, err)
+	return pid, stop
 }
 
 func TestStop_tellsOfAnExitWithAnError(t *testing.T) {
 	p, err := Launch(toyCommand("lock/toy", "ends with an error"), site.Here{}, "", "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), `must exit with status 0, but ended with: exit status 3; it printed last "no cheese"`) {
 		t.Errorf("got %v", err)
 	}

@@ -118,13 +118,9 @@ func TestKill_isNoBreachAndTheClientComesBackInAnotherProcess(t *testing.T) {
 }
 
 func TestAlone_putsAClientIntoAProcessOfItsOwn(t *testing.T) {
-	p := &played{wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
-	s, stop, err := Subject(toyCommand("lock/toy", "sound")).Start(t.Context(), recipes.Trial{
-		Clients: 3, Owner: "test", Fail: func(err error) { p.wrong <- err }, NeedsOwnProcess: func(n int) bool { return n == 1 },
-	})
-	t.Cleanup(stop)
+	p, err := begin(t, "sound", recipes.Trial{Clients: 3, NeedsOwnProcess: func(n int) bool { return n == 1 }})
+	t.Cleanup(p.stop)
 	must(t, err)
-	p.Subject = s
 	a, b, c := p.client(t, 0), p.client(t, 1), p.client(t, 2)
 	if a.Process() != c.Process() || a.Process() == b.Process() {
 		t.Errorf("clients 0, 1 and 2 are in processes %d, %d and %d", a.Process().PID(), b.Process().PID(), c.Process().PID())
@@ -134,13 +130,9 @@ func TestAlone_putsAClientIntoAProcessOfItsOwn(t *testing.T) {
 // trial plays a trial of a run that keeps processes, and returns that of client 0.
 func trial(t *testing.T, kept *Pool, mode string, do func(*Client)) (pid int) {
 	t.Helper()
-	p := &played{stderr: t.TempDir() + "/err", wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
-	s, stop, err := Subject(toyCommand("lock/toy", mode)).Start(t.Context(), recipes.Trial{
-		Clients: 1, Stderr: p.stderr, Owner: "test", Pool: kept, Fail: func(err error) { p.wrong <- err },
-	})
-	defer stop()
+	p, err := begin(t, mode, recipes.Trial{Clients: 1, Pool: kept})
+	defer p.stop()
 	must(t, err)
-	p.Subject = s
 	c := p.client(t, 0)
 	do(c)
 	return c.Process().PID()

@@ -72,9 +72,8 @@ func TestOutput_ofAnotherTrialIsForgotten(t *testing.T) {
 		}
 	}
 	write := func(text string) {
-		if _, err := o.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := o.Write([]byte(text))
+		must(t, err)
 	}
 	o.setPath(one)
 	said("", "")
