@@ -55,12 +55,8 @@ func TestBuilt_thatFailsLeavesNothing(t *testing.T) {
 func TestBuilt_refusesAFolderWhereOthersCanWrite(t *testing.T) {
 	t.Setenv("ZKBENCH_STATE", t.TempDir())
 	dir := filepath.Join(os.Getenv("ZKBENCH_STATE"), "drivers")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o770); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o700))
+	must(t, os.Chmod(dir, 0o770))
 	if _, err := buildDir("", nil, "python"); err == nil || !strings.Contains(err.Error(), "other users can write to this folder, from which programs are run (remove it, or set ZKBENCH_STATE)") {
 		t.Errorf("got %v", err)
 	}

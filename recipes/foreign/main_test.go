@@ -24,6 +24,9 @@ var servers []string
 // sessionTimeout is what clients ask for.
 const sessionTimeout = 4 * time.Second
 
+// patience is for one change. A JVM that starts on a busy machine takes seconds.
+const patience = 60 * time.Second
+
 // eye is a session with which tests look at the tree.
 var eye *zk.Conn
 
@@ -52,6 +55,13 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var paths atomic.Int64
 
 // freshPath makes a path that no other test uses, and a resource beside it.
@@ -59,9 +69,8 @@ func freshPath(t *testing.T) (path, resource string) {
 	t.Helper()
 	top := fmt.Sprintf("/test-%d", paths.Add(1))
 	for _, p := range []string{top, top + "/line", top + "/resource"} {
-		if _, err := eye.Create(p, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := eye.Create(p, nil, 0, zk.WorldACL(zk.PermAll))
+		must(t, err)
 	}
 	return top + "/line", top + "/resource"
 }

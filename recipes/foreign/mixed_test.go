@@ -19,14 +19,23 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 	path, resource := freshPath(t)
 	var queues []recipes.QueueClient
 	for _, name := range []string{"queue/zookeeper", "queue/parent"} {
-		for _, c := range opened(t, name, path, resource, 2) {
-			queues = append(queues, c.(recipes.QueueClient))
+		x := startTrial(t, name)
+		for range 2 {
+			queues = append(queues, x.open(t, path, resource).(recipes.QueueClient))
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// The Go program begins when Java has taken an item: it would take all of them before.
 	begin := make(chan struct{})
+	wait := func(client int) {
+		if client == 1 {
+			select {
+			case <-begin:
+			case <-ctx.Done():
+			}
+		}
+	}
 	var want []string
 	var putting, taking sync.WaitGroup
 	for i, q := range []recipes.QueueClient{queues[0], queues[2]} {
@@ -34,12 +43,7 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 			want = append(want, fmt.Sprintf("%d-%02d", i, n))
 		}
 		putting.Go(func() {
-			if i == 1 {
-				select {
-				case <-begin:
-				case <-ctx.Done():
-				}
-			}
+			wait(i)
 			for n := range each {
 				if err := q.Put(ctx, fmt.Appendf(nil, "%d-%02d", i, n)); err != nil {
 					t.Error(err)
@@ -53,12 +57,7 @@ func TestQueue_isSharedByJavaAndGo(t *testing.T) {
 	over, stop := context.WithCancel(ctx)
 	for i, q := range []recipes.QueueClient{queues[1], queues[3]} {
 		taking.Go(func() {
-			if i == 1 {
-				select {
-				case <-begin:
-				case <-ctx.Done():
-				}
-			}
+			wait(i)
 			for over.Err() == nil {
 				item, err := q.Take(over)
 				if err != nil {
