@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // kind is a recipe that grants.
@@ -17,24 +15,24 @@ type kind struct {
 	name     string
 	prefix   string
 	variants []Variant
-	bind     func(s *Session, path string, v Variant) func(context.Context) (*Grant, error)
+	bind     func(s *Session, path string, v Variant) acquirer
 }
 
 var kinds = []kind{
-	{"lock", lockPrefix, variants, func(s *Session, path string, v Variant) func(context.Context) (*Grant, error) {
+	{"lock", lockPrefix, variants, func(s *Session, path string, v Variant) acquirer {
 		return NewLock(s, path, v).Acquire
 	}},
-	{"election", candidatePrefix, variants, func(s *Session, path string, v Variant) func(context.Context) (*Grant, error) {
+	{"election", candidatePrefix, variants, func(s *Session, path string, v Variant) acquirer {
 		return NewElection(s, path, "candidate", v).Campaign
 	}},
 }
 
 // tutorials are the recipes of others, done again: their formulas are relisting.
 var tutorials = []kind{
-	{"resource lock", resourcePrefix, variants[1:], func(s *Session, path string, _ Variant) func(context.Context) (*Grant, error) {
-		return NewResourceLock(func(context.Context) (*Session, error) { return s, nil }, path).Acquire
+	{"resource lock", resourcePrefix, variants[1:], func(s *Session, path string, _ Variant) acquirer {
+		return resourceLock(s, path).Acquire
 	}},
-	{"write lock", writeLockPrefix, variants[1:], func(s *Session, path string, _ Variant) func(context.Context) (*Grant, error) {
+	{"write lock", writeLockPrefix, variants[1:], func(s *Session, path string, _ Variant) acquirer {
 		return NewWriteLock(s, path, LockListener{}).Lock
 	}},
 }
@@ -44,7 +42,7 @@ func TestContest_standsADisturbanceAtEveryStep(t *testing.T) {
 		for _, v := range k.variants {
 			for _, row := range []struct {
 				about string
-				run   func(t *testing.T, k kind, v Variant, helper *Session, s *step) bool
+				play  func(t *testing.T, c *disturbedContender)
 			}{
 				{"alone", acquiresAlone},
 				{"behind another", acquiresBehind},
@@ -52,157 +50,87 @@ func TestContest_standsADisturbanceAtEveryStep(t *testing.T) {
 				{"releasing with another behind", releases},
 			} {
 				t.Run(k.name+"/"+string(v)+"/"+row.about, func(t *testing.T) {
-					t.Parallel()
-					helper := open(t, nil)
-					eachStep(t, func(t *testing.T, s *step) bool { return row.run(t, k, v, helper, s) })
+					eachStep(t, func(t *testing.T, d *disturbed) {
+						row.play(t, &disturbedContender{d, k.prefix, k.bind(d.s, d.path, v), k.bind(d.helper, d.path, v)})
+					})
 				})
 			}
 		}
 	}
-	t.Run("trying a held lock", func(t *testing.T) {
-		t.Parallel()
-		helper := open(t, nil)
-		eachStep(t, func(t *testing.T, s *step) bool { return triesInVain(t, helper, s) })
-	})
+	t.Run("trying a held lock", func(t *testing.T) { eachStep(t, triesInVain) })
 }
 
-// acquiresAlone has a session acquire and release while the step is disturbed.
-func acquiresAlone(t *testing.T, k kind, v Variant, helper *Session, step *step) bool {
-	ctx, path := within(t, 30*time.Second), madePath(t, helper)
-	s, tap := tapped(t)
-	step.arm(t, tap)
-	g, err := k.bind(s, path, v)(ctx)
-	if err != nil {
-		t.Fatalf("acquire: %v", err)
-	}
-	checkGrant(t, helper, s, g)
-	releaseAndCheck(t, k, helper, g)
-	return step.ended()
+// disturbedContender contends, while a step is disturbed, with a helper that nothing disturbs.
+type disturbedContender struct {
+	*disturbed
+	prefix              string
+	acquire, byTheOther acquirer
 }
 
-// acquiresBehind does so while another holds at first.
-func acquiresBehind(t *testing.T, k kind, v Variant, helper *Session, step *step) bool {
-	ctx, path := within(t, 30*time.Second), madePath(t, helper)
-	first, err := k.bind(helper, path, v)(ctx)
-	if err != nil {
-		t.Fatal(err)
+func acquiresAlone(t *testing.T, c *disturbedContender) {
+	c.arm(t)
+	g := acquire(t, c.acquire)
+	checkGrant(t, c.helper, c.s, g)
+	c.releaseAndCheck(t, g)
+}
+
+func acquiresBehind(t *testing.T, c *disturbedContender) {
+	first := acquire(t, c.byTheOther)
+	c.arm(t)
+	won := join(t, c.helper, c.path, c.prefix, 2, c.acquire)
+	if len(won) > 0 {
+		t.Fatalf("granted (%v) while another holds", (<-won).err)
 	}
-	s, tap := tapped(t)
-	step.arm(t, tap)
-	won := make(chan error, 1)
-	var g *Grant
-	go func() {
-		var err error
-		g, err = k.bind(s, path, v)(ctx)
-		won <- err
-	}()
-	eventually(t, "both stand in line", func() bool { return len(lineAt(t, helper, path, k.prefix)) == 2 })
-	select {
-	case err := <-won:
-		t.Fatalf("granted (%v) while another holds", err)
-	default:
-	}
-	if err := first.Release(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-won; err != nil {
-		t.Fatalf("acquire: %v", err)
-	}
-	checkGrant(t, helper, s, g)
-	releaseAndCheck(t, k, helper, g)
-	return step.ended()
+	release(t, first)
+	g := (<-won).must(t)
+	checkGrant(t, c.helper, c.s, g)
+	c.releaseAndCheck(t, g)
 }
 
 // isCancelled cancels a waiter at the moment when the step is disturbed.
-func isCancelled(t *testing.T, k kind, v Variant, helper *Session, step *step) bool {
-	ctx, path := within(t, 30*time.Second), madePath(t, helper)
-	first, err := k.bind(helper, path, v)(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, tap := tapped(t)
-	step.arm(t, tap)
-	waiting, cancel := context.WithCancel(ctx)
+func isCancelled(t *testing.T, c *disturbedContender) {
+	first := acquire(t, c.byTheOther)
+	c.arm(t)
+	waiting, cancel := context.WithCancel(c.ctx)
 	defer cancel()
-	gaveUp := make(chan error, 1)
-	go func() {
-		_, err := k.bind(s, path, v)(waiting)
-		gaveUp <- err
-	}()
-	hit := false
+	waiter := begin(waiting, c.acquire)
 	eventually(t, "the rule hits, or the waiter waits", func() bool {
-		hit = hit || step.fired()
-		return hit || len(lineAt(t, helper, path, k.prefix)) == 2
+		return c.fired() || len(lineAt(t, c.helper, c.path, c.prefix)) == 2
 	})
 	cancel()
-	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+	if err := (<-waiter).err; !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled acquire returned %v", err)
 	}
-	eventually(t, "the cancelled waiter has left nothing behind", func() bool {
-		return len(lineAt(t, helper, path, k.prefix)) == 1
-	})
-	if s.Err() != nil {
-		t.Errorf("the session did not live through it: %v", s.Err())
-	}
-	if err := first.Release(ctx); err != nil {
-		t.Error(err)
-	}
-	return hit || step.ended()
+	standing(t, c.helper, c.path, c.prefix, 1)
+	must(t, c.s.Err())
+	release(t, first)
 }
 
 // releases disturbs a holder that lets go while another waits.
-func releases(t *testing.T, k kind, v Variant, helper *Session, step *step) bool {
-	ctx, path := within(t, 30*time.Second), madePath(t, helper)
-	s, tap := tapped(t)
-	g, err := k.bind(s, path, v)(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := make(chan *Grant, 1)
-	go func() {
-		g, err := k.bind(helper, path, v)(ctx)
-		if err != nil {
-			t.Error("the next:", err)
-		}
-		next <- g
-	}()
-	eventually(t, "both stand in line", func() bool { return len(lineAt(t, helper, path, k.prefix)) == 2 })
-	step.arm(t, tap)
-	if err := g.Release(ctx); err != nil {
-		t.Errorf("release: %v", err)
-	}
-	if after := <-next; after != nil {
-		releaseAndCheck(t, k, helper, after)
-	}
-	return step.ended()
+func releases(t *testing.T, c *disturbedContender) {
+	g := acquire(t, c.acquire)
+	next := join(t, c.helper, c.path, c.prefix, 2, c.byTheOther)
+	c.arm(t)
+	release(t, g)
+	c.releaseAndCheck(t, (<-next).must(t))
 }
 
 // triesInVain disturbs TryAcquire while another holds.
-func triesInVain(t *testing.T, helper *Session, step *step) bool {
-	ctx, path := within(t, 30*time.Second), madePath(t, helper)
-	first, err := NewLock(helper, path, Predecessor).Acquire(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, tap := tapped(t)
-	step.arm(t, tap)
-	if _, err := NewLock(s, path, Predecessor).TryAcquire(ctx); !errors.Is(err, ErrNotAcquired) {
+func triesInVain(t *testing.T, d *disturbed) {
+	first := acquire(t, NewLock(d.helper, d.path, Predecessor).TryAcquire)
+	d.arm(t)
+	if _, err := NewLock(d.s, d.path, Predecessor).TryAcquire(d.ctx); !errors.Is(err, ErrNotAcquired) {
 		t.Errorf("trying a held lock: %v", err)
 	}
-	eventually(t, "the try has left nothing behind", func() bool { return len(lineAt(t, helper, path, lockPrefix)) == 1 })
-	if err := first.Release(ctx); err != nil {
-		t.Error(err)
-	}
-	return step.ended()
+	standing(t, d.helper, d.path, lockPrefix, 1)
+	release(t, first)
 }
 
 // madePath is a fresh path that exists, so that making it is no step of the recipe.
 func madePath(t *testing.T, s *Session) string {
 	t.Helper()
 	path := freshPath()
-	if err := s.MakePath(within(t, 10*time.Second), path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.MakePath(within(t, 10*time.Second), path))
 	return path
 }
 
@@ -210,23 +138,19 @@ func madePath(t *testing.T, s *Session) string {
 func checkGrant(t *testing.T, observer, owner *Session, g *Grant) {
 	t.Helper()
 	ctx := within(t, 10*time.Second)
-	if err := observer.barrier(ctx, g.Path+"-barrier"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, observer.barrier(ctx, g.Path+"-barrier"))
 	stat, err := observer.Exists(ctx, g.Path)
 	if err != nil || stat == nil || stat.Czxid != g.Token || stat.EphemeralOwner != owner.ID() || g.SessionID != owner.ID() {
 		t.Errorf("the grant says token %#x, session %#x at %s; the tree %+v (%v)", g.Token, g.SessionID, g.Path, stat, err)
 	}
 }
 
-// releaseAndCheck releases the last grant and checks that nothing is left.
-func releaseAndCheck(t *testing.T, k kind, observer *Session, g *Grant) {
+// releaseAndCheck releases the last grant, twice, and checks that nothing is left.
+func (c *disturbedContender) releaseAndCheck(t *testing.T, g *Grant) {
 	t.Helper()
-	if err := g.Release(within(t, 20*time.Second)); err != nil {
-		t.Errorf("release: %v", err)
-	}
-	path := g.Path[:len(g.Path)-len(client.Base(g.Path))-1]
-	if left := lineAt(t, observer, path, k.prefix); len(left) != 0 {
+	release(t, g)
+	release(t, g) // says the same as the first
+	if left := lineAt(t, c.helper, c.path, c.prefix); len(left) != 0 {
 		t.Errorf("left behind after the release: %v", left)
 	}
 }
@@ -241,21 +165,15 @@ func TestContest_allGoneIsNotSeenAcrossParents(t *testing.T) {
 		if err == nil {
 			err = s.Delete(ctx, node)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	listed, err := c.list(ctx, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	leave()
 	if gone, err := c.allDeleted(ctx, 1, "x", listed.stat); !gone || err != nil {
 		t.Errorf("one child less: %v, %v", gone, err)
 	}
-	if err := errors.Join(s.Delete(ctx, path), s.MakePath(ctx, path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(s.Delete(ctx, path), s.MakePath(ctx, path)))
 	leave()
 	if gone, err := c.allDeleted(ctx, 1, "x", listed.stat); gone || err != nil {
 		t.Errorf("another parent: %v, %v", gone, err)

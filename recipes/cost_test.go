@@ -1,7 +1,6 @@
 package recipes
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,15 +9,6 @@ import (
 
 	"github.com/zkbench/zkbench/chaos/wire"
 )
-
-func find(t *testing.T, name string) Subject {
-	t.Helper()
-	s, err := Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // The words are held to the numbers where the words are a number.
 func TestFormulas_sayWhatTheyCount(t *testing.T) {
@@ -52,27 +42,50 @@ func TestFormulas_sayWhatTheyCount(t *testing.T) {
 	}
 }
 
-func TestFormulas_countAFlap(t *testing.T) {
+func TestFormulas_count(t *testing.T) {
+	flap := func(subject string, n, behind int) Cost { // Others are the notifications when it comes back
+		s, err := Find(subject)
+		must(t, err)
+		leave, back := s.Formulas.Flap(n, behind)
+		return Cost{Notifications: leave, Others: back}
+	}
+	drain := func(v Variant, n, k int) Cost { return contestFormulas[v].Drain(n, k) }
+	deliver := func(v Variant, consumers, items int) Cost {
+		c := queueFormulas[v].Deliver(consumers, items)
+		return Cost{Notifications: c.Notifications, Others: c.Requests()}
+	}
 	for _, row := range []struct {
-		about, subject string
-		n, behind      int
-		leave, back    int64
+		about string
+		got   Cost
+		want  Cost
 	}{
-		{"with parent watches a flap wakes all who wait, twice", "lock/parent", 10, 4, 9, 8},
-		{"an election is no different", "election/parent", 10, 4, 9, 8},
-		{"with predecessor watches it wakes the one behind", "election/predecessor", 10, 4, 1, 0},
-		{"the last in line has nobody behind", "lock/predecessor", 10, 0, 0, 0},
-		{"go-zookeeper's lock is no different", "lock/go-zookeeper", 10, 4, 1, 0},
-		{"idle consumers that watch items do not see each other", "queue/parent", 10, 4, 0, 0},
-		{"consumers in line do", "queue/predecessor", 10, 4, 1, 0},
-		{"one alone wakes nobody, the herd", "lock/parent", 1, 0, 0, 0},
-		{"one alone wakes nobody", "lock/predecessor", 1, 0, 0, 0},
+		{"with parent watches a flap wakes all who wait, twice", flap("lock/parent", 10, 4), Cost{Notifications: 9, Others: 8}},
+		{"an election is no different", flap("election/parent", 10, 4), Cost{Notifications: 9, Others: 8}},
+		{"with predecessor watches it wakes the one behind", flap("election/predecessor", 10, 4), Cost{Notifications: 1}},
+		{"the last in line has nobody behind", flap("lock/predecessor", 10, 0), Cost{}},
+		{"go-zookeeper's lock is no different", flap("lock/go-zookeeper", 10, 4), Cost{Notifications: 1}},
+		{"idle consumers that watch items do not see each other", flap("queue/parent", 10, 4), Cost{}},
+		{"consumers in line do", flap("queue/predecessor", 10, 4), Cost{Notifications: 1}},
+		{"one alone flaps and wakes nobody, the herd", flap("lock/parent", 1, 0), Cost{}},
+		{"one alone flaps and wakes nobody", flap("lock/predecessor", 1, 0), Cost{}},
+
+		{"a whole drain of ten, the herd", drain(Parent, 10, 10), Cost{Notifications: 54, Lists: 45, Deletes: 10}},
+		{"a whole drain of ten, one by one", drain(Predecessor, 10, 10), Cost{Notifications: 9, Others: 10 + 9}},
+		{"a single one wakes nobody, the herd", drain(Parent, 1, 1), Cost{Deletes: 1}},
+		{"a single one wakes nobody", drain(Predecessor, 1, 1), Cost{Others: 1}},
+		{"the second in line reads the mark too", drain(Predecessor, 2, 1), Cost{Notifications: 1, Others: 2}},
+		{"nobody released", drain(Parent, 10, 0), Cost{}},
+
+		{"with parent watches an item wakes every consumer", deliver(Parent, 10, 1), Cost{Notifications: 10, Others: 51}},
+		{"and so does each of many", deliver(Parent, 10, 7), Cost{Notifications: 70, Others: 357}},
+		{"with predecessor watches it wakes the head and the next", deliver(Predecessor, 10, 1), Cost{Notifications: 2, Others: 10}},
+		{"a single consumer has no next", deliver(Predecessor, 1, 3), Cost{Notifications: 3, Others: 24}},
+		{"without an item nobody is woken", deliver(Parent, 10, 0), Cost{}},
+		{"without a consumer nobody is woken", deliver(Predecessor, 0, 5), Cost{}},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			if leave, back := find(t, row.subject).Formulas.Flap(row.n, row.behind); leave != row.leave || back != row.back {
-				t.Errorf("%d and %d, want %d and %d", leave, back, row.leave, row.back)
-			}
-		})
+		if row.got != row.want {
+			t.Errorf("%s: %+v, want %+v", row.about, row.got, row.want)
+		}
 	}
 }
 
@@ -83,43 +96,34 @@ type crowd struct {
 	base   wire.Counts
 }
 
-func (c *crowd) since() wire.Counts { return c.tap.Totals().Sub(c.base) }
-
-// cost is what was counted since base, in the terms of the formula.
-func (c *crowd) cost() Cost {
-	n := c.since()
-	lists, deletes := n.Requests.Of(wire.GetChildren2), n.Requests.Of(wire.Delete)
+// costOf is what was counted, in the terms of the formulas.
+func costOf(n wire.Counts) Cost {
+	lists, deletes := n.Requests.Of(wire.GetChildren)+n.Requests.Of(wire.GetChildren2), n.Requests.Of(wire.Delete)
 	return Cost{
 		Notifications: n.Notifications.Total(), Lists: lists, Deletes: deletes,
 		Others: n.Requests.Total() - lists - deletes,
 	}
 }
 
-// queueUp has n sessions join one after the other, each when all before it wait: the
-// k-th lists once with its create; one that must wait lists once more with a
-// watch (parent), for which it also wakes the k-2 who wait already, or watches its
-// predecessor.
-func queueUp(t *testing.T, k kind, v Variant, n int) *crowd {
+// queueUp has n sessions join one after the other, each when all before it wait. requests returns how many
+// lists and reads it causes that the i-th joins.
+func queueUp(
+	t *testing.T, n int, bind func(*Session, string) acquirer, requests func(i int) (lists, gets int64),
+) *crowd {
 	ctx, path := within(t, 60*time.Second), madePath(t, open(t, nil))
 	c := &crowd{tap: wire.New(clock()), grants: make(chan *Grant, n)}
 	var lists, gets int64
 	for i := 1; i <= n; i++ {
-		s := open(t, c.tap.Client(i).Dial)
+		acquire := bind(open(t, c.tap.Client(i).Dial), path)
 		go func() {
-			g, err := k.bind(s, path, v)(ctx)
+			g, err := acquire(ctx)
 			if err != nil {
 				t.Error(err)
 			}
 			c.grants <- g
 		}()
-		switch {
-		case i == 1:
-			lists++
-		case v == Parent:
-			lists += int64(i)
-		default:
-			lists, gets = lists+1, gets+1
-		}
+		moreLists, moreGets := requests(i)
+		lists, gets = lists+moreLists, gets+moreGets
 		eventually(t, fmt.Sprintf("%d stand in line", i), func() bool {
 			got := c.tap.Totals()
 			return got.InFlight == 0 && got.Requests.Of(wire.GetChildren2) == lists && got.Requests.Of(wire.GetData) == gets
@@ -136,67 +140,34 @@ func (c *crowd) drain(t *testing.T, n int, formulas Formulas) {
 		if g == nil {
 			return
 		}
-		if err := g.Release(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		release(t, g)
 		want := formulas.Drain(n, i)
 		eventually(t, fmt.Sprintf("after release %d the wire has seen %+v", i, want), func() bool {
-			return c.since().InFlight == 0 && c.cost() == want
+			now := c.tap.Totals().Sub(c.base)
+			return now.InFlight == 0 && costOf(now) == want
 		})
 	}
 }
 
-// The formulas, counted on the wire of a real ensemble, after every release.
+// The formulas, counted on the wire of a real ensemble, after every release. The k-th lists once with its
+// create; one that must wait lists once more with a watch (parent), for which it also wakes the k-2 who wait
+// already, or watches its predecessor.
 func TestContestFormulas_areWhatTheWireSees(t *testing.T) {
 	const n = 10
 	for _, k := range kinds {
 		for _, v := range variants {
 			t.Run(k.name+"/"+string(v), func(t *testing.T) {
-				queueUp(t, k, v, n).drain(t, n, contestFormulas[v])
+				bind := func(s *Session, path string) acquirer { return k.bind(s, path, v) }
+				queueUp(t, n, bind, func(i int) (lists, gets int64) {
+					switch {
+					case i == 1:
+						return 1, 0
+					case v == Parent:
+						return int64(i), 0
+					}
+					return 1, 1
+				}).drain(t, n, contestFormulas[v])
 			})
-		}
-	}
-}
-
-func TestContestFormulas_countADrain(t *testing.T) {
-	for _, row := range []struct {
-		about string
-		v     Variant
-		n, k  int
-		want  Cost
-	}{
-		{"a whole drain of ten, the herd", Parent, 10, 10, Cost{Notifications: 54, Lists: 45, Deletes: 10}},
-		{"a whole drain of ten, one by one", Predecessor, 10, 10, Cost{Notifications: 9, Others: 10 + 9}},
-		{"a single one wakes nobody, the herd", Parent, 1, 1, Cost{Deletes: 1}},
-		{"a single one wakes nobody", Predecessor, 1, 1, Cost{Others: 1}},
-		{"the second in line reads the mark too", Predecessor, 2, 1, Cost{Notifications: 1, Others: 2}},
-		{"nobody released", Parent, 10, 0, Cost{}},
-	} {
-		t.Run(row.about, func(t *testing.T) {
-			if got := contestFormulas[row.v].Drain(row.n, row.k); got != row.want {
-				t.Errorf("%s, the first %d hand-offs of %d: %+v, want %+v", row.v, row.k, row.n, got, row.want)
-			}
-		})
-	}
-}
-
-func TestQueueFormulas_countItems(t *testing.T) {
-	for _, c := range []struct {
-		name                string
-		variant             Variant
-		consumers, items    int
-		notifications, most int64
-	}{
-		{"with parent watches an item wakes every consumer", Parent, 10, 1, 10, 51},
-		{"and so does each of many", Parent, 10, 7, 70, 357},
-		{"with predecessor watches it wakes the head and the next", Predecessor, 10, 1, 2, 10},
-		{"a single consumer has no next", Predecessor, 1, 3, 3, 24},
-		{"without an item nobody is woken", Parent, 10, 0, 0, 0},
-		{"without a consumer nobody is woken", Predecessor, 0, 5, 0, 0},
-	} {
-		got := queueFormulas[c.variant].Deliver(c.consumers, c.items)
-		if got.Notifications != c.notifications || got.Requests() != c.most {
-			t.Errorf("%s: %d notifications and %d requests, want %d and %d", c.name, got.Notifications, got.Requests(), c.notifications, c.most)
 		}
 	}
 }

@@ -14,11 +14,9 @@ func TestElection_showsItsTermsInOrder(t *testing.T) {
 		ctx, path := within(t, 30*time.Second), freshPath()
 		observing, stop := context.WithCancel(ctx)
 		terms := make(chan Term)
+		watching := NewElection(open(t, nil), path, "", v)
 		ended := make(chan error, 1)
-		watcher := open(t, nil)
-		go func() {
-			ended <- NewElection(watcher, path, "", v).Observe(observing, func(term Term) { terms <- term })
-		}()
+		go func() { ended <- watching.Observe(observing, func(term Term) { terms <- term }) }()
 		if first := <-terms; first.Token != 0 {
 			t.Errorf("before anybody stood, %+v leads", first)
 		}
@@ -26,10 +24,7 @@ func TestElection_showsItsTermsInOrder(t *testing.T) {
 		for _, name := range []string{"ann", "bob", "cyd"} {
 			s := open(t, nil)
 			e := NewElection(s, path, name, v)
-			g, err := e.Campaign(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := acquire(t, e.Campaign)
 			term := <-terms
 			want := Term{Token: g.Token, Session: s.ID(), Path: g.Path, Name: name}
 			if term != want || term.Token <= last.Token {
@@ -39,9 +34,7 @@ func TestElection_showsItsTermsInOrder(t *testing.T) {
 				t.Errorf("Leader says %+v (%v), want %+v", now, err, want)
 			}
 			last = term
-			if err := g.Release(ctx); err != nil {
-				t.Fatal(err)
-			}
+			release(t, g)
 			if none := <-terms; none.Token != 0 {
 				t.Errorf("after %s resigned, %+v leads", name, none)
 			}

@@ -42,9 +42,7 @@ func ourContestants(b *testing.B, n int, path string, order func(i int) []string
 	out := make([]contestant, n)
 	for i := range out {
 		s, err := Open(b.Context(), order(i), Options{Timeout: 10 * time.Second})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		b.Cleanup(func() { s.Close() })
 		l := NewLock(s, path, Predecessor)
 		out[i] = func(ctx context.Context) (func(context.Context) error, error) {
@@ -83,9 +81,7 @@ func bareConn(b *testing.B, servers []string) *zk.Conn {
 	conn, _, err := client.Connect(client.Options{
 		Servers: servers[:1], Timeout: 10 * time.Second, Dial: net.DialTimeout, MaxPacket: 64 << 10,
 	}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(conn.Close)
 	return conn
 }
@@ -171,8 +167,6 @@ func BenchmarkHandoff(b *testing.B) {
 // members'. It is far less noisy than the clock.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -17,17 +17,12 @@ import (
 // contested path.
 func handoffFloor(b *testing.B, conn *zk.Conn, parent, contested string) (deleted, listed time.Duration) {
 	node, err := conn.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	start := time.Now()
-	if err := conn.Delete(node, -1); err != nil {
-		b.Fatal(err)
-	}
+	must(b, conn.Delete(node, -1))
 	deleted = time.Since(start)
-	if _, _, err := conn.Children(contested); err != nil {
-		b.Fatal(err)
-	}
+	_, _, err = conn.Children(contested)
+	must(b, err)
 	return deleted, time.Since(start) - deleted
 }
 
@@ -40,9 +35,8 @@ func BenchmarkHandoffOverFloor(b *testing.B) {
 			path := freshPath()
 			all := ourContestants(b, n, path, allFirst)
 			bare, parent := bareConn(b, servers), freshPath()
-			if _, err := bare.Create(parent, nil, 0, client.OpenACL); err != nil {
-				b.Fatal(err)
-			}
+			_, err := bare.Create(parent, nil, 0, client.OpenACL)
+			must(b, err)
 			var handoffs, floors []time.Duration
 			for b.Loop() {
 				type granted struct {
@@ -64,9 +58,7 @@ func BenchmarkHandoffOverFloor(b *testing.B) {
 				for range n - 1 {
 					deleted, listed := handoffFloor(b, bare, parent, path)
 					called := time.Now()
-					if err := now.release(b.Context()); err != nil {
-						b.Fatal(err)
-					}
+					must(b, now.release(b.Context()))
 					now = <-grants
 					handoffs = append(handoffs, now.at.Sub(called))
 					if n == 2 {
@@ -74,9 +66,7 @@ func BenchmarkHandoffOverFloor(b *testing.B) {
 					}
 					floors = append(floors, deleted+listed)
 				}
-				if err := now.release(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				must(b, now.release(b.Context()))
 			}
 			report(b, "handoff", handoffs, "floor", floors)
 		})
@@ -87,9 +77,7 @@ func BenchmarkHandoffOverFloor(b *testing.B) {
 func awaitChildren(b *testing.B, conn *zk.Conn, path string, n int) {
 	for {
 		names, _, changed, err := conn.ChildrenW(path)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		if len(names) == n {
 			return
 		}
@@ -102,29 +90,20 @@ func awaitChildren(b *testing.B, conn *zk.Conn, path string, n int) {
 func BenchmarkAcquireUncontended(b *testing.B) {
 	acquire := ourContestants(b, 1, freshPath(), allFirst)[0]
 	bare, parent := bareConn(b, servers), freshPath()
-	if _, err := bare.Create(parent, nil, 0, client.OpenACL); err != nil {
-		b.Fatal(err)
-	}
+	_, err := bare.Create(parent, nil, 0, client.OpenACL)
+	must(b, err)
 	var acquired, created []time.Duration
 	for b.Loop() {
 		start := time.Now()
 		release, err := acquire(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		acquired = append(acquired, time.Since(start))
-		if err := release(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must(b, release(b.Context()))
 		start = time.Now()
 		node, err := bare.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		created = append(created, time.Since(start))
-		if err := bare.Delete(node, -1); err != nil {
-			b.Fatal(err)
-		}
+		must(b, bare.Delete(node, -1))
 	}
 	report(b, "acquire", acquired, "create", created)
 }
@@ -137,13 +116,9 @@ func BenchmarkUncontended(b *testing.B) {
 	var clients []Contender
 	for _, name := range names {
 		s, err := Find(name)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		c, err := s.Open(b.Context(), Env{Servers: servers, Parent: freshPath(), Timeout: 10 * time.Second, Dial: net.DialTimeout, Permits: 2})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		defer c.Close(b.Context())
 		clients = append(clients, c.(Contender))
 	}
@@ -151,12 +126,9 @@ func BenchmarkUncontended(b *testing.B) {
 		for k := range clients {
 			i := (k + round) % len(clients)
 			start := time.Now()
-			if _, err := clients[i].Acquire(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-			if err := clients[i].Release(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			_, err := clients[i].Acquire(b.Context())
+			must(b, err)
+			must(b, clients[i].Release(b.Context()))
 			took[i] = append(took[i], time.Since(start))
 		}
 	}

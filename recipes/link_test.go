@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -102,13 +103,6 @@ func TestLink_acceptsTheReplyToAuthBeforeOthers(t *testing.T) {
 	}
 }
 
-func TestLink_endsTheSessionAtAnOversizedReply(t *testing.T) {
-	l := arrivingLink(t, binary.BigEndian.AppendUint32(nil, 1<<20), 100, 1)
-	if _, err := io.ReadAll(l); !errors.Is(err, ErrSessionEnded) || !strings.Contains(err.Error(), "exceeds MaxPacket") {
-		t.Errorf("a reply of 1 MiB: %v", err)
-	}
-}
-
 func TestCreatePath_isTheRequests(t *testing.T) {
 	request := func(op uint32, path string) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 9) // xid
@@ -127,11 +121,9 @@ func TestCreatePath_isTheRequests(t *testing.T) {
 		{"a path that claims more bytes than there are", request(opCreate, "/a/b-")[:16], ""},
 		{"nothing", nil, ""},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			if got := createPath(row.b); string(got) != row.want {
-				t.Errorf("got %q, want %q", got, row.want)
-			}
-		})
+		if got := createPath(row.b); string(got) != row.want {
+			t.Errorf("%s: got %q, want %q", row.about, got, row.want)
+		}
 	}
 }
 
@@ -144,14 +136,19 @@ func FuzzCreatePath(f *testing.F) {
 	})
 }
 
+// expire has the servers end a session. If an answer is late, the next one says that there is none.
+func expire(t *testing.T, s wire.Session) {
+	t.Helper()
+	eventually(t, "the servers end the session", func() bool {
+		err := s.CloseAt(t.Context(), servers[2])
+		return err == nil || errors.Is(err, wire.ErrUnknownSession)
+	})
+}
+
 func TestSession_isExpiredForGood(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	s, tap := tapped(t)
-	g, err := NewLock(s, freshPath(), Predecessor).Acquire(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := s.ID()
+	g, id := acquire(t, NewLock(s, freshPath(), Predecessor).Acquire), s.ID()
 	expire(t, tap.Session())
 	<-s.done
 	<-g.Lost()
@@ -174,19 +171,13 @@ func TestSession_takesQueuedRequestsWithIt(t *testing.T) {
 	tap.SetGateClosed(true)
 	tap.Cut()
 	eventually(t, "it is suspended", func() bool { state, _ := s.currentState(); return state == disconnected })
-	created := make(chan error, 1)
-	go func() {
-		_, err := s.Create(ctx, path, nil, 0)
-		created <- err
-	}()
+	created := begin(ctx, func(ctx context.Context) (string, error) { return s.Create(ctx, path, nil, 0) })
 	expire(t, tap.Session())
 	tap.SetGateClosed(false)
-	if err := <-created; !errors.Is(err, ErrSessionEnded) || !Indeterminate(err) {
+	if err := (<-created).err; !errors.Is(err, ErrSessionEnded) || !Indeterminate(err) {
 		t.Errorf("the queued request returned %v", err)
 	}
-	if err := other.barrier(ctx, path+"-barrier"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.barrier(ctx, path+"-barrier"))
 	if stat, err := other.Exists(ctx, path); stat != nil || err != nil {
 		t.Errorf("a request of the dead session has run: %+v, %v", stat, err)
 	}
@@ -194,11 +185,7 @@ func TestSession_takesQueuedRequestsWithIt(t *testing.T) {
 
 func TestSession_endsByItsOwnDeadline(t *testing.T) {
 	tap := newTap(0)
-	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 2 * tick, Dial: tap.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := openWith(t, Options{Timeout: 2 * tick, Dial: tap.Dial})
 	tap.SetGateClosed(true)
 	tap.Cut()
 	<-s.done
@@ -215,19 +202,11 @@ func TestSession_endsByItsOwnDeadline(t *testing.T) {
 }
 
 func TestSession_endsAtAnOversizedReply(t *testing.T) {
-	ctx, path, other := within(t, 20*time.Second), freshPath(), open(t, nil)
-	s, err := Open(ctx, servers, Options{Timeout: 4 * time.Second, MaxPacket: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if err := other.MakePath(ctx, path); err != nil {
-		t.Fatal(err)
-	}
+	ctx, other := within(t, 20*time.Second), open(t, nil)
+	path, s := madePath(t, other), openWith(t, Options{Timeout: 4 * time.Second, MaxPacket: 1})
 	for range 20 { // MaxPacket is at least 4 KiB
-		if _, err := other.Create(ctx, path+"/"+strings.Repeat("x", 240), nil, zk.FlagSequence); err != nil {
-			t.Fatal(err)
-		}
+		_, err := other.Create(ctx, path+"/"+strings.Repeat("x", 240), nil, zk.FlagSequence)
+		must(t, err)
 	}
 	if _, err := s.List(ctx, path); !errors.Is(err, ErrSessionEnded) || !strings.Contains(err.Error(), "exceeds MaxPacket (4096): raise MaxPacket") {
 		t.Errorf("a list that is too long for the session returned %v", err)
@@ -242,19 +221,14 @@ func TestSession_staysOnItsFirstConnectionWhenBusy(t *testing.T) {
 	for i := range servers {
 		tap := taps.Client(i)
 		s, err := Open(ctx, inOrder(i), Options{Timeout: 2 * tick, Dial: tap.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer s.Close()
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
 				for tap.Counts().Requests.Of(wire.Ping) < 4 {
-					if err := s.barrier(ctx, path); err != nil {
-						t.Error(err)
-						return
-					}
-					if _, err := s.Exists(ctx, path); err != nil {
+					_, err := s.Exists(ctx, path)
+					if err = errors.Join(err, s.barrier(ctx, path)); err != nil {
 						t.Error(err)
 						return
 					}

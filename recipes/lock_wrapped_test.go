@@ -68,31 +68,18 @@ func dialShifted(network, addr string, timeout time.Duration) (net.Conn, error) 
 
 func TestLock_takesNegativeNumbersFirst(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
-		const n = 10
-		ctx, path, observer := within(t, 30*time.Second), freshPath(), open(t, dialShifted)
-		grants := make(chan *Grant, n)
-		for i := range n {
-			s := open(t, dialShifted)
-			go func() {
-				g, err := NewLock(s, path, v).Acquire(ctx)
-				if err != nil {
-					t.Error(err)
-				}
-				grants <- g
-			}()
-			eventually(t, "it stands in line", func() bool { return len(lineAt(t, observer, path, lockPrefix)) == i+1 })
+		path, observer := freshPath(), open(t, dialShifted)
+		var grants []<-chan outcome[*Grant]
+		for i := range 10 {
+			l := NewLock(open(t, dialShifted), path, v)
+			grants = append(grants, join(t, observer, path, lockPrefix, i+1, l.Acquire))
 		}
-		for i := range n {
-			g := <-grants
-			if g == nil {
-				return
-			}
+		for i, granted := range grants {
+			g := (<-granted).must(t)
 			if seq, ok := sequence(client.Base(g.Path), lockPrefix); !ok || int(seq) != i+shift {
 				t.Errorf("grant %d went to %s, want number %d", i+1, g.Path, i+shift)
 			}
-			if err := g.Release(ctx); err != nil {
-				t.Error(err)
-			}
+			release(t, g)
 		}
 	})
 }

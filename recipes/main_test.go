@@ -53,6 +53,13 @@ var paths atomic.Int64
 // freshPath returns a path that no other test uses.
 func freshPath() string { return fmt.Sprintf("/test-%d", paths.Add(1)) }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // within is a context for one test, long enough for a reconnect and more.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
@@ -64,10 +71,13 @@ func within(t *testing.T, d time.Duration) context.Context {
 // open opens a session through dial (nil: directly) that is closed after the test.
 func open(t *testing.T, dial func(network, addr string, timeout time.Duration) (net.Conn, error)) *Session {
 	t.Helper()
-	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 4 * time.Second, Dial: dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return openWith(t, Options{Timeout: 4 * time.Second, Dial: dial})
+}
+
+func openWith(t *testing.T, o Options) *Session {
+	t.Helper()
+	s, err := Open(within(t, 10*time.Second), servers, o)
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -90,6 +100,55 @@ func clock() func() time.Duration {
 	return func() time.Duration { return time.Since(start) }
 }
 
+// outcome is the result of a call.
+type outcome[T any] struct {
+	value T
+	err   error
+}
+
+// begin calls f in a goroutine, and returns the channel of its outcome.
+func begin[T any](ctx context.Context, f func(context.Context) (T, error)) <-chan outcome[T] {
+	done := make(chan outcome[T], 1)
+	go func() {
+		value, err := f(ctx)
+		done <- outcome[T]{value, err}
+	}()
+	return done
+}
+
+func (o outcome[T]) must(t *testing.T) T {
+	t.Helper()
+	must(t, o.err)
+	return o.value
+}
+
+// acquire acquires what must be granted.
+func acquire(t *testing.T, f acquirer) *Grant {
+	t.Helper()
+	g, err := f(within(t, 20*time.Second))
+	must(t, err)
+	return g
+}
+
+func release(t *testing.T, g *Grant) {
+	t.Helper()
+	must(t, g.Release(within(t, 20*time.Second)))
+}
+
+// join begins an acquire, which makes its client the n-th in line.
+func join(t *testing.T, observer *Session, path, prefix string, n int, f acquirer) <-chan outcome[*Grant] {
+	t.Helper()
+	granted := begin(within(t, 20*time.Second), f)
+	standing(t, observer, path, prefix, n)
+	return granted
+}
+
+// standing waits until n clients stand in line.
+func standing(t *testing.T, observer *Session, path, prefix string, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d stand in line", n), func() bool { return len(lineAt(t, observer, path, prefix)) == n })
+}
+
 // eventually waits for the condition.
 func eventually(t *testing.T, what string, yes func() bool) {
 	t.Helper()
@@ -110,12 +169,8 @@ func eventually(t *testing.T, what string, yes func() bool) {
 func lineAt(t *testing.T, s *Session, path, prefix string) []sequentialNode {
 	t.Helper()
 	ctx := within(t, 10*time.Second)
-	if err := s.MakePath(ctx, path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.MakePath(ctx, path))
 	names, err := s.List(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return sortedNodes(names, prefix)
 }

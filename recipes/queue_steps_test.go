@@ -11,21 +11,39 @@ func TestQueue_standsADisturbanceAtEveryStep(t *testing.T) {
 	for _, v := range variants {
 		for _, row := range []struct {
 			about string
-			run   func(t *testing.T, v Variant, helper *Session, s *step) bool
+			items []string // in the queue before
+			play  func(t *testing.T, q *disturbedQueue)
 		}{
-			{"putting", puts},
-			{"taking what is there", takesWhatIsThere},
-			{"waiting for an item", takesWhatComes},
-			{"waiting, cancelled when it hits", stopsTaking},
-			{"polling past the line", polls},
+			{"putting", nil, puts},
+			{"taking what is there", []string{"a", "b", "c"}, takesWhatIsThere},
+			{"waiting for an item", nil, takesWhatComes},
+			{"waiting, cancelled when it hits", nil, stopsTaking},
+			{"polling past the line", []string{"a", "b"}, polls},
 		} {
 			t.Run(string(v)+"/"+row.about, func(t *testing.T) {
-				t.Parallel()
-				helper := open(t, nil)
-				eachStep(t, func(t *testing.T, s *step) bool { return row.run(t, v, helper, s) })
+				eachStep(t, func(t *testing.T, d *disturbed) {
+					q := &disturbedQueue{disturbed: d, Queue: NewQueue(d.s, d.path, v), byHelper: NewQueue(d.helper, d.path, v)}
+					q.fill(t, row.items...)
+					row.play(t, q)
+					eventually(t, "no ticket is left", func() bool { return q.tickets(t) == 0 })
+					q.check(t)
+				})
 			})
 		}
 	}
+}
+
+// disturbedQueue is a queue as a client uses it while a step is disturbed.
+type disturbedQueue struct {
+	*disturbed
+	*Queue
+	byHelper *Queue // of the helper
+	ledger
+}
+
+// tickets returns how many consumers stand in line.
+func (q *disturbedQueue) tickets(t *testing.T) int {
+	return len(lineAt(t, q.helper, q.path+"/"+ticketNode, ticketPrefix))
 }
 
 // ledger is what is known of the items of a queue.
@@ -38,18 +56,14 @@ type ledger struct {
 // check empties the queue and compares. An item is lost if it was certainly put and
 // is neither in the queue nor taken nor with a caller who got it as
 // perhaps taken.
-func (l *ledger) check(t *testing.T, q *Queue) {
+func (q *disturbedQueue) check(t *testing.T) {
 	t.Helper()
-	ctx := within(t, 10*time.Second)
-	if err := q.s.barrier(ctx, q.parent+"/barrier"); err != nil {
-		t.Fatal(err)
-	}
+	l, ctx := q.ledger, within(t, 10*time.Second)
+	must(t, q.helper.barrier(ctx, q.path+"/barrier"))
 	var left []string
 	for {
-		item, err := q.Poll(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		item, err := q.byHelper.Poll(ctx)
+		must(t, err)
 		if item == nil {
 			break
 		}
@@ -98,142 +112,81 @@ func (l *ledger) took(t *testing.T, item []byte, err error) {
 	}
 }
 
-// fill puts items that are certainly there.
-func (l *ledger) fill(t *testing.T, q *Queue, items ...string) {
+// got is took for a take that nobody has cancelled.
+func (l *ledger) got(t *testing.T, item []byte, err error) {
 	t.Helper()
-	for _, item := range items {
-		if err := q.Put(within(t, 10*time.Second), []byte(item)); err != nil {
-			t.Fatal(err)
-		}
-		l.put = append(l.put, item)
+	l.took(t, item, err)
+	if err != nil && !Indeterminate(err) {
+		t.Errorf("take: %v", err)
 	}
 }
 
-func puts(t *testing.T, v Variant, helper *Session, step *step) bool {
-	ctx, path, l := within(t, 30*time.Second), madePath(t, helper), &ledger{}
-	s, tap := tapped(t)
-	q := NewQueue(s, path, v)
-	step.arm(t, tap)
+// fill puts items that are certainly there.
+func (q *disturbedQueue) fill(t *testing.T, items ...string) {
+	t.Helper()
+	for _, item := range items {
+		must(t, q.byHelper.Put(within(t, 10*time.Second), []byte(item)))
+		q.put = append(q.put, item)
+	}
+}
+
+func puts(t *testing.T, q *disturbedQueue) {
+	q.arm(t)
 	for _, item := range []string{"a", "b"} {
-		switch err := q.Put(ctx, []byte(item)); {
+		switch err := q.Put(q.ctx, []byte(item)); {
 		case err == nil:
-			l.put = append(l.put, item)
+			q.put = append(q.put, item)
 		case Indeterminate(err):
-			l.maybePut = append(l.maybePut, item)
+			q.maybePut = append(q.maybePut, item)
 		default:
 			t.Errorf("put %q: %v", item, err)
 		}
 	}
-	l.check(t, NewQueue(helper, path, v))
-	return step.ended()
 }
 
-func takesWhatIsThere(t *testing.T, v Variant, helper *Session, step *step) bool {
-	ctx, path, l := within(t, 30*time.Second), madePath(t, helper), &ledger{}
-	l.fill(t, NewQueue(helper, path, v), "a", "b", "c")
-	s, tap := tapped(t)
-	q := NewQueue(s, path, v)
-	if v == Predecessor {
-		if err := s.MakePath(ctx, path+"/"+ticketNode); err != nil { // no step of the recipe
-			t.Fatal(err)
-		}
-	}
-	step.arm(t, tap)
+func takesWhatIsThere(t *testing.T, q *disturbedQueue) {
+	must(t, q.disturbed.s.MakePath(q.ctx, q.path+"/"+ticketNode)) // no step of the recipe
+	q.arm(t)
 	for range 2 {
-		item, err := q.Take(ctx)
-		l.took(t, item, err)
-		if err != nil && !Indeterminate(err) {
-			t.Errorf("take: %v", err)
-		}
+		item, err := q.Take(q.ctx)
+		q.got(t, item, err)
 	}
-	noTickets(t, helper, path)
-	l.check(t, NewQueue(helper, path, v))
-	return step.ended()
 }
 
-func takesWhatComes(t *testing.T, v Variant, helper *Session, step *step) bool {
-	ctx, path, l := within(t, 30*time.Second), madePath(t, helper), &ledger{}
-	s, tap := tapped(t)
-	step.arm(t, tap)
-	type taken struct {
-		item []byte
-		err  error
+func takesWhatComes(t *testing.T, q *disturbedQueue) {
+	q.arm(t)
+	taking := begin(q.ctx, q.Take)
+	if q.variant == Predecessor {
+		eventually(t, "the consumer stands in line, or was hit", func() bool { return q.fired() || q.tickets(t) == 1 })
 	}
-	got := make(chan taken, 1)
-	go func() {
-		item, err := NewQueue(s, path, v).Take(ctx)
-		got <- taken{item, err}
-	}()
-	if v == Predecessor {
-		eventually(t, "the consumer stands in line, or was hit", func() bool {
-			return step.fired() || len(lineAt(t, helper, path+"/"+ticketNode, ticketPrefix)) == 1
-		})
-	}
-	l.fill(t, NewQueue(helper, path, v), "a")
-	one := <-got
-	l.took(t, one.item, one.err)
-	if one.err != nil && !Indeterminate(one.err) {
-		t.Errorf("take: %v", one.err)
-	}
-	noTickets(t, helper, path)
-	l.check(t, NewQueue(helper, path, v))
-	return step.ended()
+	q.fill(t, "a")
+	taken := <-taking
+	q.got(t, taken.value, taken.err)
 }
 
-func stopsTaking(t *testing.T, v Variant, helper *Session, step *step) bool {
-	ctx, path, l := within(t, 30*time.Second), madePath(t, helper), &ledger{}
-	s, tap := tapped(t)
-	step.arm(t, tap)
-	waiting, cancel := context.WithCancel(ctx)
+func stopsTaking(t *testing.T, q *disturbedQueue) {
+	q.arm(t)
+	waiting, cancel := context.WithCancel(q.ctx)
 	defer cancel()
-	gaveUp := make(chan struct{})
-	var item []byte
-	var err error
-	go func() {
-		defer close(gaveUp)
-		item, err = NewQueue(s, path, v).Take(waiting)
-	}()
+	taking := begin(waiting, q.Take)
 	// With the item put at any moment, the cancellation meets every step of a take.
-	l.fill(t, NewQueue(helper, path, v), "a")
+	q.fill(t, "a")
+	var taken outcome[[]byte]
 	select {
-	case <-step.shot.Fired():
-	case <-gaveUp:
+	case <-q.shot.Fired():
+		cancel()
+		taken = <-taking
+	case taken = <-taking:
 	}
-	cancel()
-	<-gaveUp
-	l.took(t, item, err)
-	noTickets(t, helper, path)
-	if s.Err() != nil {
-		t.Errorf("the session did not live through it: %v", s.Err())
-	}
-	l.check(t, NewQueue(helper, path, v))
-	return step.ended()
+	q.took(t, taken.value, taken.err)
+	must(t, q.disturbed.s.Err())
 }
 
-func polls(t *testing.T, v Variant, helper *Session, step *step) bool {
-	ctx, path, l := within(t, 30*time.Second), madePath(t, helper), &ledger{}
-	l.fill(t, NewQueue(helper, path, v), "a", "b")
-	s, tap := tapped(t)
+func polls(t *testing.T, q *disturbedQueue) {
 	// The session has to know that there are items: it may be hit before it has
 	// heard anything, and come back to a member that has not heard of them either.
-	if err := s.barrier(ctx, path+"/barrier"); err != nil {
-		t.Fatal(err)
-	}
-	step.arm(t, tap)
-	q := NewQueue(s, path, v)
-	item, err := q.Remove(ctx)
-	l.took(t, item, err)
-	if err != nil && !Indeterminate(err) {
-		t.Errorf("remove: %v", err)
-	}
-	l.check(t, NewQueue(helper, path, v))
-	return step.ended()
-}
-
-// noTickets checks that nobody is left standing in line.
-func noTickets(t *testing.T, s *Session, path string) {
-	t.Helper()
-	eventually(t, "no ticket is left", func() bool {
-		return len(lineAt(t, s, path+"/"+ticketNode, ticketPrefix)) == 0
-	})
+	must(t, q.disturbed.s.barrier(q.ctx, q.path+"/barrier"))
+	q.arm(t)
+	item, err := q.Remove(q.ctx)
+	q.got(t, item, err)
 }

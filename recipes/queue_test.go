@@ -14,7 +14,8 @@ import (
 
 func TestQueue_hasTheMethodsOfTheJavaRecipe(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
-		ctx, q := within(t, 10*time.Second), NewQueue(open(t, nil), freshPath(), v)
+		ctx, path, s := within(t, 10*time.Second), freshPath(), open(t, nil)
+		q := NewQueue(s, path, v)
 		fetch := map[string]func(context.Context) ([]byte, error){
 			"element": q.Element, "peek": q.Peek, "poll": q.Poll, "remove": q.Remove, "take": q.Take,
 		}
@@ -26,6 +27,8 @@ func TestQueue_hasTheMethodsOfTheJavaRecipe(t *testing.T) {
 			{"peek", "<nil>", nil},
 			{"poll", "<nil>", nil},
 			{"remove", "<nil>", ErrEmpty},
+			{"foreign children", "", nil},
+			{"poll", "<nil>", nil},
 			{"offer a", "", nil},
 			{"offer b", "", nil},
 			{"offer c", "", nil},
@@ -49,6 +52,12 @@ func TestQueue_hasTheMethodsOfTheJavaRecipe(t *testing.T) {
 				}
 				continue
 			}
+			if row.do == "foreign children" {
+				for _, name := range []string{"config", "_c_x", "qn-", "qn-12"} {
+					must(t, s.MakePath(ctx, path+"/"+name))
+				}
+				continue
+			}
 			item, err := fetch[row.do](ctx)
 			got := string(item)
 			if item == nil {
@@ -63,37 +72,26 @@ func TestQueue_hasTheMethodsOfTheJavaRecipe(t *testing.T) {
 
 func TestQueue_takesItemsUpToZooKeepersLimit(t *testing.T) {
 	ctx, path := within(t, 20*time.Second), freshPath()
-	s, err := Open(ctx, servers, Options{Timeout: 10 * time.Second, MaxPacket: 2 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	q := NewQueue(s, path, Parent)
-	big := make([]byte, q.maxItemSize)
-	for i := range big {
-		big[i] = byte(i)
-	}
-	if len(big) < 1<<20-500 {
-		t.Errorf("room for %d bytes only", len(big))
-	}
-	if err := q.Put(ctx, big); err != nil {
-		t.Fatalf("an item of exactly the limit, %d bytes: %v", len(big), err)
-	}
-	if got, err := q.Take(ctx); err != nil || !bytes.Equal(got, big) {
-		t.Errorf("took %d bytes, %v; put %d", len(got), err, len(big))
-	}
-	if err := q.Put(ctx, append(big, 0)); !errors.Is(err, ErrItemTooLarge) || Indeterminate(err) {
-		t.Errorf("one byte more: %v", err)
-	}
+	q := NewQueue(openWith(t, Options{Timeout: 10 * time.Second, MaxPacket: 2 << 20}), path, Parent)
 	small := NewQueue(open(t, nil), path, Parent) // a session with 64 KiB
-	if err := small.Put(ctx, big[:64<<10]); !errors.Is(err, ErrItemTooLarge) {
-		t.Errorf("an item larger than the session's MaxPacket: %v", err)
+	if q.maxItemSize < 1<<20-500 {
+		t.Errorf("room for %d bytes only", q.maxItemSize)
 	}
-	if err := small.Put(ctx, big[:small.maxItemSize]); err != nil {
-		t.Errorf("the largest item for a session of 64 KiB: %v", err)
+	item := make([]byte, q.maxItemSize+1)
+	for i := range item {
+		item[i] = byte(i)
 	}
-	if got, err := small.Take(ctx); err != nil || len(got) != small.maxItemSize {
-		t.Errorf("took %d bytes, %v; put %d", len(got), err, small.maxItemSize)
+	for _, q := range []*Queue{q, small} {
+		largest := item[:q.maxItemSize]
+		if err := q.Put(ctx, largest); err != nil {
+			t.Fatalf("an item of exactly the limit, %d bytes: %v", len(largest), err)
+		}
+		if got, err := q.Take(ctx); err != nil || !bytes.Equal(got, largest) {
+			t.Errorf("took %d bytes, %v; put %d", len(got), err, len(largest))
+		}
+		if err := q.Put(ctx, item[:q.maxItemSize+1]); !errors.Is(err, ErrItemTooLarge) || Indeterminate(err) {
+			t.Errorf("one byte more: %v", err)
+		}
 	}
 }
 
@@ -146,30 +144,6 @@ func TestQueue_deliversEveryItemOnceAndInOrder(t *testing.T) {
 	})
 }
 
-func TestQueue_isEmptyWithoutItems(t *testing.T) {
-	eachVariant(t, func(t *testing.T, v Variant) {
-		ctx, path, s := within(t, 10*time.Second), freshPath(), open(t, nil)
-		q := NewQueue(s, path, v)
-		if item, err := q.Poll(ctx); item != nil || err != nil {
-			t.Errorf("a queue that nobody has made: %q, %v", item, err)
-		}
-		for _, name := range []string{"config", "_c_x", "qn-", "qn-12"} {
-			if err := s.MakePath(ctx, path+"/"+name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if item, err := q.Poll(ctx); item != nil || err != nil {
-			t.Errorf("foreign children: %q, %v", item, err)
-		}
-		if err := q.Put(ctx, []byte("a")); err != nil {
-			t.Fatal(err)
-		}
-		if item, err := q.Take(ctx); string(item) != "a" || err != nil {
-			t.Errorf("took %q, %v", item, err)
-		}
-	})
-}
-
 // Only the head of the line is woken by an item, and the next by the head's leaving.
 func TestQueue_wakesTheHeadAloneForAnItem(t *testing.T) {
 	ctx, path := within(t, 30*time.Second), freshPath()
@@ -178,9 +152,7 @@ func TestQueue_wakesTheHeadAloneForAnItem(t *testing.T) {
 	taking, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	producer := NewQueue(open(t, nil), path, Predecessor)
-	if err := producer.s.MakePath(ctx, path+"/"+ticketNode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, producer.s.MakePath(ctx, path+"/"+ticketNode))
 	for i := range 5 {
 		q := NewQueue(open(t, tap.Client(i).Dial), path, Predecessor)
 		all.Go(func() {
@@ -195,9 +167,7 @@ func TestQueue_wakesTheHeadAloneForAnItem(t *testing.T) {
 		})
 	}
 	before := tap.Totals()
-	if err := producer.Put(ctx, []byte("a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, producer.Put(ctx, []byte("a")))
 	<-got
 	eventually(t, "the next heads the line", func() bool {
 		n := tap.Totals().Sub(before)

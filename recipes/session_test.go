@@ -3,10 +3,8 @@ package recipes
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -18,49 +16,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// expire has the servers end a session: whoever knows id and password is its client,
-// and may close it.
-func expire(t *testing.T, s wire.Session) {
-	t.Helper()
-	c, err := net.DialTimeout("tcp", servers[len(servers)-1], 5*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
-	body := binary.BigEndian.AppendUint32(nil, 0) // protocol version
-	body = binary.BigEndian.AppendUint64(body, 0) // last zxid seen
-	body = binary.BigEndian.AppendUint32(body, uint32(s.Timeout.Milliseconds()))
-	body = binary.BigEndian.AppendUint64(body, uint64(s.ID))
-	body = binary.BigEndian.AppendUint32(body, uint32(len(s.Password)))
-	body = append(append(body, s.Password...), 0)
-	closeSession := int32(-11)
-	closing := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 1), uint32(closeSession))
-	var out []byte
-	for _, frame := range [][]byte{body, closing} {
-		out = append(binary.BigEndian.AppendUint32(out, uint32(len(frame))), frame...)
-	}
-	if _, err := c.Write(out); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		var length [4]byte
-		if _, err := io.ReadFull(c, length[:]); err != nil {
-			t.Fatal("the server gave no answer:", err)
-		}
-		if _, err := io.CopyN(io.Discard, c, int64(binary.BigEndian.Uint32(length[:]))); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestSession_knowsWhatWasNegotiated(t *testing.T) {
 	tap := newTap(0)
-	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 100 * time.Millisecond, Dial: tap.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := openWith(t, Options{Timeout: 100 * time.Millisecond, Dial: tap.Dial})
 	onWire := tap.Session()
 	if s.timeout() != 2*tick {
 		t.Errorf("asked for 100ms of servers that grant at least 2 ticks of %v, and got %v", tick, s.timeout())
@@ -84,9 +42,7 @@ func TestSession_keepsTheOrderOfServers(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			tap := newTap(0)
 			s, err := Open(within(t, 10*time.Second), row.servers, Options{Timeout: 4 * time.Second, Dial: tap.Dial})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer s.Close()
 			if got := tap.Session().Server; got != row.want {
 				t.Errorf("connected to %s, want %s", got, row.want)
@@ -111,18 +67,12 @@ func TestOpen_namesTheServerThatItCannotReach(t *testing.T) {
 
 func TestSession_leavesAnOpenCallIndeterminateAtItsEnd(t *testing.T) {
 	s, tap := tapped(t)
-	if err := tap.Hold(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tap.Hold())
 	defer tap.EndHold()
-	created := make(chan error, 1)
-	go func() {
-		_, err := s.Create(t.Context(), freshPath(), nil, 0)
-		created <- err
-	}()
+	created := begin(t.Context(), func(ctx context.Context) (string, error) { return s.Create(ctx, freshPath(), nil, 0) })
 	eventually(t, "the request is pending", func() bool { return tap.Counts().Queued > 0 })
 	s.abandon()
-	if err := <-created; !errors.Is(err, errAbandoned) || !Indeterminate(err) {
+	if err := (<-created).err; !errors.Is(err, errAbandoned) || !Indeterminate(err) {
 		t.Errorf("a create was under way when the session was abandoned, and returned %v", err)
 	}
 }
@@ -138,20 +88,13 @@ func TestSession_isEndedAtTheServersByCloseAndNotByAbandon(t *testing.T) {
 		{"after an abandon it stays until the servers expire the session", (*Session).abandon, true},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			path := freshPath()
-			s, err := Open(ctx, servers, Options{Timeout: 4 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Create(ctx, path, nil, zk.FlagEphemeral); err != nil {
-				t.Fatal(err)
-			}
+			path, s := freshPath(), open(t, nil)
+			_, err := s.Create(ctx, path, nil, zk.FlagEphemeral)
+			must(t, err)
 			before := goleak.IgnoreCurrent()
 			row.end(s)
 			s.Close() // a second end does nothing
-			if err := other.barrier(ctx, path+"-barrier"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, other.barrier(ctx, path+"-barrier"))
 			stat, err := other.Exists(ctx, path)
 			if err != nil || (stat != nil) != row.stays {
 				t.Errorf("the node is there: %v (%v), want %v", stat != nil, err, row.stays)
@@ -165,21 +108,14 @@ func TestSession_isEndedAtTheServersByCloseAndNotByAbandon(t *testing.T) {
 
 func TestSession_closesWithoutAServerThatHangs(t *testing.T) {
 	tap := newTap(0)
-	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 20 * tick, Dial: tap.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tap.Hold(); err != nil {
-		t.Fatal(err)
-	}
+	s := openWith(t, Options{Timeout: 20 * tick, Dial: tap.Dial})
+	must(t, tap.Hold())
 	defer tap.EndHold()
-	closed := make(chan struct{})
-	go func() {
-		s.Close()
-		close(closed)
-	}()
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
 	select {
-	case <-closed:
+	case err := <-closed:
+		must(t, err)
 	case <-time.After(s.timeout() / 2):
 		t.Error("Close waits for a server that does not answer")
 	}
@@ -195,9 +131,7 @@ func TestSession_goesThroughItsStatesInOrder(t *testing.T) {
 	_, changed := s.currentState()
 	tap.Cut()
 	<-changed
-	if err := s.AwaitConnected(within(t, 10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.AwaitConnected(within(t, 10*time.Second)))
 	s.Close()
 	want := []sessionState{connected, disconnected, connected, ended}
 	if got := append([]sessionState{now}, seen...); !slices.Equal(got, want) {
@@ -232,14 +166,9 @@ func TestSession_makesRoomOnce(t *testing.T) {
 		},
 	} {
 		ctx, path, tap := within(t, 30*time.Second), freshPath(), newTap(0)
-		s, err := Open(ctx, servers, Options{Timeout: 20 * tick, Dial: tap.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		if _, err := s.Create(ctx, path, nil, 0); err != nil {
-			t.Fatal(err)
-		}
+		s := openWith(t, Options{Timeout: 20 * tick, Dial: tap.Dial})
+		_, err := s.Create(ctx, path, nil, 0)
+		must(t, err)
 		if n := tap.Counts().Requests.Of(wire.Exists); n != 0 {
 			t.Errorf("%s: %d round trips for a short request", what, n)
 		}
@@ -255,28 +184,20 @@ func TestSession_makesRoomOnce(t *testing.T) {
 	}
 }
 
-// Long replies come on a session's second connection as on its first.
+// Long replies come on a session's later connections as on its first.
 func TestSession_takesLongRepliesAfterACut(t *testing.T) {
 	ctx, path, tap := within(t, 30*time.Second), freshPath(), newTap(0)
-	s, err := Open(ctx, servers, Options{Timeout: 20 * tick, Dial: tap.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if _, err := s.Create(ctx, path, longData, 0); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
+	s := openWith(t, Options{Timeout: 20 * tick, Dial: tap.Dial})
+	_, err := s.Create(ctx, path, longData, 0)
+	must(t, err)
+	for cuts := range 3 {
 		if data, _, err := s.Get(ctx, path); err != nil || !bytes.Equal(data, longData) {
-			t.Fatalf("read %d bytes, %v; want %d", len(data), err, len(longData))
+			t.Fatalf("after %d cuts: read %d bytes, %v; want %d", cuts, len(data), err, len(longData))
+		}
+		if n := tap.Counts().Connections; n < int64(cuts)+1 {
+			t.Errorf("%d connections, though %d were cut", n, cuts)
 		}
 		tap.Cut()
-	}
-	if data, _, err := s.Get(ctx, path); err != nil || !bytes.Equal(data, longData) {
-		t.Fatalf("after a cut: read %d bytes, %v; want %d", len(data), err, len(longData))
-	}
-	if n := tap.Counts().Connections; n < 3 {
-		t.Errorf("%d connections, though 2 were cut", n)
 	}
 }
 
