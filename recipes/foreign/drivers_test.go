@@ -164,7 +164,8 @@ func acquire(ctx context.Context, path string, c *host.Client) error {
 	return err
 }
 
-// passItems passes items through a queue, in order, and one more after takes that were given up.
+// passItems passes items through a queue, in order, and one more after takes that were given up. Where nothing
+// ends a take but a close, the last item may come again.
 func passItems(t *testing.T, q *host.Client) {
 	ctx, given := t.Context(), []string{"item-0", "item-1", "item-2"}
 	for _, item := range given {
@@ -178,6 +179,9 @@ func passItems(t *testing.T, q *host.Client) {
 	}
 	for _, item := range given {
 		take(item)
+	}
+	if !q.Offers("cancel") {
+		return
 	}
 	givenUp, giveUp := context.WithCancel(ctx)
 	giveUp()
