@@ -59,7 +59,7 @@ func TestFormulas_count(t *testing.T) {
 		got   Cost
 		want  Cost
 	}{
-		{"with parent watches a flap wakes all who wait, twice", flap("lock/parent", 10, 4), Cost{Notifications: 9, Others: 8}},
+		{"a flap wakes all who wait, twice, the herd", flap("lock/parent", 10, 4), Cost{Notifications: 9, Others: 8}},
 		{"an election is no different", flap("election/parent", 10, 4), Cost{Notifications: 9, Others: 8}},
 		{"with predecessor watches it wakes the one behind", flap("election/predecessor", 10, 4), Cost{Notifications: 1}},
 		{"the last in line has nobody behind", flap("lock/predecessor", 10, 0), Cost{}},
@@ -78,7 +78,7 @@ func TestFormulas_count(t *testing.T) {
 
 		{"with parent watches an item wakes every consumer", deliver(Parent, 10, 1), Cost{Notifications: 10, Others: 51}},
 		{"and so does each of many", deliver(Parent, 10, 7), Cost{Notifications: 70, Others: 357}},
-		{"with predecessor watches it wakes the head and the next", deliver(Predecessor, 10, 1), Cost{Notifications: 2, Others: 10}},
+		{"in a line an item wakes the head and the next", deliver(Predecessor, 10, 1), Cost{Notifications: 2, Others: 10}},
 		{"a single consumer has no next", deliver(Predecessor, 1, 3), Cost{Notifications: 3, Others: 24}},
 		{"without an item nobody is woken", deliver(Parent, 10, 0), Cost{}},
 		{"without a consumer nobody is woken", deliver(Predecessor, 0, 5), Cost{}},

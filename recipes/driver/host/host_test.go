@@ -40,7 +40,8 @@ func play(t *testing.T, mode string) (*played, error) {
 }
 
 func begin(t *testing.T, mode string, trial recipes.Trial) (p *played, err error) {
-	p = &played{stderr: filepath.Join(t.TempDir(), "err"), wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
+	p = &played{wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
+	p.stderr = filepath.Join(t.TempDir(), "err")
 	trial.Stderr, trial.Owner, trial.Fail = p.stderr, "test", func(err error) { p.wrong <- err }
 	p.Subject, p.stop, err = Subject(toyCommand("lock/toy", mode)).Start(t.Context(), trial)
 	return p, err
