@@ -30,21 +30,28 @@ func pairs(r *rand.Rand, n int, slower, jitter float64) []Trial {
 	return out
 }
 
+// againstBase judges trials by a threshold.
+func againstBase(t *testing.T, trials []Trial, expr string) Result {
+	t.Helper()
+	c, err := ParseThreshold(expr)
+	must(t, err)
+	res, asked := Result{Trials: slices.Clone(trials)}, map[string][]Condition{}
+	for i, x := range res.Trials {
+		if c.ComparesWithBase() {
+			asked[x.Name] = []Condition{c}
+		} else {
+			res.Trials[i].Thresholds = []Threshold{c.Judge(x)}
+		}
+	}
+	res.compareWithBase(asked)
+	return res
+}
+
 // gate holds pairs to a threshold and returns what the last trial of lock/b got.
 func gate(t *testing.T, trials []Trial, expr string) Threshold {
 	t.Helper()
-	c, err := ParseThreshold(expr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := map[string][]Condition{}
-	for _, x := range trials {
-		asked[x.Name] = []Condition{c}
-	}
-	res := Result{Trials: trials}
-	res.compareWithBase(asked)
 	var got []Threshold
-	for _, x := range res.Trials {
+	for _, x := range againstBase(t, trials, expr).Trials {
 		got = append(got, x.Thresholds...)
 		if len(x.Thresholds) > 0 && (x.Subject != "lock/b" || x.Repetition != len(trials)/2) {
 			t.Errorf("a threshold at %s, want it at the last trial of lock/b alone", x.Name)
@@ -73,17 +80,13 @@ func TestResult_compareWithBase(t *testing.T) {
 		{"too much noise to tell", 8, 1.03, 0.2, "handoff.latency.p50 <= 1.05*base", Unknown, "of each"},
 		{"a metric that nobody measured", 20, 1, 0.02, "queue.latency.p50 <= 1.05*base", Unknown, "not measured"},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			got := gate(t, pairs(r, row.n, row.slower, row.jitter), row.expr)
-			if got.Result != row.want || !strings.Contains(got.Measured, row.says) {
-				t.Errorf("%s: %s, want %s and %q", got.Result, got.Measured, row.want, row.says)
-			}
-		})
+		got := gate(t, pairs(r, row.n, row.slower, row.jitter), row.expr)
+		if got.Result != row.want || !strings.Contains(got.Measured, row.says) {
+			t.Errorf("%s: %s: %s, want %s and %q", row.about, got.Result, got.Measured, row.want, row.says)
+		}
 	}
 }
 
-// False alarms are rare and what is there is found: both rates are those that an
-// interval of 95 % promises, with the noise of a small machine.
 // More trials may tell what these do not, unless something has failed in them.
 func TestResult_Undecided(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -106,25 +109,15 @@ func TestResult_Undecided(t *testing.T) {
 		{"something else has failed", broken, "handoff.latency.p50 <= 1.05*base", broken[0].Cell, false},
 		{"unknown, but not for want of trials beside the base", clear, "queue.latency.p50 < 5ms", clear[0].Cell, false},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			c, err := ParseThreshold(row.expr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, asked := Result{Trials: slices.Clone(row.trials)}, map[string][]Condition{}
-			for i, x := range res.Trials {
-				if asked[x.Name] = []Condition{c}; !c.ComparesWithBase() {
-					asked[x.Name], res.Trials[i].Thresholds = nil, []Threshold{c.Judge(x)}
-				}
-			}
-			res.compareWithBase(asked)
-			if got := res.Undecided(row.beside); got != row.want {
-				t.Errorf("%v, want %v: %+v", got, row.want, res.Trials[len(res.Trials)-1].Thresholds)
-			}
-		})
+		res := againstBase(t, row.trials, row.expr)
+		if got := res.Undecided(row.beside); got != row.want {
+			t.Errorf("%s: %v, want %v: %+v", row.about, got, row.want, res.Trials[len(res.Trials)-1].Thresholds)
+		}
 	}
 }
 
+// False alarms are rare and what is there is found: both rates are those that an
+// interval of 95 % promises, with the noise of a small machine.
 func TestResult_compareWithBase_rates(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const runs = 400
@@ -153,17 +146,10 @@ func TestResult_compareWithBase_rates(t *testing.T) {
 
 func TestResult_compareWithBase_withoutABase(t *testing.T) {
 	trials := pairs(rand.New(rand.NewPCG(5, 6)), 2, 1, 0)
-	c, err := ParseThreshold("handoff.latency.p50 <= 1.05*base")
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := map[string][]Condition{}
-	for i, x := range trials {
+	for i := range trials {
 		trials[i].Base = ""
-		asked[x.Name] = []Condition{c}
 	}
-	res := Result{Trials: trials}
-	res.compareWithBase(asked)
+	res := againstBase(t, trials, "handoff.latency.p50 <= 1.05*base")
 	judged := 0
 	for _, x := range res.Trials {
 		for _, h := range x.Thresholds {

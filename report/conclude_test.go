@@ -2,36 +2,35 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/klauspost/compress/zstd"
-
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/golden"
 	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
-func writeHistory(t *testing.T, dir string, h history.Header, records ...history.Record) {
+func writeHistory(t testing.TB, dir string, h history.Header, records ...history.Record) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(dir, HistoryDir), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, HistoryDir), 0o755))
 	w, err := history.Create(HistoryPath(dir, h.Trial), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range records {
 		w.Record(r)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 }
 
 func TestConclude_agreesWithJudge(t *testing.T) {
@@ -42,17 +41,11 @@ func TestConclude_agreesWithJudge(t *testing.T) {
 			Thresholds: []string{"handoff.latency.p50 < 1s"}}, records...)
 	}
 	concluded, err := Conclude(dir, Run{ID: "r", Seed: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	read, err := ReadResult(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	judged, err := Judge(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(read, concluded.Result) || !reflect.DeepEqual(judged, concluded) {
 		t.Errorf("concluded %+v\nread %+v\njudged %+v", concluded, read, judged)
 	}
@@ -67,9 +60,7 @@ func TestConclude_agreesWithJudge(t *testing.T) {
 		t.Errorf("thresholds %+v", th)
 	}
 	f, err := os.Open(filepath.Join(dir, histogramFile("a-5")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	log := hdrhistogram.NewHistogramLogReader(f)
 	for {
@@ -86,24 +77,6 @@ func TestConclude_agreesWithJudge(t *testing.T) {
 	}
 }
 
-func TestJudge_showsAHistoryThatCannotBeOpened(t *testing.T) {
-	dir := t.TempDir()
-	writeHistory(t, dir, history.Header{Trial: "good"}, hold("p", 1, 5, 0, 10, 20)...)
-	if err := os.WriteFile(HistoryPath(dir, "bad"), []byte("not zstd"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Judge(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := c.Result; len(r.Trials) != 2 || r.Trials[0].Name != "bad" || r.Trials[0].Verdicts[0].Result != Unknown {
-		t.Errorf("trials %+v", r.Trials)
-	}
-	if c.Traces["bad"].IncompleteReason == "" {
-		t.Error("nothing says why there is nothing to draw")
-	}
-}
-
 // A trial whose history somebody has removed is not forgotten, however often the folder
 // is judged.
 func TestJudge_showsTheTrialsWhoseHistoriesAreMissing(t *testing.T) {
@@ -114,9 +87,7 @@ func TestJudge_showsTheTrialsWhoseHistoriesAreMissing(t *testing.T) {
 	if _, err := Conclude(dir, Run{ID: "r"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(HistoryPath(dir, "removed")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(HistoryPath(dir, "removed")))
 	shows := func(c Conclusion, err error) {
 		t.Helper()
 		if err != nil || len(c.Result.Trials) != 2 {
@@ -131,9 +102,7 @@ func TestJudge_showsTheTrialsWhoseHistoriesAreMissing(t *testing.T) {
 		}
 	}
 	shows(Judge(dir))
-	if err := os.Remove(filepath.Join(dir, ResultFile)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, ResultFile)))
 	if c, err := Judge(dir); err != nil || len(c.Result.Trials) != 1 {
 		t.Errorf("nothing names it any more: %d trials, %v", len(c.Result.Trials), err)
 	}
@@ -160,21 +129,15 @@ func TestConclude_refusesWhatWasDamagedSince(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, err := os.ReadFile(filepath.Join(dir, ResultFile))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := damage(HistoryPath(dir, "b")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, damage(HistoryPath(dir, "b")))
 			if _, err := Conclude(dir, Run{ID: "r"}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "trial b of") {
 				t.Errorf("got %v", err)
 			}
 			if after, err := os.ReadFile(filepath.Join(dir, ResultFile)); err != nil || !bytes.Equal(before, after) {
 				t.Errorf("the result is another now, %v:\n%s", err, after)
 			}
-			if err := os.Remove(filepath.Join(dir, ResultFile)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filepath.Join(dir, ResultFile)))
 			for range 2 { // drawn as it is, it can be drawn again
 				if _, err := Conclude(dir, Run{ID: "r"}); err != nil {
 					t.Error(err)
@@ -190,9 +153,7 @@ func TestJudge_saysThatCommitsAreMissing(t *testing.T) {
 		dir := t.TempDir()
 		writeHistory(t, dir, history.Header{Trial: "t", Thresholds: []string{"verdicts == pass"}}, hold("p", 1, 5, 0, 10, 20)...)
 		c, err := Conclude(dir, Run{ID: "r", Ensemble: Ensemble{Kind: kind}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		said := slices.ContainsFunc(c.Result.Trials[0].Verdicts, func(v Verdict) bool {
 			return v.Guarantee == "history" && v.Result == Unknown && strings.Contains(v.Reasons[0], "the commits are missing")
 		})
@@ -211,13 +172,19 @@ func TestJudge_ofAFolderThatIsNoRunFolder(t *testing.T) {
 	}
 }
 
-func TestJudge_keepsTheHistoriesOfFailedVerdicts(t *testing.T) {
+// The history of a trial that failed is kept, and one that cannot be opened is shown.
+func TestJudge_ofBadTrials(t *testing.T) {
 	dir := t.TempDir()
 	writeHistory(t, dir, history.Header{Trial: "good"}, slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40))...)
 	writeHistory(t, dir, history.Header{Trial: "bad"}, slices.Concat(hold("p", 1, 5, 0, 10, 50), hold("p", 2, 6, 0, 27, 40))...)
+	must(t, os.WriteFile(HistoryPath(dir, "absurd"), []byte("not zstd"), 0o644))
 	c, err := Judge(dir)
-	if err != nil {
-		t.Fatal(err)
+	must(t, err)
+	if r := c.Result; len(r.Trials) != 3 || r.Trials[0].Name != "absurd" || r.Trials[0].Verdicts[0].Result != Unknown {
+		t.Errorf("trials %+v", r.Trials)
+	}
+	if c.Traces["absurd"].IncompleteReason == "" {
+		t.Error("nothing says why there is nothing to draw")
 	}
 	if len(c.Histories) != 1 || c.Histories["bad"] == nil {
 		t.Fatalf("kept are %v, want that of the trial that failed", c.Histories)
@@ -238,17 +205,172 @@ func TestConclude_refusesAnotherVersionAndLeavesTheFolderAsItIs(t *testing.T) {
 	dir := t.TempDir()
 	writeHistory(t, dir, history.Header{Trial: "good"}, hold("p", 1, 5, 0, 10, 20)...)
 	zw, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old := zw.EncodeAll([]byte(`{"schema":"zkbench.history/v1"}`+"\n"), nil)
-	if err := os.WriteFile(HistoryPath(dir, "old"), old, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(HistoryPath(dir, "old"), old, 0o644))
 	if _, err := Conclude(dir, Run{ID: "r"}); !errors.Is(err, history.ErrOlder) {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v was written (%v)", entries, err)
 	}
+}
+
+const ms = time.Millisecond
+
+// hold is an acquire and a release, at times in milliseconds.
+func hold(phase string, client int, token int64, call, granted, release int) []history.Record {
+	s := history.Sample{Client: client, Phase: phase, Op: history.Acquire, Due: time.Duration(call) * ms, Call: time.Duration(call) * ms,
+		Return: time.Duration(granted) * ms, Outcome: history.OK, Token: token, Session: int64(100 + client), Path: "/n"}
+	r := s
+	r.Op, r.Call, r.Return = history.Release, time.Duration(release)*ms, time.Duration(release+1)*ms
+	return []history.Record{&s, &r}
+}
+
+func closed(client, from, to int) *history.Window {
+	return &history.Window{Fault: "session.close", Target: "holder", Client: client, Start: time.Duration(from) * ms, End: time.Duration(to) * ms, Proof: "p"}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFold_judgesTheThresholdsOfTheHeader(t *testing.T) {
+	h := history.Of(history.Header{Trial: "t", Cell: history.Cell{Params: map[string]string{"promise": "5ms"}}, Thresholds: []string{
+		"handoff.latency.p50 < 1s", "handoff.latency.max <= promise", "nonsense", "handoff.latency.p50 < 1.05*base",
+	}}, slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40))...)
+	f := EvaluateHistory(h)
+	want := []struct{ result, measured string }{{Pass, "7.00 ms"}, {Fail, "promise 5.00 ms"}, {Unknown, "a comparison operator is missing"}}
+	if len(f.Trial.Thresholds) != len(want) || len(f.baseConditions) != 1 {
+		t.Fatalf("%+v, and %d against the base", f.Trial.Thresholds, len(f.baseConditions))
+	}
+	for i, th := range f.Trial.Thresholds {
+		if th.Result != want[i].result || !strings.Contains(th.Measured, want[i].measured) {
+			t.Errorf("%s is %s (%s), want %+v", th.Expr, th.Result, th.Measured, want[i])
+		}
+	}
+}
+
+// Whatever is concluded from a history comes from one reading.
+func TestFold_readsTheHistoryOnce(t *testing.T) {
+	h := history.Of(history.Header{Trial: "t", Cell: history.Cell{Provocation: "crowd"}},
+		slices.Concat([]history.Record{&history.PhaseStart{Name: "p"}}, hold("p", 1, 5, 0, 10, 50), hold("p", 2, 6, 0, 27, 40))...)
+	records, readings := h.Records, 0
+	h.Records = func(yield func(history.Numbered, error) bool) {
+		readings++
+		records(yield)
+	}
+	f := EvaluateHistory(h)
+	if readings != 1 {
+		t.Errorf("read %d times", readings)
+	}
+	i := slices.IndexFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Guarantee == verdict.MutualExclusion })
+	if v := f.Trial.Verdicts[i]; v.Result != Fail || v.After != 51*ms {
+		t.Errorf("%+v, want a failure proven after 51 ms", v)
+	}
+	if len(f.Trace.Holds) != 2 || len(f.Trace.Overlaps) != 1 || f.Trace.Length != 51*ms {
+		t.Errorf("to draw there is %+v", f.Trace)
+	}
+}
+
+// BenchmarkFold reads, judges and folds a history from disk: what one trial costs.
+func BenchmarkFold(b *testing.B) {
+	const cycles = 50_000
+	dir := b.TempDir()
+	var records []history.Record
+	for i := range cycles {
+		records = append(records, hold("churn", i%100, int64(i+1), i, i+1, i+1)...)
+	}
+	writeHistory(b, dir, history.Header{Trial: "t"}, records...)
+	for b.Loop() {
+		h, err := history.Open(HistoryPath(dir, "t"))
+		must(b, err)
+		if f := EvaluateHistory(h); f.Err != nil || *f.Trial.Metrics[metrics.AcquireLatency].Count != cycles {
+			b.Fatalf("%+v", f)
+		}
+	}
+	b.ReportMetric(2*cycles*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// A second opinion that is against a pass fails it; it has no say in anything else.
+func TestDisagree(t *testing.T) {
+	verdicts := []Verdict{
+		{Guarantee: verdict.MutualExclusion, Result: Pass}, {Guarantee: verdict.FIFO, Result: Pass},
+		{Guarantee: verdict.MutualExclusion, Result: Unknown}, {Guarantee: verdict.MutualExclusion, Result: NotPromised},
+	}
+	applySecondOpinion(verdicts, "")
+	applySecondOpinion(verdicts, "it is against it")
+	for i, want := range []string{Fail, Pass, Unknown, NotPromised} {
+		if v := verdicts[i]; v.Result != want || (len(v.Reasons) == 1) != (want == Fail) {
+			t.Errorf("%s: %s %q, want %s", v.Guarantee, v.Result, v.Reasons, want)
+		}
+	}
+}
+
+// A history may be a stranger's: whichever number in it is the largest there is, or the
+// longest that a trial has, judging it takes no more memory than the instants of a week need.
+func TestFold_ofNumbersThatNoTrialHas(t *testing.T) {
+	const bound = 200 << 20
+	files, err := filepath.Glob(filepath.Join(golden.Corpus(t, "verdict/testdata/corpus.zip"), "history", "*.jsonl.zst"))
+	must(t, err)
+	tried := map[string]bool{}
+	for _, file := range files {
+		lines := golden.Lines(t, file)
+		for i, line := range lines {
+			for name, change := range numbers(line) {
+				if tried[name] {
+					continue
+				}
+				tried[name] = true
+				for _, n := range []int64{math.MaxInt64, int64(7 * 24 * time.Hour)} {
+					lines[i] = change(n)
+					if used := usedByFold(t, lines); used > bound {
+						t.Errorf("%s: %s of %d: %d MiB", filepath.Base(file), name, n, used>>20)
+					}
+				}
+				lines[i] = line
+			}
+		}
+	}
+	if len(tried) < 60 {
+		t.Errorf("%d numbers: where are the others?", len(tried))
+	}
+}
+
+// numbers returns, for each number in a record, by its name, the record with another one.
+func numbers(line []byte) map[string]func(int64) []byte {
+	var record map[string]map[string]any
+	if json.Unmarshal(line, &record) != nil {
+		return nil // the header, the end of the text
+	}
+	out := map[string]func(int64) []byte{}
+	for kind, fields := range record {
+		for name, was := range fields {
+			if _, is := was.(float64); is {
+				out[kind+"."+name] = func(n int64) []byte {
+					fields[name] = n
+					b, _ := json.Marshal(record) // it was read so
+					fields[name] = was
+					return append(b, '\n')
+				}
+			}
+		}
+	}
+	return out
+}
+
+// usedByFold is how many bytes judging a history takes, freed or not. Many are refused.
+func usedByFold(t *testing.T, lines [][]byte) uint64 {
+	t.Helper()
+	path := golden.WriteLines(t, lines...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if h, err := history.Open(path); err == nil {
+		EvaluateHistory(h)
+	}
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -18,16 +18,12 @@ func TestReadResult(t *testing.T) {
 		{"a truncated file is not a result", `{"schema":`, "is damaged or not a zkbench result"},
 		{"a damaged result points to the histories", `{"schema":"zkbench.result/v3","trials":5}`, "zkbench check"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), ResultFile)
-			if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			_, err := ReadResult(path)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
-		})
+		path := filepath.Join(t.TempDir(), ResultFile)
+		must(t, os.WriteFile(path, []byte(c.text), 0o644))
+		_, err := ReadResult(path)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
 	}
 	if _, err := ReadResult(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of no file: %v", err)
@@ -37,9 +33,7 @@ func TestReadResult(t *testing.T) {
 func TestWriteResult_leavesNoTemporaryFileAndReplacesTheOldOne(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []string{"first", "second"} {
-		if err := writeResult(dir, Result{Run: Run{ID: id}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, writeResult(dir, Result{Run: Run{ID: id}}))
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
@@ -48,9 +42,7 @@ func TestWriteResult_leavesNoTemporaryFileAndReplacesTheOldOne(t *testing.T) {
 	if r, err := ReadResult(dir); err != nil || r.Run.ID != "second" || r.Schema != Schema {
 		t.Errorf("%+v %v", r, err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o555))
 	if err := writeResult(filepath.Join(dir, "none"), Result{}); err == nil {
 		t.Error("writing into a folder that does not exist succeeded")
 	}
@@ -67,22 +59,16 @@ func TestClear(t *testing.T) {
 		{"a folder with something of the user's stays as it is", []string{ResultFile, "thesis.doc"}, false},
 		{"a folder that is no run folder stays as it is", []string{PlotDir}, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, name := range c.files {
-				if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			err := Clear(dir)
-			left, readErr := os.ReadDir(dir)
-			if readErr != nil {
-				t.Fatal(readErr)
-			}
-			if c.cleared && (err != nil || len(left) > 0) || !c.cleared && (err == nil || len(left) != len(c.files)) {
-				t.Errorf("error %v, %d files left of %d", err, len(left), len(c.files))
-			}
-		})
+		dir := t.TempDir()
+		for _, name := range c.files {
+			must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+		}
+		err := Clear(dir)
+		left, readErr := os.ReadDir(dir)
+		must(t, readErr)
+		if c.cleared && (err != nil || len(left) > 0) || !c.cleared && (err == nil || len(left) != len(c.files)) {
+			t.Errorf("%s: error %v, %d files left of %d", c.name, err, len(left), len(c.files))
+		}
 	}
 }
 
@@ -95,9 +81,7 @@ func TestWriteFile_followsNoLinkOutOfTheFolder(t *testing.T) {
 		os.Symlink(outside, filepath.Join(dir, PlotDir)),
 		os.Symlink(victim, filepath.Join(dir, PageFile)),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	if err := WriteFile(dir, filepath.Join(PlotDir, "victim.svg"), []byte("theirs")); err == nil || !strings.Contains(err.Error(), "victim.svg") {
 		t.Errorf("a folder that is a link was written to: %v", err)
@@ -111,13 +95,10 @@ func TestWriteFile_followsNoLinkOutOfTheFolder(t *testing.T) {
 	if got, err := os.ReadFile(victim); err != nil || string(got) != "mine" {
 		t.Errorf("outside there is %q (%v)", got, err)
 	}
+	if err := RemoveFiles(dir, "none", func(string) bool { return true }); err != nil {
+		t.Errorf("of a folder that is not there: %v", err)
+	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
 		t.Errorf("outside there are %v (%v)", entries, err)
-	}
-}
-
-func TestSweep_ofAFolderThatIsNotThere(t *testing.T) {
-	if err := RemoveFiles(t.TempDir(), PlotDir, func(string) bool { return true }); err != nil {
-		t.Error(err)
 	}
 }

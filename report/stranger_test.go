@@ -86,10 +86,3 @@ func complaints(c Conclusion, err error) string {
 	}
 	return strings.Join(all, "\n")
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files; review the changes before you commit them")
@@ -43,4 +45,38 @@ func Corpus(t testing.TB, archive string) (dir string) {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// Lines returns the lines of a recorded history, newlines included.
+func Lines(t testing.TB, file string) [][]byte {
+	t.Helper()
+	compressed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	plain, err := d.DecodeAll(compressed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.SplitAfter(plain, []byte("\n"))
+}
+
+// WriteLines writes a history that consists of lines to a temporary file, and returns its path.
+func WriteLines(t testing.TB, lines ...[]byte) (file string) {
+	t.Helper()
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	file = filepath.Join(t.TempDir(), "history.jsonl.zst")
+	if err := os.WriteFile(file, e.EncodeAll(bytes.Join(lines, nil), nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
