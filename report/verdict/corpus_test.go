@@ -2,13 +2,10 @@ package verdict
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/internal/golden"
@@ -56,9 +53,7 @@ func TestCorpus_everyVerdictOnEveryHistory(t *testing.T) {
 	passed := map[cell]int{}
 	for _, file := range corpus(t) {
 		h, err := history.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if inRunFolder := filepath.Base(filepath.Dir(file)) == "history"; h.HasCommits != inRunFolder {
 			t.Errorf("%s: commits: %v", file, h.HasCommits)
 		}
@@ -104,37 +99,17 @@ func isBroken(v Verdict) bool {
 	return v.Result == Fail || v.Result == Unknown && slices.Contains(neverFails, v.Guarantee)
 }
 
-// raw returns the lines of a history, newlines included.
-func raw(t testing.TB, file string) [][]byte {
+func must(t testing.TB, err error) {
 	t.Helper()
-	compressed, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	plain, err := d.DecodeAll(compressed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.SplitAfter(plain, []byte("\n"))
 }
 
 // judgeLines judges a history made of lines.
 func judgeLines(t testing.TB, lines [][]byte) ([]Verdict, error) {
 	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "h.jsonl.zst")
-	if err := os.WriteFile(path, w.EncodeAll(bytes.Join(lines, nil), nil), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	h, err := history.Open(path)
+	h, err := history.Open(golden.WriteLines(t, lines...))
 	if err != nil {
 		return nil, err
 	}
@@ -143,26 +118,22 @@ func judgeLines(t testing.TB, lines [][]byte) ([]Verdict, error) {
 
 // A history that is damaged may prove a failure, and never passes.
 func TestCorpus_damage(t *testing.T) {
-	whole := raw(t, filepath.Join(golden.Corpus(t, "testdata/corpus.zip"), "lock-predecessor-crowd.jsonl.zst"))
+	whole := golden.Lines(t, filepath.Join(golden.Corpus(t, "testdata/corpus.zip"), "lock-predecessor-crowd.jsonl.zst"))
 	middle := len(whole) / 2
-	for _, c := range []struct {
-		name  string
-		lines func() [][]byte
-	}{
-		{"its end is missing", func() [][]byte { return whole[:middle] }},
-		{"its last line is cut", func() [][]byte { return append(slices.Clone(whole[:middle]), whole[middle][:9]) }},
-		{"a record in the middle is missing", func() [][]byte { return slices.Delete(slices.Clone(whole), middle, middle+1) }},
-		{"a record stands there twice", func() [][]byte { return slices.Insert(slices.Clone(whole), middle, whole[middle]) }},
-		{"a record is not JSON", func() [][]byte { return slices.Replace(slices.Clone(whole), middle, middle+1, []byte("{broken\n")) }},
-		{"a record has a field that nobody knows", func() [][]byte {
-			return slices.Replace(slices.Clone(whole), middle, middle+1, []byte(`{"emptied":{"at":1,"phase":"x","colour":"red"}}`+"\n"))
-		}},
-		{"a record is two things", func() [][]byte {
-			return slices.Replace(slices.Clone(whole), middle, middle+1, []byte(`{"emptied":{"at":1,"phase":"x"},"fault":{"fault":"f","target":"t","client":0,"start":0,"end":0}}`+"\n"))
-		}},
+	replaced := func(by string) [][]byte {
+		return slices.Replace(slices.Clone(whole), middle, middle+1, []byte(by+"\n"))
+	}
+	for name, lines := range map[string][][]byte{
+		"its end is missing":                     whole[:middle],
+		"its last line is cut":                   append(slices.Clone(whole[:middle]), whole[middle][:9]),
+		"a record in the middle is missing":      slices.Delete(slices.Clone(whole), middle, middle+1),
+		"a record stands there twice":            slices.Insert(slices.Clone(whole), middle, whole[middle]),
+		"a record is not JSON":                   replaced("{broken"),
+		"a record has a field that nobody knows": replaced(`{"emptied":{"at":1,"phase":"x","colour":"red"}}`),
+		"a record is two things":                 replaced(`{"emptied":{"at":1,"phase":"x"},"fault":{"fault":"f","target":"t","client":0,"start":0,"end":0}}`),
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			verdicts, err := judgeLines(t, c.lines())
+		t.Run(name, func(t *testing.T) {
+			verdicts, err := judgeLines(t, lines)
 			if err != nil {
 				return // refused, with words
 			}
@@ -183,7 +154,7 @@ func TestCorpus_damage(t *testing.T) {
 func FuzzJudge(f *testing.F) {
 	dir := golden.Corpus(f, "testdata/corpus.zip")
 	for _, name := range []string{"lock-predecessor-crowd", "zoo-missed-wakeup-predecessor-leaves", "queue-parent-race"} {
-		f.Add(bytes.Join(raw(f, filepath.Join(dir, name+".jsonl.zst")), nil))
+		f.Add(bytes.Join(golden.Lines(f, filepath.Join(dir, name+".jsonl.zst")), nil))
 	}
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		verdicts, err := judgeLines(t, [][]byte{plain})
@@ -202,14 +173,10 @@ func TestCorpus_aHistoryThatIsCutShortFailsNothingThatTheWholeKeeps(t *testing.T
 	proven := 0
 	for _, file := range corpus(t) {
 		h, err := history.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var all []history.Numbered
 		for n, err := range h.Records {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			all = append(all, n)
 		}
 		var fails []string

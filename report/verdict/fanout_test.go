@@ -7,14 +7,14 @@ import (
 )
 
 func TestFanOut(t *testing.T) {
-	const grant = "opened 1 101\nacquire 1 5 0 10\nphase drain 100 900\n"
+	const grant = "opened 1 101; acquire 1 5 0 10; phase drain 100 900; "
 	judgeStories(t, FanOut, []row{
 		{"exactly the formula is well", grant + "fan 200 9 9", Pass, ""},
 		{"one fewer is well, because watches coalesce", grant + "fan 200 8 9", Pass, ""},
 		{"one more is a herd", grant + "fan 200 10 9", Fail, "10 notifications in 9 hand-offs, but the formula allows 9 (record 5)"},
-		{"a round with a fault in force is not judged", grant + "fault freeze 1 150 160\nfan 200 99 9", Unknown, "1 round counted, but none"},
-		{"a fault of the phase before disturbs nothing", "opened 1 101\nacquire 1 5 0 10\nfault flap 1 10 20\nphase churn 10 30\nphase drain 20000 20900\nfan 20200 10 9", Fail, "10 notifications"},
-		{"a fault after the round disturbs nothing", grant + "fan 200 10 9\nfault freeze 1 300 400", Fail, "10 notifications"},
+		{"a round with a fault in force is not judged", grant + "fault freeze 1 150 160; fan 200 99 9", Unknown, "1 round counted, but none"},
+		{"a fault of the phase before disturbs nothing", "opened 1 101; acquire 1 5 0 10; fault flap 1 10 20; phase churn 10 30; phase drain 20000 20900; fan 20200 10 9", Fail, "10 notifications"},
+		{"a fault after the round disturbs nothing", grant + "fan 200 10 9; fault freeze 1 300 400", Fail, "10 notifications"},
 		{"without a count nothing is judged", grant, NotJudged, "no round was counted"},
 	})
 }
@@ -25,7 +25,7 @@ func TestFanOut_byTheVariant(t *testing.T) {
 		return &history.Effort{Phase: "churn", Client: client, Calls: calls, Notifications: notifications, Connections: connections}
 	}
 	churn := func(notifications int64) []history.Record {
-		return []history.Record{effort(1, 10, notifications, 0), effort(2, 10, notifications, 1), effort(3, 10, notifications, 0)}
+		return list{effort(1, 10, notifications, 0), effort(2, 10, notifications, 1), effort(3, 10, notifications, 0)}
 	}
 	heartbeats := func(writes int64) []history.Record {
 		return append(churn(20), &history.Effort{Phase: "churn", Client: 4, Calls: 1, Notifications: 100, Writes: writes})
@@ -43,7 +43,7 @@ func TestFanOut_byTheVariant(t *testing.T) {
 		{"more than everybody", Parent, churn(69), Fail, "cause at most 204"},
 		{"nobody says whom its waiters watch", "", churn(1000), NotJudged, "no round was counted, and the subject declares no variant that limits the number of notified clients"},
 		{"a faulty phase is judged, too", Predecessor, append(churn(23), &history.Window{Fault: "session.flap", Client: 1, End: second, Proof: "seen"}), Fail, "69 notifications"},
-		{"phases are judged one by one", Predecessor, []history.Record{effort(1, 100, 0, 0), &history.Effort{Phase: "storm", Notifications: 9}}, Fail, "in phase storm"},
+		{"phases are judged one by one", Predecessor, list{effort(1, 100, 0, 0), &history.Effort{Phase: "storm", Notifications: 9}}, Fail, "in phase storm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			judgeHeader(t, history.Header{Recipe: Lock, Variant: c.variant}, FanOut, c.records, c.result, c.reason)
@@ -53,7 +53,7 @@ func TestFanOut_byTheVariant(t *testing.T) {
 
 // Of a subject without a formula rounds are counted, and nobody says how many are too many.
 func TestFanOut_withoutAFormula(t *testing.T) {
-	round := []history.Record{&history.Traffic{Phase: "stream", Of: history.OfFlap, Round: 1, At: second, Count: 3, Notifications: 9}}
+	round := list{&history.Traffic{Phase: "stream", Of: history.OfFlap, Round: 1, At: second, Count: 3, Notifications: 9}}
 	judgeHeader(t, history.Header{Recipe: Queue}, FanOut, round, NotJudged, "no formula")
 	judgeHeader(t, history.Header{Recipe: Queue, Formulas: map[string]string{"stream": "n"}}, FanOut, round, Unknown, "formula's value")
 }
@@ -61,30 +61,30 @@ func TestFanOut_withoutAFormula(t *testing.T) {
 // A subject that says of itself that it polls may do so at a rate.
 func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
 	polls := func(requests int64) []history.Record {
-		return []history.Record{&history.PhaseStart{Name: "churn", At: second}, &history.Effort{Phase: "churn", At: 11 * second, Requests: requests}}
+		return list{&history.PhaseStart{Name: "churn", At: second}, &history.Effort{Phase: "churn", At: 11 * second, Requests: requests}}
 	}
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1040), Pass, "")
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1041), Fail, "more than 1040")
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, polls(1040), Fail, "more than 40")
-	heartbeats := []history.Record{&history.Effort{Phase: "churn", At: 11 * second, Requests: 1040, Writes: 1000}}
+	heartbeats := list{&history.Effort{Phase: "churn", At: 11 * second, Requests: 1040, Writes: 1000}}
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, heartbeats, Pass, "")
 }
 
 // A line of one hands nothing on.
 func TestFanOut_ofALineOfOne(t *testing.T) {
-	round := []history.Record{&history.Traffic{Phase: "drain", Of: history.OfHandoff, Round: 1, At: second, ExpectedNotifications: new(int64(0)), ServerNotifications: new(int64(0))}}
+	round := list{&history.Traffic{Phase: "drain", Of: history.OfHandoff, Round: 1, At: second, ExpectedNotifications: new(int64(0)), ServerNotifications: new(int64(0))}}
 	judgeHeader(t, history.Header{Recipe: Lock, Formulas: map[string]string{"x": "y"}}, FanOut, round, NotJudged, "no round had a hand-off")
 	judgeHeader(t, history.Header{Recipe: Lock}, NotificationCount, round, NotJudged, "no client was notified: there was nothing to count")
 }
 
 func TestLossNotification(t *testing.T) {
-	const held = "opened 0 7\nacquire 0 5 0 0\n"
+	const held = "opened 0 7; acquire 0 5 0 0; "
 	judgeStories(t, LossNotification, []row{
-		{"a holder is notified of the loss", held + "session expired 0 100\nsession lost 0 200\n", Pass, "1 holder notified"},
-		{"it was notified of the suspension before", held + "session suspended 0 50\nsession expired 0 100\nopened 1 8 4000 20000\n", Pass, "1 holder notified"},
-		{"it is never notified", held + "session expired 0 100\nopened 1 8 4000 20000\n", Fail, "client 0 held a grant of session 0x7"},
-		{"it is told that it is restored instead", held + "session suspended 0 50\nsession restored 0 60\nsession expired 0 100\nopened 1 8 4000 20000\n", Fail, "client 0"},
-		{"it releases in time", held + "session expired 0 100\nrelease 0 5 300 301\nopened 1 8 4000 20000\n", NotJudged, "no holder's session ended"},
-		{"a waiter holds nothing", "opened 0 7\nsession expired 0 100\nopened 1 8 4000 20000\n", NotJudged, ""},
+		{"a holder is notified of the loss", held + "session expired 0 100; session lost 0 200; ", Pass, "1 holder notified"},
+		{"it was notified of the suspension before", held + "session suspended 0 50; session expired 0 100; opened 1 8 4000 20000; ", Pass, "1 holder notified"},
+		{"it is never notified", held + "session expired 0 100; opened 1 8 4000 20000; ", Fail, "client 0 held a grant of session 0x7"},
+		{"it is told that it is restored instead", held + "session suspended 0 50; session restored 0 60; session expired 0 100; opened 1 8 4000 20000; ", Fail, "client 0"},
+		{"it releases in time", held + "session expired 0 100; release 0 5 300; opened 1 8 4000 20000; ", NotJudged, "no holder's session ended"},
+		{"a waiter holds nothing", "opened 0 7; session expired 0 100; opened 1 8 4000 20000; ", NotJudged, ""},
 	})
 }

@@ -14,25 +14,20 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-func TestJudge_ofWhatTheRecipeDoesNotAllow(t *testing.T) {
+func TestFaults_thatTheRecipeDoesNotAllow(t *testing.T) {
 	for guarantee, r := range map[string]history.Record{
 		Faults:    &history.Window{Fault: "request.hold", Err: "hung up", Inapplicable: true},
 		Completed: &history.TrialFailure{Why: "no queue of nodes", Inapplicable: true},
 	} {
-		for _, v := range Judge(history.Of(history.Header{}, r)) {
-			if v.Guarantee == guarantee && (v.Result != NotJudged || len(v.Reasons) == 0) {
-				t.Errorf("%s is %s: %v", guarantee, v.Result, v.Reasons)
-			}
+		if v := verdictOf(history.Of(history.Header{}, r), guarantee); v.Result != NotJudged || len(v.Reasons) == 0 {
+			t.Errorf("%s is %s: %v", guarantee, v.Result, v.Reasons)
 		}
 	}
 }
 
 func TestFaults_provenAndNotHealed(t *testing.T) {
 	h := history.Of(history.Header{}, &history.Window{Fault: "member.kill", Proof: "seen", Err: "not healed"})
-	for _, v := range Judge(h) {
-		if v.Guarantee == Faults && v.Result == Unknown && len(v.Records) == 1 {
-			return
-		}
+	if v := verdictOf(h, Faults); v.Result != Unknown || len(v.Records) != 1 {
+		t.Errorf("a fault that may still be in force was taken for one that is over: %+v", v)
 	}
-	t.Error("a fault that may still be in force was taken for one that is over")
 }

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -36,16 +35,7 @@ func TestHarnessHealth(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			self := good()
 			row.change(&self)
-			h := history.Of(history.Header{}, &self)
-			got := Verdict{}
-			for _, v := range Judge(h) {
-				if v.Guarantee == HarnessHealth {
-					got = v
-				}
-			}
-			if got.Result != row.want || !strings.Contains(strings.Join(got.Reasons, "; "), row.reason) {
-				t.Errorf("got %q %v, want %q because %q", got.Result, got.Reasons, row.want, row.reason)
-			}
+			expect(t, history.Of(history.Header{}, &self), HarnessHealth, row.want, row.reason)
 		})
 	}
 }

@@ -1,12 +1,11 @@
 package verdict
 
 import (
+	"fmt"
 	"iter"
 	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -160,18 +159,12 @@ type load struct {
 	commits bool // there are commits among the records
 }
 
-// empty is a history without records, to be swept with those of the load.
-func (l load) empty() *history.History {
+// sweep judges a history as it comes, and hands every record to step.
+func sweep(tb testing.TB, l load, operations int, step func(n int)) {
+	tb.Helper()
 	h := history.Of(history.Header{Recipe: l.recipe, Promises: history.Promises{Exclusive: true, FIFO: true, Delivery: facts.ExactlyOnce, Deadline: true, Events: true}})
 	h.HasCommits, h.Timeout = l.commits, 4*time.Second
-	return h
-}
-
-// sweep judges a history as it comes, and hands every record to step.
-func sweep(tb testing.TB, l load, operations int, step func(n int)) time.Duration {
-	tb.Helper()
-	start := time.Now()
-	c := NewSweep(l.empty())
+	c := NewSweep(h)
 	n := 0
 	for r := range l.of(operations) {
 		c.Add(r)
@@ -183,58 +176,30 @@ func sweep(tb testing.TB, l load, operations int, step func(n int)) time.Duratio
 			tb.Fatal(v)
 		}
 	}
-	return time.Since(start)
 }
 
-// BenchmarkJudge is all verdicts together, the making of the records included. Where
-// there are commits, they are records, too: about as many as there are operations.
+// BenchmarkJudge is all verdicts together, the making of the records included, and the most memory
+// that the process has from the system meanwhile. Where there are commits, they are records, too: about
+// as many as there are operations. The rate and the memory should be the same for any number of operations.
 func BenchmarkJudge(b *testing.B) {
-	const operations = 600_000
 	for _, load := range loads {
-		b.Run(load.name, func(b *testing.B) {
-			b.ReportAllocs()
-			records := 0
-			for b.Loop() {
-				sweep(b, load, operations, func(n int) { records = n })
-			}
-			b.ReportMetric(operations*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
-			b.ReportMetric(float64(records)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
-		})
-	}
-}
-
-// BenchmarkJudge_tenfold says how many times as long ten times the operations take.
-func BenchmarkJudge_tenfold(b *testing.B) {
-	const operations = 500_000
-	for _, load := range loads {
-		b.Run(load.name, func(b *testing.B) {
-			var once, tenfold time.Duration
-			for b.Loop() {
-				once += sweep(b, load, operations, func(int) {})
-				tenfold += sweep(b, load, 10*operations, func(int) {})
-			}
-			b.ReportMetric(float64(tenfold)/float64(once), "times")
-		})
-	}
-}
-
-// BenchmarkJudge_memory is the most memory that the process has from the system while
-// ten million operations are judged.
-func BenchmarkJudge_memory(b *testing.B) {
-	const operations = 10_000_000
-	for _, load := range loads {
-		b.Run(load.name, func(b *testing.B) {
-			peak := uint64(0)
-			for b.Loop() {
-				debug.FreeOSMemory()
-				sweep(b, load, operations, func(n int) {
-					if n%100_000 == 0 {
-						peak = max(peak, mapped())
-					}
-				})
-			}
-			b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
-		})
+		for _, operations := range []int{600_000, 10_000_000} {
+			b.Run(fmt.Sprintf("%s/%d", load.name, operations), func(b *testing.B) {
+				b.ReportAllocs()
+				records, peak := 0, uint64(0)
+				for b.Loop() {
+					debug.FreeOSMemory()
+					sweep(b, load, operations, func(n int) {
+						if records = n; n%100_000 == 0 {
+							peak = max(peak, mapped())
+						}
+					})
+				}
+				b.ReportMetric(float64(operations)*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+				b.ReportMetric(float64(records)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+				b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+			})
+		}
 	}
 }
 
@@ -243,37 +208,4 @@ func mapped() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
-}
-
-// BenchmarkSweep is each checker alone: the tracking of beliefs and one verdict, over
-// records that are there already. The verdicts on a queue's items share one sweep.
-func BenchmarkSweep(b *testing.B) {
-	const operations = 600_000
-	for _, load := range loads {
-		var records []history.Numbered
-		for r := range load.of(operations) {
-			records = append(records, r)
-		}
-		h := load.empty()
-		for _, name := range sweepsOf[load.name] {
-			b.Run(load.name+"/"+strings.Join(name, "+"), func(b *testing.B) {
-				for b.Loop() {
-					c := newSweep(h, func(g string) bool { return slices.Contains(name, g) })
-					for _, r := range records {
-						c.Add(r)
-					}
-					c.Close(nil)
-				}
-				b.ReportMetric(float64(len(records))*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
-			})
-		}
-	}
-}
-
-// sweepsOf are the verdicts that each kind of load has something for.
-var sweepsOf = map[string][][]string{
-	"lock":          {{MutualExclusion}, {Fencing}, {Progress}, {FIFO}, {ClaimValidity}, {NoOrphan}, {Succession}},
-	"queue":         {{NoPhantom, NoDuplicate, NoLoss}, {QueueFIFO}, {Progress}},
-	"lock-commits":  {{MutualExclusion}, {Fencing}, {Progress}, {FIFO}, {ClaimValidity}, {NoOrphan}, {Succession}},
-	"queue-commits": {{NoPhantom, NoDuplicate, NoLoss, QueueFIFO}, {Progress}},
 }

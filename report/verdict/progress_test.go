@@ -12,183 +12,85 @@ import (
 
 // The session timeout of the stories is 4 s, so the limit is 4 + 2 + 2 = 8 s.
 func TestProgress(t *testing.T) {
-	const two = "opened 1 101\nopened 2 102\n"
+	const two = "opened 1 101; opened 2 102; "
 	judgeStories(t, Progress, []row{
-		{"who waits gets its turn", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			acquire 2 6 0 25
-			release 2 6 30 31`, Pass, ""},
-		{"a long wait behind a holder is no lack of progress", two + `
-			acquire 1 5 0 10
-			release 1 5 60000 60001
-			acquire 2 6 0 60002
-			release 2 6 60010 60011`, Pass, ""},
-		{"nobody held for longer than the limit while one waited", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			acquire 2 6 0 9000
-			release 2 6 9010 9011`, Fail, "the lock was free from 20ms to 9s without a fault, for 8.98s, more than the limit of 8s, while client 2 waited (record 5)"},
-		{"an idle time in which nobody waited is well", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			acquire 2 6 8999 9000
-			release 2 6 9010 9011`, Pass, ""},
-		{"a failed acquire waited too", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			acquire 2 6 10 20000 failed`, Fail, "client 2 waited (record 5)"},
-		{"a fault excuses an idle time, and its aftermath too", two + `
-			acquire 1 5 0 10
-			session killed 1 1000
-			fault session.freeze 1 1000 1100
-			acquire 2 6 0 9050
-			release 2 6 9060 9061
-			acquire 1 7 30000 30001`, Pass, ""},
-		{"long after the fault the excuse is over", two + `
-			acquire 1 5 0 10
-			session killed 1 1000
-			fault session.freeze 1 1000 1100
-			acquire 2 6 0 17500
-			release 2 6 17600 17601`, Fail, "from 9.1s to 17.5s"},
-		{"who is granted under faults that last all the time gets on", two + `
-			fault slow -1 0 5000
-			acquire 1 5 10 20`, Pass, "faults were active throughout; no client exceeded the wait limit, and"},
-		{"who still waits when the trial ends has waited so far", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			waiting 2 acquire 5 9000`, Fail, "while client 2 waited (record 5)"},
-		{"acquires that fail at once, again and again, are one long wait", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			acquire 2 0 30 1000 failed
-			acquire 2 0 2000 4000 failed
-			acquire 2 0 5000 7000 unknown
-			acquire 2 0 7001 9000 failed`, Fail, "the lock was free from 30ms to 9s"},
-		{"a client whose acquires all fail, while others are granted", two + `
-			acquire 2 0 30 1000 failed
-			acquire 1 5 0 4000
-			release 1 5 4100 4101
-			acquire 2 0 2000 4000 failed
-			acquire 1 6 4102 8000
-			release 1 6 8100 8101
-			acquire 2 0 5000 8100 failed
-			acquire 1 7 8200 9000
-			release 1 7 9100 9101`, Fail, "client 2's acquires failed 3 times in succession, from 30ms to 8.1s without a fault, more than the limit of 8s"},
-		{"a client whose session zkbench closed three times, while it waited, was not refused", two + `
-			acquire 1 5 0 10
-			session closed 2 1000
-			acquire 2 0 30 1001 failed
-			session opened 2 1100
-			session closed 2 4000
-			acquire 2 0 2000 4001 failed
-			session opened 2 4100
-			session closed 2 9100
-			acquire 2 0 5000 9101 failed
-			release 1 5 9300 9301`, Pass, ""},
-		{"an episode in which not every client was granted again", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			snapshot 2000 3200 unserved`, Unknown, "not every client was granted again after the fault (record"},
-		{"a client that gave up as often was not refused", two + `
-			acquire 2 0 30 1000 failed canceled
-			acquire 1 5 0 4000
-			release 1 5 4100 4101
-			acquire 2 0 2000 4000 failed canceled
-			acquire 1 6 4102 8000
-			release 1 6 8100 8101
-			acquire 2 0 5000 8100 failed canceled
-			acquire 1 7 8200 9000
-			release 1 7 9100 9101`, Pass, ""},
-		{"and so they are when one is granted in the end", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			acquire 2 0 30 4000 failed
-			acquire 2 0 4001 8000 failed
-			acquire 2 6 8001 9000
-			release 2 6 9001 9002`, Fail, "the lock was free from 30ms to 9s"},
-		{"a client that gives up, and comes back much later, has not waited meanwhile", two + `
-			acquire 1 5 0 10
-			release 1 5 20 21
-			acquire 2 0 30 3000 failed
-			acquire 2 6 8001 9000
-			release 2 6 9001 9002`, Pass, ""},
-		{"an outage that lasts until the phase is over, whatever other phases show", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			phase one 0 30
-			phase two 30 20030 9000
-			fault partition -1 40 1000
-			acquire 2 0 30 9001 failed in=two
-			phase three 9100 9900
-			acquire 1 7 9200 9300 in=three
-			release 1 7 9400 9401`, Unknown, `in phase "two"`},
-		{"a phase that is over before the limit is", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			phase one 0 5000
-			waiting 2 acquire 25 5000 in=one
-			acquire 2 0 25 5001 failed in=one
-			phase two 5010 6000
-			acquire 2 6 5020 5030 in=two
-			release 2 6 5040 5041`, Unknown, `nothing was granted for the last 4.975s in phase "one", without a fault`},
-		{"half of the limit is not over", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			phase one 0 4000
-			acquire 2 0 25 4001 failed in=one`, Pass, ""},
-		{"a fault was near when it was over", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			phase one 0 5000
-			fault partition -1 40 1000
-			acquire 2 0 25 5001 failed in=one`, Pass, ""},
-		{"who has no session when it is over does not wait", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			session lost 2 30
-			phase one 0 5000`, Pass, ""},
-		{"one that ends before the phase is over", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			phase one 0 12000
-			fault partition -1 40 1000
-			acquire 2 7 30 9500 in=one
-			release 2 7 11000 11001`, Pass, ""},
-		{"all lose their sessions for the rest of the phase, without a fault", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			acquire 2 6 0 30 in=one
-			release 2 6 40 41
-			session killed 1 2000
-			session killed 2 2000
-			phase one 0 14000`, Unknown, `nothing was granted for the last 12s in phase "one"`},
-		{"one of them comes back in time", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			session lost 1 2000
-			session lost 2 2000
-			phase one 0 14000
-			opened 1 103
-			acquire 1 6 13000 13010 in=one
-			release 1 6 13020 13021`, Pass, ""},
-		{"one that closes its session, and nobody wants anything", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			session closed 1 13000
-			phase one 0 14000`, Pass, ""},
-		{"a phase in which nobody is granted, though others are", two + `
-			acquire 1 5 0 10 in=one
-			release 1 5 20 21
-			phase one 0 30
-			phase two 30 900
-			acquire 2 0 40 800 failed in=two`, Unknown, `nothing was ever granted in phase "two"`},
-		{"a phase in which one holds all the time", two + `
-			acquire 1 5 0 10 in=one
-			phase one 0 30
-			phase two 30 900
-			acquire 2 0 40 800 failed in=two
-			release 1 5 1000 1001`, Pass, ""},
+		{"who waits gets its turn", two + "hold 1 5 10 20; hold 2 6 25 30", Pass, ""},
+		{"a long wait behind a holder is no lack of progress",
+			two + "hold 1 5 10 60000; hold 2 6 60002 60010", Pass, ""},
+		{"nobody held for longer than the limit while one waited",
+			two + "hold 1 5 10 20; hold 2 6 9000 9010",
+			Fail, "the lock was free from 20ms to 9s without a fault, for 8.98s, more than the limit of 8s, while client 2 waited (record 5)"},
+		{"an idle time in which nobody waited is well",
+			two + "hold 1 5 10 20; acquire 2 6 8999 9000; release 2 6 9010", Pass, ""},
+		{"a failed acquire waited too",
+			two + "hold 1 5 10 20; acquire 2 6 10 20000 failed", Fail, "client 2 waited (record 5)"},
+		{"a fault excuses an idle time, and its aftermath too",
+			two + "acquire 1 5 0 10; session killed 1 1000; fault session.freeze 1 1000 1100; hold 2 6 9050 9060; " +
+				"acquire 1 7 30000 30001", Pass, ""},
+		{"long after the fault the excuse is over",
+			two + "acquire 1 5 0 10; session killed 1 1000; fault session.freeze 1 1000 1100; hold 2 6 17500 17600",
+			Fail, "from 9.1s to 17.5s"},
+		{"who is granted under faults that last all the time gets on",
+			two + "fault slow -1 0 5000; acquire 1 5 10 20",
+			Pass, "faults were active throughout; no client exceeded the wait limit, and"},
+		{"who still waits when the trial ends has waited so far",
+			two + "hold 1 5 10 20; waiting 2 acquire 5 9000", Fail, "while client 2 waited (record 5)"},
+		{"acquires that fail at once, again and again, are one long wait",
+			two + "hold 1 5 10 20; acquire 2 0 30 1000 failed; acquire 2 0 2000 4000 failed; " +
+				"acquire 2 0 5000 7000 unknown; acquire 2 0 7001 9000 failed", Fail, "the lock was free from 30ms to 9s"},
+		{"a client whose acquires all fail, while others are granted",
+			two + "acquire 2 0 30 1000 failed; hold 1 5 4000 4100; acquire 2 0 2000 4000 failed; " +
+				"acquire 1 6 4102 8000; release 1 6 8100; acquire 2 0 5000 8100 failed; acquire 1 7 8200 9000; " +
+				"release 1 7 9100",
+			Fail, "client 2's acquires failed 3 times in succession, from 30ms to 8.1s without a fault, more than the limit of 8s"},
+		{"a client whose session zkbench closed three times, while it waited, was not refused",
+			two + "acquire 1 5 0 10; session closed 2 1000; acquire 2 0 30 1001 failed; session opened 2 1100; " +
+				"session closed 2 4000; acquire 2 0 2000 4001 failed; session opened 2 4100; session closed 2 9100; " +
+				"acquire 2 0 5000 9101 failed; release 1 5 9300", Pass, ""},
+		{"an episode in which not every client was granted again",
+			two + "hold 1 5 10 20; snapshot 2000 3200 unserved",
+			Unknown, "not every client was granted again after the fault (record"},
+		{"a client that gave up as often was not refused",
+			two + "acquire 2 0 30 1000 failed canceled; hold 1 5 4000 4100; acquire 2 0 2000 4000 failed canceled; " +
+				"acquire 1 6 4102 8000; release 1 6 8100; acquire 2 0 5000 8100 failed canceled; acquire 1 7 8200 9000; " +
+				"release 1 7 9100", Pass, ""},
+		{"and so they are when one is granted in the end",
+			two + "hold 1 5 10 20; acquire 2 0 30 4000 failed; acquire 2 0 4001 8000 failed; acquire 2 6 8001 9000; " +
+				"release 2 6 9001", Fail, "the lock was free from 30ms to 9s"},
+		{"a client that gives up, and comes back much later, has not waited meanwhile",
+			two + "hold 1 5 10 20; acquire 2 0 30 3000 failed; acquire 2 6 8001 9000; release 2 6 9001", Pass, ""},
+		{"an outage that lasts until the phase is over, whatever other phases show",
+			two + "hold 1 5 10 20 in=one; phase one 0 30; phase two 30 20030 9000; fault partition -1 40 1000; " +
+				"acquire 2 0 30 9001 failed in=two; phase three 9100 9900; acquire 1 7 9200 9300 in=three; " +
+				"release 1 7 9400", Unknown, `in phase "two"`},
+		{"a phase that is over before the limit is",
+			two + "hold 1 5 10 20 in=one; phase one 0 5000; waiting 2 acquire 25 5000 in=one; " +
+				"acquire 2 0 25 5001 failed in=one; phase two 5010 6000; acquire 2 6 5020 5030 in=two; release 2 6 5040",
+			Unknown, `nothing was granted for the last 4.975s in phase "one", without a fault`},
+		{"half of the limit is not over",
+			two + "hold 1 5 10 20 in=one; phase one 0 4000; acquire 2 0 25 4001 failed in=one", Pass, ""},
+		{"a fault was near when it was over",
+			two + "hold 1 5 10 20 in=one; phase one 0 5000; fault partition -1 40 1000; " +
+				"acquire 2 0 25 5001 failed in=one", Pass, ""},
+		{"who has no session when it is over does not wait",
+			two + "hold 1 5 10 20 in=one; session lost 2 30; phase one 0 5000", Pass, ""},
+		{"one that ends before the phase is over",
+			two + "hold 1 5 10 20 in=one; phase one 0 12000; fault partition -1 40 1000; acquire 2 7 30 9500 in=one; " +
+				"release 2 7 11000", Pass, ""},
+		{"all lose their sessions for the rest of the phase, without a fault",
+			two + "hold 1 5 10 20 in=one; hold 2 6 30 40 in=one; session killed 1 2000; session killed 2 2000; " +
+				"phase one 0 14000", Unknown, `nothing was granted for the last 12s in phase "one"`},
+		{"one of them comes back in time",
+			two + "hold 1 5 10 20 in=one; session lost 1 2000; session lost 2 2000; phase one 0 14000; opened 1 103; " +
+				"acquire 1 6 13000 13010 in=one; release 1 6 13020", Pass, ""},
+		{"one that closes its session, and nobody wants anything",
+			two + "hold 1 5 10 20 in=one; session closed 1 13000; phase one 0 14000", Pass, ""},
+		{"a phase in which nobody is granted, though others are",
+			two + "hold 1 5 10 20 in=one; phase one 0 30; phase two 30 900; acquire 2 0 40 800 failed in=two",
+			Unknown, `nothing was ever granted in phase "two"`},
+		{"a phase in which one holds all the time",
+			two + "acquire 1 5 0 10 in=one; phase one 0 30; phase two 30 900; acquire 2 0 40 800 failed in=two; " +
+				"release 1 5 1000", Pass, ""},
 		{"without a timeout nobody can say how long is too long", "acquire 1 5 10 20", Unknown, "session timeout is not in the history"},
 		{"nothing granted is nothing shown", two, Unknown, "nothing was ever granted"},
 	})
@@ -198,11 +100,11 @@ func TestProgress(t *testing.T) {
 // outage, until they let go.
 func TestProgress_ofAHolderThatIsNotTold(t *testing.T) {
 	silent := history.Header{Trial: "story", Recipe: Lock, Promises: history.Promises{Exclusive: true}}
-	const outage = "opened 1 101\nopened 2 102\nacquire 1 5 0 10\nfault partition -1 1000 3000\nsession deadline 1 5000\n"
+	const outage = "opened 1 101; opened 2 102; acquire 1 5 0 10; fault partition -1 1000 3000; session deadline 1 5000; "
 	judgePromised(t, Progress, silent, []row{
-		{"it holds on", outage + "release 1 5 39000 39001\nacquire 2 6 20 40000\nrelease 2 6 40010 40011", Pass, ""},
-		{"another that holds later does not excuse it", "opened 1 101\nopened 2 102\nfault partition -1 500 2000\nsession deadline 1 1000\nacquire 2 5 20000 20010\nrelease 2 5 20020 20021\nacquire 1 6 20015 60000\nrelease 1 6 60010 60011", Fail, "the lock was free from 20.02s to 1m0s"},
-		{"it has no session any more", outage + "session expired 1 6000\nrelease 1 5 39000 39001\nacquire 2 6 20 40000\nrelease 2 6 40010 40011", Fail, "the lock was free from 11s to 40s"},
+		{"it holds on", outage + "release 1 5 39000; acquire 2 6 20 40000; release 2 6 40010", Pass, ""},
+		{"another that holds later does not excuse it", "opened 1 101; opened 2 102; fault partition -1 500 2000; session deadline 1 1000; acquire 2 5 20000 20010; release 2 5 20020; acquire 1 6 20015 60000; release 1 6 60010", Fail, "the lock was free from 20.02s to 1m0s"},
+		{"it has no session any more", outage + "session expired 1 6000; release 1 5 39000; acquire 2 6 20 40000; release 2 6 40010", Fail, "the lock was free from 11s to 40s"},
 	})
 }
 
@@ -210,24 +112,20 @@ func TestProgress_ofAHolderThatIsNotTold(t *testing.T) {
 func TestProgress_namesTheSameWaiterEachTime(t *testing.T) {
 	var lines strings.Builder
 	for client := range 9 {
-		fmt.Fprintf(&lines, "opened %d %d\n", client, 101+client)
+		fmt.Fprintf(&lines, "opened %d %d; ", client, 101+client)
 	}
-	lines.WriteString("acquire 0 5 0 10\nrelease 0 5 20 21\n")
+	lines.WriteString("acquire 0 5 0 10; release 0 5 20; ")
 	for client := 1; client < 9; client++ {
-		fmt.Fprintf(&lines, "acquire %d 0 %d 30000 failed\n", client, 30+client)
+		fmt.Fprintf(&lines, "acquire %d 0 %d 30000 failed; ", client, 30+client)
 	}
 	h := story(t, lines.String())
 	h.Header.Recipe, h.Header.Promises = Lock, fair
-	reasons := func() []string {
-		all := Judge(h)
-		return all[slices.IndexFunc(all, func(v Verdict) bool { return v.Guarantee == Progress })].Reasons
-	}
-	first := reasons()
+	first := verdictOf(h, Progress).Reasons
 	if len(first) == 0 {
 		t.Fatal("no reason")
 	}
 	for range 20 {
-		if again := reasons(); !slices.Equal(again, first) {
+		if again := verdictOf(h, Progress).Reasons; !slices.Equal(again, first) {
 			t.Fatalf("%q, at first %q", again, first)
 		}
 	}
@@ -237,7 +135,7 @@ func TestProgress_namesTheSameWaiterEachTime(t *testing.T) {
 func TestProgress_ofWhoeverPolls(t *testing.T) {
 	for variant, want := range map[string]string{Polling: Pass, Predecessor: Fail} {
 		judgePromised(t, Progress, history.Header{Trial: "story", Recipe: Lock, Variant: variant, Promises: history.Promises{Exclusive: true, Events: true}}, []row{
-			{variant, "opened 1 101\nopened 2 102\nacquire 1 5 0 10\nrelease 1 5 20 21\nsnapshot 1100 2400 waiter=2:0:0:0\nacquire 2 6 30 3000\nrelease 2 6 3010 3011", want, ""},
+			{variant, "opened 1 101; opened 2 102; acquire 1 5 0 10; release 1 5 20; snapshot 1100 2400 waiter=2:0:0:0; acquire 2 6 30 3000; release 2 6 3010", want, ""},
 		})
 	}
 }
@@ -245,9 +143,9 @@ func TestProgress_ofWhoeverPolls(t *testing.T) {
 // Operations that do not return fail whatever else the trial shows.
 func TestProgress_ofOperationsThatDoNotReturn(t *testing.T) {
 	tried := func(limit, took time.Duration) []history.Record {
-		s := operation(history.Acquire, 1, 10, 10, 20*second)
+		s := acquired(1, 10, 10, 20*second)
 		s.Outcome, s.Limit, s.Call = history.Failed, limit, s.Return-took
-		return []history.Record{opened(1, 101), s}
+		return list{opened(1, 101), s}
 	}
 	judgeOne(t, Progress, tried(2*second, 4*second), Fail, "client 1's acquire with a time limit of 2s returned after 4s (record 2)")
 	judgeOne(t, Progress, tried(100*time.Millisecond, 1500*time.Millisecond), Unknown, "")
@@ -255,6 +153,6 @@ func TestProgress_ofOperationsThatDoNotReturn(t *testing.T) {
 		op := map[string]string{Lock: history.Acquire, Queue: history.Take}[header.Recipe]
 		s := operation(op, 1, 10, 10, 20*second)
 		s.Outcome, s.Stuck = history.Failed, true
-		judgeHeader(t, header, Progress, []history.Record{opened(1, 101), s}, Fail, "client 1 was notified that its session was lost during its "+op)
+		judgeHeader(t, header, Progress, list{opened(1, 101), s}, Fail, "client 1 was notified that its session was lost during its "+op)
 	}
 }

@@ -1,20 +1,23 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// A story is a hand-made history, one line a record, in milliseconds:
+// A story is a hand-made history: records that are separated by semicolons, in milliseconds.
 //
 //	opened  client session [timeout [at]]
 //	session event client at                      (of the client's last session)
 //	acquire client token call return [outcome] [in=phase]  (the session is the client's last)
-//	release client token call return
+//	release client token call [return [outcome]] (which takes a millisecond, unless it says otherwise)
+//	hold    client token from to [in=phase]      (an acquire that was called at 0, and its release)
 //	write   client token version call [outcome]
 //	fault   name client start end [noproof]
 //	cut-off client start end                     (of a member that goes on serving the client)
@@ -38,12 +41,12 @@ import (
 //	effort  client calls requests notifications connections refusals [queue]
 //
 // It is written so that a table can be read as what happened.
-func story(t testing.TB, lines string) *history.History {
+func story(t testing.TB, text string) *history.History {
 	t.Helper()
 	sessions := map[int]int64{}
 	var records []history.Record
-	for line := range strings.Lines(lines) {
-		if f := strings.Fields(line); len(f) > 0 {
+	for part := range strings.SplitSeq(text, ";") {
+		if f := strings.Fields(part); len(f) > 0 {
 			records = append(records, (&storyLine{t, f, sessions}).records()...)
 		}
 	}
@@ -57,7 +60,7 @@ func isCommit(r history.Record) bool { _, is := r.(*history.Commit); return is }
 
 func isEnd(r history.Record) bool { _, is := r.(*history.CommitsEnd); return is }
 
-// storyLine is a line of a story, in fields.
+// storyLine is a record of a story, in fields.
 type storyLine struct {
 	testing.TB
 	fields   []string
@@ -65,42 +68,34 @@ type storyLine struct {
 }
 
 func (l *storyLine) records() []history.Record {
-	kind, client := l.fields[0], 0
-	switch kind {
-	case "opened", "acquire", "release", "write", "cut-off", "joined", "leaving", "checked", "effort":
-		client = l.int(1)
-	case "session", "fault":
-		client = l.int(2)
-	}
-	one := func(r history.Record) []history.Record { return []history.Record{r} }
-	switch kind {
+	one := func(r ...history.Record) []history.Record { return r }
+	switch kind := l.fields[0]; kind {
 	case "opened":
-		timeout := 4 * time.Second
-		if len(l.fields) > 3 {
-			timeout = l.ms(3)
-		}
-		var at time.Duration
-		if len(l.fields) > 4 {
-			at = l.ms(4)
-		}
-		l.sessions[client] = l.int64(2)
-		return one(&history.Session{Event: history.Opened, At: at, Client: client, Session: l.int64(2), Timeout: timeout})
+		l.sessions[l.int(1)] = l.int64(2)
+		return one(&history.Session{Event: history.Opened, Client: l.int(1), Session: l.int64(2),
+			Timeout: l.optionalMS(3, 4*time.Second), At: l.optionalMS(4, 0)})
 	case "session":
-		return one(&history.Session{Event: history.SessionEvent(l.fields[1]), Client: client, At: l.ms(3), Session: l.sessions[client]})
+		return one(&history.Session{Event: history.SessionEvent(l.fields[1]), Client: l.int(2), At: l.ms(3), Session: l.sessions[l.int(2)]})
+	case "hold":
+		acquire := storyLine{l.TB, slices.Concat([]string{"acquire", l.fields[1], l.fields[2], "0"}, l.fields[3:4], l.fields[5:]), l.sessions}
+		release := storyLine{l.TB, []string{"release", l.fields[1], l.fields[2], l.fields[4]}, l.sessions}
+		return append(acquire.records(), release.records()...)
 	case "acquire", "release":
-		return one(&history.Sample{Client: client, Op: kind, Token: l.int64(2), Session: l.sessions[client], Path: "/l/n-1",
-			Due: l.ms(3), Call: l.ms(3), Return: l.ms(4), Outcome: l.outcome(5), Phase: l.word("in"), Canceled: slices.Contains(l.fields, "canceled")})
+		return one(&history.Sample{Client: l.int(1), Op: kind, Token: l.int64(2), Session: l.sessions[l.int(1)], Path: "/l/n-1",
+			Due: l.ms(3), Call: l.ms(3), Return: l.optionalMS(4, l.ms(3)+time.Millisecond), Outcome: l.outcome(5), Phase: l.word("in"),
+			Canceled: slices.Contains(l.fields, "canceled")})
 	case "write":
-		return one(&history.Sample{Client: client, Op: "write", Token: l.int64(2), Session: l.sessions[client],
+		return one(&history.Sample{Client: l.int(1), Op: kind, Token: l.int64(2), Session: l.sessions[l.int(1)],
 			Version: l.int64(3), Call: l.ms(4), Return: l.ms(4), Outcome: l.outcome(5)})
 	case "fault":
-		w := history.Window{Fault: l.fields[1], Target: "client " + l.fields[2], Client: client, Start: l.ms(3), End: l.ms(4), Proof: "seen"}
+		w := history.Window{Fault: l.fields[1], Target: "client " + l.fields[2], Client: l.int(2), Start: l.ms(3), End: l.ms(4), Proof: "seen"}
 		if len(l.fields) > 5 {
 			w.Proof, w.Err = "", "no proven effect"
 		}
 		return one(&w)
 	case "cut-off":
-		return one(&history.Window{Fault: "partition.peers", Target: "zk1", Client: -1, Served: []int{client}, Start: l.ms(2), End: l.ms(3), Proof: "seen"})
+		return one(&history.Window{Fault: "partition.peers", Target: "zk1", Client: -1, Served: []int{l.int(1)},
+			Start: l.ms(2), End: l.ms(3), Proof: "seen"})
 	case "fan":
 		r := &history.Traffic{At: l.ms(1), Phase: "drain", Of: history.OfHandoff, Count: 9,
 			Notifications: l.int64(2), ExpectedNotifications: new(l.int64(3))}
@@ -109,17 +104,12 @@ func (l *storyLine) records() []history.Record {
 		}
 		return one(r)
 	case "phase":
-		end := &history.PhaseEnd{At: l.ms(3), Name: l.fields[1]}
-		if len(l.fields) > 4 {
-			end.Stopped = l.ms(4)
-		}
-		return []history.Record{&history.PhaseStart{At: l.ms(2), Name: l.fields[1]}, end}
+		return one(&history.PhaseStart{At: l.ms(2), Name: l.fields[1]},
+			&history.PhaseEnd{At: l.ms(3), Name: l.fields[1], Stopped: l.optionalMS(4, 0)})
 	case "put", "take":
-		s := &history.Sample{Client: l.option("client", 1), Op: kind, Item: strings.TrimPrefix(l.fields[1], "-"), Call: l.ms(2), Return: l.ms(2), Outcome: l.outcome(3),
-			Zxid: int64(l.option("zxid", 0))}
-		s.Phase = l.word("in")
-		s.Call = time.Duration(l.option("called", int(s.Call/time.Millisecond))) * time.Millisecond
-		return one(s)
+		called := time.Duration(l.option("called", l.int(2))) * time.Millisecond
+		return one(&history.Sample{Client: l.option("client", 1), Op: kind, Item: strings.TrimPrefix(l.fields[1], "-"),
+			Call: called, Return: l.ms(2), Outcome: l.outcome(3), Zxid: int64(l.option("zxid", 0)), Phase: l.word("in")})
 	case "create":
 		return one(&history.Commit{Op: kind, Zxid: l.int64(1), Session: l.int64(2), Item: l.fields[3], Path: "/q/qn-" + l.fields[1]})
 	case "claim":
@@ -134,9 +124,10 @@ func (l *storyLine) records() []history.Record {
 		}
 		return one(c)
 	case "move":
-		from := &history.Commit{Op: history.CommitDelete, Zxid: l.int64(1), Session: l.int64(2), Path: "/q/qn-" + l.fields[3]}
-		to := &history.Commit{Op: history.CommitCreate, Zxid: l.int64(1), Session: l.int64(2), Path: "/q/done/qn-" + l.fields[3], Item: l.fields[4]}
-		return []history.Record{from, to}
+		from := history.Commit{Op: history.CommitDelete, Zxid: l.int64(1), Session: l.int64(2), Path: "/q/qn-" + l.fields[3]}
+		to := from
+		to.Op, to.Path, to.Item = history.CommitCreate, "/q/done/qn-"+l.fields[3], l.fields[4]
+		return one(&from, &to)
 	case "gap":
 		return one(&history.CommitsEnd{Gaps: []history.ZxidGap{{From: l.int64(1), To: l.int64(2)}}})
 	case "lost":
@@ -148,15 +139,16 @@ func (l *storyLine) records() []history.Record {
 	case "emptied":
 		return one(&history.Emptied{At: l.ms(1)})
 	case "joined":
-		return one(&history.Joined{Client: client, Token: l.int64(2), At: l.ms(3)})
+		return one(&history.Joined{Client: l.int(1), Token: l.int64(2), At: l.ms(3)})
 	case "leaving":
-		return one(&history.Leaving{Client: client, At: l.ms(2), How: "resign"})
+		return one(&history.Leaving{Client: l.int(1), At: l.ms(2), How: "resign"})
 	case "snapshot":
 		return one(l.snapshot())
 	case "checked":
-		return one(&history.ClaimCheck{Client: client, Token: l.int64(2), Session: l.int64(3), Ahead: l.int(4), Asked: l.ms(5), At: l.ms(6), Path: "/l/n-1"})
+		return one(&history.ClaimCheck{Client: l.int(1), Token: l.int64(2), Session: l.int64(3), Ahead: l.int(4),
+			Asked: l.ms(5), At: l.ms(6), Path: "/l/n-1"})
 	case "effort":
-		return one(&history.Effort{Client: client, Calls: l.int64(2), Requests: l.int64(3), Notifications: l.int64(4),
+		return one(&history.Effort{Client: l.int(1), Calls: l.int64(2), Requests: l.int64(3), Notifications: l.int64(4),
 			Connections: l.int64(5), Refusals: l.int64(6), Queue: len(l.fields) > 7})
 	}
 	l.Fatalf("no such line: %v", l.fields)
@@ -207,6 +199,14 @@ func (l *storyLine) int64(i int) int64 { return int64(l.int(i)) }
 
 func (l *storyLine) ms(i int) time.Duration { return time.Duration(l.int(i)) * time.Millisecond }
 
+// optionalMS is ms of a field that may be missing.
+func (l *storyLine) optionalMS(i int, otherwise time.Duration) time.Duration {
+	if i >= len(l.fields) {
+		return otherwise
+	}
+	return l.ms(i)
+}
+
 // word returns the value of a field like in=calm; "" where there is none.
 func (l *storyLine) word(name string) string {
 	for _, f := range l.fields {
@@ -251,21 +251,158 @@ func judgePromised(t *testing.T, guarantee string, header history.Header, rows [
 		t.Run(c.name, func(t *testing.T) {
 			h := story(t, c.story)
 			h.Header = header
-			for _, v := range Judge(h) {
-				if v.Guarantee != guarantee {
-					continue
-				}
-				if v.Result != c.result || !strings.Contains(strings.Join(v.Reasons, "\n"), c.reason) {
-					t.Errorf("got %s %q %v, want %s with %q", v.Result, v.Reasons, v.Records, c.result, c.reason)
-				}
-				if v.Result == Fail && len(v.Records) == 0 {
-					t.Error("a failure without a record that proves it")
-				}
-				return
-			}
-			if c.result != "" {
-				t.Errorf("no verdict %s", guarantee)
-			}
+			expect(t, h, guarantee, c.result, c.reason)
 		})
+	}
+}
+
+// expect judges a history: the guarantee must have the result, with the reason among its own. Without
+// a result it must have no verdict.
+func expect(t *testing.T, h *history.History, guarantee, result, reason string) {
+	t.Helper()
+	v := verdictOf(h, guarantee)
+	if v.Result != result || !strings.Contains(strings.Join(v.Reasons, "\n"), reason) {
+		t.Errorf("%s is %q %q %v, want %s with %q", guarantee, v.Result, v.Reasons, v.Records, result, reason)
+	}
+	if v.Result == Fail && len(v.Records) == 0 {
+		t.Error("a failure without a record that proves it")
+	}
+}
+
+// verdictOf is the verdict of a guarantee, or an empty one.
+func verdictOf(h *history.History, guarantee string) Verdict {
+	for _, v := range Judge(h) {
+		if v.Guarantee == guarantee {
+			return v
+		}
+	}
+	return Verdict{}
+}
+
+const second = time.Second
+
+// nodeOf is the path of the node that a transaction created.
+func nodeOf(czxid int64) string { return fmt.Sprintf("/l/n-%010d", czxid) }
+
+func opened(client int, session int64) *history.Session {
+	return &history.Session{Event: history.Opened, Client: client, Session: session, Timeout: 4 * second}
+}
+
+func created(session, zxid int64) *history.Commit {
+	return &history.Commit{Op: history.CommitCreate, Session: session, Zxid: zxid, Cxid: 1, Path: nodeOf(zxid), Ephemeral: true}
+}
+
+func deleted(session, czxid, zxid int64) *history.Commit {
+	return &history.Commit{Op: history.CommitDelete, Session: session, Zxid: zxid, Cxid: 2, Path: nodeOf(czxid)}
+}
+
+func sessionGone(session, zxid int64, czxids ...int64) *history.Commit {
+	c := &history.Commit{Op: history.CommitClose, Session: session, Zxid: zxid}
+	for _, k := range czxids {
+		c.Removed = append(c.Removed, nodeOf(k))
+	}
+	return c
+}
+
+// operation is one that took a millisecond before at, of the client whose session is 100
+// more than its number.
+func operation(op string, client int, czxid, zxid int64, at time.Duration) *history.Sample {
+	return &history.Sample{Op: op, Outcome: history.OK, Client: client, Session: int64(100 + client), Token: czxid, Path: nodeOf(czxid),
+		Zxid: zxid, Call: at - time.Millisecond, Due: at - time.Millisecond, Return: at}
+}
+
+func acquired(client int, czxid, zxid int64, at time.Duration) *history.Sample {
+	return operation(history.Acquire, client, czxid, zxid, at)
+}
+
+func released(client int, czxid, zxid int64, at time.Duration) *history.Sample {
+	return operation(history.Release, client, czxid, zxid, at)
+}
+
+func whole() *history.CommitsEnd { return &history.CommitsEnd{Last: 99} }
+
+func withGap() *history.CommitsEnd {
+	return &history.CommitsEnd{Last: 99, Gaps: []history.ZxidGap{{From: 3, To: 20}}}
+}
+
+// What a lock promises: to be fair, or not.
+var (
+	fair   = history.Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}
+	unfair = history.Promises{Exclusive: true, Deadline: true, Events: true}
+)
+
+func seconds(n int64) time.Duration { return time.Duration(n) * second }
+
+func join(parts ...[]history.Record) []history.Record { return slices.Concat(parts...) }
+
+type list = []history.Record
+
+// recordRow is a row of a table: records, with all commits unless they say otherwise, and what the
+// verdict must be.
+type recordRow struct {
+	name           string
+	records        list
+	result, reason string
+}
+
+// bothOpened begins the history of two clients.
+var bothOpened = list{opened(1, 101), opened(2, 102)}
+
+// judgeRecords judges a lock with these promises, whose histories begin with the same records.
+func judgeRecords(t *testing.T, guarantee string, promises history.Promises, begin list, rows []recordRow) {
+	t.Helper()
+	for _, c := range rows {
+		t.Run(c.name, func(t *testing.T) {
+			records := join(begin, c.records)
+			if !slices.ContainsFunc(records, isEnd) {
+				records = append(records, whole())
+			}
+			judgeFor(t, promises, guarantee, records, c.result, c.reason)
+		})
+	}
+}
+
+func judgeOne(t *testing.T, guarantee string, records []history.Record, result, reason string) {
+	t.Helper()
+	judgeFor(t, fair, guarantee, records, result, reason)
+}
+
+// judgeFor judges a lock that makes these promises.
+func judgeFor(t *testing.T, promises history.Promises, guarantee string, records []history.Record, result, reason string) {
+	t.Helper()
+	judgeHeader(t, history.Header{Trial: "t", Recipe: Lock, Promises: promises}, guarantee, records, result, reason)
+}
+
+func judgeHeader(t *testing.T, header history.Header, guarantee string, records []history.Record, result, reason string) {
+	t.Helper()
+	expect(t, history.Of(header, records...), guarantee, result, reason)
+}
+
+// A line whose first node stands for ever keeps no more than those that stand, and as many; nor is
+// a name that is used again and again remembered for ever.
+func TestLine_forgets(t *testing.T) {
+	l := facts.NewNodeTable(&history.History{})
+	l.Record(created(1, 1))
+	for z := int64(2); z < 100_000; z += 2 {
+		l.Record(created(2, z))
+		l.Record(deleted(2, z, z+1))
+	}
+	d := l.Dirs["/l"]
+	if len(d.Standing) > 4 || len(d.Removed) > 2*facts.RemovedLimit || len(l.Nodes) > 2*facts.RemovedLimit+1 {
+		t.Errorf("%d stand, %d are remembered, %d by name", len(d.Standing), len(d.Removed), len(l.Nodes))
+	}
+	l = facts.NewNodeTable(&history.History{})
+	for z := int64(2); z < 100_000; z += 2 {
+		c, d := created(2, z), deleted(2, z, z+1)
+		c.Path, d.Path = "/l/lock", "/l/lock"
+		l.Record(c)
+		l.Record(d)
+	}
+	kept := 0
+	for n := l.Nodes["/l/lock"]; n != nil; n = n.Before {
+		kept++
+	}
+	if kept > 2*facts.RemovedLimit || l.Find("/l/lock", 99_998-2) == nil {
+		t.Errorf("%d nodes are remembered", kept)
 	}
 }

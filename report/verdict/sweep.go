@@ -43,13 +43,10 @@ var notPromised = checker{finish: func(ending) Verdict {
 // the header names, or all if it names none.
 func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
-	return newSweep(h, func(name string) bool {
+	wanted := func(name string) bool {
 		// Guarantees about the trial are always evaluated.
 		return len(asked) == 0 || name == Faults || name == HarnessHealth || name == Completed || slices.Contains(asked, name)
-	})
-}
-
-func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
+	}
 	s := &Sweep{history: h, seen: recipesSeen{recipe: h.Header.Recipe}, OnBelief: func(facts.Belief) {}, OnOverlap: func(Overlap) {}}
 	s.beliefs = facts.NewBeliefs(h.Header, s.believe)
 	in := &inputs{
