@@ -22,12 +22,7 @@ func asked(h *history.History) (*Opinions, verdict.Verdict) {
 		o.Record(n)
 		sweep.Add(n)
 	}
-	for _, v := range sweep.Close(nil) {
-		if v.Guarantee == verdict.MutualExclusion {
-			return o, v
-		}
-	}
-	return o, verdict.Verdict{}
+	return o, exclusion(sweep.Close(nil))
 }
 
 // committed makes a history with commits: clients that hold in turn. Of some the session
@@ -90,9 +85,6 @@ func TestSearch_agreesWithTheVerdictByTheCommits(t *testing.T) {
 
 // Whatever the verdict overlooks, a window of the second opinion does not.
 func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
-	belief := func(i int) facts.Belief {
-		return facts.Belief{Client: i, Permits: 1, Session: int64(i), Token: int64(i + 1), Call: time.Duration(i) * ms, Start: time.Duration(i) * ms, End: time.Duration(i+1) * ms}
-	}
 	for _, c := range []struct {
 		name    string
 		wrong   int // this one goes on for too long; -1 for none
@@ -107,7 +99,8 @@ func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
 	} {
 		o := NewOpinions(history.Of(history.Header{}))
 		for i := range 1000 {
-			b := belief(i)
+			at := time.Duration(i) * ms
+			b := facts.Belief{Client: i, Permits: 1, Session: int64(i), Token: int64(i + 1), Call: at, Start: at, End: at + ms}
 			if i == c.wrong {
 				b.End += ms / 2
 			}
