@@ -44,34 +44,30 @@ func TestOf_yieldsEachCommitBeforeTheFirstWhoMayKnowOfIt(t *testing.T) {
 	}
 }
 
-func TestOpen_readsTheCommitsBesideTheHistory(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "history", "t.jsonl.zst")
-	write := func(path string, records ...Record) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		w, err := Create(path, Header{Trial: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range records {
-			if s, ok := r.(*Sample); ok {
-				w.Sample(*s)
-			} else {
-				w.Record(r)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
+// write makes a history of these records.
+func write(t *testing.T, path string, records ...Record) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	w, err := Create(path, Header{Trial: "t"})
+	must(t, err)
+	for _, r := range records {
+		if s, ok := r.(*Sample); ok {
+			w.Sample(*s)
+		} else {
+			w.Record(r)
 		}
 	}
-	write(path, seen(5), seen(6))
+	must(t, w.Close())
+}
+
+func TestOpen_readsTheCommitsBesideTheHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history", "t.jsonl.zst")
+	write(t, path, seen(5), seen(6))
 	h, err := Open(path)
 	if err != nil || h.HasCommits || order(t, h) != "1:z5 2:z6" {
 		t.Errorf("without commits: %v, %v", h, err)
 	}
-	write(CommitsPath(path), &Commit{Zxid: 4, Op: CommitCreate, Path: "/l/n-1", Ephemeral: true}, &Commit{Zxid: 6, Op: CommitDelete, Path: "/l/n-1"}, &CommitsEnd{Last: 6})
+	write(t, CommitsPath(path), &Commit{Zxid: 4, Op: CommitCreate, Path: "/l/n-1", Ephemeral: true}, &Commit{Zxid: 6, Op: CommitDelete, Path: "/l/n-1"}, &CommitsEnd{Last: 6})
 	h, err = Open(path)
 	if err != nil || !h.HasCommits || order(t, h) != "c4 1:z5 c6 2:z6 end" {
 		t.Errorf("with commits: %s, %v", order(t, h), err)
@@ -83,12 +79,8 @@ func TestOpen_readsTheCommitsBesideTheHistory(t *testing.T) {
 		}
 	}
 	raw, err := os.ReadFile(CommitsPath(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(CommitsPath(path), raw[:len(raw)-3], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(CommitsPath(path), raw[:len(raw)-3], 0o644))
 	if h, err = Open(path); err != nil || !strings.Contains(order(t, h), "the commits cannot be read") {
 		t.Errorf("with commits that are cut short: %s, %v", order(t, h), err)
 	}

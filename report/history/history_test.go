@@ -8,36 +8,26 @@ import (
 
 func TestOpen_readsAHistoryAsItWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.jsonl.zst")
-	w, err := Create(path, Header{Trial: "long"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Record(&PhaseStart{At: 1, Name: "churn", Kind: "churn", Pace: ByClients})
-	w.Record(&Session{At: 2, Event: Opened, Client: 1, Session: 7, Timeout: 4e9})
+	records := []Record{&PhaseStart{At: 1, Name: "churn", Kind: "churn", Pace: ByClients},
+		&Session{At: 2, Event: Opened, Client: 1, Session: 7, Timeout: 4e9}}
 	const samples = 10_000
 	for i := range samples {
-		w.Sample(sample(i%50, int64(i+1)))
+		s := sample(i%50, int64(i+1))
+		records = append(records, &s)
 		if i == 10 || i == samples-10 {
-			w.Record(&Window{Fault: "session.close", Client: 1, Start: 5, End: 6, Proof: "seen"})
+			records = append(records, &Window{Fault: "session.close", Client: 1, Start: 5, End: 6, Proof: "seen"})
 		}
 	}
-	w.Record(&PhaseEnd{At: 9, Name: "churn"})
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, append(records, &PhaseEnd{At: 9, Name: "churn"})...)
 	h, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(h.Faults) != 2 || len(h.Phases) != 1 || h.Phases[0].End != 9 || h.Timeout != 4e9 {
 		t.Errorf("known beforehand: faults %v, phases %v, timeout %v", h.Faults, h.Phases, h.Timeout)
 	}
 	for range 2 {
 		want, faults := 0, 0
 		for n, err := range h.Records {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want++
 			if n.N != want || n.Record == nil {
 				t.Fatalf("record %d is numbered %d: %v", want, n.N, n.Record)

@@ -16,9 +16,7 @@ const one = `{"session":{"at":1,"event":"opened","client":0}}` + "\n"
 func squeeze(tb testing.TB, text string) []byte {
 	tb.Helper()
 	e, err := zstd.NewWriter(nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	defer e.Close()
 	return e.EncodeAll([]byte(text), nil)
 }
@@ -128,27 +126,4 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkReader(b *testing.B) {
-	var buf bytes.Buffer
-	w, err := NewWriter(&buf, Header{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	const records = 100_000
-	for i := range records {
-		w.Sample(sample(i%100, int64(i+1)))
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(records))
-	b.ReportAllocs()
-	for b.Loop() {
-		if n, err := readAll(buf.Bytes()); n != records || err != nil {
-			b.Fatal(n, err)
-		}
-	}
-	b.ReportMetric(float64(records)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }

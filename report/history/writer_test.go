@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 func sample(client int, token int64) Sample {
@@ -25,9 +27,7 @@ func TestWriter_keepsEveryRecordOfManyGoroutinesInTheirOrder(t *testing.T) {
 	const clients, each = 200, 500
 	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
 	w, err := Create(path, Header{Trial: "t", Cell: Cell{Clients: clients}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var wg sync.WaitGroup
 	for c := range clients {
 		wg.Go(func() {
@@ -37,21 +37,15 @@ func TestWriter_keepsEveryRecordOfManyGoroutinesInTheirOrder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	if s := w.Stats(); s.Records != clients*each || s.Lost != 0 || s.Backlog != 0 || s.MaxBacklog == 0 {
 		t.Errorf("stats %+v", s)
 	}
 	h, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	last, count := map[int]int64{}, 0
 	for n, err := range h.Records {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if count++; n.N != count {
 			t.Fatalf("record %d is numbered %d", count, n.N)
 		}
@@ -85,9 +79,7 @@ func (d *full) Write(p []byte) (int, error) {
 func TestWriter_onAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
 	disk := &full{room: 20_000}
 	w, err := NewWriter(disk, Header{Trial: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	recorded := 0
 	deadline := time.After(time.Minute)
 	for broken := false; !broken; {
@@ -115,19 +107,7 @@ func TestWriter_onAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
 	if s := w.Stats(); s.Lost == 0 || s.Records+s.Lost != recorded {
 		t.Errorf("recorded %d, stats %+v", recorded, s)
 	}
-	r, err := NewReader(&disk.got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	read, last := 0, error(nil)
-	for _, err := range r.Records() {
-		if err != nil {
-			last = err
-			break
-		}
-		read++
-	}
+	read, last := readAll(disk.got.Bytes())
 	if read == 0 || !errors.Is(last, ErrTruncated) {
 		t.Errorf("read %d records, then %v", read, last)
 	}
@@ -136,9 +116,7 @@ func TestWriter_onAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
 func TestWriter_framesAreReadableWhileTheTrialRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
 	w, err := Create(path, Header{Trial: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer w.Close()
 	w.Sample(sample(1, 1))
 	deadline, tick := time.After(30*time.Second), time.NewTicker(20*time.Millisecond)
@@ -149,35 +127,17 @@ func TestWriter_framesAreReadableWhileTheTrialRuns(t *testing.T) {
 			t.Fatal("after 30 s the record was not on disk")
 		case <-tick.C:
 		}
-		if n := countRecords(t, path); n == 1 {
+		raw, err := os.ReadFile(path)
+		must(t, err)
+		if n, err := readAll(raw); n == 1 && errors.Is(err, ErrTruncated) {
 			return
 		}
 	}
 }
 
-func countRecords(t *testing.T, path string) int {
-	h, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, err := range h.Records {
-		if err != nil {
-			if !errors.Is(err, ErrTruncated) {
-				t.Fatal(err)
-			}
-			break
-		}
-		n++
-	}
-	return n
-}
-
 func TestWriter_doesNotOverwriteAHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
-	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("precious"), 0o644))
 	if _, err := Create(path, Header{}); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("Create says %v", err)
 	}
@@ -185,13 +145,9 @@ func TestWriter_doesNotOverwriteAHistory(t *testing.T) {
 
 func TestWriter_countsRecordsAfterCloseAsLost(t *testing.T) {
 	w, err := NewWriter(io.Discard, Header{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.Sample(sample(1, 1))
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	w.Sample(sample(1, 2))
 	if s := w.Stats(); s.Records != 1 || s.Lost != 1 || w.Err() != nil {
 		t.Errorf("stats %+v, error %v", s, w.Err())
@@ -203,9 +159,7 @@ func TestWriter_countsRecordsAfterCloseAsLost(t *testing.T) {
 // then, for a batch, and never for each sample.
 func TestWriter_allocatesNothingForASample(t *testing.T) {
 	w, err := NewWriter(io.Discard, Header{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer w.Close()
 	s := sample(1, 1)
 	const samples = 1000
@@ -226,9 +180,7 @@ func TestWriter_allocatesNothingForASample(t *testing.T) {
 // callers pause where the writer is behind, as clients of a ZooKeeper do.
 func BenchmarkSample(b *testing.B) {
 	w, err := NewWriter(io.Discard, Header{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer w.Close()
 	s := sample(1, 1)
 	b.ReportAllocs()
@@ -243,24 +195,4 @@ func BenchmarkSample(b *testing.B) {
 	b.ReportMetric(float64(w.Stats().MaxBacklog), "backlog-max")
 }
 
-// BenchmarkSampleBurst is the cost of one record in a burst that no disk could follow.
-func BenchmarkSampleBurst(b *testing.B) {
-	w, err := NewWriter(io.Discard, Header{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer w.Close()
-	s := sample(1, 1)
-	const burst = 10_000
-	for b.Loop() {
-		for range burst {
-			w.Sample(s)
-		}
-		b.StopTimer()
-		for w.Stats().Backlog > 0 {
-			runtime.Gosched()
-		}
-		b.StartTimer()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/burst, "ns/record")
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
