@@ -10,8 +10,8 @@ import (
 
 const ms = time.Millisecond
 
-// measure folds a history.
-func measure(h *history.History) map[string]Metric {
+// folded folds a history, and returns what it measured.
+func folded(h *history.History) (*Fold, map[string]Metric) {
 	f := NewFold(h)
 	beliefs := facts.NewBeliefs(h.Header, f.Belief)
 	for n := range h.Records {
@@ -19,7 +19,12 @@ func measure(h *history.History) map[string]Metric {
 		f.Record(n)
 	}
 	beliefs.Close(f.Length())
-	return f.Close()
+	return f, f.Close()
+}
+
+func measure(h *history.History) map[string]Metric {
+	_, m := folded(h)
+	return m
 }
 
 // line builds histories that read like what happened; times in milliseconds.
@@ -92,9 +97,11 @@ func (b *line) waiting(phase string, client, call, at int) *line {
 	return b.add(&history.Waiting{At: time.Duration(at) * ms, Phase: phase, Client: client, Op: history.Acquire, Call: time.Duration(call) * ms})
 }
 
-func (b *line) measure() map[string]Metric {
-	return measure(history.Of(history.Header{Trial: "t", Cell: history.Cell{Subject: "lock/parent", Clients: 3}}, b.records...))
+func (b *line) history() *history.History {
+	return history.Of(history.Header{Trial: "t", Cell: history.Cell{Subject: "lock/parent", Clients: 3}}, b.records...)
 }
+
+func (b *line) measure() map[string]Metric { return measure(b.history()) }
 
 func TestFold_namesThePhaseOfADistributionThatOneAloneHas(t *testing.T) {
 	one := new(line).phase("churn", 0, 100).hold("churn", 1, 5, 0, 10, 20)

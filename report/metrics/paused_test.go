@@ -1,7 +1,8 @@
 package metrics
 
 import (
-	"reflect"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,58 +28,43 @@ func (b *line) paused(told int) *line {
 func TestPaused_whatAHolderDoesUntilItIsTold(t *testing.T) {
 	pause := func() *line { return new(line).phaseOf("pause", history.FailoverPhase, history.ByHarness, 0, 10_000) }
 	for _, row := range []struct {
-		name             string
-		line             *line
-		blind            float64
-		through, effects int // -1: not measured
-		stopped, writes  int
-		belief, notice   int // ms; notice -1: not measured
+		name string
+		line *line
+		want string
 	}{
-		{"it was told before the write that was on its way", pause().wrote(history.Effect, 4005, history.Failed).wrote(history.Write, 4006, history.Failed).paused(4002), 0, 0, 1, 1, 1, 102, 2},
-		{"that write went through all the same", pause().wrote(history.Effect, 4005, history.OK).paused(4002), 0, 1, 1, 0, 0, 102, 2},
-		{"it wrote before it was told", pause().wrote(history.Effect, 4001, history.OK).wrote(history.Effect, 4100, history.OK).wrote(history.Effect, 4300, history.OK).paused(4200), 1, 2, 2, 0, 0, 300, 200},
-		{"what it wrote before the pause is no late write", pause().wrote(history.Write, 900, history.OK).wrote(history.Effect, 4001, history.Unknown).paused(4200), 1, 0, 1, 0, 0, 300, 200},
-		{"the client was never notified", pause().wrote(history.Effect, 4001, history.Failed).wrote(history.Write, 8000, history.Failed).paused(0), 1, 0, 1, 1, 1, 5100, -1},
-		{"its driver offers no write", pause().wrote(history.Write, 4001, history.Failed).paused(4500), 1, -1, -1, 1, 1, 600, 500},
-		{"two rounds", pause().wrote(history.Effect, 4001, history.OK).paused(4500).wrote(history.Effect, 4005, history.OK).paused(4002), 1, 2, 2, 0, 0, 600, 500},
+		{"it was told before the write that was on its way", pause().wrote(history.Effect, 4005, history.Failed).wrote(history.Write, 4006, history.Failed).paused(4002),
+			"unaware 0, accepted 0 of 1, fenced 1 of 1, belief 102ms, notice 2ms"},
+		{"that write went through all the same", pause().wrote(history.Effect, 4005, history.OK).paused(4002),
+			"unaware 0, accepted 1 of 1, fenced 0 of 0, belief 102ms, notice 2ms"},
+		{"it wrote before it was told", pause().wrote(history.Effect, 4001, history.OK).wrote(history.Effect, 4100, history.OK).wrote(history.Effect, 4300, history.OK).paused(4200),
+			"unaware 1, accepted 2 of 2, fenced 0 of 0, belief 300ms, notice 200ms"},
+		{"what it wrote before the pause is no late write", pause().wrote(history.Write, 900, history.OK).wrote(history.Effect, 4001, history.Unknown).paused(4200),
+			"unaware 1, accepted 0 of 1, fenced 0 of 0, belief 300ms, notice 200ms"},
+		{"the client was never notified", pause().wrote(history.Effect, 4001, history.Failed).wrote(history.Write, 8000, history.Failed).paused(0),
+			"unaware 1, accepted 0 of 1, fenced 1 of 1, belief 5.1s, notice not measured"},
+		{"its driver offers no write", pause().wrote(history.Write, 4001, history.Failed).paused(4500),
+			"unaware 1, accepted not measured, fenced 1 of 1, belief 600ms, notice 500ms"},
+		{"two rounds", pause().wrote(history.Effect, 4001, history.OK).paused(4500).wrote(history.Effect, 4005, history.OK).paused(4002),
+			"unaware 1, accepted 2 of 2, fenced 0 of 0, belief 600ms, notice 500ms"},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			got := row.line.measure()
-			of := func(name string, value, count int) {
-				t.Helper()
-				m := got[name]
-				if count < 0 {
-					if m.Value != nil {
-						t.Errorf("%s is %v, want nothing", name, *m.Value)
-					}
-					return
-				}
-				if m.Value == nil || *m.Value != float64(value) || m.Count == nil || *m.Count != int64(count) {
-					t.Errorf("%s is %+v, want %d of %d", name, m, value, count)
-				}
-			}
-			if m := got[PausedUnaware]; m.Value == nil || *m.Value != row.blind {
-				t.Errorf("%s is %+v, want %v", PausedUnaware, m, row.blind)
-			}
-			of(PausedAccepted, row.through, row.effects)
-			of(PausedFenced, row.stopped, row.writes)
-			longest := func(name string, want int) {
-				t.Helper()
-				m := got[name]
-				if want < 0 {
-					if m.Max != nil {
-						t.Errorf("%s is %v, want nothing", name, *m.Max)
-					}
-					return
-				}
-				if m.Max == nil || time.Duration(*m.Max).Round(ms) != time.Duration(want)*ms {
-					t.Errorf("%s is %+v, want %d ms", name, m, want)
-				}
-			}
-			longest(PausedBelief, row.belief)
-			longest(PausedNotice, row.notice)
-		})
+		m := row.line.measure()
+		got := fmt.Sprintf("unaware %v, accepted %s, fenced %s, belief %s, notice %s", *m[PausedUnaware].Value,
+			said(m[PausedAccepted]), said(m[PausedFenced]), said(m[PausedBelief]), said(m[PausedNotice]))
+		if got != row.want {
+			t.Errorf("%s: %s, want %s", row.name, got, row.want)
+		}
 	}
+}
+
+// said is what a metric says: a number of several, or the longest time.
+func said(m Metric) string {
+	switch {
+	case m.Max != nil:
+		return time.Duration(*m.Max).Round(ms).String()
+	case m.Value != nil:
+		return fmt.Sprintf("%v of %d", *m.Value, *m.Count)
+	}
+	return "not measured"
 }
 
 // What is handed over to be drawn has the round whole: its failover, which says when the
@@ -88,21 +74,12 @@ func TestPaused_handsOverEachRound(t *testing.T) {
 	l.wrote(history.Write, 900, history.OK).wrote(history.Effect, 4001, history.OK).wrote(history.Write, 4300, history.Failed).paused(4200)
 	l.add(&history.Failover{Phase: "pause", Injected: 1000 * ms, Expired: 3800 * ms, Granted: 3900 * ms})
 	l.paused(0) // of this round no failover was recorded: the run was cut short
-	h := history.Of(history.Header{Trial: "t"}, l.records...)
-	f := NewFold(h)
-	for n, err := range h.Records {
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Record(n)
-	}
-	f.Close()
-	got := f.Pauses
+	f, _ := folded(l.history())
 	want := []Pause{
 		{Expired: 2800 * ms, Granted: 2900 * ms, Resumed: 3000 * ms, Until: 3200 * ms, Notified: true},
 		{Granted: 2900 * ms, Resumed: 3000 * ms, Until: 8000 * ms},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
+	if !slices.Equal(f.Pauses, want) {
+		t.Errorf("got  %+v\nwant %+v", f.Pauses, want)
 	}
 }
