@@ -1,8 +1,6 @@
 package view
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
@@ -29,13 +27,7 @@ func TestAudit_marksEveryCell(t *testing.T) {
 	in.Result.Trials[2].Retries = 1
 	in.Stories = []explain.Story{{Trial: in.Result.Trials[1], GuaranteeName: "fifo"}}
 	v := New(in)
-	var got []string
-	for _, table := range v.Tables {
-		for _, r := range table.Rows {
-			got = append(got, strings.Join(r.Cells, "|"))
-		}
-	}
-	want := []string{
+	equal(t, rowsOf(v.Tables...), []string{
 		"lock/mine|2|6|2|1|1|0",
 		"next acquire #1|-|ok|-",
 		"next create #1|X|?|",
@@ -43,10 +35,7 @@ func TestAudit_marksEveryCell(t *testing.T) {
 		"crowd|",
 		"next create #1/drop|FAIL: fifo|zkbench audit lock/mine --cell 'next create #1/drop' --seed 7",
 		"next create #1/flap|unknown: fifo|zkbench audit lock/mine --cell 'next create #1/flap' --seed 7",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	})
 	if heads := v.Tables[1].Legend; heads != "a drop, b flap, c hold." {
 		t.Errorf("legend %q", heads)
 	}
@@ -66,9 +55,7 @@ func TestAudit_countsPairs(t *testing.T) {
 	if n := len(v.Tables); n != 3 || v.Tables[2].Rows[0].Cells[0] != "next create #1/drop + third create #1/flap" {
 		t.Errorf("%d tables: %+v", n, v.Tables)
 	}
-	if got := v.Tables[0].Rows[0].Cells; !slices.Equal(got, []string{"lock/mine", "1", "5", "2", "1", "0", "0"}) {
-		t.Error(got)
-	}
+	equal(t, rowsOf(v.Tables[0]), []string{"lock/mine|1|5|2|1|0|0"})
 	if n := len(v.Suites[0].Checks); n != 3 {
 		t.Errorf("%d checks", n)
 	}
@@ -77,9 +64,7 @@ func TestAudit_countsPairs(t *testing.T) {
 // Cells that were named are played without a look at the steps.
 func TestAudit_hasTheCellsThatWereNamed(t *testing.T) {
 	v := New(Input{Result: report.Result{Trials: []report.Trial{played("next create #1", "flap", report.Pass), played("next create #1", "drop", report.Pass), played("third hold #1", "drop", report.Pass)}}})
-	if rows := v.Tables[1].Rows; len(v.Tables) != 2 || len(rows) != 2 || !slices.Equal(rows[0].Cells, []string{"next create #1", "ok", "ok"}) || !slices.Equal(rows[1].Cells, []string{"third hold #1", "", "ok"}) {
-		t.Errorf("tables %+v", v.Tables)
-	}
+	equal(t, rowsOf(v.Tables[1:]...), []string{"next create #1|ok|ok", "third hold #1||ok"})
 	if s := v.Suites; len(s) != 1 || len(s[0].Checks) != 3 || s[0].Name != "audit lock/mine" {
 		t.Errorf("suites %+v", s)
 	}
@@ -91,17 +76,8 @@ func TestAudit_ofADriverIsPlayedAgainByItsScenario(t *testing.T) {
 	crowd.Metrics = map[string]report.Metric{metrics.PipeRoundtrip: {}}
 	v := New(Input{Result: report.Result{Run: report.Run{Scenario: "audit", Seed: 7, Command: "zkbench run DIR/scenario.yaml --seed 7"}, Trials: []report.Trial{
 		played("all", "calm", report.Pass, report.Step{Step: "all", Faults: []string{"calm", "crowd"}}), crowd}}})
-	var got []string
-	for _, table := range v.Tables {
-		for _, r := range table.Rows {
-			got = append(got, strings.Join(r.Cells, "|"))
-		}
-	}
-	want := []string{"lock/mine|0|2|1|1|0|0", "calm|ok", "crowd|X",
-		`all/crowd|FAIL: fifo|zkbench run DIR/scenario.yaml --seed 7 --subject lock/mine --set 'phases.0.cells=["all/crowd"]'`}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	equal(t, rowsOf(v.Tables...), []string{"lock/mine|0|2|1|1|0|0", "calm|ok", "crowd|X",
+		`all/crowd|FAIL: fifo|zkbench run DIR/scenario.yaml --seed 7 --subject lock/mine --set 'phases.0.cells=["all/crowd"]'`})
 }
 
 // A cell that is not applicable says why, and counts neither as kept nor as unknown.
@@ -111,14 +87,10 @@ func TestAudit_namesWhatIsNotApplicable(t *testing.T) {
 	seen := []report.Step{{Step: "next create #1", Faults: []string{"hold", "drop"}}}
 	calm := played("all", "calm", report.Pass, seen...)
 	v := New(Input{Result: report.Result{Trials: []report.Trial{calm, cell}}})
-	if row := v.Tables[1].Rows[0]; !slices.Equal(row.Cells, []string{"next create #1", "-", ""}) {
-		t.Errorf("the row is %q", row.Cells)
-	}
+	equal(t, rowsOf(v.Tables[1])[:1], []string{"next create #1|-|"})
 	last := v.Tables[len(v.Tables)-1]
 	if len(last.Rows) != 1 || last.Rows[0].Cells[1] != "not applicable: the library hung up" {
 		t.Errorf("listed are %+v", last.Rows)
 	}
-	if got := v.Tables[0].Rows[0].Cells; !slices.Equal(got, []string{"lock/mine", "1", "3", "1", "0", "0", "1"}) {
-		t.Error(got)
-	}
+	equal(t, rowsOf(v.Tables[0]), []string{"lock/mine|1|3|1|0|0|1"})
 }

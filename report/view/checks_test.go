@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -45,17 +44,12 @@ func TestIncidentTable_saysWhetherItShows(t *testing.T) {
 	for _, r := range IncidentTable(provoked(progress, report.Fail), provoked(progress, report.Pass), provoked(nil, report.Pass), provoked(nil, report.Unknown), report.Result{}).Rows {
 		got = append(got, r.Cells[5]+": "+r.Cells[6])
 	}
-	want := []string{"progress: reproduced", "progress: NOT as expected: progress did not fail", "nothing: not reproduced", "nothing: unknown"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	equal(t, got, []string{"progress: reproduced", "progress: NOT as expected: progress did not fail", "nothing: not reproduced", "nothing: unknown"})
 	r := provoked(progress, report.Fail)
 	r.Run.Versions = map[string]string{"zookeeper": "3.9.6", "zkbench": "0123456789abcdef"}
 	r.Run.Incident.Fixed, r.Trials[0].Subject = "2.0", "lock/theirs@1.5"
 	row := IncidentTable(r).Rows[0].Cells
-	if want := []string{"It got stuck.", "not known", "2.0", "theirs 1.5, servers 3.9.6", "01234567"}; !slices.Equal(append(row[:4:4], row[7]), want) {
-		t.Errorf("%q, want %q", row, want)
-	}
+	equal(t, append(row[:4:4], row[7]), []string{"It got stuck.", "not known", "2.0", "theirs 1.5, servers 3.9.6", "01234567"})
 	r.Trials[0].Subject, r.Run.Versions["lock/theirs"] = "lock/theirs", "1.7"
 	if with := IncidentTable(r).Rows[0].Cells[3]; with != "theirs 1.7, servers 3.9.6" {
 		t.Errorf("run with %q, want the version that was recorded", with)
@@ -71,7 +65,5 @@ func TestSections_ofAnIncident(t *testing.T) {
 	for _, s := range v.Sections[:3] {
 		got = append(got, s.ID)
 	}
-	if want := []string{"incident", resultsID, "stories"}; !slices.Equal(got, want) {
-		t.Errorf("the page begins with %q, want %q", got, want)
-	}
+	equal(t, got, []string{"incident", resultsID, "stories"})
 }

@@ -36,9 +36,7 @@ func TestFigures_ofPausedHoldersAnswer(t *testing.T) {
 			answers = append(answers, f.Name)
 		}
 	}
-	if want := []string{"paused"}; !slices.Equal(answers, want) {
-		t.Errorf("%q answer, want %q", answers, want)
-	}
+	equal(t, answers, []string{"paused"})
 }
 
 func openLoop(subject string, capacity *float64, note string, unserved float64) report.Trial {
@@ -75,7 +73,7 @@ func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
 				metrics.FailoverOutside: {Unit: "1", Count: new(int64(3)), Value: new(0.0)},
 			}}
 	}
-	got := found([]report.Trial{trial(1, 9e9), trial(2, 13e9)}...)
+	got := found(trial(1, 9e9), trial(2, 13e9))
 	for _, want := range []string{
 		"lock/a at 3 contenders, trial 1 met the promised failover time of 12.0 s in every measured failover: the longest failover took 9.00 s.",
 		"lock/a at 3 contenders, trial 2 exceeded the promised failover time of 12.0 s: the longest failover took 13.0 s.",
@@ -143,10 +141,7 @@ func TestView_saysWhatManySessionsTake(t *testing.T) {
 	if text := strings.Join(said, "\n"); strings.Contains(text, "contender") || !strings.Contains(text, "Connect latency by sessions") {
 		t.Errorf("most of the clients do not contend, and the page says\n%s", text)
 	}
-	var heads []string
-	for _, c := range v.Tables[0].Columns {
-		heads = append(heads, c.Head)
-	}
+	heads := headsOf(v.Tables[0])
 	for _, want := range []string{"all connected", "heap/session", "all reconnected", "expired", "queue"} {
 		if !slices.Contains(heads, want) {
 			t.Errorf("the table has no %s, but %q", want, heads)

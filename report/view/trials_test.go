@@ -27,28 +27,17 @@ func found(trials ...report.Trial) []string {
 // A recipe that broke a guarantee is not set against others for its speed, nor shown beside
 // sound ones.
 func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
-	trial := func(subject, result string, p50 float64) report.Trial {
-		x := judged(subject, subject, 10, "fifo", result)
-		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: &p50}}
-		return x
-	}
-	broken, sound, slow := trial("lock/broken", report.Fail, 1e6), trial("lock/sound", report.Pass, 4e6), trial("lock/slow", report.Pass, 12e6)
+	broken, sound, slow := timed("b", "lock/broken", report.Fail, 1e6), timed("s", "lock/sound", report.Pass, 4e6), timed("l", "lock/slow", report.Pass, 12e6)
 	if got := found(broken, sound); len(got) != 0 {
 		t.Errorf("of a broken and a sound one it says %q", got)
 	}
-	if got, want := found(broken, sound, slow), []string{"One hand-off (p50): lock/sound 4.00 ms, lock/slow 12.0 ms. Too few trials to compare them (1 and 1): use --ab, or --trials 10."}; !slices.Equal(got, want) {
-		t.Errorf("it says %q, want %q", got, want)
-	}
+	equal(t, found(broken, sound, slow), []string{
+		"One hand-off (p50): lock/sound 4.00 ms, lock/slow 12.0 ms. Too few trials to compare them (1 and 1): use --ab, or --trials 10."})
 }
 
 // In a run that ended early some trials have barely begun: nothing is compared.
 func TestView_comparesNothingInARunThatEndedEarly(t *testing.T) {
-	trial := func(subject string, p50 float64) report.Trial {
-		x := judged(subject, subject, 10, "fifo", report.Pass)
-		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: &p50}}
-		return x
-	}
-	trials := []report.Trial{trial("lock/a", 1e6), trial("lock/b", 24e6)}
+	trials := []report.Trial{timed("a", "lock/a", report.Pass, 1e6), timed("b", "lock/b", report.Pass, 24e6)}
 	for ended, want := range map[string]int{"": 1, "interrupted": 0} {
 		v := New(Input{Result: report.Result{Run: report.Run{EndReason: ended}, Trials: trials}})
 		if got := v.FindingsOf(Measurement); len(got) != want {
@@ -90,14 +79,12 @@ func TestView_seesNoDifferenceInAnIntervalThatHoldsOne(t *testing.T) {
 			Ratio: report.Interval{Center: 1.2, Low: &low, High: &high}}
 	}
 	var got []string
-	for _, f := range New(Input{Result: report.Result{Comparisons: []report.Comparison{compared("throughput", 0.9, 1.5), compared("handoff.latency.p50", 1.1, 1.3)}}}).FindingsOf(Measurement) {
+	v := New(Input{Result: report.Result{Comparisons: []report.Comparison{compared("throughput", 0.9, 1.5), compared("handoff.latency.p50", 1.1, 1.3)}}})
+	for _, f := range v.FindingsOf(Measurement) {
 		got = append(got, f.String())
 	}
-	want := []string{"A comparison trial by trial at 3 contenders: handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
-		"A comparison trial by trial at 3 contenders found no difference in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	equal(t, got, []string{"A comparison trial by trial at 3 contenders: handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
+		"A comparison trial by trial at 3 contenders found no difference in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."})
 }
 
 // A sentence compares two subjects only with the interval of their ratio.
@@ -105,8 +92,8 @@ func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
 	trials := func(n int, spread float64) (all []report.Trial) {
 		for i := range n {
 			for subject, p50 := range map[string]float64{"lock/a": 2e6, "lock/b": 4e6} {
-				x := judged(fmt.Sprint(subject, i), subject, 10, "fifo", report.Pass)
-				x.Repetition, x.Metrics = i+1, map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(600)), P50: new(p50 * (1 + spread*float64(i)))}}
+				x := timed(fmt.Sprint(subject, i), subject, report.Pass, p50*(1+spread*float64(i)))
+				x.Repetition = i + 1
 				all = append(all, x)
 			}
 		}
@@ -145,8 +132,8 @@ func TestFindings_claimADifferenceOnlyWithAnIntervalThatExcludesOne(t *testing.T
 		}
 		for i := range rapid.IntRange(0, 9).Draw(t, "trials") {
 			for _, subject := range []string{"lock/c", "lock/d"} {
-				x := judged(fmt.Sprint(subject, i), subject, 10, "fifo", report.Pass)
-				x.Repetition, x.Metrics = i+1, map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(600)), P50: new(1e6 * factor.Draw(t, "p50"))}}
+				x := timed(fmt.Sprint(subject, i), subject, report.Pass, 1e6*factor.Draw(t, "p50"))
+				x.Repetition = i + 1
 				r.Trials = append(r.Trials, x)
 			}
 		}
