@@ -10,9 +10,9 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-func labels(t []plot.Tick) []string {
+func labels(axis plot.Axis) []string {
 	var out []string
-	for _, k := range t {
+	for _, k := range axis.Tick.Marker.Ticks(axis.Min, axis.Max) {
 		if k.Label != "" {
 			out = append(out, k.Label)
 		}
@@ -33,7 +33,7 @@ func TestLogAxis_endsAtFriendlyNumbers(t *testing.T) {
 	} {
 		p := plot.New()
 		logAxis(&p.Y, c.values, units.Tick)
-		if got := labels(p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max)); !slices.Equal(got, c.want) {
+		if got := labels(p.Y); !slices.Equal(got, c.want) {
 			t.Errorf("%s: ticks %v, want %v", c.name, got, c.want)
 		}
 		if !(p.Y.Min > 0 && p.Y.Max > p.Y.Min) {
@@ -43,14 +43,15 @@ func TestLogAxis_endsAtFriendlyNumbers(t *testing.T) {
 }
 
 func TestCountAxis_marksWhatWasRun(t *testing.T) {
-	p := plot.New()
-	countAxis(&p.X, []int{10, 25, 50, 100})
-	if got := labels(p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max)); !slices.Equal(got, []string{"10", "25", "50", "100"}) {
-		t.Errorf("ticks %v, want the counts that were run", got)
-	}
-	countAxis(&p.X, []int{100, 101, 102, 1000})
-	if got := labels(p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max)); !slices.Equal(got, []string{"102", "1000"}) {
-		t.Errorf("ticks %v, want none that overlap", got)
+	for _, c := range []struct {
+		counts []int
+		want   []string
+	}{{[]int{10, 25, 50, 100}, []string{"10", "25", "50", "100"}}, {[]int{100, 101, 102, 1000}, []string{"102", "1000"}}} { // none that overlap
+		p := plot.New()
+		countAxis(&p.X, c.counts)
+		if got := labels(p.X); !slices.Equal(got, c.want) {
+			t.Errorf("of %v: ticks %v, want %v", c.counts, got, c.want)
+		}
 	}
 }
 
@@ -61,7 +62,7 @@ func TestSecondsAxis_isNeverEmpty(t *testing.T) {
 	}{{0, 60, "0", "60"}, {2.03, 2.05, "2.030", "2.050"}, {300, 300, "299.6", "300.4"}, {-0.4, 31, "0", "30"}} {
 		p := plot.New()
 		secondsAxis(&p.X, c.from, c.to)
-		got := labels(p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max))
+		got := labels(p.X)
 		if len(got) < 2 || got[0] != c.first || got[len(got)-1] != c.last {
 			t.Errorf("from %v to %v: ticks %v, want %s to %s", c.from, c.to, got, c.first, c.last)
 		}
