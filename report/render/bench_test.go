@@ -29,9 +29,7 @@ func TestBench_isReadByBenchstat(t *testing.T) {
 			}
 		}
 	}
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Err())
 	if results != 6 {
 		t.Errorf("%d results, want 6", results)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
@@ -12,16 +13,19 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-func load(t *testing.T, name string) report.Result {
+func must(t testing.TB, err error) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func load(t *testing.T, name string) report.Result {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+	must(t, err)
 	var r report.Result
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(b, &r))
 	return r
 }
 
@@ -35,10 +39,15 @@ func viewOf(t *testing.T, name string) *view.View {
 func written(t *testing.T, file string, v *view.View) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := files[file](&b, v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, files[file](&b, v))
 	return b.Bytes()
+}
+
+func terminal(t *testing.T, v *view.View, term Term) string {
+	t.Helper()
+	var b strings.Builder
+	must(t, Terminal(&b, v, term))
+	return b.String()
 }
 
 // Everything that is written is what a person approved; of a file of one's own too.
@@ -50,10 +59,6 @@ func TestGolden(t *testing.T) {
 				golden.Compare(t, name+"."+file, written(t, file, v))
 			}
 		}
-		var b bytes.Buffer
-		if err := Terminal(&b, v, Term{Width: 100}); err != nil {
-			t.Fatal(err)
-		}
-		golden.Compare(t, name+".txt", b.Bytes())
+		golden.Compare(t, name+".txt", []byte(terminal(t, v, Term{Width: 100})))
 	}
 }

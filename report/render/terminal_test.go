@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -20,17 +19,14 @@ import (
 func TestTerminal_fits(t *testing.T) {
 	v := viewOf(t, "herd")
 	for _, width := range []int{60, 80, 100, 200} {
-		var b bytes.Buffer
-		if err := Terminal(&b, v, Term{Width: width}); err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range strings.Split(b.String(), "\n") {
-			if n := utf8.RuneCountInString(line); n > width {
+		text := terminal(t, v, Term{Width: width})
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("at width %d a line has %d characters: %q", width, n, line)
 			}
 		}
-		if !strings.Contains(b.String(), "hand-off p50") {
-			t.Errorf("at width %d the most telling column is gone:\n%s", width, b.String())
+		if !strings.Contains(text, "hand-off p50") {
+			t.Errorf("at width %d the most telling column is gone:\n%s", width, text)
 		}
 	}
 }
@@ -48,15 +44,12 @@ func TestTerminal_fitsOneScreen(t *testing.T) {
 	sound := load(t, "zoo")
 	sound.Trials = slices.DeleteFunc(sound.Trials, func(t report.Trial) bool { return t.Outcome() != report.Pass })
 	for about, r := range map[string]report.Result{"two subjects": load(t, "herd"), "six subjects, more cells than rows": many, "a zoo": sound} {
-		var b bytes.Buffer
-		if err := Terminal(&b, view.New(view.Input{Result: r}), Term{Width: 80}); err != nil {
-			t.Fatal(err)
+		text := terminal(t, view.New(view.Input{Result: r}), Term{Width: 80})
+		if n := strings.Count(text, "\n"); n > 23 { // the prompt takes one of 24
+			t.Errorf("%s: %d lines\n%s", about, n, text)
 		}
-		if n := strings.Count(b.String(), "\n"); n > 23 { // the prompt takes one of 24
-			t.Errorf("%s: %d lines\n%s", about, n, b.String())
-		}
-		if last := strings.Split(strings.TrimSpace(b.String()), "\n"); !strings.HasPrefix(last[len(last)-1], "Passed: ") {
-			t.Errorf("%s: the verdict is not the last line:\n%s", about, b.String())
+		if last := strings.Split(strings.TrimSpace(text), "\n"); !strings.HasPrefix(last[len(last)-1], "Passed: ") {
+			t.Errorf("%s: the verdict is not the last line:\n%s", about, text)
 		}
 	}
 }
@@ -70,34 +63,22 @@ func TestTerminal_whatFailsFitsOneScreen(t *testing.T) {
 			several.Trials = append(several.Trials, x)
 		}
 	}
-	zoo := load(t, "zoo")
-	for about, r := range map[string]report.Result{"one subject": load(t, "broken"), "a matrix of parameters": load(t, "matrix"), "thirteen subjects": several, "a zoo": zoo} {
+	for about, r := range map[string]report.Result{"one subject": load(t, "broken"), "a matrix of parameters": load(t, "matrix"), "thirteen subjects": several, "a zoo": load(t, "zoo")} {
 		v := view.New(view.Input{Result: r, Dir: "zkbench-out/broken-20261122-091500"})
 		v.HideStories()
-		var b bytes.Buffer
-		term := Term{Width: 80}
-		if err := Terminal(&b, v, term); err != nil {
-			t.Fatal(err)
+		text := terminal(t, v, Term{Width: 80})
+		if n := strings.Count(text, "\n"); n > 24 {
+			t.Errorf("%s: %d lines\n%s", about, n, text)
 		}
-		if n := strings.Count(b.String(), "\n"); n > 24 {
-			t.Errorf("%s: %d lines\n%s", about, n, b.String())
-		}
-		if r.Outcome() == report.Fail && !strings.Contains(b.String(), "\nFailed") {
-			t.Errorf("%s: it does not say what failed:\n%s", about, b.String())
+		if r.Outcome() == report.Fail && !strings.Contains(text, "\nFailed") {
+			t.Errorf("%s: it does not say what failed:\n%s", about, text)
 		}
 	}
 }
 
 func TestTerminal_coloursWhereItMay(t *testing.T) {
-	var plain, coloured bytes.Buffer
 	v := viewOf(t, "broken")
-	if err := Terminal(&plain, v, Term{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := Terminal(&coloured, v, Term{Color: true}); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(plain.String(), "\x1b") || !strings.Contains(coloured.String(), "\x1b[31m") {
+	if strings.Contains(terminal(t, v, Term{}), "\x1b") || !strings.Contains(terminal(t, v, Term{Color: true}), "\x1b[31m") {
 		t.Error("colours where none were asked for, or none where they were")
 	}
 }
@@ -105,9 +86,7 @@ func TestTerminal_coloursWhereItMay(t *testing.T) {
 // A story fits the terminal, and says what broke, who did what, and which records prove it.
 func TestTerminal_storyFits(t *testing.T) {
 	h, err := history.Open(filepath.Join(golden.Corpus(t, "../verdict/testdata/corpus.zip"), "zoo-worker-unsorted-newcomers.jsonl.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	trial := report.Trial{Name: h.Header.Trial, Cell: h.Header.Cell}
 	var stories []explain.Story
 	for _, v := range verdict.Judge(h) {
