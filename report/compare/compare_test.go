@@ -47,6 +47,40 @@ func invent(r *rand.Rand, id string, n int, cost, noise float64) report.Result {
 
 var five = Options{MaxRegression: 0.05}
 
+// each edits trials: all, or those with these numbers.
+func each(edit func(x *report.Trial), numbers ...int) func(*report.Result) {
+	return func(r *report.Result) {
+		for i := range r.Trials {
+			if len(numbers) == 0 || slices.Contains(numbers, i) {
+				edit(&r.Trials[i])
+			}
+		}
+	}
+}
+
+func value(metric string, v float64) func(*report.Trial) {
+	return func(x *report.Trial) { *x.Metrics[metric].Value = v }
+}
+
+func inUnit(metric, unit string) func(*report.Trial) {
+	return func(x *report.Trial) {
+		m := x.Metrics[metric]
+		m.Unit = unit
+		x.Metrics[metric] = m
+	}
+}
+
+// exclusion is what the verdict on mutual exclusion says.
+func exclusion(result string) func(*report.Trial) {
+	return func(x *report.Trial) { x.Verdicts[1].Result = result }
+}
+
+func another(guarantee, result string) func(*report.Trial) {
+	return func(x *report.Trial) {
+		x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: guarantee, Result: result})
+	}
+}
+
 func TestRuns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, row := range []struct {
@@ -66,102 +100,60 @@ func TestRuns(t *testing.T) {
 		{"one trial of each says nothing about latency", 1, 2, 0.01, nil, report.Unknown, "not enough trials: run 4 more trials of each"},
 		{"three trials of each neither", 3, 2, 0.01, nil, report.Unknown, "run 2 more trials of each"},
 		{"noise hides a difference", 10, 1.03, 0.2, nil, report.Unknown, "too noisy to rule out a regression of 5 %"},
-		{"one more request a hand-off is worse, in a single trial", 1, 1, 0.01, func(new *report.Result) {
-			*new.Trials[1].Metrics[metrics.FanoutRequests].Value = 2.1
-		}, report.Fail, "fanout.requests of herd, lock/predecessor, 10 clients by +5.0 % (at most 2/handoff before, up to 2.10/handoff now)"},
-		{"a few keep-alives are no more bytes", 10, 1, 0.01, func(new *report.Result) {
-			*new.Trials[11].Metrics[metrics.FanoutBytes].Value = 503
-		}, report.Pass, "Not worse"},
-		{"many more bytes are", 10, 1, 0.01, func(new *report.Result) {
-			for _, x := range new.Trials[10:] {
-				*x.Metrics[metrics.FanoutBytes].Value = 600
-			}
-		}, report.Fail, "fanout.bytes"},
-		{"in one trial of ten they are chance", 10, 1, 0.01, func(new *report.Result) {
-			*new.Trials[11].Metrics[metrics.FanoutBytes].Value = 600
-		}, report.Pass, "Not worse"},
-		{"in one trial of one they may be", 1, 1, 0.01, func(new *report.Result) {
-			*new.Trials[1].Metrics[metrics.FanoutBytes].Value = 600
-		}, report.Unknown, "fanout.bytes"},
-		{"a guarantee that broke in one of ten trials is worse", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[3].Verdicts[1].Result = report.Fail
-		}, report.Fail, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, fail now)"},
-		{"one that can no longer be judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[3].Verdicts[1].Result = report.Unknown
-		}, report.Unknown, "verdict mutual-exclusion"},
+		{"one more request a hand-off is worse, in a single trial", 1, 1, 0.01, each(value(metrics.FanoutRequests, 2.1), 1),
+			report.Fail, "fanout.requests of herd, lock/predecessor, 10 clients by +5.0 % (at most 2/handoff before, up to 2.10/handoff now)"},
+		{"a few keep-alives are no more bytes", 10, 1, 0.01, each(value(metrics.FanoutBytes, 503), 11),
+			report.Pass, "Not worse"},
+		{"many more bytes are", 10, 1, 0.01, each(value(metrics.FanoutBytes, 600)),
+			report.Fail, "fanout.bytes"},
+		{"in one trial of ten they are chance", 10, 1, 0.01, each(value(metrics.FanoutBytes, 600), 11),
+			report.Pass, "Not worse"},
+		{"in one trial of one they may be", 1, 1, 0.01, each(value(metrics.FanoutBytes, 600), 1),
+			report.Unknown, "fanout.bytes"},
+		{"a guarantee that broke in one of ten trials is worse", 10, 1, 0.01, each(exclusion(report.Fail), 3),
+			report.Fail, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, fail now)"},
+		{"one that can no longer be judged is not a pass", 10, 1, 0.01, each(exclusion(report.Unknown), 3),
+			report.Unknown, "verdict mutual-exclusion"},
 		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.EndReason = "interrupted" }, report.Unknown, "the run ended early: interrupted"},
-		{"another unit is not compared", 10, 1, 0.01, func(new *report.Result) {
-			for i := range new.Trials {
-				m := new.Trials[i].Metrics[metrics.HandoffLatency]
-				m.Unit = "ms"
-				new.Trials[i].Metrics[metrics.HandoffLatency] = m
-			}
-		}, report.Unknown, `unit "ns" before, "ms" now`},
-		{"nor is one in a single trial", 10, 1, 0.01, func(new *report.Result) {
-			m := new.Trials[3].Metrics[metrics.FanoutRequests]
-			m.Unit = "1"
-			new.Trials[3].Metrics[metrics.FanoutRequests] = m
-		}, report.Unknown, `unit "1/handoff" before, "1" and "1/handoff" now`},
-		{"what is no longer measured is not a pass", 10, 1, 0.01, func(new *report.Result) {
-			for i := range new.Trials {
-				delete(new.Trials[i].Metrics, metrics.HandoffLatency)
-			}
-		}, report.Unknown, "handoff.latency.p50 of herd, lock/parent, 10 clients (measured before, but not now)"},
-		{"a guarantee that is no longer judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
-			for i := range new.Trials {
-				new.Trials[i].Verdicts = new.Trials[i].Verdicts[:1]
-			}
-		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not exercised now)"},
-		{"a guarantee that is judged for the first time is no change", 10, 1, 0.01, func(new *report.Result) {
-			for i := range new.Trials {
-				new.Trials[i].Verdicts = append(new.Trials[i].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Pass})
-			}
-		}, report.Pass, "Not worse"},
-		{"one that is judged for the first time, and is broken, is worse", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Fail})
-		}, report.Fail, "verdict fencing of herd, lock/parent, 10 clients (not checked before, fail now)"},
-		{"a guarantee that is no longer promised is not a pass", 10, 1, 0.01, func(new *report.Result) {
-			for i := range new.Trials {
-				new.Trials[i].Verdicts[1].Result = report.NotPromised
-			}
-		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not promised now)"},
-		{"one trial in which it is not judged is no change", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Verdicts[1].Result = report.NotJudged
-		}, report.Pass, "Not worse"},
-		{"a guarantee that is in no trial judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
-			for i := range new.Trials {
-				new.Trials[i].Verdicts[1].Result = report.NotJudged
-			}
-		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not exercised now)"},
-		{"what was never promised is no change", 10, 1, 0.01, func(new *report.Result) {
-			for i := range new.Trials {
-				new.Trials[i].Verdicts = append(new.Trials[i].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.NotPromised})
-			}
-		}, report.Pass, "Not worse"},
-		{"times of a machine that was not fit say nothing", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.HarnessHealth, Result: report.Unknown})
-		}, report.Unknown, "none before, unknown now: times are not valid if the machine was too slow"},
-		{"a threshold that failed is worse", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
-		}, report.Fail, "threshold throughput > 5 of herd, lock/parent"},
-		{"a history that is not whole may hide what is worse", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Readable, Result: report.Unknown})
-		}, report.Unknown, "complete before, unknown now: the missing part may be worse"},
-		{"a guarantee of which nothing is known any more", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.NoOrphan, Result: report.Unknown})
-		}, report.Unknown, "not checked before, unknown now"},
+		{"another unit is not compared", 10, 1, 0.01, each(inUnit(metrics.HandoffLatency, "ms")),
+			report.Unknown, `unit "ns" before, "ms" now`},
+		{"nor is one in a single trial", 10, 1, 0.01, each(inUnit(metrics.FanoutRequests, "1"), 3),
+			report.Unknown, `unit "1/handoff" before, "1" and "1/handoff" now`},
+		{"what is no longer measured is not a pass", 10, 1, 0.01, each(func(x *report.Trial) { delete(x.Metrics, metrics.HandoffLatency) }),
+			report.Unknown, "handoff.latency.p50 of herd, lock/parent, 10 clients (measured before, but not now)"},
+		{"a guarantee that is no longer judged is not a pass", 10, 1, 0.01, each(func(x *report.Trial) { x.Verdicts = x.Verdicts[:1] }),
+			report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not exercised now)"},
+		{"a guarantee that is judged for the first time is no change", 10, 1, 0.01, each(another("fencing", report.Pass)),
+			report.Pass, "Not worse"},
+		{"one that is judged for the first time, and is broken, is worse", 10, 1, 0.01, each(another("fencing", report.Fail), 0),
+			report.Fail, "verdict fencing of herd, lock/parent, 10 clients (not checked before, fail now)"},
+		{"a guarantee that is no longer promised is not a pass", 10, 1, 0.01, each(exclusion(report.NotPromised)),
+			report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not promised now)"},
+		{"one trial in which it is not judged is no change", 10, 1, 0.01, each(exclusion(report.NotJudged), 0),
+			report.Pass, "Not worse"},
+		{"a guarantee that is in no trial judged is not a pass", 10, 1, 0.01, each(exclusion(report.NotJudged)),
+			report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not exercised now)"},
+		{"what was never promised is no change", 10, 1, 0.01, each(another("fencing", report.NotPromised)),
+			report.Pass, "Not worse"},
+		{"times of a machine that was not fit say nothing", 10, 1, 0.01, each(another(verdict.HarnessHealth, report.Unknown), 0),
+			report.Unknown, "none before, unknown now: times are not valid if the machine was too slow"},
+		{"a threshold that failed is worse", 10, 1, 0.01, each(func(x *report.Trial) {
+			x.Thresholds = append(x.Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
+		}, 0), report.Fail, "threshold throughput > 5 of herd, lock/parent"},
+		{"a history that is not whole may hide what is worse", 10, 1, 0.01, each(another(verdict.Readable, report.Unknown), 0),
+			report.Unknown, "complete before, unknown now: the missing part may be worse"},
+		{"a guarantee of which nothing is known any more", 10, 1, 0.01, each(another(verdict.NoOrphan, report.Unknown), 0),
+			report.Unknown, "not checked before, unknown now"},
 		{"nothing in common is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Trials = nil }, report.Unknown, "no deciding metric in common"},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			old, new := invent(r, "old", row.n, 1, row.noise), invent(r, "new", row.n, row.cost, row.noise)
-			if row.edit != nil {
-				row.edit(&new)
-			}
-			c := Runs(old, new, five)
-			if c.Result != row.want || !strings.Contains(c.Sentence(), row.says) {
-				t.Errorf("%s: %s\nwant %s and %q", c.Result, c.Sentence(), row.want, row.says)
-			}
-		})
+		old, new := invent(r, "old", row.n, 1, row.noise), invent(r, "new", row.n, row.cost, row.noise)
+		if row.edit != nil {
+			row.edit(&new)
+		}
+		c := Runs(old, new, five)
+		if c.Result != row.want || !strings.Contains(c.Sentence(), row.says) {
+			t.Errorf("%s: %s: %s\nwant %s and %q", row.about, c.Result, c.Sentence(), row.want, row.says)
+		}
 	}
 }
 
@@ -173,9 +165,7 @@ func TestRuns_takesMoreForWorseWhateverOneTrialHad(t *testing.T) {
 	if c := Runs(old, new, five); c.Result != report.Pass {
 		t.Errorf("as many as before are %s: %+v", c.Result, c.Rows)
 	}
-	for _, x := range new.Trials[10:] {
-		*x.Metrics[metrics.FanoutBytes].Value = 590
-	}
+	each(value(metrics.FanoutBytes, 590))(&new)
 	if c := Runs(old, new, five); c.Result != report.Fail {
 		t.Errorf("18 %% more in every trial are %s: %+v", c.Result, c.Rows)
 	}
@@ -197,20 +187,19 @@ func TestRuns_whatFailedAndIsUnknownNowIsNotBetter(t *testing.T) {
 // broken both times is no regression, and is not kept quiet.
 func TestRuns_whatIsWrongInBoth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	both := func(v report.Verdict) Comparison {
+	both := func(guarantee, result string) Comparison {
 		old, new := invent(r, "old", 10, 1, 0.01), invent(r, "new", 10, 1, 0.01)
-		for _, x := range []report.Result{old, new} {
-			x.Trials[0].Verdicts = append(x.Trials[0].Verdicts, v)
-		}
+		each(another(guarantee, result), 0)(&old)
+		each(another(guarantee, result), 0)(&new)
 		return Runs(old, new, five)
 	}
-	if c := both(report.Verdict{Guarantee: verdict.HarnessHealth, Result: report.Unknown}); c.Result != report.Unknown {
+	if c := both(verdict.HarnessHealth, report.Unknown); c.Result != report.Unknown {
 		t.Errorf("unfit both times: %s %s", c.Result, c.Sentence())
 	}
-	if c := both(report.Verdict{Guarantee: verdict.HarnessHealth, Result: report.Pass}); c.Result != report.Pass {
+	if c := both(verdict.HarnessHealth, report.Pass); c.Result != report.Pass {
 		t.Errorf("fit both times: %s %s", c.Result, c.Sentence())
 	}
-	c := both(report.Verdict{Guarantee: "fencing", Result: report.Fail})
+	c := both("fencing", report.Fail)
 	if c.Result != report.Pass || !slices.Contains(c.Notes, "broken in both runs: fencing of herd, lock/parent, 10 clients") {
 		t.Errorf("broken both times: %s, notes %q", c.Result, c.Notes)
 	}
@@ -402,32 +391,18 @@ func TestUnlike(t *testing.T) {
 		{"another size of ensemble", func(new *report.Result) { new.Run.Ensemble.Members = 5 }, "members: 3 before, 5 now"},
 		{"another tick", func(new *report.Result) { new.Run.Ensemble.Tick = time.Second }, "tick: 2s before, 1s now"},
 		{"another processor", func(new *report.Result) { new.Run.Host["cpu"] = "faster" }, "host's cpu: some before, faster now"},
-		{"another hold", func(new *report.Result) {
-			for _, x := range new.Trials {
-				x.Params["hold"] = "5ms"
-			}
-		}, "hold: 20ms before, 5ms now"},
-		{"other phases", func(new *report.Result) {
-			for i := range new.Trials {
-				new.Trials[i].Phases = "other"
-			}
-		}, "the phases differ"},
-		{"another client count", func(new *report.Result) {
-			for i := range new.Trials {
-				new.Trials[i].Clients = 20
-			}
-		}, "only the old run has herd, lock/parent, 10 clients"},
+		{"another hold", each(func(x *report.Trial) { x.Params["hold"] = "5ms" }), "hold: 20ms before, 5ms now"},
+		{"other phases", each(func(x *report.Trial) { x.Phases = "other" }), "the phases differ"},
+		{"another client count", each(func(x *report.Trial) { x.Clients = 20 }), "only the old run has herd, lock/parent, 10 clients"},
 		{"a subject that is new", func(new *report.Result) {
 			new.Trials = append(new.Trials, report.Trial{Cell: history.Cell{Scenario: "herd", Subject: "lock/new", Clients: 10}})
 		}, "only the new run has herd, lock/new, 10 clients"},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			old, new := invent(r, "old", 5, 1, 0), invent(r, "new", 5, 1, 0)
-			row.edit(&new)
-			got := strings.Join(IncomparableReasons(old, new), "\n")
-			if row.want == "" && got != "" || !strings.Contains(got, row.want) {
-				t.Errorf("unlike: %q, want %q", got, row.want)
-			}
-		})
+		old, new := invent(r, "old", 5, 1, 0), invent(r, "new", 5, 1, 0)
+		row.edit(&new)
+		got := strings.Join(IncomparableReasons(old, new), "\n")
+		if row.want == "" && got != "" || !strings.Contains(got, row.want) {
+			t.Errorf("%s: unlike: %q, want %q", row.about, got, row.want)
+		}
 	}
 }
