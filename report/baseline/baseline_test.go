@@ -28,7 +28,6 @@ func made(t *testing.T, id string, hour int, change func(*report.Result)) (repor
 	return r, raw
 }
 
-// repository is a git repository with one file, staged and changed again.
 func TestFolder(t *testing.T) {
 	s := Folder(filepath.Join(t.TempDir(), "not", "there"))
 	if all, err := All(s, ""); err != nil || len(all) != 0 {

@@ -76,9 +76,7 @@ func (b browser) visit(t *testing.T, dir string, l look) *page {
 	ctx, cancel := chromedp.NewContext(b.ctx)
 	t.Cleanup(cancel)
 	p := &page{t: t, ctx: ctx, asked: map[network.RequestID]string{}, address: (&url.URL{Scheme: "file", Path: filepath.Join(dir, report.PageFile)}).String()}
-	if err := chromedp.Listen(ctx, p.hear); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Listen(ctx, p.hear))
 	command(p, network.Enable, network.EnableParams{})
 	command(p, log.Enable, cdp.Empty{})
 	command(p, runtime.Enable, cdp.Empty{})

@@ -20,15 +20,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runFolder writes the histories of an invented run and concludes them: each
 // subject with 5 and 20 clients that hold in turn; with faults, a session is
 // closed in every trial and one holder overstays; in an overlap nothing explains that.
 func runFolder(t *testing.T, scenarios ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, report.HistoryDir), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, report.HistoryDir), 0o755))
 	for _, scenario := range scenarios {
 		for _, subject := range []string{"lock/parent", "lock/predecessor"} {
 			for _, clients := range []int{5, 20} {
@@ -49,9 +54,7 @@ func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
 	name := fmt.Sprintf("%s-%s-%d", scenario, strings.ReplaceAll(subject, "/", "-"), clients)
 	w, err := history.Create(report.HistoryPath(dir, name), history.Header{Trial: name, Seed: 7,
 		Cell: history.Cell{Scenario: scenario, Subject: subject, Clients: clients, Params: map[string]string{"hold": "20ms"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := rand.New(rand.NewPCG(7, uint64(clients)))
 	cost := 0.7e6
 	if subject == "lock/parent" {
@@ -87,11 +90,8 @@ func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
 		s.Op, s.Due, s.Call, s.Return = history.Release, released, released, released+time.Millisecond
 		w.Sample(s)
 		now = released
-		if scenario == "failover" && i == clients*3 {
-			now -= 5 * time.Millisecond // the next is let in before the victim is told: exposure
-		}
-		if scenario == "overlap" && i == clients*3 {
-			now -= 5 * time.Millisecond
+		if scenario != "herd" && i == clients*3 {
+			now -= 5 * time.Millisecond // the next is let in before this one lets go: after a fault exposure
 		}
 	}
 	n := int64(clients - 1)
@@ -99,9 +99,7 @@ func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
 		woken := n * int64(clients) / 2
 		w.Record(&history.Traffic{At: now, Of: history.OfHandoff, Count: n, Notifications: woken, ExpectedNotifications: &woken})
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 }
 
 // sums hashes every file below dir.
@@ -116,17 +114,13 @@ func sums(t *testing.T, dir string) map[string][32]byte {
 		out[strings.TrimPrefix(path, dir+"/")] = sha256.Sum256(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
 func TestFolder_drawnAgainIsTheSame(t *testing.T) {
 	dir := runFolder(t, "failover")
-	if err := again(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	again(t, dir)
 	first := sums(t, dir)
 	for _, name := range []string{
 		"report.html", "summary.md", "junit.xml", "bench.txt", "plots/handoff-by-clients.svg",
@@ -138,12 +132,8 @@ func TestFolder_drawnAgainIsTheSame(t *testing.T) {
 		}
 	}
 	stale := filepath.Join(dir, report.PlotDir, "former.svg")
-	if err := os.WriteFile(stale, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := again(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(stale, []byte("x"), 0o644))
+	again(t, dir)
 	again := sums(t, dir)
 	if len(again) != len(first) {
 		t.Errorf("drawn again there are %d files, not %d", len(again), len(first))
@@ -154,28 +144,20 @@ func TestFolder_drawnAgainIsTheSame(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(dir, report.PageFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Contains(page, []byte(`"overlaps":[[`)) {
 		t.Error("the timeline shows no exposure, although a victim was told late")
 	}
 	if look := os.Getenv("ZKBENCH_LOOK"); look != "" { // to look at it
 		to, err := os.MkdirTemp(look, "run-")
-		if err == nil {
-			err = os.CopyFS(to, os.DirFS(dir))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.CopyFS(to, os.DirFS(dir)))
 	}
 }
 
 func TestFolder_scenariosDoNotOverwriteEachOther(t *testing.T) {
 	dir := runFolder(t, "failover", "herd")
-	if err := again(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	again(t, dir)
 	for _, name := range []string{"failover-handoff-by-clients.svg", "herd-handoff-by-clients.svg", "latency-herd-lock-parent-5.svg"} {
 		if _, err := os.Stat(filepath.Join(dir, report.PlotDir, name)); err != nil {
 			t.Error(err)
@@ -187,18 +169,10 @@ func TestFolder_damagedHistories(t *testing.T) {
 	dir := runFolder(t, "herd")
 	cut, gone := report.HistoryPath(dir, "herd-lock-parent-20"), report.HistoryPath(dir, "herd-lock-parent-5")
 	info, err := os.Stat(cut)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(cut, info.Size()*2/3); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
-	if err := again(t, dir); err != nil {
-		t.Fatalf("a damaged history costs its own plots, not the report: %v", err)
-	}
+	must(t, err)
+	must(t, os.Truncate(cut, info.Size()*2/3))
+	must(t, os.Remove(gone))
+	again(t, dir) // a damaged history costs its own plots, not the report
 	got := sums(t, dir)
 	if _, ok := got["plots/latency-herd-lock-predecessor-5.svg"]; !ok {
 		t.Error("the plots of a whole history are missing")
@@ -209,16 +183,12 @@ func TestFolder_damagedHistories(t *testing.T) {
 }
 
 // again draws a folder as zkbench report does.
-func again(t *testing.T, dir string) error {
+func again(t *testing.T, dir string) {
 	t.Helper()
 	run, err := report.ReadRun(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := report.Conclude(dir, run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = Folder(dir, c)
-	return err
+	must(t, err)
 }

@@ -14,9 +14,7 @@ import (
 func TestPage_inABrowser(t *testing.T) {
 	b := openBrowser(t)
 	dir := runFolder(t, "failover", "overlap")
-	if err := again(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	again(t, dir)
 	for _, look := range looks {
 		t.Run(look.name, func(t *testing.T) {
 			p := b.visit(t, dir, look)

@@ -22,6 +22,15 @@ type told struct {
 	story   Story
 }
 
+func open(t *testing.T, file string) *history.History {
+	t.Helper()
+	h, err := history.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // corpus tells every failure of the recorded histories.
 func corpus(t *testing.T) (all []told) {
 	t.Helper()
@@ -30,10 +39,7 @@ func corpus(t *testing.T) (all []told) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		h, err := history.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := open(t, file)
 		for _, v := range verdict.Judge(h) {
 			if v.Result == verdict.Fail {
 				trial := report.Trial{Name: h.Header.Trial, Cell: h.Header.Cell}
@@ -171,29 +177,32 @@ func TestFailure_namesFaultsAndCommits(t *testing.T) {
 // recorded is a history in which the guarantees may well be broken.
 func recorded(t *testing.T) *history.History {
 	t.Helper()
-	h, err := history.Open(filepath.Join(golden.Corpus(t, archive), "zoo-worker-unsorted-newcomers.jsonl.zst"))
-	if err != nil {
-		t.Fatal(err)
+	return open(t, filepath.Join(golden.Corpus(t, archive), "zoo-worker-unsorted-newcomers.jsonl.zst"))
+}
+
+// failed is a trial that broke these guarantees.
+func failed(name string, expect []string, guarantees ...string) report.Trial {
+	x := report.Trial{Name: name, Expect: expect, Cell: history.Cell{Subject: "lock/a", Clients: 3}}
+	for _, g := range guarantees {
+		x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: g, Result: report.Fail, Records: []int{1}})
 	}
-	return h
+	return x
 }
 
 func TestFailures_areThoseWithAProof(t *testing.T) {
-	failed := func(guarantee string) report.Verdict {
-		return report.Verdict{Guarantee: guarantee, Result: report.Fail, Records: []int{1}}
-	}
+	passed, unproven := failed("a", nil, "fifo"), failed("a", nil, "fifo")
+	passed.Verdicts[0].Result, unproven.Verdicts[0].Records = report.Pass, nil
 	for _, row := range []struct {
-		about  string
-		expect []string
-		of     []report.Verdict
-		want   int
+		about string
+		trial report.Trial
+		want  int
 	}{
-		{"every failure is explained", nil, []report.Verdict{failed("fifo"), failed("mutual-exclusion")}, 2},
-		{"of a broken subject those that had to catch it", []string{"fifo"}, []report.Verdict{failed("fifo"), failed("mutual-exclusion")}, 1},
-		{"a pass is no failure", nil, []report.Verdict{{Guarantee: "fifo", Result: report.Pass, Records: []int{1}}}, 0},
-		{"a failure without records cannot be explained", nil, []report.Verdict{{Guarantee: "fifo", Result: report.Fail}}, 0},
+		{"every failure is explained", failed("a", nil, "fifo", "mutual-exclusion"), 2},
+		{"of a broken subject those that had to catch it", failed("a", []string{"fifo"}, "fifo", "mutual-exclusion"), 1},
+		{"a pass is no failure", passed, 0},
+		{"a failure without records cannot be explained", unproven, 0},
 	} {
-		c := report.Conclusion{Result: report.Result{Trials: []report.Trial{{Name: "a", Expect: row.expect, Verdicts: row.of}}}, Histories: map[string]*history.History{"a": recorded(t)}}
+		c := report.Conclusion{Result: report.Result{Trials: []report.Trial{row.trial}}, Histories: map[string]*history.History{"a": recorded(t)}}
 		if stories := Failures(c); len(stories) != row.want {
 			t.Errorf("%s: %d stories, want %d", row.about, len(stories), row.want)
 		}
@@ -203,18 +212,11 @@ func TestFailures_areThoseWithAProof(t *testing.T) {
 // A terminal tells the first few: what broke one guarantee many times must not hide another,
 // nor may the limit.
 func TestFailures_tellTheFirstOfEachGuaranteeFirst(t *testing.T) {
-	trial := func(name string, expect []string, guarantees ...string) report.Trial {
-		x := report.Trial{Name: name, Expect: expect, Cell: history.Cell{Subject: "lock/a", Clients: 3}}
-		for _, g := range guarantees {
-			x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: g, Result: report.Fail, Records: []int{1}})
-		}
-		return x
-	}
-	trials := []report.Trial{trial("zoo", []string{"progress"}, "progress"), trial("0", nil, "fifo")}
+	trials := []report.Trial{failed("zoo", []string{"progress"}, "progress"), failed("0", nil, "fifo")}
 	for i := range storyLimit {
-		trials = append(trials, trial(fmt.Sprint(i+1), nil, "fifo", "no-orphan"))
+		trials = append(trials, failed(fmt.Sprint(i+1), nil, "fifo", "no-orphan"))
 	}
-	trials = append(trials, trial("last", nil, "progress"))
+	trials = append(trials, failed("last", nil, "progress"))
 	h := history.Of(history.Header{}, &history.Session{Event: history.Opened, Client: 1, Session: 1})
 	c := report.Conclusion{Result: report.Result{Trials: trials}, Histories: map[string]*history.History{}}
 	for _, x := range trials {
@@ -236,8 +238,9 @@ func TestFailures_tellTheFirstOfEachGuaranteeFirst(t *testing.T) {
 // The same failure in another cell of a matrix, or provoked otherwise, is another story.
 func TestFailures_nameTheCell(t *testing.T) {
 	trial := func(timeout, provocation string) report.Trial {
-		return report.Trial{Name: "a", Verdicts: []report.Verdict{{Guarantee: "fifo", Result: report.Fail, Records: []int{1}}},
-			Cell: history.Cell{Subject: "lock/a", Clients: 3, Provocation: provocation, Params: map[string]string{"session_timeout": timeout, "hold": "2ms"}}}
+		x := failed("a", nil, "fifo")
+		x.Provocation, x.Params = provocation, map[string]string{"session_timeout": timeout, "hold": "2ms"}
+		return x
 	}
 	stories := Failures(report.Conclusion{Result: report.Result{Trials: []report.Trial{trial("4s", ""), trial("10s", ""), trial("4s", "line")}},
 		Histories: map[string]*history.History{"a": recorded(t)}})

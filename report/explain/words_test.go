@@ -43,10 +43,8 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 			"is notified that its grant with token 5 ended, although its session is alive", verdict.Lock},
 		{"a killed client", &history.Session{Event: history.Killed, Client: 1, Session: 0x65}, "is killed by zkbench", verdict.Lock},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}, row.recipe); !ok || e.Who != "client 1" || e.What != row.want {
-				t.Errorf("%s %q, want %q", e.Who, e.What, row.want)
-			}
-		})
+		if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}, row.recipe); !ok || e.Who != "client 1" || e.What != row.want {
+			t.Errorf("%s: %s %q, want %q", row.about, e.Who, e.What, row.want)
+		}
 	}
 }

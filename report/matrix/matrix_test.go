@@ -17,12 +17,12 @@ func TestOf(t *testing.T) {
 		trial("herd", "lock/predecessor", 50, nil), trial("herd", "lock/parent", 50, nil),
 		trial("failover", "lock/parent", 5, map[string]string{"session_timeout": "4s", "hold": "1s"}),
 		trial("failover", "lock/parent", 5, map[string]string{"session_timeout": "8s", "hold": "1s"}),
-		trial("herd", "lock/parent", 10, nil),
+		trial("herd", "lock/parent", 10, nil), trial("herd", "lock/predecessor", 100, nil),
 	})
 	if len(got) != 2 || got[0].Name != "herd" || got[1].Name != "failover" {
 		t.Fatalf("scenarios = %+v, want herd and failover in the order they were run", got)
 	}
-	if got[0].Series[0].Label != "lock/parent" || !slices.Equal(got[0].Counts, []int{10, 50}) {
+	if got[0].Series[0].Label != "lock/parent" || !slices.Equal(got[0].Counts, []int{10, 50, 100}) {
 		t.Errorf("herd = %+v, want series by label and counts ascending", got[0])
 	}
 	if got[0].Series[0].Trials[0].Clients != 10 {
@@ -34,6 +34,15 @@ func TestOf(t *testing.T) {
 	if n := got[0].Common(); n != 50 {
 		t.Errorf("Common = %d, want 50: the largest count that both have", n)
 	}
+	if n := (Scenario{}).Common(); n != 0 {
+		t.Errorf("Common of nothing = %d, want 0", n)
+	}
+	got = GroupScenarios([]report.Trial{
+		trial("herd", "lock/parent", 10, map[string]string{"repeat": "1"}), trial("herd", "lock/parent", 10, map[string]string{"repeat": "2"}),
+	})
+	if len(got[0].Series) != 1 || len(got[0].Series[0].At(10)) != 2 {
+		t.Errorf("series of repetitions = %+v, want one with two trials", got[0].Series)
+	}
 }
 
 // What a trial ran on is named where it is the only one, too: an upgrade.
@@ -41,16 +50,6 @@ func TestOf_namesTheVersion(t *testing.T) {
 	one := []report.Trial{{Cell: history.Cell{Scenario: "upgrade", Subject: "lock/parent", Params: map[string]string{"version": "3.8.0 to 3.9.3", "hold": "5ms"}}}}
 	if l := GroupScenarios(one)[0].Series[0].Label; l != "lock/parent version=3.8.0 to 3.9.3" {
 		t.Errorf("label = %q", l)
-	}
-}
-
-func TestOf_repetitionsShareASeries(t *testing.T) {
-	got := GroupScenarios([]report.Trial{
-		trial("herd", "lock/parent", 10, map[string]string{"repeat": "1"}),
-		trial("herd", "lock/parent", 10, map[string]string{"repeat": "2"}),
-	})
-	if len(got[0].Series) != 1 || len(got[0].Series[0].At(10)) != 2 {
-		t.Errorf("series = %+v, want one with two trials", got[0].Series)
 	}
 }
 
@@ -70,16 +69,6 @@ func TestOf_provocations(t *testing.T) {
 		if len(x.Trials) != 1 || x.Trials[0].Merged != 0 {
 			t.Errorf("%s: %+v, want the trial as it is", x.Label, x.Trials)
 		}
-	}
-}
-
-func TestCommon(t *testing.T) {
-	s := GroupScenarios([]report.Trial{trial("herd", "a", 10, nil), trial("herd", "a", 50, nil), trial("herd", "b", 10, nil), trial("herd", "b", 20, nil)})[0]
-	if n := s.Common(); n != 10 {
-		t.Errorf("Common = %d, want 10", n)
-	}
-	if n := (Scenario{}).Common(); n != 0 {
-		t.Errorf("Common of nothing = %d, want 0", n)
 	}
 }
 

@@ -99,13 +99,10 @@ func TestMerge_thresholds(t *testing.T) {
 	}
 }
 
-func TestMerge_withoutParams(t *testing.T) {
+func TestMerge_ofFewTrials(t *testing.T) {
 	if m := Merge([]report.Trial{{Name: "a"}, {Name: "b"}}); m.Merged != 2 {
-		t.Errorf("it stands for %d trials, want two", m.Merged)
+		t.Errorf("without parameters: it stands for %d trials, want two", m.Merged)
 	}
-}
-
-func TestMerge_one(t *testing.T) {
 	one := repeated(1, 10, 60, report.Pass)
 	if m := Merge([]report.Trial{one}); m.Name != one.Name || *m.Metrics["handoff.latency"].P99 != 30 || m.Merged != 0 {
 		t.Errorf("%+v, want the trial as it is", m)

@@ -2,7 +2,6 @@ package units
 
 import (
 	"math"
-	"strings"
 	"testing"
 )
 
@@ -52,41 +51,26 @@ func TestQuantity_isWrittenInItsUnit(t *testing.T) {
 	}
 }
 
-func TestClean_leavesNothingDangerous(t *testing.T) {
-	got := Clean("lock\x00/\x1b[31mred\nnext\xff")
-	if strings.ContainsAny(got, "\x00\x1b\n") || strings.Contains(got, "\xff") {
-		t.Errorf("Clean left something dangerous: %q", got)
-	}
-	if !strings.Contains(got, "red next") {
-		t.Errorf("Clean = %q, want the readable part kept", got)
-	}
-}
-
-func TestShort_marksTheCut(t *testing.T) {
-	if got := Truncate("lock/predecessor", 8); got != "lock/pr…" {
-		t.Errorf("Short = %q", got)
-	}
-	if got := Truncate(strings.Repeat("it was without a fault ", 4), 62); got != "it was without a fault it was without a fault it was without…" {
-		t.Errorf("Short = %q, want whole words", got)
-	}
-	if got := Truncate("lock", 8); got != "lock" {
-		t.Errorf("Short = %q, want the text untouched", got)
-	}
-}
-
-func TestTimes_areAsPreciseAsAReaderCanUse(t *testing.T) {
-	const long = "from 75.162462ms to 653.45228ms, after 12.345678901s, at 1m0.918727s, within 10s, 1.2345 times"
-	if got, want := RoundTimes(long), "from 75.162ms to 653.452ms, after 12.346s, at 1m0.919s, within 10s, 1.2345 times"; got != want {
-		t.Errorf("Times = %q, want %q", got, want)
-	}
-}
-
-func TestRatio_andPluralAreWords(t *testing.T) {
-	for got, want := range map[string]string{
-		Plural(1, "verdict"): "1 verdict", Plural(0, "verdict"): "0 verdicts",
+func TestTexts(t *testing.T) {
+	const long = "it was without a fault it was without a fault it was without a fault it was without a fault "
+	for _, c := range []struct{ about, got, want string }{
+		{"nothing dangerous is left", Clean("lock\x00/\x1b[31mred\nnext\xff"), "lock\uFFFD/\uFFFD[31mred next\uFFFD"},
+		{"a cut is marked", Truncate("lock/predecessor", 8), "lock/pr…"},
+		{"whole words are kept", Truncate(long, 62), "it was without a fault it was without a fault it was without…"},
+		{"what fits is untouched", Truncate("lock", 8), "lock"},
+		{"times are as precise as a reader can use",
+			RoundTimes("from 75.162462ms to 653.45228ms, after 12.345678901s, at 1m0.918727s, within 10s, 1.2345 times"),
+			"from 75.162ms to 653.452ms, after 12.346s, at 1m0.919s, within 10s, 1.2345 times"},
+		{"one", Plural(1, "verdict"), "1 verdict"},
+		{"none", Plural(0, "verdict"), "0 verdicts"},
+		{"a reason is short",
+			ShortenReason("client 0 was granted token 4294968106 by node /zkbench-24a1/herd/line/c8-n-0000000000 of it"),
+			"client 0 was granted token 0x10000032a by node c8-n-0000000000 of it"},
+		{"a subject's name is no path", ShortenReason(`item "0-5" (node /a/line/9d-n-4, made by zxid 0x1) of lock/parent, token 5`),
+			`item "0-5" (node 9d-n-4, made by zxid 0x1) of lock/parent, token 5`},
 	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", c.about, c.got, c.want)
 		}
 	}
 }
@@ -95,17 +79,6 @@ func TestTick_hasNoIdleZeros(t *testing.T) {
 	for ns, want := range map[float64]string{1e6: "1 ms", 10e6: "10 ms", 100e6: "100 ms", 0.5e3: "500 ns", 2.5e6: "2.5 ms", 300e9: "5 min 0 s"} {
 		if got := Tick(ns); got != want {
 			t.Errorf("Tick(%v) = %q, want %q", ns, got, want)
-		}
-	}
-}
-
-func TestReason_isShort(t *testing.T) {
-	for in, want := range map[string]string{
-		"client 0 was granted token 4294968106 by node /zkbench-24a1/herd/line/c8-n-0000000000 of it": "client 0 was granted token 0x10000032a by node c8-n-0000000000 of it",
-		"item \"0-5\" (node /a/line/9d-n-4, made by zxid 0x1) of lock/parent, token 5":                "item \"0-5\" (node 9d-n-4, made by zxid 0x1) of lock/parent, token 5",
-	} {
-		if got := ShortenReason(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
 }

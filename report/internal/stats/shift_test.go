@@ -33,24 +33,42 @@ func TestFewest(t *testing.T) {
 	}
 }
 
-// The interval of the shift must hold the true one as often as it says.
-func TestShift_coverage(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 5))
-	const runs, truth = 2000, 1.07
-	for _, n := range []int{5, 12, 30} {
-		held := 0
-		for range runs {
+// An interval must hold the true ratio as often as it says.
+func TestIntervals_coverage(t *testing.T) {
+	const truth = 1.07
+	for _, row := range []struct {
+		about   string
+		runs    int
+		counts  []int
+		measure func(r *rand.Rand, n int) Interval
+	}{
+		{"the shift of trials", 2000, []int{5, 12, 30}, func(r *rand.Rand, n int) Interval {
 			var old, new []float64
 			for range n {
 				old = append(old, math.Exp(0.2*r.ExpFloat64()))
 				new = append(new, truth*math.Exp(0.2*r.ExpFloat64()))
 			}
-			if i := Shift(old, new); *i.Low <= truth && truth <= *i.High {
-				held++
+			return *Shift(old, new)
+		}},
+		{"the ratio of pairs, of which each has its own long-tailed moment", 3000, []int{6, 20, 100}, func(r *rand.Rand, n int) Interval {
+			var ratios []float64
+			for range n {
+				ratios = append(ratios, truth*math.Exp(0.1*(r.ExpFloat64()-r.ExpFloat64())))
 			}
-		}
-		if held < runs*94/100 {
-			t.Errorf("with %d trials the interval holds the truth in %d of %d", n, held, runs)
+			return HodgesLehmann(ratios, Confidence)
+		}},
+	} {
+		r := rand.New(rand.NewPCG(5, 5))
+		for _, n := range row.counts {
+			held := 0
+			for range row.runs {
+				if i := row.measure(r, n); *i.Low <= truth && truth <= *i.High {
+					held++
+				}
+			}
+			if held < row.runs*94/100 {
+				t.Errorf("%s: with %d the interval holds the truth in %d of %d", row.about, n, held, row.runs)
+			}
 		}
 	}
 }
