@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"hash/adler32"
 	"io"
-	"iter"
 )
 
 // logFile is a file as a server writes it: the header, then the entries.
@@ -44,27 +43,29 @@ func pack(values ...any) []byte {
 	return b.Bytes()
 }
 
-func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
-
 // readAll reads files as one member's log.
-func readAll(after int64, files ...[]byte) ([]Entry, *Reader, error) {
-	r := NewReader(after, readers(files)...)
-	var all []Entry
-	for e, err := range r.All() {
+func readAll(after int64, files ...[]byte) (all []Entry, r *Reader, err error) {
+	var readers []io.Reader
+	for _, f := range files {
+		readers = append(readers, bytes.NewReader(f))
+	}
+	r = NewReader(after, readers...)
+	all, err = remaining(r)
+	return all, r, err
+}
+
+// remaining returns the entries of the rest of a log, and the first error.
+func remaining(r *Reader) (all []Entry, err error) {
+	for {
+		e, err := r.Next()
+		if err == io.EOF {
+			return all, nil
+		}
 		if err != nil {
-			return all, r, err
+			return all, err
 		}
 		all = append(all, e)
 	}
-	return all, r, nil
-}
-
-func readers(files [][]byte) []io.Reader {
-	var rs []io.Reader
-	for _, f := range files {
-		rs = append(rs, bytes.NewReader(f))
-	}
-	return rs
 }
 
 func zxids(all []Entry) []int64 {
@@ -73,16 +74,4 @@ func zxids(all []Entry) []int64 {
 		out = append(out, e.Zxid)
 	}
 	return out
-}
-
-// All returns the remaining entries in the order of their zxids. It ends after the first error.
-func (r *Reader) All() iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for {
-			e, err := r.Next()
-			if err == io.EOF || !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
 }

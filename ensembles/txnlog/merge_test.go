@@ -22,13 +22,14 @@ func having(zxids ...int64) []byte {
 	return logFile(entries...)
 }
 
-func merge(after, upTo int64, logs ...[]byte) (got []int64, s Summary, err error) {
+// mergeAll merges the logs of members, one file each, and returns the entries.
+func mergeAll(first uint32, after, upTo int64, logs ...[]byte) (got []Entry, s Summary, err error) {
 	var members [][]io.Reader
 	for _, log := range logs {
 		members = append(members, []io.Reader{bytes.NewReader(log)})
 	}
-	s, err = Merge(0, after, upTo, func(e Entry) error {
-		got = append(got, e.Zxid)
+	s, err = Merge(first, after, upTo, func(e Entry) error {
+		got = append(got, e)
 		return nil
 	}, members...)
 	return got, s, err
@@ -78,7 +79,8 @@ func TestMerge_joinsWhatTheMembersHave(t *testing.T) {
 		"no log at all": {0, z(1, 1), nil, nil, []Gap{{z(1, 1), z(1, 1)}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, s, err := merge(test.after, test.upTo, test.logs...)
+			all, s, err := mergeAll(0, test.after, test.upTo, test.logs...)
+			got := zxids(all)
 			if err != nil || !slices.Equal(got, test.want) || s.Entries != len(got) {
 				t.Errorf("got %#x, %v; want %#x", got, err, test.want)
 			}
@@ -103,7 +105,7 @@ func TestMerge_firstZxid(t *testing.T) {
 		"the first one is missing":          {z(1, 102), having(z(2, 102)), []Gap{{z(2, 101), z(2, 101)}}},
 		"one in between is missing":         {z(1, 0), having(z(1, 101), z(1, 103)), []Gap{{z(1, 102), z(1, 102)}}},
 	} {
-		s, err := Merge(100, test.after, 0, func(Entry) error { return nil }, []io.Reader{bytes.NewReader(test.log)})
+		_, s, err := mergeAll(100, test.after, 0, test.log)
 		if err != nil || !slices.Equal(s.Gaps, test.gaps) {
 			t.Errorf("%s: gaps %v, want %v (%v)", name, s.Gaps, test.gaps, err)
 		}
@@ -114,26 +116,16 @@ func TestMerge_failsWhereLogsCannotBeTrusted(t *testing.T) {
 	good := having(z(1, 1), z(1, 2))
 	damaged := slices.Clone(good)
 	damaged[60] ^= 1
-	stop := errors.New("enough")
-	for name, test := range map[string]struct {
-		logs [][]byte
-		each error
-		want string
-	}{
-		"where logs disagree":         {[][]byte{good, logFile(created(z(1, 1), "/other"))}, nil, "disagree on transaction 0x100000001: create /100000001 by session 0x7, and create /other by session 0x7"},
-		"where a log is damaged":      {[][]byte{good, damaged}, nil, "is damaged"},
-		"where the caller has enough": {[][]byte{good}, stop, "enough"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var members [][]io.Reader
-			for _, log := range test.logs {
-				members = append(members, []io.Reader{bytes.NewReader(log)})
-			}
-			_, err := Merge(0, 0, 0, func(Entry) error { return test.each }, members...)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q in it", err, test.want)
-			}
-		})
+	const disagree = "disagree on transaction 0x100000001: create /100000001 by session 0x7, and create /other by session 0x7"
+	for want, other := range map[string][]byte{"is damaged": damaged, disagree: logFile(created(z(1, 1), "/other"))} {
+		if _, _, err := mergeAll(0, 0, 0, good, other); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
+	enough := errors.New("enough")
+	_, err := Merge(0, 0, 0, func(Entry) error { return enough }, []io.Reader{bytes.NewReader(good)})
+	if !errors.Is(err, enough) {
+		t.Errorf("where the caller has enough: %v", err)
 	}
 }
 
@@ -142,9 +134,9 @@ func TestMerge_readsNoFurtherThanItIsAsked(t *testing.T) {
 	half[40] = 0
 	log := logFile(created(z(1, 1), "/a"), created(z(1, 2), "/b"), half, created(z(1, 4), "/c"))
 	for after := z(1, 0); after <= z(1, 2); after++ {
-		got, s, err := merge(after, z(1, 2), log, log)
+		got, s, err := mergeAll(0, after, z(1, 2), log, log)
 		if err != nil || len(got) != int(z(1, 2)-after) || s.Gaps != nil {
-			t.Errorf("after %#x: got %#x, %+v, %v", after, got, s, err)
+			t.Errorf("after %#x: got %#x, %+v, %v", after, zxids(got), s, err)
 		}
 	}
 }
@@ -152,16 +144,38 @@ func TestMerge_readsNoFurtherThanItIsAsked(t *testing.T) {
 func TestMerge_allowsForTwoVersions(t *testing.T) {
 	old := logFile(entry(txn(1, -11)))
 	recent := logFile(entry(txn(1, -11, int32(1), "/a", int32(2), int64(5))))
-	got, _, err := merge(0, 0, recent, old)
-	if err != nil || len(got) != 1 {
-		t.Errorf("got %#x, %v", got, err)
+	if got, _, err := mergeAll(0, 0, 0, recent, old); err != nil || len(got) != 1 {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
 func TestMerge_countsWhatTheReadersSay(t *testing.T) {
-	_, s, err := merge(0, 0, logFile(created(1, "/a"), entry(txn(2, 99))), logFile(created(1, "/a"), created(2, "/b")[:30]))
+	_, s, err := mergeAll(0, 0, 0, logFile(created(1, "/a"), entry(txn(2, 99))), logFile(created(1, "/a"), created(2, "/b")[:30]))
 	if err != nil || s.TruncatedFiles != 1 || s.Unknown != 1 || s.Entries != 2 {
 		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// What a session took with it is known, too, where the server does not write it.
+func TestMerge_fillsInWhatWentWithASession(t *testing.T) {
+	const closeSession, deleteNode, multi = -11, 2, 14
+	part := pack("/m", "data", noACL, true, int32(1))
+	for name, test := range map[string]struct {
+		entries [][]byte
+		want    []string // of the close
+	}{
+		"what it had":                 {[][]byte{created(1, "/b"), created(2, "/a"), entry(txn(3, closeSession))}, []string{"/a", "/b"}},
+		"not what it had deleted":     {[][]byte{created(1, "/a"), created(2, "/b"), entry(txn(3, deleteNode, "/a")), entry(txn(4, closeSession))}, []string{"/b"}},
+		"what it had made again":      {[][]byte{created(1, "/a"), entry(txn(2, deleteNode, "/a")), created(3, "/a"), entry(txn(4, closeSession))}, []string{"/a"}},
+		"what it had made in a multi": {[][]byte{entry(txn(1, multi, int32(1), int32(1), int32(len(part)), part)), entry(txn(2, closeSession))}, []string{"/m"}},
+		"nothing of what stays":       {[][]byte{entry(txn(1, 1, "/stays", "data", noACL, false, int32(1))), entry(txn(2, closeSession))}, nil},
+		"what the server writes":      {[][]byte{created(1, "/a"), entry(txn(2, closeSession, int32(1), "/x"))}, []string{"/x"}},
+		"what another session has":    {[][]byte{created(1, "/a"), entry(pack(int64(8), int32(9), int64(2), int64(1000), int32(closeSession)))}, nil},
+	} {
+		got, _, err := mergeAll(0, 0, 0, logFile(test.entries...))
+		if last := got[len(got)-1]; err != nil || last.Type != CloseSession || !slices.Equal(last.Removed, test.want) {
+			t.Errorf("%s: got %v %v, %v; want %v", name, last.Type, last.Removed, err, test.want)
+		}
 	}
 }
 
@@ -175,9 +189,10 @@ func TestGap_namesItsEpoch(t *testing.T) {
 func BenchmarkMerge(b *testing.B) {
 	const n = 100_000
 	file := lockLog(n)
+	log := func() []io.Reader { return []io.Reader{bytes.NewReader(file)} }
 	b.ReportAllocs()
 	for b.Loop() {
-		_, s, err := merge(0, 0, file, file, file)
+		s, err := Merge(0, 0, 0, func(Entry) error { return nil }, log(), log(), log())
 		if err != nil || s.Entries != n {
 			b.Fatalf("%+v, %v", s, err)
 		}

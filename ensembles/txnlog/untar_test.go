@@ -1,20 +1,16 @@
-package txnlog_test
+package txnlog
 
 import (
 	"archive/tar"
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"testing"
-
-	"github.com/zkbench/zkbench/ensembles/internal/check"
-	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
 func TestUntar_keepsWhatIsAskedFor(t *testing.T) {
-	header := "ZKLG\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00"
-	padding := string(make([]byte, 1000))
+	header, padding := string(logFile()), string(make([]byte, 1000))
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, f := range []struct{ name, text string }{
@@ -24,34 +20,47 @@ func TestUntar_keepsWhatIsAskedFor(t *testing.T) {
 		{"version-2/log.20", header + padding},
 		{"version-2/snapshot.0", "snapshot"},
 	} {
-		check.OK(t, w.WriteHeader(&tar.Header{Name: f.name, Size: int64(len(f.text)), Mode: 0o644}))
-		_, err := w.Write([]byte(f.text))
-		check.OK(t, err)
+		_ = w.WriteHeader(&tar.Header{Name: f.name, Size: int64(len(f.text)), Mode: 0o644}) // into memory
+		_, _ = w.Write([]byte(f.text))
 	}
-	check.OK(t, w.Close())
+	w.Close()
+	for after, want := range map[int64][]string{
+		0:    {"log.1 17", "log.a 17", "log.20 16"},
+		0x10: {"log.a 17", "log.20 16"},
+		0x99: {"log.20 16"},
+	} {
+		logs, err := Untar(bytes.NewReader(archive.Bytes()), after)
+		var got []string
+		for _, l := range logs {
+			text, _ := io.ReadAll(l) // of memory
+			got = append(got, fmt.Sprint(l.(untarred).Name(), " ", len(text)))
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("after %#x: got %q, %v; want %q", after, got, err, want)
+		}
+	}
+	if _, err := Untar(bytes.NewReader(archive.Bytes()[:1000]), 0); err == nil {
+		t.Error("no error for half an archive")
+	}
+}
+
+func TestSelect_skipsFilesThatEndTooEarly(t *testing.T) {
+	names := []string{"log.200000001", "snapshot.0", "log.1000000ff", "log.100000001", "log.zz", "currentEpoch", "log.f"}
+	inOrder := []string{"log.f", "log.100000001", "log.1000000ff", "log.200000001"}
 	for name, test := range map[string]struct {
 		after int64
 		want  []string
 	}{
-		"all, in the order of their zxids": {0, []string{"log.1 17", "log.a 17", "log.20 16"}},
-		"without those that end before":    {0x10, []string{"log.a 17", "log.20 16"}},
-		"the last one at least":            {0x99, []string{"log.20 16"}},
+		"from the beginning":                     {0, inOrder},
+		"from within a file":                     {0x100000080, inOrder[1:]},
+		"from the last entry of a file":          {0x1000000fe, inOrder[2:]},
+		"from one before the last":               {0x1000000fd, inOrder[1:]},
+		"from the end of an epoch, not known":    {0x1000001ff, inOrder[2:]},
+		"the last file may always have it":       {0x900000000, inOrder[3:]},
+		"from the end of what an epoch could be": {0x200000000, inOrder[3:]},
 	} {
-		t.Run(name, func(t *testing.T) {
-			logs, err := txnlog.Untar(bytes.NewReader(archive.Bytes()), test.after)
-			check.OK(t, err)
-			var got []string
-			for _, l := range logs {
-				text, err := io.ReadAll(l)
-				check.OK(t, err)
-				got = append(got, l.(interface{ Name() string }).Name()+" "+strconv.Itoa(len(text)))
-			}
-			if !slices.Equal(got, test.want) {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-	if _, err := txnlog.Untar(bytes.NewReader(archive.Bytes()[:1000]), 0); err == nil {
-		t.Error("no error for half an archive")
+		if got := Select(names, test.after); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
 	}
 }
