@@ -4,6 +4,7 @@ package check
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,26 @@ func OK(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Error fails the test unless err contains each of the texts; "" stands for no error.
+func Error(t testing.TB, err error, want ...string) {
+	t.Helper()
+	for _, text := range want {
+		if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {
+			t.Errorf("got the error %v, want %q in it", err, text)
+		}
+	}
+}
+
+// Contains fails the test unless text contains each of the parts.
+func Contains(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
 	}
 }
 

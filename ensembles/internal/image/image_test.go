@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
@@ -26,9 +27,7 @@ func needBuild(t *testing.T) {
 
 func TestImage_keepsTheContract(t *testing.T) {
 	needBuild(t)
-	if err := Build(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, Build(t.Context(), ""))
 	for name, test := range map[string]struct{ command, want string }{
 		"the server runs as its own user":         {`id -un`, "zookeeper\n"},
 		"myid is written where there is none":     {`cat /data/myid`, "7\n"},
@@ -51,9 +50,8 @@ func TestImage_keepsTheContract(t *testing.T) {
 
 func TestZkServer_knowsOneVerb(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "sh", "zkServer.sh", "status").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "usage: zkServer.sh start-foreground") {
-		t.Errorf("%v: %s", err, out)
-	}
+	check.Contains(t, string(out), "usage: zkServer.sh start-foreground")
+	check.Error(t, err, "exit status")
 }
 
 // An interrupted build leaves neither folders nor mounts.

@@ -7,27 +7,19 @@ import (
 	"time"
 )
 
-func TestUntil_returnsWhenItIsDone(t *testing.T) {
+func TestUntil(t *testing.T) {
 	calls := 0
 	err := Until(t.Context(), time.Millisecond, func() bool { calls++; return calls == 3 })
 	if err != nil || calls != 3 {
 		t.Errorf("%d calls, %v", calls, err)
 	}
-}
-
-func TestUntil_asksOnceWithoutWaiting(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := Until(ctx, time.Hour, func() bool { return true }); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestUntil_saysWhyItEnded(t *testing.T) {
 	late := errors.New("not within a moment")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Millisecond, late)
 	defer cancel()
 	if err := Until(ctx, time.Millisecond, func() bool { return false }); !errors.Is(err, late) {
 		t.Errorf("got %v", err)
+	}
+	if err := Until(ctx, time.Hour, func() bool { return true }); err != nil {
+		t.Errorf("a condition that holds when the context has ended: %v", err)
 	}
 }
