@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
 func TestAcquire_sharesOrRefuses(t *testing.T) {
@@ -21,31 +23,24 @@ func TestAcquire_sharesOrRefuses(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			t.Setenv("ZKBENCH_STATE", t.TempDir())
 			first, err := Acquire("one", "churn", row.first)
-			must(t, err)
+			check.OK(t, err)
 			second, err := Acquire("one", "partition", row.second)
 			if !row.refused {
-				must(t, err)
-				must(t, second())
+				check.OK(t, err)
+				check.OK(t, second())
 			} else if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "(churn)") {
 				t.Errorf("got %v, want it refused, and named who is in the way", err)
 			}
 			other, err := Acquire("other", "partition", true)
-			must(t, err)
-			must(t, other())
-			must(t, first())
+			check.OK(t, err)
+			check.OK(t, other())
+			check.OK(t, first())
 			again, err := Acquire("one", "partition", true)
-			must(t, err)
-			must(t, again())
+			check.OK(t, err)
+			check.OK(t, again())
 			if left, err := os.ReadDir(Dir()); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 		})
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

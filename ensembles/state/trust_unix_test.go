@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
 // Something of another user, or no folder, in the place of an ensemble's folder is not opened, and a
@@ -17,16 +19,13 @@ import (
 func TestOpenDir_refusesWhatIsNotAFolderOfThisUser(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link, plain, foreign := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "file"), filepath.Join(dir, "foreign")
-	for _, err := range []error{syscall.Mkfifo(pipe, 0o600), os.Symlink(dir, link), os.WriteFile(plain, nil, 0o600), os.Mkdir(foreign, 0o755)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	check.OK(t, syscall.Mkfifo(pipe, 0o600))
+	check.OK(t, os.Symlink(dir, link))
+	check.OK(t, os.WriteFile(plain, nil, 0o600))
+	check.OK(t, os.Mkdir(foreign, 0o755))
 	names := []string{pipe, link, plain}
 	if os.Geteuid() == 0 {
-		if err := os.Chown(foreign, 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Chown(foreign, 65534, 65534))
 		names = append(names, foreign)
 	}
 	for _, name := range names {
@@ -35,9 +34,7 @@ func TestOpenDir_refusesWhatIsNotAFolderOfThisUser(t *testing.T) {
 		}
 	}
 	f, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	f.Close()
 }
 
@@ -51,19 +48,12 @@ func TestFindAll_findsOnlyProcessesOfThisUser(t *testing.T) {
 		c := exec.Command("sh", "-c", "echo; read line", mark)
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 		in, err := c.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		out, err := c.StdoutPipe()
-		if err == nil {
-			err = c.Start()
-		}
-		if err == nil {
-			_, err = out.Read(make([]byte, 1)) // it runs
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.OK(t, c.Start())
+		_, err = out.Read(make([]byte, 1)) // it runs
+		check.OK(t, err)
 		t.Cleanup(func() { in.Close(); _ = c.Wait() })
 		return c
 	}
