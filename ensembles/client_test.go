@@ -21,12 +21,6 @@ type client struct {
 	conn net.Conn
 }
 
-// replyHeader is the header of a reply. Err is ZooKeeper's error code; 0 is success.
-type replyHeader struct {
-	Zxid int64
-	Err  int32
-}
-
 // dial connects to addr without TLS and opens a session with the requested timeout. The test fails on an
 // error. The connection is usable for one minute, and closed at the end of the test.
 func dial(t testing.TB, addr string, timeout time.Duration) *client {
@@ -42,17 +36,15 @@ func dial(t testing.TB, addr string, timeout time.Duration) *client {
 	return c
 }
 
-// Do sends a request of the given type and fields, and returns the reply's header.
-func (c *client) Do(code int32, fields ...any) replyHeader {
+// Do sends a request of the given type and fields. It returns the zxid and ZooKeeper's error code of the
+// reply; 0 is success.
+func (c *client) Do(code int32, fields ...any) (zxid int64, failed int32) {
 	c.t.Helper()
 	c.Cxid++
 	c.send(pack(append([]any{c.Cxid, code}, fields...)...))
 	reply := c.receive()
-	return replyHeader{Zxid: int64(binary.BigEndian.Uint64(reply[4:])), Err: int32(binary.BigEndian.Uint32(reply[12:]))}
+	return int64(binary.BigEndian.Uint64(reply[4:])), int32(binary.BigEndian.Uint32(reply[12:]))
 }
-
-// Cut closes the connection without closing the session.
-func (c *client) Cut() { c.conn.Close() }
 
 func (c *client) send(frame []byte) {
 	c.t.Helper()

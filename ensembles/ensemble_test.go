@@ -76,16 +76,19 @@ func TestCommits_areWhatTheClientsDid(t *testing.T) {
 	leader, err := ensembles.Leader(t.Context(), e)
 	check.OK(t, err)
 	began := time.Now()
+	if unused := commits(t, e, 0); len(unused) > 0 {
+		t.Errorf("an ensemble that nobody has used: %v", unused)
+	}
 
 	c := dial(t, check.WithMode(t, e, ensembles.ModeFollower).Addr, 4*time.Second)
 	want := []string{": open-session 4s"}
 	do := func(wantErr int32, entry string, code int32, fields ...any) {
 		t.Helper()
-		r := c.Do(code, fields...)
-		if r.Err != wantErr {
-			t.Errorf("%s: error %d, want %d", entry, r.Err, wantErr)
+		zxid, failed := c.Do(code, fields...)
+		if failed != wantErr {
+			t.Errorf("%s: error %d, want %d", entry, failed, wantErr)
 		}
-		want = append(want, fmt.Sprintf("%#x session %#x cxid %d: %s", r.Zxid, c.Session, c.Cxid, entry))
+		want = append(want, fmt.Sprintf("%#x session %#x cxid %d: %s", zxid, c.Session, c.Cxid, entry))
 	}
 	op := func(code int32) raw { return raw(pack(code, false, int32(-1))) } // the header of a part
 	end := raw(pack(int32(-1), true, int32(-1)))
@@ -106,9 +109,9 @@ func TestCommits_areWhatTheClientsDid(t *testing.T) {
 	do(0, `close-session [/a/e]`, closeSession)
 
 	killed := dial(t, leader.Addr, time.Second)
-	r := killed.Do(create, "/k", "", anyone, ephemeral)
-	killed.Cut()
-	want = append(want, ": open-session 1s", fmt.Sprintf("%#x session %#x cxid 1: create /k ephemeral", r.Zxid, killed.Session),
+	zxid, _ := killed.Do(create, "/k", "", anyone, ephemeral)
+	killed.conn.Close() // and not the session
+	want = append(want, ": open-session 1s", fmt.Sprintf("%#x session %#x cxid 1: create /k ephemeral", zxid, killed.Session),
 		fmt.Sprintf(" session %#x cxid 0: close-session [/k]", killed.Session))
 
 	var got []txnlog.Entry
@@ -128,15 +131,20 @@ func TestCommits_areWhatTheClientsDid(t *testing.T) {
 		}
 	}
 
-	t.Run("only what came later", func(t *testing.T) {
-		later := commits(t, e, got[3].Zxid)
-		if !slices.EqualFunc(later, got[4:], func(a, b txnlog.Entry) bool { return line(a) == line(b) }) {
-			t.Errorf("got %d entries after %#x, want %d", len(later), got[3].Zxid, len(got)-4)
-		}
-	})
-	t.Run("over three leaders, and a member that was away", func(t *testing.T) {
-		testLeaders(t, e, got)
-	})
+	later := commits(t, e, got[3].Zxid)
+	if !slices.EqualFunc(later, got[4:], func(a, b txnlog.Entry) bool { return line(a) == line(b) }) {
+		t.Errorf("got %d entries after %#x, want %d", len(later), got[3].Zxid, len(got)-4)
+	}
+	others := *e
+	others.Members = append(slices.Clone(e.Members), &ensembles.Member{Name: "zk4", Addr: "127.0.0.1:1", Observer: true})
+	if all := commits(t, &others, 0); len(all) != len(got) {
+		t.Errorf("where an observer's log cannot be had: %d entries, want %d", len(all), len(got))
+	}
+	others.Members = []*ensembles.Member{{Name: "zk1", Addr: leader.Addr}}
+	if _, err = ensembles.Commits(t.Context(), &others, 0, nil); !errors.Is(err, ensembles.ErrNotOurs) {
+		t.Errorf("an ensemble of somebody else: %v", err)
+	}
+	t.Run("over three leaders, and a member that was away", func(t *testing.T) { testLeaders(t, e, got) })
 }
 
 // testLeaders kills each leader in turn while a client creates nodes.
@@ -169,25 +177,5 @@ func testLeaders(t *testing.T, e *ensembles.Ensemble, before []txnlog.Entry) {
 	}
 	if created != rounds*nodes || len(got) != len(before)+rounds*(nodes+2) {
 		t.Errorf("%d nodes created in %d entries", created, len(got))
-	}
-}
-
-func TestCommits_areNotForOthersEnsembles(t *testing.T) {
-	e, err := process.Start(check.Within(t, time.Minute), ensembles.Options{Members: 1, Logf: t.Logf})
-	check.OK(t, err)
-	check.Down(t, e)
-	theirs := *e
-	theirs.Members = []*ensembles.Member{{Name: "zk1", Addr: e.Members[0].Addr}}
-	_, err = ensembles.Commits(t.Context(), &theirs, 0, nil)
-	if !errors.Is(err, ensembles.ErrNotOurs) {
-		t.Errorf("got %v", err)
-	}
-	s, err := ensembles.Commits(t.Context(), e, 0, nil)
-	if err != nil || s.Entries != 0 {
-		t.Errorf("of an ensemble that nobody has used: %+v, %v", s, err)
-	}
-	theirs.Members = []*ensembles.Member{e.Members[0], {Name: "zk2", Addr: "127.0.0.1:1", Observer: true}}
-	if _, err := ensembles.Commits(t.Context(), &theirs, 0, nil); err != nil {
-		t.Errorf("where an observer's log cannot be had: %v", err)
 	}
 }

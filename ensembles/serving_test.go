@@ -24,11 +24,9 @@ func TestServing_needsAllMembersAndOneLeader(t *testing.T) {
 		"a read-only member has no quorum":      {[]MemberStatus{is(ModeLeader), is("read-only")}, false},
 		"nobody at all":                         {nil, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got := serving(test.all); got != test.want {
-				t.Errorf("serving: %v", got)
-			}
-		})
+		if got := serving(test.all); got != test.want {
+			t.Errorf("%s: serving: %v", name, got)
+		}
 	}
 }
 
@@ -43,37 +41,30 @@ func (d deadServer) Running(context.Context) (bool, error) { return false, nil }
 func (d deadServer) RecentLog(context.Context) ([]byte, error) { return []byte(d.log), nil }
 
 func TestWaitServing_saysWhyItEnded(t *testing.T) {
-	t.Run("a process that has ended ends the wait, and its log says why", func(t *testing.T) {
-		log := "first\n" + strings.Repeat("middle\n", 15) + "Processing srvr command from us\n\tat a.b(C.java:1)\nbad zoo.cfg\n"
-		m := &Member{Name: "zk1", Addr: closed(t), Machine: deadServer{log: log}}
-		err := WaitServing(t.Context(), &Ensemble{Members: []*Member{m}})
-		if err == nil {
-			t.Fatal("no error")
+	m := &Member{Name: "zk1", Addr: closed(t)}
+	e := &Ensemble{Members: []*Member{m}}
+	late, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err := WaitServing(late, e)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "zk1: querying "+m.Addr) || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("each member's last answer is missing: %v", err)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := WaitServing(interrupted, e); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "zk1") {
+		t.Errorf("an interrupted caller gets an explanation: %v", err)
+	}
+	// A process that has ended ends the wait, and its log says why.
+	m.Machine = deadServer{log: "first\n" + strings.Repeat("middle\n", 15) + "Processing srvr command from us\n\tat a.b(C.java:1)\nbad zoo.cfg\n"}
+	if err = WaitServing(t.Context(), e); err == nil {
+		t.Fatal("no error")
+	}
+	for want, shown := range map[string]bool{
+		"zk1: the server process has ended": true, "| bad zoo.cfg": true, "| middle": true,
+		"first": false, "Processing srvr": false, "C.java": false,
+	} {
+		if strings.Contains(err.Error(), want) != shown {
+			t.Errorf("shows %q: %v\n%v", want, !shown, err)
 		}
-		for want, shown := range map[string]bool{
-			"zk1: the server process has ended": true, "| bad zoo.cfg": true, "| middle": true,
-			"first": false, "Processing srvr": false, "C.java": false,
-		} {
-			if strings.Contains(err.Error(), want) != shown {
-				t.Errorf("shows %q: %v\n%v", want, !shown, err)
-			}
-		}
-	})
-	t.Run("the end of the time names each member's last answer", func(t *testing.T) {
-		m := &Member{Name: "zk1", Addr: closed(t)}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		err := WaitServing(ctx, &Ensemble{Members: []*Member{m}})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "zk1: querying "+m.Addr) || !strings.Contains(err.Error(), "refused") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("an interrupted caller gets no explanation", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		err := WaitServing(ctx, &Ensemble{Members: []*Member{{Name: "zk1", Addr: closed(t)}}})
-		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "zk1") {
-			t.Errorf("got %v", err)
-		}
-	})
+	}
 }

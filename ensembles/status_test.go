@@ -3,6 +3,7 @@ package ensembles
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"strings"
 	"testing"
@@ -34,34 +35,17 @@ func TestParseServer_readsSrvr(t *testing.T) {
 		"a count that is not a number": {"Connections: few\nMode: leader\n", Server{}, "Connections: few"},
 		"a standalone server":          {"Zxid: 0x5\nMode: standalone\n", Server{Mode: ModeStandalone, Zxid: 5}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := parseServer(test.reply)
-			if test.err != "" {
-				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("got %v, want %q", err, test.err)
-				}
-				return
-			}
-			if err != nil || got != test.want {
-				t.Errorf("got %+v, %v; want %+v", got, err, test.want)
-			}
-		})
+		got, err := parseServer(test.reply)
+		if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) || got != test.want {
+			t.Errorf("%s: got %+v, %v; want %+v, %q", name, got, err, test.want, test.err)
+		}
 	}
 }
 
 func TestParseMonitor_readsMntr(t *testing.T) {
 	got, err := parseMonitor("zk_version\t3.8.0-5a02a05\nzk_server_state\tleader\nzk_watch_count\t17\nzk_avg_latency\t0.25\nprocess_cpu\t-1\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]float64{"watch_count": 17, "avg_latency": 0.25, "process_cpu": -1}
-	if len(got) != len(want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	for name, value := range want {
-		if got[name] != value {
-			t.Errorf("%s is %v, want %v", name, got[name], value)
-		}
+	if want := map[string]float64{"watch_count": 17, "avg_latency": 0.25, "process_cpu": -1}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
 	if _, err := parseMonitor("This ZooKeeper instance is not currently serving requests\n"); err == nil {
 		t.Error("no error without counters")
@@ -88,51 +72,46 @@ func FuzzParseMonitor(f *testing.F) {
 	})
 }
 
-// silent listens and never answers, as a frozen member does.
-func silent(t *testing.T) string {
+// listen returns a listener of which nobody accepts a connection, as of a frozen member, and its address.
+func listen(t *testing.T) (net.Listener, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return l.Addr().String()
+	return l, l.Addr().String()
 }
 
 // closed is an address at which nobody listens.
 func closed(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	l, addr := listen(t)
+	l.Close()
+	return addr
 }
 
 func TestFourLetter_endsWithItsContext(t *testing.T) {
-	t.Run("a cancelled context ends the wait for a frozen member", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(50*time.Millisecond, cancel)
-		if _, err := FourLetter(ctx, &Member{Addr: silent(t)}, "srvr"); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+	_, frozen := listen(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := FourLetter(ctx, &Member{Addr: frozen}, "srvr"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a frozen member: %v", err)
+	}
+}
+
+func TestFourLetter_saysWhatIsWrong(t *testing.T) {
+	addr := closed(t)
+	for word, want := range map[string]string{"ruok": addr, "hello": "not a four-letter word"} {
+		if _, err := FourLetter(t.Context(), &Member{Addr: addr}, word); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q in it", word, err, want)
 		}
-	})
-	t.Run("a refused connection names the address", func(t *testing.T) {
-		addr := closed(t)
-		if _, err := FourLetter(t.Context(), &Member{Addr: addr}, "ruok"); err == nil || !strings.Contains(err.Error(), addr) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("five letters are no word", func(t *testing.T) {
-		if _, err := FourLetter(t.Context(), &Member{Addr: closed(t)}, "hello"); err == nil || !strings.Contains(err.Error(), "not a four-letter word") {
-			t.Errorf("got %v", err)
-		}
-	})
+	}
 }
 
 func TestLeader_saysWhatEachMemberSays(t *testing.T) {
-	e := &Ensemble{Members: []*Member{{Name: "zk1", Addr: closed(t)}, {Name: "zk2", Addr: silent(t)}}}
+	_, frozen := listen(t)
+	e := &Ensemble{Members: []*Member{{Name: "zk1", Addr: closed(t)}, {Name: "zk2", Addr: frozen}}}
 	began := time.Now()
 	_, err := Leader(t.Context(), e)
 	if !errors.Is(err, errNoLeader) || !strings.Contains(err.Error(), "zk1 not serving") || !strings.Contains(err.Error(), "zk2 not serving") {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -17,63 +16,42 @@ import (
 
 func TestMain(m *testing.M) { check.Main(m) }
 
-func theirs(t *testing.T) *ensembles.Ensemble {
-	t.Helper()
-	e, err := process.Start(t.Context(), ensembles.Options{Logf: t.Logf})
-	check.OK(t, err)
-	check.Down(t, e)
-	return e
-}
-
 func TestStart_touchesNothing(t *testing.T) {
-	their := theirs(t)
-	t.Run("members are there to talk to and not to touch", func(t *testing.T) {
-		e, err := Start(t.Context(), ensembles.Options{Servers: their.Servers()})
-		if err != nil {
-			t.Fatal(err)
+	their, err := process.Start(t.Context(), ensembles.Options{Logf: t.Logf})
+	check.OK(t, err)
+	check.Down(t, their)
+	e, err := Start(t.Context(), ensembles.Options{Servers: their.Servers()})
+	check.OK(t, err)
+	if e.Kind != ensembles.External || e.Version != their.Version || e.Chroot != "/zkbench" || len(e.Members) != 3 {
+		t.Errorf("got %+v", e)
+	}
+	for _, m := range e.Members {
+		if m.Machine != nil || m.NetNS != "" || m.ContainerID != "" {
+			t.Errorf("%s has something to touch: %+v", m.Name, m)
 		}
-		if e.Kind != ensembles.External || e.Version != their.Version || e.Chroot != "/zkbench" || len(e.Members) != 3 {
-			t.Errorf("got %+v", e)
-		}
-		for _, m := range e.Members {
-			if m.Machine != nil || m.NetNS != "" || m.ContainerID != "" {
-				t.Errorf("%s has something to touch: %+v", m.Name, m)
-			}
-		}
-		if err := e.Down(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := ensembles.WaitServing(t.Context(), their); err != nil {
-			t.Error("Down did more than let go:", err)
-		}
-	})
-	t.Run("a member that is down is named", func(t *testing.T) {
-		down := their.Members[2]
-		if err := down.Machine.Kill(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Start(t.Context(), ensembles.Options{Servers: their.Servers()})
-		if !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), down.Addr) {
-			t.Errorf("got %v", err)
-		}
-	})
+	}
+	check.OK(t, e.Down(t.Context()))
+	if err := ensembles.WaitServing(t.Context(), their); err != nil {
+		t.Error("Down did more than let go:", err)
+	}
+	down := their.Members[2]
+	check.OK(t, down.Machine.Kill(t.Context()))
+	_, err = Start(t.Context(), ensembles.Options{Servers: their.Servers()})
+	check.Error(t, err, down.Addr)
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a member that is down: %v", err)
+	}
 }
 
 func TestStart_namesEveryMemberThatCannotBeUsed(t *testing.T) {
 	servers := []string{replies(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), replies(t, "")}
 	_, err := Start(t.Context(), ensembles.Options{Servers: servers})
-	for _, server := range servers {
-		if err == nil || !strings.Contains(err.Error(), server) {
-			t.Errorf("%s is not in: %v", server, err)
-		}
-	}
+	check.Error(t, err, servers...)
 }
 
 func TestStart_seesObserversByTheirMode(t *testing.T) {
 	e, err := Start(t.Context(), ensembles.Options{Servers: []string{replies(t, "Mode: leader\n"), replies(t, "Mode: observer\n")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if e.Members[0].Observer || !e.Members[1].Observer {
 		t.Errorf("%s votes", e.Size())
 	}
@@ -82,23 +60,16 @@ func TestStart_seesObserversByTheirMode(t *testing.T) {
 // TestAsk_allowsARefusal answers as a gateway or another implementation of the protocol
 // may: Apache's server always answers srvr, since zkServer.sh needs it.
 func TestAsk_allowsARefusal(t *testing.T) {
-	for _, test := range []struct {
-		name, reply string
-		want        string // in the error; empty for no error
-	}{
-		{"a member that refuses srvr is there, of unknown version", "srvr is not executed because it is not in the whitelist.\n", ""},
-		{"a member without a quorum cannot be used", "This ZooKeeper instance is not currently serving requests\n", "not currently serving"},
-		{"something else that listens cannot be used", "HTTP/1.1 400 Bad Request\r\n\r\n", "400 Bad Request"},
+	for reply, want := range map[string]string{ // in the error; empty for no error
+		"srvr is not executed because it is not in the whitelist.\n":  "",
+		"This ZooKeeper instance is not currently serving requests\n": "not currently serving",
+		"HTTP/1.1 400 Bad Request\r\n\r\n":                            "400 Bad Request",
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			said, err := ask(t.Context(), &ensembles.Member{Addr: replies(t, test.reply)})
-			if said != (ensembles.Server{}) {
-				t.Errorf("got %+v", said)
-			}
-			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q in it", err, test.want)
-			}
-		})
+		said, err := ask(t.Context(), &ensembles.Member{Addr: replies(t, reply)})
+		check.Error(t, err, want)
+		if said != (ensembles.Server{}) {
+			t.Errorf("%q: got %+v", reply, said)
+		}
 	}
 }
 
@@ -106,9 +77,7 @@ func TestAsk_allowsARefusal(t *testing.T) {
 func replies(t *testing.T, reply string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -128,27 +97,20 @@ func replies(t *testing.T, reply string) (addr string) {
 }
 
 func TestStart_refusesWrongOptions(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		options ensembles.Options
-		want    string
-	}{
-		{"no servers", ensembles.Options{}, "needs --servers"},
-		{"an address without a port", ensembles.Options{Servers: []string{"zk1"}}, "missing port"},
-		{"a chroot in the address", ensembles.Options{Servers: []string{"zk1:2181/app"}}, "--servers zk1:2181 --chroot /app"},
-		{"a port beyond the last", ensembles.Options{Servers: []string{"zk1:70000"}}, "is not a port"},
-		{"no host", ensembles.Options{Servers: []string{":2181"}}, "the host is missing"},
-		{"the same server twice", ensembles.Options{Servers: []string{"zk1:2181", "zk1:2181"}}, "is listed twice"},
-		{"the root of their tree", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/"}, "below the root"},
-		{"a relative chroot", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "zkbench"}, "absolute path"},
-		{"a chroot with a slash at its end", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/a/"}, "absolute path"},
-		{"another number of members", ensembles.Options{Servers: []string{"zk1:2181"}, Members: 3}, "--members is 3"},
+	one := []string{"zk1:2181"}
+	for want, o := range map[string]ensembles.Options{
+		"needs --servers":                           {},
+		"missing port":                              {Servers: []string{"zk1"}},
+		"--servers zk1:2181 --chroot /app":          {Servers: []string{"zk1:2181/app"}},
+		"is not a port":                             {Servers: []string{"zk1:70000"}},
+		"the host is missing":                       {Servers: []string{":2181"}},
+		"is listed twice":                           {Servers: []string{"zk1:2181", "zk1:2181"}},
+		`"/": give an absolute path below the root`: {Servers: one, Chroot: "/"},
+		`"zkbench": give an absolute path`:          {Servers: one, Chroot: "zkbench"},
+		`"/a/": give an absolute path`:              {Servers: one, Chroot: "/a/"},
+		"--members is 3":                            {Servers: one, Members: 3},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := Start(t.Context(), test.options)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q in it", err, test.want)
-			}
-		})
+		_, err := Start(t.Context(), o)
+		check.Error(t, err, want)
 	}
 }

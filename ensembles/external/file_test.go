@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensembles/internal/check"
@@ -68,9 +67,7 @@ func TestLoad_saysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Load(write(t, t.TempDir(), "theirs.yaml", test.text))
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "theirs.yaml") {
-				t.Errorf("got %v, want %q in it", err, test.want)
-			}
+			check.Error(t, err, test.want, "theirs.yaml")
 		})
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
 // answerEnv makes this test binary say what it may do, and whether it could go inside.
@@ -46,14 +47,8 @@ func TestPossible_asFarAsTheKernelLetsUs(t *testing.T) {
 			cmd := exec.Command("unshare", "--user", "--map-root-user", "sh", "-c", row.script+`"$0"`, os.Args[0])
 			cmd.Env = append(os.Environ(), answerEnv+"=1")
 			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			for _, want := range []string{row.rights, row.going, "inside: false"} {
-				if !strings.Contains(string(out), want) {
-					t.Errorf("%q is not in:\n%s", want, out)
-				}
-			}
+			check.Contains(t, string(out), row.rights, row.going, "inside: false")
+			check.OK(t, err)
 		})
 	}
 }
@@ -65,9 +60,6 @@ func TestCommand_hasRightsInside(t *testing.T) {
 	cmd := Command(t.Context(), nil)
 	cmd.Env = append(cmd.Env, answerEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	for _, want := range []string{"rights: <nil>", "inside: true"} {
-		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%q is not in what it says: %v\n%s", want, err, out)
-		}
-	}
+	check.Contains(t, string(out), "rights: <nil>", "inside: true")
+	check.OK(t, err)
 }
