@@ -5,6 +5,7 @@ package auto
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,12 +38,7 @@ func (l *logged) want(t *testing.T, texts ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := strings.Join(l.lines, "\n")
-	for _, text := range texts {
-		if !strings.Contains(all, text) {
-			t.Errorf("it did not say %q, but\n%s", text, all)
-		}
-	}
+	check.Contains(t, strings.Join(l.lines, "\n"), texts...)
 }
 
 func start(t *testing.T, o ensembles.Options) (*ensembles.Ensemble, *logged) {
@@ -61,52 +57,24 @@ func withoutDocker(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "none.sock"))
 }
 
-// kept starts an ensemble of one member that is kept. Its owner is this process,
-// which changes nothing for whoever attaches.
-func kept(t *testing.T) *ensembles.Ensemble {
-	t.Helper()
-	e, err := process.Start(t.Context(), ensembles.Options{Members: 1, Keep: true, Logf: t.Logf})
-	check.OK(t, err)
-	check.Down(t, e)
-	return e
-}
-
-func TestStart_takesLocalJVMsWithoutDocker(t *testing.T) {
+func TestStart_withoutDocker(t *testing.T) {
 	withoutDocker(t)
-	t.Run("local JVMs are taken, and the reason is logged", func(t *testing.T) {
-		e, log := start(t, ensembles.Options{Members: 1})
-		if e.Kind != ensembles.Process {
-			t.Errorf("got kind %s", e.Kind)
-		}
-		log.want(t, "local JVMs instead of containers", "Docker socket")
-	})
-	t.Run("containers that were asked for are not replaced", func(t *testing.T) {
-		_, err := Start(t.Context(), ensembles.Options{Kind: ensembles.Container})
-		if err == nil || !strings.Contains(err.Error(), "--ensemble process") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("without Java too, both cures are named", func(t *testing.T) {
-		t.Setenv("PATH", "")
-		t.Setenv("JAVA_HOME", "")
-		_, err := Start(t.Context(), ensembles.Options{})
-		if err == nil || !strings.Contains(err.Error(), "no java found") || !strings.Contains(err.Error(), "Docker socket") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("sweeping and listing are no errors", func(t *testing.T) {
-		if _, err := Sweep(t.Context(), false); err != nil {
-			t.Error(err)
-		}
-		if _, err := state.List(); err != nil {
-			t.Error(err)
-		}
-	})
+	_, err := Sweep(t.Context(), false)
+	check.OK(t, err)
+	_, err = Start(t.Context(), ensembles.Options{Kind: ensembles.Container})
+	check.Error(t, err, "--ensemble process")
+	t.Setenv("PATH", "") // no Java
+	t.Setenv("JAVA_HOME", "")
+	_, err = Start(t.Context(), ensembles.Options{})
+	check.Error(t, err, "no java found", "Docker socket")
 }
 
 func TestStart_usesAKeptEnsemble(t *testing.T) {
 	withoutDocker(t)
-	k := kept(t)
+	// Its owner is this process, which changes nothing for the one that attaches.
+	k, err := process.Start(t.Context(), ensembles.Options{Members: 1, Keep: true, Logf: t.Logf})
+	check.OK(t, err)
+	check.Down(t, k)
 	t.Run("a kept ensemble that fits is used, and Down lets it be", func(t *testing.T) {
 		e, log := start(t, ensembles.Options{})
 		if e.ID != k.ID || e.Servers()[0] != k.Servers()[0] {
@@ -114,9 +82,8 @@ func TestStart_usesAKeptEnsemble(t *testing.T) {
 		}
 		log.want(t, "kept ensemble "+k.ID)
 		check.OK(t, e.Down(t.Context()))
-		if _, err := ensembles.Leader(t.Context(), k); err != nil {
-			t.Error(err)
-		}
+		_, err := ensembles.Leader(t.Context(), k)
+		check.OK(t, err)
 	})
 	t.Run("a kind that is named starts afresh", func(t *testing.T) {
 		e, _ := start(t, ensembles.Options{Kind: ensembles.Process, Members: 1})
@@ -124,12 +91,12 @@ func TestStart_usesAKeptEnsemble(t *testing.T) {
 			t.Error("the kept one was used")
 		}
 	})
-	t.Run("one of another size is not used", func(t *testing.T) {
+	t.Run("one of another size is not used, but local JVMs", func(t *testing.T) {
 		e, log := start(t, ensembles.Options{Members: 2})
-		if e.ID == k.ID || len(e.Members) != 2 {
-			t.Errorf("got %s with %d members", e.ID, len(e.Members))
+		if e.ID == k.ID || len(e.Members) != 2 || e.Kind != ensembles.Process {
+			t.Errorf("got %s with %d members of kind %s", e.ID, len(e.Members), e.Kind)
 		}
-		log.want(t, "its number of members is 1, not 2")
+		log.want(t, "its number of members is 1, not 2", "local JVMs instead of containers", "Docker socket")
 	})
 	t.Run("a record is enough to ask the members how they are", func(t *testing.T) {
 		records, err := state.List()
@@ -142,9 +109,7 @@ func TestStart_usesAKeptEnsemble(t *testing.T) {
 		}
 	})
 	t.Run("one that does not serve is not used", func(t *testing.T) {
-		if err := k.Members[0].Machine.Kill(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, k.Members[0].Machine.Kill(t.Context()))
 		e, log := start(t, ensembles.Options{Members: 1})
 		if e.ID == k.ID {
 			t.Error("the dead one was used")
@@ -164,15 +129,10 @@ func TestStart_startsContainers(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	records, err := state.List()
-	if err != nil {
-		t.Fatal(err)
+	check.OK(t, err)
+	if !slices.ContainsFunc(records, func(r state.Record) bool { return r.ID == e.ID && r.Kind == ensembles.Container }) {
+		t.Errorf("%s is not listed in %+v", e.ID, records)
 	}
-	for _, r := range records {
-		if r.ID == e.ID && r.Kind == ensembles.Container {
-			return
-		}
-	}
-	t.Errorf("%s is not listed in %+v", e.ID, records)
 }
 
 func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
@@ -196,40 +156,33 @@ func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := choose(test.options)
-			if got != test.want || (err != nil) != (test.wantErr != "") {
-				t.Fatalf("got %q, %v", got, err)
-			}
-			if err != nil && !strings.Contains(err.Error(), test.wantErr) {
-				t.Errorf("got %v, want %q in it", err, test.wantErr)
+			check.Error(t, err, test.wantErr)
+			if got != test.want {
+				t.Errorf("got %q", got)
 			}
 		})
 	}
 }
 
 func TestUnfit_saysWhy(t *testing.T) {
-	r := state.Record{Members: make([]state.Member, 3), Tick: 2 * time.Second}
+	three := state.Record{Members: make([]state.Member, 3), Tick: 2 * time.Second}
+	observer := state.Record{Members: []state.Member{{}, {}, {Observer: true}}, Tick: 2 * time.Second}
 	for _, test := range []struct {
 		name    string
+		record  state.Record
 		options ensembles.Options
 		want    string
 	}{
-		{"defaults fit everything", ensembles.Options{}, ""},
-		{"the same size and tick", ensembles.Options{Members: 3, Tick: 2 * time.Second}, ""},
-		{"another size", ensembles.Options{Members: 5}, "its number of members is 3, not 5"},
-		{"observers that it lacks", ensembles.Options{Members: 3, Observers: 2}, "its number of observers is 0, not 2"},
-		{"another tick", ensembles.Options{Tick: time.Second}, "its tick is 2s, not 1s"},
+		{"defaults fit everything", three, ensembles.Options{}, ""},
+		{"the same size and tick", three, ensembles.Options{Members: 3, Tick: 2 * time.Second}, ""},
+		{"another size", three, ensembles.Options{Members: 5}, "its number of members is 3, not 5"},
+		{"observers that it lacks", three, ensembles.Options{Members: 3, Observers: 2}, "its number of observers is 0, not 2"},
+		{"another tick", three, ensembles.Options{Tick: time.Second}, "its tick is 2s, not 1s"},
+		{"one of three is an observer", observer, ensembles.Options{Members: 3}, "its number of members is 2, not 3"},
+		{"an observer that is not wanted", observer, ensembles.Options{}, "its number of observers is 1, not 0"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := unfitReason(r, test.options); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-	r.Members[2].Observer = true
-	if got, want := unfitReason(r, ensembles.Options{Members: 3}), "its number of members is 2, not 3"; got != want {
-		t.Errorf("where one of three is an observer: %q, want %q", got, want)
-	}
-	if got, want := unfitReason(r, ensembles.Options{}), "its number of observers is 1, not 0"; got != want {
-		t.Errorf("where nobody asks for an observer: %q, want %q", got, want)
+		if got := unfitReason(test.record, test.options); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
 	}
 }

@@ -5,18 +5,14 @@ package process
 import (
 	"errors"
 	"io/fs"
-	"strconv"
+	"slices"
 	"testing"
-
-	"github.com/vishvananda/netlink"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // planned is a record of that many members whose network is planned.
 func planned(members int) *state.Record {
@@ -49,23 +45,14 @@ func needsRights(t *testing.T) {
 	}
 }
 
-func linkNamed(t *testing.T, name string) netlink.Link {
-	t.Helper()
-	link, err := netlink.LinkByName(name)
-	check.OK(t, err)
-	return link
-}
-
 // recorded returns the record of an ensemble.
 func recorded(t *testing.T, id string) state.Record {
 	t.Helper()
 	records, err := state.List()
 	check.OK(t, err)
-	for _, r := range records {
-		if r.ID == id {
-			return r
-		}
+	i := slices.IndexFunc(records, func(r state.Record) bool { return r.ID == id })
+	if i < 0 {
+		t.Fatalf("no record of %s", id)
 	}
-	t.Fatalf("no record of %s", id)
-	return state.Record{}
+	return records[i]
 }

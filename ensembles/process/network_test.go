@@ -4,10 +4,9 @@ package process
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,8 +15,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestMember_hasItsOwnNamespace(t *testing.T) {
-	e := up(t, ensembles.Options{Members: 1})
+// testNamespace checks that the only member has a network namespace of its own, where we may make one.
+func testNamespace(t *testing.T, e *ensembles.Ensemble) {
 	m := e.Members[0]
 	if mayMakeNetworks(t) == (m.NetNS == "") {
 		t.Fatalf("its namespace is %q", m.NetNS)
@@ -34,10 +33,7 @@ func TestMember_hasItsOwnNamespace(t *testing.T) {
 	if len(jvm) != 1 {
 		t.Fatalf("found %d JVMs of %s", len(jvm), m.Name)
 	}
-	for path, want := range map[string]bool{
-		filepath.Join("/proc", itoa(jvm[0].PID), "ns/net"): true,
-		"/proc/self/ns/net": false,
-	} {
+	for path, want := range map[string]bool{fmt.Sprintf("/proc/%d/ns/net", jvm[0].PID): true, "/proc/self/ns/net": false} {
 		there, err := os.Stat(path)
 		check.OK(t, err)
 		if os.SameFile(inside, there) != want {
@@ -56,17 +52,13 @@ func TestSetUpNetwork_provesItselfOrLeavesNothing(t *testing.T) {
 		r.Members[1].IP = nth(netip.MustParsePrefix(r.Members[1].IP+"/27"), 10).Addr().String() // nobody is there
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		if err := probe(ctx, r); err == nil || !strings.Contains(err.Error(), "zk2") {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, probe(ctx, r), "zk2")
 	})
 	t.Run("what is half there is taken down on an error", func(t *testing.T) {
 		r := planned(2)
 		blocker := netNSPath(r, r.Namespaces[2])
 		check.OK(t, os.WriteFile(blocker, nil, 0o444)) // zk2's name is taken
-		if err := setUpNetwork(t.Context(), r); err == nil || !strings.Contains(err.Error(), "zk2") {
-			t.Fatalf("got %v", err)
-		}
+		check.Error(t, setUpNetwork(t.Context(), r), "zk2")
 		nothingLeft(t, *r)
 	})
 	t.Run("networks that are made at the same time do not share a subnet", func(t *testing.T) {
@@ -84,11 +76,11 @@ func TestSetUpNetwork_provesItselfOrLeavesNothing(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, r := range records {
-			if seen[r.Members[0].IP] {
-				t.Errorf("%s twice", r.Members[0].IP)
-			}
 			seen[r.Members[0].IP] = true
 			check.OK(t, tearDownNetwork(r))
+		}
+		if len(seen) != n {
+			t.Errorf("%d networks have the addresses %v", n, seen)
 		}
 	})
 }
@@ -102,10 +94,10 @@ func TestUseLoopback_givesEachMemberItsOwnPorts(t *testing.T) {
 			t.Errorf("%s is at %s in namespace %q", m.Name, m.IP, m.NetNS)
 		}
 		for _, port := range m.Ports {
-			if seen[port] {
-				t.Errorf("port %d is there twice", port)
-			}
 			seen[port] = true
 		}
+	}
+	if len(seen) != 9 {
+		t.Errorf("three members have the ports %v", seen)
 	}
 }

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func own(keep bool) {
-	e, err := Start(context.Background(), ensembles.Options{Keep: keep})
+	e, err := Start(context.Background(), ensembles.Options{Members: 2, Keep: keep})
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -46,32 +46,27 @@ func own(keep bool) {
 	}
 }
 
-// startOwner starts another process that owns an ensemble, and returns its id.
-func startOwner(t *testing.T, kind string) (*exec.Cmd, string) {
+// startOwner starts another process that owns an ensemble of two members, and returns its record.
+func startOwner(t *testing.T, kind string) (*exec.Cmd, state.Record) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), ownerEnv+"="+kind)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended: then there is nothing to kill
 		_ = cmd.Wait()
-		if _, err := Sweep(context.Background(), true); err != nil {
-			t.Error(err)
-		}
+		_, err := Sweep(context.Background(), true)
+		check.OK(t, err)
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	id := strings.TrimSpace(line)
 	if err != nil || strings.HasPrefix(id, "error:") {
 		t.Fatalf("the owner did not start an ensemble: %q, %v", line, err)
 	}
-	return cmd, id
+	return cmd, recorded(t, id)
 }
 
 // up starts an ensemble that ends with the test.
@@ -84,61 +79,71 @@ func up(tb testing.TB, o ensembles.Options) *ensembles.Ensemble {
 	return e
 }
 
-func TestStart_leavesNothingBehind(t *testing.T) {
-	t.Run("members have the names, ids and tick that were asked for, and Down leaves nothing", func(t *testing.T) {
-		e, err := Start(check.Within(t, time.Minute), ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Logf: t.Logf})
+func TestStart_oneMember(t *testing.T) {
+	e := up(t, ensembles.Options{Members: 1, Tick: 500 * time.Millisecond})
+	ctx, r, m := check.Within(t, time.Minute), recorded(t, e.ID), e.Members[0]
+	if len(e.Members) != 1 || m.Name != "zk1" || m.ID != 1 || e.Tick != 500*time.Millisecond {
+		t.Errorf("got %+v of tick %v", m, e.Tick)
+	}
+	if !strings.HasPrefix(e.Version, "3.") || e.Kind != ensembles.Process {
+		t.Errorf("got version %q, kind %q", e.Version, e.Kind)
+	}
+	info, err := os.Stat(r.Dir)
+	check.OK(t, err)
+	if info.Mode().Perm() != 0o700 || strings.HasSuffix(r.Dir, e.ID) {
+		t.Errorf("others can read %s, or guess its name: %v", r.Dir, info.Mode())
+	}
+	t.Run("it has a namespace of its own", func(t *testing.T) { testNamespace(t, e) })
+	t.Run("configuration and log are saved, and the log is of both lives", func(t *testing.T) {
+		check.OK(t, m.Machine.Kill(ctx))
+		check.OK(t, m.Machine.Start(ctx))
+		awaitMode(t, m, "leader")
+		dir := t.TempDir()
+		check.OK(t, m.Machine.Save(ctx, dir))
+		cfg, err := os.ReadFile(filepath.Join(dir, "zk1.cfg"))
 		check.OK(t, err)
-		r := recorded(t, e.ID)
-		if len(e.Members) != 1 || e.Members[0].Name != "zk1" || e.Members[0].ID != 1 || e.Tick != 500*time.Millisecond {
-			t.Errorf("got %+v of tick %v", e.Members[0], e.Tick)
+		check.Contains(t, string(cfg), "tickTime=500\n")
+		log, err := os.ReadFile(filepath.Join(dir, "zk1.log"))
+		check.OK(t, err)
+		if n := strings.Count(string(log), "Starting quorum peer"); n < 2 {
+			t.Errorf("the log has %d starts, want 2 at least", n)
 		}
-		if !strings.HasPrefix(e.Version, "3.") || e.Kind != ensembles.Process {
-			t.Errorf("got version %q, kind %q", e.Version, e.Kind)
-		}
-		check.OK(t, e.Down(context.Background()))
-		check.OK(t, e.Down(context.Background()))
-		nothingLeft(t, r)
 	})
-	t.Run("an interrupted start leaves nothing", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		before, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
-		check.OK(t, err)
-		_, err = Start(ctx, ensembles.Options{Logf: func(string, ...any) { cancel() }}) // the first line: the network stands
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("got %v", err)
-		}
-		records, err := state.List()
-		check.OK(t, err)
-		after, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
-		check.OK(t, err)
-		if len(records) != 0 || len(after) > len(before) {
-			t.Errorf("left behind: %+v, %v", records, after)
-		}
-	})
-	t.Run("down works for a cancelled context", func(t *testing.T) {
-		e := up(t, ensembles.Options{Members: 1})
-		ctx, cancel := context.WithCancel(context.Background())
+	t.Run("Down leaves nothing, also for a cancelled context", func(t *testing.T) {
+		cancelled, cancel := context.WithCancel(context.Background())
 		cancel()
-		r := recorded(t, e.ID)
-		check.OK(t, e.Down(ctx))
+		check.OK(t, e.Down(cancelled))
+		check.OK(t, e.Down(cancelled))
 		nothingLeft(t, r)
 	})
-	for _, test := range []struct {
-		name    string
-		options ensembles.Options
-		want    string
-	}{
-		{"too many members do not fit the network", ensembles.Options{Members: 30}, "between 1 and 29"},
-		{"a negative number of members", ensembles.Options{Members: -1}, "between 1 and 29"},
-		{"a tick below ZooKeeper's unit", ensembles.Options{Tick: time.Microsecond}, "whole milliseconds"},
-		{"a folder that holds no distribution", ensembles.Options{Home: "/nowhere"}, "the folder /nowhere does not exist"},
+}
+
+func TestStart_interruptedLeavesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	folders := func() int {
+		found, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
+		check.OK(t, err)
+		return len(found)
+	}
+	before := folders()
+	_, err := Start(ctx, ensembles.Options{Logf: func(string, ...any) { cancel() }}) // the first line: the network stands
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	records, err := state.List()
+	check.OK(t, err)
+	if after := folders(); len(records) != 0 || after > before {
+		t.Errorf("left behind: %+v, %d folders", records, after-before)
+	}
+}
+
+func TestStart_refusesWrongOptions(t *testing.T) {
+	for want, o := range map[string]ensembles.Options{
+		"between 1 and 29":                   {Members: 30},
+		"the folder /nowhere does not exist": {Home: "/nowhere"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := Start(context.Background(), test.options)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q in it", err, test.want)
-			}
-		})
+		_, err := Start(context.Background(), o)
+		check.Error(t, err, want)
 	}
 }
 
@@ -174,29 +179,20 @@ func TestStart_worksWithoutRights(t *testing.T) {
 		t.Skip("without root the other tests run without rights already")
 	}
 	cmd := exec.Command("setpriv", "--bounding-set=-net_admin,-sys_admin",
-		os.Args[0], "-test.run=^(TestMachine_killsStopsAndPauses|TestMember_hasItsOwnNamespace)$", "-test.v")
+		os.Args[0], "-test.run=^(TestMachine_killsStopsAndPauses|TestStart_oneMember)$", "-test.v")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, want := range []string{"all members share 127.0.0.1", "--- PASS: TestMachine_killsStopsAndPauses", "operation not permitted"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("%q is not in:\n%s", want, out)
-		}
-	}
+	check.Contains(t, string(out), "all members share 127.0.0.1", "operation not permitted",
+		"--- PASS: TestMachine_killsStopsAndPauses", "--- PASS: TestStart_oneMember")
+	check.OK(t, err)
 }
 
 // BenchmarkStart measures the time from nothing to three members that serve.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		e, err := Start(context.Background(), ensembles.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, err)
 		b.StopTimer()
-		if err := e.Down(context.Background()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, e.Down(context.Background()))
 		b.StartTimer()
 	}
 }
@@ -219,33 +215,9 @@ func TestStart_usesNoFolderThatIsThere(t *testing.T) {
 	}
 }
 
-func TestStart_hasAFolderThatNobodyElseCanRead(t *testing.T) {
-	e := up(t, ensembles.Options{Members: 1})
-	dir := recorded(t, e.ID).Dir
-	info, err := os.Stat(dir)
-	check.OK(t, err)
-	if info.Mode().Perm() != 0o700 || strings.HasSuffix(dir, e.ID) {
-		t.Errorf("%s is %v", dir, info.Mode())
-	}
-}
-
 func TestZooCfg_suitsTheNetwork(t *testing.T) {
-	r := &state.Record{Dir: "/tmp/d", Members: []state.Member{
-		{Name: "zk1", NetNS: "/run/netns/a"},
-		{Name: "zk2"},
-	}}
-	for name, test := range map[string]struct {
-		member state.Member
-		want   string
-	}{
-		"in a namespace a member listens on all addresses": {r.Members[0], "quorumListenOnAllIPs=true\n"},
-		"on loopback a member is not open to the outside":  {r.Members[1], "quorumListenOnAllIPs=false\n"},
-		"each member has a data folder of its own":         {r.Members[1], "dataDir=/tmp/d/zk2/data\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := zooCfg(r, test.member); !strings.Contains(got, test.want) {
-				t.Errorf("no %q in\n%s", test.want, got)
-			}
-		})
-	}
+	r := &state.Record{Dir: "/tmp/d"}
+	check.Contains(t, zooCfg(r, state.Member{Name: "zk1", NetNS: "/run/netns/a"}), "quorumListenOnAllIPs=true\n")
+	// On loopback a member is not open to the outside.
+	check.Contains(t, zooCfg(r, state.Member{Name: "zk2"}), "quorumListenOnAllIPs=false\n", "dataDir=/tmp/d/zk2/data\n")
 }
