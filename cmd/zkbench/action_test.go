@@ -35,12 +35,8 @@ type action struct {
 func readAction(t *testing.T) (a action, text string) {
 	t.Helper()
 	raw, err := os.ReadFile("../../action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Load(raw, &a); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, yaml.Load(raw, &a))
 	return a, string(raw)
 }
 
@@ -81,9 +77,7 @@ func TestAction_isSound(t *testing.T) {
 func TestAction_asDocumented(t *testing.T) {
 	a, _ := readAction(t)
 	text, err := os.ReadFile("../../docs/CI.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	calls := 0
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		var w struct {
@@ -119,60 +113,50 @@ func TestAction_asDocumented(t *testing.T) {
 // The shell steps of the action, as they are, test a driver: the first run is kept on a branch,
 // and the second is compared with it.
 func TestAction_runsComparesAndKeeps(t *testing.T) {
+	t.Parallel()
 	gate, err := filepath.Abs("../../.ci/gate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	zkbench, err := exec.LookPath("zkbench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	work := filepath.Join(dir, "work")
 	shell(t, dir, nil, "git", "init", "-q", "--bare", "origin")
 	shell(t, dir, nil, "git", "clone", "-q", "origin", "work")
 	const scenario = `{name: mine, subjects: [lock/mine], clients: [2], session_timeout: 4s, drivers: [{name: lock/mine, exec: unused}],
 		phases: [{name: drain, kind: drain, rounds: 1, hold: 0s}]}`
-	if err := os.WriteFile(filepath.Join(work, "mine.yaml"), []byte(scenario), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(work, "mine.yaml"), []byte(scenario), 0o644))
 	output := filepath.Join(dir, "output")
 	env := []string{"ZKBENCH=" + zkbench, "ZKBENCH_STATE=" + filepath.Join(dir, "state"), "RUNNER_TEMP=" + dir, "GITHUB_OUTPUT=" + output,
 		"NAME=our/lock", "SCENARIO=mine.yaml", "EXEC=lock/mine=" + zkbench + " driver lock/predecessor\n", "ARGS=--ensemble process  --members '1'",
 		"BASELINES=kept", "DOCKER_HOST=unix:///nonexistent/docker.sock"}
-	comment := func() string {
+	run := func(out string, more ...string) (said, comment string) { // the last of two values counts
+		t.Helper()
+		said = shell(t, work, append(slices.Clone(env), append(more, "OUT="+out)...), "bash", gate, "run")
 		text, _ := os.ReadFile(filepath.Join(dir, "zkbench-comment.md"))
-		return string(text)
+		return said, string(text)
 	}
 
-	said := shell(t, work, append(env, "OUT=first", "SAVE=true"), "bash", gate, "run")
-	if c := comment(); !strings.HasPrefix(c, "<!-- our/lock -->\n") || !strings.Contains(c, "lock/mine") || !strings.Contains(c, "no earlier run on kept") {
-		t.Errorf("the first comment is\n%s\nand it said\n%s", c, said)
+	_, comment := run("first", "SAVE=true")
+	if !strings.HasPrefix(comment, "<!-- our/lock -->\n") {
+		t.Errorf("the first comment does not begin with its name:\n%s", comment)
 	}
+	contains(t, comment, "lock/mine", "no earlier run on kept")
 	if kept := shell(t, dir, nil, "git", "-C", "origin", "ls-tree", "-r", "--name-only", "kept"); !regexp.MustCompile(`^mine/\w+-first\.json\n$`).MatchString(kept) {
 		t.Errorf("origin keeps %q", kept)
 	}
-	said = shell(t, work, append(env, "OUT=second"), "bash", gate, "run")
-	if c := comment(); !strings.Contains(c, "### What changed") || !strings.Contains(c, "fanout.notifications") {
-		t.Errorf("the second comment is\n%s\nand it said\n%s", c, said)
+	_, comment = run("second")
+	contains(t, comment, "### What changed", "fanout.notifications")
+	if _, comment = run("second"); strings.Contains(comment, "lock/mine") {
+		t.Errorf("the folder has another run, and the comment is that one's:\n%s", comment)
 	}
-	shell(t, work, append(env, "OUT=second"), "bash", gate, "run")
-	if c := comment(); strings.Contains(c, "lock/mine") {
-		t.Errorf("the folder has another run, and the comment is that one's:\n%s", c)
-	}
-	shell(t, work, append(env, "OUT=third", "ARGS=--members '1"), "bash", gate, "run")
+	run("third", "ARGS=--members '1")
 	anotherKeeps(t, dir)
-	said = shell(t, work, append(env, "OUT=fourth", "SAVE=true"), "bash", gate, "run")
+	run("fourth", "SAVE=true")
 	kept := shell(t, dir, nil, "git", "-C", "origin", "log", "--format=%s", "--name-only", "kept")
-	for _, want := range []string{"another job's\n", "-first.json\n", "-fourth.json\n"} {
-		if !strings.Contains(kept, want) {
-			t.Errorf("another job kept one meanwhile: origin lacks %q:\n%s\nand it said\n%s", want, kept, said)
-		}
-	}
-	said = shell(t, dir, append(env, "OUT=fifth", "SAVE=true", "SCENARIO=work/mine.yaml"), "bash", gate, "run") // in no repository
-	if !strings.Contains(said, "kept cannot be checked out") {
-		t.Errorf("a folder without git: it said\n%s", said)
-	}
+	contains(t, kept, "another job's\n", "-first.json\n", "-fourth.json\n")
+	work = dir // which is no repository
+	said, _ := run("fifth", "SAVE=true", "SCENARIO=work/mine.yaml")
+	contains(t, said, "kept cannot be checked out")
 	// What was compared has too few trials to tell, which is no pass. A forge takes no / in an artifact's name.
 	var want string
 	for _, code := range []int{exitOK, exitUnknown, exitUsage, exitUsage, exitUnknown, exitUnknown} {
@@ -191,28 +175,18 @@ func anotherKeeps(t *testing.T, dir string) {
 	another := filepath.Join(dir, "another")
 	shell(t, another, nil, "git", "-c", "user.name=another", "-c", "user.email=another@example.org", "commit", "-q", "--allow-empty", "-m", "another job's")
 	hook := "#!/bin/sh\nunset GIT_DIR\ngit -C '" + another + "' push -q origin kept\n" // pushes nothing the second time
-	if err := os.WriteFile(filepath.Join(dir, "work", ".git", "hooks", "pre-push"), []byte(hook), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "work", ".git", "hooks", "pre-push"), []byte(hook), 0o755))
 }
 
 // The program that a forge keeps is known by its sources: others make another.
 func TestAction_namesTheProgramByItsSources(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{".ci", "chaos", "cmd", "ensembles", "recipes", "report", "scenarios"} {
-		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, d), 0o755))
 	}
-	write := func(file, text string) {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(file, text string) { must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644)) }
 	gate, err := os.ReadFile("../../.ci/gate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(".ci/gate", string(gate))
 	write("go.mod", "module a")
 	write("go.sum", "")
@@ -303,9 +277,7 @@ func TestAction_keepsOneComment(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "comment.md")
 	env := []string{"GITHUB_API_URL=" + server.URL, "GITHUB_REPOSITORY=me/mine", "PULL_REQUEST=7", "GITHUB_TOKEN=secret"}
 	say := func(text string) string {
-		if err := os.WriteFile(file, []byte("<!-- zkbench -->\n"+text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte("<!-- zkbench -->\n"+text), 0o644))
 		return shell(t, ".", env, "python3", "../../.ci/comment", file)
 	}
 	say("first")
@@ -316,13 +288,8 @@ func TestAction_keepsOneComment(t *testing.T) {
 	if say(strings.Repeat("x", 100_000)); len(f.comments[120]) > 65536 {
 		t.Errorf("a comment of %d bytes", len(f.comments[120]))
 	}
-	env[0] = "GITHUB_API_URL=http://127.0.0.1:1"
-	if said := say("nobody"); !strings.Contains(said, "::warning::") {
-		t.Errorf("a forge that is not there: %q, want a warning", said)
-	}
-	env[0] = "GITHUB_API_URL=" + server.URL
 	f.readOnly = true
-	if said := say("third"); !strings.Contains(said, "::warning::") {
-		t.Errorf("a token that may only read: %q, want a warning", said)
-	}
+	contains(t, say("a token that may only read"), "::warning::")
+	env[0] = "GITHUB_API_URL=http://127.0.0.1:1"
+	contains(t, say("a forge that is not there"), "::warning::")
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -18,16 +16,14 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// running is zkbench as a process of its own, on local JVMs, with a state folder of
-// its own.
+// running is a run as a process of its own, on local JVMs.
 type running struct {
 	*exec.Cmd
-	t     *testing.T
-	state string
+	cli
 	out   string
 	lines chan string // what it prints on stderr
 	pipe  io.ReadCloser
-	said  []string
+	said  string
 }
 
 // startHerd starts a small herd whose churn is long, with a member cut off for most of it. Such a
@@ -35,34 +31,23 @@ type running struct {
 func startHerd(t *testing.T, args ...string) *running {
 	t.Helper()
 	t.Parallel()
-	dir := t.TempDir()
-	r := &running{t: t, state: filepath.Join(dir, "state"), out: filepath.Join(dir, "out"), lines: make(chan string, 1000)}
+	r := &running{cli: newCLI(t), lines: make(chan string, 1000)}
+	r.out = filepath.Join(r.dir, "out")
 	r.Cmd = r.command(append([]string{"run", "herd", "--ensemble", "process", "--subject", "lock/predecessor", "--clients", "3",
 		"--set", "phases.0.rounds=1", "--set", "phases.1.duration=60s", "--out", r.out,
 		"--set", "phases.1.faults=[{at: 100ms, fault: partition.isolate, target: leader, for: 50s}]"}, args...)...)
 	pipe, err := r.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.pipe = pipe
-	if err := r.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Process.Kill(); r.Wait(); r.sweep() })
+	must(t, r.Start())
+	t.Cleanup(func() { r.Process.Kill(); r.Wait(); r.call(exitOK, "ensemble", "down") })
 	go func() {
 		defer close(r.lines)
 		for s := bufio.NewScanner(pipe); s.Scan(); {
-			r.lines <- s.Text()
+			r.lines <- s.Text() + "\n"
 		}
 	}()
 	return r
-}
-
-// command is a call of zkbench with the same state folder.
-func (r *running) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("zkbench", args...)
-	cmd.Env = append(os.Environ(), "ZKBENCH_STATE="+r.state, "DOCKER_HOST=unix:///nonexistent/docker.sock")
-	return cmd
 }
 
 // await reads what it says until a line contains text.
@@ -72,45 +57,37 @@ func (r *running) await(text string) {
 	for {
 		select {
 		case line, ok := <-r.lines:
-			if !ok {
-				r.t.Fatalf("it ended before it said %q; it said:\n%s", text, strings.Join(r.said, "\n"))
-			}
-			r.said = append(r.said, line)
+			r.said += line
 			if strings.Contains(line, text) {
 				return
 			}
+			if !ok {
+				r.t.Fatalf("it ended before it said %q; it said:\n%s", text, r.said)
+			}
 		case <-limit:
-			r.t.Fatalf("it never said %q; it said:\n%s", text, strings.Join(r.said, "\n"))
+			r.t.Fatalf("it never said %q; it said:\n%s", text, r.said)
 		}
 	}
 }
 
-// end waits for the process and returns its exit code.
-func (r *running) end() string {
+// end waits for the process and requires one of the exit codes; -1 is that of a killed process.
+func (r *running) end(want ...int) {
+	r.t.Helper()
 	for line := range r.lines {
-		r.said = append(r.said, line)
+		r.said += line
 	}
-	if err := r.Wait(); err != nil {
-		return exitCodeOf(err)
+	_ = r.Wait() // its error is the exit code
+	if code := r.ProcessState.ExitCode(); !slices.Contains(want, code) {
+		r.t.Errorf("exit code %d, want %d; it said:\n%s", code, want, r.said)
 	}
-	return "0"
-}
-
-// sweep takes down what it left, and returns what that says.
-func (r *running) sweep() string {
-	out, err := r.command("ensemble", "down").CombinedOutput()
-	if err != nil {
-		r.t.Errorf("ensemble down: %v\n%s", err, out)
-	}
-	return string(out)
 }
 
 // gone fails if anything of the run's ensemble is still there: a JVM, a namespace.
 func (r *running) gone() {
 	r.t.Helper()
-	id := regexp.MustCompile(`ensemble ([0-9a-f]{8}):`).FindStringSubmatch(strings.Join(r.said, "\n"))
+	id := regexp.MustCompile(`ensemble ([0-9a-f]{8}):`).FindStringSubmatch(r.said)
 	if id == nil {
-		r.t.Fatalf("it did not say what its ensemble is called:\n%s", strings.Join(r.said, "\n"))
+		r.t.Fatalf("it did not say what its ensemble is called:\n%s", r.said)
 	}
 	if spaces, _ := filepath.Glob("/run/netns/*" + id[1] + "*"); len(spaces) > 0 {
 		r.t.Errorf("network namespaces are left: %v", spaces)
@@ -123,110 +100,68 @@ func (r *running) gone() {
 	}
 }
 
-func (r *running) result() report.Result {
-	r.t.Helper()
-	var result report.Result
-	text, err := os.ReadFile(filepath.Join(r.out, "result.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &result)
-	}
-	if err != nil {
-		r.t.Fatalf("%v; it said:\n%s", err, strings.Join(r.said, "\n"))
-	}
-	return result
-}
-
+// timeout(1) sends its signal to the process and to its group. And while a run writes its folder,
+// nobody else empties that.
 func TestRun_interruptedInAPartition(t *testing.T) {
 	r := startHerd(t)
 	r.await("fault: partition.isolate")
-	r.Process.Signal(os.Interrupt)
-	if code := r.end(); code != "130" {
-		t.Errorf("exit code %s, want 130; it said:\n%s", code, strings.Join(r.said, "\n"))
-	}
-	r.gone()
-	result := r.result()
-	if result.Run.EndReason != "interrupted" || len(result.Trials) != 1 || len(result.Trials[0].Faults) != 1 {
-		t.Errorf("result.json should tell of an interrupted run with one trial and one fault: %+v", result)
-	}
-	played := slices.IndexFunc(result.Trials[0].Verdicts, func(v report.Verdict) bool { return v.Guarantee == "completed" && v.Result == report.Unknown })
-	if played < 0 {
-		t.Errorf("a trial that was interrupted was played to its end: %+v", result.Trials[0].Verdicts)
-	}
-	if f := result.Trials[0].Faults; len(f) == 1 && f[0].End <= f[0].Start {
-		t.Errorf("the fault was not healed: %+v", f[0])
-	}
-}
-
-// timeout(1) sends its signal to the process and to its group. And while a run writes its folder,
-// nobody else empties that.
-func TestRun_interruptedTwiceAtOnceIsInterruptedOnce(t *testing.T) {
-	r := startHerd(t)
-	r.await("fault: partition.isolate")
-	said, _ := r.command("run", "herd", "--ensemble", "process", "--force", "--out", r.out).CombinedOutput()
-	if !strings.Contains(string(said), "another process is writing to it: name another folder") {
-		t.Errorf("a second run into the same folder says:\n%s", said)
-	}
+	_, said := r.call(exitUsage, "run", "herd", "--ensemble", "process", "--force", "--out", r.out)
+	contains(t, said, "another process is writing to it: name another folder")
 	r.Process.Signal(syscall.SIGTERM)
 	r.Process.Signal(os.Interrupt)
-	if code := r.end(); code != "130" || r.result().Run.EndReason != "interrupted" {
-		t.Errorf("exit code %s, want 130 and a result; it said:\n%s", code, strings.Join(r.said, "\n"))
-	}
+	r.end(exitInterrupted)
 	r.gone()
+	result, err := report.ReadResult(r.out)
+	must(t, err)
+	if result.Run.EndReason != "interrupted" || len(result.Trials) != 1 || len(result.Trials[0].Faults) != 1 {
+		t.Fatalf("result.json should tell of an interrupted run with one trial and one fault: %+v", result)
+	}
+	trial := result.Trials[0]
+	notPlayed := func(v report.Verdict) bool { return v.Guarantee == "completed" && v.Result == report.Unknown }
+	if !slices.ContainsFunc(trial.Verdicts, notPlayed) {
+		t.Errorf("a trial that was interrupted was played to its end: %+v", trial.Verdicts)
+	}
+	if f := trial.Faults[0]; f.End <= f.Start {
+		t.Errorf("the fault was not healed: %+v", f)
+	}
 }
 
-func TestRun_interruptedWhileTheEnsembleStarts(t *testing.T) {
-	r := startHerd(t)
-	r.await("ensemble ")
-	r.Process.Signal(syscall.SIGHUP) // as when its terminal closes
-	if code := r.end(); code != "130" {
-		t.Errorf("exit code %s, want 130; it said:\n%s", code, strings.Join(r.said, "\n"))
+// A run ends as if interrupted, also while its ensemble starts, when nobody reads its output any
+// more (run ... | head -3).
+func TestRun_whoseTerminalOrReaderIsGone(t *testing.T) {
+	for name, leave := range map[string]func(*running){
+		"its terminal closes":  func(r *running) { r.Process.Signal(syscall.SIGHUP) },
+		"its output is closed": func(r *running) { r.pipe.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startHerd(t)
+			r.await("ensemble ")
+			leave(r)
+			r.end(exitInterrupted)
+			r.gone()
+		})
 	}
-	r.gone()
 }
 
-// With nobody reading its output (run ... | head -3) a run ends as if interrupted.
-func TestRun_whoseOutputIsClosed(t *testing.T) {
-	r := startHerd(t)
-	r.await("ensemble ")
-	r.pipe.Close()
-	if code := r.end(); code != "130" {
-		t.Errorf("exit code %s, want 130", code)
-	}
-	r.gone()
-}
-
+// A second interrupt counts a second after the first. The run does not end within that time, since its driver
+// takes three seconds to exit.
 func TestRun_secondInterruptLeavesAtOnceAndDownSweeps(t *testing.T) {
-	r := startHerd(t)
+	r := startHerd(t, "--exec", `lock/slow=sh -c "zkbench driver lock/predecessor; sleep 3"`, "--set", "subjects=[lock/slow]")
 	r.await("fault: partition.isolate")
-	r.Process.Signal(os.Interrupt)
-	r.await("interrupted")
-	r.Process.Signal(os.Interrupt)
-	if code := r.end(); code != "130" {
-		t.Errorf("exit code %s, want 130", code)
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for !strings.Contains(r.said, "exited at once") {
+		select {
+		case line, ok := <-r.lines:
+			if r.said += line; !ok {
+				t.Fatalf("it ended before it was interrupted twice; it said:\n%s", r.said)
+			}
+		case <-again.C:
+			r.Process.Signal(os.Interrupt)
+		}
 	}
-	r.sweep()
+	r.end(exitInterrupted)
+	out, _ := r.call(exitOK, "ensemble", "down")
+	contains(t, out, "removed")
 	r.gone()
-}
-
-func TestRun_killedInAPartitionAndDownSweeps(t *testing.T) {
-	r := startHerd(t)
-	r.await("fault: partition.isolate")
-	r.Process.Kill()
-	r.end()
-	if said := r.sweep(); !strings.Contains(said, "removed") {
-		t.Errorf("ensemble down removed nothing:\n%s", said)
-	}
-	r.gone()
-}
-
-// down needs no ensemble, and says nothing alarming when there is nothing to do.
-func TestEnsembleDown_nothingToDo(t *testing.T) {
-	r := &running{t: t, state: t.TempDir()}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	cmd := r.command("ensemble", "down")
-	out, err := cmd.CombinedOutput()
-	if err != nil || ctx.Err() != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
 }

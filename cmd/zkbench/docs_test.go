@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,15 +18,11 @@ import (
 func documented(t *testing.T) map[string]string {
 	t.Helper()
 	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out := map[string]string{}
 	for _, file := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out[file] = string(text)
 	}
 	return out
@@ -39,29 +34,34 @@ func documented(t *testing.T) map[string]string {
 // only.
 func TestDocs_commandsWork(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^ *(?:bin/|go run \./cmd/)?(zkbench .*)$`)
+	writes := regexp.MustCompile(`^zkbench (run|audit) `)
 	server := regexp.MustCompile(`zk(\d+):2181`)
 	ran := 0
 	for file, text := range documented(t) {
-		sh := bare(t)
-		for _, found := range line.FindAllStringSubmatch(indentedOnly(text), -1) {
-			command := server.ReplaceAllString(found[1], "127.0.0.1:$1") // where nobody listens
-			if strings.HasPrefix(command, "zkbench ensemble ") {
-				command = strings.Join(strings.Fields(command)[:3], " ") + " --help"
-			}
-			ran++
-			if verb := regexp.MustCompile(`^zkbench (run|audit) `).FindString(command); verb != "" && !strings.Contains(command, "--out") {
-				command = verb + fmt.Sprintf("--out new-%d ", ran) + strings.TrimPrefix(command, verb) // the default is one a second
-			}
-			code, said := sh(command)
-			for _, absent := range []string{host.ErrExited.Error(), "is this its client port?", "that this is their client port"} {
-				if code == exitUsage && strings.Contains(said, absent) {
-					code = exitUnknown // the driver or the servers of the example are not there
+		commands := line.FindAllStringSubmatch(indentedOnly(text), -1)
+		ran += len(commands)
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			sh := bare(t)
+			for i, found := range commands {
+				command := server.ReplaceAllString(found[1], "127.0.0.1:$1") // where nobody listens
+				if strings.HasPrefix(command, "zkbench ensemble ") {
+					command = strings.Join(strings.Fields(command)[:3], " ") + " --help"
+				}
+				if !strings.Contains(command, "--out") { // the default is one a second
+					command = writes.ReplaceAllString(command, fmt.Sprintf("${0}--out new-%d ", i))
+				}
+				code, said := sh(command)
+				for _, absent := range []string{host.ErrExited.Error(), "is this its client port?", "that this is their client port"} {
+					if code == exitUsage && strings.Contains(said, absent) {
+						code = exitUnknown // the driver or the servers of the example are not there
+					}
+				}
+				if code == exitUsage || code > 3 {
+					t.Errorf("%s\nexit code %d: %s", command, code, said)
 				}
 			}
-			if code == exitUsage || code > 3 {
-				t.Errorf("%s: %s\nexit code %d: %s", filepath.Base(file), command, code, said)
-			}
-		}
+		})
 	}
 	if ran < 20 {
 		t.Errorf("only %d commands were found", ran)
@@ -93,26 +93,17 @@ func bare(t *testing.T) func(command string) (code int, said string) {
 	dir, bin := t.TempDir(), t.TempDir()
 	for _, name := range []string{"zkbench", "git", "python3"} {
 		path, err := exec.LookPath(name)
-		if err == nil {
-			err = os.Symlink(path, filepath.Join(bin, name))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.Symlink(path, filepath.Join(bin, name)))
 	}
 	for _, run := range []string{"my-run", "old-run", "new-run", "ci-run", "run-1", "run-2", "run-3", "zkbench-out/run"} {
-		if err := os.CopyFS(filepath.Join(dir, run), os.DirFS("testdata/run")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.CopyFS(filepath.Join(dir, run), os.DirFS("testdata/run")))
 	}
 	log, err := os.ReadFile("../../ensembles/txnlog/testdata/zookeeper-3.8.0.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, member := range []string{"zk1", "zk2", "zk3"} {
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, member), 0o755), os.WriteFile(filepath.Join(dir, member, "log.100000001"), log, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, member), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, member, "log.100000001"), log, 0o644))
 	}
 	shell(t, dir, nil, "git", "init", "-q")
 	env := []string{"PATH=" + bin, "HOME=" + dir, "JAVA_HOME=", "ZOOKEEPER_HOME=", "DOCKER_HOST=unix://" + dir + "/none.sock", "ZKBENCH_STATE=" + dir + "/state", "TMPDIR=" + dir}
@@ -132,9 +123,7 @@ func bare(t *testing.T) func(command string) (code int, said string) {
 // What a page links to, and the targets of make that it names, are there.
 func TestDocs_linksAndTargets(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, text := range documented(t) {
 		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), link[1])); err != nil {

@@ -13,14 +13,11 @@ func TestConfigs_refusesProgramsThatTheUserDidNotChoose(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const text = `{name: x, subjects: [lock/a], clients: [2], session_timeout: 4s,
 		drivers: [{name: lock/a, exec: sh a.sh, cwd: /, env: {KEY: value}}], phases: [{name: churn, kind: churn, duration: 1s, hold: 0s}]}`
-	if err := os.WriteFile("x.yaml", []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	foreign := filepath.Join(t.TempDir(), "foreign.yaml")
-	if err := os.WriteFile(foreign, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	rows := []struct {
+	must(t, os.WriteFile("x.yaml", []byte(text), 0o644))
+	must(t, os.WriteFile(foreign, []byte(text), 0o644))
+	isForeign := os.Chown(foreign, 65534, 65534) == nil // as root
+	for _, row := range []struct {
 		name, file string
 		packed     bool
 		flags      []string
@@ -30,16 +27,8 @@ func TestConfigs_refusesProgramsThatTheUserDidNotChoose(t *testing.T) {
 		{"a packed run", "x.yaml", true, nil, true},
 		{"a packed run, allowed", "x.yaml", true, []string{"--allow-exec"}, false},
 		{"a packed run whose program the call names", "x.yaml", true, []string{"--exec", "lock/a=sh b.sh"}, false},
-	}
-	if os.Chown(foreign, 65534, 65534) == nil { // as root
-		rows = append(rows, struct {
-			name, file string
-			packed     bool
-			flags      []string
-			refused    bool
-		}{"another user's file", foreign, false, nil, true})
-	}
-	for _, row := range rows {
+		{"another user's file", foreign, false, nil, isForeign},
+	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := parsed(t, row.flags...)
 			f.untrusted = row.packed

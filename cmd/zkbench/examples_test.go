@@ -13,12 +13,17 @@ import (
 
 // The help pages show one example of each kind of addition: each compiles in its package as it is.
 func TestHelp_examplesCompile(t *testing.T) {
+	const ours = "github.com/zkbench/zkbench/"
 	imports := map[string]string{
 		"context": "context", "errors": "errors", "fmt": "fmt", "time": "time", "slices": "slices",
-		"chaos": "chaos", "client": "recipes/internal/client", "ensembles": "ensembles", "history": "report/history",
-		"recipes": "recipes", "spec": "scenarios/spec", "stage": "scenarios/stage",
+		"chaos": ours + "chaos", "client": ours + "recipes/internal/client", "ensembles": ours + "ensembles", "history": ours + "report/history",
+		"recipes": ours + "recipes", "spec": ours + "scenarios/spec", "stage": ours + "scenarios/stage",
 	}
-	used := regexp.MustCompile(`\b([a-z]+)\.[A-Z]`)
+	root, err := filepath.Abs("../..")
+	must(t, err)
+	dir, replaced := t.TempDir(), map[string]string{}
+	config := filepath.Join(dir, "overlay.json")
+	build := exec.Command("go", "build", "-overlay", config)
 	for _, e := range []struct{ page, after, dir string }{
 		{"recipes", "WORKED EXAMPLE.", "recipes"},
 		{"faults", "chaos/member_hiccup.go:", "chaos"},
@@ -26,52 +31,34 @@ func TestHelp_examplesCompile(t *testing.T) {
 		{"violations", "HOW TO ADD A GUARANTEE.", "report/verdict"},
 		{"metrics", "HOW TO ADD A METRIC.", "report/metrics"},
 	} {
-		t.Run(e.page, func(t *testing.T) {
-			text, err := os.ReadFile("help/" + e.page + ".md")
-			must(t, err)
-			_, rest, found := strings.Cut(string(text), e.after)
-			if !found {
-				t.Fatalf("the page has no %q", e.after)
-			}
-			code := firstBlock(rest)
-			if !strings.HasPrefix(code, "package ") {
-				code = "package " + filepath.Base(e.dir) + "\n\n" + code
-			}
-			head, body, _ := strings.Cut(code, "\n")
-			var list strings.Builder
-			for name, path := range imports {
-				if filepath.Base(e.dir) == name || !strings.Contains(body, name+".") || !mentions(used, body, name) {
-					continue
-				}
-				if strings.Contains(path, "/") || name == "chaos" || name == "ensembles" || name == "recipes" {
-					path = "github.com/zkbench/zkbench/" + path
-				}
-				fmt.Fprintf(&list, "import %q\n", path)
-			}
-			root, err := filepath.Abs("../..")
-			must(t, err)
-			file := filepath.Join(t.TempDir(), "example.go")
-			must(t, os.WriteFile(file, []byte(head+"\n\n"+list.String()+body), 0o644))
-			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, e.dir, "example_of_help.go"): file}})
-			must(t, err)
-			config := filepath.Join(t.TempDir(), "overlay.json")
-			must(t, os.WriteFile(config, overlay, 0o644))
-			build := exec.Command("go", "build", "-overlay", config, "./"+e.dir)
-			build.Dir = root
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Errorf("%v:\n%s\n%s", err, out, code)
-			}
-		})
-	}
-}
-
-func mentions(used *regexp.Regexp, body, name string) bool {
-	for _, m := range used.FindAllStringSubmatch(body, -1) {
-		if m[1] == name {
-			return true
+		text, err := os.ReadFile("help/" + e.page + ".md")
+		must(t, err)
+		_, rest, found := strings.Cut(string(text), e.after)
+		if !found {
+			t.Fatalf("the page %s has no %q", e.page, e.after)
 		}
+		code := firstBlock(rest)
+		if !strings.HasPrefix(code, "package ") {
+			code = "package " + filepath.Base(e.dir) + "\n\n" + code
+		}
+		head, body, _ := strings.Cut(code, "\n")
+		for name, path := range imports {
+			if filepath.Base(e.dir) != name && regexp.MustCompile(`\b`+name+`\.[A-Z]`).MatchString(body) {
+				head += fmt.Sprintf("\nimport %q", path)
+			}
+		}
+		file := filepath.Join(dir, e.page+".go")
+		must(t, os.WriteFile(file, []byte(head+"\n"+body), 0o644))
+		replaced[filepath.Join(root, e.dir, "example_of_help.go")] = file
+		build.Args = append(build.Args, "./"+e.dir)
 	}
-	return false
+	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+	must(t, err)
+	must(t, os.WriteFile(config, overlay, 0o644))
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
 }
 
 // firstBlock returns the first indented block that begins with Go code, without its indentation.

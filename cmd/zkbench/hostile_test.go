@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // A run folder may come from a stranger. Whatever its files contain, check, report and rerun exit
@@ -34,6 +31,7 @@ func FuzzRunFolder(f *testing.F) {
 
 // For ten seconds, at random: fragments of every file format at any place of any file.
 func TestRunFolder_changedAtRandom(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -55,28 +53,11 @@ func TestRunFolder_changedAtRandom(t *testing.T) {
 func evaluateChanged(t *testing.T, file uint8, at int, text []byte, times uint16) {
 	t.Helper()
 	files := []string{"result.json", "scenario.yaml", "history/herd-lock-predecessor-3.jsonl.zst", "commits/herd-lock-predecessor-3.jsonl.zst"}
-	dir := filepath.Join(t.TempDir(), "run")
-	must(t, os.CopyFS(dir, os.DirFS("testdata/run")))
-	changed := filepath.Join(dir, files[int(file)%len(files)])
-	content, err := os.ReadFile(changed)
-	must(t, err)
-	packed := filepath.Ext(changed) == ".zst"
-	if packed {
-		z, err := zstd.NewReader(nil)
-		must(t, err)
-		content, err = z.DecodeAll(content, nil)
-		z.Close()
-		must(t, err)
-	}
-	at = max(0, at) % len(content)
-	content = slices.Concat(content[:at], bytes.Repeat(text, int(times)), content[at:])
-	if packed {
-		z, err := zstd.NewWriter(nil)
-		must(t, err)
-		content = z.EncodeAll(content, nil)
-		must(t, z.Close())
-	}
-	must(t, os.WriteFile(changed, content, 0o600))
+	dir := savedRun(t)
+	change(t, filepath.Join(dir, files[int(file)%len(files)]), func(content []byte) []byte {
+		at := max(0, at) % len(content)
+		return slices.Concat(content[:at], bytes.Repeat(text, int(times)), content[at:])
+	})
 	for _, args := range [][]string{{"check", dir}, {"report", dir}, {"rerun", dir, "--failed", "--ensemble", "process", "--zookeeper-home", dir, "--out", dir + "-again"}} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -93,12 +74,5 @@ func evaluateChanged(t *testing.T, file uint8, at int, text []byte, times uint16
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s took %v", args[0], took)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

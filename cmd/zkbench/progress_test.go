@@ -27,13 +27,11 @@ func TestStatusLine(t *testing.T) {
 		{"before the first phase", func(s *stage.Status) { s.Phase, s.Detail = "", "opening sessions" }, "50 clients: opening sessions"},
 		{"before the first trial", func(s *stage.Status) { *s = stage.Status{Phase: "warm-up"} }, "warm-up"},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			s := at
-			row.change(&s)
-			if got := statusLine(heading(s), s); !strings.HasSuffix(got, row.want) {
-				t.Errorf("got  %q\nwant %q", got, row.want)
-			}
-		})
+		s := at
+		row.change(&s)
+		if got := statusLine(heading(s), s); !strings.HasSuffix(got, row.want) {
+			t.Errorf("%s: got\n%q, want\n%q", row.about, got, row.want)
+		}
 	}
 }
 

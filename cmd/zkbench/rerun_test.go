@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,62 +14,42 @@ import (
 // A run that a CI system packed is judged, drawn, and what failed in it is played again:
 // that and nothing else.
 func TestRerun_playsWhatFailedOfAPackedRun(t *testing.T) {
-	dir := t.TempDir()
-	state := []string{"ZKBENCH_STATE=" + filepath.Join(dir, "state"), "DOCKER_HOST=unix:///nonexistent/docker.sock"}
-	zkbench := func(want int, args ...string) string {
+	t.Parallel()
+	c := newCLI(t)
+	zkbench := func(want int, args ...string) (said string) {
 		t.Helper()
-		cmd := exec.Command("zkbench", args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), state...)
-		said, _ := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != want {
-			t.Fatalf("%v: exit code %d, want %d; it said:\n%s", args, code, want, said)
-		}
-		return string(said)
+		out, said := c.call(want, args...)
+		return out + said
 	}
+	in := func(path ...string) string { return filepath.Join(append([]string{c.dir}, path...)...) }
 	const scenario = `{name: two, subjects: [lock/predecessor, zoo/token-constant], clients: [2], session_timeout: 4s,
 		phases: [{name: drain, kind: drain, rounds: 1, hold: 0s}]}`
-	if err := os.WriteFile(filepath.Join(dir, "two.yaml"), []byte(scenario), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(in("two.yaml"), []byte(scenario), 0o644))
 	zkbench(exitBroken, "run", "two.yaml", "--ensemble", "process", "--members", "1", "--out", "first")
-	if err := os.CopyFS(filepath.Join(dir, "ci"), os.DirFS(filepath.Join(dir, "first"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(in("ci"), os.DirFS(in("first"))))
 
 	const bad = "two-zoo-token-constant-2"
 	zkbench(exitOK, "report", "first")
-	if err := os.Truncate(report.HistoryPath(filepath.Join(dir, "first"), bad), 40); err != nil {
-		t.Fatal(err)
-	}
-	if said := zkbench(exitUsage, "report", "first"); !strings.Contains(said, "restore the file") {
-		t.Errorf("what failed is drawn over:\n%s", said)
-	}
-	for range 2 { // what failed is known however often it is asked
+	must(t, os.Truncate(report.HistoryPath(in("first"), bad), 40))
+	// What failed is not drawn over, and is known however often it is asked.
+	contains(t, zkbench(exitUsage, "report", "first"), "restore the file")
+	for range 2 {
 		said := zkbench(exitBroken, "rerun", "first", "--failed", "--out", "whole", "--force")
-		if !strings.Contains(said, "not rendered again") || !strings.Contains(said, bad+": fail then, fail now") {
-			t.Errorf("of a damaged run:\n%s", said)
-		}
+		contains(t, said, "not rendered again", bad+": fail then, fail now")
 	}
 
-	said := zkbench(exitBroken, "rerun", "ci", "--failed", "--out", "again")
-	if !strings.Contains(said, bad+": fail then, fail now") {
-		t.Errorf("it does not say that %s failed again:\n%s", bad, said)
-	}
-	r, err := report.ReadResult(filepath.Join(dir, "again"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	contains(t, zkbench(exitBroken, "rerun", "ci", "--failed", "--out", "again"), bad+": fail then, fail now")
+	r, err := report.ReadResult(in("again"))
+	must(t, err)
 	if len(r.Trials) != 1 || r.Trials[0].Name != bad || r.Run.Ensemble.Members != 1 {
 		t.Errorf("%d trials on %d members, want %s alone on one", len(r.Trials), r.Run.Ensemble.Members, bad)
 	}
-	for _, file := range []string{"ci/report.html", "again/report.html"} {
-		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+	for _, folder := range []string{"ci", "again"} {
+		if _, err := os.Stat(in(folder, "report.html")); err != nil {
 			t.Error(err)
 		}
-	}
-	for _, plan := range []string{"first", "again"} {
-		if text, err := os.ReadFile(filepath.Join(dir, plan, "plan", bad+".yaml")); err != nil || !strings.Contains(string(text), bad) {
-			t.Errorf("%s has the plan %q: %v", plan, text, err)
+		if text, err := os.ReadFile(in(folder, "plan", bad+".yaml")); err != nil || !strings.Contains(string(text), bad) {
+			t.Errorf("%s has the plan %q: %v", folder, text, err)
 		}
 	}
 }
@@ -89,13 +68,10 @@ func TestRerun_ofAnAuditPlaysTheCellsThatFailed(t *testing.T) {
 	f := parsed(t)
 	f.selectTrials(old, failures(old))
 	configs, err := f.configs([]string{"audit"}, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := configs[0].Scenario
+	must(t, err)
 	want := []string{"audit-lock-parent-all-calm", "audit-lock-predecessor-holder-delete-1-reply.drop"}
-	if !slices.Equal(s.Only, want) {
-		t.Errorf("plays %v, want %v", s.Only, want)
+	if got := configs[0].Scenario.Only; !slices.Equal(got, want) {
+		t.Errorf("plays %v, want %v", got, want)
 	}
 }
 
@@ -104,24 +80,18 @@ func TestFailures(t *testing.T) {
 	trial := func(name, subject, base, result string) report.Trial {
 		return report.Trial{Name: name, Cell: history.Cell{Subject: subject, Base: base}, Verdicts: []report.Verdict{{Guarantee: "fifo", Result: result}}}
 	}
-	for _, row := range []struct {
-		about  string
-		trials []report.Trial
-		want   string
-	}{
-		{"those that failed", []report.Trial{trial("a", "x", "", report.Fail), trial("b", "y", "", report.Pass), trial("c", "y", "", report.Unknown)}, "a"},
-		{"of a comparison all of both", []report.Trial{trial("a", "x", "y", report.Fail), trial("a2", "x", "y", report.Pass), trial("b", "y", "y", report.Pass), trial("c", "z", "y", report.Pass)}, "a a2 b"},
-		{"nothing", []report.Trial{trial("a", "x", "", report.Pass)}, ""},
+	for want, trials := range map[string][]report.Trial{
+		"a":      {trial("a", "x", "", report.Fail), trial("b", "y", "", report.Pass), trial("c", "y", "", report.Unknown)},
+		"a a2 b": {trial("a", "x", "y", report.Fail), trial("a2", "x", "y", report.Pass), trial("b", "y", "y", report.Pass), trial("c", "z", "y", report.Pass)},
+		"":       {trial("a", "x", "", report.Pass)},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			var got []string
-			for _, x := range failures(report.Result{Trials: row.trials}) {
-				got = append(got, x.Name)
-			}
-			if strings.Join(got, " ") != row.want {
-				t.Errorf("%v, want %s", got, row.want)
-			}
-		})
+		var got []string
+		for _, x := range failures(report.Result{Trials: trials}) {
+			got = append(got, x.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%v, want %s", got, want)
+		}
 	}
 }
 
@@ -130,27 +100,15 @@ func TestFailures(t *testing.T) {
 func TestRun_replayOfAFaultWithoutEffect(t *testing.T) {
 	r := startHerd(t, "--seed", "7", "--set", "phases.1.duration=2s",
 		"--set", "phases.1.faults=[{at: 200ms, jitter: 100ms, fault: request.drop, params: {path: /nobody/asks, within: 500ms}}]")
-	if code := r.end(); code != "3" {
-		t.Errorf("exit code %s, want 3; it said:\n%s", code, strings.Join(r.said, "\n"))
-	}
-	again := filepath.Join(t.TempDir(), "again")
-	cmd := r.command("run", "--replay", r.out, "--out", again)
-	said, err := cmd.Output()
-	if code := cmd.ProcessState.ExitCode(); code != exitUnknown {
-		t.Errorf("exit code %d (%v), want %d; it said:\n%s", code, err, exitUnknown, said)
-	}
-	if !strings.Contains(string(said), "no proven effect") {
-		t.Errorf("it does not say that the fault did nothing:\n%s", said)
-	}
+	r.end(exitUnknown)
+	again := filepath.Join(r.dir, "again")
+	out, _ := r.call(exitUnknown, "run", "--replay", r.out, "--out", again)
+	contains(t, out, "no proven effect")
 	const plan = "plan/herd-lock-predecessor-3.yaml"
 	first, err := os.ReadFile(filepath.Join(r.out, plan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second, err := os.ReadFile(filepath.Join(again, plan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if string(first) != string(second) || !strings.Contains(string(first), "request.drop") {
 		t.Errorf("the plans differ:\n%s\n%s", first, second)
 	}

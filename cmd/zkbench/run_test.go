@@ -14,30 +14,19 @@ import (
 
 // A run that broke its threshold says so by its exit code, also where nothing can be drawn.
 func TestConclude_aFailureCountsMoreThanADrawing(t *testing.T) {
-	for _, row := range []struct {
-		about     string
-		threshold string
-		want      int
-	}{
-		{"a threshold failed", "throughput > 99999", exitBroken},
-		{"all is well but the drawing", "verdicts == pass", exitUnknown},
-	} {
-		t.Run(row.about, func(t *testing.T) {
+	for threshold, want := range map[string]int{"throughput > 99999": exitBroken, "verdicts == pass": exitUnknown} {
+		t.Run(threshold, func(t *testing.T) {
 			dir := savedRun(t)
-			if row.threshold != "verdicts == pass" {
-				inHistory("verdicts == pass", row.threshold)(t, dir)
-			}
+			replace(t, report.HistoryPath(dir, "herd-lock-predecessor-3"), "verdicts == pass", threshold)
 			result, err := report.Conclude(dir, report.Run{ID: "run"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var out bytes.Buffer
 			cmd := &cobra.Command{}
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)
 			err = errors.Join(errors.New("nothing can be drawn"), new(runFlags).conclude(cmd, dir, &spec.Scenario{}, result))
-			if got := codeOf(err); got != row.want {
-				t.Errorf("exit code %d, want %d: %v\n%s", got, row.want, err, &out)
+			if got := codeOf(err); got != want {
+				t.Errorf("exit code %d, want %d: %v\n%s", got, want, err, &out)
 			}
 		})
 	}
@@ -51,9 +40,7 @@ func parsed(t *testing.T, args ...string) *runFlags {
 	f.register(fl)
 	f.registerSettings(fl)
 	f.scenario.registerMatrix(fl)
-	if err := fl.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fl.Parse(args))
 	return &f
 }
 

@@ -26,16 +26,10 @@ func keepAudit(t *testing.T, runs, name string, cells map[string]string) {
 		r.Trials = append(r.Trials, trial)
 	}
 	raw, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := filepath.Join(runs, strings.ReplaceAll(name, "/", "-"))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, report.ResultFile), raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, report.ResultFile), raw, 0o644))
 }
 
 func TestAudits(t *testing.T) {

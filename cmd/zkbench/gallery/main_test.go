@@ -10,32 +10,29 @@ import (
 	"testing"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The gallery has a page for the one run that there is, what was measured in it, and an index;
 // everything that these link to is there, and nothing else.
 func TestGenerate(t *testing.T) {
 	runs, out := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(filepath.Join(runs, "herd"), os.DirFS("../testdata/run")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(runs, "herd"), os.DirFS("../testdata/run")))
 	const command = "zkbench run herd --set phases.1.duration=8s --seed 1"
 	for _, file := range []string{filepath.Join(runs, "herd.command"), filepath.Join(out, "gone.html"), filepath.Join(out, auditsPage)} {
-		if err := os.WriteFile(file, []byte(command+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(command+"\n"), 0o644))
 	}
 	made, err := generate(runs, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := replace(out, made); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, replace(out, made))
 	links := map[string]bool{"README.md": true}
 	for _, page := range []string{"README.md", "measured.md"} {
 		text, err := os.ReadFile(filepath.Join(out, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
 			if link[1] != "../NUMBERS.md" {
 				links[link[1]] = true
@@ -58,9 +55,7 @@ func TestGenerate(t *testing.T) {
 		t.Errorf("there are %q, and linked %q", files, want)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "herd.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if found := regexp.MustCompile(`(href|src)="[^#"]+"`).Find(page); found != nil {
 		t.Errorf("the page stands alone, and links to %s", found)
 	}
