@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"net"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -24,26 +23,18 @@ func TestConnect_saysWhyThereIsNoDocker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("DOCKER_HOST", "unix://"+test.path)
-			for _, err := range []error{Available(t.Context()), second(Sweep(t.Context(), false))} {
-				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.path) {
-					t.Errorf("got %v, want %q", err, test.want)
-				}
-			}
+			check.Error(t, Available(t.Context()), test.want, test.path)
+			_, err := Sweep(t.Context(), false)
+			check.Error(t, err, test.want, test.path)
 		})
 	}
 }
 
 func TestConnect_refusesAnotherDaemonThanTheOneThatIsAsked(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-	if err := checkSameDaemon("unix:///var/run/docker.sock"); err == nil || !strings.Contains(err.Error(), "DOCKER_HOST=tcp://127.0.0.1:1 does not answer") {
-		t.Errorf("another: %v", err)
-	}
-	if err := checkSameDaemon("tcp://127.0.0.1:1"); err != nil {
-		t.Errorf("the same: %v", err)
-	}
+	check.Error(t, checkSameDaemon("unix:///var/run/docker.sock"), "DOCKER_HOST=tcp://127.0.0.1:1 does not answer")
+	check.OK(t, checkSameDaemon("tcp://127.0.0.1:1"))
 }
-
-func second[T any](_ T, err error) error { return err }
 
 // As root no socket is closed to us, so the error is made up.
 func TestExplain_namesTheDockerGroup(t *testing.T) {
@@ -52,9 +43,5 @@ func TestExplain_namesTheDockerGroup(t *testing.T) {
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("%v hides its cause", err)
 	}
-	for _, want := range []string{"docker group", "--ensemble process", "/var/run/docker.sock"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not hold %q", err, want)
-		}
-	}
+	check.Error(t, err, "docker group", "--ensemble process", "/var/run/docker.sock")
 }

@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,13 +21,9 @@ func start(t testing.TB, o ensembles.Options) *ensembles.Ensemble {
 	t.Helper()
 	needDocker(t)
 	e, err := Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
-		if err := e.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, e.Down(context.Background()))
 		if n := count(t, e.ID); n != 0 {
 			t.Errorf("%d containers and networks of ensemble %s are left", n, e.ID)
 		}
@@ -63,14 +60,10 @@ func count(t testing.TB, id string) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	docker, err := Docker(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer docker.Close()
 	all, err := find(ctx, docker, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	n := 0
 	for _, f := range all {
 		n += len(f.containers) + len(f.networks)
@@ -107,11 +100,7 @@ func planned(t *testing.T, docker *client.Client, o ensembles.Options) *ensemble
 	if docker == nil {
 		return p
 	}
-	t.Cleanup(func() {
-		if err := p.down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check.OK(t, p.down(context.Background())) })
 	p.About, err = pickImage(t.Context(), docker, "", p.logf)
 	check.OK(t, err)
 	return p
@@ -122,10 +111,9 @@ func listed(t *testing.T, id string) *state.Record {
 	t.Helper()
 	records, err := state.List()
 	check.OK(t, err)
-	for _, r := range records {
-		if r.ID == id {
-			return &r
-		}
+	i := slices.IndexFunc(records, func(r state.Record) bool { return r.ID == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &records[i]
 }

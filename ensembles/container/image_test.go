@@ -2,22 +2,19 @@ package container
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
 func TestPickImage_prefersWhatIsHere(t *testing.T) {
-	needDocker(t)
-	docker, err := Docker(t.Context())
+	d := docker(t)
+	defer d.Close()
+	name, err := pickImage(t.Context(), d, "", t.Logf)
 	check.OK(t, err)
-	defer docker.Close()
-	name, err := pickImage(t.Context(), docker, "", t.Logf)
+	here, err := present(t.Context(), d, name)
 	check.OK(t, err)
-	here, err := present(t.Context(), docker, name)
-	check.OK(t, err)
-	official, err := present(t.Context(), docker, defaultImage)
+	official, err := present(t.Context(), d, defaultImage)
 	check.OK(t, err)
 	if !here || official != (name == defaultImage) {
 		t.Errorf("picked %s, which is here: %v; %s is here: %v", name, here, defaultImage, official)
@@ -30,9 +27,5 @@ func TestNoImage_namesEveryWayOut(t *testing.T) {
 	if !errors.Is(err, pull) || !errors.Is(err, build) {
 		t.Errorf("%v hides its causes", err)
 	}
-	for _, want := range []string{defaultImage, localImage, "--image", "--ensemble process"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not hold %q", err, want)
-		}
-	}
+	check.Error(t, err, defaultImage, localImage, "--image", "--ensemble process")
 }

@@ -20,11 +20,9 @@ func TestFound_isUsedByALivingProcess(t *testing.T) {
 		"its owner is dead, its user lives":    {dead, alive, true},
 		"its owner and its last user are dead": {dead, dead, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := &resources{labels: test.owner, agents: []container.Summary{{Labels: test.agent}}}
-			if f.inUse() != test.want {
-				t.Errorf("used: %v", f.inUse())
-			}
-		})
+		f := &resources{labels: test.owner, agents: []container.Summary{{Labels: test.agent}}}
+		if f.inUse() != test.want {
+			t.Errorf("%s: used: %v", name, f.inUse())
+		}
 	}
 }
