@@ -1,31 +1,45 @@
 package spec_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	_ "github.com/zkbench/zkbench/recipes/foreign"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// Every incident names its source, and either reproduces the bug or has what was tried.
+// Every incident names its source, and either reproduces the bug, with the guarantees that it breaks, or has
+// what was tried.
 func TestIncidents_areComplete(t *testing.T) {
+	known := units.Names(verdict.All(), func(g verdict.Guarantee) string { return g.Name })
+	reproduced := 0
 	for _, name := range spec.Incidents() {
 		t.Run(name, func(t *testing.T) {
-			_, text, err := spec.Source(name)
-			if err != nil {
-				t.Fatal(err)
+			s := load(t, source(name))
+			if i := s.Incident; !strings.HasPrefix(i.Thread, "https://") || i.Version == "" || i.Cause == "" || len(s.Specimens) == 0 || s.About == "" {
+				t.Errorf("want a thread, a version, a cause, specimens and what it is about: %+v, %q", i, s.About)
 			}
-			s, err := spec.Load(name, text)
-			if err != nil {
-				t.Fatal(err)
+			if spec.IncidentPrefix+s.Name != name {
+				t.Errorf("%s calls itself %q", name, s.Name)
 			}
-			i := s.Incident
-			if i.Thread == "" || i.Version == "" || i.Cause == "" || len(s.Specimens) == 0 {
-				t.Errorf("want a thread, a version, a cause and specimens: %+v", i)
+			broken := s.ExpectedViolations()
+			for _, guarantee := range broken {
+				if !slices.Contains(known, guarantee) {
+					t.Errorf("no guarantee is called %q", guarantee)
+				}
 			}
-			if reproduced := len(s.ExpectedViolations()) > 0; reproduced == (i.Tried != "") {
-				t.Errorf("the bug is reproduced: %t; tried: %q", reproduced, i.Tried)
+			if len(broken) > 0 {
+				reproduced++
+			}
+			if (len(broken) > 0) == (s.Incident.Tried != "") {
+				t.Errorf("broken: %q; tried: %q", broken, s.Incident.Tried)
 			}
 		})
+	}
+	if reproduced < 8 {
+		t.Errorf("%d incidents are reproduced, of %d", reproduced, len(spec.Incidents()))
 	}
 }

@@ -14,48 +14,31 @@ const onlyScenario = `{name: two, subjects: [lock/parent, lock/predecessor], cli
 
 func TestOnly_playsTheTrialsThatAreNamed(t *testing.T) {
 	want := []string{"two-lock-parent-2-hold-0s", "two-lock-predecessor-3-hold-5ms"}
-	s, err := spec.Load("two.yaml", []byte(onlyScenario), "only=["+strings.Join(want, ", ")+"]")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cells, err := s.Cells()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := units.Names(cells, spec.Cell.TrialName); !slices.Equal(got, want) {
+	got := units.Names(cellsOf(t, load(t, onlyScenario, "only=["+strings.Join(want, ", ")+"]")), spec.Cell.TrialName)
+	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-}
-
-func TestOnly_ofAnAudit(t *testing.T) {
-	_, text, err := spec.Source("audit")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := []string{"subjects=[lock/parent, lock/predecessor]", `phases.0.cells=["holder delete #1/reply.drop", "all/calm"]`}
-	s, err := spec.Load("audit", text, append(set, `only=["audit-lock-parent-all-calm"]`)...)
-	if err != nil {
-		// The name of a trial is what the cells are called; say what they are.
-		whole, _ := spec.Load("audit", text, set...)
-		cells, _ := whole.Cells()
-		t.Fatalf("%v; its trials are %v", err, units.Names(cells, spec.Cell.TrialName))
-	}
-	if cells, err := s.Cells(); err != nil || len(cells) != 1 {
-		t.Errorf("%d cells, %v; want one", len(cells), err)
+	s := load(t, source("audit"), "subjects=[lock/parent, lock/predecessor]",
+		`phases.0.cells=["holder delete #1/reply.drop", "all/calm"]`, `only=["audit-lock-parent-all-calm"]`)
+	if cells := cellsOf(t, s); len(cells) != 1 {
+		t.Errorf("%d cells of an audit, want one", len(cells))
 	}
 }
 
 func TestOnly_refusesWhatIsNoTrial(t *testing.T) {
-	for set, want := range map[string]string{
-		"only=[two-lock-parent-2-hold-1s]": `the scenario has no trial two-lock-parent-2-hold-1s; did you mean "two-lock-parent-2-hold-0s"?`,
-		"matrix.only=[a]":                  "cannot be varied in a matrix",
-	} {
-		if _, err := spec.Load("two.yaml", []byte(onlyScenario), set); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", set, err, want)
+	refused(t, `the scenario has no trial two-lock-parent-2-hold-1s; did you mean "two-lock-parent-2-hold-0s"?`,
+		onlyScenario, "only=[two-lock-parent-2-hold-1s]")
+	refused(t, "cannot be varied in a matrix", onlyScenario, "matrix.only=[a]")
+	refused(t, "select cells instead", source("audit"), "only=[audit-lock-parent-x]")
+}
+
+// A flag decides a field by whichever of its names the matrix has it.
+func TestLoad_aFlagDecidesByAnyName(t *testing.T) {
+	const text = `{name: x, subjects: [lock/parent], clients: [2], session_timeout: 4s, phases: [{name: p, kind: drain, rounds: 1, hold: 1ms}], matrix: {phases.0.hold: [1ms, 30ms]}}`
+	for _, flag := range []string{"phases.p.hold=9ms", "phases.0.hold=9ms", "hold=9ms"} {
+		s := load(t, text, flag)
+		if len(s.Matrix) > 0 || s.Phases[0].Hold.String() != "9ms" {
+			t.Errorf("%s: a matrix of %v, and a hold of %v", flag, s.Matrix, s.Phases[0].Hold)
 		}
-	}
-	_, text, _ := spec.Source("audit")
-	if _, err := spec.Load("audit", text, "only=[audit-lock-parent-x]"); err == nil || !strings.Contains(err.Error(), "select cells instead") {
-		t.Errorf("an audit without cells: %v", err)
 	}
 }

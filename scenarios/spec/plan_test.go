@@ -32,24 +32,14 @@ phases:
 
 func plansOf(t *testing.T, text string, seed uint64) map[string]string {
 	t.Helper()
-	s, err := spec.Load(t.Name(), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cells, err := s.Cells()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := cellsOf(t, load(t, text))
 	dir := t.TempDir()
-	if _, err := spec.MakePlans(cells, seed, dir); err != nil {
-		t.Fatal(err)
-	}
+	_, err := spec.MakePlans(cells, seed, dir)
+	must(t, err)
 	out := map[string]string{}
 	for _, c := range cells {
 		text, err := os.ReadFile(spec.PlanPath(dir, c.TrialName()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out[c.TrialName()] = string(text)
 	}
 	return out
@@ -70,10 +60,7 @@ func TestPlans_sameSeedSamePlan(t *testing.T) {
 }
 
 func TestPhase_drawsWithinTheJitter(t *testing.T) {
-	s, err := spec.Load(t.Name(), []byte(stormy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := load(t, stormy)
 	for seed := range uint64(200) {
 		p := spec.DrawPlan(s, spec.Cell{Scenario: s, Clients: 5}, "t", seed)
 		faults := p.Phases[0].Faults
@@ -99,5 +86,20 @@ func TestPhase_drawsWithinTheJitter(t *testing.T) {
 				t.Fatalf("seed %d: %+v", seed, r)
 			}
 		}
+	}
+}
+
+// What arrives at random is decided by the seed of the plan, which a replay reads back, and is
+// the same for all subjects.
+func TestArrivals_areOfThePlan(t *testing.T) {
+	s := load(t, `{name: x, subjects: [lock/parent, lock/predecessor], clients: [3], session_timeout: 4s, phases: [
+		{name: a, kind: stream, duration: 1s, rate: 5, arrivals: poisson, hold: 0s}, {name: b, kind: stream, duration: 1s, rate: 5, hold: 0s}]}`)
+	cells := cellsOf(t, s)
+	one, other := spec.DrawPlan(s, cells[0], "one", 9), spec.DrawPlan(s, cells[1], "other", 9)
+	if one.Phases[0].Seed == 0 || one.Phases[0].Seed != other.Phases[0].Seed {
+		t.Errorf("seeds %d and %d, want one for both", one.Phases[0].Seed, other.Phases[0].Seed)
+	}
+	if one.Phases[1].Seed != 0 {
+		t.Error("a seed where it decides nothing")
 	}
 }

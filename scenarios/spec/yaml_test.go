@@ -21,9 +21,7 @@ func TestLoad_namesEveryProblemInItsPlace(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, err = spec.Load(file, text)
 			var ms spec.Problems
 			if !errors.As(err, &ms) {
