@@ -33,21 +33,27 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 	}
 }
 
+// pinned is a holder that is client 3, at which a fault has been aimed. released is when it let go.
+func pinned(t *testing.T) (p *Holder, released <-chan time.Duration) {
+	p = NewHolder()
+	if got := p.current(true); got != -1 {
+		t.Fatalf("nobody holds, and the fault is aimed at %d", got)
+	}
+	p.set(3)
+	if got := p.current(true); got != 3 {
+		t.Fatalf("client 3 holds, and the fault is aimed at %d", got)
+	}
+	start, c := time.Now(), make(chan time.Duration, 1)
+	go func() {
+		p.AwaitUnpinned(t.Context(), 3)
+		c <- time.Since(start)
+	}()
+	return p, c
+}
+
 func TestHolder_staysUntilItIsHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewHolder()
-		if got := p.current(true); got != -1 {
-			t.Fatalf("nobody holds, and the fault is aimed at %d", got)
-		}
-		p.set(3)
-		if got := p.current(true); got != 3 {
-			t.Fatalf("client 3 holds, and the fault is aimed at %d", got)
-		}
-		start, released := time.Now(), make(chan time.Duration, 1)
-		go func() {
-			p.AwaitUnpinned(t.Context(), 3)
-			released <- time.Since(start)
-		}()
+		p, released := pinned(t)
 		time.Sleep(time.Second)
 		p.AllowRelease()
 		if got := <-released; got != time.Second {
@@ -61,13 +67,8 @@ func TestHolder_staysUntilItIsHit(t *testing.T) {
 
 func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewHolder()
-		p.set(3)
-		p.current(true)
-		start := time.Now()
-		p.AwaitUnpinned(t.Context(), 3)
-		if got := time.Since(start); got != pinLimit {
-			t.Errorf("the pinned holder let go after %v, want %v", got, pinLimit)
+		if _, released := pinned(t); <-released != pinLimit {
+			t.Errorf("the pinned holder did not let go after %v", pinLimit)
 		}
 	})
 }
@@ -75,14 +76,7 @@ func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
 // A fault that aims again, because the first it aimed at was dead, does not keep that one.
 func TestHolder_aimsAtTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewHolder()
-		p.set(3)
-		p.current(true)
-		start, released := time.Now(), make(chan time.Duration, 1)
-		go func() {
-			p.AwaitUnpinned(t.Context(), 3)
-			released <- time.Since(start)
-		}()
+		p, released := pinned(t)
 		synctest.Wait()
 		p.set(4)
 		if got := p.current(true); got != 4 {
@@ -93,4 +87,19 @@ func TestHolder_aimsAtTheNextOne(t *testing.T) {
 		}
 		p.AllowRelease()
 	})
+}
+
+// Readers that hold together need not wait in line.
+func TestNotInLine_countsThoseThatHold(t *testing.T) {
+	for recipe, want := range map[recipes.Recipe]int{recipes.RecipeLock: 1, recipes.RecipeSemaphore: 2, recipes.RecipeRWLock: 3} {
+		st := &Stage{Cell: spec.Cell{Subject: recipes.Subject{Recipe: recipe}}, Scenario: &spec.Scenario{Permits: 2}}
+		for i := range 4 {
+			c := &Client{Number: i, Stage: st}
+			c.HasGrant.Store(i > 0)
+			st.Clients = append(st.Clients, c)
+		}
+		if got := st.NonWaiterCount(); got != want {
+			t.Errorf("%s: %d of 4 clients need not wait, want %d", recipe, got, want)
+		}
+	}
 }
