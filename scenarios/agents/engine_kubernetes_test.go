@@ -17,18 +17,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestParseKubernetes_refuses(t *testing.T) {
-	for spec, want := range map[string]string{
-		"0":                           `"0" is not a number of agents`,
-		"3,replicas=4":                `unknown option "replicas"; the options are image, pull, namespace`,
-		"3,pull=Sometimes":            "pull=Sometimes: invalid value, want: imagePullPolicy: IfNotPresent, Always or Never",
-		"3,namespace=Not A Namespace": "namespace=Not A Namespace",
-		"3,memory=much":               "memory=much",
-		"3,image=":                    "image=: invalid value, want: image",
+func TestParseEngine_saysWhatThereIs(t *testing.T) {
+	for text, want := range map[string]string{
+		"local:3": "", "wait:1": "", "local:0": "is not a number of agents", "local:x": "is not a number of agents", "docker:3": "want ", "": "want ",
+		"kubernetes:0":                           `"0" is not a number of agents`,
+		"kubernetes:3,replicas=4":                `unknown option "replicas"; the options are image, pull, namespace`,
+		"kubernetes:3,pull=Sometimes":            "pull=Sometimes: invalid value, want: imagePullPolicy: IfNotPresent, Always or Never",
+		"kubernetes:3,namespace=Not A Namespace": "namespace=Not A Namespace",
+		"kubernetes:3,memory=much":               "memory=much",
+		"kubernetes:3,image=":                    "image=: invalid value, want: image",
 	} {
-		if _, err := ParseEngine("kubernetes:"+spec, EngineConfig{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", spec, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, err := ParseEngine(text, EngineConfig{})
+			refused(t, err, want)
+		})
 	}
 }
 
@@ -48,9 +50,7 @@ func kubectlThat(t *testing.T, does string) (calls func() []string) {
 	dir := t.TempDir()
 	called := filepath.Join(dir, "calls")
 	script := "#!/bin/sh\necho \"$*\" >>" + called + "\n" + does
-	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o755))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return func() []string {
 		text, err := os.ReadFile(called)
@@ -65,53 +65,52 @@ func kubectlThat(t *testing.T, does string) (calls func() []string) {
 func job(t *testing.T, spec string) *Kubernetes {
 	t.Helper()
 	e, err := ParseEngine("kubernetes:"+spec, EngineConfig{Owner: "test", Logf: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e.(*Kubernetes)
-}
-
-// deletes reports whether a call of kubectl deletes all that was made.
-func deletes(k *Kubernetes) func(string) bool {
-	return func(call string) bool {
-		return strings.Contains(call, "delete") && strings.Contains(call, "job/"+k.id) && strings.Contains(call, "secret/"+k.id) && strings.Contains(call, "--wait")
-	}
 }
 
 const (
 	// A watch goes on until it is killed.
 	watchesOnly = `case "$*" in *--watch*) exec sleep 60;; esac`
 	noApply     = `case "$*" in *apply*) cat >/dev/null; echo "error: no rights" >&2; exit 1;; *--watch*) exec sleep 60;; esac`
+	noDelete    = "case \"$*\" in *delete*) echo 'error: gone away' >&2; exit 1;; esac\n" + watchesOnly
 )
 
-func TestKubernetes_takesTheJobAway(t *testing.T) {
-	calls := kubectlThat(t, watchesOnly)
-	k := job(t, "3,namespace=here,context=there")
-	stop, err := k.Start(t.Context(), *someJoin(t, "192.0.2.1:7000"), func(err error) { t.Errorf("nobody has ended: %v", err) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
-	all := calls()
-	if all[0] != "--context=there --namespace=here apply --filename=-" || !slices.ContainsFunc(all, deletes(k)) {
-		t.Errorf("kubectl was called so:\n%s", strings.Join(all, "\n"))
+// deleted fails the test unless a call of kubectl deletes all that was made, after a first one that applied it.
+func deleted(t *testing.T, k *Kubernetes, calls []string, first string) {
+	t.Helper()
+	if calls[0] != first || !slices.ContainsFunc(calls, func(call string) bool {
+		return strings.Contains(call, "delete") && strings.Contains(call, "job/"+k.id) && strings.Contains(call, "secret/"+k.id) && strings.Contains(call, "--wait")
+	}) {
+		t.Errorf("kubectl was called so:\n%s", strings.Join(calls, "\n"))
 	}
 }
 
-func TestKubernetes_takesAwayWhatIsHalfMade(t *testing.T) {
-	calls := kubectlThat(t, noApply)
-	k := job(t, "3")
-	stop, err := k.Start(t.Context(), *someJoin(t, "192.0.2.1:7000"), nil)
-	if err == nil || !strings.Contains(err.Error(), "kubectl apply: exit status 1: error: no rights") {
-		t.Errorf("apply failed: %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	if !slices.ContainsFunc(calls(), deletes(k)) {
-		t.Errorf("kubectl was called so:\n%s", strings.Join(calls(), "\n"))
+// What was made is removed, also if it is half made. Whoever interrupts does not cut apply short: the Job would
+// appear after it was removed.
+func TestKubernetes_takesTheJobAway(t *testing.T) {
+	interrupted, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errors.New("interrupted"))
+	for _, row := range []struct {
+		about, kubectl, spec string
+		ctx                  context.Context
+		first                string // call of kubectl
+		start, stop          string // errors
+	}{
+		{"a job", watchesOnly, "3,namespace=here,context=there", t.Context(), "--context=there --namespace=here apply --filename=-", "", ""},
+		{"a job that is half made", noApply, "3", t.Context(), "apply --filename=-", "kubectl apply: exit status 1: error: no rights", ""},
+		{"an interruption", watchesOnly, "3", interrupted, "apply --filename=-", "interrupted", ""},
+		{"a job that cannot be deleted", noDelete, "3,namespace=here", t.Context(), "--namespace=here apply --filename=-", "",
+			"gone away; to delete anything left over, run: kubectl --namespace=here delete job/ID secret/ID"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			calls := kubectlThat(t, row.kubectl)
+			k := job(t, row.spec)
+			stop, err := k.Start(row.ctx, *someJoin(t, "192.0.2.1:7000"), func(err error) { t.Errorf("nobody has ended: %v", err) })
+			refused(t, err, row.start)
+			refused(t, stop(), strings.ReplaceAll(row.stop, "ID", k.id))
+			deleted(t, k, calls(), row.first)
+		})
 	}
 }
 
@@ -119,52 +118,15 @@ func TestMuster_endsWhereAgentsDoNotStart(t *testing.T) {
 	calls := kubectlThat(t, noApply)
 	k := job(t, "3,host=192.0.2.1")
 	k.Listen = "127.0.0.1:0"
-	if _, _, err := StartAgents(t.Context(), k, "v1", t.Logf); err == nil || !strings.Contains(err.Error(), "no rights") {
-		t.Errorf("apply failed: %v", err)
-	}
-	if !slices.ContainsFunc(calls(), deletes(k)) {
-		t.Errorf("kubectl was called so:\n%s", strings.Join(calls(), "\n"))
-	}
-}
-
-// Whoever interrupts does not cut apply short: the Job would appear after it was removed.
-func TestKubernetes_takesAwayWhatWasInterrupted(t *testing.T) {
-	calls := kubectlThat(t, watchesOnly)
-	k := job(t, "3")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	interrupted := errors.New("interrupted")
-	cancel(interrupted)
-	stop, err := k.Start(ctx, *someJoin(t, "192.0.2.1:7000"), nil)
-	if !errors.Is(err, interrupted) {
-		t.Errorf("Start: %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	if all := calls(); !strings.HasPrefix(all[0], "apply") || !slices.ContainsFunc(all, deletes(k)) {
-		t.Errorf("kubectl was called so:\n%s", strings.Join(all, "\n"))
-	}
-}
-
-func TestKubernetes_saysWhatIsLeft(t *testing.T) {
-	kubectlThat(t, "case \"$*\" in *delete*) echo 'error: gone away' >&2; exit 1;; esac\n"+watchesOnly)
-	k := job(t, "3,namespace=here")
-	stop, err := k.Start(t.Context(), *someJoin(t, "192.0.2.1:7000"), func(error) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "gone away; to delete anything left over, run: kubectl --namespace=here delete job/" + k.id + " secret/" + k.id
-	if err := stop(); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
-	}
+	_, _, err := StartAgents(t.Context(), k, "v1", t.Logf)
+	refused(t, err, "no rights")
+	deleted(t, k, calls(), "apply --filename=-")
 }
 
 func TestKubernetes_namesWhatIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := job(t, "3").Start(t.Context(), *someJoin(t, "192.0.2.1:7000"), nil)
-	if err == nil || !strings.Contains(err.Error(), "kubectl is not in PATH: install it") {
-		t.Errorf("without kubectl: %v", err)
-	}
+	refused(t, err, "kubectl is not in PATH: install it")
 }
 
 func TestReach_isTheNamedHostElseTheWayToTheCluster(t *testing.T) {
@@ -177,21 +139,20 @@ func TestReach_isTheNamedHostElseTheWayToTheCluster(t *testing.T) {
 	if listen, host, err := k.Reach(t.Context()); listen != k.Listen || host != "192.0.2.1" || err != nil {
 		t.Errorf("where it listens: %s, %s, %v", listen, host, err)
 	}
-	kubectlThat(t, "echo https://127.0.0.1:6443")
-	if _, _, err := job(t, "3").Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "the cluster's API is on this machine (127.0.0.1:6443); set it with host=ADDRESS") {
-		t.Errorf("a cluster behind a port of this machine: %v", err)
-	}
-	kubectlThat(t, "echo error: no context >&2; exit 1")
-	if _, _, err := job(t, "3").Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "no context") {
-		t.Errorf("without a cluster: %v", err)
+	for kubectl, want := range map[string]string{
+		"echo https://127.0.0.1:6443":        "the cluster's API is on this machine (127.0.0.1:6443); set it with host=ADDRESS",
+		"echo error: no context >&2; exit 1": "no context",
+	} {
+		kubectlThat(t, kubectl)
+		_, _, err := job(t, "3").Reach(t.Context())
+		refused(t, err, want)
 	}
 }
 
 func TestStart_refusesWhatPodsDoNotReach(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:7000", "[::]:7000"} {
-		if _, err := job(t, "3").Start(t.Context(), *someJoin(t, address), nil); err == nil || !strings.Contains(err.Error(), "host=ADDRESS") {
-			t.Errorf("%s: %v", address, err)
-		}
+		_, err := job(t, "3").Start(t.Context(), *someJoin(t, address), nil)
+		refused(t, err, "host=ADDRESS")
 	}
 }
 
@@ -215,22 +176,17 @@ esac`)
 	k := job(t, "3")
 	k.Logf = func(format string, args ...any) { lines <- fmt.Sprintf(format, args...) }
 	stop, err := k.Start(t.Context(), *someJoin(t, "192.0.2.1:7000"), func(err error) { ended <- err })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		must(t, stop())
 	}()
-	soon := time.After(20 * time.Second)
+	soon, late := context.WithTimeout(t.Context(), 20*time.Second)
+	defer late()
 	for _, want := range []string{"agents 1 have failed more than 6 times", "it has failed: FailedIndexes: Job has failed indexes"} {
 		select {
 		case err := <-ended:
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("told %v, want %s", err, want)
-			}
-		case <-soon:
+			refused(t, err, want)
+		case <-soon.Done():
 			t.Fatalf("nobody was told: %s", want)
 		}
 	}
@@ -240,39 +196,41 @@ esac`)
 			if !strings.Contains(line, want) {
 				t.Errorf("said %s, want %s", line, want)
 			}
-		case <-soon:
+		case <-soon.Done():
 			t.Fatalf("nobody said: %s", want)
 		}
 	}
 	select {
 	case <-k.Over():
-	case <-soon:
+	case <-soon.Done():
 		t.Error("the Job has ended, and nobody knows")
 	}
 }
 
 func TestProblem_isWhatKeepsAnAgentFromRunning(t *testing.T) {
-	var ended podObject
-	ended.Status.ContainerStatuses = make([]struct {
-		State struct{ Waiting, Terminated *reason }
-	}, 1)
-	state := &ended.Status.ContainerStatuses[0].State
-	state.Terminated = &reason{Reason: "Error", ExitCode: 3, Message: "joined\nzkbench: the link is lost\n"}
-	if got, want := ended.problem(), "has ended (Error, exit code 3): zkbench: the link is lost"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	state.Terminated.ExitCode = 0
-	if got := ended.problem(); got != "" {
-		t.Errorf("an agent whose run is over: %q", got)
-	}
-	state.Terminated, state.Waiting = nil, &reason{Reason: "ContainerCreating"}
-	if got := ended.problem(); got != "" {
-		t.Errorf("an agent that starts: %q", got)
+	state := func(waiting, terminated *reason) (p podObject) {
+		p.Status.ContainerStatuses = make([]struct {
+			State struct{ Waiting, Terminated *reason }
+		}, 1)
+		p.Status.ContainerStatuses[0].State = struct{ Waiting, Terminated *reason }{waiting, terminated}
+		return p
 	}
 	var nowhere podObject
 	nowhere.Status.Conditions = []condition{{Type: "PodScheduled", Status: "False", Message: "0/3 nodes are available"}}
-	if got, want := nowhere.problem(), "has no node: 0/3 nodes are available"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for _, row := range []struct {
+		about string
+		pod   podObject
+		want  string
+	}{
+		{"an agent that has failed", state(nil, &reason{Reason: "Error", ExitCode: 3, Message: "joined\nzkbench: the link is lost\n"}),
+			"has ended (Error, exit code 3): zkbench: the link is lost"},
+		{"an agent whose run is over", state(nil, &reason{Reason: "Error", Message: "joined\n"}), ""},
+		{"an agent that starts", state(&reason{Reason: "ContainerCreating"}, nil), ""},
+		{"a pod without a node", nowhere, "has no node: 0/3 nodes are available"},
+	} {
+		if got := row.pod.problem(); got != row.want {
+			t.Errorf("%s: %q, want %q", row.about, got, row.want)
+		}
 	}
 }
 
@@ -309,14 +267,8 @@ func decode(text []byte) (m manifests, err error) {
 // rendered are the manifests that an engine applies.
 func rendered(t *testing.T, spec string, j *Join) manifests {
 	t.Helper()
-	e, err := ParseEngine("kubernetes:"+spec, EngineConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := e.(*Kubernetes).Manifests(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, err := job(t, spec).Manifests(j)
+	must(t, err)
 	m, err := decode(text)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
@@ -328,9 +280,7 @@ func rendered(t *testing.T, spec string, j *Join) manifests {
 func someJoin(t *testing.T, address string) *Join {
 	t.Helper()
 	c, err := newCredentials()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.join.Address, c.join.Version = address, "v1"
 	return &c.join
 }
@@ -419,20 +369,13 @@ func TestManifests_obeyOptions(t *testing.T) {
 
 // A manifest with a field that the API does not have is found out by these tests.
 func TestDecode_findsWrongFields(t *testing.T) {
-	e, err := ParseEngine("kubernetes:3", EngineConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := e.(*Kubernetes).Manifests(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, err := job(t, "3").Manifests(nil)
+	must(t, err)
 	for field, wrong := range map[string]string{
 		"completionMode": "completionModes", "runAsNonRoot": "runAsNonroot", "secretName": "name", "nodeTaintsPolicy": "nodeTaintPolicy", "stringData": "stringdata",
 	} {
 		text := strings.Replace(string(text), field+":", wrong+":", 1)
-		if _, err := decode([]byte(text)); err == nil || !strings.Contains(err.Error(), wrong) {
-			t.Errorf("%s instead of %s: %v", wrong, field, err)
-		}
+		_, err := decode([]byte(text))
+		refused(t, err, wrong)
 	}
 }

@@ -14,9 +14,7 @@ func TestLastLine_isTheLastLineOrTheCrash(t *testing.T) {
 		{": fatal error: all goroutines are asleep - deadlock!", "fatal error: all goroutines are asleep - deadlock!\nmain.go:3\n"},
 	} {
 		log := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(log, []byte(row.prints), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(log, []byte(row.prints), 0o600))
 		if got := lastLine(log); got != row.want {
 			t.Errorf("%q: %q, want %q", row.prints, got, row.want)
 		}

@@ -56,15 +56,11 @@ func parsePeer(word string) *peer {
 // Connections that say nothing do not keep a fleet from closing, and only so many may wait.
 func TestFleet_closesBesideSilentConnections(t *testing.T) {
 	f, err := Listen("127.0.0.1:0", "v", t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var silent []net.Conn
 	for range maxPending + 10 {
 		c, err := net.Dial("tcp", f.listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
 		silent = append(silent, c)
 	}
@@ -73,9 +69,7 @@ func TestFleet_closesBesideSilentConnections(t *testing.T) {
 		t.Error("a connection beyond the limit was answered")
 	}
 	began := time.Now()
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, f.Close())
 	if took := time.Since(began); took > handshakeLimit/2 {
 		t.Errorf("closing took %v", took)
 	}
@@ -86,7 +80,5 @@ func TestHear_hasALimit(t *testing.T) {
 	if err := readMessage(strings.NewReader(strings.Repeat("x", 2*maxMessage)), &h); err == nil || !strings.Contains(err.Error(), "longer than 65536 bytes") {
 		t.Errorf("a word without end: %v", err)
 	}
-	if err := readMessage(strings.NewReader("{}\n"), &h); err != nil {
-		t.Error(err)
-	}
+	must(t, readMessage(strings.NewReader("{}\n"), &h))
 }

@@ -8,17 +8,26 @@ import (
 	"time"
 )
 
-func listening(t *testing.T) *Fleet {
+func must(t *testing.T, err error) {
 	t.Helper()
-	f, err := Listen("127.0.0.1:0", "v1", t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+}
+
+// refused fails the test unless err contains want; without want there must be no error.
+func refused(t *testing.T, err error, want string) {
+	t.Helper()
+	if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q in it", err, want)
+	}
+}
+
+func listening(t *testing.T) *Fleet {
+	t.Helper()
+	f, err := Listen("127.0.0.1:0", "v1", t.Logf)
+	must(t, err)
+	t.Cleanup(func() { must(t, f.Close()) })
 	return f
 }
 
@@ -35,9 +44,7 @@ func serve(t *testing.T, j Join, version string) <-chan error {
 func TestJoin_isReadAsItWasWritten(t *testing.T) {
 	j := listening(t).Join("h.example")
 	got, err := ParseJoin(j.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.HasPrefix(got.Address, "h.example:") || got.Version != "v1" || string(got.Key) != string(j.Key) || string(got.Authority) != string(j.Authority) {
 		t.Errorf("%+v", got)
 	}
@@ -54,17 +61,9 @@ func TestJoin_isReadAsItWasWritten(t *testing.T) {
 func TestServe_joinsAndEndsWithTheRun(t *testing.T) {
 	f := listening(t)
 	done := serve(t, f.Join(""), "v1")
-	ctx, late := context.WithTimeout(t.Context(), time.Minute)
-	defer late()
-	if err := f.Await(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("the run was over, and the agent says %v", err)
-	}
+	must(t, f.Await(t.Context(), 1))
+	must(t, f.Close())
+	must(t, <-done) // the run is over
 }
 
 // Whoever has the certificates of another run, or is another program, is not let in.
@@ -85,27 +84,12 @@ func TestServe_isRefused(t *testing.T) {
 		"another version":                  {f.Join(""), "v0", "the agent is v0, but the coordinator is v1"},
 		"another version that says not so": {older, "v0", "the agent is v0, but the coordinator is v1"},
 	} {
-		if err := <-serve(t, row.join, row.version); err == nil || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("%s: %v, want %q", what, err, row.want)
-		}
+		t.Run(what, func(t *testing.T) { refused(t, <-serve(t, row.join, row.version), row.want) })
 	}
 	if n := len(f.alive()); n != 0 {
 		t.Errorf("%d agents were let in", n)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("it was long enough"))
 	defer cancel()
-	if err := f.Await(ctx, 1); err == nil || !strings.Contains(err.Error(), "0 of 1 agents have joined: it was long enough; the last rejected agent") {
-		t.Error(err)
-	}
-}
-
-func TestParseEngine_saysWhatThereIs(t *testing.T) {
-	for text, want := range map[string]string{
-		"local:3": "", "wait:1": "", "local:0": "is not a number of agents", "local:x": "is not a number of agents", "docker:3": "want ", "": "want ",
-	} {
-		_, err := ParseEngine(text, EngineConfig{})
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
+	refused(t, f.Await(ctx, 1), "0 of 1 agents have joined: it was long enough; the last rejected agent")
 }

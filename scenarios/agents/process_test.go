@@ -3,7 +3,6 @@ package agents
 import (
 	"io"
 	"testing"
-	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
@@ -11,23 +10,13 @@ import (
 // A program on an agent has its input, its output and its exit code here.
 func TestProcess_runsOnTheAgent(t *testing.T) {
 	f, end := several(t, 1)
-	trial, err := f.Begin(Options{Trial: "t", At: func(time.Time) time.Duration { return 0 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer trial.Close()
-	on, err := trial.Site(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	on, err := begun(t, f, nil).Site(0)
+	must(t, err)
 	for code := range 3 {
 		p, err := on.Start(site.Program{Args: []string{"sh", "-c", `read line; echo "$line"; echo wrong >&2; exit $((line))`}, Mark: "ZKBENCH_TEST_MARK=x"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(p.Stdin(), string(rune('0'+code))+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		_, err = io.WriteString(p.Stdin(), string(rune('0'+code))+"\n")
+		must(t, err)
 		out, outErr := io.ReadAll(p.Stdout())
 		said, saidErr := io.ReadAll(p.Stderr())
 		<-p.Exited()
@@ -36,18 +25,14 @@ func TestProcess_runsOnTheAgent(t *testing.T) {
 		}
 	}
 	killed, err := on.Start(site.Program{Args: []string{"sleep", "600"}, Mark: "ZKBENCH_TEST_MARK=x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	killed.Kill()
 	<-killed.Exited()
 	if _, code := killed.State(); code != -1 || killed.Lost() {
 		t.Errorf("exit code %d, lost %v", code, killed.Lost())
 	}
 	left, err := on.Start(site.Program{Args: []string{"sleep", "600"}, Mark: "ZKBENCH_TEST_MARK=x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	end("a")
 	<-left.Exited()
 	if !left.Lost() {

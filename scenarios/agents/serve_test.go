@@ -15,9 +15,7 @@ func TestServer_startsNothingAfterItsEnd(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	link, err := yamux.Server(near, linkConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &server{link: link, trials: map[string]*servedTrial{}}
 	s.end()
 	if err := s.Begin(msg.TrialArgs{Trial: "late"}, nil); err == nil || len(s.trials) != 0 {

@@ -24,11 +24,7 @@ func several(t *testing.T, n int) (f *Fleet, end func(name string)) {
 		leave[name] = cancel
 		go func() { _ = Agent{Name: name, Version: "v1", Index: i, Logf: t.Logf}.Serve(ctx, f.Join("")) }()
 	}
-	ctx, late := context.WithTimeout(t.Context(), time.Minute)
-	defer late()
-	if err := f.Await(ctx, n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Await(t.Context(), n))
 	return f, func(name string) {
 		t.Helper()
 		for _, p := range f.alive() {
@@ -40,13 +36,20 @@ func several(t *testing.T, n int) (f *Fleet, end func(name string)) {
 	}
 }
 
+// begun is a trial on agents. lost is told of those that are lost; nil is allowed.
+func begun(t *testing.T, f *Fleet, lost func(name string, clients []int, at time.Duration)) *Trial {
+	t.Helper()
+	trial, err := f.Begin(Options{Trial: "t", Parent: "/line", At: func(time.Time) time.Duration { return 0 }, Lost: lost})
+	must(t, err)
+	t.Cleanup(trial.Close)
+	return trial
+}
+
 // sink is an address that takes connections and keeps them until they end.
 func sink(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -68,13 +71,9 @@ func connect(t *testing.T, c wire.Client, server string) {
 	t.Helper()
 	before := c.Counts().Connections
 	addr, err := c.Listen(server, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	deadline := time.Now().Add(10 * time.Second)
 	for c.Counts().Connections != before+1 {
@@ -89,11 +88,7 @@ func connect(t *testing.T, c wire.Client, server string) {
 func TestTapped_countsGoWithTheClient(t *testing.T) {
 	f, end := several(t, 3)
 	server := sink(t)
-	trial, err := f.Begin(Options{Trial: "t", Parent: "/line", At: func(time.Time) time.Duration { return 0 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer trial.Close()
+	trial := begun(t, f, nil)
 	lives := func(want string) {
 		t.Helper()
 		at, err := trial.Site(4)
@@ -129,20 +124,13 @@ func TestTapped_countsGoWithTheClient(t *testing.T) {
 // The calls about a client's connections and its rules reach the tap on the agent.
 func TestTapped_rulesAndHoldsReachTheAgent(t *testing.T) {
 	f, _ := several(t, 1)
-	trial, err := f.Begin(Options{Trial: "t", Parent: "/line", At: func(time.Time) time.Duration { return 0 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer trial.Close()
-	if _, err := trial.Site(0); err != nil {
-		t.Fatal(err)
-	}
+	trial := begun(t, f, nil)
+	_, err := trial.Site(0)
+	must(t, err)
 	c := trial.Client(0)
 	for range 2 {
 		rule, err := c.Arm(wire.Rule{Op: wire.Create, Act: wire.DropReply})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rule.Release()
 		if !rule.Disarm() || rule.Disarm() {
 			t.Error("only the first disarm of a rule that has not matched is in time")
@@ -151,9 +139,7 @@ func TestTapped_rulesAndHoldsReachTheAgent(t *testing.T) {
 			t.Errorf("the disarmed rule fired: %+v", proof)
 		}
 	}
-	if err := c.Hold(); err != nil {
-		t.Error(err)
-	}
+	must(t, c.Hold())
 	if err := c.Hold(); err == nil {
 		t.Error("a second hold began during the first")
 	}
@@ -180,16 +166,9 @@ func TestTapped_aLateAnswerChangesNothing(t *testing.T) {
 func TestTrial_isToldOfALostAgentBeforeItsClientsMove(t *testing.T) {
 	f, end := several(t, 2)
 	told := make(chan []int, 2)
-	trial, err := f.Begin(Options{Trial: "t", Parent: "/line", At: func(time.Time) time.Duration { return 0 },
-		Lost: func(_ string, clients []int, _ time.Duration) { told <- clients }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer trial.Close()
+	trial := begun(t, f, func(_ string, clients []int, _ time.Duration) { told <- clients })
 	at, err := trial.Site(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.logf = func(string, ...any) { // it is lost
 		if _, err := trial.Site(0); err != nil {
 			t.Errorf("client 0 is not taken over: %v", err)
