@@ -31,27 +31,29 @@ type held struct {
 	end      observe.End
 }
 
-func started(t *testing.T) *ensembles.Ensemble {
+func must(t *testing.T, err error) {
 	t.Helper()
-	t.Setenv("ZKBENCH_STATE", t.TempDir())
-	e, err := process.Start(t.Context(), ensembles.Options{Tick: 500 * time.Millisecond, Logf: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
+}
+
+func TestObservation(t *testing.T) {
+	t.Setenv("ZKBENCH_STATE", t.TempDir())
+	e, err := process.Start(t.Context(), ensembles.Options{Tick: 500 * time.Millisecond, Logf: t.Logf})
+	must(t, err)
+	t.Cleanup(func() { must(t, e.Down(context.Background())) })
+	other := session(t, e)
+	must(t, other.MakePath(t.Context(), "/locks/a"))
+	t.Run("logs", func(t *testing.T) { testLogs(t, e, other) })
+	t.Run("live", func(t *testing.T) { testLive(t, e, other) })
+	t.Run("logs that begin after a restart", func(t *testing.T) { testRestarted(t, e) })
 }
 
 func session(t *testing.T, e *ensembles.Ensemble) *recipes.Session {
 	t.Helper()
 	s, err := recipes.Open(t.Context(), e.Servers(), recipes.Options{Timeout: 4 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -60,9 +62,7 @@ func session(t *testing.T, e *ensembles.Ensemble) *recipes.Session {
 func hold(t *testing.T, l *recipes.Lock, s, other *recipes.Session, end observe.End) held {
 	t.Helper()
 	g, err := l.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := held{node: path.Base(g.Path), session: fmt.Sprintf("%#x", g.SessionID), from: time.Now(), end: end}
 	switch h.to = time.Now(); end {
 	case observe.Released:
@@ -72,9 +72,7 @@ func hold(t *testing.T, l *recipes.Lock, s, other *recipes.Session, end observe.
 	case observe.Foreign:
 		err = other.Delete(t.Context(), g.Path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
@@ -95,17 +93,6 @@ func compare(t *testing.T, l observe.ParentStats, want []held, ends bool, slack 
 	}
 }
 
-// leader returns the member that leads, or nil.
-func leader(t *testing.T, e *ensembles.Ensemble) *ensembles.Member {
-	t.Helper()
-	for _, s := range ensembles.Status(t.Context(), e) {
-		if s.Err == nil && s.Server.Mode == ensembles.ModeLeader {
-			return s.Member
-		}
-	}
-	return nil
-}
-
 // copied copies the files of members into folders, as an operator would.
 func copied(t *testing.T, members []*ensembles.Member) (dirs []string) {
 	t.Helper()
@@ -119,9 +106,7 @@ func copied(t *testing.T, members []*ensembles.Member) (dirs []string) {
 			l.(io.Closer).Close()
 		}
 		to := filepath.Join(t.TempDir(), m.Name, "version-2")
-		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.CopyFS(to, os.DirFS(from)))
 		dirs = append(dirs, filepath.Dir(to))
 	}
 	return dirs
@@ -130,18 +115,11 @@ func copied(t *testing.T, members []*ensembles.Member) (dirs []string) {
 func observed(t *testing.T, limits observe.Limits, paths ...string) *observe.Observation {
 	t.Helper()
 	o, err := Logs(t.Context(), paths, observe.NewTracker("/locks", limits))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return o
 }
 
-func TestLogs(t *testing.T) {
-	e := started(t)
-	other := session(t, e)
-	if err := other.MakePath(t.Context(), "/locks/a"); err != nil {
-		t.Fatal(err)
-	}
+func testLogs(t *testing.T, e *ensembles.Ensemble, other *recipes.Session) {
 	var want []held
 	for _, end := range []observe.End{observe.Released, observe.Released, observe.Closed, observe.Foreign, observe.Released} {
 		s := session(t, e)
@@ -159,42 +137,28 @@ func TestLogs(t *testing.T) {
 	if o := observed(t, observe.Limits{MaxExpired: -1, MaxHold: time.Nanosecond}, dirs...); !o.Exceeds() || o.Result() != "fail" {
 		t.Errorf("holds of more than 1 ns: %s", o.Result())
 	}
-
-	restarted(t, e)
 }
 
-// restarted tests logs that begin after a restart. A member that begins to lead writes a snapshot, here
-// with the holder's node, and continues in another log.
-func restarted(t *testing.T, e *ensembles.Ensemble) {
+// A member that begins to lead writes a snapshot, here with the holder's node, and continues in another log.
+func testRestarted(t *testing.T, e *ensembles.Ensemble) {
 	none := observe.Limits{MaxExpired: -1}
 	s, err := recipes.Open(t.Context(), e.Servers(), recipes.Options{Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	g, err := recipes.NewLock(s, "/locks/a", recipes.Predecessor).Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, do := range []func(ensembles.Machine) error{
-		func(m ensembles.Machine) error { return m.Kill(t.Context()) }, func(m ensembles.Machine) error { return m.Start(t.Context()) },
-	} {
+	must(t, err)
+	for _, do := range []func(ensembles.Machine, context.Context) error{ensembles.Machine.Kill, ensembles.Machine.Start} {
 		var g errgroup.Group
 		for _, m := range e.Members {
-			g.Go(func() error { return do(m.Machine) })
+			g.Go(func() error { return do(m.Machine, t.Context()) })
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Wait())
 	}
-	if err := ensembles.WaitServing(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
-	next := leader(t, e)
+	must(t, ensembles.WaitServing(t.Context(), e))
+	next, err := ensembles.Leader(t.Context(), e)
+	must(t, err)
 	last := held{node: path.Base(g.Path), session: fmt.Sprintf("%#x", g.SessionID), to: time.Now(), end: observe.Released}
-	if err := g.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Release(t.Context()))
 	dir := copied(t, []*ensembles.Member{next})[0]
 	files, err := filepath.Glob(filepath.Join(dir, "version-2", "log.*"))
 	if err != nil || len(files) < 2 {
@@ -202,9 +166,7 @@ func restarted(t *testing.T, e *ensembles.Ensemble) {
 	}
 	slices.Sort(files)
 	for _, f := range files[:len(files)-1] {
-		if err := os.Remove(f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(f))
 	}
 	o := observed(t, none, dir)
 	if len(o.IncompleteReasons) > 0 || len(o.Lines) != 1 || !strings.Contains(o.Source, "from snapshot.") {
@@ -218,9 +180,7 @@ func restarted(t *testing.T, e *ensembles.Ensemble) {
 		t.Fatalf("%v, %v", snapshots, err)
 	}
 	for _, f := range snapshots {
-		if err := os.Remove(f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(f))
 	}
 	if o := observed(t, none, dir); o.Result() != "unknown" || !strings.Contains(strings.Join(o.IncompleteReasons, " "), "there is no earlier snapshot") {
 		t.Errorf("without a snapshot: %s, %q", o.Result(), o.IncompleteReasons)
@@ -228,26 +188,16 @@ func restarted(t *testing.T, e *ensembles.Ensemble) {
 }
 
 // Live observation finds the holders that stay longer than its interval, and leaves nothing.
-func TestLive(t *testing.T) {
-	e := started(t)
-	other := session(t, e)
-	if err := other.MakePath(t.Context(), "/locks/a"); err != nil {
-		t.Fatal(err)
-	}
+func testLive(t *testing.T, e *ensembles.Ensemble, other *recipes.Session) {
 	const interval = 100 * time.Millisecond
 	var want []held
 	// One parent may not be read, one is removed.
 	owner, err := recipes.Open(t.Context(), e.Servers(), recipes.Options{Auth: []recipes.Auth{{Scheme: "digest", Auth: "a:b"}}, ACL: zk.AuthACL(zk.PermAll)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer owner.Close()
-	if _, err := owner.Create(t.Context(), "/locks/secret", nil, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.MakePath(t.Context(), "/locks/removed"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = owner.Create(t.Context(), "/locks/secret", nil, 0)
+	must(t, err)
+	must(t, other.MakePath(t.Context(), "/locks/removed"))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -285,9 +235,7 @@ func TestLive(t *testing.T) {
 	}()
 	began := time.Now()
 	o, err := Live(ctx, Config{Servers: e.Servers(), Path: "/locks", Interval: interval, For: time.Minute}, observe.NewTracker("/locks", observe.Limits{MaxExpired: -1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Equal(o.IncompleteReasons, []string{"/locks/secret cannot be read with these credentials"}) || len(o.Lines) != 1 {
 		t.Fatalf("%d lines, %q", len(o.Lines), o.IncompleteReasons)
 	}
@@ -301,16 +249,10 @@ func TestLive(t *testing.T) {
 func TestLogs_wrongPaths(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"zoo.cfg": "x", "only/snapshot.5": "x", "broken/log.1": "no log at all, but long enough to be one"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "log.2"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(filepath.Join(dir, "log.2"), 0o600))
 	for name, want := range map[string]string{
 		"log.2": "not a regular file (p---------)", "nowhere": "no such file", "zoo.cfg": "neither a transaction log", "only": "no transaction log", "broken": "no transaction was found",
 	} {
