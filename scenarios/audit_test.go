@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,18 +13,16 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/scenarios/audit"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-func subject(t *testing.T, name string) recipes.Subject {
-	t.Helper()
-	s, err := recipes.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+// audited is a scenario that plays these cells of an audit.
+func audited(subjects string, cells ...string) string {
+	return fmt.Sprintf(`{name: audit, subjects: [%s], clients: [3], session_timeout: 2s,
+		phases: [{name: episode, kind: episode, hold: 10ms, cells: ["%s"]}]}`, subjects, strings.Join(cells, `", "`))
 }
 
 // During an outage a majority of the members is frozen for two session timeouts: the client gives its
@@ -34,22 +33,17 @@ func TestAudit_ofAnOutage(t *testing.T) {
 	if len(trials) != 2 {
 		t.Fatalf("%d trials", len(trials))
 	}
-	for name, trial := range trials {
-		if v := verdictOn(trial, verdict.Faults); v == nil || v.Result != report.Pass {
-			t.Errorf("%s: the outage was not proven: %+v", name, v)
-		}
-		for _, v := range trial.Verdicts {
-			if v.Result == report.Fail {
-				t.Errorf("%s: %+v", name, v)
-			}
-		}
+	for _, trial := range trials {
+		judged(t, trial, verdict.Faults, report.Pass)
+		nothingFailed(t, trial)
 	}
 }
 
 // An operator deletes nodes: of the clients in line, and the parent, which must be empty.
 func TestAudit_ofAnOperator(t *testing.T) {
-	trials := runTrials(t, `{name: operator, subjects: [lock/predecessor, election/predecessor], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
-		cells: ["holder hold #1/node.delete", "next wait #1/node.delete", "third wait #1/node.delete", "holder create #1/parent.delete", "next create #1/parent.delete"]}]}`)
+	t.Parallel()
+	trials := runTrials(t, audited("lock/predecessor, election/predecessor", "holder hold #1/node.delete", "next wait #1/node.delete",
+		"third wait #1/node.delete", "holder create #1/parent.delete", "next create #1/parent.delete"))
 	if len(trials) != 10 {
 		t.Fatalf("%d trials", len(trials))
 	}
@@ -62,9 +56,7 @@ func TestAudit_ofAnOperator(t *testing.T) {
 		t.Fatalf("%d trials", len(trials))
 	}
 	for name, trial := range trials {
-		if trial.Outcome() != report.Pass {
-			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
-		}
+		passed(t, trial)
 		if why := trial.InapplicableReason(); (why != "") != strings.Contains(name, "next-create") {
 			t.Errorf("%s: not applicable: %q", name, why)
 		}
@@ -95,23 +87,15 @@ func (c *slowRelease) Release(ctx context.Context) error {
 // While a fault hits one holder of a semaphore, the other one releases. It must not acquire again before that
 // release has returned.
 func TestAudit_makesOneCallOfAClientAtATime(t *testing.T) {
-	t.Parallel()
-	sound, overlaps := subject(t, "semaphore/parent"), new(atomic.Int64)
-	slow := sound
+	overlaps := new(atomic.Int64)
+	slow := wrapped("semaphore/parent", func(c recipes.Client, _ recipes.Env) recipes.Client {
+		return &slowRelease{Contender: c.(recipes.Contender), overlaps: overlaps}
+	})
 	slow.Name = "test/slow-release"
-	slow.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-		c, err := sound.Open(ctx, env)
-		if err != nil {
-			return nil, err
-		}
-		return &slowRelease{Contender: c.(recipes.Contender), overlaps: overlaps}, nil
-	}
 	recipes.Register(slow)
-	for name, trial := range runTrials(t, `{name: slow, subjects: [test/slow-release], clients: [3], session_timeout: 2s, phases: [{name: episode, kind: episode, hold: 10ms,
-		cells: ["next hold #1/session.close", "next hold #1/flap.before"]}]}`) {
-		if trial.Outcome() != report.Pass {
-			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
-		}
+	t.Parallel()
+	for _, trial := range runTrials(t, audited("test/slow-release", "next hold #1/session.close", "next hold #1/flap.before")) {
+		passed(t, trial)
 	}
 	if n := overlaps.Load(); n > 0 {
 		t.Errorf("%d acquires began while their client released", n)
@@ -136,7 +120,7 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	}
 	rows := func(name string) map[string][]string {
 		out := map[string][]string{}
-		for _, r := range w.Records(subject(t, name)) {
+		for _, r := range w.Records(subject(name)) {
 			out[r.Step] = r.Faults
 		}
 		return out
@@ -170,64 +154,47 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 // Who comes to its step when the member has been killed already is played again, a program of
 // its own as well: with processes of another trial.
 func TestAudit_playsAgainWhoCameTooLate(t *testing.T) {
-	histories := playOn(t, ensemble, nil, `
+	again := 0
+	for _, f := range newRunner(t).play(t, `
 name: audit
 subjects: [`+asDriver("lock/ours", "lock/predecessor")+`]
 clients: [3]
 session_timeout: 4s
 phases:
   - {name: episode, kind: episode, cells: ["holder create #1/member.kill", "third multi #1/member.kill"], hold: 500ms}
-`)
-	again := 0
-	for _, f := range histories {
+`) {
 		h, err := history.Open(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		again += h.Header.Again
-		if trial := report.EvaluateHistory(h).Trial; trial.Outcome() != report.Pass {
-			t.Errorf("%s is %s: %v", trial.Name, trial.Outcome(), trial.Verdicts)
-		}
+		passed(t, report.EvaluateHistory(h).Trial)
 	}
 	if again == 0 {
 		t.Error("both came in time: nothing was tried")
 	}
 }
 
-// A program that answers "unknown" is closed late enough to see what it leaves in line.
-func TestAudit_seesWhatAProgramLeavesInLine(t *testing.T) {
+func TestAudit_says(t *testing.T) {
 	t.Parallel()
-	trials := runTrials(t, `
-name: audit
-subjects: [`+asDriver("lock/leaves", "zoo/cleanup-missing")+`]
-clients: [3]
-session_timeout: 2s
-phases:
-  - {name: episode, kind: episode, cells: ["next getChildren2 #1/flap.before"], hold: 10ms}
-`)
-	for _, trial := range trials {
-		if i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == "no-orphan" }); i < 0 || trial.Verdicts[i].Result != report.Fail {
-			t.Errorf("%s was not caught: %v", trial.Name, trial.Verdicts)
-		}
-	}
-}
-
-// A client that reports the loss of its session and never returns from its acquire fails progress:
-// zkbench closes it, and does not take the new client's grant for its own.
-func TestAudit_ofAClientThatSleepsAfterItsLoss(t *testing.T) {
-	t.Parallel()
-	for name, trial := range runTrials(t, `
-name: audit
-subjects: [`+asDriver("lock/sleeper", "sleeps after its loss")+`]
-clients: [3]
-session_timeout: 2s
-phases:
-  - {name: episode, kind: episode, cells: ["next wait #1/session.expire"], hold: 10ms}
-`) {
-		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Progress })
-		if v := trial.Verdicts[i]; v.Result != report.Fail || !strings.Contains(strings.Join(v.Reasons, " "), "client 1 was notified that its session was lost during its acquire") {
-			t.Errorf("%s: %+v", name, v)
-		}
+	for _, row := range []struct {
+		about, subject, cell string
+		guarantee, result    string
+		why                  []string
+	}{
+		{"what a program leaves in line that answers unknown: it is closed late enough",
+			asDriver("lock/leaves", "zoo/cleanup-missing"), "next getChildren2 #1/flap.before", verdict.NoOrphan, report.Fail, nil},
+		// zkbench closes it, and does not take the new client's grant for its own.
+		{"which client reports the loss of its session and never returns from its acquire",
+			asDriver("lock/sleeper", "sleeps after its loss"), "next wait #1/session.expire", verdict.Progress, report.Fail,
+			[]string{"client 1 was notified that its session was lost during its acquire"}},
+		{"which step does not come, and which did", "lock/predecessor", "next setData #1/reply.drop", verdict.Faults, report.Unknown,
+			[]string{"the step did not occur; the last request of each type that the client sent: ", "create #1"}},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			t.Parallel()
+			for _, trial := range runTrials(t, audited(row.subject, row.cell)) {
+				judged(t, trial, row.guarantee, row.result, row.why...)
+			}
+		})
 	}
 }
 
@@ -235,21 +202,12 @@ phases:
 // session for its own.
 func TestAudit_ofAClientThatComesBack(t *testing.T) {
 	t.Parallel()
-	for name, trial := range runTrials(t, `
-name: audit
-subjects: [`+asDriver("lock/sound", "lock/predecessor")+`, `+asDriver("lock/named", "knows its node by its name")+`]
-clients: [3]
-session_timeout: 2s
-phases:
-  - {name: episode, kind: episode, cells: ["holder hold #1/client.restart", "next wait #1/client.restart"], hold: 10ms}
-`) {
+	for _, trial := range runTrials(t, audited(asDriver("lock/sound", "lock/predecessor")+", "+asDriver("lock/named", "knows its node by its name"),
+		"holder hold #1/client.restart", "next wait #1/client.restart")) {
 		if trial.Subject == "lock/sound" || trial.Step == "next wait #1" {
-			nothingAmiss(t, name, trial, "fifo")
-			continue
-		}
-		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.ClaimValidity })
-		if v := trial.Verdicts[i]; v.Result != report.Fail {
-			t.Errorf("%s: %+v", name, v)
+			sound(t, trial, "fifo")
+		} else {
+			judged(t, trial, verdict.ClaimValidity, report.Fail)
 		}
 	}
 }
@@ -258,21 +216,12 @@ phases:
 // fails progress.
 func TestAudit_ofAClientThatRejoins(t *testing.T) {
 	t.Parallel()
-	for name, trial := range runTrials(t, `
-name: audit
-subjects: [`+asDriver("lock/rejoins", "rejoins")+`, `+asDriver("lock/stays-out", "stays out")+`]
-clients: [3]
-session_timeout: 2s
-phases:
-  - {name: episode, kind: episode, cells: ["next wait #1/session.expire", "holder hold #1/session.expire"], hold: 10ms}
-`) {
+	for _, trial := range runTrials(t, audited(asDriver("lock/rejoins", "rejoins")+", "+asDriver("lock/stays-out", "stays out"),
+		"next wait #1/session.expire", "holder hold #1/session.expire")) {
 		if trial.Subject == "lock/rejoins" {
-			nothingAmiss(t, name, trial)
-			continue
-		}
-		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Progress })
-		if v := trial.Verdicts[i]; v.Result != report.Fail || !strings.Contains(strings.Join(v.Reasons, " "), "times in succession") {
-			t.Errorf("%s: %+v", name, v)
+			sound(t, trial)
+		} else {
+			judged(t, trial, verdict.Progress, report.Fail, "times in succession")
 		}
 	}
 }
@@ -280,19 +229,11 @@ phases:
 // A sound timed try keeps every guarantee when its time is up. Whoever has none has no such cell.
 func TestAudit_ofATimedTry(t *testing.T) {
 	t.Parallel()
-	trials := runTrials(t, `
-name: audit
-subjects: [lock/kazoo]
-clients: [3]
-session_timeout: 2s
-phases:
-  - {name: episode, kind: episode, cells: ["next wait #1/timeout", "next create #1/timeout"], hold: 10ms}
-`)
-	for _, trial := range trials {
+	for _, trial := range runTrials(t, audited("lock/kazoo", "next wait #1/timeout", "next create #1/timeout")) {
 		sound(t, trial)
 	}
 	var w spec.StepWatch
-	s := subject(t, "lock/kazoo")
+	s := subject("lock/kazoo")
 	w.Add([]spec.SeenStep{{Step: spec.Step{Role: "next", Op: spec.CallWait}, Call: spec.CallAcquire}}, s)
 	if got := w.Records(s); slices.Contains(got[1].Faults, "timeout") {
 		t.Errorf("a driver that has not said that it has a timed try: %v", got[1].Faults)
@@ -303,51 +244,22 @@ phases:
 	}
 }
 
-// A step that does not come is told, with those that did.
-func TestAudit_saysHowFarAClientWent(t *testing.T) {
-	t.Parallel()
-	for _, trial := range runTrials(t, `
-name: audit
-subjects: [lock/predecessor]
-clients: [3]
-session_timeout: 2s
-phases:
-  - {name: episode, kind: episode, cells: ["next setData #1/reply.drop"], hold: 10ms}
-`) {
-		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Faults })
-		v := trial.Verdicts[i]
-		if said := strings.Join(v.Reasons, "; "); v.Result != report.Unknown || !strings.Contains(said, "the step did not occur; the last request of each type that the client sent: ") || !strings.Contains(said, "create #1") {
-			t.Errorf("%s: %s", v.Result, said)
-		}
-	}
-}
-
 // Cells beyond the second step of an operation, of a line of a driver that declares a variant, of
-// two consumers at a backlog, and of recipes without a queue of nodes.
+// two consumers at a backlog, and of recipes without a queue of nodes. The members' counters are part of all/line: no
+// other test may use them.
 func TestAudit_playsWhatNoOneTurnReaches(t *testing.T) {
-	t.Parallel()
-	for subject, cells := range map[string]string{
-		asDriver("lock/ours", "lock/predecessor"):        `"holder multi #3/reply.drop", "all/line"`,
-		"queue/predecessor":                              `"backlog_first multi #1/reply.drop", "backlog_second multi #1/reply.drop", "backlog_first setData #1/reply.drop"`,
-		"zoo/unlock-by-name":                             `"all/newcomers"`,
-		asDriver("semaphore/races", "races for permits"): `"all/newcomers"`,
+	for subject, cells := range map[string][]string{
+		asDriver("lock/ours", "lock/predecessor"):        {"holder multi #3/reply.drop", "all/line"},
+		"queue/predecessor":                              {"backlog_first multi #1/reply.drop", "backlog_second multi #1/reply.drop", "backlog_first setData #1/reply.drop"},
+		"zoo/unlock-by-name":                             {"all/newcomers"},
+		asDriver("semaphore/races", "races for permits"): {"all/newcomers"},
 	} {
-		for _, f := range playOn(t, ensemble, nil, `
-name: audit
-subjects: [`+subject+`]
-clients: [3]
-session_timeout: 2s
-phases:
-  - {name: episode, kind: episode, cells: [`+cells+`], hold: 10ms}
-`) {
-			h, err := history.Open(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			trial := report.EvaluateHistory(h).Trial
+		for _, f := range newRunner(t).play(t, audited(subject, cells...)) {
+			trial := trialOf(t, f)
+			passed(t, trial)
 			not := trial.Provocation == "all/newcomers" || strings.Contains(trial.Provocation, "setData")
-			if trial.Outcome() != report.Pass || (trial.InapplicableReason() != "") != not {
-				t.Errorf("%s is %s, not applicable: %q: %v", trial.Name, trial.Outcome(), trial.InapplicableReason(), trial.Verdicts)
+			if why := trial.InapplicableReason(); (why != "") != not {
+				t.Errorf("%s: not applicable: %q", trial.Name, why)
 			}
 		}
 	}
@@ -360,28 +272,67 @@ func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {
 		"holder hold #1/session.expire", "third create #1/cancel", "holder delete #1/reply.hold", "next getChildren2 #1/client.freeze", "next wait #1/session.close", "next getChildren2 #1/member.kill"}
 	s := shipped(t, "audit", "subjects=[lock/predecessor-plain, zoo/create-reply-lost]", "tick=0s", "session_timeout=4s", `phases.0.cells=["`+strings.Join(cells, `", "`)+`"]`)
 	text, err := s.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	broken := map[string]bool{"next create #1/reply.drop": true, "third create #1/cancel": true}
 	seen := 0
 	for _, trial := range runTrials(t, string(text)) {
-		if trial.CountUnproven() > 0 {
-			t.Errorf("%s: %v", trial.Name, trial.Faults)
-			continue
-		}
 		seen++
-		if trial.Subject == "zoo/create-reply-lost" && broken[trial.Provocation] {
-			if i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == "no-orphan" }); i < 0 || trial.Verdicts[i].Result != report.Fail {
-				t.Errorf("%s: was not caught: %v", trial.Name, trial.Verdicts)
-			}
-			continue
-		}
-		if trial.Outcome() != report.Pass {
-			t.Errorf("%s is %s: %v", trial.Name, trial.Outcome(), trial.Verdicts)
+		switch {
+		case trial.CountUnproven() > 0:
+			t.Errorf("%s: %v", trial.Name, trial.Faults)
+		case trial.Subject == "zoo/create-reply-lost" && broken[trial.Provocation]:
+			judged(t, trial, verdict.NoOrphan, report.Fail)
+		default:
+			passed(t, trial)
 		}
 	}
 	if seen != 2*len(cells) {
-		t.Errorf("%d cells were proven, want %d", seen, 2*len(cells))
+		t.Errorf("%d cells were played, want %d", seen, 2*len(cells))
 	}
+}
+
+// frames makes a transcript: a frame a millisecond, from 1 ms on.
+func frames(ops ...wire.Op) (out []wire.Frame) {
+	for i, op := range ops {
+		f := wire.Frame{At: time.Duration(i+1) * time.Millisecond, Op: op}
+		if op == wire.Notified {
+			f.Kind = wire.NotificationFrame
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func TestStepsOf_countsEachOperationAndPutsTheCallsBetween(t *testing.T) {
+	made := []spec.SeenStep{{Step: spec.Step{Op: spec.CallAcquire}}, {Step: spec.Step{Op: spec.CallHold}, At: 6500 * time.Microsecond}}
+	script := frames(wire.Create, wire.GetChildren2, wire.Exists, wire.Ping, wire.Notified, wire.GetChildren2, wire.Delete, wire.CloseSession)
+	script = append(script, wire.Frame{At: time.Hour, Kind: wire.ReplyFrame, Op: wire.Delete})
+	got := audit.StepsOf("next", script, made)
+	stepsAre(t, got, "next acquire #1", "next create #1", "next getChildren2 #1", "next exists #1", "next notification #1",
+		"next getChildren2 #2", "next hold #1", "next delete #1")
+	if got[1].Call != spec.CallAcquire || got[7].Call != spec.CallHold {
+		t.Errorf("the create is under %q, the delete under %q", got[1].Call, got[7].Call)
+	}
+	// Of those that have no end, the first.
+	endless := frames(wire.Create, wire.GetChildren2, wire.GetChildren2, wire.GetChildren2, wire.GetChildren2, wire.GetChildren2, wire.Delete)
+	stepsAre(t, audit.StepsOf("next", endless, nil), "next create #1", "next getChildren2 #1", "next getChildren2 #2", "next delete #1")
+}
+
+func stepsAre(t *testing.T, steps []spec.SeenStep, want ...string) {
+	t.Helper()
+	if got := units.Names(steps, func(s spec.SeenStep) string { return s.String() }); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestStepWatch_keepsWhatAllCalmEpisodesShow(t *testing.T) {
+	var w spec.StepWatch
+	if w.Add(audit.StepsOf("next", frames(wire.Create, wire.Exists, wire.GetChildren2), nil), recipes.Subject{}) {
+		t.Error("one was enough")
+	}
+	w.Add(audit.StepsOf("next", frames(wire.Create, wire.GetChildren2, wire.GetChildren2), nil), recipes.Subject{})
+	if !w.Add(audit.StepsOf("next", frames(wire.Create, wire.GetChildren2, wire.GetChildren2), nil), recipes.Subject{}) {
+		t.Error("three were not enough")
+	}
+	stepsAre(t, w.Steps, "next create #1", "next getChildren2 #1")
 }

@@ -9,22 +9,11 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// TestExchange_everyItemIsTakenOnce: every item that is put is taken once, also while a session is lost.
+// Every item is taken once also while a session is lost.
 func TestExchange_everyItemIsTakenOnce(t *testing.T) {
-	trials := runTrials(t, `
-name: exchange
-subjects: [queue/parent, queue/predecessor]
-clients: [4]
-session_timeout: 4s
-phases:
-  - name: exchange
-    kind: churn
-    duration: 4s
-    hold: 5ms
-    faults:
-      - {at: 300ms, fault: session.close, target: random}
-`)
-	for _, trial := range trials {
+	t.Parallel()
+	for _, trial := range runTrials(t, `{name: exchange, subjects: [queue/parent, queue/predecessor], clients: [4], session_timeout: 4s,
+		phases: [{name: exchange, kind: churn, duration: 4s, hold: 5ms, faults: [{at: 300ms, fault: session.close, target: random}]}]}`) {
 		sound(t, trial)
 		if len(trial.Faults) != 1 || trial.Faults[0].Proof == "" {
 			t.Errorf("%s: faults %+v, want one with a proof", trial.Name, trial.Faults)
@@ -35,11 +24,10 @@ phases:
 	}
 }
 
-// TestConnect_everySessionIsAccountedFor: what sessions take is measured, also when their
-// members go, and then a few contend while the others only have theirs.
+// What sessions take is measured, also when their members go, and then a few contend while the others only have theirs.
 func TestConnect_everySessionIsAccountedFor(t *testing.T) {
 	const n = 60
-	files := playOn(t, ensemble, nil, `
+	files := newRunner(t).play(t, `
 name: connect
 subjects: [lock/predecessor]
 clients: [60]
@@ -99,10 +87,10 @@ phases:
 	}
 }
 
-// TestConnect_givesBackWhatIsLost: the next phase finds every client with a session, and one
-// that a fault has ended did not expire without a reason.
+// The next phase finds every client with a session, and one that a fault has ended did not expire without a reason.
 func TestConnect_givesBackWhatIsLost(t *testing.T) {
-	files := playOn(t, ensemble, nil, `
+	t.Parallel()
+	files := newRunner(t).play(t, `
 name: connect
 subjects: [lock/predecessor]
 clients: [4]
@@ -111,9 +99,7 @@ phases:
   - {name: connect, kind: connect, duration: 3s, hold: 0s, faults: [{at: 100ms, fault: session.close, target: "1"}]}
   - {name: churn, kind: churn, duration: 500ms, hold: 0s}
 `)
-	h, err := history.Open(files[0])
-	must(t, err)
-	trial := report.EvaluateHistory(h).Trial
+	trial := trialOf(t, files[0])
 	sound(t, trial)
 	if m := value(t, trial, metrics.SessionsExpired); *m.Value != 0 || *m.Count != 5 {
 		t.Errorf("%v of %d sessions expired without a reason, want none of the 4 and the new one", *m.Value, *m.Count)

@@ -38,9 +38,7 @@ func alone(t *testing.T, phase spec.Phase, subject recipes.Contender, play func(
 	c.Subject.Store(&opened)
 	st.Clients = []*stage.Client{c}
 	play(st, c)
-	if err := record.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, record.Close())
 	return recordsOf(t, path)
 }
 
@@ -53,9 +51,8 @@ func TestClient_convertsTheInstantsOfAdapters(t *testing.T) {
 		return recipes.Claim{At: at, Token: 7}, nil
 	}}, func(st *stage.Stage, c *stage.Client) {
 		clock = st.Clock
-		if _, err := c.Acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Acquire(t.Context())
+		must(t, err)
 		lost = time.Now()
 		time.Sleep(2 * time.Millisecond) // on its way
 		c.HandleEvent(recipes.Event{Kind: recipes.EventLost, Token: 7, At: lost})
@@ -104,13 +101,7 @@ func TestClient_recordsOnceMoreWhatItLearnedOfThisGrant(t *testing.T) {
 				}
 				_, _ = c.Acquire(t.Context())
 			})
-			got := 0
-			for _, r := range records {
-				if _, ok := r.(*history.Session); ok {
-					got++
-				}
-			}
-			if got != row.want {
+			if got := len(of[*history.Session](records)); got != row.want {
 				t.Errorf("%d records of a session, want %d", got, row.want)
 			}
 		})

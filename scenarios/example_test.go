@@ -17,69 +17,45 @@ import (
 // ticketLock is a lock of one's own. Its clients draw numbered tickets, and each watches
 // the ticket before its own.
 type ticketLock struct {
-	conn   *zk.Conn
-	events <-chan zk.Event
-	parent string
-	ticket string
+	*recipes.Session
+	parent, ticket string
 }
 
 // openTicketLock opens a client, with a session of its own.
 func openTicketLock(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-	conn, events, err := zk.Connect(env.Servers, env.Timeout, zk.WithDialer(env.Dial), zk.WithLogInfo(false))
-	if err != nil {
-		return nil, err
-	}
-	for conn.State() != zk.StateHasSession {
-		select {
-		case <-events:
-		case <-ctx.Done():
-			conn.Close()
-			return nil, ctx.Err()
-		}
-	}
-	return &ticketLock{conn: conn, events: events, parent: env.Parent}, nil
+	s, err := recipes.Open(ctx, env.Servers, recipes.Options{Timeout: env.Timeout, Dial: env.Dial})
+	return &ticketLock{Session: s, parent: env.Parent}, err
 }
 
 func (l *ticketLock) Acquire(ctx context.Context) (recipes.Claim, error) {
-	node, err := l.conn.Create(l.parent+"/ticket-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	node, err := l.Create(ctx, l.parent+"/ticket-", nil, zk.FlagEphemeral|zk.FlagSequence)
 	if err != nil {
 		return recipes.Claim{}, err
 	}
 	l.ticket = node
 	for {
-		tickets, _, err := l.conn.Children(l.parent)
+		tickets, err := l.List(ctx, l.parent)
 		if err != nil {
 			return recipes.Claim{}, err
 		}
 		slices.Sort(tickets)
 		i := slices.IndexFunc(tickets, func(t string) bool { return l.parent+"/"+t == node })
 		if i == 0 {
-			_, stat, err := l.conn.Exists(node)
-			return recipes.Claim{Token: stat.Czxid, Session: l.conn.SessionID(), Path: node}, err
+			stat, err := l.Exists(ctx, node)
+			if err != nil || stat == nil {
+				return recipes.Claim{}, errors.Join(err, l.Err())
+			}
+			return recipes.Claim{Token: stat.Czxid, Session: l.ID(), Path: node}, nil
 		}
-		ahead, _, gone, err := l.conn.ExistsW(l.parent + "/" + tickets[i-1])
-		if err != nil {
-			return recipes.Claim{}, err
-		}
-		if !ahead {
-			continue
-		}
-		select {
-		case <-gone:
-		case <-ctx.Done():
-			return recipes.Claim{}, errors.Join(ctx.Err(), l.Release(context.WithoutCancel(ctx)))
+		if err := l.AwaitGone(ctx, l.parent+"/"+tickets[i-1]); err != nil {
+			return recipes.Claim{}, errors.Join(err, l.Release(context.WithoutCancel(ctx)))
 		}
 	}
 }
 
-func (l *ticketLock) Release(context.Context) error { return l.conn.Delete(l.ticket, -1) }
+func (l *ticketLock) Release(ctx context.Context) error { return l.Delete(ctx, l.ticket) }
 
-func (l *ticketLock) Close(context.Context) error {
-	l.conn.Close()
-	for range l.events { // closed once the library's goroutines have ended
-	}
-	return nil
-}
+func (l *ticketLock) Close(context.Context) error { return l.Session.Close() }
 
 func init() {
 	recipes.Register(recipes.Subject{Name: "lock/ticket", Recipe: recipes.RecipeLock, About: "a lock of our own", Open: openTicketLock})

@@ -12,7 +12,7 @@ import (
 )
 
 func TestFailover_isWithinThePrediction(t *testing.T) {
-	trials := runTrials(t, `
+	trial := runTrials(t, `
 name: failing
 subjects: [election/parent]
 clients: [3]
@@ -28,63 +28,57 @@ phases:
   - {name: server-kill, kind: failover, cause: server.kill, rounds: 1, hold: 1ms}
   - {name: crash-leader-kill, kind: failover, cause: crash+leader.kill, rounds: 1, hold: 1ms}
 thresholds: [failover.out_of_bounds == 0]
-`)
-	if len(trials) != 1 {
-		t.Fatalf("%d trials", len(trials))
+`)["failing-election-parent-3"]
+	sound(t, trial)
+	switch m := trial.Metrics[metrics.FailoverOutside]; {
+	case m.Count == nil || *m.Count != 8:
+		t.Errorf("%s: %+v, want 8 rounds", trial.Name, m)
+	case m.Value == nil:
+		t.Logf("%s: the machine was too busy to judge each round: %s", trial.Name, m.Note)
+	case *m.Value != 0:
+		t.Errorf("%s: %v rounds are outside the prediction: %s", trial.Name, *m.Value, m.Note)
 	}
-	for _, trial := range trials {
-		sound(t, trial)
-		switch m := trial.Metrics[metrics.FailoverOutside]; {
-		case m.Count == nil || *m.Count != 8:
-			t.Errorf("%s: %+v, want 8 rounds", trial.Name, m)
-		case m.Value == nil:
-			t.Logf("%s: the machine was too busy to judge each round: %s", trial.Name, m.Note)
-		case *m.Value != 0:
-			t.Errorf("%s: %v rounds are outside the prediction: %s", trial.Name, *m.Value, m.Note)
+	for _, phase := range []string{"release", "close", "expel", "crash", "freeze", "server-kill", "crash-leader-kill"} {
+		if m := trial.Metrics[metrics.FailoverLatency+"."+phase]; m.Count == nil {
+			t.Errorf("%s: %s was not measured", trial.Name, phase)
 		}
-		for _, phase := range []string{"release", "close", "expel", "crash", "freeze", "server-kill", "crash-leader-kill"} {
-			if m := trial.Metrics[metrics.FailoverLatency+"."+phase]; m.Count == nil {
-				t.Errorf("%s: %s was not measured", trial.Name, phase)
-			}
+	}
+	for _, stage := range metrics.Stages {
+		if m := trial.Metrics[stage]; m.Count == nil || *m.Count != 3 {
+			t.Errorf("%s: %s should be seen in each of 3 rounds: %+v", trial.Name, stage, m)
 		}
-		for _, stage := range metrics.Stages {
-			if m := trial.Metrics[stage]; m.Count == nil || *m.Count != 3 {
-				t.Errorf("%s: %s should be seen in each of 3 rounds: %+v", trial.Name, stage, m)
-			}
-		}
-		crash := trial.Metrics[metrics.FailoverLatency+".crash"]
-		if crash.Min != nil && *crash.Min < float64(time.Second) {
-			t.Errorf("%s: a session of 2s had run out after %v", trial.Name, time.Duration(*crash.Min))
-		}
-		if m := trial.Metrics[metrics.RecoveryTime]; m.Count == nil || *m.Count != 2 {
-			t.Errorf("%s: the ensemble should have recovered from 2 faults: %+v", trial.Name, m)
-		}
+	}
+	crash := trial.Metrics[metrics.FailoverLatency+".crash"]
+	if crash.Min != nil && *crash.Min < float64(time.Second) {
+		t.Errorf("%s: a session of 2s had run out after %v", trial.Name, time.Duration(*crash.Min))
+	}
+	if m := trial.Metrics[metrics.RecoveryTime]; m.Count == nil || *m.Count != 2 {
+		t.Errorf("%s: the ensemble should have recovered from 2 faults: %+v", trial.Name, m)
 	}
 }
 
 // A holder whose member is killed keeps its session, and the wire shows that, where its recipe
 // says nothing of it: because it never does, or although it says when a grant is lost.
 func TestFailover_ofAHolderThatIsNotTold(t *testing.T) {
-	base, err := recipes.Find("lock/go-zookeeper")
-	if err != nil {
-		t.Fatal(err)
-	}
-	silent, quiet := base, base
-	silent.Name, silent.Promises.Events = "test/silent", false
-	quiet.Name = "test/quiet"
-	silent.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-		env.Events = func(recipes.Event) {}
-		return base.Open(ctx, env)
-	}
-	quiet.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-		tell := env.Events
-		env.Events = func(e recipes.Event) {
-			if e.Kind == recipes.EventLost {
-				tell(e)
+	// filtered passes on the events that pass lets through.
+	filtered := func(name string, pass func(recipes.Event) bool) recipes.Subject {
+		s := subject("lock/go-zookeeper")
+		s.Name = name
+		open := s.Open
+		s.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+			tell := env.Events
+			env.Events = func(e recipes.Event) {
+				if pass(e) {
+					tell(e)
+				}
 			}
+			return open(ctx, env)
 		}
-		return base.Open(ctx, env)
+		return s
 	}
+	silent := filtered("test/silent", func(recipes.Event) bool { return false })
+	silent.Promises.Events = false
+	quiet := filtered("test/quiet", func(e recipes.Event) bool { return e.Kind == recipes.EventLost })
 	recipes.Register(silent)
 	recipes.Register(quiet)
 	for _, trial := range runTrials(t, `{name: untold, subjects: [test/silent, test/quiet], clients: [3], session_timeout: 2s, params: {slack: 3s},
@@ -97,7 +91,7 @@ func TestFailover_ofAHolderThatIsNotTold(t *testing.T) {
 }
 
 func TestChurn_faultsAtEvents(t *testing.T) {
-	trials := runTrials(t, `
+	trial := runTrials(t, `
 name: events
 subjects: [lock/predecessor]
 clients: [4]
@@ -111,13 +105,8 @@ phases:
       - {on: client 2 holds, fault: session.close, target: "2"}
       - {on: 50% wait, at: 100ms, every: 700ms, times: 2, fault: session.flap, target: "1", params: {down: 50ms}}
       - {on: 5 grants, at: 2s, fault: member.pause, target: follower, for: 1s}
-`)
-	trial := trials["events-lock-predecessor-4"]
-	for _, v := range trial.Verdicts { // there is no quiet time in which progress could be judged
-		if v.Result == report.Fail {
-			t.Errorf("%s is %s: %q", v.Guarantee, v.Result, v.Reasons)
-		}
-	}
+`)["events-lock-predecessor-4"]
+	nothingFailed(t, trial) // there is no quiet time in which progress could be judged
 	count := map[string]int{}
 	for _, f := range trial.Faults {
 		if f.Err != "" {
@@ -139,21 +128,11 @@ phases:
 // A fault that does nothing makes the trial unknown: it must not look as if the
 // subject had withstood it.
 func TestChurn_faultWithoutEffect(t *testing.T) {
-	trials := runTrials(t, `
-name: harmless
-subjects: [lock/predecessor]
-clients: [2]
-session_timeout: 2s
-phases:
-  - name: churn
-    kind: churn
-    duration: 2s
-    hold: 1ms
-    faults:
-      - {at: 100ms, fault: request.drop, target: holder, params: {path: /nobody/asks/for/this, within: 500ms}}
-thresholds: [verdicts == pass]
-`)
-	trial := trials["harmless-lock-predecessor-2"]
+	t.Parallel()
+	trial := runTrials(t, `{name: harmless, subjects: [lock/predecessor], clients: [2], session_timeout: 2s,
+		phases: [{name: churn, kind: churn, duration: 2s, hold: 1ms, faults: [
+			{at: 100ms, fault: request.drop, target: holder, params: {path: /nobody/asks/for/this, within: 500ms}}]}],
+		thresholds: [verdicts == pass]}`)["harmless-lock-predecessor-2"]
 	if len(trial.Faults) != 1 || !strings.Contains(trial.Faults[0].Err, "no proven effect") {
 		t.Errorf("faults: %+v", trial.Faults)
 	}
@@ -165,10 +144,9 @@ thresholds: [verdicts == pass]
 // A leader whose session expires continues in its next session, where it is in line again: it must be closed before
 // the next round, or it leads and nobody knows.
 func TestFailover_ofALeaderThatRequeuesInItsNextSession(t *testing.T) {
-	for name, trial := range runTrials(t, `{name: requeues, subjects: [election/curator-selector], clients: [3], session_timeout: 4s,
+	t.Parallel()
+	for _, trial := range runTrials(t, `{name: requeues, subjects: [election/curator-selector], clients: [3], session_timeout: 4s,
 		phases: [{name: freeze, kind: failover, cause: freeze, rounds: 4, hold: 20ms}]}`) {
-		if trial.Outcome() != report.Pass {
-			t.Errorf("%s is %s: %v", name, trial.Outcome(), trial.Verdicts)
-		}
+		sound(t, trial)
 	}
 }

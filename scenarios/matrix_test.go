@@ -6,32 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/zkbench/zkbench/scenarios/spec"
 )
-
-func load(t *testing.T, text string, overrides ...string) *spec.Scenario {
-	t.Helper()
-	s, err := spec.Load("test.yaml", []byte(text), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// shipped loads a scenario that is built in.
-func shipped(t *testing.T, name string, overrides ...string) *spec.Scenario {
-	t.Helper()
-	name, text, err := spec.Source(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := spec.Load(name, text, overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 const varied = `
 name: varied
@@ -51,20 +26,12 @@ phases:
 
 func TestScenario_cells_matrix(t *testing.T) {
 	cells, err := load(t, varied).Cells()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := 2 * 2 * 2 * 2 * 2; len(cells) != want {
 		t.Fatalf("%d cells, want %d", len(cells), want)
 	}
-	seen := map[string]bool{}
 	for i, c := range cells {
 		s := c.Scenario
-		id := fmt.Sprint(c.Subject.Name, c.Clients, s.SessionTimeout, s.Phases[0].Hold, s.Tick)
-		if seen[id] {
-			t.Errorf("%s is there twice", id)
-		}
-		seen[id] = true
 		if s.Phases[1].Hold != s.Phases[0].Hold || s.Phases[1].Duration != 5*time.Second || len(s.Matrix) != 0 {
 			t.Errorf("cell %d does not have its choice: %+v", i, s)
 		}
@@ -74,26 +41,11 @@ func TestScenario_cells_matrix(t *testing.T) {
 	}
 }
 
-func TestScenario_batches_oneEnsembleForEachTick(t *testing.T) {
-	batches, err := load(t, varied).Batches()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(batches) != 2 || batches[0].Tick != time.Second || batches[1].Tick != 2*time.Second || len(batches[0].Cells) != len(batches[1].Cells) {
-		t.Errorf("want a batch for 1s and one for 2s, got %d", len(batches))
-	}
-	if plain, err := load(t, small).Batches(); err != nil || len(plain) != 1 || plain[0].Tick != 0 {
-		t.Errorf("a scenario without a tick wants one ensemble, of any tick: %v %v", plain, err)
-	}
-}
-
 // Two trials must not share a name, and their parameters must tell them apart.
 func TestCell_namesAndParamsDiffer(t *testing.T) {
 	s := load(t, varied)
 	cells, err := s.Cells()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names, params []string
 	for _, c := range cells {
 		name, p := c.TrialName(), c.Params()

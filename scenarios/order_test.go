@@ -27,11 +27,8 @@ func TestScenario_cells_interleaved(t *testing.T) {
 				"parent/9#1 predecessor/9#1 predecessor/9#2 parent/9#2 parent/9#3 predecessor/9#3"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			s := shipped(t, "herd", "clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials))
-			cells, err := s.Cells()
-			if err != nil {
-				t.Fatal(err)
-			}
+			cells, err := shipped(t, "herd", "clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials)).Cells()
+			must(t, err)
 			var got []string
 			for _, c := range cells {
 				one := fmt.Sprintf("%s/%d", strings.TrimPrefix(c.Subject.Name, "lock/"), c.Clients)
@@ -87,7 +84,8 @@ func TestEnough(t *testing.T) {
 
 func TestEnough_ofAnotherCellIsAskedAgain(t *testing.T) {
 	s := &spec.Scenario{Name: "s", Budget: time.Minute, ExtraTime: time.Hour}
-	e := repetitionPolicy{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: func(c history.Cell) (bool, error) { return c.Clients == 50, nil }}
+	undecided := func(c history.Cell) (bool, error) { return c.Clients == 50, nil }
+	e := repetitionPolicy{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: undecided}
 	for clients, want := range map[int]bool{10: true, 50: false} {
 		if got, err := e.canSkip([]spec.Cell{{Scenario: s, Clients: clients, Trial: 9}}); got != want || err != nil {
 			t.Errorf("%d clients: %v, %v", clients, got, err)
@@ -144,9 +142,7 @@ func TestTurns_goRound(t *testing.T) {
 			if got := strings.Join(log, " "); got != row.want {
 				t.Errorf("%s, want %s", got, row.want)
 			}
-			if err := errors.Join(errs...); err != nil {
-				t.Error(err)
-			}
+			must(t, errors.Join(errs...))
 		})
 	}
 }
@@ -198,8 +194,5 @@ func TestGroups_standTogetherWhereTheyAreCompared(t *testing.T) {
 
 // A trial that panics ends the run in good order: what the others have measured is kept.
 func TestSideBySide_aPanicIsAnErrorOfItsTrial(t *testing.T) {
-	err := runAlternating(t.Context(), []*trial{{name: "torn"}}) // it has no stage
-	if err == nil || !strings.Contains(err.Error(), "trial torn: panic: ") {
-		t.Errorf("%v", err)
-	}
+	refused(t, runAlternating(t.Context(), []*trial{{name: "torn"}}), "trial torn: panic: ") // it has no stage
 }

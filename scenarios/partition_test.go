@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/scenarios/observer"
 	"github.com/zkbench/zkbench/scenarios/stage"
@@ -29,34 +28,19 @@ func TestPartition_peersOfTheWaitersMember(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	e, err := process.Start(t.Context(), ensembles.Options{Members: 3, Tick: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Down(context.Background())
+	t.Parallel()
+	e := startEnsemble(t, ensembles.Options{Members: 3, Tick: 2 * time.Second})
 	network, err := network.Open(t.Context(), e)
 	if errors.Is(err, chaos.ErrSkipped) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer network.Close(context.Background())
-	trials := runTrialsOn(t, e, network, `
-name: peers
-subjects: [lock/predecessor]
-clients: [6]
-session_timeout: 4s
-phases:
-  - name: peers
-    kind: churn
-    duration: 13s
-    hold: 20ms
-    faults:
-      - {at: 1s, fault: partition.peers, target: follower, for: 4s}
-thresholds: [verdicts == pass]
-`)
-	for _, trial := range trials {
+	r := newRunner(t)
+	r.ensemble, r.network = e, network
+	for _, trial := range trialsOf(t, r.play(t, `{name: peers, subjects: [lock/predecessor], clients: [6], session_timeout: 4s,
+		phases: [{name: peers, kind: churn, duration: 13s, hold: 20ms, faults: [{at: 1s, fault: partition.peers, target: follower, for: 4s}]}],
+		thresholds: [verdicts == pass]}`)) {
 		sound(t, trial)
 		for _, v := range trial.Verdicts {
 			// The checker excuses a late grant to a client that could not know. Ours can.
@@ -77,15 +61,11 @@ thresholds: [verdicts == pass]
 		if behind() {
 			t.Error("before it was stopped")
 		}
-		if err := member.Machine.Pause(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, member.Machine.Pause(t.Context()))
 		if !behind() {
 			t.Error("it is stopped, and has caught up")
 		}
-		if err := member.Machine.Resume(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, member.Machine.Resume(t.Context()))
 		if err := stage.Poll(t.Context(), 20*time.Second, func(context.Context) (bool, error) { return !behind(), nil }); err != nil {
 			t.Error(err)
 		}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 func TestConfig_lockKeepsFaultsOnMembersFromOtherRuns(t *testing.T) {
@@ -35,5 +37,28 @@ func TestConfig_lockKeepsFaultsOnMembersFromOtherRuns(t *testing.T) {
 func TestRandomID_tellsRunsOfTheSameSecondApart(t *testing.T) {
 	if a, b := randomID(), randomID(); a == b || len(a) < 8 {
 		t.Errorf("%s and %s", a, b)
+	}
+}
+
+func TestValidate_timeoutsThatMembersDoNotGrant(t *testing.T) {
+	for _, name := range spec.Builtin() {
+		if name == "upgrade" { // which wants two versions named
+			continue
+		}
+		if err := (Config{Scenario: shipped(t, name), Ensemble: ensembles.Options{Tick: 2 * time.Second}}).Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, c := range []struct {
+		set  string
+		tick time.Duration
+		want string
+	}{
+		{"session_timeout=1s", 2 * time.Second, "grant 4s to 40s"},
+		{"session_timeout=60s", 2 * time.Second, "grant 4s to 40s"},
+		{"session_timeout=1s", 500 * time.Millisecond, ""},
+		{"tick=200ms", 2 * time.Second, "grant 400ms to 4s"},
+	} {
+		refused(t, Config{Scenario: shipped(t, "herd", c.set), Ensemble: ensembles.Options{Tick: c.tick}}.Validate(), c.want)
 	}
 }

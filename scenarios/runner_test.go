@@ -1,9 +1,7 @@
 package scenarios
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -11,48 +9,15 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/scenarios/spec"
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
-
-// reportsOf runs a scenario on the real ensemble and returns what each trial reported of
-// itself, by its number, in order.
-func reportsOf(t *testing.T, text string) (cells []spec.Cell, reports map[int][]stage.Status) {
-	t.Helper()
-	s, err := spec.Load(t.Name(), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	batches, err := s.Batches()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	reports = map[int][]stage.Status{}
-	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
-	r.progress = func(s stage.Status) {
-		mu.Lock()
-		defer mu.Unlock()
-		reports[s.Trial] = append(reports[s.Trial], s)
-	}
-	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].Cells)); err != nil {
-		t.Fatal(err)
-	}
-	return batches[0].Cells, reports
-}
 
 // A second try takes no failure back.
 func TestRunner_playsNoTrialAgainThatHasBrokenAGuarantee(t *testing.T) {
 	r := runner{log: noLog, dir: t.TempDir()}
 	for name, again := range map[string]bool{"sound": true, "broken": false} {
 		path := report.HistoryPath(r.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		w, err := history.Create(path, history.Header{Trial: name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := create(t, path)
 		for client := range 2 {
 			at := time.Duration(client)
 			if again {
@@ -64,9 +29,7 @@ func TestRunner_playsNoTrialAgainThatHasBrokenAGuarantee(t *testing.T) {
 			w.Sample(grant)
 			w.Sample(release)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
 		got, err := r.prepareRetry(name)
 		if _, gone := os.Stat(path); err != nil || got != again || (gone == nil) == again {
 			t.Errorf("%s: again %v, %v; its history: %v", name, got, err, gone)
@@ -88,41 +51,40 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 			{subject: lock/parent, provocation: all/line}, {subject: lock/predecessor, provocation: all/line}]}`, false},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			cells, reports := reportsOf(t, row.text)
+			var mu sync.Mutex
+			reports := map[int][]stage.Status{} // by the trial's number, in order
+			r := newRunner(t)
+			r.progress = func(s stage.Status) {
+				mu.Lock()
+				defer mu.Unlock()
+				reports[s.Trial] = append(reports[s.Trial], s)
+			}
+			r.play(t, row.text)
+			batches, err := load(t, row.text).Batches()
+			must(t, err)
+			cells := batches[0].Cells
 			if len(reports) != len(cells) {
 				t.Errorf("%d trials reported, want %d", len(reports), len(cells))
 			}
 			for i, cell := range cells {
 				all := reports[i+1]
-				endsOnce(t, all)
-				for _, s := range all {
+				if len(all) < 2 {
+					t.Fatalf("trial %d reported %d times, want more", i+1, len(all))
+				}
+				last := all[len(all)-1]
+				for k, s := range all {
 					if s.Subject != cell.Subject.Name || s.Trials != len(cells) {
 						t.Errorf("trial %d of %d is of %s, want %d of %s", i+1, s.Trials, s.Subject, len(cells), cell.Subject.Name)
 					}
-				}
-				last := all[len(all)-1]
-				if !last.Over {
-					t.Errorf("trial %d does not report its end", i+1)
+					if s.Over != (k == len(all)-1) {
+						t.Errorf("report %d of %d of trial %d: the trial is over: %v", k+1, len(all), i+1, s.Over)
+					}
 				}
 				if first := i/2*2 + 1; row.beside && (last.First != first || last.Last != first+1 || !strings.Contains(last.Beside, " beside ")) {
 					t.Errorf("trial %d runs among %q, %d to %d", i+1, last.Beside, last.First, last.Last)
 				}
 			}
 		})
-	}
-}
-
-// endsOnce fails the test for a report after the last one.
-func endsOnce(t *testing.T, all []stage.Status) {
-	t.Helper()
-	if len(all) < 2 {
-		t.Fatalf("reported %d times, want more", len(all))
-	}
-	for k, s := range all[1:] {
-		before := all[k]
-		if before.Over {
-			t.Errorf("trial %d reports after its end", s.Trial)
-		}
 	}
 }
 

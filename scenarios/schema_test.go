@@ -179,117 +179,91 @@ func TestSchema_versionsOfThisMachineAreNotInIt(t *testing.T) {
 	}
 	specimens := "name: x\nsession_timeout: 4s\nphases: [{name: a, kind: drain}]\nspecimens: [{subject: %s, provocation: p}]\n"
 	for subject, known := range map[string]bool{"lock/curator@5.7.1": true, "lock/curator": true, "lock/nobody": false, "lock/curator@new": false} {
-		var v any
-		if err := yaml.Unmarshal(fmt.Appendf(nil, specimens, subject), &v); err != nil {
-			t.Fatal(err)
-		}
-		if why := follows(parsedSchema(t), v, ""); (why == "") != known {
+		if why := parsedSchema(t).follows(t, asJSON(t, fmt.Appendf(nil, specimens, subject)), ""); (why == "") != known {
 			t.Errorf("a specimen's subject %s: %q", subject, why)
 		}
 	}
 }
 
 func TestSchema_isCurrent(t *testing.T) {
-	want := generated
 	if os.Getenv("UPDATE_SCHEMA") != "" {
-		if err := os.WriteFile("spec/schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(spec.Schema, want) {
+		must(t, os.WriteFile("spec/schema.json", generated, 0o644))
+	} else if !bytes.Equal(spec.Schema, generated) {
 		t.Error("spec/schema.json does not describe the fields of Scenario: run go generate ./scenarios/spec")
 	}
 }
 
-func parsedSchema(t *testing.T) map[string]any {
+// parsedSchema is what editors read. It has no word of JSON Schema that the type schema does not know.
+func parsedSchema(t *testing.T) *schema {
 	t.Helper()
-	var s map[string]any
-	if err := json.Unmarshal(spec.Schema, &s); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	known := json.NewDecoder(bytes.NewReader(spec.Schema))
+	known.DisallowUnknownFields()
+	var s schema
+	must(t, known.Decode(&s))
+	return &s
 }
 
-// follows says why a value does not follow the schema; "" if it does. It knows those
-// words of JSON Schema that Schema uses, and refuses others.
-func follows(s map[string]any, v any, path string) string {
-	for word, want := range s {
-		if why := followsWord(s, word, want, v, path); why != "" {
-			return why
-		}
-	}
-	return ""
+// additional returns the schema of properties that are not named.
+func (s *schema) additional(t *testing.T) *schema {
+	text, err := json.Marshal(s.Additional)
+	must(t, err)
+	var a schema
+	must(t, json.Unmarshal(text, &a))
+	return &a
 }
 
-func followsWord(s map[string]any, word string, want, v any, path string) string {
-	object, _ := v.(map[string]any)
-	text, isText := v.(string)
-	number, isNumber := v.(float64)
-	switch word {
-	case "$schema", "title", "description", "properties":
-	case "type":
-		types, several := want.([]any)
-		if !several {
-			types = []any{want}
-		}
-		if !slices.ContainsFunc(types, func(t any) bool { return isOf(t.(string), v) }) {
-			return fmt.Sprintf("%s: %v is no %v", path, v, want)
-		}
-	case "required":
-		for _, name := range want.([]any) {
-			if _, ok := object[name.(string)]; !ok && object != nil {
-				return path + ": no " + name.(string)
-			}
-		}
-	case "anyOf":
-		for _, one := range want.([]any) {
-			if follows(one.(map[string]any), v, path) == "" {
-				return ""
-			}
-		}
+// follows says why a value does not follow the schema; "" if it does.
+func (s *schema) follows(t *testing.T, v any, path string) string {
+	if types, _ := s.Type.([]any); s.Type != nil && !slices.ContainsFunc(append(types, s.Type), func(kind any) bool { return isOf(kind, v) }) {
+		return fmt.Sprintf("%s: %v is no %v", path, v, s.Type)
+	}
+	if len(s.AnyOf) > 0 && !slices.ContainsFunc(s.AnyOf, func(one *schema) bool { return one.follows(t, v, path) == "" }) {
 		return path + ": none of the alternatives"
-	case "additionalProperties":
-		known, _ := s["properties"].(map[string]any)
-		for name, child := range object {
-			at := path + "." + name
-			of, ok := known[name].(map[string]any)
-			if !ok {
-				of, ok = want.(map[string]any)
+	}
+	switch v := v.(type) {
+	case string:
+		if s.Enum != nil && !slices.Contains(s.Enum, v) {
+			return fmt.Sprintf("%s: %v is not one of %v", path, v, s.Enum)
+		}
+		if !regexp.MustCompile(s.Pattern).MatchString(v) {
+			return fmt.Sprintf("%s: %q does not match", path, v)
+		}
+	case float64:
+		if s.Minimum != nil && v < *s.Minimum || s.Maximum != nil && v > *s.Maximum {
+			return fmt.Sprintf("%s: %v is not between %v and %v", path, v, *s.Minimum, *s.Maximum)
+		}
+	case []any:
+		for i, item := range v {
+			if s.Items == nil {
+				break
 			}
-			if !ok {
-				return at + ": not known"
-			}
-			if why := follows(of, child, at); why != "" {
+			if why := s.Items.follows(t, item, fmt.Sprintf("%s.%d", path, i)); why != "" {
 				return why
 			}
 		}
-	case "items":
-		items, _ := v.([]any)
-		for i, item := range items {
-			if why := follows(want.(map[string]any), item, fmt.Sprintf("%s.%d", path, i)); why != "" {
+	case map[string]any:
+		for _, name := range s.Required {
+			if _, ok := v[name]; !ok {
+				return path + ": no " + name
+			}
+		}
+		for name, child := range v {
+			of := s.Properties[name]
+			if of == nil && s.Additional == false {
+				return path + "." + name + ": not known"
+			}
+			if of == nil {
+				of = s.additional(t)
+			}
+			if why := of.follows(t, child, path+"."+name); why != "" {
 				return why
 			}
 		}
-	case "enum":
-		if !slices.Contains(want.([]any), v) {
-			return fmt.Sprintf("%s: %v is not one of %v", path, v, want)
-		}
-	case "pattern":
-		if isText && !regexp.MustCompile(want.(string)).MatchString(text) {
-			return fmt.Sprintf("%s: %q does not match", path, text)
-		}
-	case "minimum", "maximum":
-		if limit := want.(float64); isNumber && (word == "minimum" && number < limit || word == "maximum" && number > limit) {
-			return fmt.Sprintf("%s: %v is beyond %v", path, v, limit)
-		}
-	default:
-		return "the schema has a word that this test does not know: " + word
 	}
 	return ""
 }
 
-func isOf(kind string, v any) bool {
+func isOf(kind, v any) bool {
 	switch x := v.(type) {
 	case map[string]any:
 		return kind == "object"
@@ -313,55 +287,41 @@ func asJSON(t *testing.T, text []byte) any {
 		return nil
 	}
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out any
-	if err := json.Unmarshal(b, &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(b, &out))
 	return out
 }
 
-func TestSchema_builtInScenariosFollowIt(t *testing.T) {
-	s := parsedSchema(t)
-	for _, name := range append(spec.Builtin(), "varied") {
-		text := []byte(varied)
-		if name != "varied" {
-			_, text, _ = spec.Source(name)
-		}
-		if why := follows(s, asJSON(t, text), name); why != "" {
-			t.Error(why)
-		}
+func TestSchema_acceptsBuiltInScenariosAndNoWrongFiles(t *testing.T) {
+	texts := map[string]string{"varied": varied}
+	for _, name := range spec.Builtin() {
+		_, text, _ := spec.Source(name)
+		texts[name] = string(text)
 	}
-}
-
-func TestSchema_wrongFilesDoNot(t *testing.T) {
-	s := parsedSchema(t)
 	for _, name := range []string{"ten", "shape", "kinds"} {
 		text, err := os.ReadFile(filepath.Join("spec/testdata/wrong", name+".yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if follows(s, asJSON(t, text), name) == "" {
-			t.Errorf("%s.yaml follows the schema", name)
+		must(t, err)
+		texts["wrong/"+name] = string(text)
+	}
+	for name, text := range texts {
+		if why := parsedSchema(t).follows(t, asJSON(t, []byte(text)), name); (why != "") != strings.HasPrefix(name, "wrong/") {
+			t.Errorf("%s: %q", name, why)
 		}
 	}
 }
 
 // An editor shows the comment on the field: each must have one.
 func TestSchema_everyFieldIsDescribed(t *testing.T) {
-	var walk func(s map[string]any, path string)
-	walk = func(s map[string]any, path string) {
-		fields, _ := s["properties"].(map[string]any)
-		for name, of := range fields {
-			child := of.(map[string]any)
-			if about, _ := child["description"].(string); strings.TrimSpace(about) == "" {
+	var walk func(s *schema, path string)
+	walk = func(s *schema, path string) {
+		for name, child := range s.Properties {
+			if strings.TrimSpace(child.Description) == "" {
 				t.Errorf("%s.%s has no comment on its field in Go", path, name)
 			}
 			walk(child, path+"."+name)
-			if items, ok := child["items"].(map[string]any); ok {
-				walk(items, path+"."+name)
+			if child.Items != nil {
+				walk(child.Items, path+"."+name)
 			}
 		}
 	}

@@ -1,10 +1,8 @@
 package scenarios
 
 import (
-	"context"
 	"errors"
 	"io"
-	"log"
 	"net"
 	"os/exec"
 	"slices"
@@ -16,7 +14,6 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/observer"
@@ -25,16 +22,14 @@ import (
 // The members ask for a certificate, and serve nobody who has not authenticated: whatever
 // is dialled without the one or asks without the other is refused.
 func TestRun_onASecuredEnsemble(t *testing.T) {
-	e, err := process.Start(t.Context(), ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Secure: []string{"tls", "digest"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := e.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	t.Parallel()
+	e := startEnsemble(t, ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Secure: []string{"tls", "digest"}})
 	ownedByUs(t, e)
+	play := func(text string) []string {
+		r := newRunner(t)
+		r.ensemble = e
+		return r.play(t, "name: secured\nclients: [3]\nsession_timeout: 4s\n"+text)
+	}
 	trials := 0
 	for _, cells := range []string{
 		`subjects: [lock/predecessor, ` + asDriver("lock/driven", "lock/predecessor") + `]
@@ -47,7 +42,7 @@ phases:
 		`subjects: [queue/parent, queue/predecessor]
 phases: [{name: drain, kind: drain, rounds: 2, hold: 1ms}]`,
 	} {
-		for _, trial := range runTrialsOn(t, e, nil, "name: secured\nclients: [3]\nsession_timeout: 4s\n"+cells) {
+		for _, trial := range trialsOf(t, play(cells)) {
 			sound(t, trial)
 			trials++
 		}
@@ -55,32 +50,22 @@ phases: [{name: drain, kind: drain, rounds: 2, hold: 1ms}]`,
 	if trials != 8 {
 		t.Errorf("%d trials, want 8", trials)
 	}
-	t.Run("a driver that cannot authenticate is told so", func(t *testing.T) {
-		for _, f := range playOn(t, e, nil, "name: drivers\nsubjects: ["+asDriver("lock/mute", "minimal")+"]"+aChurn) {
-			if why := only[*history.TrialFailure](t, recordsOf(t, f)).Why; !strings.Contains(why, "list auth in the ops") {
-				t.Errorf("got %s", why)
-			}
-		}
-	})
+	// A driver that cannot authenticate is told so.
+	mute := play("subjects: [" + asDriver("lock/mute", "minimal") + "]\nphases: [{name: churn, kind: churn, duration: 2s}]")
+	if why := failureOf(t, mute[0]); !strings.Contains(why, "list auth in the ops") {
+		t.Errorf("got %s", why)
+	}
 }
 
 // ownedByUs fails the test where others may touch a node of the harness.
 func ownedByUs(t *testing.T, e *ensembles.Ensemble) {
 	t.Helper()
 	o := observer.NewObserver(e, 4*time.Second, "/zkbench-owned")
-	if err := o.Open(t.Context(), o.Root+"/line"); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := o.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	must(t, o.Open(t.Context(), o.Root+"/line"))
+	defer func() { must(t, o.Close()) }()
 	connect := func() *zk.Conn {
-		conn, _, err := zk.Connect(e.Servers(), 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithDialer(observer.HarnessOptions(e, 0).Dial))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn, _, err := zk.Connect(e.Servers(), 10*time.Second, quiet, zk.WithDialer(observer.HarnessOptions(e, 0).Dial))
+		must(t, err)
 		t.Cleanup(conn.Close)
 		return conn
 	}
@@ -88,9 +73,7 @@ func ownedByUs(t *testing.T, e *ensembles.Ensemble) {
 		t.Error("a connection that has not authenticated is served")
 	}
 	conn := connect()
-	if err := conn.AddAuth("digest", []byte(e.Security.Digest)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.AddAuth("digest", []byte(e.Security.Digest)))
 	acl, _, err := conn.GetACL(o.Root)
 	digest := slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "digest" })
 	if world := slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }); err != nil || world || !digest {
@@ -101,33 +84,23 @@ func ownedByUs(t *testing.T, e *ensembles.Ensemble) {
 // Another part of the tree may be ours although we may not make it.
 func TestMakePath_belowWhatWeMayNotTouch(t *testing.T) {
 	s, err := recipes.Open(t.Context(), ensemble.Servers(), recipes.Options{Auth: []recipes.Auth{{Scheme: "digest", Auth: "me:secret"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	conn, _, err := zk.Connect(ensemble.Servers(), 10*time.Second, zk.WithLogInfo(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
-	if err := conn.AddAuth("digest", []byte("owner:secret")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.AddAuth("digest", []byte("owner:secret")))
 	ours, theirs := zk.DigestACL(zk.PermAll, "me", "secret"), zk.DigestACL(zk.PermAll, "owner", "secret")
 	theirs = append(theirs, zk.WorldACL(zk.PermRead)...)
 	for _, path := range []string{"/theirs", "/theirs/ours"} {
-		if _, err := conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		_, err = conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
+		must(t, err)
 	}
 	for path, acl := range map[string][]zk.ACL{"/theirs": theirs, "/theirs/ours": ours} {
-		if _, err := conn.SetACL(path, acl, -1); err != nil {
-			t.Fatal(err)
-		}
+		_, err = conn.SetACL(path, acl, -1)
+		must(t, err)
 	}
-	if err := s.MakePath(t.Context(), "/theirs/ours/trial"); err != nil {
-		t.Error(err)
-	}
+	must(t, s.MakePath(t.Context(), "/theirs/ours/trial"))
 	if err := s.MakePath(t.Context(), "/theirs/other"); !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("got %v", err)
 	}
@@ -140,9 +113,7 @@ func TestOwnProcesses_refusesStrangers(t *testing.T) {
 	defer tap.Close()
 	tap.SetAdmit(observer.OwnProcesses(func(format string, args ...any) { said = append(said, format) }))
 	addr, err := tap.Client(0).Listen(ensemble.Servers()[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// ruok is answered to whoever is let through.
 	const ask = `import socket, sys, os
 parent = os.getpid()
@@ -160,20 +131,15 @@ except ConnectionResetError:
 	cmd := exec.CommandContext(t.Context(), "python3", "-I", "-c", ask, port)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := strings.TrimSpace(string(out)); got != "reset" || len(said) != 1 {
 		t.Errorf("a stranger gets %q; it was logged %d times", got, len(said))
 	}
 	own, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer own.Close()
-	if _, err := own.Write([]byte("ruok")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = own.Write([]byte("ruok"))
+	must(t, err)
 	if got, err := io.ReadAll(own); string(got) != "imok" {
 		t.Errorf("this process gets %q, %v", got, err)
 	}
@@ -205,12 +171,5 @@ func TestFence_refusesTokensThatAreNoUse(t *testing.T) {
 				t.Errorf("got %v, want %v", err, row.want)
 			}
 		})
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

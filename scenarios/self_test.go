@@ -8,43 +8,26 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // watched runs something under the self-watch and returns the verdict on it.
-func watched(t *testing.T, limits history.SelfLimits, run func()) (verdict.Verdict, *history.Self) {
+func watched(t *testing.T, limits history.SelfLimits, run func()) (report.Verdict, *history.Self) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.zst")
-	w, err := history.Create(path, history.Header{Trial: "test", Cell: history.Cell{Subject: "test"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, path)
 	clock := history.Start()
 	self := watchSelf(w, limits)
 	run()
 	self.stop(clock.Now)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
+	must(t, w.Close())
+	v := verdictOn(trialOf(t, path), verdict.HarnessHealth)
+	if v == nil {
+		t.Fatal("the harness is not judged")
 	}
-	h, err := history.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var saw *history.Self
-	for n, err := range h.Records {
-		if err != nil {
-			t.Fatal(err)
-		}
-		saw = n.Record.(*history.Self)
-	}
-	for _, v := range verdict.Judge(h) {
-		if v.Guarantee == verdict.HarnessHealth {
-			return v, saw
-		}
-	}
-	t.Fatal("the harness is not judged")
-	return verdict.Verdict{}, nil
+	return *v, only[*history.Self](t, recordsOf(t, path))
 }
 
 // burn keeps all processors busy.

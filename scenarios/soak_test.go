@@ -16,10 +16,10 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/network"
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
-	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // soakTrials is how many trials a soak has where nobody says.
@@ -43,7 +43,8 @@ func TestSoak_findsNothing(t *testing.T) {
 	if names := os.Getenv("SOAK_SUBJECT"); names != "" {
 		subjects = strings.Split(names, ",")
 	}
-	s := newSoak(t, subjects)
+	t.Parallel()
+	s := newSoak(t, startEnsemble(t, ensembles.Options{Members: 3, Tick: 500 * time.Millisecond}), subjects)
 	start := time.Now()
 	for seed := first; seed < first+trials; seed++ {
 		s.try(seed)
@@ -63,7 +64,7 @@ func TestSoak_findsBrokenRecipes(t *testing.T) {
 	const most = 20
 	for _, subject := range []string{"zoo/worker-unsorted", "zoo/cleanup-missing"} {
 		t.Run(subject, func(t *testing.T) {
-			s := newSoak(t, []string{subject})
+			s := newSoak(t, ensemble, []string{subject})
 			for seed := range uint64(most) {
 				trial, _ := s.run(seed, t.TempDir())
 				for _, v := range trial.Verdicts {
@@ -79,23 +80,19 @@ func TestSoak_findsBrokenRecipes(t *testing.T) {
 }
 
 // newSoak prepares trials of the subjects.
-func newSoak(t *testing.T, subjects []string) *soak {
-	network, err := network.Open(t.Context(), ensemble)
+func newSoak(t *testing.T, e *ensembles.Ensemble, subjects []string) *soak {
+	network, err := network.Open(t.Context(), e)
 	switch {
 	case errors.Is(err, chaos.ErrSkipped):
 		t.Logf("without network faults: %v", err)
 	case err != nil:
 		t.Fatal(err)
 	default:
-		t.Cleanup(func() {
-			if err := network.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { must(t, network.Close(context.Background())) })
 	}
-	s := &soak{t: t, network: network, subjects: subjects, tally: map[string]int{}}
+	s := &soak{t: t, ensemble: e, network: network, subjects: subjects, tally: map[string]int{}}
 	var without []string
-	s.kinds, without = soakFaults(network != nil, len(ensemble.Members))
+	s.kinds, without = soakFaults(network != nil, len(e.Members))
 	t.Logf("%d faults; left out of a soak here: %s", len(s.kinds), strings.Join(without, ", "))
 	return s
 }
@@ -114,6 +111,7 @@ func soakNumber(t *testing.T, variable string, otherwise uint64) uint64 {
 
 type soak struct {
 	t        *testing.T
+	ensemble *ensembles.Ensemble
 	network  *network.Network
 	subjects []string
 	kinds    []chaos.Kind
@@ -123,9 +121,7 @@ type soak struct {
 // try runs the seed's trial and judges it.
 func (s *soak) try(seed uint64) {
 	dir, err := os.MkdirTemp("", fmt.Sprintf("zkbench-soak-%d-*", seed))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	start := time.Now()
 	_, wrong := s.run(seed, dir)
 	took := time.Since(start).Round(10 * time.Millisecond)
@@ -140,23 +136,16 @@ func (s *soak) try(seed uint64) {
 
 // run returns the seed's trial, and what is wrong with it.
 func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string) {
-	text := []byte(drawSoak(seed, s.kinds, s.subjects))
-	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644); err != nil {
-		s.t.Fatal(err)
-	}
-	scenario, err := spec.Load("soak", text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	batches, err := scenario.Batches()
-	if err != nil || len(batches) != 1 || len(batches[0].Cells) != 1 {
-		s.t.Fatalf("%d batches (%v), want one of one trial", len(batches), err)
-	}
-	r := runner{log: noLog, ensemble: ensemble, network: s.network, id: fmt.Sprintf("soak-%d", seed), seed: seed, dir: dir}
-	if err := r.run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
+	text := drawSoak(seed, s.kinds, s.subjects)
+	must(s.t, os.WriteFile(filepath.Join(dir, "scenario.yaml"), []byte(text), 0o644))
+	r := newRunner(s.t)
+	r.ensemble, r.network, r.seed, r.dir = s.ensemble, s.network, seed, dir
+	if err := r.begin(s.t.Context(), s.t, text); err != nil {
 		wrong = append(wrong, fmt.Sprintf("it did not end well: %v", err))
 	}
-	h, err := history.Open(report.HistoryPath(dir, batches[0].Cells[0].TrialName()))
+	names, err := report.TrialNames(dir)
+	must(s.t, err)
+	h, err := history.Open(report.HistoryPath(dir, strings.Join(names, " ")))
 	if err != nil {
 		return trial, append(wrong, err.Error())
 	}

@@ -7,16 +7,10 @@ import (
 )
 
 func TestStream_everyAcquireThatIsDueIsAccountedFor(t *testing.T) {
-	trials := runTrials(t, `
-name: stream
-subjects: [election/parent]
-clients: [3]
-session_timeout: 4s
-phases:
-  - {name: steady, kind: stream, duration: 2s, rate: 20, hold: 0s}
-  - {name: ramp, kind: stream, duration: 2s, rate: 10, rate_to: 60, steps: 2, hold: 30ms}
-`)
-	for _, trial := range trials {
+	t.Parallel()
+	for _, trial := range runTrials(t, `{name: stream, subjects: [election/parent], clients: [3], session_timeout: 4s, phases: [
+		{name: steady, kind: stream, duration: 2s, rate: 20, hold: 0s},
+		{name: ramp, kind: stream, duration: 2s, rate: 10, rate_to: 60, steps: 2, hold: 30ms}]}`) {
 		sound(t, trial)
 		if m := value(t, trial, metrics.Unserved); *m.Count < 40 || *m.Count > 110 {
 			t.Errorf("%s: %d were due, want the 40 at a steady rate, and at most 70 in the ramp", trial.Name, *m.Count)
@@ -31,15 +25,9 @@ phases:
 }
 
 func TestStream_everyItemArrives(t *testing.T) {
-	trials := runTrials(t, `
-name: stream
-subjects: [queue/parent, queue/predecessor]
-clients: [2]
-session_timeout: 4s
-phases:
-  - {name: stream, kind: stream, duration: 6s, producers: 2, rate: 10, size: 300, hold: 0s}
-`)
-	for _, trial := range trials {
+	t.Parallel()
+	for _, trial := range runTrials(t, `{name: stream, subjects: [queue/parent, queue/predecessor], clients: [2], session_timeout: 4s,
+		phases: [{name: stream, kind: stream, duration: 6s, producers: 2, rate: 10, size: 300, hold: 0s}]}`) {
 		sound(t, trial)
 		// A machine that stands still for up to a second in the end leaves no time to put what is due then.
 		unput := int64(*value(t, trial, metrics.QueueUndelivered).Value)
@@ -59,36 +47,24 @@ phases:
 	}
 }
 
-// TestStream_aSlowConsumerCannotHide: items are due every 50 ms, and one consumer
+// Items are due every 50 ms, and one consumer
 // needs 100 ms for each. So the n-th item is taken 50 ms later after its due time
 // than the one before, which only who counts from due will see.
 func TestStream_aSlowConsumerCannotHide(t *testing.T) {
-	trials := runTrials(t, `
-name: stream
-subjects: [queue/predecessor]
-clients: [1]
-session_timeout: 4s
-phases:
-  - {name: stream, kind: stream, duration: 1s, producers: 1, rate: 20, hold: 100ms}
-`)
-	m := trials["stream-queue-predecessor-1"].Metrics[metrics.QueueLatency]
+	t.Parallel()
+	trial := runTrials(t, `{name: stream, subjects: [queue/predecessor], clients: [1], session_timeout: 4s,
+		phases: [{name: stream, kind: stream, duration: 1s, producers: 1, rate: 20, hold: 100ms}]}`)["stream-queue-predecessor-1"]
+	m := trial.Metrics[metrics.QueueLatency]
 	if m.Max == nil || *m.Max < 19*50e6 {
 		t.Errorf("the last item took %v, want at least 950 ms", m.Max)
 	}
 }
 
-// TestStream_producersThatCannotKeepUp: what was due and never put is counted, and is no
-// loss.
+// What was due and never put is counted, and is no loss.
 func TestStream_producersThatCannotKeepUp(t *testing.T) {
-	trials := runTrials(t, `
-name: stream
-subjects: [queue/parent]
-clients: [1]
-session_timeout: 4s
-phases:
-  - {name: stream, kind: stream, duration: 100ms, producers: 1, rate: 50000, hold: 0s}
-`)
-	trial := trials["stream-queue-parent-1"]
+	t.Parallel()
+	trial := runTrials(t, `{name: stream, subjects: [queue/parent], clients: [1], session_timeout: 4s,
+		phases: [{name: stream, kind: stream, duration: 100ms, producers: 1, rate: 50000, hold: 0s}]}`)["stream-queue-parent-1"]
 	sound(t, trial)
 	m := value(t, trial, metrics.QueueUndelivered)
 	taken := *trial.Metrics[metrics.QueueLatency].Count

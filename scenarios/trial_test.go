@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,22 +12,13 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/scenarios/spec"
+	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// played plays a scenario of one trial, and returns its records.
-func played(t *testing.T, text string) []history.Record {
-	t.Helper()
-	files := playOn(t, ensemble, nil, text)
-	if len(files) != 1 {
-		t.Fatalf("%d histories, want one", len(files))
-	}
-	return recordsOf(t, files[0])
-}
-
 // The commits know of every lost reply whether its request was carried out.
 func TestTrial_recordsLostRepliesThatTheCommitsResolve(t *testing.T) {
+	t.Parallel()
 	records := played(t, `{name: x, subjects: [lock/predecessor], clients: [3], session_timeout: 4s,
 		phases: [{name: churn, kind: churn, duration: 6s, hold: 5ms, faults: [
 			{at: 300ms, every: 700ms, fault: reply.drop, target: random, params: {op: change}, times: 2},
@@ -61,21 +51,23 @@ func TestTrial_recordsLostRepliesThatTheCommitsResolve(t *testing.T) {
 }
 
 func TestTrial_recordsTheDeadlineOfASessionThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	records := played(t, `{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 2s,
 		phases: [{name: churn, kind: churn, duration: 5s, hold: 1ms, faults: [
 			{at: 500ms, fault: session.freeze, target: "1", for: 3s}]}]}`)
-	w := only[*history.Window](t, records)
-	i := slices.IndexFunc(of[*history.Session](records), func(e *history.Session) bool { return e.Event == history.Deadline })
+	w, sessions := only[*history.Window](t, records), of[*history.Session](records)
+	i := slices.IndexFunc(sessions, func(e *history.Session) bool { return e.Event == history.Deadline })
 	if i < 0 {
 		t.Fatal("no deadline was recorded")
 	}
-	if e := of[*history.Session](records)[i]; e.Client != 1 || e.At < w.Start || e.At > w.Start+3*time.Second {
+	if e := sessions[i]; e.Client != 1 || e.At < w.Start || e.At > w.Start+3*time.Second {
 		t.Errorf("%+v, want client 1 within its timeout of 2s after %v", e, w.Start)
 	}
 }
 
 // The clients are told to stop before what a fault leaves behind is over.
 func TestTrial_recordsWhenClientsAreToldToStop(t *testing.T) {
+	t.Parallel()
 	records := played(t, `{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
 		phases: [{name: churn, kind: churn, duration: 500ms, hold: 20ms}]}`)
 	start, end := only[*history.PhaseStart](t, records), only[*history.PhaseEnd](t, records)
@@ -89,57 +81,67 @@ func TestTrial_recordsWhenClientsAreToldToStop(t *testing.T) {
 
 // Who was not woken is proven in an ordinary phase, too.
 func TestTrial_looksAtALineThatStandsStill(t *testing.T) {
+	t.Parallel()
 	trials := runTrials(t, `{name: x, subjects: [zoo/create-reply-lost, lock/predecessor], clients: [3], session_timeout: 4s,
 		phases: [{name: churn, kind: churn, duration: 5s, hold: 20ms, faults: [
 			{at: 300ms, fault: reply.drop, target: "1", params: {op: create}}]}]}`)
 	for name, want := range map[string]string{"x-zoo-create-reply-lost-3": report.Fail, "x-lock-predecessor-3": report.Pass} {
-		verdicts := trials[name].Verdicts
-		i := slices.IndexFunc(verdicts, func(v report.Verdict) bool { return v.Guarantee == "progress" })
-		if i < 0 || verdicts[i].Result != want {
-			t.Errorf("%s: %+v, want progress to %s", name, verdicts, want)
-		}
+		judged(t, trials[name], verdict.Progress, want)
 	}
 }
 
 // A line of clients that poll never comes to rest, and can be drained all the same.
 func TestDrain_ofClientsThatPoll(t *testing.T) {
+	t.Parallel()
 	runTrials(t, `{name: x, subjects: [zoo/spin-lock], clients: [4], session_timeout: 4s,
 		phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]}`)
 }
 
+// A trial that cannot be played, or whose recipe panics, is unknown, with the reason; the run goes on.
 func TestRunner_playsTheOthersWhereATrialCannotBePlayed(t *testing.T) {
 	recipes.Register(recipes.Subject{Name: "test/shut", Recipe: recipes.RecipeLock, Open: func(context.Context, recipes.Env) (recipes.Client, error) {
 		return nil, errors.New("it does not open")
 	}})
-	files := playOn(t, ensemble, nil, `{name: x, subjects: [test/shut, lock/predecessor], clients: [2], session_timeout: 4s,
-		phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]}`)
-	if len(files) != 2 {
+	panics := wrapped("lock/predecessor", func(c recipes.Client, _ recipes.Env) recipes.Client {
+		return &panicking{Contender: c.(recipes.Contender)}
+	})
+	panics.Name = "test/panics"
+	recipes.Register(panics)
+	t.Parallel()
+	files := newRunner(t).play(t, `{name: x, subjects: [test/shut, test/panics, lock/predecessor], clients: [2], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 1s, hold: 1ms}]}`)
+	if len(files) != 3 {
 		t.Fatalf("%d histories, want that of each trial", len(files))
 	}
-	if u := only[*history.TrialFailure](t, recordsOf(t, files[1])); u.Why != "client 0: it does not open" && u.Why != "client 1: it does not open" {
-		t.Errorf("it could not be played because: %s", u.Why)
+	if why := failureOf(t, files[1]); !strings.Contains(why, "panic: the third") || !strings.Contains(why, "acquire of client ") {
+		t.Errorf("it ended because: %s", why)
+	}
+	if why := failureOf(t, files[2]); why != "client 0: it does not open" && why != "client 1: it does not open" {
+		t.Errorf("it could not be played because: %s", why)
 	}
 	if records := recordsOf(t, files[0]); len(of[*history.TrialFailure](records)) > 0 || len(of[*history.Sample](records)) == 0 {
 		t.Error("the other trial was not played")
 	}
 }
 
+type panicking struct {
+	recipes.Contender
+	acquires int
+}
+
+func (p *panicking) Acquire(ctx context.Context) (recipes.Claim, error) {
+	if p.acquires++; p.acquires == 3 {
+		panic("the third")
+	}
+	return p.Contender.Acquire(ctx)
+}
+
 func TestRunner_endsWhereAHistoryCannotBeWritten(t *testing.T) {
-	s, err := spec.Load(t.Name(), []byte(`{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
-		phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	batches, err := s.Batches()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
-	inTheWay := report.HistoryPath(r.dir, batches[0].Cells[0].TrialName())
-	if err := os.MkdirAll(inTheWay, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.run(t.Context(), s, batches[0], 0, 1); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), inTheWay) {
+	r := newRunner(t)
+	inTheWay := report.HistoryPath(r.dir, "x-lock-predecessor-2")
+	must(t, os.MkdirAll(inTheWay, 0o755))
+	if err := r.begin(t.Context(), t, `{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 1s, hold: 1ms}]}`); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), inTheWay) {
 		t.Errorf("%v; want that %s cannot be written", err, inTheWay)
 	}
 }
@@ -160,61 +162,15 @@ func (k *keeping) Take(ctx context.Context) ([]byte, error) {
 }
 
 func TestChurn_endsThoughAQueueNeverComesToBeEmpty(t *testing.T) {
-	sound, err := recipes.Find("queue/parent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recipes.Register(recipes.Subject{
-		Name: "test/keeping", Recipe: recipes.RecipeQueue, Promises: recipes.Promises{Delivery: recipes.AtLeastOnce},
-		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-			c, err := sound.Open(ctx, env)
-			if err != nil {
-				return nil, err
-			}
-			return &keeping{QueueClient: c.(recipes.QueueClient)}, nil
-		},
+	keeps := wrapped("queue/parent", func(c recipes.Client, _ recipes.Env) recipes.Client {
+		return &keeping{QueueClient: c.(recipes.QueueClient)}
 	})
-	records := played(t, `{name: x, subjects: [test/keeping], clients: [2], session_timeout: 4s,
-		phases: [{name: churn, kind: churn, duration: 500ms, hold: 1ms}]}`)
-	if u := only[*history.TrialFailure](t, records); !strings.Contains(u.Why, "the same items are delivered repeatedly") {
-		t.Errorf("it could not be played because: %s", u.Why)
-	}
-}
-
-type panicking struct {
-	recipes.Contender
-	acquires int
-}
-
-func (p *panicking) Acquire(ctx context.Context) (recipes.Claim, error) {
-	if p.acquires++; p.acquires == 3 {
-		panic("the third")
-	}
-	return p.Contender.Acquire(ctx)
-}
-
-// A recipe that panics ends its trial as unknown, with the reason; the run goes on.
-func TestRunner_endsATrialWhoseRecipePanics(t *testing.T) {
-	sound, err := recipes.Find("lock/predecessor")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recipes.Register(recipes.Subject{Name: "test/panics", Recipe: recipes.RecipeLock, Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-		c, err := sound.Open(ctx, env)
-		if err != nil {
-			return nil, err
-		}
-		return &panicking{Contender: c.(recipes.Contender)}, nil
-	}})
-	files := playOn(t, ensemble, nil, `{name: x, subjects: [test/panics, lock/predecessor], clients: [2], session_timeout: 4s,
-		phases: [{name: churn, kind: churn, duration: 1s, hold: 1ms}]}`)
-	if len(files) != 2 {
-		t.Fatalf("%d histories, want that of each trial", len(files))
-	}
-	if u := only[*history.TrialFailure](t, recordsOf(t, files[1])); !strings.Contains(u.Why, "panic: the third") || !strings.Contains(u.Why, "acquire of client ") {
-		t.Errorf("it ended because: %s", u.Why)
-	}
-	if records := recordsOf(t, files[0]); len(of[*history.TrialFailure](records)) > 0 || len(of[*history.Sample](records)) == 0 {
-		t.Error("the other trial was not played")
+	keeps.Name, keeps.Promises = "test/keeping", recipes.Promises{Delivery: recipes.AtLeastOnce}
+	recipes.Register(keeps)
+	t.Parallel()
+	why := failureOf(t, newRunner(t).play(t, `{name: x, subjects: [test/keeping], clients: [2], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 500ms, hold: 1ms}]}`)[0])
+	if !strings.Contains(why, "the same items are delivered repeatedly") {
+		t.Errorf("it could not be played because: %s", why)
 	}
 }

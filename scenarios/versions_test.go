@@ -30,26 +30,11 @@ phases:
   - {name: back, kind: churn, duration: 5s, hold: 1ms, faults: [{at: 1s, fault: member.upgrade, params: {to: old}}]}
 `
 
-// batchesOf are the batches of a scenario, each told in a line: its versions, and its trials.
-func batchesOf(t *testing.T, s *spec.Scenario) (lines []string) {
-	t.Helper()
-	batches, err := s.Batches()
-	must(t, err)
-	for _, b := range batches {
-		line := strings.Join(units.Names(b.Versions, func(v ensembles.Version) string { return v.Name + "=" + v.From }), ",") + ":"
-		for _, c := range b.Cells {
-			line += " " + c.TrialName()
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 func TestBatches_ofVersions(t *testing.T) {
 	for _, row := range []struct {
 		about, text string
 		sets        []string
-		want        []string
+		want        []string // each batch: its versions and its tick, and its trials
 	}{
 		{"none is named", plainTrial, nil,
 			[]string{": plain-lock-parent-2 plain-lock-predecessor-2 plain-lock-parent-3 plain-lock-predecessor-3"}},
@@ -60,13 +45,22 @@ func TestBatches_ofVersions(t *testing.T) {
 			"new=r.example.org/zk@sha256:1: plain-lock-parent-new-2 plain-lock-parent-new-3"}},
 		{"folders go by their last part, and each tick has an ensemble", plainTrial,
 			[]string{"homes=[/opt/zk-3.8/, /opt/zk-3.9]", "subjects=[lock/parent]", "clients=[2]", "matrix.tick=[1s, 2s]"}, []string{
-				"zk-3.8=/opt/zk-3.8/: plain-lock-parent-zk-3.8-2-tick-1s", "zk-3.8=/opt/zk-3.8/: plain-lock-parent-zk-3.8-2-tick-2s",
-				"zk-3.9=/opt/zk-3.9: plain-lock-parent-zk-3.9-2-tick-1s", "zk-3.9=/opt/zk-3.9: plain-lock-parent-zk-3.9-2-tick-2s"}},
+				"zk-3.8=/opt/zk-3.8/,1s: plain-lock-parent-zk-3.8-2-tick-1s", "zk-3.8=/opt/zk-3.8/,2s: plain-lock-parent-zk-3.8-2-tick-2s",
+				"zk-3.9=/opt/zk-3.9,1s: plain-lock-parent-zk-3.9-2-tick-1s", "zk-3.9=/opt/zk-3.9,2s: plain-lock-parent-zk-3.9-2-tick-2s"}},
 		{"each trial that upgrades begins with an ensemble of its own", upgradeTrial, []string{"images=[a, b]"},
 			[]string{"a=a,b=b: change-lock-parent-2", "a=a,b=b: change-lock-predecessor-2"}},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			if got := batchesOf(t, load(t, row.text, row.sets...)); !slices.Equal(got, row.want) {
+			batches, err := load(t, row.text, row.sets...).Batches()
+			must(t, err)
+			got := units.Names(batches, func(b spec.Batch) string {
+				versions := units.Names(b.Versions, func(v ensembles.Version) string { return v.Name + "=" + v.From })
+				if b.Tick > 0 {
+					versions = append(versions, b.Tick.String())
+				}
+				return strings.Join(versions, ",") + ": " + strings.Join(units.Names(b.Cells, spec.Cell.TrialName), " ")
+			})
+			if !slices.Equal(got, row.want) {
 				t.Errorf("%s\nwant %s", strings.Join(got, "\n"), strings.Join(row.want, "\n"))
 			}
 		})
@@ -90,38 +84,6 @@ func TestParams_nameTheVersion(t *testing.T) {
 		}
 	}
 	load(t, plainTrial, "images=[a, b]", "thresholds=[handoff.latency.p50 < version]") // it is known
-}
-
-func TestVersions_refused(t *testing.T) {
-	for _, row := range []struct {
-		about string
-		sets  []string
-		want  string
-	}{
-		{"containers and local JVMs", []string{"images=[a]", "homes=[b]"}, "homes: homes and images cannot be combined"},
-		{"an empty entry", []string{"images=[a, '']"}, "images: does not name an image or a folder"},
-		{"a name without an image", []string{"images=[a=]"}, "images: does not name an image or a folder"},
-		{"a name that is no word", []string{"homes=['/opt/my zk']"}, `homes: "my zk" cannot be the name of a version`},
-		{"the same twice", []string{"images=[a, a]"}, "images: another version is already named a; rename one: NAME=IMAGE"},
-		{"two folders with the same last part", []string{"homes=[/a/zk, /b/zk]"}, "homes: another version is already named zk"},
-		{"two names that make one name of a trial", []string{"images=['a:b', a_b]"}, "images: another version is already named a_b"},
-		{"varied by the matrix", []string{"matrix.images=[a, b]"}, "matrix.images: cannot be varied in a matrix: list the values in images itself"},
-		{"a parameter of that name", []string{"images=[a, b]", "params={version: 3}"}, "params.version: distinguishes the trials of several versions"},
-		{"a comparison on an ensemble that changes", []string{"phases=[{name: up, kind: churn, duration: 5s, faults: [{at: 1s, fault: member.upgrade}]}]",
-			"base=lock/parent", "trials=10"}, "base: an upgrade affects all trials on the ensemble"},
-	} {
-		t.Run(row.about, func(t *testing.T) {
-			_, err := spec.Load("mine.yaml", []byte(plainTrial), row.sets...)
-			if err == nil || !strings.Contains(err.Error(), row.want) {
-				t.Errorf("%v\nwant %s", err, row.want)
-			}
-		})
-	}
-	name, text, err := spec.Source("audit")
-	must(t, err)
-	if _, err := spec.Load(name, text, "images=[a, b]"); err == nil || !strings.Contains(err.Error(), "run it once for each") {
-		t.Errorf("an audit of two versions: %v", err)
-	}
 }
 
 func TestConfig_checkVersions(t *testing.T) {
@@ -148,10 +110,7 @@ func TestConfig_checkVersions(t *testing.T) {
 		{"somebody else's ensemble", plainTrial, []string{"images=[a]"}, ensembles.Options{Servers: []string{"zk1:2181"}}, "the version of an external ensemble cannot be chosen"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			err := Config{Scenario: load(t, row.text, row.sets...), Ensemble: row.on}.Validate()
-			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
-				t.Errorf("%v\nwant %s", err, row.want)
-			}
+			refused(t, Config{Scenario: load(t, row.text, row.sets...), Ensemble: row.on}.Validate(), row.want)
 		})
 	}
 }

@@ -62,13 +62,9 @@ func TestZoo_everyIsWhatFits(t *testing.T) {
 		{Subject: "lock/parent", Provocation: spec.EveryProvocation, Except: []string{"all/line"}},
 		{Subject: "queue/parent", Provocation: spec.EveryProvocation},
 	}
-	if err := s.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Validate())
 	cells, err := s.Cells()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	played := map[string][]string{}
 	for _, c := range cells {
 		if len(c.ExpectedViolations) == 0 {
@@ -98,17 +94,15 @@ var errPulled = errors.New("the plug was pulled")
 // hire has agents join that have clocks with those skews, for a subject.
 func hire(t *testing.T, subject string, skews ...string) *hired {
 	t.Helper()
-	t.Setenv(driverKey, subject) // the test binary is the driver
+	self := []string{"/usr/bin/env", driverKey + "=" + subject, os.Args[0]} // the test binary is the driver
 	f, err := agents.Listen("127.0.0.1:0", "test", t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := &hired{fleet: f}
 	var serving sync.WaitGroup
 	for i, skew := range skews {
 		ctx, leave := context.WithCancelCause(context.Background())
 		h.leave = append(h.leave, leave)
-		a := agents.Agent{Name: fmt.Sprintf("agent-%d", i), Version: "test", Index: i, Self: []string{os.Args[0]}, Skew: skew, Owner: state.Self().String(), Logf: t.Logf}
+		a := agents.Agent{Name: fmt.Sprintf("agent-%d", i), Version: "test", Index: i, Self: self, Skew: skew, Owner: state.Self().String(), Logf: t.Logf}
 		serving.Go(func() {
 			if err := a.Serve(ctx, f.Join("")); err != nil && !errors.Is(err, errPulled) {
 				t.Errorf("%s: %v", a.Name, err)
@@ -116,64 +110,23 @@ func hire(t *testing.T, subject string, skews ...string) *hired {
 		})
 	}
 	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		must(t, f.Close())
 		serving.Wait()
 	})
-	ctx, late := context.WithTimeout(t.Context(), time.Minute)
-	defer late()
-	if err := f.Await(ctx, len(skews)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Await(t.Context(), len(skews)))
 	return h
 }
 
 // wrongClocks are seconds off, and drift apart.
 var wrongClocks = []string{"5s,200ppm", "", "-3s,-200ppm"}
 
-// Play plays a scenario with one trial on the agents, to its end. progress is called now and
-// then; nil is allowed.
+// play runs a scenario with one trial on the agents. progress is called now and then; nil is allowed.
 func (h *hired) play(t *testing.T, relay bool, text string, progress func(stage.Status)) (trial report.Trial, records []history.Record) {
 	t.Helper()
-	trial, records = h.begin(t, relay, text, progress)
-	for _, u := range of[*history.TrialFailure](records) {
-		t.Errorf("it could not be run: %s", u.Why)
-	}
-	return trial, records
-}
-
-// Begin is play of a trial that need not come to its end.
-func (h *hired) begin(t *testing.T, relay bool, text string, progress func(stage.Status)) (trial report.Trial, records []history.Record) {
-	t.Helper()
-	s, err := spec.Load(t.Name(), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(),
-		fleet: h.fleet, relay: relay, progress: progress, driver: []string{os.Args[0], "driver"}}
-	batches, err := s.Batches()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.run(t.Context(), s, batches[0], 0, 1); err != nil {
-		t.Fatal(err)
-	}
-	names, err := report.TrialNames(r.dir)
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%d trials (%v)", len(names), err)
-	}
-	path := report.HistoryPath(r.dir, names[0])
-	records = recordsOf(t, path)
-	opened, err := history.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folded := report.EvaluateHistory(opened)
-	if folded.Err != nil {
-		t.Fatal(folded.Err)
-	}
-	return folded.Trial, records
+	r := newRunner(t)
+	r.fleet, r.relay, r.progress, r.driver = h.fleet, relay, progress, []string{os.Args[0], "driver"}
+	file := r.play(t, text)[0]
+	return trialOf(t, file), recordsOf(t, file)
 }
 
 // Three machines whose clocks are seconds apart and drift are one laboratory: every count is
@@ -182,19 +135,10 @@ func TestElsewhere_countsEqualTheFormula(t *testing.T) {
 	for _, relay := range []bool{false, true} {
 		t.Run(fmt.Sprintf("relay %v", relay), func(t *testing.T) {
 			h := hire(t, "lock/parent", wrongClocks...)
-			trial, _ := h.play(t, relay, `
-name: far
-subjects: [lock/parent]
-clients: [9]
-session_timeout: 2s
-phases:
-  - {name: drain, kind: drain, rounds: 2, hold: 1ms}
-  - {name: churn, kind: churn, duration: 2s, hold: 1ms}
-`, nil)
+			trial, _ := h.play(t, relay, `{name: far, subjects: [lock/parent], clients: [9], session_timeout: 2s, phases: [
+				{name: drain, kind: drain, rounds: 2, hold: 1ms}, {name: churn, kind: churn, duration: 2s, hold: 1ms}]}`, nil)
 			sound(t, trial)
-			if v := verdictOn(trial, "notification-count"); v == nil || v.Result != report.Pass {
-				t.Errorf("the counts were not judged: %+v", v)
-			}
+			judged(t, trial, verdict.NotificationCount, report.Pass)
 			if p := trial.Metrics["pipe.roundtrip"]; p.P50 == nil {
 				t.Error("nobody says what the way to the agents costs")
 			}
@@ -202,17 +146,9 @@ phases:
 	}
 }
 
-func verdictOn(trial report.Trial, guarantee string) *report.Verdict {
-	for i := range trial.Verdicts {
-		if trial.Verdicts[i].Guarantee == guarantee {
-			return &trial.Verdicts[i]
-		}
-	}
-	return nil
-}
-
 // Faults find clients wherever they are, and prove themselves there.
 func TestElsewhere_faultsTakeEffect(t *testing.T) {
+	t.Parallel()
 	h := hire(t, "lock/predecessor", wrongClocks...)
 	trial, records := h.play(t, false, `
 name: far
@@ -249,36 +185,21 @@ phases:
 
 // A lock that keeps its grant after its session is caught across machines, too.
 func TestElsewhere_catchesABrokenLock(t *testing.T) {
+	t.Parallel()
 	h := hire(t, "zoo/ignores-session-loss", wrongClocks...)
-	trial, _ := h.play(t, false, `
-name: far
-subjects: [zoo/ignores-session-loss]
-clients: [6]
-session_timeout: 1s
-phases:
-  - name: churn
-    kind: churn
-    duration: 8s
-    hold: 3s # it goes on for longer than the second that a client has to notice
-    faults: [{at: 1s, every: 2s, fault: session.close, target: holder}]
-`, nil)
-	if v := verdictOn(trial, verdict.MutualExclusion); v == nil || v.Result != report.Fail {
-		t.Errorf("mutual exclusion: %+v", v)
-	}
+	// A hold goes on for longer than the second that a client has to notice.
+	trial, _ := h.play(t, false, `{name: far, subjects: [zoo/ignores-session-loss], clients: [6], session_timeout: 1s, phases: [
+		{name: churn, kind: churn, duration: 8s, hold: 3s, faults: [{at: 1s, every: 2s, fault: session.close, target: holder}]}]}`, nil)
+	judged(t, trial, verdict.MutualExclusion, report.Fail)
 }
 
 // An agent that is lost takes its clients with it. They come back on the others, the run is
 // judged, and nothing that was heard of them is lost.
 func TestElsewhere_anAgentIsLost(t *testing.T) {
+	t.Parallel()
 	h := hire(t, "lock/predecessor", wrongClocks...)
-	trial, records := h.play(t, false, `
-name: far
-subjects: [lock/predecessor]
-clients: [6]
-session_timeout: 2s
-phases:
-  - {name: churn, kind: churn, duration: 12s, hold: 5ms}
-`, func(s stage.Status) {
+	trial, records := h.play(t, false, `{name: far, subjects: [lock/predecessor], clients: [6], session_timeout: 2s,
+		phases: [{name: churn, kind: churn, duration: 12s, hold: 5ms}]}`, func(s stage.Status) {
 		if strings.HasPrefix(s.Detail, "3s of") { // all have held
 			h.leave[1](errPulled)
 		}
@@ -321,28 +242,19 @@ phases:
 
 // Where nobody is left to carry a client, the trial cannot be played, and the run goes on.
 func TestElsewhere_withoutAgentsNothingIsPlayed(t *testing.T) {
+	t.Parallel()
 	h := hire(t, "lock/predecessor", "")
 	h.leave[0](errPulled)
-	trial, records := h.begin(t, false, `
-name: far
-subjects: [lock/predecessor]
-clients: [2]
-session_timeout: 2s
-phases: [{name: churn, kind: churn, duration: 1s}]
-`, nil)
-	if len(of[*history.TrialFailure](records)) != 1 {
-		t.Error("no record says that it could not be played")
-	}
+	trial, records := h.play(t, false, `{name: far, subjects: [lock/predecessor], clients: [2], session_timeout: 2s,
+		phases: [{name: churn, kind: churn, duration: 1s}]}`, nil)
+	only[*history.TrialFailure](t, records) // says that it could not be played
 	for _, guarantee := range []string{verdict.Completed, verdict.MutualExclusion, verdict.Progress} {
-		if v := verdictOn(trial, guarantee); v == nil || v.Result != report.Unknown {
-			t.Errorf("%s: %+v, want unknown", guarantee, v)
-		}
+		judged(t, trial, guarantee, report.Unknown)
 	}
 }
 
 func TestConfig_refusesAnAuditWithAgents(t *testing.T) {
-	s := shipped(t, "audit")
-	if err := s.CheckAgents(); !errors.Is(err, spec.ErrEpisodes) {
+	if err := shipped(t, "audit").CheckAgents(); !errors.Is(err, spec.ErrEpisodes) {
 		t.Error(err)
 	}
 }

@@ -238,6 +238,17 @@ func TestProblem_isWhatKeepsAnAgentFromRunning(t *testing.T) {
 type manifests struct {
 	job    batch.Job
 	secret core.Secret
+	text   string
+}
+
+// have fails the test for every property that the manifests do not have.
+func (m manifests) have(t *testing.T, properties map[string]bool) {
+	t.Helper()
+	for name, has := range properties {
+		if !has {
+			t.Errorf("not so: %s, in\n%s", name, m.text)
+		}
+	}
 }
 
 // decode reads manifests as strictly as the API's server does: a field that it does not know
@@ -270,7 +281,7 @@ func rendered(t *testing.T, spec string, j *Join) manifests {
 	text, err := job(t, spec).Manifests(j)
 	must(t, err)
 	m, err := decode(text)
-	if err != nil {
+	if m.text = string(text); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	return m
@@ -286,47 +297,34 @@ func someJoin(t *testing.T, address string) *Join {
 }
 
 func TestManifests_areAnIndexedJobWhosePodsComeBack(t *testing.T) {
-	job := rendered(t, "20", nil).job
-	if job.APIVersion != "batch/v1" || job.Kind != "Job" {
-		t.Errorf("it is a %s of %s", job.Kind, job.APIVersion)
-	}
-	s := job.Spec
-	if *s.Completions != 20 || *s.Parallelism != 20 || *s.CompletionMode != batch.IndexedCompletion {
-		t.Errorf("completions %d, parallelism %d, mode %s", *s.Completions, *s.Parallelism, *s.CompletionMode)
-	}
-	if *s.BackoffLimitPerIndex < 1 || s.BackoffLimit != nil || s.MaxFailedIndexes != nil {
-		t.Errorf("a pod that is deleted would not come back, or take others with it: %+v", s)
-	}
-	if *s.TTLSecondsAfterFinished < 1 || s.Template.Spec.RestartPolicy != core.RestartPolicyNever {
-		t.Errorf("ttl %d, restart policy %s", *s.TTLSecondsAfterFinished, s.Template.Spec.RestartPolicy)
-	}
-	spread := s.Template.Spec.TopologySpreadConstraints
-	if len(spread) != 1 || spread[0].TopologyKey != core.LabelHostname || spread[0].MaxSkew != 1 ||
-		spread[0].LabelSelector.MatchLabels[runLabel] != s.Template.Labels[runLabel] || s.Template.Labels[runLabel] == "" {
-		t.Errorf("spread: %+v of pods with %v", spread, s.Template.Labels)
-	}
+	m := rendered(t, "20", nil)
+	s := m.job.Spec
+	labels, spread := s.Template.Labels, s.Template.Spec.TopologySpreadConstraints
+	m.have(t, map[string]bool{
+		"a Job":           m.job.APIVersion == "batch/v1" && m.job.Kind == "Job",
+		"20 indexed pods": *s.Completions == 20 && *s.Parallelism == 20 && *s.CompletionMode == batch.IndexedCompletion,
+		"a pod that is deleted comes back, and takes no others with it": *s.BackoffLimitPerIndex >= 1 && s.BackoffLimit == nil && s.MaxFailedIndexes == nil,
+		"the Job is deleted after its end":                              *s.TTLSecondsAfterFinished >= 1,
+		"containers are not restarted":                                  s.Template.Spec.RestartPolicy == core.RestartPolicyNever,
+		"the pods are spread over the nodes": len(spread) == 1 && spread[0].TopologyKey == core.LabelHostname && spread[0].MaxSkew == 1 &&
+			spread[0].LabelSelector.MatchLabels[runLabel] == labels[runLabel] && labels[runLabel] != "",
+	})
 }
 
 func TestManifests_giveAPodNoRights(t *testing.T) {
-	pod := rendered(t, "3", nil).job.Spec.Template.Spec
-	if pod.HostNetwork || *pod.AutomountServiceAccountToken {
-		t.Error("the pod has the network of its host, or a token for the API")
-	}
-	if s := pod.SecurityContext; !*s.RunAsNonRoot || *s.RunAsUser == 0 || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
-		t.Errorf("security of the pod: %+v", s)
-	}
-	c := pod.Containers[0]
-	if s := c.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) {
-		t.Errorf("security of the container: %+v", s)
-	}
-	for _, need := range []core.ResourceName{core.ResourceCPU, core.ResourceMemory} {
-		if c.Resources.Requests[need] == (core.ResourceList{})[need] {
-			t.Errorf("it asks for no %s", need)
-		}
-	}
-	if c.Resources.Limits.Memory().IsZero() || !c.Resources.Limits.Cpu().IsZero() {
-		t.Errorf("limits: %v, want memory alone", c.Resources.Limits)
-	}
+	m := rendered(t, "3", nil)
+	pod := m.job.Spec.Template.Spec
+	p, c, resources := pod.SecurityContext, pod.Containers[0].SecurityContext, pod.Containers[0].Resources
+	m.have(t, map[string]bool{
+		"not the network of the host":   !pod.HostNetwork,
+		"no token for the API":          !*pod.AutomountServiceAccountToken,
+		"an ordinary user":              *p.RunAsNonRoot && *p.RunAsUser != 0,
+		"the runtime's seccomp profile": p.SeccompProfile.Type == core.SeccompProfileTypeRuntimeDefault,
+		"no privileges":                 !*c.AllowPrivilegeEscalation && slices.Equal(c.Capabilities.Drop, []core.Capability{"ALL"}),
+		"a read-only file system":       *c.ReadOnlyRootFilesystem,
+		"requests of CPU and memory":    !resources.Requests.Cpu().IsZero() && !resources.Requests.Memory().IsZero(),
+		"a limit of memory alone":       !resources.Limits.Memory().IsZero() && resources.Limits.Cpu().IsZero(),
+	})
 }
 
 func TestManifests_handOverTheJoinFile(t *testing.T) {
@@ -359,12 +357,11 @@ func TestManifests_obeyOptions(t *testing.T) {
 	m := rendered(t, "3,image=registry.example/x@sha256:0,pull=Never,network=host,cpu=2,memory=1.5Gi", nil)
 	pod := m.job.Spec.Template.Spec
 	c := pod.Containers[0]
-	if c.Image != "registry.example/x@sha256:0" || c.ImagePullPolicy != core.PullNever || !pod.HostNetwork || pod.DNSPolicy != core.DNSClusterFirstWithHostNet {
-		t.Errorf("pod: %+v", pod)
-	}
-	if c.Resources.Requests.Cpu().String() != "2" || c.Resources.Limits.Memory().String() != "1536Mi" {
-		t.Errorf("resources: %+v", c.Resources)
-	}
+	m.have(t, map[string]bool{
+		"the image":               c.Image == "registry.example/x@sha256:0" && c.ImagePullPolicy == core.PullNever,
+		"the network of the host": pod.HostNetwork && pod.DNSPolicy == core.DNSClusterFirstWithHostNet,
+		"resources":               c.Resources.Requests.Cpu().String() == "2" && c.Resources.Limits.Memory().String() == "1536Mi",
+	})
 }
 
 // A manifest with a field that the API does not have is found out by these tests.

@@ -22,6 +22,9 @@ func TestIncidents_areComplete(t *testing.T) {
 			if i := s.Incident; !strings.HasPrefix(i.Thread, "https://") || i.Version == "" || i.Cause == "" || len(s.Specimens) == 0 || s.About == "" {
 				t.Errorf("want a thread, a version, a cause, specimens and what it is about: %+v, %q", i, s.About)
 			}
+			if told := s.ReportedIncident(); told == nil || told.About != s.About || told.Thread != s.Incident.Thread || told.Version == "" || told.Cause == "" {
+				t.Errorf("the result says %+v", told)
+			}
 			if spec.IncidentPrefix+s.Name != name {
 				t.Errorf("%s calls itself %q", name, s.Name)
 			}
@@ -38,6 +41,9 @@ func TestIncidents_areComplete(t *testing.T) {
 				t.Errorf("broken: %q; tried: %q", broken, s.Incident.Tried)
 			}
 		})
+	}
+	if told := load(t, source("herd")).ReportedIncident(); told != nil {
+		t.Errorf("the result of another scenario says %+v", told)
 	}
 	if reproduced < 8 {
 		t.Errorf("%d incidents are reproduced, of %d", reproduced, len(spec.Incidents()))
