@@ -6,27 +6,19 @@ import (
 	"net"
 	"slices"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
-// reading starts a read of n bytes and returns where its error comes out.
-func (b *bench) reading(n int) <-chan error {
-	done := make(chan error, 1)
-	conn := b.conn
-	go func() { _, err := io.ReadFull(conn, make([]byte, n)); done <- err }()
-	return done
-}
-
-func TestConn_countsAbandonedRequests(t *testing.T) {
-	b := newBench(t)
-	b.greet()
-	b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(-2, Ping, ""), ask(3, Delete, "/c"))
-	b.read(answer(1, 1, 0, ""), answer(99, 1, 0, ""))
+func TestConn_countsRepliesAndAbandonedRequests(t *testing.T) {
+	b := openBench(t)
+	b.write(ask(1, Create, "/a"), ask(-4, Auth, ""), ask(2, Create, "/b"), ask(-2, Ping, ""), ask(3, Delete, "/c"), ask(4, Delete, "/d"))
+	b.read(answer(-4, 0, 0, ""), answer(1, 1, 0, ""), answer(99, 1, 0, ""), answer(3, 1, -101, ""))
 	if n := b.c.Unanswered(); n != 2 {
 		t.Errorf("%d requests are unanswered, want 2: a ping is none", n)
 	}
 	b.read(answer(-2, 1, 0, ""))
-	if n := b.c.Counts(); n.InFlight != 2 || n.Replies != 3 || n.Unmatched != 1 {
+	if n := b.c.Counts(); n.InFlight != 2 || n.Replies != 5 || n.Unmatched != 1 || n.Errors.Of(Delete) != 1 || n.Errors.Total() != 1 {
 		t.Errorf("with two requests open: %v", n.Map())
 	}
 	b.check(b.conn.Close())
@@ -38,21 +30,8 @@ func TestConn_countsAbandonedRequests(t *testing.T) {
 	}
 }
 
-func TestConn_findsRepliesOutOfOrder(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
-	b.write(ask(1, Create, "/a"), ask(-4, Auth, ""), ask(-2, Ping, ""), ask(2, Delete, "/b"))
-	b.read(answer(-4, 0, 0, ""), answer(1, 5, 0, ""), answer(-2, 5, 0, ""), answer(2, 6, -101, ""))
-	n := b.c.Counts()
-	if n.InFlight != 0 || n.Unmatched != 0 || n.Errors.Of(Delete) != 1 || n.Errors.Total() != 1 {
-		t.Errorf("counted %v", n.Map())
-	}
-}
-
 func TestSession_lastAckSentIsASendTime(t *testing.T) {
 	b := newBench(t)
-	defer b.tap.Close()
 	b.write(hello(0)) // at 1 s
 	b.read(welcome(5, 4*time.Second))
 	if got := b.c.Session().LastAckSent; got != 1*time.Second {
@@ -72,56 +51,42 @@ func TestSession_lastAckSentIsASendTime(t *testing.T) {
 }
 
 func TestConn_deliversAnExpiryWholeAndCloses(t *testing.T) {
-	for _, held := range []bool{false, true} {
-		b := newBench(t)
-		b.greet()
+	for _, row := range []struct{ held, byBytes bool }{{false, false}, {true, false}, {false, true}} {
+		b := openBench(t)
 		b.c.Cut()
 		b.redial()
-		b.write(hello(5))
 		b.far.live = true
-		if held {
+		var client io.Reader = b.conn
+		if row.byBytes {
+			b.arm(never)
+			client = iotest.OneByteReader(b.conn)
+		}
+		b.write(hello(5))
+		if row.held {
 			b.check(b.c.Hold())
 		}
 		sorry := welcome(0, 0)
 		b.far.feed(sorry)
-		done := b.reading(len(sorry))
-		if held {
+		done := make(chan error, 1)
+		go func() { _, err := io.ReadFull(client, make([]byte, len(sorry))); done <- err }()
+		if row.held {
 			b.c.EndHold()
 		}
 		b.check(<-done)
 		Until(b.tb, "the connection is closed", b.far.isClosed)
 		s := b.c.Session()
 		if !s.Expired || s.ID != 5 || s.Server != "" {
-			t.Errorf("held %v: session %+v", held, s)
+			t.Errorf("%+v: session %+v", row, s)
 		}
 		last := b.events[len(b.events)-1]
 		if last.Kind != Expired || last.Session != 5 || len(b.events) != 3 {
-			t.Errorf("held %v: events %+v", held, b.events)
+			t.Errorf("%+v: events %+v", row, b.events)
 		}
-		b.tap.Close()
-	}
-}
-
-func TestConn_deliversAnExpiryByteByByte(t *testing.T) {
-	b := newBench(t)
-	b.arm(never)
-	b.write(hello(5))
-	sorry := welcome(0, 0)
-	b.far.feed(sorry)
-	for i := range sorry {
-		if n, err := b.conn.Read(make([]byte, 1)); n != 1 || err != nil {
-			t.Fatalf("byte %d of %d: %v", i, len(sorry), err)
-		}
-	}
-	if !b.far.isClosed() {
-		t.Error("the connection is still there")
 	}
 }
 
 func TestConn_thatIsOldSaysNothingAboutTheSession(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
+	b := openBench(t)
 	old, far := b.conn, b.far
 	b.redial()
 	b.write(hello(5))
@@ -144,9 +109,7 @@ func TestConn_thatIsOldSaysNothingAboutTheSession(t *testing.T) {
 
 // A session that changes its connection while that is up was not away.
 func TestConn_thatTakesOverWasNotAway(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
+	b := openBench(t)
 	b.check(b.conn.Close())
 	for range 2 {
 		b.redial()
@@ -170,8 +133,7 @@ func TestConn_endsOnce(t *testing.T) {
 		{"a write fails", func(b *bench) { _ = b.far.Close(); _, _ = b.conn.Write(ask(1, Exists, "/")) }, net.ErrClosed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			b.greet()
+			b := openBench(t)
 			tt.end(b)
 			b.c.Cut()
 			_ = b.conn.Close()
@@ -182,22 +144,6 @@ func TestConn_endsOnce(t *testing.T) {
 				t.Error("the connection is still there")
 			}
 		})
-	}
-}
-
-func TestClient_Cut_unblocksARead(t *testing.T) {
-	b := newBench(t)
-	b.greet()
-	b.far.live = true
-	done := b.reading(4)
-	if n := b.c.Cut(); n != 1 {
-		t.Errorf("cut %d connections", n)
-	}
-	if err := <-done; !errors.Is(err, ErrCut) {
-		t.Errorf("the reader got %v", err)
-	}
-	if _, err := b.conn.Write(ask(1, Exists, "/")); !errors.Is(err, ErrCut) {
-		t.Errorf("the writer got %v", err)
 	}
 }
 
@@ -227,38 +173,34 @@ func TestClient_Gate_refusesDials(t *testing.T) {
 	defer l.Close()
 	tap := New(func() time.Duration { return 0 })
 	c := tap.Client(3)
-	dial := func() error {
-		conn, err := c.Dial("tcp", l.Addr().String(), time.Second)
+	for _, step := range []struct {
+		what   string
+		do     func()
+		client int
+		want   error
+	}{
+		{"through a closed gate", func() { c.SetGateClosed(true) }, 3, ErrGate},
+		{"through an open gate", func() { c.SetGateClosed(false) }, 3, nil},
+		{"after the end", tap.Close, 3, ErrClosed},
+		{"a new client after the end", func() {}, 4, ErrClosed},
+	} {
+		step.do()
+		conn, err := tap.Client(step.client).Dial("tcp", l.Addr().String(), time.Second)
+		if !errors.Is(err, step.want) {
+			t.Errorf("%s: %v", step.what, err)
+		}
 		if err == nil {
 			_ = conn.Close()
 		}
-		return err
-	}
-	c.SetGateClosed(true)
-	if err := dial(); !errors.Is(err, ErrGate) {
-		t.Errorf("through a closed gate: %v", err)
-	}
-	c.SetGateClosed(false)
-	if err := dial(); err != nil {
-		t.Errorf("through an open gate: %v", err)
-	}
-	tap.Close()
-	if err := dial(); !errors.Is(err, ErrClosed) {
-		t.Errorf("after the end: %v", err)
-	}
-	if err := func() error { _, err := tap.Client(4).Dial("tcp", l.Addr().String(), time.Second); return err }(); !errors.Is(err, ErrClosed) {
-		t.Errorf("a new client after the end: %v", err)
 	}
 	if n := c.Counts(); n.Dials != 3 || n.Refused != 2 || n.Connections != 1 {
 		t.Errorf("counted %v", n.Map())
 	}
 }
 
-func TestClient_Gate_refusesADialUnderWay(t *testing.T) {
-	b := newBench(t)
+func TestClient_Gate_refusesADialInProgress(t *testing.T) {
+	b, far := newBench(t), newTape()
 	b.c.SetGateClosed(true)
-	far := &tape{}
-	far.more.L = &far.mu
 	if _, err := b.c.adopt(far, "far"); !errors.Is(err, ErrGate) || !far.isClosed() {
 		t.Errorf("a connection that was made meanwhile: %v", err)
 	}
@@ -278,18 +220,6 @@ func TestTap_sumsItsClients(t *testing.T) {
 	}
 }
 
-// lostReplies returns the numbers of the requests whose replies were lost.
-func (b *bench) lostReplies() (xids []int32) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.events {
-		if e.Kind == ReplyLost && e.Session == 5 {
-			xids = append(xids, e.Request.Xid)
-		}
-	}
-	return xids
-}
-
 func TestConn_namesTheRequestsWhoseRepliesAreLost(t *testing.T) {
 	for _, row := range []struct {
 		about string
@@ -297,29 +227,30 @@ func TestConn_namesTheRequestsWhoseRepliesAreLost(t *testing.T) {
 		want  []int32
 	}{
 		{"all that change something and are open at its end", nil, []int32{2, 3, 5}},
-		{"one whose reply is swallowed, and what is behind it", &Rule{Op: Delete, Act: DropReply}, []int32{3, 5}},
-		{"one whose reply is swallowed on a connection that stays, and what is open later", &Rule{Op: Delete, Act: DropReply, Keep: true}, []int32{3, 5}},
+		{"one whose reply is dropped, and what is behind it", &Rule{Op: Delete, Act: DropReply}, []int32{3, 5}},
+		{"one whose reply is dropped on a connection that stays, and what is open later",
+			&Rule{Op: Delete, Act: DropReply, Keep: true}, []int32{3, 5}},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			b := newBench(t)
-			b.greet()
+			b := openBench(t)
 			if row.rule != nil {
 				b.arm(*row.rule)
 			}
 			b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(3, Delete, "/c"), ask(4, Exists, "/d"))
 			_, _ = b.conn.Write(ask(5, Multi, "")) // cut by one of the rules
 			b.far.feed(answer(1, 1, 0, ""))
-			if row.rule != nil && row.rule.Act == DropReply {
+			if row.rule != nil {
 				b.far.feed(answer(2, 2, 0, ""), answer(3, 3, 0, ""), answer(4, 3, 0, ""))
 			}
-			buf := make([]byte, 1<<10)
-			for {
-				if _, err := b.conn.Read(buf); err != nil { // the tape ends
-					break
+			_, _ = b.readAll()
+			b.tap.Close()
+			var got []int32
+			for _, e := range b.events {
+				if e.Kind == ReplyLost && e.Session == 5 {
+					got = append(got, e.Request.Xid)
 				}
 			}
-			b.tap.Close()
-			if got := b.lostReplies(); !slices.Equal(got, row.want) {
+			if !slices.Equal(got, row.want) {
 				t.Errorf("requests %v, want %v", got, row.want)
 			}
 		})

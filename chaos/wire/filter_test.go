@@ -5,58 +5,46 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
 )
 
 func TestHold_keepsBothWays(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
-	b.far.live = true
-	b.check(b.c.Hold())
-	before := b.far.sent()
-	one, two := ask(1, Create, "/a"), ask(2, Delete, "/b")
-	b.write(one, two)
-	if !bytes.Equal(b.far.sent(), before) {
-		t.Error("held bytes reached the server")
-	}
-	if n := b.c.Counts(); n.Queued != int64(len(one)+len(two)) || n.InFlight != 2 {
-		t.Errorf("in the hold: %v", n.Map())
-	}
-	reply := answer(1, 1, 0, "")
-	done := b.reading(len(reply))
-	b.far.feed(reply)
-	Until(b.tb, "the reply is taken from the connection", func() bool {
-		b.far.mu.Lock()
-		defer b.far.mu.Unlock()
-		return len(b.far.play) == 0
+	synctest.Test(t, func(t *testing.T) {
+		b := openBench(t)
+		b.far.live = true
+		b.check(b.c.Hold())
+		before := b.far.sent()
+		one, two, three := ask(1, Create, "/a"), ask(2, Delete, "/b"), ask(3, Exists, "/c")
+		b.write(one, two)
+		if !bytes.Equal(b.far.sent(), before) {
+			t.Error("held bytes reached the server")
+		}
+		reply := answer(1, 1, 0, "")
+		done := b.reading(len(reply))
+		b.far.feed(reply)
+		synctest.Wait()
+		if n := b.c.Counts(); n.Queued != int64(len(one)+len(two)) || n.InFlight != 2 || n.Replies != 0 || len(done) > 0 {
+			t.Errorf("in the hold: %v, %d reads have returned", n.Map(), len(done))
+		}
+		b.c.EndHold()
+		b.check(<-done)
+		synctest.Wait()
+		b.write(three)
+		if want := slices.Concat(before, one, two, three); !bytes.Equal(b.far.sent(), want) {
+			t.Errorf("the server got %x, want %x", b.far.sent(), want)
+		}
+		b.c.EndHold() // without a hold: nothing
 	})
-	if n := b.c.Counts(); n.Replies != 0 {
-		t.Error("a held reply was counted as delivered")
-	}
-	select {
-	case err := <-done:
-		t.Errorf("a held read returned %v", err)
-	default:
-	}
-	b.c.EndHold()
-	b.check(<-done)
-	Until(b.tb, "the queue is written", func() bool { return b.c.Counts().Queued == 0 })
-	three := ask(3, Exists, "/c")
-	b.write(three)
-	if want := slices.Concat(before, one, two, three); !bytes.Equal(b.far.sent(), want) {
-		t.Errorf("the server got %x, want %x", b.far.sent(), want)
-	}
-	b.c.EndHold() // without a hold: nothing
 }
 
 func TestHold_deliversTheEndAfterwards(t *testing.T) {
-	b := newBench(t)
-	b.greet()
+	b := openBench(t)
 	b.check(b.c.Hold())
 	reply := answer(-1, 0, 0, "")
 	b.far.feed(reply, []byte{0, 0}) // and then half a length, and the end
@@ -75,52 +63,103 @@ func TestHold_deliversTheEndAfterwards(t *testing.T) {
 }
 
 func TestHold_ignoresADeadlineThatPasses(t *testing.T) {
-	b := newBench(t)
-	b.greet()
-	b.check(b.c.Hold())
-	b.far.late = true
-	done := b.reading(4)
-	Until(b.tb, "the deadline has passed", func() bool {
-		b.far.mu.Lock()
-		defer b.far.mu.Unlock()
-		return !b.far.late
+	synctest.Test(t, func(t *testing.T) {
+		b := openBench(t)
+		b.check(b.c.Hold())
+		b.far.late = true
+		done := b.reading(4)
+		synctest.Wait()
+		b.far.feed(be32(99))
+		b.c.EndHold()
+		b.check(<-done)
 	})
-	time.Sleep(20 * time.Millisecond) // until the read has returned to the tap
-	b.far.feed(be32(99))
-	b.c.EndHold()
-	if err := <-done; isTimeout(err) {
-		t.Errorf("the read ended with %v", err)
+}
+
+// While a client is held, its read deadlines do not come nearer.
+func TestHold_stopsReadDeadlines(t *testing.T) {
+	const s = time.Second
+	for _, row := range []struct {
+		name       string
+		later      bool          // the connection is made in the hold, which lasts from 1 s to 11 s
+		due, reset time.Duration // the deadline, and a new one that is set at 4 s
+		want       time.Duration // the end of the read
+		err        error
+	}{
+		{"a deadline from before moves by the whole hold", false, 3 * s, 0, 13 * s, os.ErrDeadlineExceeded},
+		{"a deadline set in the hold moves by the rest", false, 3600 * s, 5 * s, 12 * s, os.ErrDeadlineExceeded},
+		{"the deadline of a later connection moves as well", true, 3 * s, 0, 13 * s, os.ErrDeadlineExceeded},
+		{"without a deadline there is none afterwards", false, 0, 0, 60 * s, io.ErrUnexpectedEOF},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, start := newBench(t), time.Now()
+				near, far := net.Pipe()
+				time.AfterFunc(60*s, func() { far.Close() })
+				setDeadline := func(due time.Duration) {
+					if due > 0 {
+						b.check(b.conn.SetReadDeadline(start.Add(due)))
+					}
+				}
+				connect := func() { b.adopt(near); setDeadline(row.due) }
+				if !row.later {
+					connect()
+				}
+				time.Sleep(1 * s)
+				b.check(b.c.Hold())
+				if row.later {
+					connect()
+				}
+				go far.Write([]byte{0}) // so that the read waits in the tap
+				done := b.reading(2)
+				time.Sleep(3 * s)
+				setDeadline(row.reset)
+				time.Sleep(7 * s)
+				b.c.EndHold()
+				if err := <-done; !errors.Is(err, row.err) || time.Since(start) != row.want {
+					t.Errorf("the read ended after %v with %v, want %v and %v", time.Since(start), err, row.want, row.err)
+				}
+				if got := b.c.Counts().BytesIn; got != 1 {
+					t.Errorf("%d bytes were delivered", got)
+				}
+			})
+		})
 	}
 }
 
-func TestHold_endsWithCloseAndCut(t *testing.T) {
-	for _, cut := range []bool{false, true} {
-		b := newBench(t)
-		b.greet()
-		b.far.live = true
-		b.check(b.c.Hold())
-		b.write(ask(1, Create, "/a"))
-		done := b.reading(4)
-		want := net.ErrClosed
-		if cut {
-			want = ErrCut
-			b.c.Cut()
-		} else {
-			_ = b.conn.Close()
+func TestConn_endsReadsAndWritesWithCloseAndCut(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		for _, cut := range []bool{false, true} {
+			b := openBench(t)
+			b.far.live = true
+			if held {
+				b.check(b.c.Hold())
+			}
+			b.write(ask(1, Create, "/a"))
+			done := b.reading(4)
+			want := net.ErrClosed
+			if cut {
+				want = ErrCut
+				if n := b.c.Cut(); n != 1 {
+					t.Errorf("cut %d connections", n)
+				}
+			} else {
+				b.check(b.conn.Close())
+			}
+			if err := <-done; !errors.Is(err, want) {
+				t.Errorf("held %v, cut %v: the reader got %v", held, cut, err)
+			}
+			if _, err := b.conn.Write(ask(2, Exists, "/")); !errors.Is(err, want) {
+				t.Errorf("held %v, cut %v: the writer got %v", held, cut, err)
+			}
+			if n := b.c.Counts(); n.Queued != 0 || n.InFlight != 0 {
+				t.Errorf("held %v, cut %v: left over: %v", held, cut, n.Map())
+			}
 		}
-		if err := <-done; !errors.Is(err, want) {
-			t.Errorf("cut %v: the reader got %v", cut, err)
-		}
-		if n := b.c.Counts(); n.Queued != 0 || n.InFlight != 0 {
-			t.Errorf("cut %v: left over: %v", cut, n.Map())
-		}
-		b.tap.Close()
 	}
 }
 
 func TestHold_hasALimit(t *testing.T) {
-	b := newBench(t)
-	b.greet()
+	b := openBench(t)
 	b.check(b.c.Hold())
 	big := frame(be32(1), be32(int(SetData)), make([]byte, queueLimit/2))
 	b.write(big)
@@ -130,29 +169,22 @@ func TestHold_hasALimit(t *testing.T) {
 	}
 }
 
-// pair is a tapped connection over TCP, whose far end says nothing.
-// deadlines remembers the read deadline that it was given.
 func TestHold_keepsDialsWaiting(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	tap := New(func() time.Duration { return 0 })
-	defer tap.Close()
-	c := tap.Client(0)
-	if err := c.Hold(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := c.Dial("tcp", l.Addr().String(), time.Nanosecond)
-		done <- err
-	}()
-	tap.Close()
-	if err := <-done; !errors.Is(err, ErrClosed) {
-		t.Errorf("a dial in a hold when the tap closes: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.check(b.c.Hold())
+		var err error
+		go func() { _, err = b.c.Dial("tcp", "127.0.0.1:1", time.Nanosecond) }()
+		synctest.Wait()
+		if err != nil {
+			t.Errorf("in a hold: %v", err)
+		}
+		b.tap.Close()
+		synctest.Wait()
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("a dial in a hold when the tap closes: %v", err)
+		}
+	})
 }
 
 // Whatever is held, armed, released and thawed in between: the server gets the
@@ -160,7 +192,6 @@ func TestHold_keepsDialsWaiting(t *testing.T) {
 func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
-		defer b.tap.Close()
 		var want []byte
 		var shots []*armedRule
 		var rest []byte // of the frame that is being written
@@ -212,29 +243,19 @@ func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 }
 
 func TestClient_Record_hasWhatGoesByInOrder(t *testing.T) {
-	b := newBench(t)
-	b.greet()
+	b := openBench(t)
 	b.write(ask(1, Exists, "/before"))
 	b.read(answer(1, 1, 0, ""))
 	script := b.c.Record()
 	b.write(ask(2, Create, "/a"), ask(3, Exists, "/b"))
 	b.read(answer(2, 2, 0, ""), event(2, "/b"), answer(3, 3, -101, ""))
-	type line struct {
-		kind FrameKind
-		op   Op
-		path string
-		code int32
+	got := script.Frames()
+	for i := range got {
+		got[i].At = 0
 	}
-	var got []line
-	for _, f := range script.Frames() {
-		got = append(got, line{f.Kind, f.Op, f.Path, f.Code})
-	}
-	want := []line{{RequestFrame, Create, "/a", 0}, {RequestFrame, Exists, "/b", 0}, {ReplyFrame, Create, "", 0},
-		{NotificationFrame, Notified, "/b", 0}, {ReplyFrame, Exists, "", -101}}
+	want := []Frame{{Kind: RequestFrame, Op: Create, Path: "/a"}, {Kind: RequestFrame, Op: Exists, Path: "/b"},
+		{Kind: ReplyFrame, Op: Create}, {Kind: NotificationFrame, Op: Notified, Path: "/b"}, {Kind: ReplyFrame, Op: Exists, Code: -101}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
-	}
-	if _, err := io.ReadFull(b.conn, make([]byte, 1)); err == nil {
-		t.Error("there was more")
 	}
 }

@@ -7,48 +7,44 @@ import (
 	"testing"
 )
 
-// readAll reads until the connection ends, in pieces.
-func (b *bench) readAll() (got []byte, err error) {
-	buf := make([]byte, 7)
-	for {
-		n, err := b.conn.Read(buf)
-		got = append(got, buf[:n]...)
-		if err != nil {
-			return got, err
+func TestShot_keepsAFrameAndWhatComesBehindItUntilReleased(t *testing.T) {
+	frames := [][]byte{answer(1, 1, 0, "x"), event(2, "/first"),
+		answer(2, 2, 0, "kept"), event(2, "/second"), answer(3, 3, 0, "behind")}
+	for _, row := range []struct {
+		rule    Rule
+		release func(*armedRule)
+		before  int // frames before the kept one
+	}{
+		{Rule{Op: Create, Act: HoldReply}, (*armedRule).Release, 2},
+		{Rule{Op: Notified, Act: HoldReply}, func(s *armedRule) { s.Disarm() }, 1},
+	} {
+		b := openBench(t)
+		b.far.live = true
+		s := b.arm(row.rule)
+		b.write(ask(1, Exists, "/a"), ask(2, Create, "/b"), ask(3, Delete, "/c"))
+		b.read(frames[:row.before]...)
+		rest := slices.Concat(frames[row.before:]...)
+		done := b.reading(len(rest))
+		b.far.feed(rest[:5], rest[5:])
+		if p, _ := proof(t, s); row.rule.Op == Create && (!p.Committed() || p.Zxid != 2) {
+			t.Errorf("proof: %+v", p)
+		}
+		if n := b.c.Counts(); n.Replies != 1 || n.InFlight != 2 || n.Notifications.Deleted != int64(row.before-1) || b.c.Known().Zxid != 1 {
+			t.Errorf("%v: counted what has not reached the client: %v", row.rule, n.Map())
+		}
+		row.release(s)
+		b.check(<-done)
+		if n := b.c.Counts(); n.Replies != 3 || n.InFlight != 0 || n.Notifications.Deleted != 2 || n.Unmatched != 0 {
+			t.Errorf("%v: counted %v", row.rule, n.Map())
+		}
+		if k := b.c.Known(); k.Removed != "/second" || k.Zxid != 3 {
+			t.Errorf("%v: the client knows %+v", row.rule, k)
 		}
 	}
 }
 
-func TestShot_keepsAReplyAndWhatComesBehindItUntilReleased(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
-	b.far.live = true
-	s := b.arm(Rule{Op: Create, Act: HoldReply})
-	b.write(ask(1, Exists, "/a"), ask(2, Create, "/b"), ask(3, Delete, "/c"))
-	first, rest := answer(1, 1, 0, "x"), slices.Concat(answer(2, 2, 0, "kept"), event(3, "/d"), answer(3, 3, 0, "behind"))
-	b.read(first)
-	done := b.reading(len(rest))
-	b.far.feed(rest[:5], rest[5:])
-	p, _ := proof(t, s)
-	if !p.Committed() || p.Zxid != 2 {
-		t.Errorf("proof: %+v", p)
-	}
-	if n := b.c.Counts(); n.Replies != 1 || n.InFlight != 2 || n.Notifications.Total() != 0 || b.c.Known().Zxid != 1 {
-		t.Errorf("counted what has not reached the client: %v", n.Map())
-	}
-	s.Release()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if n := b.c.Counts(); n.Replies != 3 || n.InFlight != 0 || n.Notifications.Deleted != 0 || n.Notifications.Changed != 1 || n.Unmatched != 0 {
-		t.Errorf("counted %v", n.Map())
-	}
-}
-
 func TestShot_endsTheKeepingOfAReplyWithTheConnection(t *testing.T) {
-	b := newBench(t)
-	b.greet()
+	b := openBench(t)
 	b.far.live = true
 	s := b.arm(Rule{Op: Create, Act: HoldReply})
 	b.write(ask(1, Create, "/b"))
@@ -64,73 +60,43 @@ func TestShot_endsTheKeepingOfAReplyWithTheConnection(t *testing.T) {
 	b.read(welcome(5, 0), answer(1, 1, 0, ""))
 }
 
-func TestShot_cutsBehindTheReply(t *testing.T) {
-	b := newBench(t)
-	b.greet()
-	s := b.arm(Rule{Op: Create, Act: CutReplied})
-	b.write(ask(1, Create, "/a"), ask(2, Delete, "/b"))
-	whole := answer(1, 1, 0, "a reply that comes in several pieces")
-	b.far.feed(whole, answer(2, 2, 0, "too late"))
-	got, err := b.readAll()
-	if !bytes.Equal(got, whole) || !errors.Is(err, ErrCut) {
-		t.Errorf("the client got %q, then %v", got, err)
-	}
-	if p, _ := proof(t, s); !p.Committed() || !b.far.isClosed() {
-		t.Errorf("proof: %+v", p)
-	}
-	if n := b.c.Counts(); n.Replies != 1 || n.Abandoned != 1 {
-		t.Errorf("counted %v", n.Map())
-	}
-}
-
-func TestShot_aimsAtNotifications(t *testing.T) {
-	for _, x := range []struct {
-		act  Act
-		says string // what the client gets before the cut
+func TestShot_cutsAtTheFrameThatItHits(t *testing.T) {
+	frames := [][]byte{answer(1, 1, 0, "first"), event(2, "/first"), event(2, "/second"),
+		answer(2, 2, 0, "a reply that comes in several pieces"), answer(3, 3, 0, "too late")}
+	for _, row := range []struct {
+		rule                              Rule
+		delivered                         int // frames
+		replies, notifications, abandoned int64
+		path                              string
 	}{
-		{CutBefore, "reply first"},
-		{CutReplied, "reply first second"},
+		{Rule{Op: Delete, Act: DropReply}, 3, 1, 2, 2, "/b"},
+		{Rule{Op: Delete, Act: CutReplied}, 4, 2, 2, 1, "/b"},
+		{Rule{Op: Notified, Nth: 2, Act: CutBefore}, 2, 1, 1, 2, "/second"},
+		{Rule{Op: Notified, Nth: 2, Act: CutReplied}, 3, 1, 2, 2, "/second"},
 	} {
-		b := newBench(t)
-		b.greet()
-		any := b.arm(Rule{Act: DropReply, Nth: 9}) // takes no notification for a request
-		s := b.arm(Rule{Op: Notified, Nth: 2, Act: x.act})
-		b.write(ask(1, Exists, "/a"))
-		parts := map[string][]byte{"reply": answer(1, 1, 0, ""), "first": event(2, "/first"), "second": event(2, "/second")}
-		b.far.feed(parts["reply"], parts["first"], parts["second"], event(2, "/third"))
-		var want []byte
-		for _, name := range bytes.Fields([]byte(x.says)) {
-			want = append(want, parts[string(name)]...)
-		}
-		got, err := b.readAll()
-		if !bytes.Equal(got, want) || !errors.Is(err, ErrCut) {
-			t.Errorf("%v: the client got %q, want %q; then %v", x.act, got, want, err)
-		}
-		if p, _ := proof(t, s); p.Path != "/second" || p.Op != Notified {
-			t.Errorf("%v: proof %+v", x.act, p)
-		}
-		any.Disarm()
-	}
-}
-
-func TestShot_keepsANotificationUntilReleased(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
-	b.far.live = true
-	s := b.arm(Rule{Op: Notified, Act: HoldReply})
-	frames := slices.Concat(event(2, "/first"), event(2, "/second"))
-	done := b.reading(len(frames))
-	b.far.feed(frames)
-	proof(t, s)
-	if n := b.c.Counts().Notifications.Total(); n != 0 {
-		t.Errorf("%d notifications were delivered", n)
-	}
-	s.Disarm()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if k := b.c.Known(); k.Removed != "/second" {
-		t.Errorf("the client knows %+v", k)
+		t.Run(row.rule.String(), func(t *testing.T) {
+			b := openBench(t)
+			fourth := b.arm(Rule{Act: DropReply, Nth: 4}) // does not count notifications as requests
+			s := b.arm(row.rule)
+			b.write(ask(1, Create, "/a"), ask(2, Delete, "/b"), ask(3, Create, "/c"))
+			b.far.feed(frames...)
+			want := slices.Concat(frames[:row.delivered]...)
+			if got, err := b.readAll(); !bytes.Equal(got, want) || !errors.Is(err, ErrCut) {
+				t.Errorf("the client got %q, want %q; then %v", got, want, err)
+			}
+			p, _ := proof(t, s)
+			isReply := row.rule.Op == Delete
+			if p.Op != row.rule.Op || p.Path != row.path || p.Session != 5 || p.Committed() != isReply || isReply && p.Zxid != 2 {
+				t.Errorf("proof: %+v", p)
+			}
+			n := b.c.Counts()
+			if n.Replies != row.replies || n.Abandoned != row.abandoned || n.Notifications.Deleted != row.notifications ||
+				n.BytesIn != int64(len(want)+len(welcome(5, 0))) {
+				t.Errorf("counted %v", n.Map())
+			}
+			if !b.far.isClosed() || !fourth.Disarm() {
+				t.Error("the connection is open, or the other rule has fired")
+			}
+		})
 	}
 }

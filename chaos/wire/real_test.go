@@ -3,7 +3,6 @@ package wire_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -15,45 +14,71 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestReal_countsWhatAClientDoes(t *testing.T) {
-	r := newRig(t)
-	c, o := r.connect(4*time.Second), r.other()
-	top := root(t, o)
-	before := r.client.Counts()
-
-	_, _, kids, err := c.ChildrenW(top)
-	must(t, err)
-	_, err = o.Create(top+"/a", nil, 0, acl)
-	must(t, err)
-	<-kids
-	_, _, data, err := c.GetW(top + "/a")
-	must(t, err)
-	_, err = o.Set(top+"/a", []byte("x"), -1)
-	must(t, err)
-	<-data
-	_, _, gone, err := c.ExistsW(top + "/a")
-	must(t, err)
-	must(t, o.Delete(top+"/a", -1))
-	<-gone
-	if err := c.Delete(top+"/a", -1); !errors.Is(err, zk.ErrNoNode) {
-		t.Fatalf("deleting a node that is gone: %v", err)
-	}
-	wire.Until(t, "all is answered", func() bool { return r.client.Counts().InFlight == 0 })
-
-	d := r.client.Counts().Sub(before)
-	for what, n := range map[string][2]int64{
-		"getChildren2": {d.Requests.Of(wire.GetChildren2), 1}, "getData": {d.Requests.Of(wire.GetData), 1},
-		"exists": {d.Requests.Of(wire.Exists), 1}, "delete": {d.Requests.Of(wire.Delete), 1},
-		"failed deletes": {d.Errors.Of(wire.Delete), 1}, "all errors": {d.Errors.Total(), 1},
-		"all requests": {d.Requests.Total(), 4}, "child": {d.Notifications.Child, 1},
-		"changed": {d.Notifications.Changed, 1}, "deleted": {d.Notifications.Deleted, 1},
-		"created": {d.Notifications.Created, 0}, "unmatched": {d.Unmatched, 0}, "unreadable": {d.ParseErrors, 0},
-		"replies": {d.Replies, 4 + d.Requests.Of(wire.Ping)},
-	} {
-		if n[0] != n[1] {
-			t.Errorf("%s: counted %d, want %d", what, n[0], n[1])
+func TestReal_countsASession(t *testing.T) {
+	for _, open := range []func(*rig, time.Duration) *zk.Conn{(*rig).connect, (*rig).outside} {
+		r := newRig(t)
+		c := open(r, 4*time.Second)
+		sendAllKindsOfRequests(t, c)
+		id := c.SessionID()
+		c.Close()
+		wire.Until(t, "the close is answered", func() bool { return r.client.Session().Closed })
+		n := r.client.Counts()
+		for what, got := range map[string][2]int64{
+			"create": {n.Requests.Of(wire.Create), 1}, "exists": {n.Requests.Of(wire.Exists), 2},
+			"getChildren2": {n.Requests.Of(wire.GetChildren2), 1}, "getData": {n.Requests.Of(wire.GetData), 1},
+			"setData": {n.Requests.Of(wire.SetData), 2}, "delete": {n.Requests.Of(wire.Delete), 2},
+			"sync": {n.Requests.Of(wire.Sync), 1}, "multi": {n.Requests.Of(wire.Multi), 1}, "auth": {n.Requests.Of(wire.Auth), 1},
+			"closeSession": {n.Requests.Of(wire.CloseSession), 1}, "all": {n.Requests.Total(), 13},
+			"failed exists": {n.Errors.Of(wire.Exists), 1}, "failed sets": {n.Errors.Of(wire.SetData), 1}, "failed": {n.Errors.Total(), 2},
+			"created": {n.Notifications.Created, 1}, "child": {n.Notifications.Child, 1},
+			"changed": {n.Notifications.Changed, 1}, "deleted": {n.Notifications.Deleted, 1},
+			"in flight": {n.InFlight, 0}, "abandoned": {n.Abandoned, 0}, "unmatched": {n.Unmatched, 0}, "unreadable": {n.ParseErrors, 0},
+			"replies":    {n.Replies, 13 + n.Requests.Of(wire.Ping)},
+			"frames out": {n.FramesOut, 14 + n.Requests.Of(wire.Ping)}, "frames in": {n.FramesIn, 18 + n.Requests.Of(wire.Ping)},
+		} {
+			if got[0] != got[1] {
+				t.Errorf("%s: %d, want %d", what, got[0], got[1])
+			}
+		}
+		s := r.client.Session()
+		if s.ID != id || s.Timeout != 4*time.Second || s.Server != "" || len(s.Password) != 16 {
+			t.Errorf("session %+v, want id %x", s, id)
+		}
+		if got := r.kinds(); got != "connected closed" {
+			t.Errorf("events: %s", got)
 		}
 	}
+}
+
+// sendAllKindsOfRequests also causes notifications of all kinds.
+func sendAllKindsOfRequests(t *testing.T, c *zk.Conn) {
+	t.Helper()
+	_, err := c.Create("/counted", []byte("v"), 0, acl)
+	must(t, err)
+	_, _, created, err := c.ExistsW("/counted/kid")
+	must(t, err)
+	_, _, child, err := c.ChildrenW("/counted")
+	must(t, err)
+	_, err = c.Multi(&zk.CreateRequest{Path: "/counted/kid", Acl: acl}, &zk.CheckVersionRequest{Path: "/counted"})
+	must(t, err)
+	<-created
+	<-child
+	_, _, changed, err := c.GetW("/counted/kid")
+	must(t, err)
+	_, err = c.Set("/counted/kid", []byte("w"), 0)
+	must(t, err)
+	<-changed
+	_, _, deleted, err := c.ExistsW("/counted/kid")
+	must(t, err)
+	if _, err := c.Set("/counted/kid", nil, 0); !errors.Is(err, zk.ErrBadVersion) {
+		t.Fatalf("a set with an old version: %v", err)
+	}
+	must(t, c.Delete("/counted/kid", -1))
+	<-deleted
+	_, err = c.Sync("/counted")
+	must(t, err)
+	must(t, c.AddAuth("digest", []byte("a:b")))
+	must(t, c.Delete("/counted", -1))
 }
 
 func TestReal_sessionIsReadFromTheWire(t *testing.T) {
@@ -159,19 +184,5 @@ func TestReal_deafHoldDeliversAllInOrder(t *testing.T) {
 	}
 	if got := r.kinds(); got != "connected" {
 		t.Errorf("events: %s", got)
-	}
-}
-
-func TestReal_fourLetterWordsPassThrough(t *testing.T) {
-	r := newRig(t)
-	conn, err := r.client.Dial("tcp", r.addr, time.Second)
-	must(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "ruok")
-	must(t, err)
-	out, err := io.ReadAll(conn)
-	must(t, err)
-	if string(out) != "imok" || r.client.Counts().ParseErrors != 2 {
-		t.Errorf("answered %q; %v", out, r.client.Counts().Map())
 	}
 }

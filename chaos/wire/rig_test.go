@@ -3,6 +3,7 @@ package wire_test
 import (
 	"io"
 	"log"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -24,10 +25,16 @@ type rig struct {
 	events []wire.Event
 }
 
+// newRig returns a rig for the shared server.
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	return rigAt(t, zooKeeper(t))
+}
+
+// rigAt returns a rig for the server at addr.
+func rigAt(t *testing.T, addr string) *rig {
 	start := time.Now()
-	r := &rig{t: t, addr: zooKeeper(t), tap: wire.New(func() time.Duration { return time.Since(start) })}
+	r := &rig{t: t, addr: addr, tap: wire.New(func() time.Duration { return time.Since(start) })}
 	r.tap.OnEvent(func(e wire.Event) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -52,31 +59,36 @@ func (r *rig) kinds() string {
 	return strings.Join(k, " ")
 }
 
-// connect opens a session through the rig's client.
-func (r *rig) connect(timeout time.Duration) *zk.Conn {
+// open opens a session that ends with the test.
+func (r *rig) open(dial wire.Dialer, addr string, timeout time.Duration) *zk.Conn {
 	r.t.Helper()
 	// The same address twice: with one in its list, go-zookeeper waits a second
 	// before it dials again.
-	c, _, err := zk.Connect([]string{r.addr, r.addr}, timeout, zk.WithDialer(r.client.Dial),
-		zk.WithLogger(quiet), zk.WithMaxBufferSize(1<<20), zk.WithMaxConnBufferSize(1<<16))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	c, _, err := zk.Connect([]string{addr, addr}, timeout, zk.WithDialer(dial), zk.WithLogger(quiet),
+		zk.WithMaxBufferSize(2<<20), zk.WithMaxConnBufferSize(2<<20))
+	must(r.t, err)
 	r.t.Cleanup(c.Close)
 	wire.Until(r.t, "the session is up", func() bool { return c.State() == zk.StateHasSession })
 	return c
 }
 
+// connect opens a session through the rig's client.
+func (r *rig) connect(timeout time.Duration) *zk.Conn { return r.open(r.client.Dial, r.addr, timeout) }
+
+// outside opens a session as another process does: it knows nothing but an address.
+func (r *rig) outside(timeout time.Duration) *zk.Conn {
+	return r.open(net.DialTimeout, r.listen(nil), timeout)
+}
+
 // other opens a session that is not tapped, to read the tree with.
-func (r *rig) other() *zk.Conn {
+func (r *rig) other() *zk.Conn { return r.open(net.DialTimeout, r.addr, 10*time.Second) }
+
+// listen returns the address at which the client's listener stands for the server.
+func (r *rig) listen(between func(wire.Dialer) wire.Dialer) string {
 	r.t.Helper()
-	c, _, err := zk.Connect([]string{r.addr}, 10*time.Second, zk.WithLogger(quiet))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(c.Close)
-	wire.Until(r.t, "the observer's session is up", func() bool { return c.State() == zk.StateHasSession })
-	return c
+	addr, err := r.client.Listen(r.addr, between)
+	must(r.t, err)
+	return addr
 }
 
 func (r *rig) fired(s wire.ArmedRule) wire.Proof {
@@ -96,9 +108,7 @@ func (r *rig) fired(s wire.ArmedRule) wire.Proof {
 func (r *rig) arm(rule wire.Rule) wire.ArmedRule {
 	r.t.Helper()
 	s, err := r.client.Arm(rule)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return s
 }
 
@@ -111,9 +121,7 @@ var acl = zk.WorldACL(zk.PermAll)
 func root(t *testing.T, c *zk.Conn) string {
 	t.Helper()
 	p, err := c.Create("/wire-", nil, zk.FlagSequence, acl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -124,7 +132,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// A recipe's step, hit 100 times of 100, with the truth looked up by another session.
 // reconnected waits until the client has a connection again.
 func (r *rig) reconnected(c *zk.Conn) {
 	r.t.Helper()

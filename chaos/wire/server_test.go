@@ -29,14 +29,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("the tests against a real ZooKeeper and the example are skipped:", err)
 		_ = flag.Set("test.skip", "^Example") // an example cannot skip itself
 	}
-	// The JVM's keeper goroutines belong to the ensemble, which must last until
-	// the end: so the ensemble goes first, and then the leaks are looked for.
-	os.Exit(check(m))
-}
-
-func check(m *testing.M) int {
 	code := m.Run()
-	if started {
+	if started { // the ensemble has goroutines of its own
 		if e, err := ensemble(); err == nil {
 			if err := e.Down(context.Background()); err != nil {
 				fmt.Println("taking the ensemble down:", err)
@@ -48,7 +42,7 @@ func check(m *testing.M) int {
 		fmt.Println(err)
 		code = 1
 	}
-	return code
+	os.Exit(code)
 }
 
 // zooKeeper returns the address of the one server; it skips the test where

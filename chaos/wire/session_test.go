@@ -5,78 +5,51 @@ import (
 	"time"
 )
 
-// deadlines returns the instants of the deadlines that were delivered, and of whose
-// sessions they are.
-func (b *bench) deadlines() (at []time.Duration, sessions []int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.missed {
-		at, sessions = append(at, e.At), append(sessions, e.Session)
-	}
-	return at, sessions
-}
-
-// idle lets so many seconds pass on the bench's clock.
-func (b *bench) idle(seconds int) {
-	for range seconds {
-		b.tap.now()
-	}
-}
-
 func TestSession_deadlineIsNoticedOnceAtItsInstant(t *testing.T) {
+	reconnect := func(session int64, timeout time.Duration) func(b *bench) {
+		return func(b *bench) { b.redial(); b.write(hello(session)); b.read(welcome(session, timeout)) }
+	}
 	for _, row := range []struct {
-		about   string
-		then    func(b *bench)
-		session int64
+		about         string
+		before, after func(b *bench) // the deadline of session 5; may be nil
+		want          int
 	}{
-		{"now and then", func(b *bench) { b.tap.checkDeadlines(); b.tap.checkDeadlines() }, 5},
-		{"when the session is acknowledged again", func(b *bench) { b.write(ask(1, Exists, "/")); b.read(answer(1, 1, 0, "")) }, 5},
-		{"when it has another connection", func(b *bench) { b.redial(); b.write(hello(5)); b.read(welcome(5, 4*time.Second)) }, 5},
-		{"when another session has taken its place", func(b *bench) { b.redial(); b.write(hello(0)); b.read(welcome(6, time.Hour)) }, 5},
+		{"now and then", nil, nil, 1},
+		{"when the session is acknowledged again", nil,
+			func(b *bench) { b.write(ask(1, Exists, "/")); b.read(answer(1, 1, 0, "")) }, 1},
+		{"when it has another connection", nil, reconnect(5, time.Minute), 1},
+		{"when another session has replaced it", nil, reconnect(6, time.Hour), 1},
+		{"although another session has replaced it before", reconnect(6, time.Hour), nil, 1},
+		{"but not if its client has closed it",
+			func(b *bench) { b.write(ask(1, CloseSession, "")); b.read(answer(1, 1, 0, "")) }, nil, 0},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			b := newBench(t)
-			defer b.tap.Close()
 			b.write(hello(0)) // at 1 s
-			b.read(welcome(5, 4*time.Second))
-			b.idle(6)
-			row.then(b)
-			if at, sessions := b.deadlines(); len(at) != 1 || at[0] != 5*time.Second || sessions[0] != row.session {
-				t.Errorf("deadlines at %v of sessions %v, want one of session %d at 5s", at, sessions, row.session)
+			b.read(welcome(5, time.Minute))
+			if row.before != nil {
+				row.before(b)
+			}
+			b.tap.checkDeadlines()
+			if len(b.missed) > 0 {
+				t.Errorf("early: %+v", b.missed)
+			}
+			for range 60 { // seconds
+				b.tap.now()
+			}
+			if row.after != nil {
+				row.after(b)
+			}
+			b.tap.checkDeadlines()
+			b.tap.checkDeadlines()
+			if len(b.missed) != row.want {
+				t.Errorf("%d deadlines: %+v", len(b.missed), b.missed)
+			}
+			for _, e := range b.missed {
+				if e.At != 61*time.Second || e.Session != 5 {
+					t.Errorf("a deadline of session %d at %v, want one of session 5 at 1m1s", e.Session, e.At)
+				}
 			}
 		})
-	}
-}
-
-func TestSession_deadlineOfOneThatWasReplacedStillPasses(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.write(hello(0)) // at 1 s
-	b.read(welcome(5, time.Minute))
-	b.redial()
-	b.write(hello(0))
-	b.read(welcome(6, time.Hour))
-	b.tap.checkDeadlines()
-	if at, _ := b.deadlines(); len(at) > 0 {
-		t.Errorf("deadlines at %v, before any has passed", at)
-	}
-	b.idle(60)
-	b.tap.checkDeadlines()
-	if at, sessions := b.deadlines(); len(at) != 1 || at[0] != 61*time.Second || sessions[0] != 5 {
-		t.Errorf("deadlines at %v of sessions %v, want one of session 5 at 1m1s", at, sessions)
-	}
-}
-
-func TestSession_thatItsClientClosedHasNoDeadline(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.write(hello(0))
-	b.read(welcome(5, time.Minute))
-	b.write(ask(1, CloseSession, ""))
-	b.read(answer(1, 1, 0, ""))
-	b.idle(100)
-	b.tap.checkDeadlines()
-	if at, _ := b.deadlines(); len(at) > 0 {
-		t.Errorf("deadlines at %v", at)
 	}
 }

@@ -49,6 +49,8 @@ func event(kind int, path string) []byte {
 // plays what it was given, in pieces of the sizes in cuts. At the end of the
 // bytes a read returns io.EOF, or waits while live.
 type tape struct {
+	net.Conn // nil
+
 	mu     sync.Mutex
 	more   sync.Cond
 	got    []byte
@@ -125,9 +127,6 @@ func (t *tape) isClosed() bool {
 	return t.closed
 }
 
-func (t *tape) LocalAddr() net.Addr              { return &net.TCPAddr{} }
-func (t *tape) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
-func (t *tape) SetDeadline(time.Time) error      { return nil }
 func (t *tape) SetReadDeadline(time.Time) error  { return nil }
 func (t *tape) SetWriteDeadline(time.Time) error { return nil }
 
@@ -163,25 +162,43 @@ func newBench(tb testing.TB) *bench {
 		}
 		b.events = append(b.events, e)
 	})
+	tb.Cleanup(b.tap.Close)
 	b.c = b.tap.client(0)
 	b.redial()
 	return b
 }
 
+// openBench returns a bench whose client has session 5, with a timeout of 4 s.
+func openBench(tb testing.TB) *bench {
+	tb.Helper()
+	b := newBench(tb)
+	b.write(hello(0))
+	b.read(welcome(5, 4*time.Second))
+	return b
+}
+
+func newTape() *tape {
+	t := &tape{}
+	t.more.L = &t.mu
+	return t
+}
+
 // redial gives the client another connection.
 func (b *bench) redial() {
-	b.far = &tape{}
-	b.far.more.L = &b.far.mu
-	conn, err := b.c.adopt(b.far, "far:2181")
+	b.far = newTape()
+	b.adopt(b.far)
+}
+
+func (b *bench) adopt(raw net.Conn) {
+	b.tb.Helper()
+	var err error
+	b.conn, err = b.c.adopt(raw, "far:2181")
 	b.check(err)
-	b.conn = conn
 }
 
 func (b *bench) check(err error) {
+	b.tb.Helper()
 	if err != nil {
-		if h, ok := b.tb.(interface{ Helper() }); ok {
-			h.Helper()
-		}
 		b.tb.Fatal(err)
 	}
 }
@@ -210,11 +227,24 @@ func (b *bench) read(frames ...[]byte) {
 	b.check(err)
 }
 
-// greet exchanges a handshake for session 5 with 4 s.
-func (b *bench) greet() {
-	b.tb.Helper()
-	b.write(hello(0))
-	b.read(welcome(5, 4*time.Second))
+// readAll reads until the connection ends, in pieces.
+func (b *bench) readAll() (got []byte, err error) {
+	buf := make([]byte, 7)
+	for {
+		n, err := b.conn.Read(buf)
+		got = append(got, buf[:n]...)
+		if err != nil {
+			return got, err
+		}
+	}
+}
+
+// reading starts a read of n bytes and returns where its error comes out.
+func (b *bench) reading(n int) <-chan error {
+	done := make(chan error, 1)
+	conn := b.conn
+	go func() { _, err := io.ReadFull(conn, make([]byte, n)); done <- err }()
+	return done
 }
 
 func (b *bench) arm(r Rule) *armedRule {
@@ -222,4 +252,19 @@ func (b *bench) arm(r Rule) *armedRule {
 	s, err := b.c.Arm(r)
 	b.check(err)
 	return s.(*armedRule)
+}
+
+// Until waits until ok returns true, and fails the test when that takes too long.
+func Until(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.After(60 * time.Second)
+	for !ok() {
+		select {
+		case <-late:
+			tb.Fatal("waited in vain until " + what)
+		case <-tick.C:
+		}
+	}
 }

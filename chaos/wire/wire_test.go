@@ -7,38 +7,43 @@ import (
 	"time"
 )
 
-func TestClient_Known_hasTheHighestZxidThatReachedTheClient(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
-	if got := b.c.Known().Zxid; got != 0 {
-		t.Errorf("before the first reply: %d", got)
-	}
-	b.write(ask(1, Create, "/a"), ask(2, Exists, "/a"), ask(3, Create, "/b"))
-	b.read(answer(1, 41, 0, ""), event(1, "/a"), answer(2, 40, 0, ""))
-	b.arm(Rule{Op: Create, Act: DropReply, Keep: true})
-	b.write(ask(4, Create, "/c"))
-	b.read(answer(3, 42, 0, ""))
-	b.far.feed(answer(4, 43, 0, ""))
-	_, _ = b.conn.Read(make([]byte, 1)) // the end of the tape, behind the swallowed reply
-	if got := b.c.Known().Zxid; got != 42 {
-		t.Errorf("got %d, want 42", got)
-	}
-}
-
-func TestClient_Known_hasTheNodeOfWhoseRemovalTheClientWasNotified(t *testing.T) {
-	const deleted, changed = 2, 3
-	for _, c := range []struct{ path, want string }{
-		{"/line/n-1", "/line/n-1"},
-		{"/" + strings.Repeat("x", 400), ""}, // there is no room for it
+// Before version 3.9 a notification has no zxid: until the next reply, the client may know of later commits.
+func TestClient_Known_followsWhatReachesTheClient(t *testing.T) {
+	const deleted, changed, child = 2, 3, 4
+	b := openBench(t)
+	b.write(ask(1, Create, "/a"), ask(2, Exists, "/a"))
+	for _, step := range []struct {
+		what  string
+		frame []byte
+		want  Known // a time of 1 stands for any
+	}{
+		{"before the first reply", nil, Known{}},
+		{"a reply", answer(1, 41, 0, ""), Known{Zxid: 41}},
+		{"a notification", event(changed, "/a"), Known{Zxid: 41, Notified: true}},
+		{"a reply with a lower zxid", answer(2, 40, 0, ""), Known{Zxid: 41}},
+		{"a notification with a zxid", frame(be32(-1), be64(50), be32(0), be32(child), be32(3), text("/line")),
+			Known{Zxid: 50, Notified: true}},
+		{"changed children without a zxid", event(child, "/line"), Known{Zxid: 50, Notified: true, ChangedAt: 1}},
+		{"a removed path that is longer than a head", event(deleted, "/"+strings.Repeat("x", 400)),
+			Known{Zxid: 50, Notified: true, ChangedAt: 1}},
+		{"a removed node", event(deleted, "/line/n-1"),
+			Known{Zxid: 50, Notified: true, ChangedAt: 1, Removed: "/line/n-1", RemovedAt: 1}},
+		{"changed data", event(changed, "/line"),
+			Known{Zxid: 50, Notified: true, ChangedAt: 1, Removed: "/line/n-1", RemovedAt: 1}},
 	} {
-		b := newBench(t)
-		b.greet()
-		b.read(event(changed, "/line"), event(deleted, c.path), event(changed, "/line"))
-		if got := b.c.Known(); got.Removed != c.want || (got.RemovedAt > 0) != (c.want != "") {
-			t.Errorf("%.20s: %+v", c.path, got)
+		b.read(step.frame)
+		got := b.c.Known()
+		got.ChangedAt, got.RemovedAt = min(got.ChangedAt, 1), min(got.RemovedAt, 1)
+		if got != step.want {
+			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
 		}
-		b.tap.Close()
+	}
+	b.arm(Rule{Op: Create, Act: DropReply, Keep: true})
+	b.write(ask(3, Create, "/c"))
+	b.far.feed(answer(3, 60, 0, ""))
+	_, _ = b.readAll()
+	if got := b.c.Known(); got.Zxid != 50 || !got.Notified {
+		t.Errorf("after a dropped reply: %+v", got)
 	}
 }
 
@@ -61,47 +66,15 @@ func TestClient_Known_hasTheZxidOfAReplysStat(t *testing.T) {
 		{GetChildren, 0, stat(43), 41},
 	} {
 		for _, cut := range []byte{0, 1, 7, 100} {
-			b := newBench(t)
+			b := openBench(t)
 			if cut > 0 {
 				b.far.cuts = bytes.Repeat([]byte{cut - 1}, 6000)
 			}
-			b.greet()
 			b.write(ask(1, c.op, "/line"), ask(2, Ping, ""))
 			b.read(answer(1, 41, c.code, c.body), answer(2, 41, 0, ""))
 			if got := b.c.Known().Zxid; got != c.want {
 				t.Errorf("%v with %d bytes in pieces of %d: %d, want %d", c.op, len(c.body), cut, got, c.want)
 			}
-			b.tap.Close()
-		}
-	}
-}
-
-// The zxid of a notification is that of its transaction since version 3.9, and -1 before.
-func TestClient_Known_hasTheZxidOfANotification(t *testing.T) {
-	const changed = 4
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
-	b.read(frame(be32(-1), be64(50), be32(0), be32(changed), be32(3), text("/line")))
-	if got := b.c.Known(); got.Zxid != 50 || got.ChangedAt != 0 {
-		t.Errorf("with a zxid: %+v", got)
-	}
-	b.read(event(changed, "/line"))
-	if got := b.c.Known(); got.Zxid != 50 || got.ChangedAt == 0 {
-		t.Errorf("without: %+v", got)
-	}
-}
-
-// A notification has no zxid before version 3.9: until the next reply, the client may know of later commits.
-func TestClient_Known_isOpenAfterANotification(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.greet()
-	b.write(ask(1, Exists, "/a"), ask(2, Exists, "/a"))
-	for i, frame := range [][]byte{answer(1, 41, 0, ""), event(1, "/a"), answer(2, 42, 0, "")} {
-		b.read(frame)
-		if got := b.c.Known().Notified; got != (i == 1) {
-			t.Errorf("after frame %d: %v", i, got)
 		}
 	}
 }
