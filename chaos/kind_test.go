@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -48,20 +49,39 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 	if _, err := f.Inject(ctx, Target{}); f.String() != "session.close" || !strings.Contains(err.Error(), "client 17 (of 0 clients)") {
 		t.Errorf("got %v, %v", f, err)
 	}
-	for _, row := range []struct {
-		name, fault, target string
-		params              map[string]string
-		want                string
-	}{
-		{"a name with a slip", "session.clsoe", "", nil, `"session.clsoe" is not a fault; known: client.kill, client.pause, client.restart, link.delay, `},
-		{"a name from nowhere", "x", "", nil, ", session.storm"},
-		{"a client where a member belongs", "partition.isolate", "holder", nil, "the fault affects a member: use leader, follower, any"},
-		{"a member where a client belongs", "session.close", "leader", nil, `target "leader" is not a client, but the fault affects a client: use a client's number or a name; known: holder, next, waiter, random`},
-		{"a target with a slip", "session.close", "hodler", nil, `"hodler" is not a client, but the fault affects a client`},
-		{"a parameter of nothing", "session.close", "", map[string]string{"now": "yes"}, `"now" is not a parameter of this fault; there are none`},
+	for _, row := range []struct{ fault, target, param, value, want string }{
+		{"session.clsoe", "", "", "", `"session.clsoe" is not a fault; known: client.kill, client.pause, client.restart, link.delay, `},
+		{"x", "", "", "", ", session.storm"},
+		{"partition.isolate", "holder", "", "", "the fault affects a member: use leader, follower, any"},
+		{"session.close", "leader", "", "", `target "leader" is not a client, but the fault affects a client: ` +
+			`use a client's number or a name; known: holder, next, waiter, random`},
+		{"session.close", "hodler", "", "", `"hodler" is not a client, but the fault affects a client`},
+		{"session.close", Majority, "", "", "the fault affects a client"},
+		{"session.close", "member of holder", "", "", "the fault affects a client"},
+		{"partition.split", Minority, "", "", "names several members, but the fault affects one: use leader, follower, any, observer"},
+		{"partition.isolate", Minority, "", "", ""},
+		{"member.kill", Majority, "", "", ""},
+		{"member.kill", "member of holder", "", "", ""},
+		{"member.kill", "member of client 2", "", "", ""},
+		{"member.kill", "member of hodler", "", "", `"hodler" is not a client`},
+		{"partition.split", "member of 2", "", "", ""},
+		{"link.loss", Observer, "", "", ""},
+		{"session.close", "", "now", "yes", `"now" is not a parameter of this fault; there are none`},
+		{"reply.drop", "", "opp", "create", `"opp" is not a parameter of this fault; known: op, path, nth, within, keep`},
+		{"reply.drop", "", "op", "op 42", `"op 42" is not a kind of request`},
+		{"reply.drop", "", "op", "craete", `parameter op: "craete" is not a kind of request; known: addWatch, any, auth, change, check`},
+		{"reply.drop", "", "nth", "0", "is not a whole number from 1"},
+		{"reply.drop", "", "within", "5", "is not a duration"},
+		{"reply.drop", "", "path", "/[", "is not a valid pattern"},
+		{"reply.drop", "", "keep", "perhaps", "neither true nor false"},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			if _, err := Parse(row.fault, row.target, row.params); err == nil || !strings.Contains(err.Error(), row.want) {
+		t.Run(fmt.Sprint(row), func(t *testing.T) {
+			params := map[string]string{row.param: row.value}
+			if row.param == "" {
+				params = nil
+			}
+			_, err := Parse(row.fault, row.target, params)
+			if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -73,14 +93,6 @@ func TestTouchesMembers_isFalseForClientsFaults(t *testing.T) {
 		if TouchesMembers(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
-	}
-}
-
-func TestParse_namesTheFaultInItsErrors(t *testing.T) {
-	f, err := Parse("session.storm", "", nil)
-	must(t, err)
-	if _, err := f.Inject(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) || !strings.HasPrefix(err.Error(), "session.storm: ") {
-		t.Errorf("got %v", err)
 	}
 }
 

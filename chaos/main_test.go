@@ -37,21 +37,19 @@ func (m tests) Run() int {
 	code := m.M.Run()
 	common.Lock()
 	defer common.Unlock()
-	if common.network != nil {
-		code |= report(common.network.Close(context.Background()))
+	if common.ensemble == nil {
+		return code
 	}
-	if common.ensemble != nil {
-		code |= report(common.ensemble.Down(context.Background()))
+	var err error
+	if common.network != nil {
+		err = common.network.Close(context.Background())
+	}
+	err = errors.Join(err, common.ensemble.Down(context.Background()))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	return code
-}
-
-func report(err error) int {
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(os.Stderr, err)
-	return 1
 }
 
 // common is the ensemble of all tests that leave it as they found it.

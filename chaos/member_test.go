@@ -46,32 +46,6 @@ func TestAct_undoesWhatItCannotProve(t *testing.T) {
 	}
 }
 
-func TestMemberKill_endsTheProcessUntilItHeals(t *testing.T) {
-	target := shared(t)
-	e := inject(t, parse(t, "member.kill", Leader), target)
-	m := hit(t, target, e)
-	if connectsTo(m.Addr) {
-		t.Error("somebody listens at the killed member's address")
-	}
-	within(t, 30*time.Second, "the others elect another leader", func() bool {
-		l, err := ensembles.Leader(t.Context(), target.Ensemble)
-		return err == nil && l != m
-	})
-	heal(t, target, e)
-}
-
-func TestMemberFaults_areSkippedWhereTheProcessIsNotOurs(t *testing.T) {
-	target := shared(t)
-	theirs := *target.Ensemble.Members[0]
-	theirs.Machine = nil
-	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&theirs}}
-	for _, name := range []string{"member.kill", "member.stop", "member.pause", "member.restart"} {
-		if _, err := parse(t, name, Any).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // The play may end while a member is ending: what was asked for takes effect all the same,
 // and the member must be started again after that, not before.
 func TestTakeDown_startsAgainWhatWasStillEnding(t *testing.T) {
@@ -85,19 +59,6 @@ func TestTakeDown_startsAgainWhatWasStillEnding(t *testing.T) {
 		}
 		must(t, allServe(t.Context(), target.Ensemble)) // fails where the process ended afterwards
 	}
-}
-
-func TestMemberStop_endsTheProcessUntilItHeals(t *testing.T) {
-	target := shared(t)
-	e := inject(t, parse(t, "member.stop", Follower), target)
-	m := hit(t, target, e)
-	if connectsTo(m.Addr) {
-		t.Error("somebody listens at the stopped member's address")
-	}
-	if l, err := ensembles.Leader(t.Context(), target.Ensemble); err != nil || l == m {
-		t.Errorf("stopping a follower cost the leader: %v, %v", l, err)
-	}
-	heal(t, target, e)
 }
 
 func TestMemberRestart_returnsWhenTheMemberServes(t *testing.T) {
@@ -135,19 +96,6 @@ type interrupted struct {
 func (i interrupted) Stop(ctx context.Context) error {
 	defer i.cancel()
 	return i.Machine.Stop(ctx)
-}
-
-func TestMemberPause_keepsTheSocketsOpen(t *testing.T) {
-	target := shared(t)
-	e := inject(t, parse(t, "member.pause", Follower), target)
-	m := hit(t, target, e)
-	if !connectsTo(m.Addr) {
-		t.Error("a frozen member's kernel accepts connections, and this one does not")
-	}
-	if reachable(t.Context(), m, 100*time.Millisecond) {
-		t.Error("it answers")
-	}
-	heal(t, target, e)
 }
 
 // A member that never answered cannot prove by its silence that it was frozen.

@@ -45,18 +45,3 @@ func versionsOf(t *testing.T, e *ensembles.Ensemble) (names []string) {
 	slices.Sort(names)
 	return names
 }
-
-func TestMemberUpgrade_needsTwoVersions(t *testing.T) {
-	one := Target{Ensemble: &ensembles.Ensemble{}}
-	_, err := parse(t, "member.upgrade", "").Inject(t.Context(), one)
-	if !errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), "--image OLD,NEW or --zookeeper-home OLD,NEW") {
-		t.Errorf("with one version: %v", err)
-	}
-	if CheckEnsemble(t.Context(), MemberUpgrade, one) == nil {
-		t.Error("it is not known before")
-	}
-	two := Target{Ensemble: &ensembles.Ensemble{Versions: []ensembles.Version{{Name: "a"}, {Name: "b"}}}}
-	if _, err := parse(t, "member.upgrade", "", "to", "c").Inject(t.Context(), two); err == nil || !strings.Contains(err.Error(), `no version "c"`) {
-		t.Errorf("to a version that is none of them: %v", err)
-	}
-}

@@ -4,53 +4,40 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/container"
-	"github.com/zkbench/zkbench/ensembles/process"
 )
 
-// kinds are the ways to run an ensemble whose network can be cut.
-var kinds = map[ensembles.Kind]func(context.Context, ensembles.Options) (*ensembles.Ensemble, error){
-	ensembles.Process:   process.Start,
-	ensembles.Container: container.Start,
-}
-
-// start starts an ensemble of that kind, or skips the test where that cannot be.
-func start(t testing.TB, kind ensembles.Kind, o ensembles.Options) *ensembles.Ensemble {
+// contained returns three members in containers, or skips the test.
+func contained(t testing.TB) Target {
 	t.Helper()
-	if kind == ensembles.Container {
-		if err := container.Available(t.Context()); err != nil {
-			t.Skip(err)
-		}
+	if err := container.Available(t.Context()); err != nil {
+		t.Skip(err)
 	}
-	e, err := kinds[kind](t.Context(), o)
+	e, err := container.Start(t.Context(), ensembles.Options{Tick: tick})
 	must(t, err)
 	t.Cleanup(func() { must(t, e.Down(context.Background())) })
-	return e
+	return withNetwork(t, e)
 }
 
-// openNetwork prepares to cut the ensemble's members, or skips the test.
-func openNetwork(t testing.TB, e *ensembles.Ensemble) *network.Network {
+// withNetwork prepares to cut the ensemble's members, or skips the test.
+func withNetwork(t testing.TB, e *ensembles.Ensemble) Target {
 	t.Helper()
-	begin := time.Now()
 	n, err := network.Open(t.Context(), e)
 	if errors.Is(err, ErrSkipped) && e.Kind != ensembles.Container {
 		t.Skip(err)
 	}
 	must(t, err)
-	t.Logf("network of %d %s members ready in %v", len(e.Members), e.Kind, time.Since(begin))
 	t.Cleanup(func() { must(t, n.Close(context.Background())) })
-	return n
+	return Target{Ensemble: e, Network: n}
 }
 
 // A member that is started again in a container has a new network, in which nothing is
 // cut.
 func TestNetwork_noticesThatACutIsGoneBeforeItIsHealed(t *testing.T) {
-	e := start(t, ensembles.Container, ensembles.Options{})
-	target := Target{Ensemble: e, Network: openNetwork(t, e)}
+	target := contained(t)
 	for _, name := range []string{"partition.peers", "link.loss"} {
 		effect, err := parse(t, name, "zk1").Inject(t.Context(), target)
 		must(t, err)

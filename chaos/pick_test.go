@@ -38,6 +38,13 @@ func TestPickMember_findsEachKindOfMember(t *testing.T) {
 	if err != nil || v.Name != "zk2" {
 		t.Errorf("by address: %v, %v", v, err)
 	}
+	for who, want := range map[string]int{Minority: 1, Majority: 2} {
+		picked, err := pickMembers(t.Context(), target, who)
+		must(t, err)
+		if len(picked) != want || slices.ContainsFunc(picked, func(v targetMember) bool { return v.mode != ensembles.ModeFollower }) {
+			t.Errorf("%s is %v, want followers first", who, picked)
+		}
+	}
 	if _, err := pickMember(t.Context(), target, "leeder"); err == nil || !strings.Contains(err.Error(), "use leader, follower, any, observer or") {
 		t.Errorf("a name with a slip: %v", err)
 	}
@@ -55,7 +62,7 @@ func TestPickMember_saysWhyThereIsNone(t *testing.T) {
 }
 
 func TestPickClient_waitsForAHolder(t *testing.T) {
-	l := connect(t, shared(t), 2, 10*time.Second)
+	l := connect(t, shared(t), 3, 10*time.Second)
 	var asked atomic.Int32
 	l.Holder = func(bool) int {
 		if asked.Add(1) < 5 {
@@ -67,15 +74,19 @@ func TestPickClient_waitsForAHolder(t *testing.T) {
 	if err != nil || n != 1 || name != "client 1 (holder)" {
 		t.Errorf("got %d, %q, %v", n, name, err)
 	}
-}
+	for _, who := range []string{"1", Holder} {
+		v, err := pickMember(t.Context(), l.Target, MemberOf+who)
+		must(t, err)
+		if on := l.Clients[1].Session().Server; v.Addr != on || v.mode == "" {
+			t.Errorf("the member of %s is %v, and the client is on %s", who, v, on)
+		}
+	}
 
-// The clients of a queue hold nothing: who aims at a holder there hits any of them.
-func TestPickClient_takesAnyWhereNobodyCanHold(t *testing.T) {
-	l := connect(t, shared(t), 3, 10*time.Second)
-	l.Target.Holder = nil
+	// The clients of a queue hold nothing: a fault that targets a holder hits any of them.
+	l.Holder = nil
 	seen := map[int]bool{}
 	for i := range 3 {
-		l.Target.Random = func(n int) int { return i % n }
+		l.Random = func(n int) int { return i % n }
 		n, name, err := pickClient(t.Context(), l.Target, Holder)
 		must(t, err)
 		if strings.Contains(name, "holder") {
@@ -124,32 +135,6 @@ func TestNoTarget_saysWhatIsMissing(t *testing.T) {
 		err := CheckTarget(shaped(row.voting, row.observers), row.who)
 		if (err == nil) != (row.want == "") || err != nil && (!errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), row.want)) {
 			t.Errorf("%s of %d members and %d observers: %v, want %q", row.who, row.voting, row.observers, err, row.want)
-		}
-	}
-	// It is said before anybody is asked, or waited for.
-	for _, who := range []string{Observer, Minority} {
-		if _, err := pickMembers(t.Context(), Target{Ensemble: shaped(1, 0)}, who); !errors.Is(err, ErrSkipped) {
-			t.Errorf("%s: %v", who, err)
-		}
-	}
-}
-
-func TestParse_ofTargetsOfSeveralAndOfAClientsMember(t *testing.T) {
-	for _, row := range []struct{ fault, target, want string }{
-		{"member.kill", Majority, ""},
-		{"partition.isolate", Minority, ""},
-		{"link.loss", Observer, ""},
-		{"member.kill", "member of holder", ""},
-		{"member.kill", "member of client 2", ""},
-		{"partition.split", "member of 2", ""},
-		{"member.kill", "member of hodler", `"hodler" is not a client`},
-		{"partition.split", Minority, "names several members, but the fault affects one: use leader, follower, any, observer"},
-		{"session.close", Majority, "the fault affects a client"},
-		{"session.close", "member of holder", "the fault affects a client"},
-	} {
-		_, err := Parse(row.fault, row.target, nil)
-		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
-			t.Errorf("%s of %s: %v, want %q", row.fault, row.target, err, row.want)
 		}
 	}
 }
@@ -209,41 +194,6 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 			t.Errorf("got %+v, %v", e, err)
 		}
 	})
-}
-
-func TestPickMembers_takesFollowersFirst(t *testing.T) {
-	target := shared(t)
-	for who, want := range map[string]int{Minority: 1, Majority: 2} {
-		picked, err := pickMembers(t.Context(), target, who)
-		must(t, err)
-		if len(picked) != want || slices.ContainsFunc(picked, func(v targetMember) bool { return v.mode != ensembles.ModeFollower }) {
-			t.Errorf("%s is %v", who, picked)
-		}
-	}
-}
-
-func TestPickMember_findsAClientsMember(t *testing.T) {
-	l := connect(t, shared(t), 1, 10*time.Second)
-	v, err := pickMember(t.Context(), l.Target, MemberOf+"0")
-	must(t, err)
-	if on := l.Target.Clients[0].Session().Server; v.Addr != on || v.mode == "" {
-		t.Errorf("it is %v, and the client is on %s", v, on)
-	}
-	l.Target.Holder = func(bool) int { return 0 }
-	if held, err := pickMember(t.Context(), l.Target, MemberOf+Holder); err != nil || held.Member != v.Member {
-		t.Errorf("the holder's is %v, %v", held, err)
-	}
-}
-
-// A majority that is lost at the same time leaves no quorum, until it is healed.
-func TestMemberPause_ofAMajority(t *testing.T) {
-	target := shared(t)
-	e := inject(t, parse(t, "member.pause", Majority), target)
-	within(t, 30*time.Second, "nobody leads", func() bool {
-		_, err := ensembles.Leader(t.Context(), target.Ensemble)
-		return err != nil
-	})
-	heal(t, target, e)
 }
 
 type timed struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +29,9 @@ type logbook struct {
 }
 
 func (l *logbook) add(format string, args ...any) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
@@ -79,54 +81,37 @@ func TestPlan_playsInOrderAndHeals(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(context.Context, Target) error { return broken }
 	panics := func(context.Context, Target) error { panic("at the disco") }
+	stays := func(context.Context) error { return broken }
 	const ms = time.Millisecond
+	a, b, c := scripted{name: "a"}, scripted{name: "b"}, scripted{name: "c"}
 	for _, row := range []struct {
 		name    string
-		entries func(l *logbook) []Entry
+		entries []Entry
 		until   time.Duration // 0: the play ends by itself
 		want    string
 		errs    []string
 	}{
-		{"faults are played in the order of their times and healed after theirs", func(l *logbook) []Entry {
-			return []Entry{
-				{Fault: scripted{name: "b", log: l}, At: 60 * ms, For: 100 * ms},
-				{Fault: scripted{name: "a", log: l}, For: 110 * ms},
-			}
-		}, 0, "+a, +b, -a, -b", nil},
-		{"what is in force at the end is healed in reverse order", func(l *logbook) []Entry {
-			return []Entry{
-				{Fault: scripted{name: "a", log: l}},
-				{Fault: scripted{name: "b", log: l}, At: 20 * ms, For: time.Hour},
-				{Fault: scripted{name: "c", log: l}, At: 40 * ms},
-			}
-		}, 80 * ms, "+a, +b, +c, -c, -b, -a", nil},
-		{"a fault without a way back ends at once", func(l *logbook) []Entry {
-			return []Entry{{Fault: scripted{name: "a", log: l, instant: true}}}
-		}, 0, "+a", nil},
-		{"an entry is repeated as often as it says", func(l *logbook) []Entry {
-			return []Entry{{Fault: scripted{name: "a", log: l}, For: ms, Every: 5 * ms, Times: 3}}
-		}, 0, "+a, -a, +a, -a, +a, -a", nil},
-		{"a fault that fails does not stop the others", func(l *logbook) []Entry {
-			return []Entry{
-				{Fault: scripted{name: "a", log: l, inject: fails}},
-				{Fault: scripted{name: "b", log: l}, At: 20 * ms, For: ms},
-			}
-		}, 0, "+a, +b, -b", []string{"broken"}},
-		{"a fault that panics does not stop the others, nor their healing", func(l *logbook) []Entry {
-			return []Entry{
-				{Fault: scripted{name: "a", log: l}},
-				{Fault: scripted{name: "b", log: l, inject: panics}, At: 20 * ms},
-			}
-		}, 60 * ms, "+a, +b, -a", []string{"panic: at the disco"}},
-		{"a fault that does not heal does not keep the others from it", func(l *logbook) []Entry {
-			return []Entry{
-				{Fault: scripted{name: "a", log: l}},
-				{Fault: scripted{name: "b", log: l, heal: func(context.Context) error { return broken }}, At: 20 * ms},
-			}
-		}, 60 * ms, "+a, +b, -b, -a", []string{"not healed: b of the target of b: broken"}},
-		{"an entry whose time never comes is an error", func(l *logbook) []Entry {
-			return []Entry{{Fault: scripted{name: "a", log: l}, At: time.Hour}, {Fault: scripted{name: "b", log: l}, On: "never"}}
-		}, 20 * ms, "", []string{"a: no proven effect: the phase ended before the fault was due", "b: no proven effect"}},
+		{"faults are played in the order of their times and healed after theirs",
+			[]Entry{{Fault: b, At: 60 * ms, For: 100 * ms}, {Fault: a, For: 110 * ms}}, 0, "+a, +b, -a, -b", nil},
+		{"what is in force at the end is healed in reverse order",
+			[]Entry{{Fault: a}, {Fault: b, At: 20 * ms, For: time.Hour}, {Fault: c, At: 40 * ms}},
+			80 * ms, "+a, +b, +c, -c, -b, -a", nil},
+		{"a fault without a way back ends at once",
+			[]Entry{{Fault: scripted{name: "a", instant: true}}}, 0, "+a", nil},
+		{"an entry is repeated as often as it says",
+			[]Entry{{Fault: a, For: ms, Every: 5 * ms, Times: 3}}, 0, "+a, -a, +a, -a, +a, -a", nil},
+		{"a fault that fails does not stop the others",
+			[]Entry{{Fault: scripted{name: "a", inject: fails}}, {Fault: b, At: 20 * ms, For: ms}},
+			0, "+a, +b, -b", []string{"broken"}},
+		{"a fault that panics does not stop the others, nor their healing",
+			[]Entry{{Fault: a}, {Fault: scripted{name: "b", inject: panics}, At: 20 * ms}},
+			60 * ms, "+a, +b, -a", []string{"panic: at the disco"}},
+		{"a fault that does not heal does not keep the others from it",
+			[]Entry{{Fault: a}, {Fault: scripted{name: "b", heal: stays}, At: 20 * ms}},
+			60 * ms, "+a, +b, -b, -a", []string{"not healed: b of the target of b: broken"}},
+		{"an entry whose time never comes is an error",
+			[]Entry{{Fault: a, At: time.Hour}, {Fault: b, On: "never"}}, 20 * ms, "",
+			[]string{"a: no proven effect: the phase ended before the fault was due", "b: no proven effect"}},
 	} {
 		inABubble(t, row.name, func(t *testing.T) {
 			ctx, log := t.Context(), &logbook{}
@@ -135,7 +120,12 @@ func TestPlan_playsInOrderAndHeals(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, row.until)
 				defer cancel()
 			}
-			err := Plan{Entries: row.entries(log), Now: clock()}.Play(ctx, Target{})
+			for i := range row.entries {
+				f := row.entries[i].Fault.(scripted)
+				f.log = log
+				row.entries[i].Fault = f
+			}
+			err := Plan{Entries: row.entries, Now: clock()}.Play(ctx, Target{})
 			if log.String() != row.want {
 				t.Errorf("got  %s\nwant %s", log, row.want)
 			}
@@ -176,20 +166,16 @@ func TestPlan_waitsForEvents(t *testing.T) {
 // Two faults on one member: the first is being healed when the play ends, and waits for
 // the member, which the second keeps away.
 func TestPlan_undoesAllBeforeItWaits(t *testing.T) {
-	for _, order := range []struct {
-		name    string
-		entries func(waits, keeps Fault) []Entry
+	for _, row := range []struct {
+		name         string
+		waits, keeps Entry
 	}{
-		{"the one that waits is healed before the end", func(waits, keeps Fault) []Entry {
-			return []Entry{{Fault: waits, For: 20 * time.Millisecond}, {Fault: keeps}}
-		}},
-		{"both are in force at the end, the one that keeps it away came first", func(waits, keeps Fault) []Entry {
-			return []Entry{{Fault: keeps}, {Fault: waits, At: 20 * time.Millisecond}}
-		}},
+		{"the one that waits is healed before the end", Entry{For: 20 * time.Millisecond}, Entry{}},
+		{"both are in force at the end, the one that keeps it away came first", Entry{At: 20 * time.Millisecond}, Entry{}},
 	} {
-		inABubble(t, order.name, func(t *testing.T) {
+		inABubble(t, row.name, func(t *testing.T) {
 			log, undone := &logbook{}, make(chan struct{})
-			waits := scripted{name: "waits", log: log, back: func(ctx context.Context) error {
+			row.waits.Fault = scripted{name: "waits", log: log, back: func(ctx context.Context) error {
 				select {
 				case <-undone:
 					return nil
@@ -197,10 +183,10 @@ func TestPlan_undoesAllBeforeItWaits(t *testing.T) {
 					return context.Cause(ctx)
 				}
 			}}
-			keeps := scripted{name: "keeps", log: log, heal: func(context.Context) error { close(undone); return nil }}
+			row.keeps.Fault = scripted{name: "keeps", log: log, heal: func(context.Context) error { close(undone); return nil }}
 			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 			defer cancel()
-			must(t, Plan{Entries: order.entries(waits, keeps), Now: clock(), HealLimit: 5 * time.Second}.Play(ctx, Target{}))
+			must(t, Plan{Entries: []Entry{row.keeps, row.waits}, Now: clock(), HealLimit: 5 * time.Second}.Play(ctx, Target{}))
 			if !strings.HasSuffix(log.String(), "-waits, -keeps") {
 				t.Errorf("undone in another order: %s", log)
 			}
@@ -208,14 +194,14 @@ func TestPlan_undoesAllBeforeItWaits(t *testing.T) {
 	}
 }
 
-func TestPlan_recordsWindows(t *testing.T) { synctest.Test(t, recordsWhatWasPlayed) }
+func TestPlan_recordsWindows(t *testing.T) { synctest.Test(t, testRecordedWindows) }
 
-func recordsWhatWasPlayed(t *testing.T) {
+func testRecordedWindows(t *testing.T) {
 	var injected, played []Window
 	plan := Plan{
 		Entries: []Entry{
-			{Fault: scripted{name: "good", log: &logbook{}}, For: 20 * time.Millisecond},
-			{Fault: scripted{name: "bad", log: &logbook{}, inject: func(context.Context, Target) error { return ErrNoEffect }}, At: 60 * time.Millisecond},
+			{Fault: scripted{name: "good"}, For: 20 * time.Millisecond},
+			{Fault: scripted{name: "bad", inject: func(context.Context, Target) error { return ErrNoEffect }}, At: 60 * time.Millisecond},
 		},
 		Now:      clock(),
 		Injected: func(p Window) { injected = append(injected, p) },
@@ -250,7 +236,7 @@ func TestPlan_recordsARepetitionThatItsEndOvertook(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			n := 0
-			f := scripted{name: "a", log: &logbook{}, instant: true, inject: func(ctx context.Context, _ Target) error {
+			f := scripted{name: "a", instant: true, inject: func(ctx context.Context, _ Target) error {
 				if n++; n == 2 {
 					cancel()
 					return row.err(ctx.Err())
@@ -274,7 +260,7 @@ func TestPlan_recordsARepetitionThatItsEndOvertook(t *testing.T) {
 func TestPlan_saysThatThePhaseWasTooShort(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	f := scripted{name: "a", log: &logbook{}, inject: func(ctx context.Context, _ Target) error {
+	f := scripted{name: "a", inject: func(ctx context.Context, _ Target) error {
 		cancel()
 		return fmt.Errorf("%w: the session is still listed", ErrNoEffect)
 	}}
@@ -287,7 +273,7 @@ func TestPlan_saysThatThePhaseWasTooShort(t *testing.T) {
 // What was gone before it was healed has no proof, and is not in force any more either.
 func TestPlan_takesTheProofFromAFaultThatVanished(t *testing.T) {
 	back := false
-	f := scripted{name: "a", log: &logbook{}, heal: func(context.Context) error { return network.ErrVanished }, back: func(context.Context) error { back = true; return nil }}
+	f := scripted{name: "a", heal: func(context.Context) error { return network.ErrVanished }, back: func(context.Context) error { back = true; return nil }}
 	var played []Window
 	plan := Plan{Entries: []Entry{{Fault: f, For: time.Millisecond}}, Now: clock(), Healed: func(w Window) { played = append(played, w) }}
 	err := plan.Play(t.Context(), Target{})
@@ -300,29 +286,25 @@ func TestPlan_takesTheProofFromAFaultThatVanished(t *testing.T) {
 }
 
 func TestPlan_drawsTheSameFromTheSameSeed(t *testing.T) {
-	draw := func(seed uint64) []int {
-		out := make([]int, 6)
-		entry := func(i int) Entry {
-			return Entry{Fault: scripted{name: "a", log: &logbook{}, instant: true, inject: func(_ context.Context, t Target) error {
-				out[i] = t.Random(1 << 30)
-				return nil
-			}}}
-		}
+	draw := func(seed uint64) (out [6]int) {
 		var entries []Entry
 		for i := range out {
-			entries = append(entries, entry(i))
+			entries = append(entries, Entry{Fault: scripted{name: "a", instant: true, inject: func(_ context.Context, t Target) error {
+				out[i] = t.Random(1 << 30)
+				return nil
+			}}})
 		}
 		must(t, Plan{Entries: entries, Seed: seed, Now: clock()}.Play(t.Context(), Target{}))
 		return out
 	}
 	a, b, c := draw(1), draw(1), draw(2)
-	if !slices.Equal(a, b) || slices.Equal(a, c) || a[0] == a[1] {
+	if a != b || a == c || a[0] == a[1] {
 		t.Errorf("%v, %v, %v", a, b, c)
 	}
 }
 
 func TestPlan_boundsHealing(t *testing.T) {
-	stuck := scripted{name: "a", log: &logbook{}, heal: func(ctx context.Context) error {
+	stuck := scripted{name: "a", heal: func(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}}

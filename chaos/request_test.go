@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,65 +11,46 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// aimed returns the rule with the request that a fault's parameters say.
-func aimed(t *testing.T, name string, params map[string]string) wire.Rule {
-	t.Helper()
-	k, err := KindOf(name)
-	must(t, err)
-	s, err := k.settings(params)
-	must(t, err)
-	rule := aim(wire.Rule{}, s)
-	must(t, s.err())
-	return rule
-}
-
 func TestParse_readsWhichRequest(t *testing.T) {
-	got := aimed(t, "reply.drop", map[string]string{"op": "create", "path": "/lock/**", "nth": "2", "within": "1s", "keep": "true"})
-	if want := (wire.Rule{Op: wire.Create, Path: "/lock/**", Nth: 2}); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v", got)
-	}
-	for _, row := range []struct {
-		name, param, value, want string
-	}{
-		{"an opcode without a name", "op", "op 42", `"op 42" is not a kind of request`},
-		{"an opcode with a slip", "op", "craete", `parameter op: "craete" is not a kind of request; known: addWatch, any, auth, change, check`},
-		{"a match before the first", "nth", "0", "is not a whole number from 1"},
-		{"a duration without a unit", "within", "5", "is not a duration"},
-		{"a broken pattern", "path", "/[", "is not a valid pattern"},
-		{"neither true nor false", "keep", "perhaps", "neither true nor false"},
-		{"a parameter with a slip", "opp", "create", `"opp" is not a parameter of this fault; known: op, path, nth, within, keep`},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			_, err := Parse("reply.drop", "", map[string]string{row.param: row.value})
-			if err == nil || !strings.Contains(err.Error(), row.want) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
-func TestParse_readsEveryKindOfRequest(t *testing.T) {
+	k, err := KindOf("reply.drop")
+	must(t, err)
 	for _, op := range []wire.Op{wire.Any, wire.Create, wire.GetChildren2, wire.CloseSession, wire.WhoAmI} {
-		if got := aimed(t, "request.drop", map[string]string{"op": op.String()}).Op; got != op {
-			t.Errorf("%s: got %s", op, got)
+		s, err := k.settings(map[string]string{"op": op.String(), "path": "/lock/**", "nth": "2", "within": "1s", "keep": "true"})
+		must(t, err)
+		got := aim(wire.Rule{}, s)
+		must(t, s.err())
+		if want := (wire.Rule{Op: op, Path: "/lock/**", Nth: 2}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
 }
 
-func TestRequestDrop_keepsARequestFromTheServer(t *testing.T) {
-	l := connect(t, shared(t), 1, 10*time.Second)
-	unanswered := l.createUntilError(0, "/request-drop")
-	e := inject(t, parse(t, "request.drop", "0", "op", "create", "path", "/request-drop-*"), l.Target)
-	path := <-unanswered
-	if !strings.Contains(e.Proof, path+" ") {
-		t.Errorf("%s was not answered, and the proof is %s", path, e.Proof)
-	}
-	there, _, err := l.conns[0].Exists(path)
-	for deadline := time.Now().Add(10 * time.Second); errors.Is(err, zk.ErrNoServer) && time.Now().Before(deadline); {
-		there, _, err = l.conns[0].Exists(path) // the client reconnects after the fault
-	}
-	if err != nil || there {
-		t.Errorf("the node was created: %v, %v", there, err)
+func TestDrop_hidesWhetherTheRequestWasCarriedOut(t *testing.T) {
+	for _, row := range []struct {
+		fault, nth, proof string
+		created           bool
+	}{
+		{"request.drop", "1", "", false},
+		{"reply.drop", "3", "dropped its reply: success", true},
+	} {
+		t.Run(row.fault, func(t *testing.T) {
+			l := connect(t, shared(t), 1, 10*time.Second)
+			unanswered := l.createUntilError(0, "/"+row.fault)
+			e := inject(t, parse(t, row.fault, "0", "op", "create", "path", "/"+row.fault+"-*", "nth", row.nth), l.Target)
+			path := <-unanswered
+			if e.Client != 0 || !strings.Contains(e.Proof, path+" ") || !strings.Contains(e.Proof, row.proof) {
+				t.Errorf("%s was not answered, and the effect is %+v", path, e)
+			}
+			var created bool
+			within(t, 10*time.Second, "the client reconnects after the fault", func() bool {
+				var err error
+				created, _, err = l.conns[0].Exists(path)
+				return err == nil
+			})
+			if created != row.created {
+				t.Errorf("the node was created: %v", created)
+			}
+		})
 	}
 }
 
@@ -100,34 +80,16 @@ func TestRequestHold_lastsUntilItHeals(t *testing.T) {
 	}
 }
 
-func TestReplyDrop_hidesARequestThatWasCarriedOut(t *testing.T) {
-	l := connect(t, shared(t), 1, 10*time.Second)
-	unanswered := l.createUntilError(0, "/reply-drop")
-	e := inject(t, parse(t, "reply.drop", "0", "op", "create", "path", "/reply-drop-*", "nth", "3"), l.Target)
-	if !strings.Contains(e.Proof, "dropped its reply: success") || e.Client != 0 {
-		t.Errorf("effect %+v", e)
-	}
-	path := <-unanswered
-	if !strings.Contains(e.Proof, path+" ") {
-		t.Errorf("%s was not answered, and the proof is %s", path, e.Proof)
-	}
-	if there, _, err := l.conns[0].Exists(path); err != nil || !there {
-		t.Errorf("the node was not created: %v, %v", there, err)
-	}
-}
-
 func TestReplyDrop_keepsTheConnectionWhereAsked(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for _, keep := range []string{"true", "false"} {
-		t.Run(keep, func(t *testing.T) {
-			l := connect(t, shared(t), 1, 10*time.Second)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			l.askOften(ctx, 0)
-			inject(t, parse(t, "reply.drop", "0", "op", "exists", "keep", keep), l.Target)
-			if kept := l.Clients[0].Session().Server != ""; kept != (keep == "true") {
-				t.Errorf("the connection was kept: %v", kept)
-			}
-		})
+		l.askOften(ctx, 0)
+		inject(t, parse(t, "reply.drop", "0", "op", "exists", "keep", keep), l.Target)
+		if kept := l.Clients[0].Session().Server != ""; kept != (keep == "true") {
+			t.Errorf("keep=%s: the connection was kept: %v", keep, kept)
+		}
 	}
 }
 

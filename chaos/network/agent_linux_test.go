@@ -1,16 +1,14 @@
 package network
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -99,48 +97,8 @@ func FuzzAgentOrders(f *testing.F) {
 	})
 }
 
-// contained starts an ensemble of one member in a container.
-func contained(t testing.TB) *ensembles.Ensemble {
-	t.Helper()
-	if err := container.Available(t.Context()); err != nil {
-		t.Skip(err)
-	}
-	e, err := container.Start(t.Context(), ensembles.Options{Members: 1})
-	must(t, err)
-	t.Cleanup(func() { must(t, e.Down(context.Background())) })
-	return e
-}
-
-func TestNetwork_cutsAContainer(t *testing.T) {
-	e := contained(t)
-	m := e.Members[0]
-	n, err := Open(t.Context(), e)
-	must(t, err)
-	defer func() { must(t, n.Close(context.Background())) }()
-	if !answers(m.IP) {
-		t.Fatal("no answer before the cut")
-	}
-	c, err := n.Cut(t.Context(), m, Rule{})
-	must(t, err)
-	if answers(m.IP) {
-		t.Error("an answer in spite of the cut")
-	}
-	if d, err := c.Dropped(t.Context()); err != nil || d == 0 {
-		t.Errorf("dropped %d packets, %v", d, err)
-	}
-	must(t, c.Remove(t.Context()))
-	must(t, c.Remove(t.Context()))
-	if !answers(m.IP) {
-		t.Error("no answer after the heal")
-	}
-}
-
 func TestNetwork_followsAContainerThatStartsAgain(t *testing.T) {
-	e := contained(t)
-	m := e.Members[0]
-	n, err := Open(t.Context(), e)
-	must(t, err)
-	defer func() { must(t, n.Close(context.Background())) }()
+	n, m := openMember(t, ensembles.Container)
 	old, err := n.Cut(t.Context(), m, Rule{})
 	must(t, err)
 	must(t, m.Machine.Kill(t.Context()))
@@ -167,25 +125,14 @@ func TestNetwork_followsAContainerThatStartsAgain(t *testing.T) {
 
 // The agent must not outlive whoever started it, and neither must its cuts.
 func TestNetwork_leavesNothingWhenItsOwnerIsKilled(t *testing.T) {
-	e := contained(t)
+	e := start(t, ensembles.Container)
 	m := e.Members[0]
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "ZKBENCH_TEST_CHILD=cut container", "ZKBENCH_TEST_CONTAINER="+m.ContainerID, "ZKBENCH_TEST_ENSEMBLE="+e.ID)
-	cmd.Stderr = os.Stderr
-	_, err := cmd.StdinPipe() // open until the child is killed
-	must(t, err)
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	if line != "cut\n" || answers(m.IP) {
-		t.Errorf("the child said %q, and the container answers", line)
+	kill := startChild(t, "cut container", "ZKBENCH_TEST_CONTAINER="+m.ContainerID, "ZKBENCH_TEST_ENSEMBLE="+e.ID)
+	if answers(m.IP) {
+		t.Error("the container answers")
 	}
-	must(t, cmd.Process.Kill())
-	cmd.Wait()
-	begin := time.Now()
+	kill()
 	within(t, 10*time.Second, "the partition heals", func() bool { return answers(m.IP) })
-	t.Logf("healed %v after SIGKILL", time.Since(begin))
 	docker, err := client.New(client.FromEnv)
 	must(t, err)
 	defer docker.Close()
@@ -197,36 +144,44 @@ func TestNetwork_leavesNothingWhenItsOwnerIsKilled(t *testing.T) {
 	})
 }
 
-func init() { children["cut container"] = cutContainerAndWait }
-
-func cutContainerAndWait() {
-	container.Available(context.Background()) // keeps testcontainers quiet
-	m := &ensembles.Member{Name: "box", ContainerID: os.Getenv("ZKBENCH_TEST_CONTAINER")}
-	n, err := Open(context.Background(), &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}})
-	if err == nil {
-		_, err = n.Cut(context.Background(), m, Rule{})
+func init() {
+	children["cut container"] = func() error {
+		_ = container.Available(context.Background()) // keeps testcontainers quiet
+		m := &ensembles.Member{Name: "box", ContainerID: os.Getenv("ZKBENCH_TEST_CONTAINER")}
+		n, err := Open(context.Background(), &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}})
+		if err == nil {
+			_, err = n.Cut(context.Background(), m, Rule{})
+		}
+		return err
 	}
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println("cut")
-	io.Copy(io.Discard, os.Stdin)
 }
 
 func TestOpen_saysWhatItCannotCut(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "none.sock")
 	for _, row := range []struct {
-		name, want string
+		name       string
 		member     ensembles.Member
+		dockerHost string
+		want       []string
 	}{
-		{"a member without a network of its own", "not have a separate network", ensembles.Member{Name: "zk1"}},
-		{"a namespace that is gone", "no longer exists", ensembles.Member{Name: "zk1", NetNS: "/run/netns/zkbench-nobody"}},
-		{"a container that is gone", "inspect its container", ensembles.Member{Name: "zk1", ContainerID: "nobody"}},
+		{"a member without a network of its own", ensembles.Member{Name: "zk1"}, "",
+			[]string{"zk1", "not have a separate network"}},
+		{"a namespace that is gone", ensembles.Member{Name: "zk1", NetNS: "/run/netns/zkbench-nobody"}, "",
+			[]string{"zk1", "no longer exists"}},
+		{"a container that is gone", ensembles.Member{Name: "zk1", ContainerID: "nobody"}, "",
+			[]string{"zk1", "inspect its container"}},
+		{"no Docker", ensembles.Member{Name: "zk1", ContainerID: "c0ffee"}, "unix://" + socket,
+			[]string{"there is no Docker socket " + socket + ": install and start Docker"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			if row.dockerHost != "" {
+				t.Setenv("DOCKER_HOST", row.dockerHost)
+			}
 			_, err := Open(t.Context(), &ensembles.Ensemble{Members: []*ensembles.Member{&row.member}})
-			if !errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), "zk1") {
-				t.Errorf("got %v", err)
+			for _, want := range row.want {
+				if !errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want %q", err, want)
+				}
 			}
 		})
 	}

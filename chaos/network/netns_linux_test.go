@@ -19,13 +19,11 @@ var namespaces atomic.Int32
 
 // namespace is a network namespace that is joined to the test's own by one cable.
 type namespace struct {
-	path      string     // /run/netns/NAME
-	name      string     // of the namespace
+	name      string     // it is /run/netns/NAME
 	here      netip.Addr // our end of the cable
 	there, v6 netip.Addr // its end
 	hereV6    netip.Addr
 	fd        netns.NsHandle
-	cable     netlink.Link
 }
 
 // newNamespace makes a namespace and its cable, and removes both after the test.
@@ -44,20 +42,11 @@ func newNamespace(t testing.TB) *namespace {
 		hereV6: netip.MustParseAddr(fmt.Sprintf("fd7a:%x:%x::1", block, n)),
 		v6:     netip.MustParseAddr(fmt.Sprintf("fd7a:%x:%x::2", block, n)),
 	}
-	ns.path = "/run/netns/" + ns.name
-	inLockedThread(t, func() error {
-		home, err := netns.Get()
-		if err != nil {
-			return err
-		}
-		defer home.Close()
+	inLockedThread(t, func() (err error) {
 		ns.fd, err = netns.NewNamed(ns.name) // and enters it
-		if err != nil {
-			return err
-		}
-		t.Cleanup(func() { ns.fd.Close(); netns.DeleteNamed(ns.name) })
-		return netns.Set(home)
+		return err
 	})
+	t.Cleanup(func() { ns.fd.Close(); netns.DeleteNamed(ns.name) })
 	ns.wire(t, n)
 	// The kernel carries packets over a new cable some time after it is up.
 	for _, end := range []netip.Addr{ns.there, ns.v6} {
@@ -74,7 +63,6 @@ func (ns *namespace) wire(t testing.TB, n int) {
 	}))
 	cable, err := netlink.LinkByName(near)
 	must(t, err)
-	ns.cable = cable
 	t.Cleanup(func() { netlink.LinkDel(cable) })
 	must(t, addAddr(&netlink.Handle{}, cable, ns.here, ns.hereV6))
 	h, err := netlink.NewHandleAt(ns.fd)
@@ -123,9 +111,9 @@ func (ns *namespace) listen(t testing.TB, addr netip.Addr) net.Listener {
 	return l
 }
 
-// echo returns a function that sends datagrams of some size to the namespace, and
-// returns how many came back.
-func (ns *namespace) echo(t testing.TB) func(n, size int) int {
+// echo returns a function that sends datagrams to the namespace, and returns how many
+// came back.
+func (ns *namespace) echo(t testing.TB) func(n int) int {
 	t.Helper()
 	var there net.PacketConn
 	ns.inside(t, func() (err error) {
@@ -136,7 +124,7 @@ func (ns *namespace) echo(t testing.TB) func(n, size int) int {
 	t.Cleanup(func() { there.Close(); <-done })
 	go func() {
 		defer close(done)
-		b := make([]byte, 2048)
+		b := make([]byte, 20)
 		for {
 			n, from, err := there.ReadFrom(b)
 			if err != nil {
@@ -145,13 +133,13 @@ func (ns *namespace) echo(t testing.TB) func(n, size int) int {
 			there.WriteTo(b[:n], from)
 		}
 	}()
-	return func(n, size int) int {
+	return func(n int) int {
 		c, err := net.Dial("udp", there.LocalAddr().String())
 		must(t, err)
 		defer c.Close()
-		got, b := 0, make([]byte, 2048)
+		got, b := 0, make([]byte, 20)
 		for range n {
-			c.Write(b[:size])
+			c.Write(b)
 			// One at a time: no socket buffer runs over, so what is missing was dropped.
 			c.SetReadDeadline(time.Now().Add(3 * time.Millisecond))
 			if _, err := c.Read(b); err == nil {
@@ -172,27 +160,24 @@ func (ns *namespace) echo(t testing.TB) func(n, size int) int {
 func (ns *namespace) inside(t testing.TB, f func() error) {
 	t.Helper()
 	inLockedThread(t, func() error {
-		home, err := netns.Get()
-		if err != nil {
-			return err
-		}
-		defer home.Close()
 		if err := netns.Set(ns.fd); err != nil {
 			return err
 		}
-		err = f()
-		if back := netns.Set(home); back != nil {
-			return back
-		}
-		return err
+		return f()
 	})
 }
 
+// inLockedThread runs f, which may change its thread's namespace, and returns the thread to its own.
 func inLockedThread(t testing.TB, f func() error) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	must(t, f())
+	home, err := netns.Get()
+	must(t, err)
+	defer home.Close()
+	err = f()
+	must(t, netns.Set(home))
+	must(t, err)
 }
 
 // answers reports whether the kernel behind the address answers: a connection to
