@@ -166,13 +166,11 @@ func TestTap_OnEvent_mayCallTheTap(t *testing.T) {
 }
 
 func TestClient_Gate_refusesDials(t *testing.T) {
+	b := newBench(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.check(err)
 	defer l.Close()
-	tap := New(func() time.Duration { return 0 })
-	c := tap.Client(3)
+	c := b.tap.Client(3)
 	for _, step := range []struct {
 		what   string
 		do     func()
@@ -181,11 +179,11 @@ func TestClient_Gate_refusesDials(t *testing.T) {
 	}{
 		{"through a closed gate", func() { c.SetGateClosed(true) }, 3, ErrGate},
 		{"through an open gate", func() { c.SetGateClosed(false) }, 3, nil},
-		{"after the end", tap.Close, 3, ErrClosed},
+		{"after the end", b.tap.Close, 3, ErrClosed},
 		{"a new client after the end", func() {}, 4, ErrClosed},
 	} {
 		step.do()
-		conn, err := tap.Client(step.client).Dial("tcp", l.Addr().String(), time.Second)
+		conn, err := b.tap.Client(step.client).Dial("tcp", l.Addr().String(), time.Second)
 		if !errors.Is(err, step.want) {
 			t.Errorf("%s: %v", step.what, err)
 		}

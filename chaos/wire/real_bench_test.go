@@ -1,8 +1,6 @@
 package wire_test
 
 import (
-	"io"
-	"log"
 	"net"
 	"slices"
 	"testing"
@@ -34,11 +32,9 @@ func BenchmarkZooKeeper(b *testing.B) {
 		case 3:
 			to, _ = tap.Client(i).Listen(addr, nil)
 		}
-		c, _, err := zk.Connect([]string{to}, 4*time.Second, zk.WithDialer(dial), zk.WithLogger(log.New(io.Discard, "", 0)),
+		c, _, err := zk.Connect([]string{to}, 4*time.Second, zk.WithDialer(dial), zk.WithLogger(quiet),
 			zk.WithMaxBufferSize(1<<16), zk.WithMaxConnBufferSize(1<<16))
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		defer c.Close()
 		conns[i] = c
 	}
@@ -46,9 +42,8 @@ func BenchmarkZooKeeper(b *testing.B) {
 	ask := func(c *zk.Conn) float64 {
 		begin := time.Now()
 		for range block {
-			if _, _, err := c.Exists("/zookeeper"); err != nil {
-				b.Fatal(err)
-			}
+			_, _, err := c.Exists("/zookeeper")
+			must(b, err)
 		}
 		return float64(time.Since(begin).Nanoseconds()) / block
 	}

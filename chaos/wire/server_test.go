@@ -53,8 +53,6 @@ func zooKeeper(t testing.TB) string {
 		t.Skip(err)
 	}
 	e, err := ensemble()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e.Servers()[0]
 }
