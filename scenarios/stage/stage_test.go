@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
 // A client must be able to do what the recipe of its subject asks for.
