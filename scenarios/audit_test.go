@@ -212,6 +212,14 @@ func TestAudit_ofAClientThatComesBack(t *testing.T) {
 	}
 }
 
+// A recipe may end its grant itself: the client releases then, and acquires again.
+func TestAudit_ofAGrantThatEndsByItself(t *testing.T) {
+	t.Parallel()
+	for _, trial := range runTrials(t, audited(asDriver("lock/resigns", "resigns"), "all/calm", "next wait #1/session.close")) {
+		sound(t, trial)
+	}
+}
+
 // A client whose driver promises that it rejoins stays open after lost: it is granted again by itself, or
 // fails progress.
 func TestAudit_ofAClientThatRejoins(t *testing.T) {

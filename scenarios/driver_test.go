@@ -77,6 +77,10 @@ func beDriver(name string) {
 		driver.Main(wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
 			return sleeper{c.(recipes.Contender), env.Events}
 		}))
+	case "resigns":
+		driver.Main(wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
+			return &resigner{heldContender: c.(heldContender), events: env.Events}
+		}))
 	case "rejoins", "stays out":
 		s := wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
 			return &rejoiner{c.(heldContender), env, name == "stays out"}
@@ -247,6 +251,32 @@ func (s sleeper) Acquire(ctx context.Context) (recipes.Claim, error) {
 		<-ctx.Done()
 	}
 	return claim, err
+}
+
+// resigner ends each grant itself a moment after it began, and reports that.
+type resigner struct {
+	heldContender
+	events func(recipes.Event)
+	ended  chan struct{}
+}
+
+func (r *resigner) Acquire(ctx context.Context) (recipes.Claim, error) {
+	claim, err := r.heldContender.Acquire(ctx)
+	if err == nil {
+		ended := make(chan struct{})
+		r.ended = ended
+		time.AfterFunc(5*time.Millisecond, func() {
+			defer close(ended)
+			r.events(recipes.Event{Kind: recipes.EventEnded, Token: claim.Token, Session: claim.Session})
+			_ = r.heldContender.Release(context.Background())
+		})
+	}
+	return claim, err
+}
+
+func (r *resigner) Release(context.Context) error {
+	<-r.ended
+	return nil
 }
 
 // rejoiner opens a new session by itself and acquires there, unless it stays out: then every acquire

@@ -13,6 +13,20 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 		s.Outcome, s.Err, s.Path, s.Session = history.Failed, "cancelled", "", 0
 		return s
 	}
+	timedOut := func(client int, zxid int64, at time.Duration) *history.Sample {
+		s := gaveUp(client, zxid, at)
+		s.TimedOut = true
+		return s
+	}
+	canceled := func(client int, zxid int64, at time.Duration) *history.Sample {
+		s := gaveUp(client, zxid, at)
+		s.Canceled = true
+		return s
+	}
+	elsewhere := func(c *history.Commit) *history.Commit {
+		c.Path = "/l/2/n-0000000001"
+		return c
+	}
 	closed := func(client int, at time.Duration) *history.Session {
 		return &history.Session{Event: history.Closed, Client: client, Session: int64(100 + client), At: at}
 	}
@@ -36,6 +50,14 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 			list{created(101, 10), gaveUp(1, 10, second), deleted(101, 10, 11), released(2, 9, 12, 9*second)}, Pass, ""},
 		{"an acquire that gave up, and the next one takes its node over",
 			list{created(101, 10), gaveUp(1, 10, second), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Pass, ""},
+		{"an acquire that reached its limit, and the next one takes its node over seconds later",
+			list{created(101, 10), timedOut(1, 10, second), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Fail, "its acquire had ended without a grant"},
+		{"a canceled acquire, and the next one takes its node over seconds later",
+			list{created(101, 10), canceled(1, 10, second), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Fail, "its acquire had ended without a grant"},
+		{"a canceled acquire whose node is taken over at once",
+			list{created(101, 10), canceled(1, 10, second), acquired(1, 10, 11, 2*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Pass, ""},
+		{"a client that holds in one line and waits in another one, whose names differ in a number",
+			list{elsewhere(created(101, 8)), created(101, 10), acquired(1, 10, 10, second), released(2, 9, 12, 9*second)}, Pass, ""},
 		{"an acquire that gave up, and the client stands in line behind its own node",
 			list{created(101, 10), gaveUp(1, 10, second), created(101, 11), released(2, 9, 12, 9*second)}, Fail, "its acquire had ended without a grant"},
 		{"a node that stands until its session ends, seconds later",
