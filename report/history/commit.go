@@ -64,9 +64,6 @@ type ZxidGap struct {
 	To   int64 `json:"to"`
 }
 
-// IsComplete reports whether every transaction was read and understood.
-func (c *CommitsEnd) IsComplete() bool { return c.Err == "" && len(c.Gaps) == 0 && c.Unknown == 0 }
-
 // Time returns 0, like [Commit.Time].
 func (c *CommitsEnd) Time() time.Duration { return 0 }
 

@@ -10,14 +10,24 @@ import (
 
 // The verdict says that a run passed only if it did: see the test of report.Result.Outcome.
 func TestView_passesOnlyWhenEverythingPassed(t *testing.T) {
-	for ended, r := range map[string]string{"": report.Unknown, "interrupted": report.Pass} {
-		v := New(Input{Result: report.Result{Run: report.Run{EndReason: ended}, Trials: []report.Trial{judged("t", "lock/a", 3, "fifo", r)}}})
-		if v.Result != report.Unknown || strings.HasPrefix(v.Verdict, "Passed") {
-			t.Errorf("%q, %s: %s, %q", ended, r, v.Result, v.Verdict)
-		}
+	unnamed := func(result string) report.Trial {
+		return report.Trial{Verdicts: []report.Verdict{{Guarantee: "g", Result: result}}}
 	}
-	if v := New(Input{}); v.Result != report.Unknown || strings.HasPrefix(v.Verdict, "Passed") {
-		t.Errorf("without a trial: %s, %q", v.Result, v.Verdict)
+	threshold, unproven := unnamed(report.Pass), unnamed(report.Pass)
+	threshold.Thresholds = []report.Threshold{{Expr: "e", Result: report.Fail}}
+	unproven.Faults = []report.Fault{{Fault: "f", Err: "no effect"}}
+	for name, r := range map[string]report.Result{
+		"a failure":                {Trials: []report.Trial{unnamed(report.Unknown), unnamed(report.Fail)}},
+		"a threshold":              {Trials: []report.Trial{threshold}},
+		"a result we do not know":  {Trials: []report.Trial{unnamed("splendid")}},
+		"a trial without verdicts": {Trials: []report.Trial{unnamed(report.Pass), {}}},
+		"a fault without proof":    {Trials: []report.Trial{unproven}},
+		"an interrupted run":       {Run: report.Run{EndReason: "interrupted"}, Trials: []report.Trial{unnamed(report.Pass)}},
+		"a run without trials":     {},
+	} {
+		if v := New(Input{Result: r}); v.Result != r.Outcome() || strings.HasPrefix(v.Verdict, "Passed") {
+			t.Errorf("%s: %s, %q", name, v.Result, v.Verdict)
+		}
 	}
 }
 
