@@ -50,7 +50,7 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 		t.Errorf("got %v, %v", f, err)
 	}
 	for _, row := range []struct{ fault, target, param, value, want string }{
-		{"session.clsoe", "", "", "", `"session.clsoe" is not a fault; known: client.kill, client.pause, client.restart, link.delay, `},
+		{"session.clsoe", "", "", "", `"session.clsoe" is not a fault; known: client.kill, client.pause, `},
 		{"x", "", "", "", ", session.storm"},
 		{"partition.isolate", "holder", "", "", "the fault affects a member: use leader, follower, any"},
 		{"session.close", "leader", "", "", `target "leader" is not a client, but the fault affects a client: ` +
@@ -58,7 +58,8 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 		{"session.close", "hodler", "", "", `"hodler" is not a client, but the fault affects a client`},
 		{"session.close", Majority, "", "", "the fault affects a client"},
 		{"session.close", "member of holder", "", "", "the fault affects a client"},
-		{"partition.split", Minority, "", "", "names several members, but the fault affects one: use leader, follower, any, observer"},
+		{"partition.split", Minority, "", "",
+			"names several members, but the fault affects one: use leader, follower, any, observer"},
 		{"partition.isolate", Minority, "", "", ""},
 		{"member.kill", Majority, "", "", ""},
 		{"member.kill", "member of holder", "", "", ""},
@@ -67,9 +68,10 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 		{"partition.split", "member of 2", "", "", ""},
 		{"link.loss", Observer, "", "", ""},
 		{"session.close", "", "now", "yes", `"now" is not a parameter of this fault; there are none`},
-		{"reply.drop", "", "opp", "create", `"opp" is not a parameter of this fault; known: op, path, nth, within, keep`},
+		{"reply.drop", "", "opp", "x", `"opp" is not a parameter of this fault; known: op, path, nth, within, keep`},
 		{"reply.drop", "", "op", "op 42", `"op 42" is not a kind of request`},
-		{"reply.drop", "", "op", "craete", `parameter op: "craete" is not a kind of request; known: addWatch, any, auth, change, check`},
+		{"reply.drop", "", "op", "craete",
+			`parameter op: "craete" is not a kind of request; known: addWatch, any, auth, change, check`},
 		{"reply.drop", "", "nth", "0", "is not a whole number from 1"},
 		{"reply.drop", "", "within", "5", "is not a duration"},
 		{"reply.drop", "", "path", "/[", "is not a valid pattern"},

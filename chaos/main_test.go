@@ -127,9 +127,7 @@ func inject(t testing.TB, f Fault, target Target) Effect {
 // heal heals the effect, twice, and checks that the whole ensemble serves.
 func heal(t testing.TB, target Target, e Effect) {
 	t.Helper()
-	begin := time.Now()
 	must(t, e.Heal(t.Context()))
-	t.Logf("healed in %v", time.Since(begin).Round(100*time.Microsecond))
 	must(t, e.Heal(t.Context()))
 	must(t, allServe(t.Context(), target.Ensemble))
 }

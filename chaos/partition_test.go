@@ -29,14 +29,11 @@ func TestPartition_isRemovedWhenItCannotBeProven(t *testing.T) {
 	target := cuttable(t)
 	m := target.Ensemble.Members[0]
 	broken := errors.New("broken")
-	for _, row := range []struct {
-		name  string
-		proof func() error
-	}{
-		{"an error", func() error { return broken }},
-		{"a panic", func() error { panic(broken) }},
+	for name, fail := range map[string]func() error{
+		"an error": func() error { return broken },
+		"a panic":  func() error { panic(broken) },
 	} {
-		t.Run(row.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			func() {
 				defer func() { recover() }()
 				list := []memberRule{{targetMember{Member: m}, network.Rule{}}}
@@ -44,7 +41,7 @@ func TestPartition_isRemovedWhenItCannotBeProven(t *testing.T) {
 					if reachable(t.Context(), m, silence) {
 						t.Error("not cut")
 					}
-					return "", row.proof()
+					return "", fail()
 				})
 				if !errors.Is(err, broken) {
 					t.Errorf("got %v", err)

@@ -38,10 +38,11 @@ func TestPickMember_findsEachKindOfMember(t *testing.T) {
 	if err != nil || v.Name != "zk2" {
 		t.Errorf("by address: %v, %v", v, err)
 	}
+	leads := func(v targetMember) bool { return v.mode != ensembles.ModeFollower }
 	for who, want := range map[string]int{Minority: 1, Majority: 2} {
 		picked, err := pickMembers(t.Context(), target, who)
 		must(t, err)
-		if len(picked) != want || slices.ContainsFunc(picked, func(v targetMember) bool { return v.mode != ensembles.ModeFollower }) {
+		if len(picked) != want || slices.ContainsFunc(picked, leads) {
 			t.Errorf("%s is %v, want followers first", who, picked)
 		}
 	}

@@ -166,12 +166,13 @@ func TestPlan_waitsForEvents(t *testing.T) {
 // Two faults on one member: the first is being healed when the play ends, and waits for
 // the member, which the second keeps away.
 func TestPlan_undoesAllBeforeItWaits(t *testing.T) {
+	const ms = time.Millisecond
 	for _, row := range []struct {
 		name         string
 		waits, keeps Entry
 	}{
-		{"the one that waits is healed before the end", Entry{For: 20 * time.Millisecond}, Entry{}},
-		{"both are in force at the end, the one that keeps it away came first", Entry{At: 20 * time.Millisecond}, Entry{}},
+		{"the one that waits is healed before the end", Entry{For: 20 * ms}, Entry{}},
+		{"both are in force at the end, the one that keeps it away came first", Entry{At: 20 * ms}, Entry{}},
 	} {
 		inABubble(t, row.name, func(t *testing.T) {
 			log, undone := &logbook{}, make(chan struct{})
@@ -183,10 +184,12 @@ func TestPlan_undoesAllBeforeItWaits(t *testing.T) {
 					return context.Cause(ctx)
 				}
 			}}
-			row.keeps.Fault = scripted{name: "keeps", log: log, heal: func(context.Context) error { close(undone); return nil }}
+			undo := func(context.Context) error { close(undone); return nil }
+			row.keeps.Fault = scripted{name: "keeps", log: log, heal: undo}
 			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 			defer cancel()
-			must(t, Plan{Entries: []Entry{row.keeps, row.waits}, Now: clock(), HealLimit: 5 * time.Second}.Play(ctx, Target{}))
+			plan := Plan{Entries: []Entry{row.keeps, row.waits}, Now: clock(), HealLimit: 5 * time.Second}
+			must(t, plan.Play(ctx, Target{}))
 			if !strings.HasSuffix(log.String(), "-waits, -keeps") {
 				t.Errorf("undone in another order: %s", log)
 			}
@@ -198,10 +201,11 @@ func TestPlan_recordsWindows(t *testing.T) { synctest.Test(t, testRecordedWindow
 
 func testRecordedWindows(t *testing.T) {
 	var injected, played []Window
+	fails := func(context.Context, Target) error { return ErrNoEffect }
 	plan := Plan{
 		Entries: []Entry{
 			{Fault: scripted{name: "good"}, For: 20 * time.Millisecond},
-			{Fault: scripted{name: "bad", inject: func(context.Context, Target) error { return ErrNoEffect }}, At: 60 * time.Millisecond},
+			{Fault: scripted{name: "bad", inject: fails}, At: 60 * time.Millisecond},
 		},
 		Now:      clock(),
 		Injected: func(p Window) { injected = append(injected, p) },
@@ -273,7 +277,11 @@ func TestPlan_saysThatThePhaseWasTooShort(t *testing.T) {
 // What was gone before it was healed has no proof, and is not in force any more either.
 func TestPlan_takesTheProofFromAFaultThatVanished(t *testing.T) {
 	back := false
-	f := scripted{name: "a", heal: func(context.Context) error { return network.ErrVanished }, back: func(context.Context) error { back = true; return nil }}
+	f := scripted{
+		name: "a",
+		heal: func(context.Context) error { return network.ErrVanished },
+		back: func(context.Context) error { back = true; return nil },
+	}
 	var played []Window
 	plan := Plan{Entries: []Entry{{Fault: f, For: time.Millisecond}}, Now: clock(), Healed: func(w Window) { played = append(played, w) }}
 	err := plan.Play(t.Context(), Target{})
@@ -289,10 +297,8 @@ func TestPlan_drawsTheSameFromTheSameSeed(t *testing.T) {
 	draw := func(seed uint64) (out [6]int) {
 		var entries []Entry
 		for i := range out {
-			entries = append(entries, Entry{Fault: scripted{name: "a", instant: true, inject: func(_ context.Context, t Target) error {
-				out[i] = t.Random(1 << 30)
-				return nil
-			}}})
+			pick := func(_ context.Context, t Target) error { out[i] = t.Random(1 << 30); return nil }
+			entries = append(entries, Entry{Fault: scripted{name: "a", instant: true, inject: pick}})
 		}
 		must(t, Plan{Entries: entries, Seed: seed, Now: clock()}.Play(t.Context(), Target{}))
 		return out

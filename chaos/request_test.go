@@ -15,7 +15,7 @@ func TestParse_readsWhichRequest(t *testing.T) {
 	k, err := KindOf("reply.drop")
 	must(t, err)
 	for _, op := range []wire.Op{wire.Any, wire.Create, wire.GetChildren2, wire.CloseSession, wire.WhoAmI} {
-		s, err := k.settings(map[string]string{"op": op.String(), "path": "/lock/**", "nth": "2", "within": "1s", "keep": "true"})
+		s, err := k.settings(map[string]string{"op": op.String(), "path": "/lock/**", "nth": "2"})
 		must(t, err)
 		got := aim(wire.Rule{}, s)
 		must(t, s.err())
@@ -36,7 +36,8 @@ func TestDrop_hidesWhetherTheRequestWasCarriedOut(t *testing.T) {
 		t.Run(row.fault, func(t *testing.T) {
 			l := connect(t, shared(t), 1, 10*time.Second)
 			unanswered := l.createUntilError(0, "/"+row.fault)
-			e := inject(t, parse(t, row.fault, "0", "op", "create", "path", "/"+row.fault+"-*", "nth", row.nth), l.Target)
+			f := parse(t, row.fault, "0", "op", "create", "path", "/"+row.fault+"-*", "nth", row.nth)
+			e := inject(t, f, l.Target)
 			path := <-unanswered
 			if e.Client != 0 || !strings.Contains(e.Proof, path+" ") || !strings.Contains(e.Proof, row.proof) {
 				t.Errorf("%s was not answered, and the effect is %+v", path, e)

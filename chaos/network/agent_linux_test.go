@@ -148,7 +148,8 @@ func init() {
 	children["cut container"] = func() error {
 		_ = container.Available(context.Background()) // keeps testcontainers quiet
 		m := &ensembles.Member{Name: "box", ContainerID: os.Getenv("ZKBENCH_TEST_CONTAINER")}
-		n, err := Open(context.Background(), &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}})
+		e := &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}}
+		n, err := Open(context.Background(), e)
 		if err == nil {
 			_, err = n.Cut(context.Background(), m, Rule{})
 		}

@@ -12,13 +12,15 @@ import (
 
 func TestConn_countsRepliesAndAbandonedRequests(t *testing.T) {
 	b := openBench(t)
-	b.write(ask(1, Create, "/a"), ask(-4, Auth, ""), ask(2, Create, "/b"), ask(-2, Ping, ""), ask(3, Delete, "/c"), ask(4, Delete, "/d"))
+	b.write(ask(1, Create, "/a"), ask(-4, Auth, ""), ask(2, Create, "/b"), ask(-2, Ping, ""))
+	b.write(ask(3, Delete, "/c"), ask(4, Delete, "/d"))
 	b.read(answer(-4, 0, 0, ""), answer(1, 1, 0, ""), answer(99, 1, 0, ""), answer(3, 1, -101, ""))
 	if n := b.c.Unanswered(); n != 2 {
 		t.Errorf("%d requests are unanswered, want 2: a ping is none", n)
 	}
 	b.read(answer(-2, 1, 0, ""))
-	if n := b.c.Counts(); n.InFlight != 2 || n.Replies != 5 || n.Unmatched != 1 || n.Errors.Of(Delete) != 1 || n.Errors.Total() != 1 {
+	if n := b.c.Counts(); n.InFlight != 2 || n.Replies != 5 || n.Unmatched != 1 ||
+		n.Errors.Of(Delete) != 1 || n.Errors.Total() != 1 {
 		t.Errorf("with two requests open: %v", n.Map())
 	}
 	b.check(b.conn.Close())

@@ -29,7 +29,8 @@ func TestHold_keepsBothWays(t *testing.T) {
 		done := b.reading(len(reply))
 		b.far.feed(reply)
 		synctest.Wait()
-		if n := b.c.Counts(); n.Queued != int64(len(one)+len(two)) || n.InFlight != 2 || n.Replies != 0 || len(done) > 0 {
+		n := b.c.Counts()
+		if n.Queued != int64(len(one)+len(two)) || n.InFlight != 2 || n.Replies != 0 || len(done) > 0 {
 			t.Errorf("in the hold: %v, %d reads have returned", n.Map(), len(done))
 		}
 		b.c.EndHold()
@@ -115,8 +116,8 @@ func TestHold_stopsReadDeadlines(t *testing.T) {
 				setDeadline(row.reset)
 				time.Sleep(7 * s)
 				b.c.EndHold()
-				if err := <-done; !errors.Is(err, row.err) || time.Since(start) != row.want {
-					t.Errorf("the read ended after %v with %v, want %v and %v", time.Since(start), err, row.want, row.err)
+				if err, at := <-done, time.Since(start); !errors.Is(err, row.err) || at != row.want {
+					t.Errorf("the read ended after %v with %v, want %v and %v", at, err, row.want, row.err)
 				}
 				if got := b.c.Counts().BytesIn; got != 1 {
 					t.Errorf("%d bytes were delivered", got)
@@ -254,7 +255,8 @@ func TestClient_Record_hasWhatGoesByInOrder(t *testing.T) {
 		got[i].At = 0
 	}
 	want := []Frame{{Kind: RequestFrame, Op: Create, Path: "/a"}, {Kind: RequestFrame, Op: Exists, Path: "/b"},
-		{Kind: ReplyFrame, Op: Create}, {Kind: NotificationFrame, Op: Notified, Path: "/b"}, {Kind: ReplyFrame, Op: Exists, Code: -101}}
+		{Kind: ReplyFrame, Op: Create}, {Kind: NotificationFrame, Op: Notified, Path: "/b"},
+		{Kind: ReplyFrame, Op: Exists, Code: -101}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

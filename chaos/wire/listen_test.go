@@ -49,7 +49,10 @@ func TestNode_isTheNewestOfTheSession(t *testing.T) {
 		{"one in another folder", create("/n-", sequential), "", ""},
 		{"below its own folder it is the only one", nothing, "/line", "/n-0000000001"},
 		{"that one is deleted", remove("/n-0000000001"), "", "/n-0000000001"},
-		{"a failed delete leaves it", func() error { _ = c.Delete(top+"/line/n-0000000001", 7); return nil }, "", "/n-0000000001"},
+		{"a failed delete leaves it", func() error {
+			_ = c.Delete(top+"/line/n-0000000001", 7)
+			return nil
+		}, "", "/n-0000000001"},
 		{"it is deleted", remove("/line/n-0000000001"), "", ""},
 		{"a transaction may have made another", func() error {
 			_, err := c.Multi(&zk.SetDataRequest{Path: top + "/line", Version: -1})
@@ -201,9 +204,11 @@ func TestListen_servesAThousandClients(t *testing.T) {
 					return err
 				}
 			}
-			conns[i], _, err = zk.Connect(addrs[:], 4*time.Second, zk.WithLogger(quiet), zk.WithMaxBufferSize(4<<10), zk.WithMaxConnBufferSize(4<<10))
+			conns[i], _, err = zk.Connect(addrs[:], 4*time.Second, zk.WithLogger(quiet),
+				zk.WithMaxBufferSize(4<<10), zk.WithMaxConnBufferSize(4<<10))
 			if err == nil {
-				wire.Until(t, "the client is answered", func() bool { _, _, err := conns[i].Exists("/"); return err == nil })
+				answered := func() bool { _, _, err := conns[i].Exists("/"); return err == nil }
+				wire.Until(t, "the client is answered", answered)
 			}
 			return err
 		})

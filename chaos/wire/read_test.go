@@ -29,7 +29,8 @@ func TestShot_keepsAFrameAndWhatComesBehindItUntilReleased(t *testing.T) {
 		if p, _ := proof(t, s); row.rule.Op == Create && (!p.Committed() || p.Zxid != 2) {
 			t.Errorf("proof: %+v", p)
 		}
-		if n := b.c.Counts(); n.Replies != 1 || n.InFlight != 2 || n.Notifications.Deleted != int64(row.before-1) || b.c.Known().Zxid != 1 {
+		if n := b.c.Counts(); n.Replies != 1 || n.InFlight != 2 ||
+			n.Notifications.Deleted != int64(row.before-1) || b.c.Known().Zxid != 1 {
 			t.Errorf("%v: counted what has not reached the client: %v", row.rule, n.Map())
 		}
 		row.release(s)
@@ -86,12 +87,13 @@ func TestShot_cutsAtTheFrameThatItHits(t *testing.T) {
 			}
 			p, _ := proof(t, s)
 			isReply := row.rule.Op == Delete
-			if p.Op != row.rule.Op || p.Path != row.path || p.Session != 5 || p.Committed() != isReply || isReply && p.Zxid != 2 {
+			if p.Op != row.rule.Op || p.Path != row.path || p.Session != 5 ||
+				p.Committed() != isReply || isReply && p.Zxid != 2 {
 				t.Errorf("proof: %+v", p)
 			}
 			n := b.c.Counts()
-			if n.Replies != row.replies || n.Abandoned != row.abandoned || n.Notifications.Deleted != row.notifications ||
-				n.BytesIn != int64(len(want)+len(welcome(5, 0))) {
+			if n.Replies != row.replies || n.Abandoned != row.abandoned ||
+				n.Notifications.Deleted != row.notifications || n.BytesIn != int64(len(want)+len(welcome(5, 0))) {
 				t.Errorf("counted %v", n.Map())
 			}
 			if !b.far.isClosed() || !fourth.Disarm() {

@@ -34,7 +34,8 @@ func TestReal_actsHitTheirStep(t *testing.T) {
 					t.Fatalf("round %d: the reply came through", i)
 				}
 				p := r.fired(shot)
-				if p.Committed() != row.committed || p.Path != top+"/second" || p.Op != wire.Create || p.Err != nil || p.Done < p.Matched {
+				if p.Committed() != row.committed || p.Path != top+"/second" || p.Op != wire.Create ||
+					p.Err != nil || p.Done < p.Matched {
 					t.Fatalf("round %d: %v", i, p)
 				}
 				r.reconnected(c)
@@ -45,7 +46,8 @@ func TestReal_actsHitTheirStep(t *testing.T) {
 				}
 			}
 			n := r.client.Counts()
-			if int(n.Connections) != row.rounds+1 || int(n.Abandoned) < row.rounds || n.ParseErrors != 0 || n.Unmatched != 0 {
+			if int(n.Connections) != row.rounds+1 || int(n.Abandoned) < row.rounds ||
+				n.ParseErrors != 0 || n.Unmatched != 0 {
 				t.Errorf("at the end: %v", n.Map())
 			}
 		})

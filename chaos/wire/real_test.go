@@ -23,18 +23,18 @@ func TestReal_countsASession(t *testing.T) {
 		c.Close()
 		wire.Until(t, "the close is answered", func() bool { return r.client.Session().Closed })
 		n := r.client.Counts()
+		sent := n.Requests.Of
 		for what, got := range map[string][2]int64{
-			"create": {n.Requests.Of(wire.Create), 1}, "exists": {n.Requests.Of(wire.Exists), 2},
-			"getChildren2": {n.Requests.Of(wire.GetChildren2), 1}, "getData": {n.Requests.Of(wire.GetData), 1},
-			"setData": {n.Requests.Of(wire.SetData), 2}, "delete": {n.Requests.Of(wire.Delete), 2},
-			"sync": {n.Requests.Of(wire.Sync), 1}, "multi": {n.Requests.Of(wire.Multi), 1}, "auth": {n.Requests.Of(wire.Auth), 1},
-			"closeSession": {n.Requests.Of(wire.CloseSession), 1}, "all": {n.Requests.Total(), 13},
-			"failed exists": {n.Errors.Of(wire.Exists), 1}, "failed sets": {n.Errors.Of(wire.SetData), 1}, "failed": {n.Errors.Total(), 2},
+			"create": {sent(wire.Create), 1}, "exists": {sent(wire.Exists), 2}, "getData": {sent(wire.GetData), 1},
+			"getChildren2": {sent(wire.GetChildren2), 1}, "setData": {sent(wire.SetData), 2},
+			"delete": {sent(wire.Delete), 2}, "sync": {sent(wire.Sync), 1}, "multi": {sent(wire.Multi), 1},
+			"auth": {sent(wire.Auth), 1}, "closeSession": {sent(wire.CloseSession), 1}, "all": {n.Requests.Total(), 13},
+			"failed exists": {n.Errors.Of(wire.Exists), 1}, "failed sets": {n.Errors.Of(wire.SetData), 1},
+			"failed": {n.Errors.Total(), 2}, "unmatched": {n.Unmatched, 0}, "unreadable": {n.ParseErrors, 0},
 			"created": {n.Notifications.Created, 1}, "child": {n.Notifications.Child, 1},
 			"changed": {n.Notifications.Changed, 1}, "deleted": {n.Notifications.Deleted, 1},
-			"in flight": {n.InFlight, 0}, "abandoned": {n.Abandoned, 0}, "unmatched": {n.Unmatched, 0}, "unreadable": {n.ParseErrors, 0},
-			"replies":    {n.Replies, 13 + n.Requests.Of(wire.Ping)},
-			"frames out": {n.FramesOut, 14 + n.Requests.Of(wire.Ping)}, "frames in": {n.FramesIn, 18 + n.Requests.Of(wire.Ping)},
+			"in flight": {n.InFlight, 0}, "abandoned": {n.Abandoned, 0}, "replies": {n.Replies, 13 + sent(wire.Ping)},
+			"frames out": {n.FramesOut, 14 + sent(wire.Ping)}, "frames in": {n.FramesIn, 18 + sent(wire.Ping)},
 		} {
 			if got[0] != got[1] {
 				t.Errorf("%s: %d, want %d", what, got[0], got[1])
