@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/observer"
 	"github.com/zkbench/zkbench/scenarios/spec"
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
@@ -63,6 +65,36 @@ func TestClient_convertsTheInstantsOfAdapters(t *testing.T) {
 	}
 	if e.At != clock.At(lost) {
 		t.Errorf("the client learned at %v, recorded is %v", clock.At(lost), e.At)
+	}
+}
+
+// A driver need not name the token of its grant: zkbench reads the token of the claim's node, unless the node belongs to
+// another session, and later events of the driver concern that grant.
+func TestClient_ofADriverThatNamesNoToken(t *testing.T) {
+	o := observer.NewObserver(ensemble, 4*time.Second, "/zkbench-token")
+	line := o.Root + "/line"
+	must(t, o.Open(t.Context(), line))
+	t.Cleanup(func() { must(t, o.Close()) })
+	s, err := recipes.Open(t.Context(), ensemble.Servers(), observer.HarnessOptions(ensemble, 4*time.Second))
+	must(t, err)
+	defer s.Close()
+	node, err := s.Create(t.Context(), line+"/holder", nil, zk.FlagEphemeral)
+	must(t, err)
+	for session, known := range map[int64]bool{s.ID(): true, s.ID() + 1: false} {
+		alone(t, spec.Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
+			return recipes.Claim{Path: node, Session: session}, nil
+		}}, func(st *stage.Stage, c *stage.Client) {
+			st.Observer = o
+			claim, err := c.Acquire(t.Context())
+			must(t, err)
+			if claim.Token != 0 != known {
+				t.Errorf("session %#x was granted token %#x, known: %v", session, claim.Token, known)
+			}
+			c.HandleEvent(recipes.Event{Kind: recipes.EventLost})
+			if !c.HasLost(claim.Token) {
+				t.Errorf("after the driver reported a loss, the client still holds token %#x", claim.Token)
+			}
+		})
 	}
 }
 

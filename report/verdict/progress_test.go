@@ -149,6 +149,9 @@ func TestProgress_ofOperationsThatDoNotReturn(t *testing.T) {
 	}
 	judgeOne(t, Progress, tried(2*second, 4*second), Fail, "client 1's acquire with a time limit of 2s returned after 4s (record 2)")
 	judgeOne(t, Progress, tried(100*time.Millisecond, 1500*time.Millisecond), Unknown, "")
+	early := tried(2*second, second)
+	early[1].(*history.Sample).TimedOut = true
+	judgeOne(t, Progress, early, Fail, "client 1's acquire with a time limit of 2s gave up after 1s (record 2)")
 	for _, header := range []history.Header{{Trial: "t", Recipe: Lock, Promises: fair}, {Trial: "t", Recipe: Queue}} {
 		op := map[string]string{Lock: history.Acquire, Queue: history.Take}[header.Recipe]
 		s := operation(op, 1, 10, 10, 20*second)
