@@ -68,4 +68,8 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 	if got, err := o.NoItems(t.Context(), queue, &items); err != nil || !got {
 		t.Errorf("when it was taken: %v, %v", got, err)
 	}
+	items.Put("0-2")
+	create("/names", "", 0, &items, true)
+	create("/names/deep", "", 0, &items, true)
+	create("/names/deep/4f1c", `{"item":"0-2"}`, 0, &items, false)
 }

@@ -24,10 +24,12 @@ func newBusyLoop(in *inputs) checker {
 		if e.Queue {
 			causes += e.Refusals
 		}
-		allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
+		allowed := requestsPerCall*e.Calls + (requestsPerCause+int64(in.history.Header.Clients))*causes + requestsForNothing
+		perSecond := idleRequestsPerSecond
 		if in.history.Header.Variant == Polling {
-			allowed += int64(requestsPerSecond * (e.At - phaseStart(in.history, e.Phase, e.At)).Seconds())
+			perSecond = requestsPerSecond
 		}
+		allowed += int64(perSecond * (e.At - phaseStart(in.history, e.Phase, e.At)).Seconds())
 		if requests := e.Requests - e.Writes; requests > allowed {
 			broken.Add([]int{n.N},
 				"client %d sent %d requests for %d calls, and only %d notifications and %d connections as other causes (record %d): more than %d requests indicate polling",
@@ -47,9 +49,11 @@ func newBusyLoop(in *inputs) checker {
 
 const (
 	requestsPerCall    = 16
-	requestsPerCause   = 6   // for each notification, connection and, in a queue, lost race
-	requestsForNothing = 40  // in one phase
-	requestsPerSecond  = 100 // of a polling client
+	requestsPerCause   = 6  // for each notification, connection and, in a queue, lost race; and one for each client
+	requestsForNothing = 40 // in one phase
+
+	requestsPerSecond     = 100.0 // of a polling client
+	idleRequestsPerSecond = 5.0   // of another client, which may check its place in line now and then
 )
 
 // Polling is the variant of a subject whose waiters watch nothing, as Header.Variant.

@@ -39,6 +39,8 @@ func TestProgress_bySnapshots(t *testing.T) {
 	judgeStories(t, Progress, []row{
 		{"a waiter that nothing can wake is lost", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:1" + waits, Fail, "): nothing will wake it"},
 		{"a line that does not move and that nobody holds is stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:0:1:0" + waits, Fail, "without a fault, the lock was free, and the line did not change (record"},
+		{"a waiter that is granted later by itself waited for a time", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:0; acquire 1 6 25 5000", Pass, ""},
+		{"a waiter that is granted after another client has acted may have been woken", before + "snapshot 2000 3000 node=1:6 waiter=1:0:1:0; acquire 0 7 3500 3600 failed; acquire 1 6 25 5000", Fail, "without a fault, the lock was free"},
 		{"a folder holds nothing up", before + "snapshot 2000 3000 folder=/l/locks node=1:6 waiter=1:0:1:0" + waits, Fail, "the first of 1 nodes in line"},
 		{"whose member has not caught up may yet be woken", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:1:behind" + waits, Pass, ""},
 		{"a waiter that moves is not stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:1:1:0" + waits, Pass, ""},

@@ -135,7 +135,7 @@ func TestProgress_namesTheSameWaiterEachTime(t *testing.T) {
 func TestProgress_ofWhoeverPolls(t *testing.T) {
 	for variant, want := range map[string]string{Polling: Pass, Predecessor: Fail} {
 		judgePromised(t, Progress, history.Header{Trial: "story", Recipe: Lock, Variant: variant, Promises: history.Promises{Exclusive: true, Events: true}}, []row{
-			{variant, "opened 1 101; opened 2 102; acquire 1 5 0 10; release 1 5 20; snapshot 1100 2400 waiter=2:0:0:0; acquire 2 6 30 3000; release 2 6 3010", want, ""},
+			{variant, "opened 1 101; opened 2 102; acquire 1 5 0 10; release 1 5 20; snapshot 1100 2400 waiter=2:0:0:0; acquire 1 0 2450 2460 failed; acquire 2 6 30 3000; release 2 6 3010", want, ""},
 		})
 	}
 }

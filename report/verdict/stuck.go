@@ -25,6 +25,7 @@ type stuck struct {
 	parties     int            // of a barrier: fewer waiters than that wait for others
 	withWaiters []lineSnapshot // snapshots in which a client waited
 	snapshots   int
+	disturbed   time.Duration // last operation of a client, session event or fault so far
 }
 
 type lineSnapshot struct {
@@ -46,6 +47,15 @@ func newStuck(h *history.History) *stuck {
 
 func (s *stuck) record(n history.Numbered) {
 	l, ok := n.Record.(*history.Snapshot)
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		if r.Op == history.Acquire && r.Outcome == history.OK {
+			s.granted(r)
+		}
+		s.disturbed = max(s.disturbed, r.Return)
+	case *history.Session, *history.Waiting, *history.Window:
+		s.disturbed = max(s.disturbed, n.Time())
+	}
 	if !ok || l.Queue || s.polls || s.faults.Touches(l.Asked, l.At) {
 		return
 	}
@@ -53,6 +63,15 @@ func (s *stuck) record(n history.Numbered) {
 	if len(l.Waiters) > 0 && l.At-l.Asked >= quiet {
 		s.withWaiters = append(s.withWaiters, lineSnapshot{Snapshot: l, record: n.N})
 	}
+}
+
+// granted drops the snapshots in which the client waited if nothing but time passed between them and its grant: a recipe
+// may delay a grant.
+func (s *stuck) granted(a *history.Sample) {
+	s.withWaiters = slices.DeleteFunc(s.withWaiters, func(l lineSnapshot) bool {
+		return a.Call <= l.Asked && a.Return > l.At && s.disturbed <= l.At &&
+			slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return w.Client == a.Client })
+	})
 }
 
 // belief records that a client held during a snapshot.

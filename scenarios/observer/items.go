@@ -38,9 +38,9 @@ func (o *Items) Taken(id string) {
 	}
 }
 
-// mayContain reports whether a node with that data holds an outstanding item. Data without an ID may be an
-// encoded item, unless a node has contained an ID.
-func (o *Items) mayContain(data []byte) bool {
+// mayContain reports whether a node with that data holds an outstanding item. In a numbered node, data without an ID may
+// be an encoded item, unless a node has contained an ID.
+func (o *Items) mayContain(data []byte, numbered bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	named, waits := false, false
@@ -49,5 +49,5 @@ func (o *Items) mayContain(data []byte) bool {
 		named, waits = named || put, waits || put && takes != 1
 	}
 	o.shown = o.shown || named
-	return waits || !named && !o.shown && len(data) > 0
+	return waits || numbered && !named && !o.shown && len(data) > 0
 }

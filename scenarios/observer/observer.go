@@ -361,39 +361,36 @@ func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, er
 	return n, err
 }
 
-// NoItems reports whether no member has an item of the queue at path: a persistent sequential
-// node, there or in a sub-folder, that holds one of the items. A missing path has none.
+// NoItems reports whether no member has an item of the queue at path: a persistent node below it that holds one of the
+// items. A missing path has none.
 func (o *Observer) NoItems(ctx context.Context, path string, items *Items) (bool, error) {
 	for i := range o.sessions {
 		s, err := o.Member(ctx, i)
 		if err != nil {
 			return false, err
 		}
-		if found, err := anyItem(ctx, s, path, items, true); found || err != nil {
+		if found, err := anyItem(ctx, s, path, items); found || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func anyItem(ctx context.Context, s *recipes.Session, path string, items *Items, folders bool) (bool, error) {
+func anyItem(ctx context.Context, s *recipes.Session, path string, items *Items) (bool, error) {
 	names, err := s.List(ctx, path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return false, err
 	}
 	for _, name := range names {
-		if !Sequential.MatchString(name) {
-			continue
-		}
 		if found, err := isItem(ctx, s, path+"/"+name, items); found || err != nil {
 			return found, err
 		}
 	}
 	for _, name := range names {
-		if !folders || Sequential.MatchString(name) {
+		if Sequential.MatchString(name) {
 			continue
 		}
-		if found, err := anyItem(ctx, s, path+"/"+name, items, false); found || err != nil {
+		if found, err := anyItem(ctx, s, path+"/"+name, items); found || err != nil {
 			return found, err
 		}
 	}
@@ -405,7 +402,7 @@ func isItem(ctx context.Context, s *recipes.Session, path string, items *Items) 
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil && stat.EphemeralOwner == 0 && items.mayContain(data), err
+	return err == nil && stat.EphemeralOwner == 0 && items.mayContain(data, Sequential.MatchString(path)), err
 }
 
 // ItemsAmong returns the nodes that hold items.

@@ -78,7 +78,7 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	stayed := slices.DeleteFunc(second, func(n observer.Node) bool { return !slices.Contains(first, n) })
 	var items []observer.Node
 	if r.Queue {
-		items = slices.DeleteFunc(slices.Clone(stayed), func(n observer.Node) bool { return n.Owner != 0 || !observer.Sequential.MatchString(n.Path) })
+		items = slices.DeleteFunc(slices.Clone(stayed), func(n observer.Node) bool { return n.Owner != 0 })
 		if items, err = st.Observer.ItemsAmong(ctx, items, &st.outstanding); err != nil {
 			return nil, err
 		}
