@@ -67,7 +67,7 @@ func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1041), Fail, "more than 1040")
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, polls(1040), Fail, "more than 90")
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, polls(90), Pass, "") // it checks its place now and then
-	reads := list{&history.Effort{Phase: "churn", Calls: 1, Notifications: 30, Requests: 626}} // of all 20 candidates
+	reads := list{&history.Effort{Phase: "churn", Calls: 1, Notifications: 30, Requests: 626}}        // of all 20 candidates
 	judgeHeader(t, history.Header{Recipe: Election, Variant: Parent, Cell: history.Cell{Clients: 20}}, BusyLoop, reads, Pass, "")
 	judgeHeader(t, history.Header{Recipe: Election, Variant: Parent, Cell: history.Cell{Clients: 3}}, BusyLoop, reads, Fail, "")
 	heartbeats := list{&history.Effort{Phase: "churn", At: 11 * second, Requests: 1040, Writes: 1000}}

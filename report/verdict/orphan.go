@@ -288,9 +288,11 @@ func newOrphansByCommits(in *inputs) *orphansByCommits {
 		}
 	}
 	for _, f := range in.history.Faults {
-		if f.Client >= 0 && f.Fault != "cancel" && f.Fault != "timeout" { // the caller's wish does not hinder its client
+		switch {
+		case f.Fault == "cancel" || f.Fault == "timeout": // these do not prevent the client from removing its node
+		case f.Client >= 0:
 			o.hits[f.Client] = append(o.hits[f.Client], facts.Span{From: f.Start, To: facts.AddSaturating(facts.FaultEnd(f), cleanUp)})
-		} else {
+		default:
 			o.members = append(o.members, facts.Span{From: f.Start, To: facts.AddSaturating(facts.FaultEnd(f), facts.MaxDetection(in.history))})
 		}
 	}
