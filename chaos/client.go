@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// needsDriver is the need of faults that act on a client's process.
 var needsDriver = need{about: "a client that runs in its own process, as a driver does (zkbench help drivers), on Linux", checkMachine: func(Abilities) error {
 	if runtime.GOOS != "linux" {
 		return errors.New("faults that act on a client's process need Linux")
@@ -21,8 +20,7 @@ var needsDriver = need{about: "a client that runs in its own process, as a drive
 	return nil
 }, process: true}
 
-// TouchesProcesses reports whether the fault with that name acts on the process of a client, which
-// only a driver has.
+// TouchesProcesses reports whether the fault with that name acts on a client's process, which only a driver has.
 func TouchesProcesses(name string) bool {
 	k, err := KindOf(name)
 	return err == nil && slices.ContainsFunc(k.needs, func(n need) bool { return n.process })
@@ -59,12 +57,10 @@ func clientList(numbers []int) string {
 	return "clients " + strings.Join(names, ", ")
 }
 
-// signalLimit bounds the wait for a signal to take effect: usually milliseconds, but a process
-// stops only after a disk write in progress.
+// signalLimit bounds the wait for a signal: milliseconds, but a process stops only after a disk write in progress.
 const signalLimit = 10 * time.Second
 
-// GroupHere returns the existing processes of a group on this machine, and the processes whose
-// threads are all stopped.
+// GroupHere returns the existing processes of a group on this machine, and those whose threads are all stopped.
 func GroupHere(id int) (all, stopped []int) {
 	for _, p := range state.Group(id) {
 		all = append(all, p.PID)

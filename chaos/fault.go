@@ -125,8 +125,7 @@ func (u untouchedError) Unwrap() error { return u.error }
 // ErrNotHealed means that a fault may still be active.
 var ErrNotHealed = errors.New("not healed")
 
-// Events are named moments of a trial that a plan can wait for: "steady", "first grant". The zero
-// value is ready for use; a nil *Events never fires.
+// Events are named moments of a trial that a plan can wait for. The zero value is ready for use; nil never fires.
 type Events struct{ named sync.Map } // to event
 
 type event struct {
@@ -159,8 +158,7 @@ func (e *Events) wait(ctx context.Context, name string) bool {
 	}
 }
 
-// settings holds a fault's parameters with defaults. It collects parse errors for err, so that a
-// fault's build function needs no error result.
+// settings holds a fault's parameters with defaults, and collects parse errors for err.
 type settings struct {
 	values map[string]string
 	errs   *[]error

@@ -35,7 +35,6 @@ type (
 	clientFault = func(context.Context, Target, wire.Client) (Effect, error)
 )
 
-// fixed is for faults without parameters.
 func fixed[F any](fault F) func(settings) F { return func(settings) F { return fault } }
 
 // Param describes a parameter of a kind of fault. Default is its value, as text, if none is given.
@@ -78,7 +77,6 @@ func memberInjector(target string, inject memberFault) injector {
 	}
 }
 
-// clientInjector returns an injector that hits the client described by target.
 func clientInjector(target string, inject clientFault) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, target)

@@ -25,7 +25,6 @@ var _ = register(Kind{
 	},
 })
 
-// dropShare drops some of a member's packets.
 func dropShare(r network.Rule) memberFault {
 	return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		list := []memberRule{{v, r}}

@@ -13,15 +13,14 @@ import (
 
 const undoLimit = time.Minute
 
-// inject calls do, unless it is nil, and then proof, which becomes the effect's proof. If either fails or panics, or
-// the context ends, inject undoes the effect.
+// inject is injectAndProve with e.Undo. It sets the effect's proof.
 func (e Effect) inject(ctx context.Context, do func(context.Context) error, proof func() (string, error)) (Effect, error) {
 	err := injectAndProve(ctx, do, func() (err error) { e.Proof, err = proof(); return err }, e.Undo)
 	return e, err
 }
 
 // injectAndProve calls do, unless it is nil, and then proof. If either fails or panics, or the context ends,
-// act calls undo, unless it is nil.
+// it calls undo, unless that is nil.
 func injectAndProve(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
 	proven := false
 	defer func() {
@@ -117,7 +116,6 @@ func restart(ctx context.Context, t Target, v targetMember) (time.Duration, erro
 	return time.Since(begin).Round(time.Millisecond), err
 }
 
-// changeStopped stops a member's process, calls change, and starts the process again.
 func changeStopped(ctx context.Context, t Target, v targetMember, change func(context.Context) error) error {
 	if err := takeDown(ctx, v, v.Machine.Stop); err != nil {
 		return err

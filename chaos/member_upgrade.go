@@ -113,7 +113,6 @@ func outdatedMembers(ctx context.Context, t Target, v ensembles.Version) ([]*ens
 	return outdated, nil
 }
 
-// upgradeMember upgrades a member and returns its old and new version as text.
 func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Version) (text string, err error) {
 	machine := m.Machine.(ensembles.Upgrader) // checked by outdatedMembers
 	was, err := statusOf(ctx, m)
@@ -135,8 +134,7 @@ func upgradeMember(ctx context.Context, t Target, m targetMember, v ensembles.Ve
 	return fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version), err
 }
 
-// change installs another version for a stopped member, and proves that the member still has its log. zxid is near
-// the log's end.
+// change installs another version for a stopped member, and proves that it has its log, which ends near zxid.
 func change(ctx context.Context, m targetMember, upgrader ensembles.Upgrader, v ensembles.Version, zxid int64) error {
 	before, err := logs(ctx, m, zxid)
 	if err == nil {

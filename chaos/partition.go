@@ -60,8 +60,7 @@ func (p *partition) remove(ctx context.Context) error {
 	return joinHealErrors(errs)
 }
 
-// joinHealErrors joins the errors of healing. It leaves out network.ErrVanished if there are other errors, because
-// they mean that a fault may still be active.
+// joinHealErrors leaves out network.ErrVanished if there are others: they mean that a fault may still be active.
 func joinHealErrors(all []error) error {
 	var vanished, errs []error
 	for _, err := range all {
@@ -83,8 +82,7 @@ func (p *partition) awaitRecovery(ctx context.Context) error {
 	return nil
 }
 
-// dropped waits until every cut has dropped a packet, and returns the number of dropped packets.
-// traffic, if not nil, makes a member receive or send packets.
+// dropped waits until every cut has dropped a packet. traffic, if not nil, makes a member receive or send packets.
 func (p *partition) dropped(ctx context.Context, traffic func(*ensembles.Member)) (sum uint64, err error) {
 	err = poll(ctx, dropLimit, func(ctx context.Context) error {
 		sum = 0
@@ -189,7 +187,6 @@ func cutOff(ctx context.Context, t Target, v targetMember, r network.Rule) (Effe
 	})
 }
 
-// peerCut drops packets between a member and its peers by the rule.
 func peerCut(r network.Rule) memberFault {
 	return func(ctx context.Context, t Target, v targetMember) (Effect, error) {
 		peers, err := ips(others(t.Ensemble, v.Member))
@@ -304,7 +301,6 @@ func partitionLeader(ctx context.Context, t Target) (Effect, error) {
 	})(ctx, t)
 }
 
-// awaitNewLeader waits until a member other than the old leader leads.
 func awaitNewLeader(ctx context.Context, e *ensembles.Ensemble, old *ensembles.Member) (next *ensembles.Member, err error) {
 	rest := &ensembles.Ensemble{Members: others(e, old)}
 	err = poll(ctx, returnLimit, func(ctx context.Context) (err error) {

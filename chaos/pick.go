@@ -58,7 +58,6 @@ func (v targetMember) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the member described by target, which is one member.
 func pickMember(ctx context.Context, t Target, target string) (targetMember, error) {
 	all, err := pickMembers(ctx, t, target)
 	if err != nil {
@@ -123,8 +122,7 @@ func tryMember(ctx context.Context, t Target, target string) ([]targetMember, er
 	return found[i : i+1], nil
 }
 
-// pickClient returns the number of the client described by target, and its description. It picks only
-// clients with a live session, and waits for a holder.
+// pickClient returns the client described by target, among those with a live session. It waits for a holder.
 func pickClient(ctx context.Context, t Target, target string) (n int, name string, err error) {
 	err = poll(ctx, t.clientLimit(), func(context.Context) error {
 		n, name, err = tryClient(t, target)
@@ -147,7 +145,6 @@ func (t Target) clientLimit() time.Duration {
 	return clientLimit + time.Duration(max(t.MaxExpiries, 1))*(longest+longest/2)
 }
 
-// tryClient picks the client described by target, without waiting.
 func tryClient(t Target, target string) (n int, name string, err error) {
 	switch {
 	case target == Holder && t.Holder != nil:
@@ -250,7 +247,6 @@ func trySeveral(ctx context.Context, t Target, target string) (picked []targetMe
 	return picked, nil
 }
 
-// tolerableLosses returns the number of voting members that can be lost while the others are still a quorum.
 func tolerableLosses(e *ensembles.Ensemble) int { return (len(e.Voting()) - 1) / 2 }
 
 // CheckTarget returns an error if the ensemble can never have the target, and nil for targets that are clients.
@@ -282,8 +278,7 @@ func tryClientsMember(ctx context.Context, t Target, client string) ([]targetMem
 	return []targetMember{{m, mode}}, nil
 }
 
-// hitAll injects a fault into several members in parallel and combines the effects. If one injection
-// fails, it undoes the others.
+// hitAll injects a fault into several members in parallel. If one injection fails, it undoes the others.
 func hitAll(ctx context.Context, t Target, all []targetMember, inject memberFault) (e Effect, err error) {
 	effects, errs := make([]Effect, len(all)), make([]error, len(all))
 	var injecting sync.WaitGroup

@@ -30,7 +30,6 @@ type activeFault struct {
 	effect Effect
 }
 
-// entry runs the entry with that index as often as the entry requires.
 func (s *play) entry(ctx context.Context, index int) {
 	e, stays := s.Entries[index], false
 	n := 0
@@ -123,8 +122,7 @@ func (s *play) generator(index, n int) func(int) int {
 	}
 }
 
-// claim removes a fault from the active faults, and reports whether it was still one of them. If not,
-// healAll is healing it.
+// claim removes a fault from the active faults. It returns false if healAll is healing the fault.
 func (s *play) claim(f *activeFault) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +136,6 @@ func (s *play) undo(ctx context.Context, f *activeFault) {
 	f.window.Err = s.limited(ctx, f, f.effect.Undo)
 }
 
-// awaitRecovery waits until the target has recovered, and then records the end of the fault.
 func (s *play) awaitRecovery(ctx context.Context, f *activeFault) {
 	if !errors.Is(f.window.Err, ErrNotHealed) && f.effect.AwaitRecovery != nil {
 		f.window.Err = cmp.Or(s.limited(ctx, f, f.effect.AwaitRecovery), f.window.Err)

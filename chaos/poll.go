@@ -9,8 +9,7 @@ import (
 // pollEvery is the interval of poll: small against the 20 ms within which a fault must take effect.
 const pollEvery = 2 * time.Millisecond
 
-// poll calls try until it returns nil. If the limit or the context ends first, it returns try's
-// last error and the reason.
+// poll calls try until it returns nil. At the end of the limit or the context it returns try's last error and why.
 func poll(ctx context.Context, limit time.Duration, try func(context.Context) error) error {
 	return pollAt(ctx, pollEvery, limit, try)
 }

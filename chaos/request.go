@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// registerRequest registers a kind of fault that acts on one request of a client, by a rule.
 func registerRequest(k Kind, rule func(settings) wire.Rule) Kind {
 	k.needs = []need{{about: "a matching request from the client"}}
 	k.Params = append([]Param{
@@ -43,7 +42,6 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 	return rule
 }
 
-// onRequest arms a rule for a client's request, and waits until the rule has fired.
 func onRequest(rule wire.Rule, within time.Duration) clientFault {
 	return func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
 		armed, err := c.Arm(rule)

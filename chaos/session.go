@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// session.close acts as the client would: another connection presents the session's ID and password
-// and sends closeSession. The server removes the session's nodes at once; the client is notified
-// when it reconnects. No other fault ends a session as fast.
+// session.close acts as the client would: another connection presents the session's ID and password and sends
+// closeSession. The server removes the nodes at once; the client is notified when it reconnects.
 var _ = register(Kind{
 	Name:   "session.close",
 	About:  "closes a client's session from another connection: the server removes it at once",
@@ -42,7 +41,6 @@ var _ = register(Kind{
 // sessionCloseLimit bounds session.close, which takes milliseconds unless the ensemble has no quorum.
 const sessionCloseLimit = 10 * time.Second
 
-// errAlreadyEnded means that there was no session to close.
 var errAlreadyEnded = fmt.Errorf("%w: the session had already ended", ErrNoEffect)
 
 func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) {
@@ -61,8 +59,7 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", addr, s.ID)}, nil
 }
 
-// confirmUnknown returns the address of a member that does not know the session. It tries the address in first
-// before all others. It returns an error if the member that answers knows the session.
+// confirmUnknown returns the address of a member that does not know the session. It tries first before the others.
 func confirmUnknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
 	known := false
 	addr, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
@@ -78,8 +75,7 @@ func confirmUnknown(ctx context.Context, t Target, s wire.Session, first string)
 	return addr, nil
 }
 
-// closeAnywhere closes the session over any member, and returns the member's address. It tries the
-// client's own member first, which need not move the session.
+// closeAnywhere closes the session over any member, first over the client's, which need not move the session.
 func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
 	maybeClosed, unknown := false, false
 	addr, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
@@ -97,8 +93,7 @@ func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error
 	return addr, err
 }
 
-// anyMember calls try with members' client addresses, beginning with first, until it succeeds, and
-// returns that address.
+// anyMember calls try with members' client addresses, beginning with first, until it succeeds.
 func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try func(context.Context, string) error) (string, error) {
 	servers := slices.DeleteFunc(e.Servers(), func(addr string) bool { return addr == first })
 	if first != "" {
@@ -130,11 +125,9 @@ var _ = register(Kind{
 	onClient:    fixed(expire),
 })
 
-// dumpLimit is how long checkDump waits for a member to refuse the command dump. A member that does not reply in
-// time is assumed to support it.
+// dumpLimit bounds the wait for a member to refuse dump. Without a reply it is assumed to support the command.
 const dumpLimit = time.Second
 
-// checkDump returns an error if a member does not list its sessions.
 func checkDump(ctx context.Context, t Target) error {
 	ctx, cancel := context.WithTimeout(ctx, dumpLimit)
 	defer cancel()
@@ -166,8 +159,7 @@ func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
 	return Effect{Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, err
 }
 
-// AwaitExpired waits until the servers have expired the session of a client that is cut off or stopped,
-// and returns the proof.
+// AwaitExpired waits until the servers have expired the session of a client that is cut off or stopped.
 func AwaitExpired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
 	if err := checkDump(ctx, t); err != nil {
 		return "", err
@@ -175,8 +167,7 @@ func AwaitExpired(ctx context.Context, t Target, client wire.Client) (proof stri
 	return awaitExpired(ctx, t, client.Session())
 }
 
-// dumpEvery is the interval at which the leader's sessions are listed. The list is a load on the
-// leader while a failover is timed.
+// dumpEvery is the interval at which the leader's sessions are listed: a load while a failover is timed.
 const dumpEvery = 20 * time.Millisecond
 
 // awaitExpired waits until the session has expired. A request in the session would keep it alive, so
@@ -372,13 +363,11 @@ const (
 	silence = 60 * time.Millisecond
 	// lagLimit bounds the delay between a command of a member's owner and its effect.
 	lagLimit = 5 * time.Second
-	// returnLimit bounds the wait for a healed member to serve again. Members retry lost peers at
-	// growing intervals, up to a minute.
+	// returnLimit bounds the wait for a healed member to serve: members retry lost peers up to a minute apart.
 	returnLimit = 90 * time.Second
 )
 
-// silenceOf returns how long a member must not answer to count as silent: longer with a TLS
-// handshake or an external network.
+// silenceOf returns how long a member must not answer to count as silent: longer with TLS or if external.
 func silenceOf(m *ensembles.Member) time.Duration {
 	if m.Dial != nil || m.External {
 		return 15 * silence

@@ -55,7 +55,6 @@ func (a answer) error() error {
 	return errors.New(a.Err)
 }
 
-// openPath opens a namespace by path, with this process's permissions.
 func openPath(m *ensembles.Member) (local, error) {
 	ns, err := os.Open(m.NetNS)
 	if err != nil {
@@ -94,8 +93,7 @@ func RunAgentIfAsked() {
 	os.Exit(0)
 }
 
-// runAgent carries out orders until in ends, then heals everything. Its first line is an empty answer,
-// which shows that the agent is ready.
+// runAgent carries out orders until in ends, then heals everything. An empty first answer shows that it is ready.
 func runAgent(in io.Reader, out io.Writer) (err error) {
 	f, err := openFilter(0)
 	if err != nil {
@@ -207,7 +205,6 @@ func (a *containerAgent) alive() bool {
 	return a.broken == nil
 }
 
-// close ends the agent, which heals its cuts, and removes its container.
 func (a *containerAgent) close(ctx context.Context) error {
 	if a.conn.Conn != nil {
 		defer context.AfterFunc(ctx, a.conn.Close)()
@@ -240,7 +237,6 @@ func (a *containerAgent) close(ctx context.Context) error {
 // agentLimit bounds the start of an agent, and the removal of its container: about 0.3 s each.
 const agentLimit = 30 * time.Second
 
-// openContainer starts an agent in the network namespace of a member's container.
 func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image string) (*containerAgent, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("%s: its network agent must be a Linux program, but this executable is for %s", m.Name, runtime.GOOS)
@@ -258,7 +254,6 @@ func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image 
 	return a, nil
 }
 
-// inspect returns the current network namespace of the member's container, and its image.
 func inspect(ctx context.Context, docker *client.Client, m *ensembles.Member) (namespace, image string, err error) {
 	info, err := docker.ContainerInspect(ctx, m.ContainerID, client.ContainerInspectOptions{})
 	if err != nil {

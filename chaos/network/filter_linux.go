@@ -80,7 +80,6 @@ func (f *filter) do(o order) (a answer) {
 	return a
 }
 
-// cut drops packets by the rule from now on, and returns the cut's number.
 func (f *filter) cut(r Rule) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +157,6 @@ func (f *filter) close() error {
 	return errors.Join(append(errs, f.conn.CloseLasting())...)
 }
 
-// inode identifies the namespace that a path refers to.
 func inode(path string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
@@ -180,7 +178,6 @@ var (
 	outbound = side{"output", nftables.ChainHookOutput, expr.MetaKeyOIFNAME, 16, 24}
 )
 
-// addChain queues the chain and the rules of one side.
 func (f *filter) addChain(t *nftables.Table, r Rule, s side) {
 	accept := nftables.ChainPolicyAccept
 	c := f.conn.AddChain(&nftables.Chain{
@@ -337,15 +334,13 @@ func (f *filter) links() ([]rtnetlink.Link, error) {
 func probeInNamespace() Abilities {
 	found := make(chan Abilities)
 	go func() {
-		// The thread is never unlocked and ends with this goroutine, so that nothing else runs in
-		// the namespace.
+		// The thread is never unlocked and ends with this goroutine, so that nothing else runs in the namespace.
 		runtime.LockOSThread()
 		found <- probeHere()
 	}()
 	return <-found
 }
 
-// probeHere creates a network namespace, enters it and tests it.
 func probeHere() Abilities {
 	ns, err := netns.New()
 	if err != nil {
@@ -370,7 +365,6 @@ func probeHere() Abilities {
 	return a
 }
 
-// probeFilter adds and heals a cut of each kind.
 func probeFilter(f *filter) error {
 	for _, r := range []Rule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}} {
 		id, err := f.cut(r)

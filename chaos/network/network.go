@@ -33,8 +33,7 @@ type Network struct {
 	members  map[*ensembles.Member]*memberAccess
 }
 
-// memberAccess holds the access to one member's network. The holder of mu replaces an access that is
-// outdated.
+// memberAccess holds the access to one member's network, which the holder of mu replaces when it is outdated.
 type memberAccess struct {
 	mu      sync.Mutex
 	current *access // nil: none yet
@@ -46,7 +45,6 @@ type access struct {
 	namespace string // a member that was restarted may have a new one
 }
 
-// executor carries out orders in a member's network namespace.
 type executor interface {
 	alive() bool
 	do(ctx context.Context, o order) (answer, error)
@@ -121,8 +119,7 @@ var ErrNoEffect = errors.New("no proven effect")
 // which it was active is unknown.
 var ErrVanished = fmt.Errorf("%w: the fault ended before it was healed", ErrNoEffect)
 
-// checkAccess returns nil if the access still belongs to the member's current network, where its changes
-// are active, and otherwise an error that wraps ErrVanished.
+// checkAccess returns an error that wraps ErrVanished unless the access is to the member's current network.
 func (n *Network) checkAccess(ctx context.Context, m *ensembles.Member, a *access) error {
 	now, _, err := n.namespace(ctx, m)
 	if err == nil && now == a.namespace && a.alive() {
@@ -160,8 +157,7 @@ func (c *Cut) Dropped(ctx context.Context) (uint64, error) {
 	return a.Dropped, err
 }
 
-// Remove lets the member's packets pass again. It may be called twice. The error wraps ErrVanished
-// if the cut had ended before.
+// Remove lets the packets pass again. It may be called twice. The error wraps ErrVanished if the cut had ended.
 func (c *Cut) Remove(ctx context.Context) error {
 	vanished := c.network.checkAccess(ctx, c.Member, c.access)
 	_, err := c.access.do(ctx, order{Do: "heal", Cut: c.id})
@@ -207,7 +203,6 @@ func (n *Network) Prepare(ctx context.Context, m *ensembles.Member) error {
 	return err
 }
 
-// access returns the access to the member's current network namespace.
 func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, error) {
 	known := n.members[m]
 	if known == nil {

@@ -85,7 +85,6 @@ func (c *client) Counts() Counts { return snapshot(c, &c.counts) }
 
 func (c *client) Moments() Moments { return snapshot(c, &c.moments) }
 
-// snapshot returns a copy of a field of the client.
 func snapshot[T any](c *client, field *T) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,8 +104,7 @@ func (c *client) Unanswered() (n int64) {
 	return n
 }
 
-// Dial connects to a server through the tap. It is a zk.Dialer for zk.WithDialer. During a hold it
-// waits for EndHold.
+// Dial is a zk.Dialer that connects to a server through the tap. During a hold it waits for EndHold.
 func (c *client) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	return c.dial(context.Background(), network, addr, timeout, c.admit)
 }
@@ -180,8 +178,7 @@ func (c *client) Cut() int {
 	return n
 }
 
-// SetGateClosed opens or closes the client's gate: while it is closed, every dial fails at once with
-// ErrGate. Existing connections stay.
+// SetGateClosed opens or closes the client's gate. While it is closed, dials fail with ErrGate; connections stay.
 func (c *client) SetGateClosed(closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

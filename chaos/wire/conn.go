@@ -58,8 +58,7 @@ func (k *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// tryPassOut counts bytes that pass unchanged to the server. It returns false, and does nothing, if
-// they must go through the filter.
+// tryPassOut counts bytes that pass unchanged to the server. It returns false if they must go through the filter.
 func (k *conn) tryPassOut(p []byte, now time.Duration) bool {
 	c := k.c
 	c.mu.Lock()
@@ -76,8 +75,7 @@ func (k *conn) tryPassOut(p []byte, now time.Duration) bool {
 	return true
 }
 
-// request counts a mark of the scanner of requests. It returns the request whose head was complete,
-// or nil. The caller holds c.mu.
+// request counts a mark and returns the request whose head was complete, or nil. The caller holds c.mu.
 func (k *conn) request(m mark, now time.Duration) *pendingRequest {
 	n := &k.c.counts
 	if m&gaveUp != 0 {
@@ -130,8 +128,7 @@ func (k *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// tryPassIn counts bytes that pass unchanged to the client. ok is false, and nothing is done, if they
-// must go through the filter; todo requests a call of afterRead.
+// tryPassIn is tryPassOut for bytes to the client; todo requests a call of afterRead.
 func (k *conn) tryPassIn(p []byte) (ok, todo bool) {
 	c := k.c
 	c.mu.Lock()
@@ -235,8 +232,7 @@ const (
 // notifiedPath returns the path of a notification, truncated if it is long.
 func notifiedPath(head []byte) []byte { return bytesAt(head, 24) }
 
-// removedPath returns the path of a notification about a deleted node. ok is false if the path is
-// longer than a head.
+// removedPath returns the path of a deleted node's notification. ok is false if the path is longer than a head.
 func removedPath(head []byte) (path string, ok bool) {
 	if len(head) < 28 || int32At(head, 16) != nodeDeleted {
 		return "", false
@@ -351,5 +347,4 @@ func (k *conn) retireMatched(but *armedRule) {
 	}
 }
 
-// errEndedFirst is the error of a rule whose connection ended too early.
 var errEndedFirst = errors.New("the connection ended first")

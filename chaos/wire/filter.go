@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// decision is the decision about a frame.
 type decision uint8
 
 const (
@@ -96,8 +95,7 @@ func (c *client) Hold() error {
 	return nil
 }
 
-// EndHold ends a hold: everything that was kept back is delivered in order, before later bytes. It
-// does not wait for that. Without a hold it does nothing.
+// EndHold ends a hold, if any: what was kept back is delivered before later bytes. It does not wait for that.
 func (c *client) EndHold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,8 +165,7 @@ func (t *Transcript) Frames() []Frame {
 	return slices.Clone(t.frames)
 }
 
-// Record starts a new transcript of the client's connections. It needs memory for each frame, so
-// it is for short episodes only.
+// Record starts a transcript of the client's connections, for short episodes: it needs memory for each frame.
 func (c *client) Record() *Transcript {
 	t := &Transcript{}
 	c.mu.Lock()

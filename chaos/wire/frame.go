@@ -55,7 +55,6 @@ func connectRequest(s Session) []byte {
 
 const closeXid = 1
 
-// closeRequest returns the frame that closes its connection's session.
 func closeRequest() []byte { return encode(int32(closeXid), CloseSession) }
 
 func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
@@ -75,14 +74,12 @@ func bytesAt(b []byte, at int) []byte {
 	return b[:min(n, len(b))]
 }
 
-// wholePath returns the path at that offset; ok is false if b does not have all of it.
 func wholePath(b []byte, at int) (path string, ok bool) {
 	path = string(bytesAt(b, at))
 	return path, at+4 <= len(b) && len(path) == int(int32At(b, at))
 }
 
-// pathIn returns the path in a request's head; for a multi, the path of its first operation. It aliases
-// head.
+// pathIn returns the path in a request's head; for a multi, that of its first operation. It aliases head.
 func pathIn(head []byte, op Op) []byte {
 	at := opcodes[op.slot()].path
 	if at == 0 {
@@ -97,12 +94,10 @@ const (
 	// reads, and unlimited for frames that it sends. ASCII, such as a four-letter word, reads as a length
 	// above 1 GiB.
 	frameLimit = 64 << 20
-	// pathLimit is the maximum length of a stored path.
-	pathLimit = 1 << 10
-	headLimit = multiPathOffset + 4 + pathLimit
+	pathLimit  = 1 << 10
+	headLimit  = multiPathOffset + 4 + pathLimit
 )
 
-// mark is a position found by a scanner.
 type mark uint8
 
 const (
@@ -140,8 +135,7 @@ type scanner struct {
 
 func (s *scanner) inFrame() bool { return s.got > 0 }
 
-// next scans p until a frame's head or the frame is complete, or p ends. It returns the number of
-// scanned bytes and the mark.
+// next scans p until a frame's head or the frame is complete, or p ends. It returns the number of scanned bytes.
 func (s *scanner) next(p []byte) (int, mark) {
 	if s.unparsable {
 		return len(p), 0
@@ -236,7 +230,6 @@ func (r *readClock) set(raw net.Conn, t time.Time) error {
 	return raw.SetReadDeadline(t)
 }
 
-// stop removes the deadline from the connection.
 func (r *readClock) stop(raw net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

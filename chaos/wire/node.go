@@ -78,8 +78,7 @@ func (c *client) noteLost(s *pendingRequest) {
 	c.nodesUncertain = c.nodesUncertain || c.listeners != nil && (s.op == Multi || s.removes != 0 || s.flags&flagEphemeral != 0)
 }
 
-// createFlags returns the flags of a create request (xid, opcode, path, data, ACL, flags); 0 if the
-// head is too short.
+// createFlags returns the flags in a create's head (xid, opcode, path, data, ACL, flags); 0 if it is too short.
 func createFlags(head []byte) int32 {
 	r := reader{head[min(8, len(head)):]}
 	r.bytes()

@@ -36,8 +36,7 @@ const (
 	Notified Op = -1
 )
 
-// opcodes lists the opcodes that are counted by name, also those without a constant. The first entry
-// represents unknown ones.
+// opcodes lists the opcodes that are counted by name, also those without a constant. The first counts all others.
 var opcodes = [...]struct {
 	op   Op
 	name string
@@ -64,7 +63,6 @@ const (
 	highestOp = WhoAmI
 )
 
-// slots maps an opcode to its index in opcodes.
 var slots = func() (t [highestOp - lowestOp + 1]uint8) {
 	for i, k := range opcodes {
 		t[k.op-lowestOp] = uint8(i)
@@ -109,7 +107,6 @@ func (o Op) Changes() bool {
 // hasStat reports whether the reply to the request ends with a Stat.
 func (o Op) hasStat() bool { return o == Exists || o == GetData || o == GetChildren2 }
 
-// reads reports whether the request reads a node or its children.
 func (o Op) reads() bool {
 	switch o {
 	case Exists, GetData, GetChildren, GetChildren2:

@@ -68,7 +68,6 @@ func (k *conn) keep(p []byte, err error) error {
 	return err
 }
 
-// filterArrived passes received bytes through the filter.
 func (k *conn) filterArrived() {
 	c, back := k.c, &k.back
 	c.mu.Lock()
@@ -110,8 +109,7 @@ func (k *conn) decideReply(m mark, free bool) decision {
 	return what
 }
 
-// decideByRule returns the decision of the frame in the filter by the rule that waits for it. The caller holds
-// c.mu and rmu.
+// decideByRule returns the decision of the rule that waits for the filter's frame. The caller holds c.mu and rmu.
 func (k *conn) decideByRule() decision {
 	head := k.in.scan.head
 	var s *armedRule

@@ -73,14 +73,12 @@ func (k *renumbered) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// frameAssembler assembles the frames of one direction of a connection.
 type frameAssembler struct {
 	scan scanner
 	part []byte
 }
 
-// complete takes the next bytes, and returns the frames that they complete. Bytes that are not frames
-// are returned as they come.
+// complete returns the frames that the next bytes complete. Bytes that are not frames are returned as they come.
 func (f *frameAssembler) complete(p []byte) []byte {
 	var out []byte
 	for len(p) > 0 {

@@ -91,9 +91,8 @@ func below(pattern, p string) bool {
 
 // ArmedRule is an armed rule. It matches one request, once, on any connection of its client.
 type ArmedRule interface {
-	// Fired delivers the proof once the act took effect: for HoldRequest and HoldReply when the request or
-	// reply is kept, for DropReply when the reply was dropped, and for acts
-	// that cut, when the connection was cut. Then, or when the rule is disarmed, the channel is closed.
+	// Fired delivers the proof once the act took effect: when a held message is kept, a reply was dropped, or the
+	// connection was cut. Then, or when the rule is disarmed, the channel is closed.
 	Fired() <-chan Proof
 	// Release releases a request that HoldRequest keeps, or a reply that HoldReply keeps.
 	Release()

@@ -28,8 +28,7 @@ func (s Session) WithUpstream(w Upstream) Session {
 	return s
 }
 
-// Deadline returns when the session may have expired, as far as the client can know. A grant is not safe
-// after that.
+// Deadline returns when the session may have expired, as far as the client knows: then a grant is not safe.
 func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
 
 // EventKind is the type of a session event.

@@ -62,8 +62,7 @@ func (t *Tap) all() []*client {
 	return slices.SortedFunc(maps.Values(t.clients), func(a, b *client) int { return cmp.Compare(a.number, b.number) })
 }
 
-// Totals returns the sum of all clients' counts. Each client's counts are consistent; active
-// clients are counted at slightly different times.
+// Totals returns the sum of all clients' counts, each consistent but read at a slightly different time.
 func (t *Tap) Totals() Counts {
 	var sum Counts
 	for _, c := range t.all() {
@@ -131,8 +130,7 @@ func (s Session) KnownAt(ctx context.Context, addr string) (bool, error) {
 	return true, conn.Close()
 }
 
-// takeOver opens a connection to a server as the session's client. It sends first directly after
-// the ConnectRequest.
+// takeOver connects to a server as the session's client. first is sent directly after the ConnectRequest.
 func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net.Conn, err error) {
 	limit := takeoverTimeout
 	if s.upstream.Dial != nil {

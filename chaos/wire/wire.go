@@ -38,8 +38,7 @@ type Known struct {
 	// ChangedAt is the time of the latest notification of changed children that had no zxid: the client may
 	// know of one transaction after Zxid.
 	ChangedAt time.Duration
-	// Notified means that a notification has arrived since the last reply: the client may know of later
-	// commits.
+	// Notified means that a notification has arrived since the last reply: the client may know of later commits.
 	Notified bool
 }
 

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// queueLimit is the largest number of queued bytes of a held client's connections: a connection
-// that exceeds it is cut, to bound the memory.
+// queueLimit bounds the bytes kept for a held client: a connection that exceeds it is cut.
 const queueLimit = 16 << 20
 
 type item struct {
