@@ -65,17 +65,15 @@ type Options struct {
 
 // Ensemble is a set of members that serve one ZooKeeper tree.
 type Ensemble struct {
-	ID      string
-	Kind    Kind   // never Auto
-	About   string // one line for users: image or jars, version
-	Version string // version that the servers report, such as "3.8.0"
-	Tick    time.Duration
-	// FirstZxid is as in [Options].
+	ID        string
+	Kind      Kind   // never Auto
+	About     string // one line for users: image or jars, version
+	Version   string // version that the servers report, such as "3.8.0"
+	Tick      time.Duration
 	FirstZxid uint32
 	Chroot    string // "" or the absolute path above all of zkbench's nodes
 	Members   []*Member
-	// Versions are the versions between which members can be upgraded and downgraded; the members started
-	// with the first. Nil if members cannot be upgraded.
+	// Versions are as in [Options]; nil if members cannot be upgraded.
 	Versions []Version
 	// Security is the members' requirements for clients; [Ensemble.SetSecurity] sets it.
 	Security Security
@@ -100,7 +98,6 @@ type Member struct {
 	ContainerID string
 	NetNS       string
 
-	// External reports whether the member belongs to an external ensemble.
 	External bool
 	// Dial connects to the member as required, for example with TLS; nil: without TLS.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -111,8 +108,7 @@ type Member struct {
 	Cutter Cutter
 }
 
-// ExternalConfig are the allowed operations on an external ensemble. The zero value allows only plain connections
-// to its members.
+// ExternalConfig are the allowed operations on an external ensemble. The zero value allows only connections.
 type ExternalConfig struct {
 	Security Security
 	Commands []Commands // by server; nil: only connections
@@ -135,8 +131,7 @@ type Commands struct {
 	Log     []string `yaml:"log,flow"` // writes a tar archive of the transaction logs to stdout
 }
 
-// ByWord returns the commands by their keys in YAML, such as "start"; nil for commands that are not
-// allowed.
+// ByWord returns the commands by their keys in YAML, such as "start"; nil for those that are not allowed.
 func (c Commands) ByWord() map[string][]string {
 	return map[string][]string{
 		"start": c.Start, "stop": c.Stop, "kill": c.Kill, "pause": c.Pause, "resume": c.Resume,
@@ -191,8 +186,7 @@ func (e *Ensemble) Servers() []string {
 	return units.Names(e.Members, func(m *Member) string { return m.Addr })
 }
 
-// Voting returns the voting members, in member order: all members except the observers. A majority of
-// them is a quorum.
+// Voting returns all members but the observers, in member order. A majority of them is a quorum.
 func (e *Ensemble) Voting() []*Member {
 	return slices.DeleteFunc(slices.Clone(e.Members), func(m *Member) bool { return m.Observer })
 }
@@ -223,8 +217,7 @@ type Version struct {
 	From string
 }
 
-// Upgrader is a [Machine] whose member can be restarted with another version, with the same data
-// and address.
+// Upgrader is a [Machine] that can restart its member with another version and the same data and address.
 type Upgrader interface {
 	// Upgrade sets the version of the member's next start. The member must not run.
 	Upgrade(ctx context.Context, v Version) error
@@ -255,8 +248,7 @@ type Security struct {
 // SecurityModes are the values of Options.Secure.
 var SecurityModes = []string{"tls", "digest"}
 
-// Dial connects to a server, host:port, as its members require. The context also bounds the TLS
-// handshake.
+// Dial connects to a server as its members require. The context also bounds the TLS handshake.
 func (s Security) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if s.TLS == nil {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -326,8 +318,7 @@ func highestZxid(all []MemberStatus) (zxid int64) {
 	return zxid
 }
 
-// CanReadLogs reports whether the transaction logs of all voting members can be read: zkbench must have
-// started the members, or have a command that outputs their logs.
+// CanReadLogs reports whether the logs of all voting members can be read: zkbench runs them or has a command.
 func CanReadLogs(e *Ensemble) bool {
 	return !slices.ContainsFunc(e.Voting(), func(m *Member) bool {
 		commanded, ok := m.Machine.(interface{ Logged() bool })

@@ -35,8 +35,7 @@ const maxReply = 64 << 20
 // ErrNotWhitelisted means that a member is up but does not allow the four-letter word.
 var ErrNotWhitelisted = errors.New("add the word to 4lw.commands.whitelist in the member's zoo.cfg")
 
-// ErrEmptyReply means that a member accepts a query and closes the connection without a reply, as other
-// implementations of the protocol do.
+// ErrEmptyReply means that a member closes the connection without a reply, as other implementations do.
 var ErrEmptyReply = errors.New("an empty reply")
 
 // FourLetter sends one of ZooKeeper's four-letter words to a member and returns the reply. A member
@@ -57,8 +56,7 @@ func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	return reply, nil
 }
 
-// exchange writes a word and reads the whole reply. If the context ends, it closes the connection and
-// returns the context's cause.
+// exchange writes a word and reads the whole reply.
 func exchange(ctx context.Context, m *Member, word string) (string, error) {
 	conn, err := m.Connect(ctx)
 	if err != nil {
@@ -120,8 +118,7 @@ func excerpt(reply string) string {
 	return strconv.Quote(line[:min(len(line), 200)])
 }
 
-// parseMonitor parses the reply to mntr: each counter by its name without the prefix "zk_". Values
-// that are not numbers (version, state) are omitted.
+// parseMonitor parses the reply to mntr. Values that are not numbers (version, state) are omitted.
 func parseMonitor(reply string) (map[string]float64, error) {
 	counters := make(map[string]float64)
 	for line := range strings.SplitSeq(reply, "\n") {
@@ -151,8 +148,7 @@ type MemberStatus struct {
 // Serves reports whether the member serves requests: it has replied to srvr with its mode.
 func (s MemberStatus) Serves() bool { return s.Err == nil }
 
-// Status queries all members in parallel, each for at most a second, and returns their status in
-// member order.
+// Status queries all members in parallel, each for at most a second.
 func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	all := make([]MemberStatus, len(e.Members))
 	var queries sync.WaitGroup
@@ -172,8 +168,7 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	return all
 }
 
-// Ask queries the member for its status. If the member is up but does not serve, the error quotes its
-// reply.
+// Ask queries the member for its status. If the member does not serve, the error quotes its reply.
 func Ask(ctx context.Context, m *Member) (Server, error) {
 	return ask(ctx, m, "srvr", parseServer)
 }
@@ -215,8 +210,7 @@ func leadersOf(all []MemberStatus) (leaders []MemberStatus) {
 	return leaders
 }
 
-// describe returns the members' status as one line: "zk1 follower, zk2 leader, zk3 not serving
-// (...)".
+// describe returns one line: "zk1 follower, zk2 leader, zk3 not serving (...)".
 func describe(all []MemberStatus) string {
 	return strings.Join(units.Names(all, func(s MemberStatus) string {
 		if !s.Serves() {
@@ -302,8 +296,7 @@ func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	return fmt.Errorf("the ensemble does not serve requests: %w%s", why, text.String())
 }
 
-// lastLines returns the end of a member's log, for an error message. It also works if the context has
-// ended.
+// lastLines returns the end of a member's log, even if the context has ended.
 func lastLines(ctx context.Context, m *Member) string {
 	if m.Machine == nil {
 		return ""

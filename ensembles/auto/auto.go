@@ -94,7 +94,6 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 	return kind, nil
 }
 
-// startDefault starts containers, or local JVMs if containers are not available.
 func startDefault(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	if rootless.Inside() {
 		return process.Start(ctx, o) // no container can be reached; Enter has logged the reason
@@ -189,8 +188,7 @@ func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// Sweep removes this machine's ensembles of both kinds as [process.Sweep] and [container.Sweep] do. It
-// returns one line for each removed ensemble, also together with an error.
+// Sweep removes this machine's ensembles of both kinds as [process.Sweep] and [container.Sweep] do.
 func Sweep(ctx context.Context, all bool) ([]string, error) {
 	removed, err := process.Sweep(ctx, all)
 	fromContainers, containerErr := container.Sweep(ctx, all)
@@ -234,12 +232,10 @@ func Enter(ctx context.Context, o ensembles.Options, args []string) error {
 	return rootless.Enter(join, args)
 }
 
-// shareRecords makes the process inside the namespaces use the same folder of records, although its
-// user ID differs.
+// shareRecords makes the process inside the namespaces, whose user ID differs, use the same folder of records.
 func shareRecords() error { return os.Setenv("ZKBENCH_STATE", state.Dir()) }
 
-// chooseNamespace returns the reason to enter namespaces for the ensemble of the options, or "". join is the
-// place of an ensemble that already runs in namespaces; nil otherwise.
+// chooseNamespace returns the reason to enter namespaces, or "". join is the place of an ensemble in some, or nil.
 func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join *rootless.Place, why string) {
 	switch kind {
 	case ensembles.Process:
@@ -267,8 +263,7 @@ func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Optio
 	return nil, ""
 }
 
-// keptElsewhere returns a persistent ensemble that fits the options and whose networks are in other
-// namespaces, or nil.
+// keptElsewhere returns a fitting persistent ensemble whose networks are in other namespaces, or nil.
 func keptElsewhere(o ensembles.Options) *state.Record {
 	if o.Keep {
 		return nil

@@ -197,7 +197,6 @@ func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id s
 	return reply.ID, err
 }
 
-// isSubnetConflict reports whether err means that a network's subnet is in use.
 func isSubnetConflict(err error) bool {
 	if err == nil {
 		return false
@@ -223,8 +222,7 @@ func (p *ensemble) assignAddresses(subnet netip.Prefix) error {
 	return p.assignPorts()
 }
 
-// assignPorts assigns a free port of this machine to each member. Docker would choose a different port
-// at each start.
+// assignPorts assigns fixed free ports to the members: Docker would choose other ports at each start.
 func (p *ensemble) assignPorts() error {
 	ports, err := setup.FreePorts(len(p.Members))
 	for i, port := range ports {

@@ -127,8 +127,7 @@ func explain(path string, err error) error {
 	}
 }
 
-// dialsDirectly reports whether this process can reach containers at their own addresses, because the
-// daemon shares this machine's network.
+// dialsDirectly reports whether the daemon shares this machine's network, so that containers' addresses work.
 func dialsDirectly(ctx context.Context, docker *client.Client) (bool, error) {
 	if runtime.GOOS != "linux" || !strings.HasPrefix(docker.DaemonHost(), "unix://") {
 		return false, nil
@@ -232,8 +231,7 @@ func present(ctx context.Context, docker *client.Client, name string) (bool, err
 	return true, nil
 }
 
-// pull pulls an image. It makes one attempt: testcontainers would retry permanent errors until the
-// context ends.
+// pull makes one attempt: testcontainers would retry permanent errors until the context ends.
 func pull(ctx context.Context, docker *client.Client, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, pullTimeout, errors.New("the pull took too long"))
 	defer cancel()
@@ -245,8 +243,7 @@ func pull(ctx context.Context, docker *client.Client, name string) error {
 	return reply.Wait(ctx)
 }
 
-// auth returns the user's credentials for the registry of an image, from Docker's configuration, or ""
-// if there are none.
+// auth returns the user's credentials for an image's registry from Docker's configuration, or "".
 func auth(ctx context.Context, name string) string {
 	_, config, err := testcontainers.DockerImageAuth(ctx, name)
 	if err != nil {

@@ -42,7 +42,6 @@ func (m *machine) Start(ctx context.Context) error {
 	return m.wrapError("starting", err)
 }
 
-// Stop stops the server with SIGTERM, and with SIGKILL after 10 s.
 func (m *machine) Stop(ctx context.Context) error {
 	if err := m.Resume(ctx); err != nil {
 		return err
@@ -104,7 +103,6 @@ func (m *machine) state(ctx context.Context) (*container.State, error) {
 	return c.State, err
 }
 
-// Save copies the member's zoo.cfg and all its logs to dir.
 func (m *machine) Save(ctx context.Context, dir string) error {
 	cfg, err := m.config(ctx)
 	if err != nil {
@@ -170,7 +168,6 @@ func (m *machine) log(ctx context.Context, to io.Writer, lines string) error {
 	return err
 }
 
-// wrapError adds the member and the action to an error. It returns nil for nil.
 func (m *machine) wrapError(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -244,8 +241,7 @@ func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	return nil
 }
 
-// create creates a container of the version with the volumes of the old container, and returns its ID.
-// On an error it leaves no container.
+// create returns the ID of a new container with the old one's volumes. On an error it leaves none.
 func (m *machine) create(ctx context.Context, old string, v ensembles.Version) (id string, err error) {
 	request := m.request(v)
 	request.Name += "-next"
@@ -268,7 +264,6 @@ func (m *machine) create(ctx context.Context, old string, v ensembles.Version) (
 	return id, err
 }
 
-// CurrentVersion returns the version of the member's container, from its label.
 func (m *machine) CurrentVersion(ctx context.Context) (string, error) {
 	c, err := m.inspect(ctx)
 	if err != nil {

@@ -19,11 +19,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// removeInterval is the interval at which Docker is queried for remaining containers.
 const removeInterval = 50 * time.Millisecond
 
-// remove removes all containers and networks of an ensemble and waits until they are removed. It
-// ignores cancellation of the context.
+// remove returns when all is removed. It ignores cancellation of the context.
 func remove(ctx context.Context, docker *client.Client, id string) error {
 	if id == "" {
 		return errors.New("removing an ensemble: its ID is empty, which would match every ensemble")

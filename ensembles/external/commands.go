@@ -33,8 +33,7 @@ const (
 	poll         = 50 * time.Millisecond
 )
 
-// commandMachine controls a member by its owner's commands. It verifies starts and stops by connecting to
-// the member.
+// commandMachine controls a member by its owner's commands. It verifies starts and stops by connecting.
 type commandMachine struct {
 	member   *ensembles.Member
 	commands ensembles.Commands
@@ -97,8 +96,7 @@ func Line(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// accepts reports whether the member's client port accepts connections; known is false if this cannot be
-// determined.
+// accepts reports whether the client port accepts connections; known is false if this cannot be determined.
 func (m *commandMachine) accepts(ctx context.Context) (accepts, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
@@ -122,7 +120,6 @@ func (m *commandMachine) await(ctx context.Context, wantUp bool) error {
 	return fmt.Errorf("%s was stopped but still accepts connections at %s: %w", m.member.Name, m.member.Addr, err)
 }
 
-// Start starts the member and returns when it accepts connections.
 func (m *commandMachine) Start(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,8 +174,7 @@ func (m *commandMachine) Running(ctx context.Context) (bool, error) {
 	return accepts || !known && !m.down, ctx.Err()
 }
 
-// Save writes the executed commands to NAME.commands in dir. The member's configuration and log
-// belong to its owner.
+// Save writes the executed commands only: the member's configuration and log belong to its owner.
 func (m *commandMachine) Save(_ context.Context, dir string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,14 +184,11 @@ func (m *commandMachine) Save(_ context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, m.member.Name+".commands"), m.executed.Bytes(), 0o644)
 }
 
-// RecentLog returns an error: the log belongs to the member's owner.
 func (m *commandMachine) RecentLog(context.Context) ([]byte, error) { return nil, ensembles.ErrNotOurs }
 
-// Logged reports whether the member has a command for [commandMachine.TxnLogs].
 func (m *commandMachine) Logged() bool { return m.commands.Log != nil }
 
-// TxnLogs reads the member's transaction logs from the command's output, a tar archive of its
-// folder version-2.
+// TxnLogs reads the transaction logs from the command's output, a tar archive of the folder version-2.
 func (m *commandMachine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -243,7 +236,6 @@ func (m *commandMachine) Heal(ctx context.Context) error {
 	return err
 }
 
-// fill replaces the placeholders in the command's arguments.
 func (m *commandMachine) fill(c ensembles.Cut) ([]string, error) {
 	values := map[string]string{"{direction}": c.Direction, "{peers}": list(c.Peers, "all"), "{except}": list(c.Except, "none")}
 	needed := map[string]bool{"{direction}": c.Direction != "both", "{peers}": len(c.Peers) > 0, "{except}": len(c.Except) > 0}

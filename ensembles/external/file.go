@@ -64,8 +64,6 @@ type problem struct {
 	err   error
 }
 
-// fileError returns the problems of a file as an error, one per line, with a pointer to the
-// documentation.
 func fileError(path string, problems []problem) error {
 	var all []error
 	for _, p := range problems {
@@ -80,7 +78,6 @@ var (
 	wrongKind    = regexp.MustCompile("^cannot construct !!(\\S+)( `.*`)? into (\\S+)$")
 )
 
-// loadProblems converts an error of the YAML library into problems.
 func loadProblems(err error) []problem {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
@@ -194,7 +191,6 @@ func command(word string, args []string) []error {
 	return out
 }
 
-// security returns the members' requirements for clients. It reports problems to bad.
 func (f file) security(dir string, bad func(format string, args ...any)) (s ensembles.Security) {
 	var err error
 	if s.Digest, err = f.digest(dir); err != nil {

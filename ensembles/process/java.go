@@ -33,8 +33,7 @@ func Available(home string) error {
 	return err
 }
 
-// javaCommand returns java with the arguments that all members share, and a description of the
-// ZooKeeper distribution for users.
+// javaCommand returns java with the arguments that all members share. about is for users.
 func javaCommand(home string) (command []string, about string, err error) {
 	java, err := findJava()
 	if err != nil {
@@ -191,8 +190,7 @@ func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
 	})
 }
 
-// CurrentVersion returns the version of the member's process, from its command line; if it is not running, the
-// version of its next start.
+// CurrentVersion returns the version of the member's process or, if it is not running, of its next start.
 func (m *machine) CurrentVersion(context.Context) (name string, err error) {
 	return name, m.withLock("finding the version of", func() error {
 		arguments := m.command

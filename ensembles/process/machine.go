@@ -51,7 +51,6 @@ func (m *machine) withLock(doing string, do func() error) error {
 	return nil
 }
 
-// Start runs the member and returns when it listens for clients.
 func (m *machine) Start(ctx context.Context) error {
 	return m.withLock("starting", func() error {
 		if m.process.Alive() {
@@ -113,8 +112,7 @@ func (m *machine) launch() error {
 	return <-started
 }
 
-// Stop stops the member with SIGTERM and waits until it has ended. A paused member is resumed, since
-// a stopped process does not handle SIGTERM.
+// Stop resumes a paused member, since a stopped process does not handle SIGTERM.
 func (m *machine) Stop(ctx context.Context) error {
 	return m.signalAndWait(ctx, "stopping", syscall.SIGTERM, syscall.SIGCONT)
 }
@@ -134,7 +132,6 @@ func (m *machine) signalAndWait(ctx context.Context, doing string, signals ...os
 	})
 }
 
-// Pause freezes the member and returns when all its threads are stopped.
 func (m *machine) Pause(ctx context.Context) error {
 	return m.setStopped(ctx, "pausing", syscall.SIGSTOP, true)
 }
@@ -218,8 +215,7 @@ func (m *machine) RecentLog(context.Context) ([]byte, error) {
 
 func (m *machine) lastLines() string { return logtail.Of(m.RecentLog(context.Background())) }
 
-// inNetNS calls do on a thread in the network namespace at path, or in the current namespace if path is
-// empty, and then returns the thread to its own namespace.
+// inNetNS calls do on a thread in the network namespace at path; an empty path is the current namespace.
 func inNetNS(path string, do func() error) error {
 	if path == "" {
 		return do()
@@ -327,7 +323,6 @@ func randomSubnet() netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), subnetBits)
 }
 
-// nth returns the nth address of the subnet, with the subnet's length.
 func nth(subnet netip.Prefix, n int) netip.Prefix {
 	b := subnet.Addr().As4()
 	b[3] += byte(n)

@@ -141,8 +141,7 @@ func mountNamespace(path string, fresh bool) (netns.NsHandle, error) {
 	return handle, nil
 }
 
-// linkHost connects this host and the bridge's namespace by a veth pair, and gives the host's end
-// the first address of an unused subnet.
+// linkHost connects this host, at the first address of an unused subnet, to the bridge's namespace by a veth pair.
 func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 	veth := &netlink.Veth{
 		LinkAttrs:     netlink.LinkAttrs{Name: name},
@@ -169,7 +168,6 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("no free subnet in %v after %d tries (zkbench ensemble down removes leftovers of crashed runs)", testNet, tries)
 }
 
-// linkMembers creates the bridge in its namespace and connects the uplink and every member.
 func linkMembers(r *state.Record, subnet netip.Prefix, bridgeNS netns.NsHandle, memberNS []netns.NsHandle) error {
 	net, err := netlink.NewHandleAt(bridgeNS)
 	if err != nil {
@@ -261,7 +259,6 @@ func removeLink(name string) error {
 	return nil
 }
 
-// removeNetNS removes the file of a network namespace, and its mount if any.
 func removeNetNS(path string, mounted bool) error {
 	var unmounted error
 	if mounted {

@@ -151,8 +151,7 @@ func about(r *state.Record) string {
 	return fmt.Sprintf("local JVMs, ZooKeeper %s from %s", r.Version, r.About)
 }
 
-// down kills the members and removes their files and networks, even if the context is cancelled: an
-// interrupted run must leave nothing.
+// down works even if the context is cancelled: an interrupted run must leave nothing.
 func (l *localEnsemble) down(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
@@ -215,7 +214,6 @@ func zooCfg(r *state.Record, m state.Member) string {
 	return setup.ZooCfg(r, m, m.NetNS != "", lines...)
 }
 
-// Save copies the member's configuration and log to dir.
 func (m *machine) Save(_ context.Context, dir string) error {
 	var errs []error
 	for ending, name := range map[string]string{".cfg": cfgFile, ".log": logFile} {
@@ -231,7 +229,6 @@ func (m *machine) Save(_ context.Context, dir string) error {
 	return nil
 }
 
-// TxnLogs opens the member's transaction logs, whether it runs or not.
 func (m *machine) TxnLogs(_ context.Context, after int64) ([]io.ReadCloser, error) {
 	dir := filepath.Join(memberDir(m.record, m.member), "data", "version-2")
 	files, err := os.ReadDir(dir)

@@ -100,8 +100,7 @@ func sweep(r *state.Record, all bool) (string, error) {
 		r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir), nil
 }
 
-// remove kills the members of an ensemble and removes their networks and files, and finally the
-// record. folder reports whether the ensemble's folder exists and belongs to this user.
+// remove removes the record last. folder tells that the ensemble's folder exists and belongs to this user.
 func remove(r *state.Record, folder bool) error {
 	err := kill(r.ID)
 	if err == nil {

@@ -62,8 +62,7 @@ func setUp() error {
 	return nil
 }
 
-// Place identifies namespaces: a process inside, and the path at which that process sees the network
-// namespace.
+// Place identifies namespaces: a process inside, and the path at which it sees the network namespace.
 type Place struct {
 	PID     int
 	Network string
@@ -81,8 +80,7 @@ func Enter(join *Place, args []string) error {
 	return fmt.Errorf("starting %s: %w", path, err)
 }
 
-// Command returns a command that runs this program with these arguments in new namespaces, or in the existing
-// ones at join.
+// Command returns a command that runs this program with these arguments in new namespaces, or in those at join.
 func Command(ctx context.Context, join *Place, args ...string) *exec.Cmd {
 	program := command(join)
 	cmd := exec.CommandContext(ctx, program[0], append(program[1:], args...)...)

@@ -26,8 +26,7 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("cannot create namespaces without root: %s (%s, or run as root)", r.Why, r.Fix)
 }
 
-// CheckSettings returns a [RefusedError] with the kernel setting that forbids namespaces; nil if no such setting
-// is found.
+// CheckSettings returns a [RefusedError] with the kernel setting that forbids namespaces, or nil.
 func CheckSettings() error { return checkSettings(os.DirFS("/proc")) }
 
 func checkSettings(proc fs.FS) error {

@@ -13,8 +13,7 @@ import (
 // ErrLocked means that other processes use an ensemble in a conflicting way.
 var ErrLocked = errors.New("the ensemble is in use")
 
-// LockDir locks a folder for this process until release is called or the process ends. It fails if
-// another process has locked it.
+// LockDir locks a folder until release is called or the process ends. It fails if another process has locked it.
 func LockDir(dir string) (release func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -68,8 +67,7 @@ func Acquire(id, what string, exclusive bool) (release func() error, err error) 
 	return func() error { return unlock(f) }, nil
 }
 
-// openLocked opens and locks the file. It tries again if another process has removed the file in the
-// meantime.
+// openLocked tries again if another process has removed the file in the meantime.
 func openLocked(name string, exclusive bool) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)

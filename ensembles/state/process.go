@@ -64,7 +64,6 @@ func FindAll(argument string) []Process {
 	})
 }
 
-// findProcesses returns the living processes for which wanted returns true.
 func findProcesses(wanted func(procfs.Proc) bool) (found []Process) {
 	all, _ := procfs.AllProcs()
 	for _, candidate := range all {

@@ -32,13 +32,12 @@ type Record struct {
 	Keep    bool           `json:"keep"`  // the ensemble outlives its owner
 	Created time.Time      `json:"created"`
 
-	About   string        `json:"about"`
-	Version string        `json:"version"` // empty until the ensemble serves
-	Tick    time.Duration `json:"tick"`    // nanoseconds
-	// FirstZxid is as in [ensembles.Options].
-	FirstZxid uint32   `json:"first_zxid,omitempty"`
-	Secure    []string `json:"secure,omitempty"` // the members' requirements for clients
-	Members   []Member `json:"members"`
+	About     string        `json:"about"`
+	Version   string        `json:"version"` // empty until the ensemble serves
+	Tick      time.Duration `json:"tick"`    // nanoseconds
+	FirstZxid uint32        `json:"first_zxid,omitempty"`
+	Secure    []string      `json:"secure,omitempty"` // the members' requirements for clients
+	Members   []Member      `json:"members"`
 
 	Dir        string   `json:"dir"`                  // holds every member's data, configuration and log
 	Namespaces []string `json:"namespaces,omitempty"` // names of its network namespaces
@@ -78,8 +77,7 @@ func (r Record) OwnerAlive() bool {
 // InThisNamespace reports whether this process is in the user namespace of the ensemble's networks.
 func (r Record) InThisNamespace() bool { return r.UserNS == rootless.ID() }
 
-// Ensemble returns an ensemble from the record. Its members can be queried for their status but not
-// controlled. Its Down does nothing.
+// Ensemble returns an ensemble whose members can be queried but not controlled. Its Down does nothing.
 func (r Record) Ensemble() *ensembles.Ensemble {
 	e := &ensembles.Ensemble{
 		ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick, FirstZxid: r.FirstZxid,

@@ -114,7 +114,6 @@ func (e *Entry) body(code int32, f *fields) (known bool) {
 	return known && onlyDigest(f.rest)
 }
 
-// onlyDigest reports whether the bytes after a body are empty or a digest.
 func onlyDigest(rest []byte) bool { return len(rest) == 0 || len(rest) == digestSize }
 
 func operation(code int32, f *fields) Op {

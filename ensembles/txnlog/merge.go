@@ -69,7 +69,6 @@ type merger struct {
 	s        Summary
 }
 
-// pendingEntry is an entry that is not known to be committed, and the logs that contain it.
 type pendingEntry struct {
 	entry Entry
 	by    []*head
@@ -126,8 +125,7 @@ func (m *merger) advance(logs []*head) (err error) {
 	return nil
 }
 
-// lowest returns the next entry with the lowest zxid, and sets m.current to the logs that contain it. m.current is
-// empty if all logs have ended.
+// lowest returns the next entry with the lowest zxid. m.current becomes the logs that contain it, none at the end.
 func (m *merger) lowest() (e Entry, err error) {
 	m.current = m.current[:0]
 	for _, l := range m.logs {
@@ -184,8 +182,7 @@ func (m *merger) decide() error {
 	return nil
 }
 
-// entersEpochAfter reports whether the log's entry before zxid is directly followed by the first entry of a
-// later epoch.
+// entersEpochAfter reports whether the entry before zxid is directly followed by a later epoch's first entry.
 func (l *head) entersEpochAfter(zxid, first int64) bool {
 	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+first
 }
@@ -244,7 +241,6 @@ func (s ephemerals) apply(e *Entry) {
 	}
 }
 
-// of returns the paths of a session's nodes.
 func (s ephemerals) of(session int64) (paths []string) {
 	for path, owner := range s {
 		if owner == session {

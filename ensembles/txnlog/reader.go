@@ -29,8 +29,7 @@ type Reader struct {
 	err error
 }
 
-// NewReader returns a reader of one member's log files, oldest first. It skips entries up to the
-// zxid after.
+// NewReader returns a reader of one member's log files, oldest first. It skips entries up to the zxid after.
 func NewReader(after int64, files ...io.Reader) *Reader {
 	return &Reader{after: after, last: after, files: files}
 }
@@ -166,7 +165,6 @@ func (r *Reader) damaged(how string) error {
 	return nil
 }
 
-// wrapError adds the file and the position to an error.
 func (r *Reader) wrapError(err error) error {
 	name := "transaction log"
 	if named, ok := r.file.(interface{ Name() string }); ok {

@@ -59,8 +59,7 @@ func Untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
 	return logs, nil
 }
 
-// Select returns the names of the logs that can contain entries after a zxid, oldest first. The name of
-// a log contains the zxid of its first entry.
+// Select returns the logs that can contain entries after a zxid, oldest first. A name has its first entry's zxid.
 func Select(names []string, after int64) []string {
 	type log struct {
 		name  string

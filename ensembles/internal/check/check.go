@@ -63,8 +63,7 @@ func Within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// Eventually waits until a condition holds, and fails the test after 30 s. what is the name of the
-// condition.
+// Eventually waits until a condition, whose name is what, holds, and fails the test after 30 s.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if err := wait.Until(Within(t, 30*time.Second), 10*time.Millisecond, holds); err != nil {
@@ -87,8 +86,7 @@ func Mode(ctx context.Context, m *ensembles.Member) string {
 	return ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Server.Mode
 }
 
-// WithMode returns the first member that reports that mode, such as [ensembles.ModeLeader]. Without one the
-// test fails.
+// WithMode returns the first member that reports that mode, such as [ensembles.ModeLeader].
 func WithMode(t testing.TB, e *ensembles.Ensemble, mode string) *ensembles.Member {
 	t.Helper()
 	for _, s := range ensembles.Status(t.Context(), e) {

@@ -29,8 +29,7 @@ const (
 	memberFile = "member.pem" // key and certificate of the members
 )
 
-// Secure creates the certificates and passwords that the record requires. The members must have
-// their addresses.
+// Secure creates the credentials that the record requires. The members must have their addresses.
 func Secure(r *state.Record) (s Secured, err error) {
 	if slices.Contains(r.Secure, "digest") {
 		s.Security.Digest, s.Security.CreatorOnly = "zkbench:"+rand.Text(), true
@@ -106,8 +105,7 @@ func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// SecureLines returns the lines of a member's zoo.cfg for the record's requirements. Its files are
-// in dir.
+// SecureLines returns the lines of a member's zoo.cfg for the record's requirements, with its files in dir.
 func SecureLines(r *state.Record, m state.Member, dir string) (lines []string) {
 	if slices.Contains(r.Secure, "tls") {
 		lines = append(lines,
