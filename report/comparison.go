@@ -63,8 +63,7 @@ func (t Trial) inCell(subject string, other history.Cell) bool {
 	return t.Subject == subject && t.EqualExceptSubject(other)
 }
 
-// Repetitions returns the subject's trials in the given cell, by repetition. It ignores the subject
-// of the cell.
+// Repetitions returns the subject's trials in the cell, by repetition. It ignores the cell's subject.
 func Repetitions(trials []Trial, subject string, cell history.Cell) map[int]Trial {
 	out := map[int]Trial{}
 	for _, t := range trials {

@@ -20,8 +20,7 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Conclusion is a result together with other data from its histories, which need not be read
-// again.
+// Conclusion is a result together with other data from its histories, which need not be read again.
 type Conclusion struct {
 	Result Result
 	Traces map[string]*Trace // by trial, for plots and timelines
@@ -127,8 +126,7 @@ func previousResult(dir string) (Result, error) {
 	return previous, err
 }
 
-// checkComplete returns an error if a history that was complete when the existing result was written
-// is now incomplete.
+// checkComplete returns an error if a history that was complete for the existing result is now incomplete.
 func checkComplete(dir string, evaluations []Evaluation) error {
 	previous, err := previousResult(dir)
 	if err != nil {
@@ -269,8 +267,7 @@ func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation
 	return out
 }
 
-// judgeThresholds evaluates the thresholds on a trial. baseConditions are the conditions that
-// compare with the base: they need other trials and are not evaluated.
+// judgeThresholds evaluates a trial's thresholds. baseConditions, which need other trials, are not evaluated.
 func judgeThresholds(exprs []string, t Trial) (judged []Threshold, baseConditions []Condition) {
 	for _, expr := range exprs {
 		c, err := ParseThreshold(expr)
@@ -286,8 +283,7 @@ func judgeThresholds(exprs []string, t Trial) (judged []Threshold, baseCondition
 	return judged, baseConditions
 }
 
-// applySecondOpinion fails a passed verdict on mutual exclusion if the independent check found a
-// violation, described by why.
+// applySecondOpinion fails a passed verdict on mutual exclusion if why, the independent check's finding, is set.
 func applySecondOpinion(verdicts []Verdict, why string) {
 	for i := range verdicts {
 		if v := &verdicts[i]; why != "" && v.Guarantee == verdict.MutualExclusion && v.Result == Pass {
@@ -296,8 +292,7 @@ func applySecondOpinion(verdicts []Verdict, why string) {
 	}
 }
 
-// setFailureTimes sets, for each failed verdict, the time from start to the last record of its
-// evidence. at contains the times of all records, or is empty.
+// setFailureTimes sets the time from start to each failed verdict's last evidence. at may be empty.
 func setFailureTimes(verdicts []Verdict, at []time.Duration, start time.Duration) {
 	for i, v := range verdicts {
 		var last time.Duration

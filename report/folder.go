@@ -41,8 +41,7 @@ func HistoryPath(dir, trial string) string {
 
 func histogramFile(trial string) string { return filepath.Join(histogramDir, trial+hdrSuffix) }
 
-// ReadResult reads result.json; path is the file or its run folder. It returns an error if the file
-// has another version of the format.
+// ReadResult reads result.json in this version of the format; path is the file or its run folder.
 func ReadResult(path string) (Result, error) {
 	r, _, err := ReadRawResult(path)
 	return r, err

@@ -64,8 +64,7 @@ type Incident struct {
 	Tried      string `json:"tried,omitempty"`      // the attempts, if the failure does not reproduce
 }
 
-// SkippedFault is an optional fault of a built-in scenario that could not be injected on this
-// machine. The result covers the other faults.
+// SkippedFault is an optional fault of a built-in scenario that this machine could not inject.
 type SkippedFault struct {
 	Phase string `json:"phase"`
 	Fault string `json:"fault"` // its name
@@ -211,8 +210,7 @@ const (
 	NotJudged   = verdict.NotJudged
 )
 
-// HarnessHealth names the verdict on the harness itself: whether the machine and the harness were fast
-// enough for valid measurements.
+// HarnessHealth names the verdict on whether machine and harness were fast enough for valid measurements.
 const HarnessHealth = verdict.HarnessHealth
 
 // Outcome returns the result of the run, which determines the exit code: the worst result of its
@@ -240,8 +238,7 @@ func (t Trial) Outcome() string {
 	return verdict.Worst(results...)
 }
 
-// countedResults returns the results that count for the outcome. For a deliberately broken subject
-// only the detection of its defect counts.
+// countedResults returns the results that count: for a deliberately broken subject, only its detection.
 func (t Trial) countedResults() (verdicts, thresholds []string) {
 	if len(t.Expect) > 0 {
 		return []string{t.DetectionResult()}, nil

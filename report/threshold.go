@@ -78,8 +78,7 @@ func ParseThreshold(expr string) (Condition, error) {
 
 func (c Condition) measure() Measure { return Measure{c.Metric, c.Field} }
 
-// Parameter returns the scenario's parameter that the metric is compared with, such as promise; ""
-// if the value is not a parameter.
+// Parameter returns the scenario's parameter that the metric is compared with, such as promise; "" if none.
 func (c Condition) Parameter() string {
 	if c.Metric == allVerdicts || c.Value == byFormula || c.ComparesWithBase() {
 		return ""
@@ -326,8 +325,7 @@ func (c Condition) parseParameter(text, unit string) (limit float64, why string)
 	return v, ""
 }
 
-// IncomparableReason returns the reason why text, the value of a parameter, cannot be compared with the metric; ""
-// if it can.
+// IncomparableReason returns why text, the value of a parameter, cannot be compared with the metric, or "".
 func (c Condition) IncomparableReason(text string) (why string) {
 	d, _, _ := metrics.Find(c.Metric)
 	_, why = c.parseParameter(text, d.Unit)

@@ -34,8 +34,7 @@ type Hold struct {
 	Reads      bool // of a read-write lock: for reading
 }
 
-// traceLimit is the maximum number of holds, and of hand-offs, that are kept for one trial. Each takes
-// about 30 bytes.
+// traceLimit is the maximum number of holds, and of hand-offs, kept for one trial. Each takes about 30 bytes.
 const traceLimit = 500_000
 
 // traceBuilder builds the trace while a history is read.

@@ -31,7 +31,6 @@ type Folder string
 
 func (f Folder) String() string { return "folder " + string(f) }
 
-// names returns the stored results' names, sorted.
 func (f Folder) names() (names []string, err error) {
 	err = fs.WalkDir(os.DirFS(string(f)), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

@@ -143,8 +143,7 @@ func (c *Comparison) judge() {
 	}
 }
 
-// More returns the number of additional trials of each run that would probably decide the comparison;
-// 0 if more trials would not help.
+// More returns how many more trials of each run would probably decide the comparison; 0 if they would not help.
 func (c Comparison) More() int {
 	n := 0
 	for _, r := range c.Rows {

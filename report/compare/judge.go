@@ -135,7 +135,6 @@ func (r *Row) costRatio() (report.Interval, bool) {
 
 func moreTrialsText(n int) string { return units.Plural(n, "more trial") + " of each" }
 
-// percent formats a fraction: "5 %".
 func percent(f float64) string { return strconv.FormatFloat(math.Round(f*1e4)/1e2, 'f', -1, 64) + " %" }
 
 func shownMeasures() []report.Measure {
@@ -181,8 +180,7 @@ func (c cell) ratios(m report.Measure) []float64 {
 	return out
 }
 
-// incomparable returns a row for a measure that has different units in the two runs, or that only the
-// old run has.
+// incomparable returns a row for a measure whose units differ in the runs, or that only the old run has.
 func incomparable(old, new []report.Trial, m report.Measure) (Row, bool) {
 	a, b := values(old, m), values(new, m)
 	r := Row{What: m.String(), Result: Unknown, Old: Side{N: len(a)}, New: Side{N: len(b)}}
@@ -279,8 +277,7 @@ func changedRows(kind string, before, after map[string]string) []Row {
 	return out
 }
 
-// brokenInBoth lists the guarantees that are broken in both runs, which is not a regression. It returns
-// nil for a deliberately broken subject.
+// brokenInBoth lists the guarantees that are broken in both runs; nil for a deliberately broken subject.
 func brokenInBoth(cell string, old, new []report.Trial) []string {
 	before, _ := worst(old)
 	after, _ := worst(new)

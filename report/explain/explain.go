@@ -75,7 +75,6 @@ type failure struct {
 	verdict verdict.Verdict
 }
 
-// failures returns the failed verdicts: the first of each guarantee, expected or not, before all others.
 func failures(c report.Conclusion) []failure {
 	type kind struct {
 		guarantee string

@@ -67,8 +67,7 @@ type ZxidGap struct {
 // Time returns 0, like [Commit.Time].
 func (c *CommitsEnd) Time() time.Duration { return 0 }
 
-// CommitsPath returns the path of the file with the commits of the history at path. It is in a folder
-// next to the folder of the histories.
+// CommitsPath returns the path of the commits of the history at path, in a folder next to the histories'.
 func CommitsPath(path string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(path)), "commits", filepath.Base(path))
 }

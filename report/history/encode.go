@@ -283,8 +283,7 @@ type scanner struct {
 
 var sampleStart = []byte(`{"sample":{"client":`)
 
-// fastSample returns the sample on the line; ok is false if the line does not have the form that
-// appendSample writes.
+// fastSample returns the sample on the line; ok is false if the line is not as appendSample writes it.
 func fastSample(raw []byte) (s *Sample, ok bool) {
 	if !bytes.HasPrefix(raw, sampleStart) {
 		return nil, false
@@ -325,7 +324,6 @@ func (c *scanner) skip(key string) bool {
 	return true
 }
 
-// requiredNumber returns the number after a key.
 func (c *scanner) requiredNumber(key string) int64 {
 	c.ok = c.skip(key) && c.ok
 	return c.number()
@@ -367,7 +365,6 @@ func (c *scanner) optionalText(key string) string {
 	return c.quoted()
 }
 
-// text returns the text after a key.
 func (c *scanner) text(key string) string {
 	c.ok = c.skip(key) && c.ok
 	return c.quoted()

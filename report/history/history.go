@@ -161,8 +161,7 @@ func openFile(path string) (*os.File, error) {
 	return safefile.OpenBelow(filepath.Dir(folder), filepath.Join(filepath.Base(folder), filepath.Base(path)))
 }
 
-// file yields the records of the file at path, which each iteration opens again. known contains records
-// that need not be decoded again.
+// file yields the records of the file at path, which each iteration opens again, except those in known.
 func file(path string, known []Numbered) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		r, f, err := openReader(path)
@@ -177,7 +176,6 @@ func file(path string, known []Numbered) iter.Seq2[Numbered, error] {
 	}
 }
 
-// collect collects the data that a verdict needs before the first record.
 func (h *History) collect(n Numbered) {
 	switch r := n.Record.(type) {
 	case *Window:

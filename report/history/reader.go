@@ -145,7 +145,6 @@ func (r *Reader) checkTime(rec Record) error {
 	return nil
 }
 
-// errEmpty wraps ErrTruncated for a history that ends at a line boundary.
 var errEmpty = fmt.Errorf("%w: the end line is missing", ErrTruncated)
 
 // line returns the next line without its newline. The slice is valid until the next call.

@@ -24,8 +24,7 @@ import (
 	"time"
 )
 
-// Record is an entry of a history. Each kind of record is a separate struct: [Sample], [Window],
-// [PhaseStart], [Session], and others in this package.
+// Record is an entry of a history: a [Sample], [Window], [PhaseStart], [Session] or another struct of this package.
 type Record interface {
 	// Time returns the latest time in the record, counted from the trial's start.
 	Time() time.Duration
@@ -117,8 +116,7 @@ type Clock struct{ start time.Time }
 // Start returns a Clock that begins at 0 now.
 func Start() Clock { return Clock{start: time.Now()} }
 
-// Now returns the time since [Start]. It uses Go's monotonic clock, so that setting the machine's
-// clock has no effect.
+// Now returns the time since [Start]. It is monotonic: setting the machine's clock has no effect.
 func (c Clock) Now() time.Duration { return time.Since(c.start) }
 
 // At converts t, a reading of this process's clock, to the trial's clock.

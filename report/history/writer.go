@@ -141,8 +141,7 @@ func (w *Writer) countAndUnlock(other bool) {
 	}
 }
 
-// takeFree returns a batch to fill. If no batch is free, it allocates one, so that a burst never requires
-// a copy of the backlog.
+// takeFree returns a batch to fill, if necessary a new one, so that a burst never copies the backlog.
 func (w *Writer) takeFree() *batch {
 	if k := len(w.free); k > 0 {
 		b := w.free[k-1]
@@ -172,8 +171,7 @@ func (w *Writer) Err() error {
 // Broken returns a channel that is closed at the first write error, which Err returns.
 func (w *Writer) Broken() <-chan struct{} { return w.broken }
 
-// Close writes the backlog and the end line, and returns the writer's first error. Records after Close
-// are lost. It may be called more than once.
+// Close writes the backlog and the end line, and returns the first error. It may be called more than once.
 func (w *Writer) Close() error {
 	w.once.Do(func() {
 		close(w.closed)
@@ -251,7 +249,6 @@ func (w *Writer) recycle(b *batch, err error) {
 	}
 }
 
-// fail sets the error of the writer, if err is its first error.
 func (w *Writer) fail(err error) {
 	if err == nil {
 		return
@@ -264,8 +261,7 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// finish rejects further records, and writes the end line, which proves that the history is
-// complete.
+// finish rejects further records, and writes the end line, which proves that the history is complete.
 func (w *Writer) finish() {
 	w.mu.Lock()
 	failed := w.err

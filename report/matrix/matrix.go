@@ -205,8 +205,7 @@ func (s Scenario) Merged() Scenario {
 	return s
 }
 
-// Names provides the labels of a run's cells, which are the labels of their series. It contains
-// the parameters that vary, by scenario.
+// Names provides the labels of a run's cells. It contains the parameters that vary, by scenario.
 type Names map[string][]string
 
 // NamesOf returns the names for a run. It needs all trials to find the parameters that vary.

@@ -107,7 +107,6 @@ func mergeVerdicts(trials []report.Trial) []report.Verdict {
 	return out
 }
 
-// trialThreshold is a threshold with its trial.
 type trialThreshold struct {
 	report.Threshold
 	trial report.Trial

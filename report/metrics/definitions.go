@@ -200,7 +200,6 @@ var families = []Family{
 	}},
 }
 
-// latency defines a distribution of times.
 func latency(name, help string) Definition {
 	return Definition{Name: name, Unit: "ns", Better: Lower, Distribution: true, Help: help}
 }

@@ -159,7 +159,6 @@ func failoverOf(r *history.Failover) Failover {
 	return f
 }
 
-// stages divides a failover at its recorded times.
 func stages(r *history.Failover) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	last := r.Injected

@@ -171,7 +171,6 @@ func countsForRate(s *history.Sample, p *history.Phase) bool {
 	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && hasRate(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
 }
 
-// contenders returns the number of clients that contend in the phase.
 func (f *Fold) contenders(p *history.Phase) int {
 	return cmp.Or(p.Contenders, f.history.Header.Clients)
 }

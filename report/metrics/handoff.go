@@ -12,7 +12,6 @@ import (
 
 const inDrain = AcquireLatency + "/drain"
 
-// handoffs collects the latencies of acquires and of hand-offs, and the stages of hand-offs.
 type handoffs struct {
 	noopCollector
 	fold *Fold
@@ -74,7 +73,6 @@ type Handoff struct {
 	Leaderless time.Duration // the part of Latency during which no client believed that it held
 }
 
-// holders are the previous holders of the grant.
 type holders struct {
 	last      facts.Belief
 	hasLast   bool         // last is set

@@ -28,7 +28,6 @@ func init() {
 	}}, func(*Fold) collector { return &harness{} })
 }
 
-// harness collects the last report of the harness on itself.
 type harness struct {
 	noopCollector
 	last *history.Self

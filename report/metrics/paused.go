@@ -53,7 +53,6 @@ func (x *pauses) record(r history.Record) {
 	}
 }
 
-// reportLast adds the last round to Fold.Pauses.
 func (x *pauses) reportLast() {
 	if x.last != nil {
 		x.fold.Pauses = append(x.fold.Pauses, *x.last)
@@ -93,7 +92,6 @@ func (x *pauses) addPause(p *history.Paused) {
 	clear(x.since)
 }
 
-// count counts a late write.
 func (x *pauses) count(s *history.Sample) {
 	if s.Op == history.Write {
 		x.writes++

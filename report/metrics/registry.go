@@ -38,7 +38,6 @@ type Definition struct {
 	Help         string   // one line
 
 	// Noun and Head name an important latency in sentences and tables: "one hand-off", "hand-off".
-	// Other metrics have none.
 	Noun, Head string
 
 	// Shown are the fields that a comparison of two runs shows: "p50". Main is the field that is
@@ -95,8 +94,7 @@ func Names() []string {
 	return units.Names(All(), func(d Definition) string { return d.Name })
 }
 
-// Find returns the definition of a metric. If the name is for a single phase, such as
-// "failover.latency.crash", it also returns the phase.
+// Find returns the definition of a metric, and the phase in a name such as "failover.latency.crash".
 func Find(name string) (d Definition, phase string, ok bool) {
 	all := All()
 	for _, d := range all {
@@ -131,7 +129,6 @@ func value(name string, v float64) Metric {
 	return Metric{Unit: d.Unit, Value: &v}
 }
 
-// countedMetric returns a metric with a value and a count.
 func countedMetric(name string, v float64, count int64) Metric {
 	m := value(name, v)
 	m.Count = &count
@@ -195,8 +192,7 @@ func (m Metric) Samples() int {
 	return int(*m.Count)
 }
 
-// Fewest returns the number of samples that a quantile needs: with fewer, it is just the largest value.
-// It returns 0 for other fields.
+// Fewest returns the number of samples below which a quantile is just the largest value; 0 for other fields.
 func Fewest(field string) int {
 	return map[string]int{"p90": 10, "p99": 100, "p999": 1000}[field]
 }

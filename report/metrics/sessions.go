@@ -125,7 +125,6 @@ func longestAway(back []*history.Reconnected) (longest time.Duration) {
 	return longest
 }
 
-// pipe collects the last report on a driver's pipe.
 type pipe struct {
 	noopCollector
 	last *history.Pipe

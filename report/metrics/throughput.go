@@ -50,8 +50,7 @@ func (x *throughput) close(out map[string]Metric) {
 	out[Throughput] = m
 }
 
-// failedOperations counts failed operations. Count is the number of all operations, and the note quotes the first
-// error.
+// failedOperations counts failed operations. Count is the number of all, and the note quotes the first error.
 type failedOperations struct {
 	noopCollector
 	faults facts.Spans

@@ -104,7 +104,6 @@ func (c *curves) addData(s curve) {
 	}
 }
 
-// mergedNote returns a note if the scenario has merged trials.
 func mergedNote(s matrix.Scenario) string {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
@@ -116,8 +115,7 @@ func mergedNote(s matrix.Scenario) string {
 	return ""
 }
 
-// FanOut plots notifications per hand-off against contenders: measured values as points, the
-// formula as a dashed line.
+// FanOut plots notifications per hand-off against contenders: measured points, and the formula as a dashed line.
 func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 	return notifications("fanout", "Notifications per hand-off", "hand-off",
 		"The number of notifications that one hand-off (of a queue: one item) causes, counted on the wire. Points are measurements; "+
@@ -125,8 +123,7 @@ func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 		s, metrics.FanoutNotifications, glyphs)
 }
 
-// Flap plots, against contenders, the number of notifications when one waiter loses its session
-// and rejoins.
+// Flap plots, against contenders, the notifications when one waiter loses its session and rejoins.
 func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 	return notifications("flap", "Notifications when a waiter rejoins", "flap",
 		"One waiter in the middle of the line loses its session and rejoins, while all other clients only wait: the number of "+
@@ -271,8 +268,7 @@ func (g rampGroup) points() (at []xy, w whiskers) {
 	return at, w
 }
 
-// capacity returns the median over the trials. It is unknown if a trial kept up to the end of
-// its ramp.
+// capacity returns the median over the trials. It is unknown if a trial kept up to the end of its ramp.
 func (g rampGroup) capacity() (float64, bool) {
 	var all []float64
 	for _, r := range g {

@@ -66,8 +66,7 @@ func newFigure(name, title, about string) *Figure {
 	return f
 }
 
-// draw lays the figure out from the top: title, legend, fault labels, data. The legend has
-// separate space and never covers data.
+// draw lays the figure out from the top: title, legend, fault labels, data. The legend never covers data.
 func (f *Figure) draw(c draw.Canvas) {
 	c = draw.Crop(c, margin, -margin-8, margin, -margin)
 	title := typeface(titleSize, ink)
@@ -118,8 +117,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// render renders the figure, and converts a panic of the plotting library into an error, so that
-// one plot cannot fail the whole report.
+// render turns a panic of the plotting library into an error, so that one plot cannot fail the whole report.
 func (f *Figure) render(c draw.Canvas) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,8 +133,7 @@ var (
 	svgStart  = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"(.*?)>\n`)
 )
 
-// rewriteStyles rewrites the library's SVG: style="fill:#AAA" becomes fill="#AAA", and it adds
-// fallback fonts and a label for screen readers.
+// rewriteStyles writes fill="#AAA" for style="fill:#AAA", and adds fallback fonts and a label for screen readers.
 func rewriteStyles(svg []byte, title string) []byte {
 	svg = styleAttr.ReplaceAllFunc(svg, func(m []byte) []byte {
 		var out strings.Builder
@@ -191,7 +188,6 @@ func fileName(s string) string {
 	}, s)
 }
 
-// legendEntries returns the whole legend, including the bands.
 func (f *Figure) legendEntries() []legendEntry {
 	out := slices.Clone(f.legend)
 	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
@@ -218,7 +214,6 @@ const (
 	entryHeight = vg.Length(19)
 )
 
-// drawLegend renders the entries in rows at the top of the canvas, and returns their height.
 func drawLegend(c draw.Canvas, entries []legendEntry) vg.Length {
 	if len(entries) == 0 {
 		return 0
@@ -262,8 +257,7 @@ func truncateTo(sty text.Style, s string, limit vg.Length) string {
 	return s
 }
 
-// data contains the numbers of a figure: the columns after the name of the series, and the
-// points of each series.
+// data contains a figure's numbers: the heads after the name of the series, and the points of each series.
 type data struct {
 	x, y   string // column headers, with units
 	series []series
@@ -280,8 +274,7 @@ func (d *data) add(name string, at []xy) {
 	}
 }
 
-// CSV returns the figure's numbers: a line per point, with its series, x and y. The column heads
-// include the units.
+// CSV returns the figure's numbers, a line per point: its series, x and y. The heads include the units.
 func (f *Figure) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -73,7 +73,6 @@ func NewGlyphs(labels []string) Glyphs {
 	return l
 }
 
-// of returns the glyph of a label, or the first glyph if the label has none.
 func (l Glyphs) of(label string) glyph {
 	if v, ok := l[label]; ok {
 		return v
@@ -288,8 +287,7 @@ func fillBox(c draw.Canvas, color color.Color, x0, y0, x1, y1 vg.Length) {
 
 const maxBandRows = 3
 
-// drawBandLabels writes each label above the start of its band, in the lowest row that has
-// room. It omits labels without room; the page's table has all of them.
+// drawBandLabels writes each label above the start of its band, in the lowest row that has room, if any.
 func drawBandLabels(c draw.Canvas, p *plot.Plot, bands []band, rows int) {
 	sty := typeface(smallSize-1, faint)
 	tx, _ := p.Transforms(&c)

@@ -30,15 +30,12 @@ func (f *Figure) rowAxis(labels []string, longest int) {
 	y.Tick.Marker = marks
 }
 
-// rowAt returns the y of the i-th of n rows.
 func rowAt(i, n int) float64 { return float64(n - 1 - i) }
 
-// acrossRows returns a vertical line through all rows.
 func (f *Figure) acrossRows(x float64, style draw.LineStyle) line {
 	return line{at: []xy{{x, f.body.Y.Min}, {x, f.body.Y.Max}}, style: style}
 }
 
-// addCountedPoints adds points, and their number to the legend.
 func (f *Figure) addCountedPoints(text string, g glyph, at []xy) {
 	if len(at) > 0 {
 		f.body.Add(points{at: at, glyph: g, size: glyphSize})
@@ -158,8 +155,7 @@ func (f *Figure) addRounds(rows []causeRow) {
 	}
 }
 
-// addStackedBars adds a row for each bar, whose parts follow each other. end is the end of the longest bar;
-// partNames are for the legend.
+// addStackedBars adds a row for each bar, whose parts follow each other. end is the end of the longest bar.
 func (f *Figure) addStackedBars(rowLabels []string, bars [][]time.Duration, end float64, partNames []string) {
 	f.rowAxis(rowLabels, 24)
 	durationAxis(&f.body.X, end)
@@ -183,8 +179,7 @@ func (f *Figure) addStackedBars(rowLabels []string, bars [][]time.Duration, end 
 // stageRows is the largest number of bars in one figure; rounds between the extremes are omitted.
 const stageRows = 30
 
-// FailoverStages plots the stages of each failover, one bar per round in which the session had to expire
-// first.
+// FailoverStages plots the stages of each failover in which the session had to expire first, one bar per round.
 func FailoverStages(d Timeline) *Figure {
 	all := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
 	if len(all) == 0 {
@@ -241,8 +236,7 @@ func medianOf(rounds []metrics.Failover, stage string) string {
 	return " (" + units.Duration(median) + ")"
 }
 
-// HandoffStages plots the stages of a hand-off in the drain with the most contenders, one bar per
-// subject: the median of each stage.
+// HandoffStages plots each stage's median in the drain with the most contenders, one bar per subject.
 func HandoffStages(s matrix.Scenario) *Figure {
 	f := newFigure("handoff-stages", "Stages of a hand-off in a drain",
 		"From the call to release until the next client's acquire returns, as seen on the wire: the median of each stage, with the most contenders. "+
@@ -278,8 +272,7 @@ func HandoffStages(s matrix.Scenario) *Figure {
 	return f
 }
 
-// stagesOf returns the median of each stage in the series' trial with the most contenders, and their
-// number; nil without stages.
+// stagesOf returns the median stages in the trial with the most contenders, and their number; nil without stages.
 func stagesOf(x matrix.Series) (parts []time.Duration, clients int) {
 	for _, t := range x.Trials {
 		if all := metrics.MedianStages(t.Metrics); all != nil && t.Clients > clients {
@@ -352,7 +345,6 @@ func (f *Figure) addPauseBars(rows []pauseRow, text string, c color.RGBA, half f
 	f.legend = append(f.legend, legendEntry{text: text, glyph: glyph{color: c}, area: true})
 }
 
-// addPauseEvents adds a point to each row in which the event happened.
 func (f *Figure) addPauseEvents(rows []pauseRow, text string, g glyph, event func(metrics.Pause) (at time.Duration, happened bool)) {
 	var at []xy
 	for i, r := range rows {

@@ -52,8 +52,7 @@ func (f *Figure) addSteps(text string, c color.RGBA, pts []xy) {
 	}
 }
 
-// stepPoints is the largest number of steps in one plot: more steps than pixels only make the page
-// slow.
+// stepPoints is the largest number of steps in one plot: more steps than pixels only make the page slow.
 const stepPoints = 1200
 
 func stepCurve(pts []xy) (out []xy) {
@@ -112,8 +111,7 @@ func formatFixed(v float64, decimals int) string {
 	return s
 }
 
-// HoldersAtOnce plots how many clients hold at the same time, with shaded fault windows. It returns nil
-// if at most one client may hold.
+// HoldersAtOnce plots how many clients hold at the same time. It returns nil if at most one client may hold.
 func HoldersAtOnce(t Timeline) *Figure {
 	if t.Permits <= 1 || len(t.Holds) == 0 {
 		return nil
@@ -191,12 +189,10 @@ func CountOverTime(name, title, what string, step time.Duration, most []int) *Fi
 	return f
 }
 
-// overTimePoints is the largest number of glyphs in one plot over time: more are not
-// distinguishable, and make the page slow.
+// overTimePoints is the largest number of glyphs in one plot over time: more are not distinguishable.
 const overTimePoints = 900
 
-// OverTime plots the latency of each hand-off (of a queue: each delivery) at the time it ended,
-// with shaded fault windows.
+// OverTime plots the latency of each hand-off (of a queue: each delivery) at its end, with shaded faults.
 func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	noun, latency, each := "hand-off", "hand-off latency", "Each point is a hand-off, shown at the time at which it ended."
 	if t.Queue {

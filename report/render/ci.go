@@ -109,8 +109,7 @@ func (n *junitCounts) count(k junitCase) {
 // annotationLimit is the largest number of annotations of a kind: GitHub shows ten.
 const annotationLimit = 10
 
-// Annotations returns GitHub workflow commands for the findings that did not pass: an error for
-// each broken check, and a warning for each unknown one.
+// Annotations returns GitHub workflow commands: an error for each broken check, a warning for each unknown one.
 func Annotations(v *view.View) []string {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

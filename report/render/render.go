@@ -29,8 +29,7 @@ type renderer func(io.Writer, *view.View) error
 
 var files = map[string]renderer{}
 
-// register adds a file to every run folder. It returns the renderer, so that it can be called in
-// the initialization of a variable.
+// register adds a file to every run folder. It returns the renderer, for the initialization of a variable.
 func register(name string, r renderer) renderer {
 	files[name] = r
 	report.RegisterRendered(name)

@@ -194,8 +194,7 @@ func paint(s, result string, term Term) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// wrap breaks text at spaces into lines of at most width characters; every line except the
-// first is indented. It keeps consecutive spaces.
+// wrap breaks text at spaces into lines of at most width characters, and indents all but the first.
 func wrap(s, indent string, width int) string {
 	var b strings.Builder
 	used := 0

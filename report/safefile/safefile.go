@@ -64,7 +64,6 @@ func regular(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
-// readAll reads and closes f.
 func readAll(f *os.File, limit int64) ([]byte, error) {
 	defer f.Close()
 	tooLarge := fmt.Errorf("%w: %s has more than %d bytes", ErrTooLarge, f.Name(), limit)

@@ -201,7 +201,6 @@ func (a *audit) allStepsTable() Table {
 	return t
 }
 
-// failedCells lists the cells that did not pass or are not applicable.
 func failedCells(all []*audit) Table {
 	t := Table{Columns: []Column{{Head: "cell", Kind: NoWrap}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
 	for _, a := range all {

@@ -27,8 +27,7 @@ func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 	return slices.DeleteFunc(all, func(t report.Trial) bool { return t.Clients != n })
 }
 
-// LimitRows returns the table with at most the given number of rows. It drops passed rows first, and
-// adds a note with the number of omitted rows.
+// LimitRows returns the table with at most that many rows: it drops passed rows first, and notes the number.
 func (t Table) LimitRows(rows int) Table {
 	if more := len(t.Rows) - rows; more > 0 {
 		t.Rows = slices.SortedStableFunc(slices.Values(t.Rows), func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
@@ -132,8 +131,7 @@ func underFaults(names []string) string {
 
 func storyID(s explain.Story) string { return "story-" + anchor(s.Trial.Name+"-"+s.GuaranteeName) }
 
-// storyOf returns the id of the story of a trial's failed verdict, or of the trial's first story
-// if guarantee is empty. It returns "" if there is no story.
+// storyOf returns the id of a failed verdict's story, or of the trial's first without a guarantee; "" if none.
 func (b builder) storyOf(trial, guarantee string) string {
 	for _, s := range b.Stories {
 		if s.Trial.Name == trial && (guarantee == "" || s.GuaranteeName == guarantee) {

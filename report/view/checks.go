@@ -113,7 +113,6 @@ func (b builder) suites() (out []Suite) {
 	return out
 }
 
-// unprovenFaults returns a check for each fault of the trial without a proven effect.
 func unprovenFaults(t report.Trial) []Check {
 	var out []Check
 	for _, f := range t.Faults {

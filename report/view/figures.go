@@ -100,7 +100,6 @@ func (b builder) timelineOf(t report.Trial) plot.Timeline {
 	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t.Cell), Clients: t.Clients, Promise: max(promise, 0), Trace: b.trace(t.Name)}
 }
 
-// trace returns the trace of a trial, which is empty if there is none.
 func (b builder) trace(trial string) *report.Trace { return cmp.Or(b.Traces[trial], &report.Trace{}) }
 
 func capacityText(label string, t report.Trial) string {

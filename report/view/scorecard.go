@@ -85,8 +85,7 @@ func (b builder) scoredTrials() []report.Trial {
 	return append(rest, slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return !inAudit(t) })...)
 }
 
-// proofID returns the id of the element of the page that proves a check: its story, or else its
-// row. label is the label of the trial's series.
+// proofID returns the id of the element of the page that proves a check: its story, or else its row.
 func (b builder) proofID(label string, t report.Trial, c Check) string {
 	guarantee := c.What
 	if t.Step != "" {

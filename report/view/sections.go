@@ -98,7 +98,6 @@ func storyBlocks(stories []Story) []Block {
 	return out
 }
 
-// tableBlocks returns a block for each table that has rows.
 func tableBlocks(tables ...Table) (out []Block) {
 	for _, t := range withRows(tables...) {
 		out = append(out, Block{Table: &t})
@@ -208,7 +207,6 @@ func facts(r report.Result) []Fact {
 	return append(out, Fact{"versions", versions(run)})
 }
 
-// origin tells when and where the run took place.
 func origin(run report.Run) string {
 	parts := []string{versions(run)}
 	if !run.Start.IsZero() {

@@ -94,12 +94,10 @@ func (t *Table) addMarkColumns(heads []string, marks []Mark) {
 	t.Marks, t.Legend = marks, t.legend()
 }
 
-// withRows returns the tables that have rows.
 func withRows(all ...Table) []Table {
 	return slices.DeleteFunc(slices.Clone(all), func(t Table) bool { return len(t.Rows) == 0 })
 }
 
-// withoutEmptyColumns returns the table without empty columns.
 func (t Table) withoutEmptyColumns() Table {
 	var keep []int
 	for i := range t.Columns {

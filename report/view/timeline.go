@@ -84,7 +84,6 @@ func sample[T any](all []T, limit int) []T {
 	return out
 }
 
-// summarize describes the content of the timeline, and its omissions.
 func (t Timeline) summarize(all *report.Trace) string {
 	part := func(shown, total int, noun string) string {
 		if shown < total {

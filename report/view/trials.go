@@ -102,7 +102,6 @@ func quantity(v *float64, unit string) string {
 	return units.Quantity(*v, unit)
 }
 
-// status describes the result of a trial: pass, or the failed or unknown checks.
 func status(t report.Trial) string {
 	outcome := t.Outcome()
 	if outcome == report.Pass {
@@ -123,7 +122,6 @@ func status(t report.Trial) string {
 	return outcome + ": " + strings.Join(names, ", ")
 }
 
-// measuredFindings returns a finding for each line that is not empty.
 func measuredFindings(lines ...string) (out []Finding) {
 	for _, s := range lines {
 		if s != "" {

@@ -79,7 +79,6 @@ func New(in Input) *View {
 	return v
 }
 
-// addScenario adds the results of one scenario to the view.
 func (b builder) addScenario(v *View, s matrix.Scenario) {
 	switch {
 	case isAudit(s):

@@ -61,12 +61,10 @@ func ChangePoints(values []float64, alpha float64) (at []int) {
 	return at
 }
 
-// exactUpTo is the maximum size of a sample for which the exact distribution of the U statistic is
-// computed.
+// exactUpTo is the maximum sample size for which the exact distribution of the U statistic is computed.
 const exactUpTo = 20
 
-// uRank returns the rank, from 1, of the quotient that is the lower bound of the confidence interval; 0
-// if the samples are too small for an interval.
+// uRank returns the rank, from 1, of the confidence interval's lower quotient; 0 if the samples are too small.
 func uRank(m, n int) int {
 	half := (1 - Confidence) / 2
 	if m > exactUpTo || n > exactUpTo {
