@@ -51,7 +51,7 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 		{"an acquire that gave up, and the next one takes its node over",
 			list{created(101, 10), gaveUp(1, 10, second), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Pass, ""},
 		{"an acquire that reached its limit, and the next one takes its node over seconds later",
-			list{created(101, 10), &history.Window{Fault: "timeout", Client: 1, Start: second / 2, End: second, Proof: "seen"}, timedOut(1, 10, second), acquired(1, 10, 11, 4*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Fail, "its acquire had ended without a grant"},
+			list{created(101, 10), &history.Window{Fault: "timeout", Client: 1, Start: second / 2, End: second, Proof: "seen"}, timedOut(1, 10, second), acquired(1, 10, 11, 6*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Fail, "its acquire had ended without a grant"},
 		{"a canceled acquire, and the next one takes its node over seconds later",
 			list{created(101, 10), canceled(1, 10, second), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second)}, Fail, "its acquire had ended without a grant"},
 		{"a canceled acquire whose node is taken over at once",
