@@ -60,8 +60,7 @@ func NewBarrier(s *Session, parent string, parties int, v Variant) *Barrier {
 // node in a live session. Errors: ctx's own; ErrSessionEnded.
 func (b *Barrier) Enter(ctx context.Context) (*Grant, error) { return b.acquire(ctx) }
 
-// awaitOpen waits until the barrier is open for the node, or opens it. listed is the list of the parent
-// after the node was created.
+// awaitOpen waits until the barrier is open for the node, or opens it. listed is the list at the node's creation.
 func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) error {
 	own, _ := sequence(client.Base(node), b.prefix)
 	watch := len(listed.names) < b.parties // the last member of a generation does not wait
@@ -229,7 +228,6 @@ func ignoreVanished(err error) error {
 	return err
 }
 
-// members returns the members in names that have passed and not left.
 func (b *Barrier) members(names []string) []sequentialNode {
 	return slices.DeleteFunc(sortedNodes(names, b.prefix), func(m sequentialNode) bool { return !b.passed.has(m.seq) })
 }

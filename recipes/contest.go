@@ -31,8 +31,7 @@ type contest struct {
 	wait func(ctx context.Context, node string, listed reply) error
 }
 
-// errVanished means that our node was deleted, by an operator or with its parent, although our session is
-// alive. The contender must join the line again.
+// errVanished means that an operator deleted our node, or its parent: the contender must join the line again.
 var errVanished = errors.New("the client's node was deleted, but its session is alive")
 
 // acquire joins the line, waits, and returns the grant. On an error, including cancellation, it leaves
@@ -46,8 +45,7 @@ func (c contest) acquire(ctx context.Context) (*Grant, error) {
 	}
 }
 
-// acquireOnce is like acquire, but joins the line only once. Without wait it returns ErrNotAcquired if another
-// contender is ahead.
+// acquireOnce joins the line only once. Without wait it returns ErrNotAcquired if another contender is ahead.
 func (c contest) acquireOnce(ctx context.Context, wait bool) (g *Grant, err error) {
 	at, listed, err := enter(ctx, c.s, c.parent, c.start+client.NewID(), c.prefix, c.data)
 	if err != nil {
@@ -61,8 +59,7 @@ func (c contest) acquireOnce(ctx context.Context, wait bool) (g *Grant, err erro
 	return c.awaitTurn(ctx, at, listed, wait)
 }
 
-// awaitTurn waits until it is the turn of a node, and returns the grant. listed is the list of the parent
-// from the creation of the node, if known.
+// awaitTurn returns the grant when it is the node's turn. listed is the parent's list at its creation, if known.
 func (c contest) awaitTurn(ctx context.Context, at createdNode, listed reply, wait bool) (_ *Grant, err error) {
 	for ; ; listed = (reply{}) {
 		if listed, err = c.listIfEmpty(ctx, listed); err != nil {
@@ -96,9 +93,8 @@ func (c contest) awaitTurn(ctx context.Context, at createdNode, listed reply, wa
 	}
 }
 
-// confirm checks a session that waited for so long that it may have expired, by a write that changes
-// nothing and a read of our node. If both succeed it is still our turn: no contender can have joined
-// ahead of us.
+// confirm checks a session that waited for so long that it may have expired, by a write that changes nothing and a
+// read of our node. If both succeed it is still our turn: no contender can have joined ahead of us.
 func (c contest) confirm(ctx context.Context, node string) error {
 	if c.s.confirmed() {
 		return nil
@@ -113,7 +109,6 @@ func (c contest) confirm(ctx context.Context, node string) error {
 	return err
 }
 
-// isTurn reports whether it is our turn, according to names, a list of the parent.
 func (c contest) isTurn(node string, names []string) (bool, error) {
 	n, _, err := c.ahead(node, names)
 	return n < max(c.permits, 1) && !c.headWaits, err
@@ -132,13 +127,11 @@ func (c contest) ahead(node string, names []string) (n int, last string, err err
 	return n, last, nil
 }
 
-// list returns the children of the parent and its Stat from the same reply, optionally with a watch.
 func (c contest) list(ctx context.Context, watch bool) (reply, error) {
 	listed, err := c.s.list(ctx, c.parent, watch)
 	return listed, mapNoNode(err)
 }
 
-// listIfEmpty returns listed, or a new list if listed is empty.
 func (c contest) listIfEmpty(ctx context.Context, listed reply) (reply, error) {
 	if listed.names != nil {
 		return listed, nil
@@ -146,7 +139,6 @@ func (c contest) listIfEmpty(ctx context.Context, listed reply) (reply, error) {
 	return c.list(ctx, false)
 }
 
-// mapNoNode returns errVanished if err means that a node does not exist, otherwise err.
 func mapNoNode(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return errVanished
@@ -175,8 +167,7 @@ func (c contest) awaitParent(ctx context.Context, node string) error {
 	}
 }
 
-// awaitChange lists the parent's children with a watch. It returns true if it is our turn, and false once
-// they have changed.
+// awaitChange lists with a watch. It returns true if it is our turn, and false once the children have changed.
 func (c contest) awaitChange(ctx context.Context, node string) (turn bool, err error) {
 	got, err := c.list(ctx, true)
 	if err != nil {
@@ -284,12 +275,10 @@ func (e Env) event(what Event) {
 	}
 }
 
-// eventOf maps a grant's state to the event that a subject's client reports.
 var eventOf = map[GrantState]EventKind{Suspended: EventSuspended, Held: EventRestored, Lost: EventLost}
 
 func (c *contender) Acquire(ctx context.Context) (Claim, error) { return c.hold(c.acquire(ctx)) }
 
-// AcquireWith implements OptionContender.
 func (c *contender) AcquireWith(ctx context.Context, o AcquireOptions) (Claim, error) {
 	if o.Mode == Read {
 		return c.hold(c.shared(ctx))
@@ -312,7 +301,6 @@ func (c *contender) hold(g *Grant, err error) (Claim, error) {
 	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil
 }
 
-// errNothingHeld is returned by Release if no grant is held.
 var errNothingHeld = errors.New("release: nothing is held")
 
 func (c *contender) Release(ctx context.Context) error {
@@ -484,11 +472,10 @@ func (s *Session) own(ctx context.Context, parent, prefix string, names []string
 
 // The mark makes the cost of a hand-off independent of the length of the line.
 //
-// A notified waiter in a plain predecessor recipe must list the whole line: the node that it
-// watched may have belonged to a waiter that left, and others may still be ahead. So a holder marks its
-// release: in one transaction it deletes its node and writes the name of the node, the mark, into the
-// data of the parent, which no client watches. A waiter that is notified of a deletion reads the
-// mark:
+// A notified waiter in a plain predecessor recipe must list the whole line: the node that it watched may have
+// belonged to a waiter that left, and others may still be ahead. So a holder marks its release: in one transaction it
+// deletes its node and writes the name of the node, the mark, into the data of the parent, which no client watches. A
+// waiter that is notified of a deletion reads the mark:
 //
 //   - The mark is the name of the watched node. Its owner held the grant, so no client was ahead of
 //     it; it is our turn, if our node still exists.
@@ -516,7 +503,6 @@ func (c contest) allDeleted(ctx context.Context, n int, last string, listed *zk.
 	return now.Czxid == listed.Czxid && deleted == int32(2*n), nil
 }
 
-// markRequest returns the request that writes the mark of a release, the name of the node at path, to the parent.
 func markRequest(parent, path string) *zk.SetDataRequest {
 	return &zk.SetDataRequest{Path: parent, Data: []byte(client.Base(path)), Version: -1}
 }

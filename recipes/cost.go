@@ -43,9 +43,8 @@ var contestFormulas = map[Variant]Formulas{
 		},
 	},
 	Predecessor: {
-		// A release is one transaction, which deletes the node that exactly one waiter watches. That
-		// waiter reads the mark of the holder, with the parent's Stat. There are no lists. The last
-		// release notifies no waiter.
+		// A release is one transaction, which deletes the node that exactly one waiter watches. That waiter reads the
+		// mark of the holder, with the parent's Stat. There are no lists. The last release notifies no waiter.
 		Drain: func(n, k int) Cost {
 			woken := int64(min(k, max(n-1, 0)))
 			return Cost{Notifications: woken, Others: int64(k) + woken}
@@ -71,10 +70,9 @@ var relisting = Formulas{
 // waiting returns how many of n clients wait before the i-th release of a drain. A lock has one permit.
 func waiting(n, permits, i int) int64 { return int64(max(n-permits-(i-1), 0)) }
 
-// drainHerd: at the i-th release all w(i) waiters watch the parent. Each is notified and lists. The client
-// that was granted last has a watch left, since the list that showed its turn, which fires at the next
-// release. The first holders have none: their first list showed their turn, and sets no watch
-// (contest.awaitTurn).
+// drainHerd: at the i-th release all w(i) waiters watch the parent. Each is notified and lists. The client that was
+// granted last has a watch left, since the list that showed its turn, which fires at the next release. The first
+// holders have none: their first list showed their turn, and sets no watch (contest.awaitTurn).
 //
 // The complete drain of a lock costs (n-1)(n+2)/2 notifications.
 func drainHerd(permits int) func(n, k int) Cost {
@@ -109,14 +107,12 @@ func flapPredecessor(n, behind int) (leave, back int64) {
 
 var queueFormulas = map[Variant]Formulas{
 	Parent: {
-		// Every idle consumer watches the items, so the put notifies all n. The item's deletion notifies
-		// none: a consumer sets its watch only after it has seen the queue empty (takeParent), which is
-		// after the delete.
+		// Every idle consumer watches the items, so the put notifies all n. The item's deletion notifies none: a
+		// consumer sets its watch only after it has seen the queue empty (takeParent), which is after the delete.
 		//
-		// A notified consumer lists, and finds the item or not. The winner reads and deletes it. A fast
-		// loser reads it too, fails to delete it, and lists again. In the end each lists with a watch; the
-		// winner and the slow losers list without a watch before that. The other requests are the reads,
-		// and the put.
+		// A notified consumer lists, and finds the item or not. The winner reads and deletes it. A fast loser reads
+		// it too, fails to delete it, and lists again. In the end each lists with a watch; the winner and the slow
+		// losers list without a watch before that. The other requests are the reads, and the put.
 		Deliver: func(n, k int) Cost {
 			if n <= 0 || k <= 0 {
 				return Cost{}

@@ -56,9 +56,8 @@
 //
 // # Files
 //
-// contest.go is the mechanism of locks, elections, read-write locks, semaphores and barriers: create a node so that it
-// is never left behind, and acquire when no blocking node is ahead. node.go orders names, grant.go is
-// the holder's right. queue.go is the queue; its line of consumers is a contest too. session.go is a
-// ZooKeeper session, session_calls.go its requests; link.go reads data that the client library does not
-// expose.
+// contest.go is the mechanism of locks, elections, read-write locks, semaphores and barriers: create a node so that
+// it is never left behind, and acquire when no blocking node is ahead. node.go orders names, grant.go is the holder's
+// right. queue.go is the queue; its line of consumers is a contest too. session.go is a ZooKeeper session,
+// session_calls.go its requests; link.go reads data that the client library does not expose.
 package recipes

@@ -24,17 +24,15 @@ func init() {
 	}
 }
 
-// candidatePrefix separates the random ID and the sequence number in the names of an election's
-// nodes.
+// candidatePrefix separates the random ID and the sequence number in the names of an election's nodes.
 const candidatePrefix = "-n_"
 
 // Election is ZooKeeper's leader election recipe. It is the same contest as the lock: the candidate
 // with the lowest number leads, and its grant is a term.
 type Election struct{ contest contest }
 
-// NewElection returns the election at parent, which is created if it is missing. Observers get name, which
-// may be empty, while this candidate leads. In the predecessor variant the end of each term overwrites
-// the parent's data.
+// NewElection returns the election at parent, which is created if it is missing. Observers get name, which may be
+// empty, while this candidate leads. In the predecessor variant the end of each term overwrites the parent's data.
 func NewElection(s *Session, parent, name string, v Variant) *Election {
 	return &Election{contest{s: s, parent: parent, prefix: candidatePrefix, variant: v, data: []byte(name)}}
 }

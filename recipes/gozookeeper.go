@@ -42,8 +42,7 @@ func init() {
 	})
 }
 
-// goZooKeeper is a client of go-zookeeper's zk.Lock, used as documented, with a listener of the
-// connection's events.
+// goZooKeeper is a client of go-zookeeper's zk.Lock, used as documented, with a listener of the connection's events.
 type goZooKeeper struct {
 	env  Env
 	conn *client.Conn

@@ -42,8 +42,7 @@ type Grant struct {
 	releaseErr  error
 }
 
-// newGrant returns a grant that follows the state of its session. If the session is not connected at this
-// instant, standing is false and g is nil.
+// newGrant returns a grant that follows the state of its session. standing is false if that is not connected.
 func newGrant(s *Session, path string, token int64) (g *Grant, standing bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +87,7 @@ func (g *Grant) sessionChanged(state sessionState) {
 	}
 }
 
-// restore checks, after a reconnect, whether the node still exists and belongs to the session. Only
-// then is the grant held again.
+// restore holds the grant again if, after a reconnect, the node still exists and belongs to the session.
 func (g *Grant) restore(suspension int) {
 	stat, err := g.stat(context.Background()) // fails when the session ends
 	g.mu.Lock()
@@ -104,8 +102,7 @@ func (g *Grant) restore(suspension int) {
 	}
 }
 
-// stat returns the current Stat of the grant's node, or nil if the node does not exist. A write precedes
-// the read, because the member may not be up to date.
+// stat returns the Stat of the grant's node, or nil, after a write, because the member may not be up to date.
 func (g *Grant) stat(ctx context.Context) (*zk.Stat, error) {
 	if err := g.s.barrier(ctx, g.Path+"-barrier"); err != nil {
 		return nil, err

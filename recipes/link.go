@@ -106,8 +106,7 @@ func createPath(b []byte) []byte {
 	return b[body+4 : body+4+n]
 }
 
-// Read reads from one frame at a time, after it has parsed the head of the frame. It closes the connection
-// if that fails.
+// Read reads from one frame at a time, whose head it has parsed. It closes the connection if that fails.
 func (l *link) Read(b []byte) (int, error) {
 	if l.left == 0 {
 		if err := l.nextFrame(); err != nil {
@@ -218,7 +217,6 @@ func (s *Session) admit(id int64, timeout time.Duration) bool {
 
 func (s *Session) timeout() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.negotiated }
 
-// recordAck records that the servers acknowledged a frame, which was sent at the time sent.
 func (s *Session) recordAck(sent time.Time, write bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,8 +236,7 @@ func (s *Session) recordAck(sent time.Time, write bool) {
 // the last acknowledged request or ping plus the negotiated timeout. The caller holds mu.
 func (s *Session) expiry() time.Time { return s.lastHeard.Add(s.negotiated) }
 
-// checkDeadline ends the session if it may have expired. Otherwise it resets the timer, which replies do
-// not move.
+// checkDeadline ends the session if it may have expired, or else resets the timer, which replies do not move.
 func (s *Session) checkDeadline() {
 	s.mu.Lock()
 	left := time.Until(s.expiry())
@@ -279,7 +276,6 @@ func (s *Session) expectCreate(path string) *sentCreate {
 	return c
 }
 
-// takeCreate returns and removes the expected create of path, or returns nil if there is none.
 func (s *Session) takeCreate(path string) *sentCreate {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,6 @@ func number(s string) (n int32, ok bool) {
 func before(a, b int32) bool { return a-b < 0 }
 
 // sortedNodes returns the sequential children with that prefix, in the order in which the servers created them.
-// It ignores other children.
 func sortedNodes(names []string, prefix string) []sequentialNode {
 	out := make([]sequentialNode, 0, len(names))
 	for _, name := range names {
@@ -107,8 +106,7 @@ var (
 // request is unknown. The session may still be alive.
 var ErrConnectionLost = errors.New("connection lost before the reply: outcome unknown")
 
-// ErrUnfinished means that the caller's context ended before the reply came: the outcome of the
-// request is unknown.
+// ErrUnfinished means that the caller's context ended before the reply came: the outcome of the request is unknown.
 var ErrUnfinished = errors.New("given up before the reply: outcome unknown")
 
 // ErrNotAcquired is returned by TryAcquire if another client holds the lock.
@@ -123,9 +121,8 @@ func Indeterminate(err error) bool {
 	return errors.Is(err, ErrUnfinished) || isReplyLost(err)
 }
 
-// isReplyLost reports whether err means that no reply came. Errors of link.Write wrap
-// ErrConnectionLost. All other errors came from a server, or from the encoder before anything was
-// sent.
+// isReplyLost reports whether err means that no reply came. Errors of link.Write wrap ErrConnectionLost. All other
+// errors came from a server, or from the encoder before anything was sent.
 func isReplyLost(err error) bool {
 	return slices.ContainsFunc([]error{
 		ErrConnectionLost, zk.ErrConnectionClosed, zk.ErrClosing, zk.ErrNoServer,

@@ -78,7 +78,6 @@ func (q *Queue) takeParent(ctx context.Context) (*item, error) {
 	}
 }
 
-// awaitItems returns when there may be items.
 func (q *Queue) awaitItems(ctx context.Context) error {
 	got, err := q.s.list(ctx, q.parent, true)
 	if errors.Is(err, zk.ErrNoNode) {

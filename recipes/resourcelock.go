@@ -48,8 +48,7 @@ type ResourceLock struct {
 
 	mu sync.Mutex
 	s  *Session // nil before the first Acquire, and after Destroy
-	// OnRelease, if not nil, is called when a waiter is notified that the node ahead was deleted.
-	// It returns at once.
+	// OnRelease, if not nil, is called when a waiter is notified that the node ahead was deleted. It returns at once.
 	OnRelease func()
 }
 

@@ -33,8 +33,7 @@ const (
 // acquire it again: a reader that waits to write behind its own node waits forever.
 type RWLock struct{ read, write contest }
 
-// NewRWLock returns the read-write lock at parent, which is created if it is missing. It sends
-// nothing.
+// NewRWLock returns the read-write lock at parent, which is created if it is missing. It sends nothing.
 func NewRWLock(s *Session, parent string, v Variant) *RWLock {
 	// Not marked: a reader that releases may leave other readers ahead of the writer that it notifies.
 	c := contest{s: s, parent: parent, variant: v, unmarked: true}
@@ -51,6 +50,5 @@ func (l *RWLock) Acquire(ctx context.Context) (*Grant, error) { return l.write.a
 // AcquireShared waits until the lock is held for reading. Errors as for Acquire.
 func (l *RWLock) AcquireShared(ctx context.Context) (*Grant, error) { return l.read.acquire(ctx) }
 
-// rwLockFormulas are exact if all contenders write: their requests are then those of a plain lock. They do
-// not apply to readers.
+// rwLockFormulas are exact if all contenders write: their requests are then those of a plain lock.
 var rwLockFormulas = map[Variant]Formulas{Parent: contestFormulas[Parent], Predecessor: relisting}

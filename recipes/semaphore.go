@@ -26,16 +26,14 @@ func init() {
 	}
 }
 
-// semaphorePrefix separates the random ID and the sequence number in the names of a semaphore's
-// nodes.
+// semaphorePrefix separates the random ID and the sequence number in the names of a semaphore's nodes.
 const semaphorePrefix = "-permit-"
 
 // Semaphore has a number of permits; the clients whose nodes are the first in line hold one permit each.
 //
-// In the parent variant every waiter watches the parent's children. In the predecessor variant only
-// the first waiter does: any holder may release next. Every other waiter watches its predecessor's
-// node, and a waiter that is granted writes to its own node, so that the next waiter learns that it
-// is the first now.
+// In the parent variant every waiter watches the parent's children. In the predecessor variant only the first waiter
+// does: any holder may release next. Every other waiter watches its predecessor's node, and a waiter that is granted
+// writes to its own node, so that the next waiter learns that it is the first now.
 type Semaphore struct{ contest contest }
 
 // NewSemaphore returns the semaphore at parent, which is created if it is missing. All clients must
@@ -55,8 +53,7 @@ func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.cont
 // granted is the data of the node of a client that has waited for its permit.
 const granted = "granted"
 
-// awaitPermit returns when a permit is free for the node. listed is the list that showed that no permit
-// was free.
+// awaitPermit returns when a permit is free for the node. listed is the list that showed that none was free.
 func (c contest) awaitPermit(ctx context.Context, node string, listed reply) (err error) {
 	for ; ; listed = (reply{}) {
 		if listed, err = c.listIfEmpty(ctx, listed); err != nil {

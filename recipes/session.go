@@ -26,8 +26,7 @@ type Options struct {
 	ACL       []zk.ACL
 }
 
-// Auth is the credentials of a connection: a scheme, such as "digest", and its value, such as
-// "user:password".
+// Auth is the credentials of a connection: a scheme, such as "digest", and its value, such as "user:password".
 type Auth = client.Auth
 
 // Session is exactly one ZooKeeper session. Once it has ended, because the servers expired it,
@@ -125,9 +124,8 @@ func (s *Session) Err() error {
 	return sessionEnded(s.cause)
 }
 
-// Close ends the session at the servers, which removes its ephemeral nodes, and returns when all its
-// goroutines have ended. If the servers cannot be reached they will expire the session, and Close still
-// returns nil.
+// Close ends the session at the servers, which removes its ephemeral nodes, and returns when all its goroutines have
+// ended. If the servers cannot be reached they will expire the session, and Close still returns nil.
 func (s *Session) Close() error {
 	s.markEnded(errClosed, nil)
 	s.finish()
@@ -141,7 +139,6 @@ func (s *Session) abandon() {
 	s.finish()
 }
 
-// finish waits until all goroutines of the ended session have ended.
 func (s *Session) finish() {
 	s.mu.Lock()
 	cause, l := s.cause, s.link
@@ -176,9 +173,8 @@ func (s *Session) markEnded(cause error, then func()) {
 	close(s.done)
 }
 
-// end ends the session on our side: no further byte is sent. It closes the connection in the background,
-// because the Conn's Close blocks for up to a second without a connection, and the Conn's own loops
-// call end.
+// end ends the session on our side: no further byte is sent. It closes the connection in the background, because the
+// Conn's Close blocks for up to a second without a connection, and the Conn's own loops call end.
 func (s *Session) end(cause error) {
 	s.markEnded(cause, func() {
 		s.mu.Lock()

@@ -10,10 +10,9 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// request runs f, a call of go-zookeeper, and translates its error. The result wraps ErrSessionEnded alone if
-// nothing was sent, both it and ErrConnectionLost if the session ended during the request, ErrConnectionLost,
-// ErrUnfinished with ctx's error, or the server's error. size is the length of the request's paths, data and
-// ACL, in bytes.
+// request runs f, a call of go-zookeeper, and translates its error. The result wraps ErrSessionEnded alone if nothing
+// was sent, both it and ErrConnectionLost if the session ended during the request, ErrConnectionLost, ErrUnfinished
+// with ctx's error, or the server's error. size is the length of the request's paths, data and ACL, in bytes.
 func request[T any](
 	ctx context.Context, s *Session, what, path string, size int, f func(*zk.Conn) (T, error),
 ) (T, error) {
@@ -114,8 +113,7 @@ func (s *Session) list(ctx context.Context, path string, watch bool) (reply, err
 	})
 }
 
-// Exists returns the Stat of the node at path, or nil if it does not exist. It retries after connection
-// losses.
+// Exists returns the Stat of the node at path, or nil if it does not exist. It retries after connection losses.
 func (s *Session) Exists(ctx context.Context, path string) (*zk.Stat, error) {
 	got, err := s.exists(ctx, path, false)
 	return got.stat, err

@@ -42,9 +42,8 @@ const (
 // Variant identifies the nodes that a waiter watches.
 type Variant string
 
-// The variants. With Parent every waiter watches the parent's children, so every release notifies all
-// waiters (the herd effect). With Predecessor each waiter watches the node directly before its own, so a
-// release notifies one.
+// The variants. With Parent every waiter watches the parent's children, so every release notifies all waiters (the
+// herd effect). With Predecessor each waiter watches the node directly before its own, so a release notifies one.
 const (
 	Parent      Variant = "parent"
 	Predecessor Variant = "predecessor"

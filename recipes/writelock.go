@@ -172,8 +172,7 @@ func (l *lockAttempt) execute(ctx context.Context) (*Grant, error) {
 	return g, nil
 }
 
-// enter finds the session's node, or creates it. names is the list of the parent at that time; nil
-// if unknown.
+// enter finds or creates the session's node. names is the list of the parent at that time; nil if unknown.
 func (l *lockAttempt) enter(ctx context.Context) (names []string, err error) {
 	if l.at.node != "" {
 		return nil, nil
@@ -210,8 +209,7 @@ func (l *lockAttempt) find(ctx context.Context) (createdNode, error) {
 	return l.s.own(ctx, l.parent, l.entry.id+writeLockPrefix, names)
 }
 
-// undo removes the node of this Lock, once its create has returned: the create of the next Lock has the
-// same name.
+// undo removes the node of this Lock once its create has returned: the next Lock's create has the same name.
 func (l *lockAttempt) undo(ctx context.Context) error {
 	if l.entry.pending != nil {
 		_ = l.entry.recordResult(<-l.entry.pending) // at the latest when the session ends

@@ -37,9 +37,8 @@ type Mutex struct {
 	Unlock func() error                // errors as for Lock
 	Close  func()                      // ends the session
 
-	// Write writes to a node with a plain setData on the lock's session, regardless of the state of the
-	// lock. Holds reports whether the lock claims to be held. Either may be nil: see Lock.Writes
-	// and Lock.ReportsHeld.
+	// Write writes to a node with a plain setData on the lock's session, regardless of the state of the lock. Holds
+	// reports whether the lock claims to be held. Either may be nil: see Lock.Writes and Lock.ReportsHeld.
 	Write func(path, value string) error
 	Holds func() bool
 }

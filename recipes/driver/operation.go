@@ -63,7 +63,6 @@ var operations = map[string]func(ctx context.Context, c *client, q lines.Request
 	},
 }
 
-// errCancelled is the cancellation cause of an operation that zkbench cancels.
 var errCancelled = errors.New("cancelled on request")
 
 func (d *server) begin(q lines.Request, c *client) {

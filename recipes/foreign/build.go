@@ -62,8 +62,7 @@ func stateDir() (string, error) {
 	return filepath.Join(home, "zkbench"), nil
 }
 
-// checkPrivate returns an error unless dir is a folder to which only its owner may write: programs in it are
-// run.
+// checkPrivate returns an error unless only the owner of dir may write to it: programs in it are run.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package foreign provides the recipes of Curator, kazoo and ZooKeeper as subjects. Each runs in a driver,
-// a small program in the recipe's language that implements the subject protocol (zkbench help
-// drivers).
+// Package foreign provides the recipes of Curator, kazoo and ZooKeeper as subjects. Each runs in a driver, a small
+// program in the recipe's language that implements the subject protocol (zkbench help drivers).
 //
 //	java/driver     the protocol, for Java
 //	java/curator    a driver for each of Curator's recipes

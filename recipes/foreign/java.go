@@ -87,8 +87,7 @@ func (j *java) classPath() string {
 
 func (j *java) version() string { return cmp.Or(j.release, newest(j.id, j.system()), j.system()) }
 
-// system returns the version of Debian's package, or "". The name of a link to its first jar contains
-// the version.
+// system returns the version of Debian's package, or "". The name of a link to its first jar contains the version.
 func (j *java) system() string {
 	name := strings.TrimSuffix(j.jars[0], ".jar")
 	named, _ := filepath.Glob(filepath.Join(jarDir, name+"-[0-9]*.jar"))

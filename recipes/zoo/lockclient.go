@@ -12,8 +12,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// lockClient is a client of a lock or an election that waits in line with an ephemeral sequential node. The
-// lowest number is first.
+// lockClient is a client of a lock or an election that waits in line with an ephemeral sequential node.
 type lockClient struct {
 	env              recipes.Env
 	steps            steps
@@ -55,7 +54,6 @@ func (l *lockClient) Acquire(ctx context.Context) (recipes.Claim, error) {
 	return claim, err
 }
 
-// AcquireWith implements recipes.OptionContender.
 func (l *lockClient) AcquireWith(ctx context.Context, o recipes.AcquireOptions) (recipes.Claim, error) {
 	if l.mode = writeMark; o.Mode == recipes.Read {
 		l.mode = readMark

@@ -41,10 +41,9 @@ var lockSpecimens = []struct {
 	{"ignores-session-loss", "keeps the grant after its session has expired",
 		steps{state: func(*lockClient, zk.State) {}, spansSessions: true}},
 
-	// A zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
-	// old session expired is sent in the next. A client that records the session before the call and believes
-	// that the grant belongs to it monitors the wrong session: it is never notified of the end of the session
-	// that owns the node.
+	// A zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the old session
+	// expired is sent in the next. A client that records the session before the call and believes that the grant
+	// belongs to it monitors the wrong session: it is never notified of the end of the session that owns the node.
 	{"next-session-grant", "claims its grant for the session in which it called acquire, although the next session created the node", steps{
 		session: func(l *lockClient) int64 { return l.sessionAtAcquire }, spansSessions: true,
 	}},
@@ -122,8 +121,7 @@ var lockSpecimens = []struct {
 		unchecked: true,
 	}},
 
-	// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
-	// client waits.
+	// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any client waits.
 	{"spin-lock", "polls the children instead of watching", steps{
 		wait: func(ctx context.Context, _ *lockClient, _, _ string) (bool, error) {
 			select {
@@ -175,10 +173,9 @@ var lockSpecimens = []struct {
 		},
 	}},
 
-	// Like CURATOR-498: a client that loses its connection opens a new session, finds the node of its last
-	// create by the ID in its name, and adopts it. The node belongs to the old session, which is no longer
-	// kept alive. When the old session expires, the node is deleted, and with it the grant that the client
-	// believes to hold.
+	// Like CURATOR-498: a client that loses its connection opens a new session, finds the node of its last create by
+	// the ID in its name, and adopts it. The node belongs to the old session, which is no longer kept alive. When the
+	// old session expires, the node is deleted, and with it the grant that the client believes to hold.
 	{"adopts-foreign-node", "adopts a node by the id in its name, although the node belongs to the client's previous session, which will expire", steps{
 		create: func(ctx context.Context, l *lockClient) (string, error) {
 			name := l.steps.name(l.c, client.NewID())

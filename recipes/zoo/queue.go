@@ -12,8 +12,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// queueSteps are the steps of a queue. A broken recipe replaces some of them; a nil step is done
-// correctly.
+// queueSteps are the steps of a queue. A broken recipe replaces some of them; a nil step is done correctly.
 type queueSteps struct {
 	put func(ctx context.Context, q *queueClient, item []byte) error
 	// order sorts the names of the items. The first is taken first.

@@ -93,16 +93,14 @@ const (
 
 func writes(name string) bool { return strings.Contains(name, writeMark+marker) }
 
-// byMode is the correct order of a read-write lock: a reader waits for all writers ahead of it, a writer
-// for all nodes ahead of it.
+// byMode is the correct order: a reader waits for all writers ahead of it, a writer for all nodes ahead of it.
 func byMode(names []string, ours string) (first bool, ahead string) {
 	return byNumber(slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		return n != ours && !writes(n) && !writes(ours)
 	}), ours)
 }
 
-// awaitPermit is the correct wait of a semaphore: it is a node's turn when fewer nodes are ahead than there
-// are permits.
+// awaitPermit is the correct wait of a semaphore: it is a node's turn when fewer nodes than permits are ahead.
 func awaitPermit(ctx context.Context, l *lockClient, ours, _ string) (turn bool, err error) {
 	return awaitChildren(ctx, l, func(names []string) bool { return countAhead(names, ours) < l.env.Permits })
 }

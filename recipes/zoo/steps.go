@@ -15,11 +15,9 @@ import (
 // steps are the steps of waiting in line. A broken recipe replaces some of them; nil selects the correct implementation.
 type steps struct {
 	// name returns the beginning of a node's name; the servers append the number.
-	name func(c *conn, id string) string
-	// create creates the node in line.
+	name   func(c *conn, id string) string
 	create func(ctx context.Context, l *lockClient) (path string, err error)
-	// list returns the names of the parent's children.
-	list func(ctx context.Context, l *lockClient) ([]string, error)
+	list   func(ctx context.Context, l *lockClient) ([]string, error)
 	// order reports whether the node ours is first, and otherwise returns the node directly ahead.
 	order func(names []string, ours string) (first bool, ahead string)
 	// wait returns when the line may have changed. turn means that it is our turn.

@@ -2,8 +2,7 @@
 // code has made; a comment names its origin. They prove that the verdicts can fail: a run of the scenario
 // zoo must detect every mistake.
 //
-// Importing the package registers the recipes as subjects named "zoo/...". They must not be used for
-// anything else.
+// Importing the package registers the recipes as subjects named "zoo/...". They must not be used for anything else.
 package zoo
 
 import (

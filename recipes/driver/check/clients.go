@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// client opens a client.
 func (k *checker) client() *host.Client {
 	c, _ := k.clientAndEvents()
 	return c

@@ -229,7 +229,6 @@ func checkCancelledEnter(k *checker) {
 	k.require(leaving.awaitReturn(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
 }
 
-// requireGranted ends the step unless the attempt succeeds.
 func (k *checker) requireGranted(a *attempt, what string) {
 	k.require(a.awaitReturn(grantLimit), "%s was not granted within %v", what, grantLimit)
 	k.require(a.err == nil, "%s was not granted: %v", what, a.err)

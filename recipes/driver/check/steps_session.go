@@ -89,8 +89,7 @@ func checkLostSession(k *checker) {
 	k.client()
 }
 
-// eventDelayLimit bounds the time that a driver needs to report an event after its client has
-// connected.
+// eventDelayLimit bounds the time that a driver needs to report an event after its client has connected.
 const eventDelayLimit = 500 * time.Millisecond
 
 // requireNotRestored ends the step if the client reports restored although its session has ended. A

@@ -1,5 +1,4 @@
-// Package clock maps the clocks of other processes and machines to this process's, with a bound on
-// the error.
+// Package clock maps the clocks of other processes and machines to this process's, with a bound on the error.
 package clock
 
 import (

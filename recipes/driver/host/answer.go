@@ -223,7 +223,6 @@ func (c *Client) outcome(ctx context.Context, k *Call, a lines.Reply) error {
 	return unfinished(c.p.failBreach(c.p.lastReceived(), "the kind of an error must be failed, unknown, cancelled, timeout, lost or unsupported"))
 }
 
-// within returns t, limited to the interval from first to last.
 func within(t, first, last time.Time) time.Time {
 	switch {
 	case t.Before(first):

@@ -16,8 +16,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Client is a client of a driver. Depending on the driver's recipe it is used as a recipes.Contender or
-// as a recipes.QueueClient.
+// Client is a client of a driver, used as a recipes.Contender or a recipes.QueueClient, depending on the recipe.
 type Client struct {
 	p   *Process
 	env recipes.Env
@@ -294,8 +293,7 @@ func (c *Client) sendClose() error {
 	return err
 }
 
-// Times returns the times of the last operation: as the driver reported them, or else of its request and
-// reply.
+// Times returns the times of the last operation as the driver reported them, or else of its request and reply.
 func (c *Client) Times() recipes.Times {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -438,7 +436,6 @@ func (q *Pool) Close() error {
 	return nil
 }
 
-// isReusable reports whether the process had no error and no pause, and has no client or pending operation.
 func (p *Process) isReusable() bool {
 	if p.pauses.stopwatch().count > 0 {
 		return false
@@ -453,7 +450,6 @@ func (p *Process) isReusable() bool {
 	return p.failure == nil && !p.stopping && len(p.lateBreaches) == 0 && len(p.clients) == 0
 }
 
-// attach assigns the process to a trial. Its stderr goes to the file stderr, its error to onFailure.
 func (p *Process) attach(stderr string, onFailure func(error)) {
 	p.output.setPath(stderr)
 	p.mu.Lock()

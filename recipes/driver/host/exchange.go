@@ -93,7 +93,6 @@ func (p *Process) write(line []byte) bool {
 
 const tryAgain = 50 * time.Millisecond
 
-// errSilent is returned by answer if there was no reply in time.
 var errSilent = errors.New("silence")
 
 // answer waits up to limit for the reply to a request. Time in which the process is paused does not count.
@@ -233,7 +232,6 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	return nil
 }
 
-// maxLateBreaches bounds the number of late events that are stored.
 const maxLateBreaches = 100
 
 // listen registers f for the events of a client. If f is nil it removes the registration.
@@ -256,8 +254,7 @@ const (
 	closeLimit  = 20 * time.Second
 )
 
-// breach returns the error for a rule of the protocol that the driver has broken. line is the line that
-// breaks it, or "".
+// breach returns the error for a broken rule of the protocol. line is the line that breaks it, or "".
 func (p *Process) breach(line, rule string, args ...any) error {
 	if len(args) > 0 {
 		rule = fmt.Sprintf(rule, args...)
@@ -271,18 +268,15 @@ func (p *Process) breach(line, rule string, args ...any) error {
 	return errors.New(text)
 }
 
-// failBreach ends the exchange because of a breach, and returns its error.
 func (p *Process) failBreach(line, rule string, args ...any) error {
 	err := p.breach(line, rule, args...)
 	p.fail(err)
 	return err
 }
 
-// redacted is written in place of passwords in printed and stored text.
 const redacted = "(redacted)"
 
-// hide adds a client's credentials, and the password in them, to the texts that redact replaces. The
-// caller holds p.mu.
+// hide adds a client's credentials, and the password in them, to what redact replaces. The caller holds p.mu.
 func (p *Process) hide(auth string) {
 	_, password, _ := strings.Cut(auth, ":")
 	for _, secret := range []string{auth, password} {

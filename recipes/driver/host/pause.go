@@ -30,8 +30,7 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// Resume continues a paused process with SIGCONT. It has no effect if the process is not paused or has
-// ended.
+// Resume continues a paused process with SIGCONT. It has no effect if the process is not paused or has ended.
 func (p *Process) Resume() error {
 	if p.checkRunning() != nil {
 		return nil
@@ -43,7 +42,6 @@ func (p *Process) Resume() error {
 	return nil
 }
 
-// checkRunning returns an error if the process has ended.
 func (p *Process) checkRunning() error {
 	select {
 	case <-p.ended:
@@ -68,8 +66,7 @@ func (p *Process) Kill() error {
 	}
 }
 
-// Replace allows a new process in place of a killed one. The new process is started when a client is
-// opened in it.
+// Replace allows a new process in place of a killed one. It is started when a client is opened in it.
 func (p *Process) Replace() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +98,6 @@ func (h *pauseLog) set(paused bool) {
 	}
 }
 
-// until returns the total duration of the pauses until now, and their number.
 func (h *pauseLog) until(now time.Time) (time.Duration, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

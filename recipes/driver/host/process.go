@@ -5,9 +5,8 @@
 //
 // # Files
 //
-// process.go starts, greets and stops a process, pause.go pauses and kills it. exchange.go sends requests
-// and reads replies. client.go is a client of the recipe, answer.go interprets replies, subject.go
-// combines them.
+// process.go starts, greets and stops a process, pause.go pauses and kills it. exchange.go sends requests and reads
+// replies. client.go is a client of the recipe, answer.go interprets replies, subject.go combines them.
 package host
 
 import (
@@ -129,7 +128,6 @@ func (p *Process) exited() {
 	_ = p.failBreach("", "the driver exited during the trial (%s)%s; a driver must run until its stdin is closed", p.state, p.lastOutputHint())
 }
 
-// lastOutputHint describes the process's last line of output and the file with the rest, for an error message.
 func (p *Process) lastOutputHint() string {
 	printed := ""
 	if line := p.output.lastLine(); line != "" {
@@ -171,9 +169,8 @@ func (p *Process) Stop() error {
 // ErrExited is wrapped by the error of [Probe] if the program exited before it answered hello.
 var ErrExited = errors.New("the program ended before it answered hello")
 
-// Probe starts the program on this machine, checks its hello, and stops it, so that problems show before
-// an ensemble is started. mark is the value of [Mark]. The error includes the last lines of the
-// program's stderr.
+// Probe starts the program on this machine, checks its hello, and stops it, so that problems show before an ensemble
+// is started. mark is the value of [Mark]. The error includes the last lines of the program's stderr.
 func Probe(c Command, mark string) error {
 	p, err := Launch(c, site.Here{}, "", mark, nil)
 	if err != nil {
@@ -257,8 +254,7 @@ func RecipeOf(name string) (recipes.Recipe, error) {
 	return r, nil
 }
 
-// output writes a process's stderr to a file, a new one for every trial. The file is created when there
-// is output.
+// output writes a process's stderr to a file, a new one for every trial, which is created when there is output.
 type output struct {
 	mu   sync.Mutex
 	path string // "" discards the output
@@ -271,8 +267,7 @@ type output struct {
 	tail    []byte   // the end of the output, at most tailLimit
 }
 
-// fileLimit bounds a file, in bytes. Output beyond it is dropped, except for the last tailLimit
-// bytes.
+// fileLimit bounds a file, in bytes. Output beyond it is dropped, except for the last tailLimit bytes.
 const fileLimit = 4 << 20
 
 func (o *output) hide(secrets []string) {

@@ -53,7 +53,6 @@ type processSlot struct {
 	ready atomic.Bool // whether hello was answered
 }
 
-// place returns the machine of a client, and the name of its process.
 func (d *driver) place(client int) (on site.Site, name string, err error) {
 	on, name = site.Here{}, "0"
 	if d.trial.Site != nil {

@@ -30,8 +30,7 @@ func runAsCaller(a *syscall.SysProcAttr) {
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: group, HostID: 0, Size: 1}}
 }
 
-// outside returns the ID outside of our user namespace for ID 0 inside; -1 if other IDs are mapped
-// too.
+// outside returns the ID outside of our user namespace for ID 0 inside; -1 if other IDs are mapped too.
 func outside(idMap string) int {
 	text, _ := os.ReadFile(idMap) // empty after an error
 	fields := strings.Fields(string(text))

@@ -35,8 +35,7 @@ type Process interface {
 	Stdin() Stdin
 	Stdout() Output
 	Stderr() Output
-	// Pause stops the group (SIGSTOP), Resume continues it (SIGCONT), Kill kills it (SIGKILL). They
-	// do not wait for the effect.
+	// Pause, Resume and Kill send SIGSTOP, SIGCONT and SIGKILL to the group. They do not wait for the effect.
 	Pause() error
 	Resume() error
 	Kill()

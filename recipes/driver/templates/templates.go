@@ -3,8 +3,7 @@ package templates
 
 import _ "embed"
 
-// Python is a driver of a lock in Python, with kazoo; Java is a driver in Java, with the plain ZooKeeper
-// client.
+// Python is a driver of a lock in Python, with kazoo; Java is one in Java, with the plain ZooKeeper client.
 var (
 	//go:embed lock.py
 	Python string

@@ -1,5 +1,4 @@
-// Package client wraps go-zookeeper's connection for the recipes: it has no log, and callers can wait for
-// a state.
+// Package client wraps go-zookeeper's connection for the recipes: it has no log, and callers can wait for a state.
 package client
 
 import (

@@ -20,8 +20,7 @@ type receive struct {
 
 func (r *receive) option(c *zk.Conn) { r.conn = c }
 
-// Dial runs on go-zookeeper's connect loop, while no receive loop runs. The next one begins with a
-// small buffer.
+// Dial runs on go-zookeeper's connect loop, while no receive loop runs. The next one begins with a small buffer.
 func (r *receive) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	first := min(r.max, firstReply)
 	zk.WithMaxBufferSize(first)(r.conn)
@@ -39,9 +38,8 @@ type received struct {
 	large bool // whether the limit has been raised to r.max
 }
 
-// Read is called first for the handshake, with a shorter buffer, and then by the receive loop with
-// its buffer. From then on the limit applies to the larger buffers that it allocates. Nothing else
-// reads the limit.
+// Read is called first for the handshake, with a shorter buffer, and then by the receive loop with its buffer. From
+// then on the limit applies to the larger buffers that it allocates. Nothing else reads the limit.
 func (c *received) Read(b []byte) (int, error) {
 	if !c.large && cap(b) >= c.first {
 		zk.WithMaxBufferSize(c.r.max)(c.r.conn)
