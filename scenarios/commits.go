@@ -82,13 +82,11 @@ func (t *trial) recordRollover(first, last int64) {
 	st.Record.Record(w)
 }
 
-// hasOpened reports whether one of the trial's clients has opened the session.
 func (t *trial) hasOpened(session int64) bool {
 	_, ok := t.sessions.Load(session)
 	return ok
 }
 
-// belongsToTrial reports whether the transaction belongs to the trial's subtree or its sessions.
 func (t *trial) belongsToTrial(e txnlog.Entry) bool {
 	if t.hasOpened(e.Session) {
 		return true
@@ -122,7 +120,6 @@ var commitOps = map[txnlog.Type]string{
 	txnlog.Delete: history.CommitDelete, txnlog.SetData: history.CommitSet, txnlog.Error: history.CommitError,
 }
 
-// commits converts a transaction to records of the history.
 func (t *trial) commits(e txnlog.Entry) (out []*history.Commit) {
 	st := t.stage
 	for _, o := range e.Ops() {

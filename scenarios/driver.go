@@ -53,7 +53,6 @@ func (c Config) Commands() (lines []string) {
 	return append(lines, c.commands("after each trial", []string{"log"})...)
 }
 
-// commands lists the commands of all members for the given words, such as kill.
 func (c Config) commands(when string, words []string) (lines []string) {
 	for i, member := range c.Ensemble.External.Commands {
 		for _, word := range words {

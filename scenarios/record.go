@@ -38,7 +38,6 @@ func (t *trial) recordSession(e wire.Event) {
 	}
 }
 
-// recordPipe records the time of a round trip to the driver, if any.
 func (t *trial) recordPipe() {
 	st := t.stage
 	if pipe := st.Cell.Subject.PipeLatency; pipe != nil {

@@ -38,7 +38,6 @@ type trial struct {
 	incomplete      bool // the trial did not run to its end
 }
 
-// errBroken means that the history could not be written.
 var errBroken = errors.New("the history cannot be written")
 
 // run runs the trial. It closes the trial's sessions and removes its subtree, even after an error.
@@ -197,7 +196,6 @@ func (t *trial) startSubject(ctx context.Context, given recipes.Subject, failed 
 	return subject, stop, err
 }
 
-// runPhases runs the trial's phases until one fails or failed receives an error.
 func (t *trial) runPhases(ctx context.Context, failed <-chan error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -320,7 +318,6 @@ func (t *trial) site() func(client int) (site.Site, error) {
 	return remote.Site
 }
 
-// openTree creates the contested node and the fenced resource.
 func (t *trial) openTree(ctx context.Context) error {
 	st := t.stage
 	if err := errors.Join(st.Observer.Open(ctx, st.Parent), st.Fence.Open(ctx)); err != nil || !st.Driven {

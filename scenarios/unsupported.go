@@ -72,7 +72,6 @@ func skipReason(err error) string {
 
 const exitUnknown = 3
 
-// checkMembers returns an error if faults target members that are not in the ensemble.
 func (c Config) checkMembers() error {
 	all, err := c.Scenario.Combinations()
 	names := memberNames(c.Ensemble)

@@ -1,18 +1,16 @@
 // Package agents runs clients of a trial on other machines: the tap on their connections is in the
 // agent's process, and the clients are in that process or in drivers.
 //
-// A [Fleet] is the coordinator's side, used by the runner: agents dial it, one connection each.
-// [Agent.Serve] is the agent's side. Agents make no decisions: they start processes, forward their
-// output, and tap their connections to the servers, where the coordinator injects faults. Their
-// times are of their own clock, which the coordinator maps to its own with a known error (package
-// clock).
+// A [Fleet] is the coordinator's side, used by the runner: agents dial it, one connection each. [Agent.Serve] is the
+// agent's side. Agents make no decisions: they start processes, forward their output, and tap their connections to
+// the servers, where the coordinator injects faults. Their times are of their own clock, which the coordinator maps
+// to its own with a known error (package clock).
 //
 // # Files
 //
-// link.go is the connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's
-// side; tap.go has the taps of a trial's clients, process.go the programs on an agent. serve.go and
-// serve_tap.go are the agent's side. engine.go and engine_*.go start agents: as local processes, or in
-// Kubernetes.
+// link.go is the connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's side;
+// tap.go has the taps of a trial's clients, process.go the programs on an agent. serve.go and serve_tap.go are the
+// agent's side. engine.go and engine_*.go start agents: as local processes, or in Kubernetes.
 package agents
 
 import (
@@ -76,8 +74,7 @@ func Engines() (lines []string) {
 	return lines
 }
 
-// ParseEngine returns the engine that the value of --agents describes, such as local:3. [Engines] lists the
-// kinds.
+// ParseEngine returns the engine that the value of --agents describes, such as local:3. [Engines] lists the kinds.
 func ParseEngine(text string, p EngineConfig) (Engine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	e, known := engines[kind]

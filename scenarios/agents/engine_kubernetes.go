@@ -181,7 +181,6 @@ func (k *Kubernetes) isDeleting() bool {
 	return err == nil && since != ""
 }
 
-// saveLogs saves the logs of some pods in a file.
 func (k *Kubernetes) saveLogs(name string, which ...string) error {
 	if k.Dir == "" {
 		return nil
@@ -247,7 +246,6 @@ func exchange(p site.Process, in []byte, read func(io.Reader) error) (stderr str
 	return stderr, err
 }
 
-// output runs kubectl and returns its output.
 func (k *Kubernetes) output(ctx context.Context, args ...string) (string, error) {
 	var text []byte
 	err := k.kubectl(ctx, nil, func(r io.Reader) (err error) { text, err = io.ReadAll(r); return err }, args...)
@@ -334,7 +332,6 @@ var kubernetesText string
 
 var kubernetesTemplate = text.Must(text.New("engine_kubernetes.yaml").Funcs(text.FuncMap{"quote": quote}).Parse(kubernetesText))
 
-// quote returns any text as a YAML string, in the form of JSON.
 func quote(text string) (string, error) {
 	quoted, err := json.Marshal(text)
 	return string(quoted), err
@@ -428,7 +425,6 @@ func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(ev
 	}
 }
 
-// changes calls seen with each event in the output of kubectl get --watch.
 func changes[T any](r io.Reader, seen func(event string, object T)) error {
 	for d := json.NewDecoder(r); ; {
 		var c struct {
@@ -514,7 +510,6 @@ func (j jobObject) failure() string {
 	return ""
 }
 
-// has returns a condition that is true, or nil.
 func (j jobObject) has(kind string) *condition {
 	for _, c := range j.Status.Conditions {
 		if c.Type == kind && c.Status == "True" {

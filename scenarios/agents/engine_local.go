@@ -21,7 +21,6 @@ import (
 // joinLimit bounds the time that agents need to join: a cluster may have to pull an image.
 const joinLimit = 5 * time.Minute
 
-// endLimit bounds the time that an agent needs to stop.
 const endLimit = 10 * time.Second
 
 type local struct{ joinFileEngine }

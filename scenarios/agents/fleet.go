@@ -130,7 +130,6 @@ func (f *Fleet) admit(conn net.Conn) error {
 	return nil
 }
 
-// handshake reads the agent's hello and answers whether it may join.
 func (f *Fleet) handshake(link *yamux.Session) (h msg.Hello, err error) {
 	s, err := link.AcceptStream()
 	if err != nil {
@@ -190,7 +189,6 @@ func (f *Fleet) joined() []*peer {
 	return slices.SortedStableFunc(slices.Values(f.peers), byIndex)
 }
 
-// alive returns the connected agents, in the order of joined.
 func (f *Fleet) alive() []*peer { return slices.DeleteFunc(f.joined(), (*peer).isLost) }
 
 // home returns the agent for the n-th client, or nil if no agent is connected. Clients are spread over all

@@ -31,8 +31,7 @@ import (
 
 const (
 	// silenceLimit is the time for which a link may be silent before it is lost.
-	silenceLimit = 5 * time.Second
-	// handshakeLimit bounds the handshake.
+	silenceLimit   = 5 * time.Second
 	handshakeLimit = 15 * time.Second
 )
 
@@ -73,7 +72,6 @@ type oneByte struct{ io.Reader }
 
 func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
 
-// open opens a stream and sends o as its first message.
 func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	s, err := link.OpenStream()
 	if err != nil {
@@ -97,7 +95,6 @@ func join(a, b net.Conn) {
 	both.Wait()
 }
 
-// reachLimit bounds an agent's attempt to connect to a server.
 const reachLimit = 3 * time.Second
 
 // CheckReachable returns an error that names the live agents which cannot connect to all servers (host:port).
@@ -167,8 +164,7 @@ func (j Join) Encode() []byte {
 	return bytes.Join([][]byte{pem.EncodeToMemory(block), j.Certificate, j.Key}, nil)
 }
 
-// ParseJoin parses the content of a join file, as returned by Encode. It fails if a PEM block or the
-// address is missing or invalid.
+// ParseJoin parses the content of a join file, as returned by Encode.
 func ParseJoin(text []byte) (j Join, err error) {
 	wrong := errors.New("not a join file: want the three PEM blocks that zkbench run --agents wrote")
 	for _, part := range []*[]byte{&j.Authority, &j.Certificate, &j.Key} {
@@ -270,7 +266,6 @@ func signed(t, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) (certificate,
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
-// checkVersion returns an error if the two versions differ.
 func checkVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil

@@ -158,7 +158,6 @@ func (p *peer) clockError() time.Duration {
 	return wrong
 }
 
-// dismiss notifies the agent that the run is over, and closes the link.
 func (p *peer) dismiss() {
 	if !p.isLost() {
 		_ = p.call("Over", msg.Nothing{}, nil)

@@ -31,7 +31,6 @@ func (p *peer) Start(program site.Program) (site.Process, error) {
 	return q, nil
 }
 
-// process is a program on an agent.
 type process struct {
 	peer                  *peer
 	id, pid               int

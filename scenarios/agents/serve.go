@@ -99,7 +99,6 @@ func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (ne
 	}
 }
 
-// sendHello sends hello, and returns an error if the agent is refused.
 func (a Agent) sendHello(link *yamux.Session) error {
 	var w msg.Welcome
 	s, err := link.OpenStream()

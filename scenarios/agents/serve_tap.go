@@ -81,7 +81,6 @@ func (t *servedTrial) event(e wire.Event) {
 	t.changed.Signal()
 }
 
-// sendEvents sends events until the trial has ended and all are sent.
 func (t *servedTrial) sendEvents(to net.Conn) {
 	out := gob.NewEncoder(to)
 	for {

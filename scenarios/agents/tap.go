@@ -192,7 +192,6 @@ func (c *agentClient) Arm(r wire.Rule) (wire.ArmedRule, error) {
 	return a, nil
 }
 
-// armedRule is a rule that is armed on an agent.
 type armedRule struct {
 	trial *Trial
 	peer  *peer

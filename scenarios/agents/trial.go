@@ -122,7 +122,6 @@ func (t *Trial) instant(p *peer, at time.Duration) (local, maxError time.Duratio
 	return max(t.options.At(when), 1), maxError
 }
 
-// eventStream tracks the events received from an agent.
 type eventStream struct {
 	once sync.Once
 	err  error

@@ -101,7 +101,6 @@ func (p *episodeRun) earlierHolders(granted time.Duration) (clients []int) {
 	return clients
 }
 
-// called records a call of client n, and returns how often the client has made this call.
 func (p *episodeRun) called(n int, call string) (nth int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +120,6 @@ func (p *episodeRun) passable(x *stepInjection) bool {
 	return first && !p.st.IsQueue() && !p.st.IsBarrier() && len(p.injections) == 1
 }
 
-// isDelayed reports whether an active fault delays client i.
 func (p *episodeRun) isDelayed(i int) bool {
 	return slices.ContainsFunc(p.injections, func(x *stepInjection) bool { return x.c.Number == i && x.fault.UntilOthersProgress && x.isActive() })
 }
@@ -249,7 +247,6 @@ func (p *episodeRun) awaitRequest(i int, before int64) {
 
 func (p *episodeRun) requestCount(i int) int64 { return p.st.Clients[i].Wire.Counts().Requests.Total() }
 
-// awaitIdle waits, within limits, until client i is idle on the wire.
 func (p *episodeRun) awaitIdle(i int) {
 	still := stage.IdleDetector{Polls: stage.IdlePolls - idlePolls}
 	_ = stage.Poll(p.ctx, clientIdleLimit, func(context.Context) (bool, error) {
@@ -264,7 +261,6 @@ func (p *episodeRun) awaitIdle(i int) {
 // manyRequests is the number of requests after which a waiting client is not expected to become idle.
 const manyRequests = 200
 
-// awaitIdleOrPolling waits until client i is idle, or has sent more than manyRequests.
 func (p *episodeRun) awaitIdleOrPolling(i int) {
 	w := p.st.Clients[i].Wire
 	before := w.Counts().Requests.Total()
@@ -343,7 +339,6 @@ func (p *episodeRun) affectedConsumer() (hit, other int) {
 	return hit, 3 - hit
 }
 
-// backlogItems is the number of items in the queue before its consumers take.
 const backlogItems = 6
 
 // deliverBacklog lets both consumers take items that were put before they began, and then more.
@@ -365,7 +360,6 @@ func (p *episodeRun) deliverBacklog() {
 	p.must(p.st.WaitQueueEmpty(p.ctx, p.stuckLimit()))
 }
 
-// putOne makes the producer put an item, and waits until all clients are idle.
 func (p *episodeRun) putOne() {
 	c := p.st.Clients[0]
 	if !p.ensureOpen(p.ctx, 0) {

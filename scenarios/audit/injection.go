@@ -72,7 +72,6 @@ type stepInjection struct {
 // ErrInapplicable means that a cell cannot occur with the recipe.
 var ErrInapplicable = errors.New("not applicable")
 
-// errNoStep means that the step did not occur in the episode.
 var errNoStep = errors.New("the step did not occur")
 
 // newInjection prepares the injection of a fault at a step. The caller must call run.
@@ -99,7 +98,6 @@ func (p *episodeRun) newInjection(s spec.Step, f *spec.StepFault) (*stepInjectio
 	return x, nil
 }
 
-// noStep returns an error that names the requests that the client sent.
 func (x *stepInjection) noStep() error {
 	if slices.Contains(spec.BacklogRoles, x.at.Role) {
 		return fmt.Errorf("%w: with items waiting in the queue, %w", ErrInapplicable, errNoStep)
@@ -120,8 +118,7 @@ func (x *stepInjection) noStep() error {
 	return fmt.Errorf("%w; the last request of each type that the client sent: %s", errNoStep, strings.Join(made, ", "))
 }
 
-// run waits for the step and injects the fault. It returns when the fault is over, or was cancelled
-// because the step did not occur.
+// run injects the fault at its step. It returns when the fault is over, or the step did not occur.
 func (x *stepInjection) run(ctx context.Context) {
 	defer close(x.over)
 	defer x.markActive()
@@ -154,7 +151,6 @@ func (x *stepInjection) run(ctx context.Context) {
 	x.p.st.Record.Record(w)
 }
 
-// await waits for the step and sets the proof.
 func (x *stepInjection) await(ctx context.Context) error {
 	if x.rule == nil {
 		if stage.Await(ctx, x.reached) != nil {
@@ -233,7 +229,6 @@ var stepActions = map[string]func(ctx context.Context, x *stepInjection) error{
 	"timeout":         awaitLimit,
 }
 
-// flapDuration is the time for which a flap disconnects a client.
 const flapDuration = 100 * time.Millisecond
 
 func disconnectBriefly(ctx context.Context, _ *stepInjection) error {
@@ -298,7 +293,6 @@ func pauseProcess(ctx context.Context, x *stepInjection) (err error) {
 	return x.awaitExpiry(ctx)
 }
 
-// injectProcessFault injects the named fault into the client's process and adds the proof.
 func (x *stepInjection) injectProcessFault(ctx context.Context, name string) (chaos.Effect, error) {
 	fault, err := chaos.Parse(name, strconv.Itoa(x.c.Number), nil)
 	if err != nil {
@@ -311,7 +305,6 @@ func (x *stepInjection) injectProcessFault(ctx context.Context, name string) (ch
 	return e, err
 }
 
-// awaitExpiry waits, while the fault is active, until the client's session has expired.
 func (x *stepInjection) awaitExpiry(ctx context.Context) error {
 	x.markActive()
 	x.disarm()
@@ -381,8 +374,7 @@ func (x *stepInjection) acquireLimit() time.Duration {
 	return timeout / 4
 }
 
-// awaitLimit waits until the limit of the acquire is over. The tap forwards the request once the call has returned,
-// or has not returned in time.
+// awaitLimit waits until the limit of the acquire is over. The tap forwards the request as for cancelCall.
 func awaitLimit(ctx context.Context, x *stepInjection) error {
 	a := x.p.lastAttempt(x.c.Number)
 	switch {

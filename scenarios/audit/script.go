@@ -18,8 +18,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// episodeRun is a running script. Its methods are the steps of scripts; must ends a script when a
-// step fails.
+// episodeRun is a running script. Its methods are the steps of scripts; must ends a script when a step fails.
 type episodeRun struct {
 	st    *stage.Stage
 	ctx   context.Context
@@ -117,8 +116,7 @@ func (p *episodeRun) writeAndCheck(a *stage.Attempt) {
 // requests while it detects that its connection is closed, which may happen twice.
 const releaseTries = 6
 
-// releaseGrant releases, and retries after an error, as applications do. A node that is left behind
-// appears in the snapshot.
+// releaseGrant releases, and retries after an error, as applications do. The snapshot shows a node left behind.
 func (p *episodeRun) releaseGrant(a *stage.Attempt) {
 	p.setActing(a.Client.Number, a.ReturnedAt)
 	defer p.setActing(a.Client.Number, 0)
@@ -154,7 +152,6 @@ func (p *episodeRun) awaitLine(n int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// writeWhileHolding lets a holder write for as long as it believes that it holds, within a limit.
 func (p *episodeRun) writeWhileHolding(a *stage.Attempt, limit time.Duration) {
 	until := time.Now().Add(limit)
 	for !a.InDoubt() && time.Now().Before(until) && p.ctx.Err() == nil {
@@ -271,8 +268,7 @@ func (p *episodeRun) ensureOpen(ctx context.Context, i int) bool {
 	return c.IsOpen() || c.Reopen(ctx) == nil
 }
 
-// serveAll lets every client hold and release: waiters are granted, the others join first. stuck means that no
-// client made progress.
+// serveAll lets every client hold and release. stuck means that no client made progress.
 func (p *episodeRun) serveAll() (stuck bool) {
 	if p.st.IsBarrier() {
 		return p.passBarrier()
@@ -318,7 +314,6 @@ func (p *episodeRun) serveAll() (stuck bool) {
 // fail also gets this time: only then is it certain that the fault is no longer the reason.
 const afterLossLimit = 10 * time.Second
 
-// hasFailingClient reports whether more than two acquires of a client have failed.
 func (p *episodeRun) hasFailingClient() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -331,8 +326,6 @@ func (p *episodeRun) hasFailingClient() bool {
 	return slices.Max(failed) > 2
 }
 
-// hasUnreturnedLoss reports whether a client in another process has lost its session during an operation
-// that has not returned.
 func (p *episodeRun) hasUnreturnedLoss() bool {
 	return p.st.Driven && slices.ContainsFunc(p.st.Clients, func(c *stage.Client) bool {
 		e := c.LastEvent.Load()
@@ -410,8 +403,7 @@ func crowd(p *episodeRun) {
 	})
 }
 
-// newcomers lets seven clients join behind a holder and give up, eight times. The holder's
-// client should not be notified.
+// newcomers lets seven clients join behind a holder and give up, eight times. No holder should be notified.
 func newcomers(p *episodeRun) {
 	n := len(p.st.Clients)
 	for k := range n {
@@ -441,7 +433,6 @@ func newcomers(p *episodeRun) {
 	}
 }
 
-// drainLine runs a round of a drain with all clients, and records its cost.
 func drainLine(p *episodeRun) {
 	p.st.Round = 1
 	p.must(phases.DrainOnce(p.ctx, p.st))
@@ -457,7 +448,6 @@ func wrappedNumbers(p *episodeRun) {
 	crowd(p)
 }
 
-// putThenTake puts five items and takes them.
 func putThenTake(p *episodeRun) {
 	for range 5 {
 		_, _ = p.st.Clients[0].PutNext(p.ctx) // the history has the error
@@ -473,8 +463,7 @@ func putThenTake(p *episodeRun) {
 // generationTries is the maximum number of generations after a fault until one is passed by every client.
 const generationTries = 5
 
-// passBarrier runs generations until all clients have passed in one of them. stuck means that no client made
-// progress, or that generationTries were not enough.
+// passBarrier runs generations, at most generationTries, until all clients have passed in one of them.
 func (p *episodeRun) passBarrier() (stuck bool) {
 	for range generationTries {
 		if all, stuck := p.generation(); all || stuck {
@@ -484,8 +473,7 @@ func (p *episodeRun) passBarrier() (stuck bool) {
 	return true
 }
 
-// generation lets every client pass and leave. all reports whether every client left, stuck whether no client
-// made progress.
+// generation lets every client pass and leave. all means that every client left, stuck that none made progress.
 func (p *episodeRun) generation() (all, stuck bool) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	n := len(p.st.Clients)
@@ -525,8 +513,7 @@ func (p *episodeRun) generation() (all, stuck bool) {
 	return all, false
 }
 
-// passGeneration makes client i pass and leave in a generation. It returns false if the client waits
-// for the next generation, or has lost its session.
+// passGeneration makes client i pass and leave, unless it belongs to the next generation or lost its session.
 func (p *episodeRun) passGeneration(ctx context.Context, g *barrierGeneration, i int) bool {
 	for ctx.Err() == nil {
 		a := p.pendingAcquire(ctx, i)
@@ -566,8 +553,7 @@ func (p *episodeRun) passGeneration(ctx context.Context, g *barrierGeneration, i
 	return false
 }
 
-// leaveOrder is the order in which three clients leave: the second one first, so that the first one waits
-// for the last.
+// leaveOrder is the order in which clients leave: the second one first, so that the first waits for the last.
 var leaveOrder = []int{1, 0, 2}
 
 // awaitEarlierLeave waits, within a limit, until the client that leaves before client i waits for the
@@ -584,7 +570,6 @@ func (p *episodeRun) awaitEarlierLeave(ctx context.Context, g *barrierGeneration
 	})
 }
 
-// barrierGeneration is a generation in progress.
 type barrierGeneration struct {
 	leaving  []atomic.Bool // by client: it has called leave
 	entering atomic.Int64  // clients that wait for the others

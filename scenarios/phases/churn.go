@@ -34,8 +34,7 @@ func init() {
 	})
 }
 
-// churn runs every client in a closed loop (acquire, write, hold, release) for the duration of the
-// phase.
+// churn runs every client in a closed loop (acquire, write, hold, release) for the duration of the phase.
 func churn(ctx context.Context, st *stage.Stage) error {
 	phase, _, end := st.Timed(ctx)
 	defer end()

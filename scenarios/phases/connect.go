@@ -42,8 +42,7 @@ func connect(ctx context.Context, st *stage.Stage) error {
 	return reconnectAll(ctx, st)
 }
 
-// connectLimit bounds the time in which all sessions must be connected, at first and again after
-// faults.
+// connectLimit bounds the time in which all sessions must be connected, at first and again after faults.
 const connectLimit = 10 * time.Minute
 
 // connectAll opens the clients' sessions and records how long each took.
@@ -62,8 +61,7 @@ func connectAll(ctx context.Context, st *stage.Stage) error {
 	})
 }
 
-// reconnectAll waits until no client is reconnecting, and opens new sessions for clients that lost
-// their session.
+// reconnectAll waits until no client is reconnecting, and opens new sessions for clients that lost theirs.
 func reconnectAll(ctx context.Context, st *stage.Stage) error {
 	st.Report("waiting until all sessions are connected")
 	err := stage.Poll(ctx, connectLimit, func(context.Context) (bool, error) {

@@ -123,7 +123,6 @@ func (f *failoverRound) recordStageTimes(ctx context.Context, removed func() tim
 	}
 }
 
-// predict returns the expected range of the time from the injection until the next grant.
 func (f *failoverRound) predict() prediction {
 	s := f.holder.Wire.Session()
 	slack := defaultSlack
@@ -230,10 +229,9 @@ type prediction struct {
 // the time from the last message of the session that the servers received to the injection; onLeader reports
 // whether the leader itself served the session.
 //
-// The servers count from the last message, which is at most T/3, the interval of pings, before the
-// injection. A follower informs the leader up to tick/2 later. The leader rounds the end up to the next
-// tick. The commit of the session's end, the notification and, in some variants, a list follow within
-// slack.
+// The servers count from the last message, which is at most T/3, the interval of pings, before the injection. A
+// follower informs the leader up to tick/2 later. The leader rounds the end up to the next tick. The commit of the
+// session's end, the notification and, in some variants, a list follow within slack.
 //
 //	T - sinceLastMessage <= failover <= T + tick/2 + tick + slack
 //	mean = T - T/6 + lag + tick/2, lag being tick/4 on average behind a follower
@@ -327,15 +325,12 @@ func (p *paused) work(ctx context.Context, finish func(context.Context), stop <-
 	}
 }
 
-// recordLoss records the first notification that the grant is lost.
 func (p *paused) recordLoss(at time.Duration, by string) {
 	if p.result.By == "" {
 		p.result.Notified, p.result.By = max(at, p.result.Resumed), by
 	}
 }
 
-// writeUntilLoss writes to the fenced resource once, and then repeatedly until the holder is notified of its
-// loss or the limit is reached.
 func (p *paused) writeUntilLoss(ctx context.Context) {
 	f := p.round
 	limit := f.st.Scenario.SessionTimeout + notificationLimit

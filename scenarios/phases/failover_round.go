@@ -28,7 +28,6 @@ type failoverRound struct {
 	failed     error // the reason why the next client was not granted
 }
 
-// holderEvent is an event of the holder's grant.
 type holderEvent struct {
 	kind recipes.EventKind
 	at   time.Duration
@@ -84,8 +83,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// inject injects the cause and waits for the next grant. It returns nil if the holder keeps its grant or no
-// client is granted.
+// inject injects the cause and returns the next grant; nil if the holder keeps its grant or no client is granted.
 func (f *failoverRound) inject(ctx context.Context) (*stage.Attempt, error) {
 	f.holder.OnEvent.Store(new(func(e recipes.Event) {
 		select {

@@ -134,7 +134,6 @@ func (f *flaps) awaitLine(ctx context.Context) error {
 	return nil
 }
 
-// awaitLineLength waits until every member shows exactly n nodes in the line at path.
 func awaitLineLength(ctx context.Context, st *stage.Stage, path string, n int) error {
 	var last error
 	err := stage.Poll(ctx, stage.JoinLimit, func(ctx context.Context) (bool, error) {

@@ -53,7 +53,6 @@ func resetCounters(ctx context.Context, m *ensembles.Member) error {
 	return err
 }
 
-// stop ends the queries and waits for their end.
 func (l *loads) stop() {
 	l.end()
 	l.queries.Wait()

@@ -117,8 +117,7 @@ func streamItems(ctx context.Context, st *stage.Stage) error {
 	return st.Renew(ctx)
 }
 
-// runStream runs producers and consumers until the phase is over, all items are put, and the queue is
-// empty.
+// runStream runs producers and consumers until the phase is over, all items are put, and the queue is empty.
 func runStream(ctx context.Context, st *stage.Stage) error {
 	phase, over, off := st.Timed(ctx)
 	defer off()
@@ -144,7 +143,6 @@ func openProducers(ctx context.Context, st *stage.Stage, n int) error {
 	return stage.Each(st.Producers[from:], stage.OpensAtOnce, func(c *stage.Client) error { return c.Open(ctx) })
 }
 
-// closeProducers closes and removes the producers.
 func closeProducers(st *stage.Stage) {
 	for _, p := range st.Producers {
 		p.Close()

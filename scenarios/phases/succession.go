@@ -158,8 +158,7 @@ func (s *successions) await(ctx context.Context, k *candidate) error {
 	return ctx.Err()
 }
 
-// leave makes the candidate leave, and waits, within limits, until its node is removed and the client is
-// notified.
+// leave makes the candidate leave, and waits, within limits, until its node is removed and it is notified.
 func (s *successions) leave(ctx context.Context, k *candidate) error {
 	st, leads := s.st, k.leads()
 	st.Record.Record(&history.Leaving{At: st.Clock.Now(), Phase: st.Phase.Name, Round: st.Round,

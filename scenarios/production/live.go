@@ -100,7 +100,6 @@ func (l *live) open(ctx context.Context) error {
 	return nil
 }
 
-// observe reads all parents at each interval until ctx ends.
 func (l *live) observe(ctx context.Context) error {
 	ticker := time.NewTicker(l.config.Interval)
 	defer ticker.Stop()

@@ -125,7 +125,6 @@ func addDriver(root, entry *yaml.Node) {
 // execKey is the key of an override that sets a driver's program: exec=NAME=PROGRAM ARGS.
 const execKey = "exec"
 
-// overrideExec sets the program of a driver; value is NAME=PROGRAM ARGS, as of the flag --exec.
 func overrideExec(root *yaml.Node, value string) error {
 	name, line, ok := strings.Cut(value, "=")
 	if !ok || line == "" || !DriverName.MatchString(name) {
@@ -257,7 +256,6 @@ func (s *Scenario) validateProcesses(bad ProblemFunc) {
 	}
 }
 
-// noProcessReason returns the reason why no fault can stop or kill the subject's process.
 func noProcessReason(subject string) string {
 	return fmt.Sprintf("stops or kills a process, but %s runs inside zkbench; run it in processes of its own: --set apart=true", subject)
 }

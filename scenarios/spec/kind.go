@@ -67,7 +67,6 @@ func KindsHelp() string {
 	return b.String()
 }
 
-// kindsThat returns the names of the kinds for which matches returns true.
 func kindsThat(matches func(*Kind) bool) (names []string) {
 	for _, k := range Kinds {
 		if matches(k) {
@@ -122,7 +121,6 @@ func (p *Phase) FaultNames() []string {
 	return unique(names)
 }
 
-// unique returns the names without repetitions, in the order of their first occurrences.
 func unique(names []string) (once []string) {
 	for _, name := range names {
 		if !slices.Contains(once, name) {

@@ -114,7 +114,6 @@ func removeFromMatrix(root *yaml.Node, path string) {
 	matrix.Content = others
 }
 
-// byName replaces the index of a phase in the path by its name.
 func byName(root *yaml.Node, path string) string {
 	steps := strings.Split(path, ".")
 	if len(steps) < 3 || steps[0] != "phases" {
@@ -315,7 +314,6 @@ func (ps Problems) locate(root *yaml.Node) {
 	}
 }
 
-// sort sorts the problems by position.
 func (ps Problems) sort() {
 	slices.SortStableFunc(ps, func(a, b *problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

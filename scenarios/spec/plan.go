@@ -92,8 +92,7 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) PlannedFault {
 	return out
 }
 
-// Entries returns the planned faults as entries for package chaos. It fails if [chaos.Parse] rejects
-// one of them.
+// Entries returns the planned faults as entries for package chaos. It fails if [chaos.Parse] rejects one of them.
 func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {

@@ -123,7 +123,6 @@ func inLine(s SeenStep, subject recipes.Subject) bool {
 	return (s.Op == CallHold || s.Op == CallWait) && isGrantable(subject) && subject.Recipe != recipes.RecipeBarrier
 }
 
-// firstCreate reports whether the step is the first create of the first client in line.
 func firstCreate(s SeenStep, subject recipes.Subject) bool {
 	return s.Role == grantRoles[0] && strings.HasPrefix(s.Op, "create") && s.Nth == 1
 }

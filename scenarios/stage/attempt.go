@@ -89,8 +89,7 @@ func (a *Attempt) GaveUp() bool {
 // InDoubt reports whether the client was notified that its grant is suspended or lost.
 func (a *Attempt) InDoubt() bool { return a.Client.inDoubt(a.Claim.Token) }
 
-// Write writes to the fenced resource with the attempt's token, unless other clients may hold at the same
-// time. It records the result.
+// Write writes to the fenced resource with the attempt's token, unless others may hold too, and records the result.
 func (a *Attempt) Write(ctx context.Context) { a.Client.write(ctx, a.Claim) }
 
 // Release releases the attempt's claim. The attempt counts as finished even if the release fails.

@@ -20,8 +20,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// Client is a contender of a trial: the subject's client, the tap on its connections, and the
-// record of its operations.
+// Client is a contender of a trial: the subject's client, the tap on its connections and its recorded operations.
 type Client struct {
 	Number int
 	Stage  *Stage
@@ -87,7 +86,6 @@ func (c *Client) recordEvent(e recipes.Event, at time.Duration) {
 	c.Stage.Record.Record(&history.Session{At: at, Event: history.SessionEvent(e.Kind), Client: c.Number, Token: e.Token, Session: cmp.Or(e.Session, c.Wire.Session().ID)})
 }
 
-// subjectClient returns the client that the subject opened; nil without a session.
 func (c *Client) subjectClient() recipes.Client {
 	if s := c.Subject.Load(); s != nil {
 		return *s
@@ -142,8 +140,7 @@ func (st *Stage) RecordPending() {
 	}
 }
 
-// Acquire acquires and records the call. After a grant, a fault of the holder may delay the release;
-// see [Holder].
+// Acquire acquires and records the call. After a grant, a fault of the holder may delay the release; see [Holder].
 func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	if c.Stage.IsBarrier() {
 		c.awaitOthersOut(ctx)
@@ -195,7 +192,6 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 	return claim, err
 }
 
-// callAcquire calls the subject's acquire, with a time limit or a mode if there is one.
 func (c *Client) callAcquire(ctx context.Context, limit time.Duration, mode recipes.Mode) (recipes.Claim, error) {
 	o := recipes.AcquireOptions{Mode: mode}
 	if limit > 0 {
@@ -359,15 +355,13 @@ func (c *Client) openListeners() (addrs []string, err error) {
 	return addrs, nil
 }
 
-// observedClaim returns the tap's view of the client: its session, and the session's newest node in
-// line.
+// observedClaim returns the tap's view of the client: its session, and the session's newest node in line.
 func (c *Client) observedClaim() recipes.Claim {
 	n, _ := c.Wire.Node(c.Stage.Parent)
 	return recipes.Claim{Session: c.Wire.Session().ID, Path: n.Path, Token: n.Czxid}
 }
 
-// requests returns the number of requests that the client has sent, without pings and
-// authentication.
+// requests returns the number of requests that the client has sent, without pings and authentication.
 func (c *Client) requests() int64 {
 	sent := c.Wire.Counts().Requests
 	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
@@ -428,8 +422,7 @@ func (c *Client) Reopen(ctx context.Context) error {
 	}
 }
 
-// connectionsEvery is the interval at which the members' count of connections is read. The
-// result is a rate per second.
+// connectionsEvery is the interval at which the members' connections are read, for a rate per second.
 const connectionsEvery = time.Second
 
 // connections counts new connections with the members' own counters, to show the load of reconnecting
@@ -522,7 +515,6 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 	return nil
 }
 
-// driverThatOffers returns the client's driver if it has an optional operation, otherwise nil.
 func (c *Client) driverThatOffers(operation string) *host.Client {
 	if d := c.driver(); d != nil && d.Offers(operation) {
 		return d
@@ -530,9 +522,8 @@ func (c *Client) driverThatOffers(operation string) *host.Client {
 	return nil
 }
 
-// BeginEffect writes to an unfenced node on the client's own session, as a holder does its work.
-// finish waits for the reply and records it. BeginEffect returns nil if the driver has no such operation
-// or has ended.
+// BeginEffect writes to an unfenced node on the client's own session, as a holder does its work. finish waits for the
+// reply and records it. BeginEffect returns nil if the driver has no such operation or has ended.
 func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context)) {
 	d := c.driverThatOffers("write")
 	if d == nil {

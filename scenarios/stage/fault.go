@@ -19,8 +19,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// Faults injects faults into clients and members, observes the ensemble's recovery, and records
-// both.
+// Faults injects faults into clients and members, observes the ensemble's recovery, and records both.
 type Faults struct {
 	st          *Stage
 	entries     []chaos.Entry
@@ -104,8 +103,7 @@ func (f *Faults) Play(ctx context.Context, holder func(stay bool) int) {
 	}
 }
 
-// Inject injects the named fault, which must need no healing, into a client. An error is also recorded with
-// the fault.
+// Inject injects the named fault, which must need no healing, into a client. An error is recorded with the fault.
 func (st *Stage) Inject(ctx context.Context, name string, client int) error {
 	fault, err := chaos.Parse(name, strconv.Itoa(client), nil)
 	if err != nil {
@@ -191,13 +189,11 @@ func nextInLine(st *Stage) int {
 	return next
 }
 
-// driver returns the client's driver; nil if it has none or is not open.
 func (c *Client) driver() *host.Client {
 	d, _ := c.subjectClient().(*host.Client)
 	return d
 }
 
-// processOf returns the process of client n, which its faults stop and kill.
 func processOf(st *Stage, n int) (chaos.Process, error) {
 	d := st.Clients[n].driver()
 	if d == nil {
@@ -281,7 +277,6 @@ func NewSharedFault(fault *spec.MemberFault, lasts time.Duration, server string,
 		Ready: make(chan struct{}), Down: make(chan struct{}), Up: make(chan struct{})}
 }
 
-// dial is a client's attempt to connect to an address.
 type dial struct {
 	c    wire.Client
 	addr string

@@ -90,8 +90,7 @@ func (c *Client) exchangePut(phase context.Context) error {
 	return err
 }
 
-// arrivals are the instants at which operations of a phase are due, in order. Each operation is given to one
-// free client.
+// arrivals are the instants at which operations of a phase are due. Each operation is given to one free client.
 type arrivals struct {
 	history.Arrivals
 	random *rand.Rand // nil for even intervals
@@ -112,7 +111,6 @@ func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	return a
 }
 
-// next returns when the next operation is due; ok is false if no more are due.
 func (a *arrivals) next() (due time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,7 +202,6 @@ func (c *Client) ServeArrivals(ctx context.Context, l *openLoop) {
 	}
 }
 
-// recordUnserved records an operation that was due but was not called because no client was free.
 func (c *Client) recordUnserved(op string, due, now time.Duration) {
 	s := history.Sample{Client: c.Number, Phase: c.Stage.Phase.Name, Op: op, Due: due, Call: now, Return: now, Outcome: history.Failed,
 		Err: fmt.Sprintf("not called: all clients were busy for %v", (now - due).Round(time.Millisecond))}

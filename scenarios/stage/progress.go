@@ -65,8 +65,7 @@ func (st *Stage) Report(format string, args ...any) {
 	r.send(st.Record)
 }
 
-// ReportEnd reports the final state of a trial that has ended. A trial that never began reports
-// nothing.
+// ReportEnd reports the final state of a trial that has ended, unless the trial never began.
 func (st *Stage) ReportEnd() {
 	r := st.Status
 	if r.Send == nil || st.Tap == nil || st.Record == nil {

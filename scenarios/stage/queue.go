@@ -16,14 +16,12 @@ import (
 
 func (c *Client) queue() recipes.QueueClient { return c.subjectClient().(recipes.QueueClient) }
 
-// ItemID returns the ID of a new item, unique in the trial. producer is the number of the client that puts
-// it.
+// ItemID returns the ID of a new item, unique in the trial. producer is the number of the client that puts it.
 func (st *Stage) ItemID(producer int) string {
 	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
 }
 
-// fill returns an item with that ID, padded with dots to size bytes: items of drivers are printable
-// ASCII.
+// fill returns an item with that ID, padded with dots to size bytes: items of drivers are printable ASCII.
 func fill(id string, size int) []byte {
 	return append([]byte(id), bytes.Repeat([]byte("."), max(0, size-len(id)))...)
 }
@@ -103,11 +101,10 @@ func (c *Client) ConsumeSlowly(ctx context.Context) {
 	c.Consume(ctx, func(string) { _ = Pause(ctx, c.Stage.Phase.Hold) })
 }
 
-// WaitQueueEmpty waits until no member has an item and no request is in flight, while consumers continue
-// to take, and records that the queue is empty. If nothing is taken for longer than patience, it records a
-// snapshot of the queue instead: the verdicts then decide whether a consumer should have received an item.
-// It fails if more items are taken than were put and the queue does not become empty. No put may begin
-// after the call.
+// WaitQueueEmpty waits until no member has an item and no request is in flight, while consumers continue to take, and
+// records that the queue is empty. If nothing is taken for longer than patience, it records a snapshot of the queue
+// instead: the verdicts then decide whether a consumer should have received an item. It fails if more items are taken
+// than were put and the queue does not become empty. No put may begin after the call.
 func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) error {
 	last, since := st.Grants.Load(), time.Now()
 	before, enough := last, 2*(st.items.Load()+int64(len(st.Clients)))

@@ -19,8 +19,7 @@ import (
 // measurements would be meaningless.
 const recoveryLimit = 90 * time.Second
 
-// recovery checks after each fault whether the ensemble has recovered, and measures the time since
-// healing began.
+// recovery checks after each fault whether the ensemble has recovered, and measures the time since healing began.
 type recovery struct {
 	st  *Stage
 	ctx context.Context
@@ -75,8 +74,7 @@ func (r *recovery) healed(p chaos.Window) {
 	})
 }
 
-// await waits until the ensemble has recovered and records the time. A new fault ends the wait without a
-// record.
+// await waits until the ensemble has recovered and records the time. A new fault ends the wait without a record.
 func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	err := AwaitHealthy(ctx, r.st.Observer)
 	if ctx.Err() != nil {

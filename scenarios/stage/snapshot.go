@@ -134,7 +134,6 @@ func (st *Stage) SnapshotIdle(ctx context.Context) error {
 	return st.Snapshot(ctx, idleFor, false)
 }
 
-// awaitEmpty waits, for a limited time, until no connected client has a node in line.
 func (st *Stage) awaitEmpty(ctx context.Context) {
 	_ = Poll(ctx, cleanUpLimit, func(ctx context.Context) (bool, error) {
 		found, err := st.Observer.Nodes(ctx, st.Parent)
@@ -155,8 +154,7 @@ func owner(session int64, before, after []clientState) int {
 	return -1
 }
 
-// waiter describes client i if, at both times, it was connected with the same session and in the same
-// acquire or take.
+// waiter describes client i if, at both times, it had the same session and was in the same acquire or take.
 func waiter(i int, before, after clientState) (history.Waiter, bool) {
 	o := after.pending
 	if o == nil || o != before.pending || o.op != history.Acquire && o.op != history.Take ||
@@ -212,7 +210,6 @@ func (c *Client) Check(ctx context.Context, claim recipes.Claim) {
 	st.Record.Record(r)
 }
 
-// checkSometimes calls check at intervals, for all clients together.
 func (c *Client) checkSometimes(ctx context.Context, claim recipes.Claim) {
 	now := int64(c.Stage.Clock.Now())
 	last := c.Stage.lastClaimCheck.Load()
@@ -298,12 +295,10 @@ func (w *lineWatch) hasTraffic() bool {
 		passed.Requests.Total() > 0
 }
 
-// hasPendingRequest reports whether a request of one of the clients, other than a ping, is in flight.
 func hasPendingRequest(clients []*Client) bool {
 	return slices.ContainsFunc(clients, func(c *Client) bool { return c.Wire.Unanswered() > 0 })
 }
 
-// onlyWait reports whether clients wait, and no client holds or has another operation in progress.
 func (w *lineWatch) onlyWait() bool {
 	st, waits := w.st, false
 	clients := slices.Concat(st.Clients, st.Producers)
@@ -339,9 +334,8 @@ func ParseWatches(reply string, bySession map[int64][]string) (n int) {
 	return n
 }
 
-// Watches returns the watched paths of each session, as the members report them (wchp). ok is false
-// if a member does not report all watches: wchp omits watches on children, which the member's count of
-// watches (mntr) includes.
+// Watches returns the watched paths of each session, as the members report them (wchp). ok is false if a member does
+// not report all watches: wchp omits watches on children, which the member's count of watches (mntr) includes.
 func (m Members) Watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
 	if !m.IsManaged() { // wchp is slow on members with many watches
 		return nil, false

@@ -19,8 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Stage is the environment in which the phases of one trial run: its clients, clock, record, counts, tree
-// and faults.
+// Stage is the environment in which the phases of a trial run: clients, clock, record, counts, tree and faults.
 type Stage struct {
 	Scenario *spec.Scenario
 	Cell     spec.Cell
@@ -84,7 +83,6 @@ func (st *Stage) Resource() string { return st.Observer.Root + "/work" }
 // IsQueue reports whether the subject is a queue.
 func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
 
-// checkInterface checks that a client opened by the subject has the interface of its recipe.
 func checkInterface(s recipes.Subject, c recipes.Client) error {
 	queue := s.Recipe == recipes.RecipeQueue
 	_, contends := c.(recipes.Contender)
@@ -201,8 +199,7 @@ func (st *Stage) Timed(ctx context.Context) (phase context.Context, over, end fu
 	return phase, over, func() { timer.Stop(); cancel() }
 }
 
-// PlayFaults injects the phase's faults, reports progress and monitors the line until the phase is
-// over.
+// PlayFaults injects the phase's faults, reports progress and monitors the line until the phase is over.
 func (st *Stage) PlayFaults(phase context.Context) {
 	start := time.Now()
 	var reports sync.WaitGroup
@@ -238,9 +235,8 @@ func maxReply(c spec.Cell) int {
 	return min(maxPacket, n+size)
 }
 
-// Holder tracks the current holder of the trial. It delays the release of a client that is the target of a
-// fault: a holder with a short hold time could release in the milliseconds between the choice of the target and
-// the injection.
+// Holder tracks the current holder of the trial. It delays the release of a client that is the target of a fault: a
+// holder with a short hold time could release in the milliseconds between the choice of the target and the injection.
 type Holder struct {
 	mu     sync.Mutex
 	now    int           // number of the holder; -1 for none

@@ -76,7 +76,6 @@ func Closed(done <-chan struct{}) bool {
 	}
 }
 
-// every calls f at once, and again after each interval, until ctx is done.
 func every(ctx context.Context, interval time.Duration, f func()) {
 	for {
 		f()
@@ -99,11 +98,9 @@ type IdleDetector struct {
 	changed time.Time // time of the last change or notification
 }
 
-// polling reports whether clients have sent only reads for a while, without a notification: they
-// will not become idle.
+// polling reports whether clients have only sent reads for a while, without a notification: they never become idle.
 func (s *IdleDetector) polling() bool { return time.Since(s.changed) >= pollingThreshold }
 
-// changes counts writes, notifications and connections.
 func changes(c wire.Counts) int64 {
 	n := c.Notifications.Total() + c.Connections
 	for _, op := range wire.Ops() {
@@ -190,8 +187,7 @@ func (s *QuietWait) Wait(ctx context.Context, since wire.Counts, notifications, 
 			return false, nil // the members need not be queried yet
 		}
 		now, err = s.Stage.Count(ctx)
-		// Count the wire again: the notification of the last watch may have arrived while the members
-		// were queried.
+		// Count the wire again: the notification of the last watch may have arrived during the queries.
 		now.Wire = s.Stage.Tap.Totals()
 		return now.Wire.InFlight == 0 && now.watches-s.Initial.watches == watches, err
 	})

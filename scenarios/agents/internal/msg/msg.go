@@ -1,6 +1,5 @@
-// Package msg defines the messages between a coordinator and an agent. The coordinator makes calls
-// with net/rpc and gob, which needs exported names. Times are in ns on the agent's clock; 0 means
-// never.
+// Package msg defines the messages between a coordinator and an agent. The coordinator makes calls with net/rpc and
+// gob, which needs exported names. Times are in ns on the agent's clock; 0 means never.
 package msg
 
 import (
