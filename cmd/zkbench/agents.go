@@ -62,7 +62,6 @@ func agentsKubernetesCmd() *cobra.Command {
 	return cmd
 }
 
-// readJoin reads the file of --join.
 func readJoin(file string) (agents.Join, error) {
 	if file == "" {
 		return agents.Join{}, usageError("--join is required: the join file that zkbench run --agents wait:N has written")
@@ -99,8 +98,7 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	return err
 }
 
-// runAgents runs agents until they have ended or the user interrupts them, and removes the files that it
-// created for them.
+// runAgents runs agents until they have ended or the user interrupts them, and removes the files made for them.
 func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if logs == "" {
 		if logs, err = os.MkdirTemp("", "zkbench-agents-"); err != nil {
@@ -138,7 +136,6 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	return err
 }
 
-// newEngine returns the engine that spec describes, with the program and the owner of this process.
 func newEngine(spec string, c agents.EngineConfig) (agents.Engine, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -148,7 +145,6 @@ func newEngine(spec string, c agents.EngineConfig) (agents.Engine, error) {
 	return agents.ParseEngine(spec, c)
 }
 
-// logTo returns a function that writes each message to a line of w.
 func logTo(w io.Writer) func(format string, args ...any) {
 	return func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 }
@@ -196,7 +192,6 @@ func agentCmd() *cobra.Command {
 	return cmd
 }
 
-// errDetached is the cause of cancellation when stdin has ended.
 var errDetached = errors.New("stdin has ended")
 
 // ownVersion returns the version that a coordinator and its agents must share.
@@ -270,8 +265,7 @@ func agentsFolder() (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, ownerFile), []byte(state.Self().String()), 0o600)
 }
 
-// sweepAgents removes this user's agent folders of crashed runs, and returns a line for each removed
-// folder.
+// sweepAgents removes this user's agent folders of crashed runs, and returns a line for each removed folder.
 func sweepAgents() (removed []string, err error) {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPrefix+"*")) // the pattern is valid
 	for _, dir := range folders {

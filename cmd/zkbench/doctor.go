@@ -186,7 +186,6 @@ func diskSync() finding {
 		"use a faster disk: every commit waits for it, so the disk determines the latencies"}
 }
 
-// syncLatency returns the median of n forced writes to a file in dir.
 func syncLatency(dir string, n int) (time.Duration, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// ownFile reports whether the file belongs to this user. It returns true for a built-in scenario, which
-// is not a file.
+// ownFile reports whether the file belongs to this user; true for a built-in scenario, which is not a file.
 func ownFile(path string) bool {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -181,7 +181,6 @@ func entries[T any](all []T, of func(T) (name, about string)) string {
 	return strings.Join(units.Names(all, func(x T) string { return entry(of(x)) }), "")
 }
 
-// entry returns a name with its description in a column next to it.
 func entry(name, about string) string {
 	const column, width = 26, 96
 	line := fmt.Sprintf("  %-*s", column-2, name)
@@ -242,7 +241,6 @@ func versions() map[string]string {
 	return out
 }
 
-// buildInfo returns the information that the Go toolchain has stored in this program.
 func buildInfo() (*debug.BuildInfo, map[string]string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok { // built without modules

@@ -32,7 +32,6 @@ const (
 	exitInterrupted = 130 // interrupted; faults were healed, and results written
 )
 
-// exitError is an error with an exit code.
 type exitError struct {
 	error
 	code int
@@ -90,7 +89,6 @@ func (s stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// run runs the command line args with the given outputs and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCmd()
 	root.SetArgs(args)

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows the progress of a run: one repainted line on a terminal, one line per phase
-// otherwise.
+// progress shows the progress of a run: one repainted line on a terminal, one line per phase otherwise.
 type progress struct {
 	w     io.Writer
 	quiet bool
@@ -66,8 +65,7 @@ func printable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// sanitizingWriter is a writer that makes text printable before it writes the text, which may quote drivers,
-// files and servers.
+// sanitizingWriter makes text printable before it writes the text.
 type sanitizingWriter struct {
 	io.Writer
 	incomplete bool // the last line has no end yet

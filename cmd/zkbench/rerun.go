@@ -38,7 +38,6 @@ func rerunCmd() *cobra.Command {
 	return cmd
 }
 
-// rerun evaluates and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return usageError("%s is not a folder: unpack it, and rerun the run folder that it contains", dir)
@@ -104,7 +103,6 @@ func failures(r report.Result) []report.Trial {
 	})
 }
 
-// selectTrials sets the options to run only the given trials of the run old.
 func (f *runFlags) selectTrials(old report.Result, trials []report.Trial) {
 	audited := slices.ContainsFunc(old.Trials, func(t report.Trial) bool { return t.Step != "" })
 	var names, cells, subjects []string

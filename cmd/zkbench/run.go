@@ -111,7 +111,6 @@ func (f *runFlags) registerEnsemble(fl *pflag.FlagSet, tick time.Duration) {
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
 }
 
-// runAll runs the named scenarios one after the other and returns their joined errors.
 func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	if f.out != "" && len(names) > 1 {
 		return usageError("--out names one folder for %d scenarios: run them one by one", len(names))
@@ -191,7 +190,6 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 	return configs, nil
 }
 
-// options returns the options of the ensemble that the flags describe.
 func (f *runFlags) options() (ensembles.Options, error) {
 	o := f.ensemble
 	o.Kind = ensembles.Kind(f.kind)
@@ -263,9 +261,8 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	return errors.Join(err, f.conclude(cmd, c.Dir, c.Scenario, result))
 }
 
-// manyClients is the number of clients from which GOGC is 50 instead of 100, to save memory: go-zookeeper
-// keeps the longest reply of each client, a list of all clients. The environment variable GOGC overrides
-// this.
+// manyClients is the number of clients from which GOGC is 50 instead of 100, to save memory: go-zookeeper keeps the
+// longest reply of each client, a list of all clients. The environment variable GOGC overrides this.
 const manyClients = 1000
 
 // makeFolder creates the run folder and locks it until release is called. It returns an error if another
@@ -289,8 +286,7 @@ func (f *runFlags) makeFolder(s *spec.Scenario) (dir string, release func(), err
 	return dir, release, nil
 }
 
-// newFolder creates the folder zkbench-out/NAME-TIME, or NAME-TIME-2, NAME-TIME-3 and so on if the
-// folder exists, and returns its path.
+// newFolder creates the folder zkbench-out/NAME-TIME, or if it exists, NAME-TIME-2, NAME-TIME-3 and so on.
 func newFolder(name string) (string, error) {
 	name = filepath.Join("zkbench-out", name+"-"+time.Now().Format("20060102-150405"))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -462,7 +458,6 @@ func terminal(w io.Writer) render.Term {
 	return t
 }
 
-// tty returns the terminal behind w, or nil.
 func tty(w io.Writer) *os.File {
 	if s, ok := w.(stream); ok {
 		w = s.File
@@ -495,8 +490,7 @@ func resultError(result, failed, unknown string) error {
 	return exitError{errors.New(unknown), exitUnknown}
 }
 
-// argCount returns a check of the number of arguments. format is the format of its message, with the
-// command and the number of arguments.
+// argCount checks the number of arguments. format is the message's format, for the command and that number.
 func argCount(least, most int, format string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -564,7 +558,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// invalidValue returns the error for an invalid value of a flag, with a description of valid values.
 func invalidValue(f *pflag.Flag, value string, err error) error {
 	kind := f.Value.Type()
 	if _, number := strconv.ParseFloat(value, 64); number == nil && kind == "duration" {

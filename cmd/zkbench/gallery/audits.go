@@ -26,7 +26,6 @@ type audit struct {
 	causes   []cause
 }
 
-// cause explains failed cells.
 type cause struct {
 	Subject, Broken, Text string
 	Cells                 string // a regular expression
@@ -35,7 +34,6 @@ type cause struct {
 //go:embed causes.yaml
 var causesYAML []byte
 
-// readAudits returns the audits in the folder, ordered by subject.
 func readAudits(folder string) (all []audit, err error) {
 	var causes []cause
 	if err := yaml.Load(causesYAML, &causes); err != nil {

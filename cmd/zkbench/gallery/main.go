@@ -37,7 +37,6 @@ func main() {
 //go:embed pages/*.tmpl
 var pages embed.FS
 
-// generatedHeader is the first line of a generated page.
 const generatedHeader = "<!-- Made by make gallery. Do not edit. -->\n\n"
 
 // gallery is what the templates in pages show.
@@ -152,7 +151,6 @@ func evaluateRun(dir string, files map[string][]byte) (run, error) {
 	return r, err
 }
 
-// Find returns the run with the name, or nil.
 func (g gallery) Find(name string) *run {
 	if i := slices.IndexFunc(g.Runs, func(r run) bool { return r.Name == name }); i >= 0 {
 		return &g.Runs[i]
@@ -181,7 +179,6 @@ func markdown(tables ...view.Table) string {
 
 func (r run) Tables() string { return markdown(r.View.Tables...) }
 
-// Matrices returns the matrices of an audit.
 func (r run) Matrices() string {
 	return markdown(slices.DeleteFunc(slices.Clone(r.View.Tables), func(t view.Table) bool { return len(t.Marks) == 0 })...)
 }
