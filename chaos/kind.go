@@ -70,7 +70,7 @@ func memberInjector(target string, inject memberFault) injector {
 		if len(all) == 1 {
 			e, err = inject(ctx, t, all[0])
 		} else {
-			e, err = hitAll(ctx, t, all, inject)
+			e, err = injectAll(ctx, t, all, inject)
 		}
 		e.Target, e.Client = cmp.Or(e.Target, all[0].String()), -1
 		return e, err

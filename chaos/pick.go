@@ -278,8 +278,8 @@ func tryClientsMember(ctx context.Context, t Target, client string) ([]targetMem
 	return []targetMember{{m, mode}}, nil
 }
 
-// hitAll injects a fault into several members in parallel. If one injection fails, it undoes the others.
-func hitAll(ctx context.Context, t Target, all []targetMember, inject memberFault) (e Effect, err error) {
+// injectAll injects a fault into several members in parallel. If one injection fails, it undoes the others.
+func injectAll(ctx context.Context, t Target, all []targetMember, inject memberFault) (e Effect, err error) {
 	effects, errs := make([]Effect, len(all)), make([]error, len(all))
 	var injecting sync.WaitGroup
 	for i, v := range all {

@@ -153,7 +153,7 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 		}
 	}
 	t.Run("one effect of all", func(t *testing.T) {
-		e, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
+		e, err := injectAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
 			return Effect{Proof: "it is gone", ServedClients: []int{v.ID}, Undo: step("undo", v, nil), AwaitRecovery: step("back", v, nil)}, nil
 		})
 		must(t, err)
@@ -167,7 +167,7 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 	})
 	t.Run("where one cannot be hit the others are healed", func(t *testing.T) {
 		done = nil
-		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
+		_, err := injectAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
 			if v.Name == "zk2" {
 				panic("of zk2")
 			}
@@ -179,7 +179,7 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 	})
 	t.Run("what cannot be healed is said", func(t *testing.T) {
 		broken := errors.New("still there")
-		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
+		_, err := injectAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v targetMember) (Effect, error) {
 			if v.Name == "zk2" {
 				return Effect{}, ErrNoEffect
 			}
@@ -190,7 +190,7 @@ func TestHitAll_hitsAllOrNone(t *testing.T) {
 		}
 	})
 	t.Run("what leaves nothing to heal", func(t *testing.T) {
-		e, err := hitAll(t.Context(), Target{}, all, func(context.Context, Target, targetMember) (Effect, error) { return Effect{}, nil })
+		e, err := injectAll(t.Context(), Target{}, all, func(context.Context, Target, targetMember) (Effect, error) { return Effect{}, nil })
 		if err != nil || e.Undo != nil || e.AwaitRecovery != nil {
 			t.Errorf("got %+v, %v", e, err)
 		}

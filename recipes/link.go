@@ -227,8 +227,8 @@ func (s *Session) recordAck(sent time.Time, write bool) {
 		return
 	}
 	s.lastHeard = sent
-	if s.deadline == nil {
-		s.deadline = time.AfterFunc(time.Until(s.expiry()), s.checkDeadline)
+	if s.deadlineTimer == nil {
+		s.deadlineTimer = time.AfterFunc(time.Until(s.expiry()), s.checkDeadline)
 	}
 }
 
@@ -241,7 +241,7 @@ func (s *Session) checkDeadline() {
 	s.mu.Lock()
 	left := time.Until(s.expiry())
 	if left > 0 && s.state != ended {
-		s.deadline.Reset(left)
+		s.deadlineTimer.Reset(left)
 		s.mu.Unlock()
 		return
 	}

@@ -48,7 +48,7 @@ type Session struct {
 	negotiated       time.Duration // session timeout
 	lastHeard        time.Time     // send time of the last acknowledged frame
 	lastWrite        time.Time     // send time of the last acknowledged write
-	deadline         *time.Timer
+	deadlineTimer         *time.Timer
 	link             *link
 	dialErr          error
 	watchers         map[any]func(sessionState) // called at every change of state; by grant
@@ -166,8 +166,8 @@ func (s *Session) markEnded(cause error, then func()) {
 		s.goroutines.Go(then)
 	}
 	s.cause = cause
-	if s.deadline != nil {
-		s.deadline.Stop()
+	if s.deadlineTimer != nil {
+		s.deadlineTimer.Stop()
 	}
 	s.setState(ended)
 	close(s.done)
@@ -197,16 +197,16 @@ func (s *Session) end(cause error) {
 
 const (
 	firstRequest = 4 << 10 // bytes of the first buffer
-	// requestRest is an upper bound of the size of a request without its paths, data and ACL, with a margin: a request
+	// requestOverhead is an upper bound of the size of a request without its paths, data and ACL, with a margin: a request
 	// that ends at the very end of the buffer makes go-zookeeper panic.
-	requestRest = 512
+	requestOverhead = 512
 )
 
 // ensureBuffer makes go-zookeeper's buffer large enough for a request with n bytes of paths, data and ACL.
 // After an error the buffer may be too small, and the request must not be sent.
 func (s *Session) ensureBuffer(ctx context.Context, n int) error {
 	s.mu.Lock()
-	short := s.buffer < s.options.MaxPacket && n+requestRest > s.buffer
+	short := s.buffer < s.options.MaxPacket && n+requestOverhead > s.buffer
 	s.needsLargeBuffer = s.needsLargeBuffer || short
 	s.mu.Unlock()
 	if !short {

@@ -72,7 +72,7 @@ func choices() map[string][]string {
 		"Phase.kind": spec.KindNames(), "Fault.fault": units.Names(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name }),
 	}
 	for _, k := range spec.Kinds {
-		for field, of := range k.Words {
+		for field, of := range k.Enums {
 			words["Phase."+field] = of
 		}
 	}

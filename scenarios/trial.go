@@ -274,7 +274,7 @@ func promises(s recipes.Subject) history.Promises {
 func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	st := t.stage
 	p, k := st.Phase, spec.KindNamed(st.Phase.Kind)
-	if err := k.Suits(st.Cell.Subject); err != nil {
+	if err := k.CheckSupports(st.Cell.Subject); err != nil {
 		return err
 	}
 	st.Round = 0

@@ -125,7 +125,7 @@ func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 		return err
 	}
 	select {
-	case <-e.(*agents.Kubernetes).Over(): // the Job has ended; until then it replaces lost pods
+	case <-e.(*agents.Kubernetes).Done(): // the Job has ended; until then it replaces lost pods
 	case <-cmd.Context().Done(): // the exit code shows it
 		return nil
 	}

@@ -53,7 +53,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	case ensembles.Process:
 		return process.Start(ctx, o)
 	}
-	if e := findKept(ctx, o); e != nil {
+	if e := findPersistent(ctx, o); e != nil {
 		return e, nil
 	}
 	return startDefault(ctx, o)
@@ -116,9 +116,9 @@ func startDefault(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble
 	return e, nil
 }
 
-// findKept returns a persistent ensemble that fits the options and serves, or nil. It returns nil if
+// findPersistent returns a persistent ensemble that fits the options and serves, or nil. It returns nil if
 // the options create a persistent ensemble.
-func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
+func findPersistent(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	if o.Keep {
 		return nil
 	}
@@ -244,7 +244,7 @@ func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Optio
 	default:
 		return nil, ""
 	}
-	if r := keptElsewhere(o); r != nil {
+	if r := persistentElsewhere(o); r != nil {
 		p, err := process.Place(*r)
 		if err == nil {
 			return &p, "kept ensemble " + r.ID + " has its networks there"
@@ -253,7 +253,7 @@ func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Optio
 	}
 	quiet := o
 	quiet.Logf = func(string, ...any) {}
-	if e := findKept(ctx, quiet); e != nil {
+	if e := findPersistent(ctx, quiet); e != nil {
 		_ = e.Down(ctx) // Down only detaches
 		return nil, ""
 	}
@@ -263,8 +263,8 @@ func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Optio
 	return nil, ""
 }
 
-// keptElsewhere returns a fitting persistent ensemble whose networks are in other namespaces, or nil.
-func keptElsewhere(o ensembles.Options) *state.Record {
+// persistentElsewhere returns a fitting persistent ensemble whose networks are in other namespaces, or nil.
+func persistentElsewhere(o ensembles.Options) *state.Record {
 	if o.Keep {
 		return nil
 	}

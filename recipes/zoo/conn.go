@@ -78,8 +78,8 @@ func isReplyLost(err error) bool {
 	}, func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// outcome wraps err with ErrConnectionLost, which means an unknown outcome, if the reply was lost.
-func outcome(err error) error {
+// markReplyLost wraps err with ErrConnectionLost, which means an unknown markReplyLost, if the reply was lost.
+func markReplyLost(err error) error {
 	if isReplyLost(err) {
 		return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err)
 	}

@@ -59,7 +59,7 @@ var lockSpecimens = []struct {
 	{"cleanup-missing", "leaves its node in line when anything fails after the create", steps{
 		list: func(ctx context.Context, l *lockClient) ([]string, error) {
 			names, err := once(ctx, l.c.listing(l.env.Parent))
-			return names, outcome(err)
+			return names, markReplyLost(err)
 		},
 		abandon: func(context.Context, *lockClient, string) {},
 	}},
@@ -281,7 +281,7 @@ func awaitRemoval(ctx context.Context, l *lockClient, _, ahead string) (turn boo
 
 // releaseOnce does not repeat a delete whose reply was lost.
 func releaseOnce(ctx context.Context, l *lockClient, path string) error {
-	return outcome(l.c.delete(ctx, path))
+	return markReplyLost(l.c.delete(ctx, path))
 }
 
 func split(name string) (prefix, number string) {

@@ -45,7 +45,7 @@ func (q *queueClient) Put(ctx context.Context, item []byte) error { return q.ste
 // putOnce returns an indeterminate error if it does not know whether the item is stored.
 func putOnce(ctx context.Context, q *queueClient, item []byte) error {
 	_, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence)
-	return outcome(err)
+	return markReplyLost(err)
 }
 
 func (q *queueClient) Take(ctx context.Context) ([]byte, error) {
@@ -87,7 +87,7 @@ func takeConfirmed(ctx context.Context, q *queueClient, path string, _ []byte) (
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil, outcome(err)
+	return err == nil, markReplyLost(err)
 }
 
 func (q *queueClient) Close(context.Context) error {

@@ -67,7 +67,7 @@ func init() {
 			if err == nil {
 				_, err = q.c.Set(path, item, -1)
 			}
-			return outcome(err)
+			return markReplyLost(err)
 		},
 	})
 }

@@ -110,8 +110,8 @@ func Find(name string) (d Definition, phase string, ok bool) {
 	return Definition{}, "", false
 }
 
-// OfPhases returns the measured names of a metric for single phases, sorted.
-func OfPhases(name string, measured map[string]Metric) []string {
+// PhaseMetricNames returns the measured names of a metric for single phases, sorted.
+func PhaseMetricNames(name string, measured map[string]Metric) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(measured)), func(n string) bool {
 		d, phase, _ := Find(n)
 		return phase == "" || d.Name != name

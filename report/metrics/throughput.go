@@ -81,7 +81,7 @@ func (x *failedOperations) close(out map[string]Metric) {
 }
 
 // minGrants is the minimum average number of grants per client for the fairness index.
-const fewestGrants = 4
+const minGrants = 4
 
 // fairness counts the grants of each client by the number of contenders: shares in phases with
 // different numbers of contenders are not comparable.
@@ -123,7 +123,7 @@ func jain(shares map[int]int, n int) (float64, bool) {
 	for _, k := range shares {
 		sum, squares = sum+float64(k), squares+float64(k)*float64(k)
 	}
-	if n < 2 || sum < float64(fewestGrants*n) {
+	if n < 2 || sum < float64(minGrants*n) {
 		return 0, false
 	}
 	return sum * sum / (float64(n) * squares), true
@@ -283,7 +283,7 @@ func (r Ramp) metric(count int64) Metric {
 
 const (
 	rampSteps = 50 // number of points for a continuous ramp
-	keptUp    = 0.1
+	keptUpMargin    = 0.1
 	rampParts = 1000 // of the ramp: resolution of the search for a rate, and the largest number of steps shown
 )
 
@@ -308,7 +308,7 @@ func foldRamp(all []scheduledOp, a *history.Arrivals, clients int) Ramp {
 	last := all[len(all)-1].due
 	out := Ramp{Phase: a.Phase, From: a.Rate, To: a.RateTo, Points: rampPoints(all, a)}
 	switch at := all[point].due; {
-	case float64(last-at) <= keptUp*float64(a.For):
+	case float64(last-at) <= keptUpMargin*float64(a.For):
 		out.KeptUp, out.Capacity = true, a.RateAt(last-a.At)
 	default:
 		out.Beyond = completionRate(all, at)

@@ -159,7 +159,7 @@ type line struct {
 	held, waited, vacant durations
 	vacantSince          time.Time // zero while there is a node
 	changedAt            time.Time
-	area                 float64 // number of nodes times seconds
+	nodeSeconds                 float64 // number of nodes times seconds
 	begunAt              time.Time
 	anomalyCounts        map[string]int // anomalies by kind
 }
@@ -277,7 +277,7 @@ func (l *line) count(until time.Time) {
 func (l *line) accumulate(at time.Time) {
 	l.count(at)
 	if d := at.Sub(l.changedAt); d > 0 {
-		l.area += d.Seconds() * float64(len(l.present))
+		l.nodeSeconds += d.Seconds() * float64(len(l.present))
 		l.changedAt = at
 	}
 }
@@ -409,7 +409,7 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: StillPresent, Waiters: len(l.present) - 1})
 			l.Ends[StillPresent]++
 		}
-		if n := len(l.present); n >= 10 && float64(n) > 2*l.area/max(1e-9, to.Sub(l.begunAt).Seconds()) {
+		if n := len(l.present); n >= 10 && float64(n) > 2*l.nodeSeconds/max(1e-9, to.Sub(l.begunAt).Seconds()) {
 			t.report(l, to, "grew", false, "%d nodes were in line at the end, more than twice the average", n)
 		}
 		t.o.Lines = append(t.o.Lines, l.done(to))
@@ -431,7 +431,7 @@ func (l *line) done(to time.Time) ParentStats {
 	}
 	l.Held, l.Waited, l.Vacant = l.held.spread(), l.waited.spread(), l.vacant.spread()
 	if d := to.Sub(l.begunAt).Seconds(); d > 0 {
-		l.Average = l.area / d
+		l.Average = l.nodeSeconds / d
 	}
 	for _, n := range l.present {
 		l.Remaining = append(l.Remaining, n.name)

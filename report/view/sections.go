@@ -201,7 +201,7 @@ func facts(r report.Result) []Fact {
 		about += ", tick " + units.Duration(float64(e.Tick))
 	}
 	out = append(out, Fact{"ensemble", about})
-	for _, k := range keys(run.Host) {
+	for _, k := range sortedKeys(run.Host) {
 		out = append(out, Fact{"host: " + k, run.Host[k]})
 	}
 	return append(out, Fact{"versions", versions(run)})
@@ -221,7 +221,7 @@ func origin(run report.Run) string {
 // versions lists the versions: "zookeeper 3.8.0", and "go1.26" if the version includes the name.
 func versions(run report.Run) string {
 	var parts []string
-	for _, k := range keys(run.Versions) {
+	for _, k := range sortedKeys(run.Versions) {
 		v := run.Versions[k]
 		if !strings.HasPrefix(v, k) {
 			v = k + " " + v
@@ -231,4 +231,4 @@ func versions(run report.Run) string {
 	return cmp.Or(strings.Join(parts, ", "), "versions unknown")
 }
 
-func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

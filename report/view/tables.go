@@ -186,7 +186,7 @@ func (b builder) metrics() []Block {
 		for _, head := range []string{"samples", "value", "formula", "by the servers", "min", "mean", "p50", "p90", "p99", "p99.9", "max"} {
 			table.Columns = append(table.Columns, NumberColumn(head, 0))
 		}
-		for _, name := range keys(t.Metrics) {
+		for _, name := range sortedKeys(t.Metrics) {
 			table.Rows = append(table.Rows, metricRow(t, name))
 		}
 		out = append(out, Block{Fold: trialLabel(t.Subject, t), Table: &table})
@@ -215,7 +215,7 @@ func (b builder) formulas() Table {
 		Note: "Flap: one waiter loses its session and rejoins with a new one, while all other clients only wait."}
 	for _, s := range b.scenarios {
 		for _, trial := range s.Trials() {
-			for _, cause := range keys(trial.Formulas) {
+			for _, cause := range sortedKeys(trial.Formulas) {
 				cells := []string{trial.Subject, "one " + cause, trial.Formulas[cause]}
 				if !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Equal(r.Cells, cells) }) {
 					t.Rows = append(t.Rows, Row{Cells: cells})

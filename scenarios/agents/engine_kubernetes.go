@@ -38,7 +38,7 @@ type Kubernetes struct {
 	n       int
 	id      string // part of the names of all objects
 	options map[string]string
-	over    chan struct{}
+	done    chan struct{}
 }
 
 func parseKubernetes(rest string, p EngineConfig) (Engine, error) {
@@ -53,14 +53,14 @@ func parseKubernetes(rest string, p EngineConfig) (Engine, error) {
 	}
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails
-	return &Kubernetes{EngineConfig: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, over: make(chan struct{})}, nil
+	return &Kubernetes{EngineConfig: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, done: make(chan struct{})}, nil
 }
 
 // Agents implements Engine.
 func (k *Kubernetes) Agents() int { return k.n }
 
-// Over returns a channel that is closed when the Job has ended.
-func (k *Kubernetes) Over() <-chan struct{} { return k.over }
+// Done returns a channel that is closed when the Job has ended.
+func (k *Kubernetes) Done() <-chan struct{} { return k.done }
 
 // Reach implements Engine.
 func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error) {
@@ -485,7 +485,7 @@ func (p podObject) problem() string {
 // followJob reports an agent that will not be replaced, and closes over when the Job ends.
 func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 	reported := ""
-	end := sync.OnceFunc(func() { close(k.over) })
+	end := sync.OnceFunc(func() { close(k.done) })
 	follow(ctx, k, "job", func(event string, j jobObject) {
 		if event == "DELETED" {
 			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by another user of the cluster"}}

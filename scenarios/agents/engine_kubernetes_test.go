@@ -201,7 +201,7 @@ esac`)
 		}
 	}
 	select {
-	case <-k.Over():
+	case <-k.Done():
 	case <-soon.Done():
 		t.Error("the Job has ended, and nobody knows")
 	}

@@ -30,7 +30,7 @@ func init() {
 		Needs:  spec.NeedsGrants,
 		Single: true,
 		Fields: []string{"rounds", "cause"},
-		Words:  map[string][]string{"cause": causeNames()},
+		Enums:  map[string][]string{"cause": causeNames()},
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
 			spec.Between(bad, "rounds", p.Rounds, 0, spec.MaxRounds) // 0 omits the phase
 			if Causes[p.Cause] == nil {

@@ -24,7 +24,7 @@ func init() {
 		About:       "an open loop: acquires, or a queue's items, are scheduled at a rate, while faults are active",
 		Pace:        history.ByRate,
 		Fields:      []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
-		Words:       map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
+		Enums:       map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
 		ExtraPacket: 512 << 10,
 		Validate:    validateStream,
 		CheckSubject: func(p *spec.Phase, s recipes.Subject, bad spec.ProblemFunc) {

@@ -29,7 +29,7 @@ func init() {
 		Needs:    spec.NeedsGrants,
 		Single:   true,
 		Fields:   []string{"rounds", "leave", "order"},
-		Words:    map[string][]string{"leave": leaves},
+		Enums:    map[string][]string{"leave": leaves},
 		Validate: validateSuccession,
 		TooFew: func(p *spec.Phase, clients int) string {
 			if last := slices.Max(append(p.Order, -1)); clients <= last {

@@ -60,12 +60,12 @@ func (f Fault) validate(bad ProblemFunc, phase time.Duration) {
 	if f.Times > 0 && f.Every == 0 {
 		bad("times", "requires every")
 	}
-	longest := f.At
+	maxJitter := f.At
 	if f.Every > 0 {
-		longest = f.Every
+		maxJitter = f.Every
 	}
-	if longest = max(longest, 0); f.Jitter < 0 || f.Jitter > longest {
-		bad("jitter", "%v is not between 0 and %v, the delay that jitter varies", f.Jitter, longest)
+	if maxJitter = max(maxJitter, 0); f.Jitter < 0 || f.Jitter > maxJitter {
+		bad("jitter", "%v is not between 0 and %v, the delay that jitter varies", f.Jitter, maxJitter)
 	}
 	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
 		bad("jitter", "an injection up to %v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)

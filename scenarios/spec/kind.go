@@ -20,7 +20,7 @@ type Kind struct {
 	Pace          history.Pace // determines when the clients act
 	Needs         needs
 	Fields        []string // fields of Phase that the kind accepts in addition to the common fields
-	Words         map[string][]string
+	Enums         map[string][]string
 	ExtraPacket   int  // extra packet size in bytes for the names of queued items
 	Single        bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
 	OpensSessions bool // the phase opens the clients' sessions itself
@@ -52,7 +52,7 @@ func KindNamed(name string) *Kind {
 }
 
 // KindNames returns the names of the registered kinds of phase, in the order of their registration.
-func KindNames() []string { return kindsThat(func(*Kind) bool { return true }) }
+func KindNames() []string { return kindNamesWhere(func(*Kind) bool { return true }) }
 
 // KindsHelp describes the kinds of phase in up to two lines each: the name with the behaviour, and the
 // fields in addition to name, kind and hold.
@@ -67,7 +67,7 @@ func KindsHelp() string {
 	return b.String()
 }
 
-func kindsThat(matches func(*Kind) bool) (names []string) {
+func kindNamesWhere(matches func(*Kind) bool) (names []string) {
 	for _, k := range Kinds {
 		if matches(k) {
 			names = append(names, k.Name)
@@ -77,7 +77,7 @@ func kindsThat(matches func(*Kind) bool) (names []string) {
 }
 
 func (k *Kind) refusal(field string) string {
-	accepting := strings.Join(kindsThat(func(k *Kind) bool { return slices.Contains(k.Fields, field) }), " or ")
+	accepting := strings.Join(kindNamesWhere(func(k *Kind) bool { return slices.Contains(k.Fields, field) }), " or ")
 	switch {
 	case field == "duration" && slices.Contains(k.Fields, "rounds"):
 		return fmt.Sprintf("a %s phase ends after a number of rounds: set rounds instead", k.Name)
@@ -95,10 +95,10 @@ type needs string
 // NeedsGrants is the requirement of kinds that do not support queues.
 const NeedsGrants needs = "a lock or an election"
 
-// Suits returns nil if a phase of the kind supports the subject, else an error with the reason.
-func (k *Kind) Suits(s recipes.Subject) error {
+// CheckSupports returns nil if a phase of the kind supports the subject, else an error with the reason.
+func (k *Kind) CheckSupports(s recipes.Subject) error {
 	if s.Recipe == recipes.RecipeBarrier && !k.Barriers {
-		supporting := kindsThat(func(k *Kind) bool { return k.Barriers })
+		supporting := kindNamesWhere(func(k *Kind) bool { return k.Barriers })
 		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(supporting), k.Name)
 	}
 	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {

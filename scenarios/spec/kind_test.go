@@ -12,11 +12,11 @@ func TestKind_suitsOnlyRecipesThatCanDoIt(t *testing.T) {
 	queue := recipes.Subject{Name: "zoo/queue-x", Recipe: recipes.RecipeQueue}
 	barrier := recipes.Subject{Name: "barrier/mine", Recipe: recipes.RecipeBarrier}
 	for _, k := range spec.Kinds {
-		if err := k.Suits(queue); (err != nil) != strings.Contains("failover succession", k.Name) {
+		if err := k.CheckSupports(queue); (err != nil) != strings.Contains("failover succession", k.Name) {
 			t.Errorf("a queue in a %s: %v", k.Name, err)
 		}
 		// A barrier runs where all enter.
-		err := k.Suits(barrier)
+		err := k.CheckSupports(barrier)
 		meets := strings.Contains("churn connect drain episode", k.Name)
 		if meets != (err == nil) || err != nil && !strings.Contains(err.Error(), "it runs in phases of kind ") {
 			t.Errorf("a barrier in a %s: %v", k.Name, err)

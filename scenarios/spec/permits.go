@@ -11,7 +11,7 @@ const (
 	maxPermits     = 1000
 )
 
-func (s *Scenario) validateShares(bad ProblemFunc) {
+func (s *Scenario) validatePermitsAndMix(bad ProblemFunc) {
 	Between(bad, "permits", s.Permits, 0, maxPermits)
 	if s.Permits > 0 && !s.hasRecipe(recipes.RecipeSemaphore) {
 		bad("permits", "no subject is a semaphore")

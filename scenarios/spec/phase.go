@@ -115,7 +115,7 @@ func (p *Phase) validateForScenario(s *Scenario, at string, bad ProblemFunc) {
 		if err != nil {
 			continue
 		}
-		if err := k.Suits(subject); err != nil {
+		if err := k.CheckSupports(subject); err != nil {
 			bad(at+".kind", "%v", err)
 		} else if k.CheckSubject != nil {
 			k.CheckSubject(p, subject, bad.below(at))

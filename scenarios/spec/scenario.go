@@ -108,7 +108,7 @@ func (s *Scenario) check() Problems {
 	s.validateVersions(bad)
 	s.validateTrials(bad)
 	Between(bad, "warmup", s.Warmup, 0, time.Hour)
-	s.validateShares(bad)
+	s.validatePermitsAndMix(bad)
 	s.validatePhases(bad)
 	s.validateProcesses(bad)
 	s.validateSuccessors(bad)
