@@ -34,10 +34,14 @@ func adviseCmd() *cobra.Command {
 			switch {
 			case o.Promise <= 0:
 				return usageError("--promise is required: the longest time from a crash of the holder to the next grant, for example 15s")
-			case o.Tick <= 0 || o.Slack < 0:
-				return usageError("--tick must be above 0, and --slack 0 or more")
-			case members < 1 || members%2 == 0:
-				return usageError("--members %d: must be an odd number", members)
+			case o.Promise > 24*time.Hour:
+				return usageError("--promise %v: want at most 24h", o.Promise)
+			case o.Tick < 100*time.Millisecond || o.Tick > time.Minute:
+				return usageError("--tick %v: want 100ms to 1m", o.Tick)
+			case o.Slack < 0 || o.Slack >= o.Promise:
+				return usageError("--slack %v: want 0 or more, and less than the promise (%v)", o.Slack, o.Promise)
+			case members < 1 || members > 9 || members%2 == 0:
+				return usageError("--members %d: want an odd number from 1 to 9", members)
 			}
 			for _, text := range pauses {
 				p, err := parsePause(text)

@@ -81,6 +81,10 @@ func (f *observeFlags) check(cmd *cobra.Command, logs []string, live bool) error
 		return errors.New("no transaction logs given: name files log.ZXID or folders that contain them, or use --servers")
 	case f.live.Interval < 100*time.Millisecond:
 		return fmt.Errorf("--interval %v: want at least 100ms", f.live.Interval)
+	case min(f.limits.MaxHold, f.limits.MaxWait, f.limits.MaxVacant) < 0:
+		return errors.New("--max-hold, --max-wait and --max-vacant: want 0 (no limit) or more")
+	case f.limits.MaxContenders < 0 || f.limits.MaxExpired < -1:
+		return errors.New("--max-contenders: want 0 (no limit) or more; --max-expired: want -1 (no limit) or more")
 	case f.live.For <= 0:
 		return fmt.Errorf("--for %v: want a time above 0", f.live.For)
 	}

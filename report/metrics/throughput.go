@@ -282,9 +282,9 @@ func (r Ramp) metric(count int64) Metric {
 }
 
 const (
-	rampSteps = 50 // number of points for a continuous ramp
-	keptUpMargin    = 0.1
-	rampParts = 1000 // of the ramp: resolution of the search for a rate, and the largest number of steps shown
+	rampSteps    = 50 // number of points for a continuous ramp
+	keptUpMargin = 0.1
+	rampParts    = 1000 // of the ramp: resolution of the search for a rate, and the largest number of steps shown
 )
 
 // foldRamp computes the results of a ramp. The capacity follows from the last time at which no more

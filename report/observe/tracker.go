@@ -159,7 +159,7 @@ type line struct {
 	held, waited, vacant durations
 	vacantSince          time.Time // zero while there is a node
 	changedAt            time.Time
-	nodeSeconds                 float64 // number of nodes times seconds
+	nodeSeconds          float64 // number of nodes times seconds
 	begunAt              time.Time
 	anomalyCounts        map[string]int // anomalies by kind
 }

@@ -24,7 +24,8 @@ func newBusyLoop(in *inputs) checker {
 		if e.Queue {
 			causes += e.Refusals
 		}
-		allowed := requestsPerCall*e.Calls + (requestsPerCause+int64(in.history.Header.Clients))*causes + requestsForNothing
+		clients := int64(in.history.Header.Clients) // each may have a node that is read
+		allowed := (requestsPerCall+clients)*e.Calls + (requestsPerCause+clients)*causes + requestsForNothing
 		perSecond := idleRequestsPerSecond
 		if in.history.Header.Variant == Polling {
 			perSecond = requestsPerSecond
@@ -48,7 +49,7 @@ func newBusyLoop(in *inputs) checker {
 }
 
 const (
-	requestsPerCall    = 16
+	requestsPerCall    = 16 // and one for each client
 	requestsPerCause   = 6  // for each notification, connection and, in a queue, lost race; and one for each client
 	requestsForNothing = 40 // in one phase
 

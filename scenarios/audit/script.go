@@ -319,8 +319,12 @@ func (p *episodeRun) hasFailingClient() bool {
 	defer p.mu.Unlock()
 	failed := make([]int, len(p.st.Clients))
 	for _, a := range p.begun {
-		if a.HasReturned() && a.Err != nil {
-			failed[a.Client.Number]++
+		if !a.HasReturned() || a.Err == nil {
+			continue
+		}
+		failed[a.Client.Number]++
+		if recipes.Indeterminate(a.Err) {
+			return true
 		}
 	}
 	return slices.Max(failed) > 2

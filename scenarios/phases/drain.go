@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -84,8 +85,8 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	return d.drainLine(ctx, holder)
 }
 
-// drainLine drains the line, beginning with the holder, and records the cost. The holders release in the order of
-// their grants. Of a semaphore, each release must admit a waiter while the other holders stay.
+// drainLine drains the line, beginning with the holder, and records the cost. Of a semaphore, the
+// oldest and the youngest holder release in turn, and each release must admit a waiter while the other holders stay.
 func (d *drainRun) drainLine(ctx context.Context, first *stage.Attempt) error {
 	n := len(d.Stage.Clients)
 	holders := []*stage.Attempt{first}
@@ -98,8 +99,12 @@ func (d *drainRun) drainLine(ctx context.Context, first *stage.Attempt) error {
 	}
 	for k := 1; len(holders) > 0; k++ {
 		d.Stage.Report("round %d of %d, %d of %d", d.Stage.Round, d.Stage.Phase.Rounds, k, n)
-		holder := holders[0]
-		holders = holders[1:]
+		i := 0
+		if k%2 == 0 { // of a semaphore: any holder may release first
+			i = len(holders) - 1
+		}
+		holder := holders[i]
+		holders = slices.Delete(holders, i, i+1)
 		if err := d.hold(ctx, holder, k-1); err != nil {
 			return err
 		}

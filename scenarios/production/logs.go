@@ -160,6 +160,8 @@ func addFile(found map[string]*member, dir, name string) error {
 	case snapshot >= 0:
 		m.snapshots[snapshot] = filepath.Join(dir, name)
 	case slices.Contains(m.logs, name):
+	case zxidOf(name, "log.") >= 0 && strings.HasSuffix(name, ".gz"):
+		return fmt.Errorf("%s is compressed: unpack it with gunzip", filepath.Join(dir, name))
 	case zxidOf(name, "log.") >= 0:
 		m.logs = append(m.logs, name)
 	default:

@@ -161,7 +161,7 @@ func (c *Client) AcquireDue(ctx context.Context, due, call time.Duration) (claim
 		claim.Path = wire.RealPath(claim.Path)
 	}
 	returned := c.Stage.Instant(claim.At)
-	if err == nil && claim.Token == 0 && claim.Path != "" {
+	if err == nil && claim.Token == 0 && !claim.Own && claim.Path != "" {
 		claim.Token = c.Stage.Observer.Czxid(ctx, claim.Path, cmp.Or(claim.Session, c.Wire.Session().ID))
 		if e := c.LastEvent.Load(); e != nil && e.Token == 0 && c.Stage.Instant(e.At) >= returned {
 			of := *e
