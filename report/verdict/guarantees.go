@@ -154,7 +154,7 @@ var guarantees = []Guarantee{{
 	Harm:    "A client starts before the others are ready, or uses results that are not complete.",
 	Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
 	check: func(in *inputs) checker {
-		p := barrier.New(in.history.Header.Clients, in.commits, in.grants)
+		p := barrier.New(in.history, in.commits, in.grants)
 		return checker{record: p.Record, commit: p.Commit, finish: func(ending) Verdict { return p.Verdict() }}
 	},
 }, {

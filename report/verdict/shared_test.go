@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -234,6 +235,87 @@ func TestBarrier(t *testing.T) {
 	// A generation counts from its first member on: the last one's nodes are gone.
 	sound = all().leave(4, 6, 0).leave(5, 6, 1).leave(6, 6, 2)
 	sound.at(7, "join", 0, "").at(7, "grant", 0, "").judge(t, NoEarlyPassage, Fail, "client 0 passed the barrier at 7s")
+}
+
+// commit adds a commit of a client's session: of a created node, or of a removed one.
+func (s *sharing) commit(op string, client int, path string) *sharing {
+	s.zxid++
+	s.records = append(s.records, &history.Commit{Op: op, Session: int64(100 + client), Zxid: s.zxid, Cxid: 9, Path: path, Ephemeral: op == history.CommitCreate})
+	return s
+}
+
+// meet lets all clients enter and leave in that second.
+func (s *sharing) meet(second int) *sharing {
+	for _, what := range []string{"join", "grant", "release"} {
+		for client := range s.header.Clients {
+			s.at(second, what, client, "")
+		}
+	}
+	return s
+}
+
+func TestBarrier_otherNodesOfAClient(t *testing.T) {
+	begin := func() *sharing {
+		s := newMeeting(3)
+		for client := range 3 {
+			s.commit(history.CommitCreate, client, fmt.Sprintf("/l/clients/0123456789abcde%d", client))
+		}
+		return s
+	}
+	begin().meet(1).meet(3).judge(t, NoEarlyPassage, Pass, "6 passages")
+	early := begin().meet(1).at(3, "join", 0, "").at(3, "join", 1, "").at(3, "grant", 0, "").at(4, "join", 2, "")
+	early.judge(t, NoEarlyPassage, Fail, "client 0 passed the barrier at 3s")
+	hasty := begin().meet(1)
+	for client := range 3 {
+		hasty.at(3, "join", client, "")
+	}
+	for client := range 3 {
+		hasty.at(3, "grant", client, "")
+	}
+	hasty.leave(4, 5, 0).leave(6, 7, 1).leave(6, 7, 2)
+	for client := range 3 {
+		hasty.records = append(hasty.records, sessionGone(int64(100+client), hasty.zxid+1))
+	}
+	hasty.judge(t, NoEarlyPassage, Fail, "client 0 had left the barrier at 5s")
+}
+
+// A barrier may remove its nodes in the background: a client whose leave has returned is no member.
+func TestBarrier_nodesRemovedAfterLeave(t *testing.T) {
+	lazy := func() (*sharing, []string) {
+		s, paths := newMeeting(3).meet(1), []string(nil)
+		s.records = slices.DeleteFunc(s.records, func(r history.Record) bool {
+			c, ok := r.(*history.Commit)
+			return ok && c.Op == history.CommitDelete
+		})
+		for client := range 3 {
+			paths = append(paths, s.held[client].Path)
+		}
+		return s, paths
+	}
+	sound, old := lazy()
+	for client := range 3 {
+		sound.at(3, "join", client, "").commit(history.CommitDelete, client, old[client])
+	}
+	for client := range 3 {
+		sound.at(4, "grant", client, "")
+	}
+	sound.leave(5, 7, 0).leave(6, 7, 1).leave(6, 7, 2)
+	sound.judge(t, NoEarlyPassage, Pass, "6 passages")
+
+	early, _ := lazy()
+	early.at(3, "join", 0, "").at(3, "grant", 0, "").judge(t, NoEarlyPassage, Fail, "client 0 passed the barrier at 3s")
+
+	// A client that enters again with its node of before: no commit shows that it has.
+	again, _ := lazy()
+	again.at(3, "grant", 0, "").judge(t, NoEarlyPassage, Unknown, "1 of 4 passages")
+}
+
+// Each client's nodes have a name of its own: the node of a client that was never granted may be a member's.
+func TestBarrier_namesOfTheirOwn(t *testing.T) {
+	s := newMeeting(3)
+	s.at(1, "join", 0, "alice").at(1, "join", 1, "bob").at(1, "join", 2, "carol").at(1, "grant", 0, "").at(1, "grant", 1, "")
+	s.judge(t, NoEarlyPassage, Unknown, "the names of the granted nodes do not show which other nodes belong to members")
+	s.at(1, "grant", 2, "").judge(t, NoEarlyPassage, Pass, "3 passages")
 }
 
 // Without commits the calls show who has entered.

@@ -7,15 +7,18 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict/internal/finding"
 )
 
-// Passages checks a double barrier. A member counts from when its node is created until it is
-// removed: a client that was killed counts until its session ends. A generation begins with the
-// first member, is complete once it has as many members as parties, and ends when the last is removed.
+// Passages checks a double barrier. A member is a client with a node like the nodes of the granted claims. It
+// counts from when its node is created until its leave returns ok or the node is removed: a client that was
+// killed counts until its session ends. A generation begins with the first member, is complete once it has as
+// many members as parties, and ends when the last no longer counts. A passage belongs to the generation of its
+// claim's node.
 //
 //   - A passage is early if its generation was not complete, as far as the client knew of commits. Where
 //     a notification may have informed it of later ones, it is early if the last member called enter
@@ -32,15 +35,18 @@ type Passages struct {
 	parties     int
 	commits     *facts.NodeTable // nil without commits
 	grants      *facts.Grants
-	nodes       map[string]int64 // by path: the session of an existing member's node
-	members     *generations     // by session
-	inside      map[int]*member  // by client: the member with which it passed
+	kinds       map[string]bool    // of the members' nodes
+	recent      []string           // words of the path of the newest member's node
+	nodes       map[string]*member // by path: of the existing nodes
+	members     *generations       // by session
+	inside      map[int]*member    // by client: the member with which it passed
 	earlyLeaves []earlyLeave
 	doubtful    []doubtful
 	calls       []passage // without commits
 	ended       bool      // a session has ended
 	checked     int
-	unclear     int // passages of sessions without a member's node
+	unclear     int // passages without a member
+	unlike      int // those of them whose claim's node is known
 	broken      finding.Evidence
 }
 
@@ -73,35 +79,57 @@ type passage struct {
 	record   int
 }
 
-// New returns a check of the passages of a history with that number of parties. Without commits, commits and grants
-// are nil.
-func New(parties int, commits *facts.NodeTable, grants *facts.Grants) *Passages {
-	return &Passages{parties: parties, commits: commits, grants: grants, nodes: map[string]int64{}, members: newGenerations(parties), inside: map[int]*member{}}
-}
+// claimsRead is the number of claims that show the kinds of the members' nodes.
+const claimsRead = 256
 
-// Commit follows the members' nodes. The documentation's node "ready" belongs to no member.
-func (p *Passages) Commit(c *history.Commit) {
-	if c.Op == history.CommitCreate && c.Ephemeral && !strings.HasSuffix(c.Path, "/ready") {
-		p.nodes[c.Path] = c.Session
-		p.members.join(c.Session, c.Zxid)
+// New returns a check of the passages of a history. Without commits, commits and grants are nil. Members exist
+// before the first claim, so that it reads the first claims beforehand.
+func New(h *history.History, commits *facts.NodeTable, grants *facts.Grants) *Passages {
+	parties := h.Header.Clients
+	p := &Passages{parties: parties, commits: commits, grants: grants, kinds: map[string]bool{}, nodes: map[string]*member{}, members: newGenerations(parties), inside: map[int]*member{}}
+	if commits == nil {
+		return p
 	}
-	for _, path := range c.RemovedPaths() {
-		p.remove(path, c.Op == history.CommitClose)
-	}
-}
-
-func (p *Passages) remove(path string, withSession bool) {
-	session, ok := p.nodes[path]
-	if !ok {
-		return
-	}
-	delete(p.nodes, path)
-	for _, other := range p.nodes {
-		if other == session {
-			return
+	read, claims := facts.NewNodeTable(h), 0
+	first := facts.NewGrants(read, history.Promises{})
+	for n, err := range h.Records {
+		if err != nil || claims == claimsRead {
+			break
+		}
+		read.Record(n.Record)
+		first.Record(n)
+		if g := first.Last(n.N); g != nil && g.Node != nil && !g.Unsure && !isReady(g.Node.Path) {
+			claims, p.kinds[facts.NodeKind(g.Node.Path)] = claims+1, true
 		}
 	}
-	p.members.leave(session, withSession)
+	return p
+}
+
+// isReady reports whether the node is the documentation's node "ready", which belongs to no member.
+func isReady(path string) bool { return strings.HasSuffix(path, "/ready") }
+
+// Commit follows the members' nodes.
+func (p *Passages) Commit(c *history.Commit) {
+	if c.Op == history.CommitCreate && c.Ephemeral {
+		words := strings.FieldsFunc(c.Path, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if slices.EqualFunc(words, p.recent, sameKind) || p.kinds[facts.NodeKind(c.Path)] { // NodeKind is slow
+			m := p.members.join(c.Session, c.Zxid)
+			m.nodes, m.newest, p.nodes[c.Path], p.recent = m.nodes+1, c.Zxid, m, words
+		}
+	}
+	for _, path := range c.RemovedPaths() {
+		if m := p.nodes[path]; m != nil {
+			delete(p.nodes, path)
+			if m.nodes--; m.nodes == 0 {
+				p.members.leave(m, c.Op == history.CommitClose)
+			}
+		}
+	}
+}
+
+// sameKind reports whether two words of paths, numbers or long ones, are not distinguished in any kind.
+func sameKind(a, b string) bool {
+	return a == b || len(a) == len(b) && (len(a) >= 16 || strings.Trim(a+b, "0123456789") == "")
 }
 
 // Record follows the calls of the clients, and the ends of their sessions.
@@ -128,7 +156,7 @@ func (p *Passages) Record(n history.Numbered) {
 
 func (p *Passages) passed(s *history.Sample, record int) {
 	p.checked++
-	m := p.members.last[p.session(s)]
+	m := p.claimed(record)
 	p.inside[s.Client] = m
 	if m == nil {
 		p.unclear++
@@ -144,6 +172,23 @@ func (p *Passages) passed(s *history.Sample, record int) {
 	}
 }
 
+// claimed returns the member whose node is claimed, or nil if that is unknown.
+func (p *Passages) claimed(record int) *member {
+	g := p.grants.Last(record)
+	if g == nil || g.Node == nil || g.Unsure {
+		return nil
+	}
+	m, at := p.members.last[g.Node.Session], g.Node.Czxid
+	if m != nil && isReady(g.Node.Path) { // the newest node of a session whose driver names none
+		at = m.newest
+	}
+	if m == nil || m.left || at < m.joined || at > m.newest {
+		p.unlike++
+		return nil
+	}
+	return m
+}
+
 func (p *Passages) session(s *history.Sample) int64 {
 	return cmp.Or(s.Session, p.grants.Current[s.Client])
 }
@@ -151,7 +196,14 @@ func (p *Passages) session(s *history.Sample) int64 {
 func (p *Passages) left(s *history.Sample, record int) {
 	m := p.inside[s.Client]
 	delete(p.inside, s.Client)
-	if m == nil || m.late {
+	if m == nil {
+		return
+	}
+	m.left = true
+	if s.Outcome == history.OK {
+		p.members.leave(m, false)
+	}
+	if m.late {
 		return
 	}
 	for _, l := range m.generation.leaves {
@@ -206,7 +258,7 @@ func (p *Passages) checkCalls() {
 		if c.ok {
 			p.checked++
 		}
-		p.members.leave(client, false)
+		p.members.leave(p.members.last[client], false)
 	}
 }
 
@@ -237,6 +289,8 @@ func (p *Passages) Verdict() finding.Verdict {
 	switch {
 	case p.broken.Count > 0 && why != "":
 		return finding.Conclude(finding.Unknown, fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))
+	case p.broken.Count > 0 && (p.unlike > 0 || len(p.kinds) > 1): // a node that was not granted may be a member's too
+		return finding.Conclude(finding.Unknown, fmt.Sprintf("%d passages or departures seem early, but the names of the granted nodes do not show which other nodes belong to members", p.broken.Count))
 	case p.broken.Count > 0:
 		return p.broken.Fail("early passages or departures")
 	case p.parties == 0:
@@ -246,7 +300,7 @@ func (p *Passages) Verdict() finding.Verdict {
 	case why != "":
 		return finding.Conclude(finding.Unknown, why)
 	case p.unclear > 0:
-		return finding.Conclude(finding.Unknown, fmt.Sprintf("%d of %d passages belong to sessions without an ephemeral node: it is unknown which clients were members", p.unclear, p.checked))
+		return finding.Conclude(finding.Unknown, fmt.Sprintf("the claims of %d of %d passages show no ephemeral node of a member that had not left: it is unknown which clients were members", p.unclear, p.checked))
 	case p.commits == nil:
 		return finding.Conclude(finding.Pass, fmt.Sprintf("%d passages were checked by the clients' calls", p.checked))
 	}
@@ -269,37 +323,43 @@ type generation struct {
 }
 
 type member struct {
-	generation  *generation
-	late        bool          // it joined when its generation was complete
-	withSession bool          // it was removed with its session
-	called      time.Duration // when its client called enter; 0 if unknown
+	key            int64
+	generation     *generation
+	joined, newest int64         // when its first and its last node were created
+	nodes          int           // existing ones
+	late           bool          // it joined when its generation was complete
+	withSession    bool          // it was removed with its session
+	left           bool          // its client has called leave
+	called         time.Duration // when its client called enter; 0 if unknown
 }
 
 func newGenerations(parties int) *generations {
 	return &generations{parties: parties, inside: map[int64]*member{}, last: map[int64]*member{}}
 }
 
-func (g *generations) join(key, at int64) {
-	if g.inside[key] != nil {
-		return
+// join returns the key's member that has not called leave; a new one if there is none.
+func (g *generations) join(key, at int64) *member {
+	if m := g.inside[key]; m != nil && !m.left {
+		return m
 	}
 	if len(g.inside) == 0 {
 		g.current = &generation{}
 	}
-	m := &member{generation: g.current, late: g.current.completeBy(at)}
+	m := &member{key: key, generation: g.current, joined: at, late: g.current.completeBy(at)}
 	g.inside[key], g.last[key] = m, m
 	g.current.most = max(g.current.most, len(g.inside))
 	if len(g.inside) >= g.parties && !m.late {
 		g.current.complete, g.current.completer = at, m
 	}
+	return m
 }
 
 // completeBy reports whether the generation was complete at a transaction, or a time.
 func (g *generation) completeBy(at int64) bool { return g.completer != nil && g.complete <= at }
 
-func (g *generations) leave(key int64, withSession bool) {
-	if m := g.inside[key]; m != nil {
+func (g *generations) leave(m *member, withSession bool) {
+	if g.inside[m.key] == m {
 		m.withSession = withSession
-		delete(g.inside, key)
+		delete(g.inside, m.key)
 	}
 }
