@@ -82,8 +82,8 @@ type passage struct {
 // claimsRead is the number of claims that show the kinds of the members' nodes.
 const claimsRead = 256
 
-// New returns a check of the passages of a history. Without commits, commits and grants are nil. Members exist
-// before the first claim, so that it reads the first claims beforehand.
+// New returns a check of the passages of a history. Without commits, commits and grants are nil. It reads
+// the kinds of the members' nodes from the first claims, because these nodes exist before them.
 func New(h *history.History, commits *facts.NodeTable, grants *facts.Grants) *Passages {
 	parties := h.Header.Clients
 	p := &Passages{parties: parties, commits: commits, grants: grants, kinds: map[string]bool{}, nodes: map[string]*member{}, members: newGenerations(parties), inside: map[int]*member{}}
