@@ -41,7 +41,7 @@ func redraw(cmd *cobra.Command, dir string) (report.Result, error) {
 		return report.Result{}, err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "rendered again: %s\n", dir)
-	v.HideStories()
+	v.HideExplanations()
 	return c.Result, show(cmd.OutOrStdout(), v)
 }
 
@@ -64,7 +64,7 @@ func checkCmd() *cobra.Command {
 				}
 			}
 			_, noPage := os.Stat(filepath.Join(args[0], report.PageFile))
-			v := view.New(view.Input{Result: *r, Dir: args[0], NoPage: noPage != nil, Stories: explain.Failures(c), ExplainExpected: trial != ""})
+			v := view.New(view.Input{Result: *r, Dir: args[0], NoPage: noPage != nil, Explanations: explain.Failures(c), ExplainExpected: trial != ""})
 			shown := show
 			if asJSON {
 				shown = func(w io.Writer, _ *view.View) error { return printJSON(w, *r) }

@@ -431,8 +431,8 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *spec.Scenario, c 
 	if _, err := os.Stat(page); err == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", absolute(page))
 	}
-	v := view.New(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
-	v.HideStories()
+	v := view.New(view.Input{Result: c.Result, Dir: dir, Explanations: explain.Failures(c)})
+	v.HideExplanations()
 	var showErr error
 	if f.json {
 		showErr = printJSON(cmd.OutOrStdout(), c.Result)

@@ -13,7 +13,7 @@ import (
 // view. A missing or damaged history affects only its own plots, and the page reports it. The
 // error joins all failed writes; the other files are written.
 func Folder(dir string, c report.Conclusion) (*view.View, error) {
-	stories := explain.Failures(c)
-	v := view.New(view.Input{Result: c.Result, Dir: dir, Traces: c.Traces, Stories: stories})
+	explanations := explain.Failures(c)
+	v := view.New(view.Input{Result: c.Result, Dir: dir, Traces: c.Traces, Explanations: explanations})
 	return v, render.Folder(dir, v)
 }

@@ -53,7 +53,7 @@ var looks = []look{
 	{"phone-dark", 390, "dark", true},
 }
 
-// leads follows the marks of the scorecard by keyboard: what failed to its story, what passed
+// leads follows the marks of the scorecard by keyboard: what failed to its explanation, what passed
 // to its row, which is unfolded.
 func leads(p *page) {
 	for _, mark := range []string{"fail", "pass"} {

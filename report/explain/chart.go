@@ -31,7 +31,7 @@ const (
 	noLane  = -3 // for the observer's events
 )
 
-// Mark is an event in a lane, with its number in the story's list.
+// Mark is an event in a lane, with its number in the explanation's list.
 type Mark struct {
 	At     time.Duration
 	Number int

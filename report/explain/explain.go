@@ -22,8 +22,8 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Story is the explanation of one failed verdict.
-type Story struct {
+// Explanation explains one failed verdict.
+type Explanation struct {
 	Trial         report.Trial
 	Label         string // of the trial's cell: the subject, and the parameters that vary in the run
 	GuaranteeName string
@@ -35,7 +35,7 @@ type Story struct {
 	OmittedEvents int // number of omitted events
 }
 
-// Event is an event of a story.
+// Event is an event of an explanation.
 type Event struct {
 	At     time.Duration
 	Who    string
@@ -46,28 +46,28 @@ type Event struct {
 }
 
 const (
-	storyLimit  = 60  // per folder
-	cellLimit   = 400 // per folder of an audit
-	clientLimit = 4
-	eventLimit  = 16
-	underLimit  = 2                // faults of a story
-	maxLead     = 10 * time.Second // a fault that ended earlier before the proof is not part of the story
+	explanationLimit = 60  // per folder
+	cellLimit        = 400 // per folder of an audit
+	clientLimit      = 4
+	eventLimit       = 16
+	underLimit       = 2                // faults of an explanation
+	maxLead          = 10 * time.Second // a fault that ended earlier before the proof is not part of the explanation
 )
 
 // Failures explains the failed verdicts of a run: the first of each guarantee, then the others.
 // For a deliberately broken subject it explains only the expected violations.
-func Failures(c report.Conclusion) []Story {
-	var stories []Story
+func Failures(c report.Conclusion) []Explanation {
+	var explanations []Explanation
 	names := matrix.NamesOf(c.Result.Trials)
 	for _, f := range failures(c) {
-		if len(stories) == storyLimit && f.trial.Step == "" || len(stories) == cellLimit {
-			return stories
+		if len(explanations) == explanationLimit && f.trial.Step == "" || len(explanations) == cellLimit {
+			return explanations
 		}
 		s := Failure(c.Histories[f.trial.Name], f.trial, f.verdict)
 		s.Label = names.Label(f.trial.Cell)
-		stories = append(stories, s)
+		explanations = append(explanations, s)
 	}
-	return stories
+	return explanations
 }
 
 type failure struct {
@@ -92,7 +92,7 @@ func failures(c report.Conclusion) []failure {
 			}
 			all = append(all, f)
 			if t.Step != "" {
-				break // one story for each cell of an audit
+				break // one explanation for each cell of an audit
 			}
 		}
 	}
@@ -104,9 +104,9 @@ func failures(c report.Conclusion) []failure {
 
 // Failure explains one failed verdict of a trial, up to the point where its history is damaged.
 // The label is derived from the single trial, without the parameters that vary in its run.
-func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
+func Failure(h *history.History, t report.Trial, v verdict.Verdict) Explanation {
 	label := matrix.NamesOf([]report.Trial{t}).Label(t.Cell)
-	s := Story{Trial: t, Label: label, GuaranteeName: v.Guarantee, Reasons: units.Names(v.Reasons, units.ShortenReason)}
+	s := Explanation{Trial: t, Label: label, GuaranteeName: v.Guarantee, Reasons: units.Names(v.Reasons, units.ShortenReason)}
 	s.Guarantee, _ = verdict.Find(v.Guarantee)
 	proof := v.First // the records of the first reason suffice
 	if len(proof) == 0 {
@@ -129,8 +129,8 @@ func readableRecords(h *history.History) iter.Seq[history.Numbered] {
 	}
 }
 
-// locate returns the clients in the records that prove a failure, and sets the time range of the story.
-func (s *Story) locate(h *history.History, proof []int) (clients []int) {
+// locate returns the clients in the records that prove a failure, and sets the time range of the explanation.
+func (s *Explanation) locate(h *history.History, proof []int) (clients []int) {
 	first := true
 	for n := range readableRecords(h) {
 		if !slices.Contains(proof, n.N) {
@@ -152,9 +152,9 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	return clients
 }
 
-// findFaults sets s.ActiveFaults to the faults that were active last, and extends the story to their start,
+// findFaults sets s.ActiveFaults to the faults that were active last, and extends the explanation to their start,
 // because they are often the cause.
-func (s *Story) findFaults(faults []history.Fault, clients []int) {
+func (s *Explanation) findFaults(faults []history.Fault, clients []int) {
 	earliest := s.From - maxLead
 	for _, f := range slices.Backward(faults) {
 		affected := f.Client < 0 || slices.Contains(clients, f.Client)
@@ -200,7 +200,7 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 
 // addBars adds the bars of the given clients and, up to clientLimit clients, of other clients that held. In a
 // trial of at most clientLimit clients, it adds the bars of all.
-func (s *Story) addBars(h *history.History, clients []int) {
+func (s *Explanation) addBars(h *history.History, clients []int) {
 	few := h.Header.Clients <= clientLimit
 	added := map[int]bool{}
 	for _, c := range clients {
@@ -230,7 +230,7 @@ func (s *Story) addBars(h *history.History, clients []int) {
 	}
 }
 
-func (s *Story) collectEvents(h *history.History, clients, proof []int) {
+func (s *Explanation) collectEvents(h *history.History, clients, proof []int) {
 	c := commits{clients: map[int64]int{}}
 	for n := range readableRecords(h) {
 		if c.add(n.Record) {
@@ -250,7 +250,7 @@ func (s *Story) collectEvents(h *history.History, clients, proof []int) {
 }
 
 // numberEvents numbers the events in the lanes of the chart. A single event needs no chart.
-func (s *Story) numberEvents() {
+func (s *Explanation) numberEvents() {
 	if len(s.Events) < 2 {
 		s.Lanes = nil
 		return
@@ -272,7 +272,7 @@ func (s *Story) numberEvents() {
 	}
 }
 
-func (s *Story) isRelevant(n history.Numbered, clients []int) bool {
+func (s *Explanation) isRelevant(n history.Numbered, clients []int) bool {
 	from, to, client := span(n)
 	if from > s.To || to < s.From {
 		return false
@@ -282,7 +282,7 @@ func (s *Story) isRelevant(n history.Numbered, clients []int) bool {
 }
 
 // shorten orders the events, and drops those that are not evidence, the furthest from it first.
-func (s *Story) shorten() {
+func (s *Explanation) shorten() {
 	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	var proofs []time.Duration
 	for _, e := range s.Events {

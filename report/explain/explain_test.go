@@ -15,11 +15,11 @@ import (
 
 const archive = "../verdict/testdata/corpus.zip"
 
-// told is a failed verdict of a recorded history, and its story.
+// told is a failed verdict of a recorded history, and its explanation.
 type told struct {
-	name    string
-	verdict verdict.Verdict
-	story   Story
+	name        string
+	verdict     verdict.Verdict
+	explanation Explanation
 }
 
 func open(t *testing.T, file string) *history.History {
@@ -55,7 +55,7 @@ func corpus(t *testing.T) (all []told) {
 
 func TestFailure_explainsEveryRecordedOne(t *testing.T) {
 	for _, c := range corpus(t) {
-		s := c.story
+		s := c.explanation
 		if s.Guarantee.Rule == 0 || s.Guarantee.Harm == "" {
 			t.Errorf("%s: no promise is told", c.name)
 		}
@@ -87,7 +87,7 @@ func TestFailure_explainsEveryRecordedOne(t *testing.T) {
 		for _, l := range s.Lanes {
 			for _, b := range l.Bars {
 				if b.From < s.From || b.To > s.To || b.From > b.To {
-					t.Errorf("%s: %s has a bar from %v to %v in a story from %v to %v", c.name, l.Name(), b.From, b.To, s.From, s.To)
+					t.Errorf("%s: %s has a bar from %v to %v in an explanation from %v to %v", c.name, l.Name(), b.From, b.To, s.From, s.To)
 				}
 			}
 		}
@@ -145,7 +145,7 @@ func TestFailure_ofTwoHolders(t *testing.T) {
 	}
 }
 
-// The story begins with the faults that were last in force before the proof; one that hit
+// The explanation begins with the faults that were last in force before the proof; one that hit
 // somebody else, or was long ago, is no part of it. What the servers committed is told when
 // a client may know of it.
 func TestFailure_namesFaultsAndCommits(t *testing.T) {
@@ -203,8 +203,8 @@ func TestFailures_areThoseWithAProof(t *testing.T) {
 		{"a failure without records cannot be explained", unproven, 0},
 	} {
 		c := report.Conclusion{Result: report.Result{Trials: []report.Trial{row.trial}}, Histories: map[string]*history.History{"a": recorded(t)}}
-		if stories := Failures(c); len(stories) != row.want {
-			t.Errorf("%s: %d stories, want %d", row.about, len(stories), row.want)
+		if explanations := Failures(c); len(explanations) != row.want {
+			t.Errorf("%s: %d explanations, want %d", row.about, len(explanations), row.want)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestFailures_areThoseWithAProof(t *testing.T) {
 // nor may the limit.
 func TestFailures_tellTheFirstOfEachGuaranteeFirst(t *testing.T) {
 	trials := []report.Trial{failed("zoo", []string{"progress"}, "progress"), failed("0", nil, "fifo")}
-	for i := range storyLimit {
+	for i := range explanationLimit {
 		trials = append(trials, failed(fmt.Sprint(i+1), nil, "fifo", "no-orphan"))
 	}
 	trials = append(trials, failed("last", nil, "progress"))
@@ -223,36 +223,36 @@ func TestFailures_tellTheFirstOfEachGuaranteeFirst(t *testing.T) {
 		c.Histories[x.Name] = h
 	}
 	var got []string
-	stories := Failures(c)
-	for _, s := range stories[:6] {
+	explanations := Failures(c)
+	for _, s := range explanations[:6] {
 		got = append(got, s.Trial.Name+" "+s.GuaranteeName)
 	}
 	if want := []string{"zoo progress", "0 fifo", "1 no-orphan", "last progress", "1 fifo", "2 fifo"}; !slices.Equal(got, want) {
 		t.Errorf("first are told %q, want %q", got, want)
 	}
-	if len(stories) != storyLimit {
-		t.Errorf("%d stories", len(stories))
+	if len(explanations) != explanationLimit {
+		t.Errorf("%d explanations", len(explanations))
 	}
 }
 
-// The same failure in another cell of a matrix, or provoked otherwise, is another story.
+// The same failure in another cell of a matrix, or provoked otherwise, is another explanation.
 func TestFailures_nameTheCell(t *testing.T) {
 	trial := func(timeout, provocation string) report.Trial {
 		x := failed("a", nil, "fifo")
 		x.Provocation, x.Params = provocation, map[string]string{"session_timeout": timeout, "hold": "2ms"}
 		return x
 	}
-	stories := Failures(report.Conclusion{Result: report.Result{Trials: []report.Trial{trial("4s", ""), trial("10s", ""), trial("4s", "line")}},
+	explanations := Failures(report.Conclusion{Result: report.Result{Trials: []report.Trial{trial("4s", ""), trial("10s", ""), trial("4s", "line")}},
 		Histories: map[string]*history.History{"a": recorded(t)}})
 	for i, want := range []string{"lock/a session_timeout=4s", "lock/a session_timeout=10s", "lock/a session_timeout=4s provocation=line"} {
-		if stories[i].Label != want {
-			t.Errorf("%q, want %q", stories[i].Label, want)
+		if explanations[i].Label != want {
+			t.Errorf("%q, want %q", explanations[i].Label, want)
 		}
 	}
 }
 
-func TestStory_leavesOutWhatProvesNothing(t *testing.T) {
-	var s Story
+func TestExplanation_leavesOutWhatProvesNothing(t *testing.T) {
+	var s Explanation
 	for i := range eventLimit + 10 {
 		s.Events = append(s.Events, Event{At: time.Duration(i), Record: i, Proof: i >= eventLimit})
 	}

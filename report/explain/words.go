@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// eventOf returns the event of a record; ok is false for records that are never part of a story.
+// eventOf returns the event of a record; ok is false for records that are never part of an explanation.
 func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {

@@ -175,17 +175,17 @@ func TestPage_hasTheRoundsOfASuccession(t *testing.T) {
 
 func TestPage_leadsFromAFailedCellToItsExplanation(t *testing.T) {
 	r := load(t, "audit")
-	var stories []explain.Story
+	var explanations []explain.Explanation
 	for _, trial := range r.Trials {
 		if trial.Outcome() == report.Fail {
-			stories = append(stories, explain.Story{Trial: trial, GuaranteeName: "no-orphan"})
+			explanations = append(explanations, explain.Explanation{Trial: trial, GuaranteeName: "no-orphan"})
 		}
 	}
-	page := html(t, view.New(view.Input{Result: r, Stories: stories}))
+	page := html(t, view.New(view.Input{Result: r, Explanations: explanations}))
 	_, matrix, _ := strings.Cut(page, `id="results"`)
-	links := regexp.MustCompile(`<a href="#(story-[^"]+)" class="fail">✗<`).FindAllStringSubmatch(matrix, -1)
+	links := regexp.MustCompile(`<a href="#(explanation-[^"]+)" class="fail">✗<`).FindAllStringSubmatch(matrix, -1)
 	if len(links) != 1 {
-		t.Fatalf("%d links, want one for each of %d failed cells", len(links), len(stories))
+		t.Fatalf("%d links, want one for each of %d failed cells", len(links), len(explanations))
 	}
 	if !strings.Contains(page, `id="`+links[0][1]+`"`) {
 		t.Errorf("nothing has the id %s", links[0][1])

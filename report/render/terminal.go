@@ -32,8 +32,8 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 		term.Width = 100
 	}
 	var b strings.Builder
-	for _, s := range v.Stories[:v.Shown] {
-		writeStory(&b, s, max(term.Width, 60))
+	for _, s := range v.Explanations[:v.Shown] {
+		writeExplanation(&b, s, max(term.Width, 60))
 		fmt.Fprintln(&b)
 	}
 	fmt.Fprintln(&b, clip(wrap(v.Description, "", term.Width), summaryLines, term.Width))
@@ -76,7 +76,7 @@ func clip(s string, lines, width int) string {
 	return strings.Join(append(all[:lines-1:lines-1], last), "\n")
 }
 
-func writeStory(b *strings.Builder, s view.Story, width int) {
+func writeExplanation(b *strings.Builder, s view.Explanation, width int) {
 	fmt.Fprintln(b, wrap(s.Title, "", width))
 	fmt.Fprintln(b, wrap("  Promise: "+s.Guarantee.Promise, "  ", width))
 	fmt.Fprintln(b, wrap("  Violation: "+s.Violation, "  ", width))

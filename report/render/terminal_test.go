@@ -65,7 +65,7 @@ func TestTerminal_whatFailsFitsOneScreen(t *testing.T) {
 	}
 	for about, r := range map[string]report.Result{"one subject": load(t, "broken"), "a matrix of parameters": load(t, "matrix"), "thirteen subjects": several, "a zoo": load(t, "zoo")} {
 		v := view.New(view.Input{Result: r, Dir: "zkbench-out/broken-20261122-091500"})
-		v.HideStories()
+		v.HideExplanations()
 		text := terminal(t, v, Term{Width: 80})
 		if n := strings.Count(text, "\n"); n > 24 {
 			t.Errorf("%s: %d lines\n%s", about, n, text)
@@ -83,22 +83,22 @@ func TestTerminal_coloursWhereItMay(t *testing.T) {
 	}
 }
 
-// A story fits the terminal, and says what broke, who did what, and which records prove it.
-func TestTerminal_storyFits(t *testing.T) {
+// A explanation fits the terminal, and says what broke, who did what, and which records prove it.
+func TestTerminal_explanationFits(t *testing.T) {
 	h, err := history.Open(filepath.Join(golden.Corpus(t, "../verdict/testdata/corpus.zip"), "zoo-worker-unsorted-newcomers.jsonl.zst"))
 	must(t, err)
 	trial := report.Trial{Name: h.Header.Trial, Cell: h.Header.Cell}
-	var stories []explain.Story
+	var explanations []explain.Explanation
 	for _, v := range verdict.Judge(h) {
 		if v.Result == verdict.Fail {
-			stories = append(stories, explain.Failure(h, trial, v))
+			explanations = append(explanations, explain.Failure(h, trial, v))
 		}
 	}
-	v := view.New(view.Input{Result: report.Result{Trials: []report.Trial{trial}}, Stories: stories})
+	v := view.New(view.Input{Result: report.Result{Trials: []report.Trial{trial}}, Explanations: explanations})
 	for _, width := range []int{60, 100} {
 		var b strings.Builder
-		for _, s := range v.Stories {
-			writeStory(&b, s, width)
+		for _, s := range v.Explanations {
+			writeExplanation(&b, s, width)
 		}
 		for line := range strings.Lines(b.String()) {
 			longest := 0
@@ -112,7 +112,7 @@ func TestTerminal_storyFits(t *testing.T) {
 		}
 		for _, want := range []string{"was broken by", "Promise: ", "Violation: ", " * 1 ", "zstdcat history/" + trial.Name} {
 			if !strings.Contains(b.String(), want) {
-				t.Errorf("at width %d the story does not say %q:\n%s", width, want, &b)
+				t.Errorf("at width %d the explanation does not say %q:\n%s", width, want, &b)
 			}
 		}
 	}

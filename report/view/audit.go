@@ -119,7 +119,7 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 	case outcome == report.Pass && t.InapplicableReason() != "":
 		return MarkNone, ""
 	case outcome == report.Fail:
-		link = a.storyOf(t.Name, "")
+		link = a.explanationOf(t.Name, "")
 	}
 	return marks[outcome], link
 }

@@ -25,7 +25,7 @@ func TestAudit_marksEveryCell(t *testing.T) {
 		played("all", "calm", report.Pass, seen...), played("next create #1", "drop", report.Fail),
 		played("next create #1", "flap", report.Unknown), played("next acquire #1", "flap", report.Pass)}}}
 	in.Result.Trials[2].Retries = 1
-	in.Stories = []explain.Story{{Trial: in.Result.Trials[1], GuaranteeName: "fifo"}}
+	in.Explanations = []explain.Explanation{{Trial: in.Result.Trials[1], GuaranteeName: "fifo"}}
 	v := New(in)
 	equal(t, rowsOf(v.Tables...), []string{
 		"lock/mine|2|6|2|1|1|0",
@@ -39,8 +39,8 @@ func TestAudit_marksEveryCell(t *testing.T) {
 	if heads := v.Tables[1].Legend; heads != "a drop, b flap, c hold." {
 		t.Errorf("legend %q", heads)
 	}
-	if link := v.Tables[1].Rows[1].Links[1]; link == "" || link != v.Stories[0].ID {
-		t.Errorf("the failed cell leads to %q, its story is %q", link, v.Stories[0].ID)
+	if link := v.Tables[1].Rows[1].Links[1]; link == "" || link != v.Explanations[0].ID {
+		t.Errorf("the failed cell leads to %q, its explanation is %q", link, v.Explanations[0].ID)
 	}
 	if v.Sections[0].ID != resultsID {
 		t.Errorf("the page begins with %s", v.Sections[0].ID)

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	briefRows    = 7 // of a table on a terminal
-	shownStories = 5 // on a terminal; the page contains more
+	briefRows         = 7 // of a table on a terminal
+	shownExplanations = 5 // on a terminal; the page contains more
 )
 
 // briefTrials returns the trials of a scenario; of many, those with its largest common number of clients.
@@ -54,9 +54,9 @@ func (t *Table) keepMarks() {
 	})
 }
 
-// Story explains a failed verdict: the promise, the events, and the records that prove it.
-type Story struct {
-	explain.Story
+// Explanation explains a failed verdict: the promise, the events, and the records that prove it.
+type Explanation struct {
+	explain.Explanation
 	ID             string // on the page
 	Title          string
 	Violation      string // the first reason
@@ -69,22 +69,22 @@ type Story struct {
 // Mark explains one kind of bar, or one mark of a matrix.
 type Mark struct{ Kind, Text string }
 
-// StoryMarks explains the bars of a story's lanes.
-var StoryMarks = []Mark{{explain.HoldBar, "believes that it holds"}, {explain.WaitBar, "waits for an answer"}, {explain.FaultBar, "a fault is active"}, {"both", "two clients hold at the same time"}}
+// ExplanationMarks explains the bars of an explanation's lanes.
+var ExplanationMarks = []Mark{{explain.HoldBar, "believes that it holds"}, {explain.WaitBar, "waits for an answer"}, {explain.FaultBar, "a fault is active"}, {"both", "two clients hold at the same time"}}
 
-// stories explains the failed verdicts, unexpected ones first. shown is the number of stories
+// explanations explains the failed verdicts, unexpected ones first. shown is the number of explanations
 // for a terminal; it includes deliberately broken subjects only if ExplainExpected is set.
-func (b builder) stories() (all []Story, shown int, more []string) {
-	var expected []Story
-	for _, s := range b.Stories {
+func (b builder) explanations() (all []Explanation, shown int, more []string) {
+	var expected []Explanation
+	for _, s := range b.Explanations {
 		if len(s.Trial.Expect) > 0 && !b.ExplainExpected {
-			expected = append(expected, b.story(s))
+			expected = append(expected, b.explanation(s))
 		} else {
-			all = append(all, b.story(s))
+			all = append(all, b.explanation(s))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Story) int { return severestFirst(a.GuaranteeName, b.GuaranteeName) })
-	shown = min(len(all), shownStories)
+	slices.SortStableFunc(all, func(a, b Explanation) int { return severestFirst(a.GuaranteeName, b.GuaranteeName) })
+	shown = min(len(all), shownExplanations)
 	if len(all) > shown {
 		more = append(more, "More violations are explained in "+b.page()+".")
 	}
@@ -94,16 +94,16 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 	return append(all, expected...), shown, more
 }
 
-// HideStories omits the stories from the terminal output, because zkbench check prints them.
-func (v *View) HideStories() {
+// HideExplanations omits the explanations from the terminal output, because zkbench check prints them.
+func (v *View) HideExplanations() {
 	v.Shown, v.More = 0, nil
-	if n := len(v.Stories); n > 0 {
+	if n := len(v.Explanations); n > 0 {
 		v.More = []string{fmt.Sprintf("Evidence: see %s, or run zkbench check %s", report.PageFile, v.dir)}
 	}
 }
 
-func (b builder) story(s explain.Story) Story {
-	out := Story{Story: s, ID: storyID(s), RecordsCommand: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), RerunCommand: b.rerunCommand(s.Trial),
+func (b builder) explanation(s explain.Explanation) Explanation {
+	out := Explanation{Explanation: s, ID: explanationID(s), RecordsCommand: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), RerunCommand: b.rerunCommand(s.Trial),
 		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.GuaranteeName, trialLabel(s.Label, s.Trial), underFaults(s.ActiveFaults)))}
 	for i, reason := range s.Reasons {
 		if reason = units.Clean(reason); i == 0 {
@@ -121,7 +121,7 @@ func (b builder) story(s explain.Story) Story {
 	return out
 }
 
-// underFaults lists the faults of a story: ", under session.close".
+// underFaults lists the faults of an explanation: ", under session.close".
 func underFaults(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -129,13 +129,15 @@ func underFaults(names []string) string {
 	return ", under " + units.List(names)
 }
 
-func storyID(s explain.Story) string { return "story-" + anchor(s.Trial.Name+"-"+s.GuaranteeName) }
+func explanationID(s explain.Explanation) string {
+	return "explanation-" + anchor(s.Trial.Name+"-"+s.GuaranteeName)
+}
 
-// storyOf returns the id of a failed verdict's story, or of the trial's first without a guarantee; "" if none.
-func (b builder) storyOf(trial, guarantee string) string {
-	for _, s := range b.Stories {
+// explanationOf returns the id of a failed verdict's explanation, or of the trial's first without a guarantee; "" if none.
+func (b builder) explanationOf(trial, guarantee string) string {
+	for _, s := range b.Explanations {
 		if s.Trial.Name == trial && (guarantee == "" || s.GuaranteeName == guarantee) {
-			return storyID(s)
+			return explanationID(s)
 		}
 	}
 	return ""
@@ -161,7 +163,7 @@ func (b builder) rerunCommand(t report.Trial) string {
 }
 
 // Table returns the table of the events.
-func (s Story) Table() Table {
+func (s Explanation) Table() Table {
 	t := Table{Columns: []Column{{Head: "", Kind: Number}, {Head: "time", Kind: Number}, {Head: "source", Kind: NoWrap}, {Head: "event"}, {Head: "record", Kind: Number}}, Note: s.More}
 	for i, e := range s.Events {
 		record := ""

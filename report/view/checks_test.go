@@ -60,10 +60,10 @@ func TestIncidentTable_saysWhetherItShows(t *testing.T) {
 // happened.
 func TestSections_ofAnIncident(t *testing.T) {
 	r := provoked([]string{"progress"}, report.Fail)
-	v := New(Input{Result: r, Stories: []explain.Story{{Trial: r.Trials[0], GuaranteeName: "progress"}}})
+	v := New(Input{Result: r, Explanations: []explain.Explanation{{Trial: r.Trials[0], GuaranteeName: "progress"}}})
 	var got []string
 	for _, s := range v.Sections[:3] {
 		got = append(got, s.ID)
 	}
-	equal(t, got, []string{"incident", resultsID, "stories"})
+	equal(t, got, []string{"incident", resultsID, "explanations"})
 }

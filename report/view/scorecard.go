@@ -85,13 +85,13 @@ func (b builder) scoredTrials() []report.Trial {
 	return append(rest, slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return !inAudit(t) })...)
 }
 
-// proofID returns the id of the element of the page that proves a check: its story, or else its row.
+// proofID returns the id of the element of the page that proves a check: its explanation, or else its row.
 func (b builder) proofID(label string, t report.Trial, c Check) string {
 	guarantee := c.What
 	if t.Step != "" {
-		guarantee = "" // each cell of an audit has one story
+		guarantee = "" // each cell of an audit has one explanation
 	}
-	switch id := b.storyOf(t.Name, guarantee); {
+	switch id := b.explanationOf(t.Name, guarantee); {
 	case c.Result == report.Fail && id != "":
 		return id
 	case t.Step != "":

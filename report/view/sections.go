@@ -22,39 +22,39 @@ type Section struct {
 	Note             string // at the end
 }
 
-// Block is an element of a section; only one of the fields from Story on is set.
+// Block is an element of a section; only one of the fields from Explanation on is set.
 type Block struct {
-	Fold      string // if set, the block is collapsed under this text
-	Open      bool   // initially expanded
-	Story     *Story
-	Table     *Table
-	Figures   []*plot.Figure
-	Timelines []Timeline
-	Facts     []Fact
-	Code      string
+	Fold        string // if set, the block is collapsed under this text
+	Open        bool   // initially expanded
+	Explanation *Explanation
+	Table       *Table
+	Figures     []*plot.Figure
+	Timelines   []Timeline
+	Facts       []Fact
+	Code        string
 }
 
-// openStories is the number of stories that are initially expanded.
-const openStories = 3
+// openExplanations is the number of explanations that are initially expanded.
+const openExplanations = 3
 
 // resultsID is the id of the section with the tables of the run.
 const resultsID = "results"
 
 func (b builder) sections(v *View) []Section {
 	results := Section{ID: resultsID, Title: "Measurements", Blocks: append(tableBlocks(v.Tables...), overviewBlocks(v.Figures)...)}
-	stories := Section{ID: "stories", Title: "Violations", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
+	explanations := Section{ID: "explanations", Title: "Violations", Marks: ExplanationMarks, Blocks: explanationBlocks(v.Explanations),
 		Intro: "Numbers in the lanes refer to the events below; events in bold prove the violation. The time axis is stretched where many events occur. A commit is shown at the earliest time at which a client can know of it."}
 	conditions := Section{ID: "conditions", Title: "Conditions", Blocks: []Block{{Facts: facts(b.Result)}},
 		Note: "All times are from one monotonic clock in the process that ran the clients. The latency of an operation is measured from the time at which it was due. " +
 			"Notifications, requests and bytes were counted on the wire. A quantile is shown only if there are enough samples for it. An unknown result never counts as a pass."}
-	first, second := stories, results
+	first, second := explanations, results
 	switch {
 	case b.hasOnly(isAudit): // measurements and passed checks have no meaning for episodes
 		results.Title, results.Intro = "Every step, every fault", "Each cell is a separate episode. Failed cells link to their explanation."
-		return withBlocks(results, stories, conditions, b.repeat())
+		return withBlocks(results, explanations, conditions, b.repeat())
 	case b.hasOnly(isZoo):
 		results.Title = "Detected defects"
-		first, second = results, stories
+		first, second = results, explanations
 	}
 	return withBlocks(b.incident(), first, second,
 		Section{ID: "causes", Title: "Failovers by cause", Blocks: b.causes(),
@@ -90,10 +90,10 @@ func (b builder) repeat() Section {
 	return s
 }
 
-func storyBlocks(stories []Story) []Block {
+func explanationBlocks(explanations []Explanation) []Block {
 	var out []Block
-	for i := range stories {
-		out = append(out, Block{Fold: stories[i].Title, Open: i < openStories, Story: &stories[i]})
+	for i := range explanations {
+		out = append(out, Block{Fold: explanations[i].Title, Open: i < openExplanations, Explanation: &explanations[i]})
 	}
 	return out
 }

@@ -101,9 +101,9 @@ func (c Check) repeats(t report.Trial) bool {
 		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return normalizeResult(v.Result) == c.Result })
 }
 
-// faultsOf returns the faults of a failed check's story; not for a cell of an audit, whose name has them.
+// faultsOf returns the faults of a failed check's explanation; not for a cell of an audit, whose name has them.
 func (b builder) faultsOf(t report.Trial, c Check) []string {
-	for _, s := range b.Stories {
+	for _, s := range b.Explanations {
 		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.GuaranteeName == c.What {
 			return s.ActiveFaults
 		}

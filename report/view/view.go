@@ -17,25 +17,25 @@ import (
 // View is the content of a report. Texts are plain and may contain any characters: each
 // renderer must escape them.
 type View struct {
-	Name        string // the scenario, "compare" or "trend"
-	Page        string // the file of the page, and the command that creates it if it does not exist
-	Description string // the scenarios of the run, in a sentence
-	Result      string // report.Pass, Fail or Unknown; "" for a trend
-	Verdict     string // the result in a sentence, with the broken guarantees
-	Scorecard   *Table // results by subject and guarantee; nil if nothing was checked
-	Findings    []Finding
-	Brief       []Table  // the tables for a terminal
-	Tables      []Table  // the numbers: one table per scenario, or per cell of a comparison
-	Stories     []Story  // explanations of failed verdicts
-	Shown       int      // number of stories to show on a terminal, from the first
-	More        []string // where to find the other stories, for a terminal
-	Sections    []Section
-	Figures     []*plot.Figure
-	Suites      []Suite           // all checks, for CI systems
-	Scenarios   []matrix.Scenario // the trials, for benchstat
-	Origin      string            // date, versions, machine and seed
-	PageOnly    bool              // only the page of the run is kept: there are no files to link to
-	Run         report.Run
+	Name         string // the scenario, "compare" or "trend"
+	Page         string // the file of the page, and the command that creates it if it does not exist
+	Description  string // the scenarios of the run, in a sentence
+	Result       string // report.Pass, Fail or Unknown; "" for a trend
+	Verdict      string // the result in a sentence, with the broken guarantees
+	Scorecard    *Table // results by subject and guarantee; nil if nothing was checked
+	Findings     []Finding
+	Brief        []Table       // the tables for a terminal
+	Tables       []Table       // the numbers: one table per scenario, or per cell of a comparison
+	Explanations []Explanation // explanations of failed verdicts
+	Shown        int           // number of explanations to show on a terminal, from the first
+	More         []string      // where to find the other explanations, for a terminal
+	Sections     []Section
+	Figures      []*plot.Figure
+	Suites       []Suite           // all checks, for CI systems
+	Scenarios    []matrix.Scenario // the trials, for benchstat
+	Origin       string            // date, versions, machine and seed
+	PageOnly     bool              // only the page of the run is kept: there are no files to link to
+	Run          report.Run
 
 	dir    string   // the run folder, for use in commands
 	abouts []string // descriptions of the scenarios
@@ -43,10 +43,10 @@ type View struct {
 
 // Input is the data of a view. Only Result is required.
 type Input struct {
-	Result  report.Result
-	Traces  map[string]*report.Trace // by trial name
-	Stories []explain.Story
-	// Dir is the run folder, for use in commands. ExplainExpected includes the stories of deliberately
+	Result       report.Result
+	Traces       map[string]*report.Trace // by trial name
+	Explanations []explain.Explanation
+	// Dir is the run folder, for use in commands. ExplainExpected includes the explanations of deliberately
 	// broken subjects. PageOnly is set if only the page of the run is kept, NoPage if there is no
 	// page yet.
 	Dir             string
@@ -74,7 +74,7 @@ func New(in Input) *View {
 	v.Tables, v.Brief = withRows(v.Tables...), withRows(v.Brief...)
 	v.Suites = append(v.Suites, b.suites()...)
 	v.Verdict = b.verdict(v)
-	v.Stories, v.Shown, v.More = b.stories()
+	v.Explanations, v.Shown, v.More = b.explanations()
 	v.Sections = b.sections(v)
 	return v
 }

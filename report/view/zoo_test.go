@@ -49,15 +49,15 @@ func rowsOf(tables ...Table) (rows []string) {
 	return rows
 }
 
-func scorecardOf(stories []explain.Story, trials ...report.Trial) *Table {
-	return New(Input{Result: report.Result{Trials: trials}, Stories: stories}).Scorecard
+func scorecardOf(explanations []explain.Explanation, trials ...report.Trial) *Table {
+	return New(Input{Result: report.Result{Trials: trials}, Explanations: explanations}).Scorecard
 }
 
 func TestScorecard_hasTheWorstOfEachGuarantee(t *testing.T) {
 	failed := judged("a-5", "lock/a", 5, "fifo", report.Fail)
 	slow := judged("b-3", "lock/b", 3, "fencing", report.Pass)
 	slow.Thresholds = []report.Threshold{{Expr: "handoff.latency.p50 < 5ms", Result: report.Fail, Measured: "9ms"}}
-	card := scorecardOf([]explain.Story{{Trial: failed, GuaranteeName: "fifo"}},
+	card := scorecardOf([]explain.Explanation{{Trial: failed, GuaranteeName: "fifo"}},
 		judged("a-3", "lock/a", 3, "fifo", report.Pass), failed, slow, judged("c-3", "lock/c", 3, "fifo", report.NotPromised),
 		judged("d-3", "lock/d", 3, "fifo", report.NotJudged), judged("e-3", "lock/e", 3, "fifo", "splendid"))
 	var got []string
@@ -66,8 +66,8 @@ func TestScorecard_hasTheWorstOfEachGuarantee(t *testing.T) {
 	}
 	equal(t, headsOf(*card), []string{"subject", "fencing", "fifo", "thresholds"})
 	equal(t, got, []string{"fail: lock/a||X|", "fail: lock/b|ok||X", "pass: lock/c||-|", "pass: lock/d||.|", "unknown: lock/e||?|"})
-	if link := card.Rows[0].Links[2]; link != "story-a-5-fifo" {
-		t.Errorf("what failed leads to %q, not to its story", link)
+	if link := card.Rows[0].Links[2]; link != "explanation-a-5-fifo" {
+		t.Errorf("what failed leads to %q, not to its explanation", link)
 	}
 }
 
@@ -140,15 +140,15 @@ func TestRanked_saysWhatMattersFirstAndOnce(t *testing.T) {
 	}
 }
 
-// The title and the finding of a story say under which fault it happened.
+// The title and the finding of an explanation say under which fault it happened.
 func TestVerdict_namesTheFault(t *testing.T) {
 	failed := judged("a-3", "lock/a", 3, "fifo", report.Fail)
 	v := New(Input{Result: report.Result{Run: report.Run{Command: "zkbench run s"}, Trials: []report.Trial{failed, judged("b-3", "lock/b", 3, "fifo", report.Pass)}},
-		Stories: []explain.Story{{Trial: failed, Label: "lock/a", GuaranteeName: "fifo", ActiveFaults: []string{"session.close"}}}})
+		Explanations: []explain.Explanation{{Trial: failed, Label: "lock/a", GuaranteeName: "fifo", ActiveFaults: []string{"session.close"}}}})
 	if want := "Failed (1 of 2 subjects): fifo in lock/a at 3 contenders, under session.close."; v.Verdict != want {
 		t.Errorf("%q, want %q", v.Verdict, want)
 	}
-	if s := v.Stories[0]; s.RerunCommand != "zkbench run s --subject lock/a" || s.Title != "fifo was broken by lock/a at 3 contenders, under session.close" {
+	if s := v.Explanations[0]; s.RerunCommand != "zkbench run s --subject lock/a" || s.Title != "fifo was broken by lock/a at 3 contenders, under session.close" {
 		t.Errorf("%q, %q", s.Title, s.RerunCommand)
 	}
 }

@@ -141,7 +141,7 @@ func evaluateRun(dir string, files map[string][]byte) (run, error) {
 	delete(c.Result.Run.Host, "name")
 	c.Result.Run.ID, c.Result.Run.Command = r.Name, r.Command
 	r.Result = c.Result
-	r.View = view.New(view.Input{Result: c.Result, Dir: r.Name, Traces: c.Traces, Stories: explain.Failures(c), PageOnly: true})
+	r.View = view.New(view.Input{Result: c.Result, Dir: r.Name, Traces: c.Traces, Explanations: explain.Failures(c), PageOnly: true})
 	if c.Result.Run.Incident != nil {
 		return r, nil
 	}
