@@ -135,6 +135,15 @@ func TestRWLock(t *testing.T) {
 		starved.at(4+i, "release", i%2, "").at(4+i, "join", i%2, "read").at(4+i, "grant", i%2, "")
 	}
 	starved.at(30, "wait", 2, "").judge(t, WriterProgress, Fail, "client 2 waited to write")
+	// A writer waits for the readers before it as long as they hold, and not for a reader that comes later.
+	readers().at(20, "release", 0, "").at(21, "release", 1, "").at(22, "grant", 2, "").judge(t, WriterProgress, Pass, "1 acquire for writing")
+	readers().at(4, "join", 3, "read").at(5, "grant", 3, "").at(6, "release", 0, "").at(6, "release", 1, "").at(20, "release", 3, "").at(20, "grant", 2, "").
+		judge(t, WriterProgress, Pass, "") // its call came so soon that its node may be the older one
+	readers().at(6, "join", 3, "read").at(6, "grant", 3, "").at(6, "release", 0, "").at(6, "release", 1, "").at(20, "release", 3, "").at(20, "grant", 2, "").
+		judge(t, WriterProgress, Fail, "client 2 waited to write, from 3s to 20s (record 11), although from 6s to 20s, without a fault, neither a writer nor an earlier reader held")
+	behind := newSharing(facts.RWLock, 0, 3).at(1, "join", 0, "write").at(1, "grant", 0, "").at(2, "join", 1, "read").at(3, "join", 2, "write").
+		at(4, "release", 0, "").at(4, "grant", 1, "").at(20, "release", 1, "").at(20, "grant", 2, "")
+	behind.judge(t, WriterProgress, Pass, "")
 	starved.header.Promises.Writers = false
 	starved.judge(t, WriterProgress, NotPromised, "")
 

@@ -1,9 +1,11 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/zkbench/zkbench/report/facts"
@@ -27,12 +29,14 @@ func newWriterProgress(in *inputs) checker {
 		belief: func(b facts.Belief) {
 			if b.Permits > 1 {
 				w.busy = append(w.busy, facts.Span{From: b.Start, To: b.End})
+			} else {
+				w.earlier = append(w.earlier, facts.Span{From: b.Call, To: b.End})
 			}
 		},
 		finish: func(ending) Verdict {
 			var starved evidence
 			for wait, free := range w.passed(faults, limit) {
-				starved.Add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although from %v to %v, without a fault, no writer held the lock: more than the limit of %v",
+				starved.Add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although from %v to %v, without a fault, neither a writer nor an earlier reader held the lock: more than the limit of %v",
 					wait.client, wait.from, wait.to, wait.record, free.From, free.To, limit)
 			}
 			if v, found := passedOver(&evidence{}, &starved, late, "waits"); found {
@@ -52,11 +56,15 @@ func newWriterProgress(in *inputs) checker {
 // modeWaits are the waits of the clients that acquire a read-write lock in one mode, and the times
 // in which they must wait.
 type modeWaits struct {
-	mode  string
-	busy  facts.Spans
-	waits []wait // longer than shortWait
-	calls int
+	mode    string
+	busy    facts.Spans
+	earlier facts.Spans // grants in the other mode, from the call: those called before a wait may precede it
+	waits   []wait      // longer than shortWait
+	calls   int
 }
+
+// joinWait is how much later than a waiting client another may call acquire and precede it in line.
+const joinWait = 2 * time.Second
 
 // shortWait is the length up to which waits are not kept: less than any limit.
 const shortWait = 500 * time.Millisecond
@@ -79,8 +87,16 @@ func (m *modeWaits) add(w wait) {
 func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wait, facts.Span] {
 	return func(yield func(wait, facts.Span) bool) {
 		busy := facts.Union(slices.Concat(m.busy, faults))
+		slices.SortFunc(m.earlier, func(a, b facts.Span) int { return cmp.Compare(a.From, b.From) })
+		for i := 1; i < len(m.earlier); i++ { // To becomes the latest end of the grants up to this one
+			m.earlier[i].To = max(m.earlier[i].To, m.earlier[i-1].To)
+		}
 		for _, w := range m.waits {
-			if free, long := busy.FindGap(w.from, w.to, limit); long && limit > 0 && !yield(w, free) {
+			from := w.from
+			if i := sort.Search(len(m.earlier), func(i int) bool { return m.earlier[i].From > w.from+joinWait }); i > 0 {
+				from = max(from, m.earlier[i-1].To)
+			}
+			if free, long := busy.FindGap(from, w.to, limit); long && limit > 0 && !yield(w, free) {
 				return
 			}
 		}
