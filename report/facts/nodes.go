@@ -339,14 +339,21 @@ func (l *NodeTable) permitsOf(n *Node) int { return permitsForMode(l.header, l.m
 // modes are the modes in which a read-write lock was acquired with its nodes: by the kind of node, or, if
 // nodes of both modes are of the same kind, by node.
 type modes struct {
-	byKind, byPath map[string]string
+	byKind map[string]string
+	byNode map[nodeID]string // "" if the mode is ambiguous
+}
+
+// nodeID identifies a node at a path by its czxid, or, if a claim has no token of the servers, by its session.
+type nodeID struct {
+	path string
+	id   int64
 }
 
 const bothModes = "both"
 
 // modesOf reads the modes of the granted nodes from a history of a read-write lock.
 func modesOf(h *history.History) modes {
-	m, alike := modes{map[string]string{}, map[string]string{}}, false
+	m, alike := modes{map[string]string{}, map[nodeID]string{}}, false
 	if h.Header.Recipe != RWLock {
 		return m
 	}
@@ -355,7 +362,15 @@ func modesOf(h *history.History) modes {
 		if !ok || s.Op != history.Acquire || s.Outcome != history.OK || s.Path == "" {
 			continue
 		}
-		m.byPath[s.Path] = s.Mode
+		id := nodeID{s.Path, s.Token}
+		if s.Own || s.Token == 0 {
+			id.id = s.Session
+		}
+		if mode, known := m.byNode[id]; !known {
+			m.byNode[id] = s.Mode
+		} else if mode != s.Mode {
+			m.byNode[id] = ""
+		}
 		if k := NodeKind(s.Path); m.byKind[k] == "" {
 			m.byKind[k] = s.Mode
 		} else if m.byKind[k] != s.Mode {
@@ -363,7 +378,7 @@ func modesOf(h *history.History) modes {
 		}
 	}
 	if !alike {
-		m.byPath = nil
+		m.byNode = nil
 	}
 	return m
 }
@@ -373,7 +388,10 @@ func (m modes) of(n *Node) string {
 	if mode := m.byKind[n.kindOnce()]; mode != bothModes {
 		return mode
 	}
-	return m.byPath[n.Path]
+	if mode, known := m.byNode[nodeID{n.Path, n.Czxid}]; known {
+		return mode
+	}
+	return m.byNode[nodeID{n.Path, n.Session}]
 }
 
 // IncompleteReason returns why the commits are incomplete, or "", also for a nil table, without commits. It is

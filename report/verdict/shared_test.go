@@ -168,6 +168,26 @@ func TestRWLock(t *testing.T) {
 		exchanged.judge(t, guarantee, Pass, "")
 	}
 
+	// The mode is in the node's data, and the later writers' nodes have the paths of the readers' nodes.
+	readThenWritten := func() *sharing {
+		return newSharing(facts.RWLock, 0, 2).at(1, "join", 0, "read").at(1, "grant", 0, "").at(1, "join", 1, "read").at(1, "grant", 1, "").
+			at(3, "release", 0, "").at(3, "release", 1, "").at(4, "join", 0, "write").at(4, "grant", 0, "").at(5, "join", 1, "write")
+	}
+	samePaths := func(s *sharing, own bool, result string) {
+		for _, r := range s.records {
+			switch r := r.(type) {
+			case *history.Commit:
+				r.Path = fmt.Sprintf("/l/n-%010d", r.Session)
+			case *history.Sample:
+				r.Path, r.Own = fmt.Sprintf("/l/n-%010d", r.Session), own
+			}
+		}
+		s.judge(t, FIFO, result, "")
+	}
+	samePaths(readThenWritten().at(6, "release", 0, "").at(6, "grant", 1, ""), false, Pass)
+	samePaths(readThenWritten().at(6, "release", 0, "").at(6, "grant", 1, ""), true, Pass)
+	samePaths(readThenWritten().at(6, "grant", 1, "").at(7, "release", 0, ""), false, Fail)
+
 	late := newSharing(facts.RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "")
 	late.at(30, "release", 0, "").judge(t, Progress, Fail, "client 1 waited to read")
 }
