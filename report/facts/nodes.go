@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -30,7 +31,7 @@ type NodeTable struct {
 // Node is an ephemeral node, which exists or existed.
 type Node struct {
 	Path           string
-	kind           string // see NodeKind; empty until it is needed
+	pattern, kind  string // see pathPattern and NodeKind; empty until they are needed
 	in             *dirNodes
 	Session, Czxid int64
 	SessionNodes   *sessionNodes // the nodes of its session
@@ -251,7 +252,7 @@ func (n *Node) Sequential() bool {
 
 // randomPart matches the part of a path that distinguishes nodes of the same kind: numbers, and random
 // IDs. A word as long as an ID (ULID, base62) counts as one.
-var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
+var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|[0-9]+`)
 
 // SameKind reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
 // as a reader's and a writer's, do not contend.
@@ -262,19 +263,39 @@ func SameLine(a, b *Node) bool {
 	return a.Path[:strings.LastIndexByte(a.Path, '/')] == b.Path[:strings.LastIndexByte(b.Path, '/')] && SameKind(a, b)
 }
 
-// kindOnce computes the kind when it is first needed: most nodes never have another ahead of them.
+// kindOnce computes the pattern and the kind when they are first needed: most nodes never have another ahead of them.
 func (n *Node) kindOnce() string {
 	if n.kind == "" {
-		n.kind = NodeKind(n.Path)
+		n.pattern = pathPattern(n.Path)
+		n.kind = kindOf(n.pattern)
 	}
 	return n.kind
 }
 
-// longestKind bounds the part of a path that kind reads: a path may have a megabyte.
+// longestKind bounds the part of a path that pathPattern reads: a path may have a megabyte.
 const longestKind = 4096
 
-// NodeKind returns a path without the parts that distinguish nodes of a kind.
-func NodeKind(path string) string {
+// NodeKind returns what the paths of nodes of a kind have in common: of sequential nodes, the parent and
+// the last word of the name that is not random. A client's name or a short random ID may precede it.
+func NodeKind(path string) string { return kindOf(pathPattern(path)) }
+
+func kindOf(pattern string) string {
+	dir, name := path.Split(pattern)
+	name, sequential := strings.CutSuffix(name, "-#")
+	if !sequential {
+		return pattern
+	}
+	separates := func(r rune) bool { return r != '#' && !unicode.IsLetter(r) }
+	for _, word := range slices.Backward(strings.FieldsFunc(name, separates)) {
+		if i := strings.IndexByte(word, '#'); i < 0 || i > 0 && i == len(word)-1 { // otherwise a letter follows a digit
+			return dir + word + "-#"
+		}
+	}
+	return dir + "-#"
+}
+
+// pathPattern returns a path without its numbers and random IDs.
+func pathPattern(path string) string {
 	if len(path) > longestKind {
 		path = path[:longestKind/2] + path[len(path)-longestKind/2:]
 	}
@@ -336,11 +357,11 @@ func (l *NodeTable) contend(a, b *Node) bool {
 
 func (l *NodeTable) permitsOf(n *Node) int { return permitsForMode(l.header, l.modes.of(n)) }
 
-// modes are the modes in which a read-write lock was acquired with its nodes: by the kind of node, or, if
-// nodes of both modes are of the same kind, by node.
+// modes are the modes in which a read-write lock was acquired with its nodes: by the pattern of their paths, or, if
+// nodes of both modes have the same pattern, by node.
 type modes struct {
-	byKind map[string]string
-	byNode map[nodeID]string // "" if the mode is ambiguous
+	byPattern map[string]string
+	byNode    map[nodeID]string // "" if the mode is ambiguous
 }
 
 // nodeID identifies a node at a path by its czxid, or, if a claim has no token of the servers, by its session.
@@ -366,15 +387,14 @@ func modesOf(h *history.History) modes {
 		if s.Own || s.Token == 0 {
 			id.id = s.Session
 		}
-		if mode, known := m.byNode[id]; !known {
-			m.byNode[id] = s.Mode
-		} else if mode != s.Mode {
+		mode, known := m.byNode[id]
+		if m.byNode[id] = s.Mode; known && mode != s.Mode {
 			m.byNode[id] = ""
 		}
-		if k := NodeKind(s.Path); m.byKind[k] == "" {
-			m.byKind[k] = s.Mode
-		} else if m.byKind[k] != s.Mode {
-			m.byKind[k], alike = bothModes, true
+		if k := pathPattern(s.Path); m.byPattern[k] == "" {
+			m.byPattern[k] = s.Mode
+		} else if m.byPattern[k] != s.Mode {
+			m.byPattern[k], alike = bothModes, true
 		}
 	}
 	if !alike {
@@ -385,7 +405,8 @@ func modesOf(h *history.History) modes {
 
 // of returns the mode of a node, "" if it is unknown.
 func (m modes) of(n *Node) string {
-	if mode := m.byKind[n.kindOnce()]; mode != bothModes {
+	n.kindOnce()
+	if mode := m.byPattern[n.pattern]; mode != bothModes {
 		return mode
 	}
 	if mode, known := m.byNode[nodeID{n.Path, n.Czxid}]; known {

@@ -24,6 +24,19 @@ func TestKind(t *testing.T) {
 		{"/l/n-2147483647", "/l/n--2147483648", true},
 		{"/l/readLockNode0000000001", "/l/writeLockNode0000000002", false},
 		{"/l/host-0000000001", "/l/lock-0000000002", false},
+		{"/l/k3F_q9zTab-lease-0000000001", "/l/Zx-kqWvRtA-lease-0000000002", true},
+		{"/l/alice-lease-0000000001", "/l/bob-lease-0000000002", true},
+		{"/l/k3F_q9zTab-r-0000000001", "/l/x8Q_m2aTrb-w-0000000002", false},
+		{"/l/k3Fq9zTab-0000000001", "/l/7hQm2aTrb0000000002", true},
+		{"/l/lock-k3Fq9zTab-0000000001", "/l/lock-7hQm2aTrb-0000000002", true},
+		{"/l/lock-k3Fq9zTab-0000000001", "/l/host-7hQm2aTrb-0000000002", false},
+		{"/l/e4bfd9345fb04ce79fcad72367e2312c__rlock__0000000001", "/l/0123456789abcdef0123456789abcdef__lock__0000000002", false},
+		{"/l/_c_e4bfd934-5fb0-4ce7-9fca-d72367e2312c-__READ__0000000001", "/l/_c_e64cf688-5e68-4756-ba98-99470205dd29-__WRIT__0000000002", false},
+		{"/l/_c_e4bfd9345fb04ce79fcad72367e2312c-lock-0000000001", "/l/_c_0123456789abcdef0123456789abcdef-lock-0000000002", true},
+		{"/l/host1-0000000001", "/l/lock1-0000000002", false},
+		{"/l/x/lock-0000000001", "/l/y/lock-0000000002", false},
+		{"/l/alice-lease", "/l/bob-lease", false},
+		{"/l/-0000000001", "/l/0000000002", true},
 	} {
 		if got := NodeKind(row.a) == NodeKind(row.b); got != row.alike {
 			t.Errorf("%s and %s: %v, %v", row.a, row.b, NodeKind(row.a), NodeKind(row.b))
