@@ -142,7 +142,7 @@ func (a *Grants) checkCommits(g *Grant, zxid int64) {
 		g.InvalidReason, g.Missing = "no transaction created the granted node for its session", true
 	case n.Session != g.Session:
 		g.InvalidReason = fmt.Sprintf("session %#x created the granted node", uint64(n.Session))
-	case a.inOrder && n.Sequential():
+	case a.inOrder && (a.shared || n.Sequential()):
 		ahead := a.commits.aheadOf(n, zxid)
 		switch {
 		case ahead == nil:
