@@ -79,7 +79,7 @@ func (a *Grants) Judge(all bool) {
 	for _, g := range a.open {
 		zxid, ok := a.commits.grantZxid(g)
 		switch {
-		case ok || all:
+		case ok && !g.Node.mayReplace() || all:
 			a.checkCommits(g, zxid)
 			a.OnJudged(g)
 		default:

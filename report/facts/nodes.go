@@ -44,6 +44,11 @@ type Node struct {
 	former *Node // read-write lock: its session's oldest node in line when this node was created
 }
 
+// mayReplace reports whether both the node and its session's former node exist: the node may still take over that place.
+func (n *Node) mayReplace() bool {
+	return n != nil && n.former != nil && n.former.RemovedZxid == 0 && n.RemovedZxid == 0
+}
+
 type removal byte
 
 const (
@@ -312,7 +317,7 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 		zxid = min(zxid, n.RemovedZxid-1)
 	}
 	total, place := l.permitsOf(n), n.Czxid
-	if s := n.former; s != nil && s.RemovedZxid != 0 && s.RemovedZxid <= zxid { // n took over its place in line
+	if s := n.former; s != nil && !n.RemovedBefore(s) { // n took over its place in line
 		place = s.Czxid
 	}
 	add := func(o *Node) {
