@@ -97,6 +97,8 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 		{"a node that says that its client is there is in no line",
 			list{presence(created(101, 8)), created(101, 10), acquired(1, 10, 10, second), deleted(101, 10, 11), released(1, 10, 11, second), gaveUp(1, 12, second),
 				closed(1, 9*second)}, Pass, ""},
+		{"a node in line whose name has a short random ID", renamed(list{created(101, 8), created(102, 10), acquired(2, 10, 10, second),
+			gaveUp(1, 10, second), deleted(102, 10, 11), released(2, 10, 11, 9*second), closing(101, 20, 8), closed(1, 9*second)}, withShortID), Fail, "q9zTab-lease-0000000008"},
 		{"that it stands is not seen by who has committed nothing",
 			list{created(101, 10), gaveUp(1, 10, second), gaveUp(2, 10, 9*second), deleted(101, 10, 11), released(2, 9, 12, 9*second)}, Pass, ""},
 		{"a fault keeps the client from removing its node",

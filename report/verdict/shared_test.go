@@ -56,6 +56,36 @@ func (s *sharing) at(second int, what string, client int, mode string) *sharing 
 	return s
 }
 
+// renamed changes the paths of nodes in records.
+func renamed(records list, path func(string) string) list {
+	for _, r := range records {
+		switch r := r.(type) {
+		case *history.Commit:
+			r.Path = path(r.Path)
+			for i, p := range r.Removed {
+				r.Removed[i] = path(p)
+			}
+		case *history.Sample:
+			r.Path = path(r.Path)
+		}
+	}
+	return records
+}
+
+// withShortID returns a path whose name begins with a short ID that differs from node to node.
+func withShortID(path string) string {
+	n := len(path) - 10
+	if n < 0 {
+		return path
+	}
+	return "/l/" + string('a'+path[n+9]%16) + "F3_q9zTab-lease-" + path[n:]
+}
+
+// withoutNumber returns a path whose name is an ID without a number.
+func withoutNumber(path string) string {
+	return path[:len(path)-10] + path[len(path)-8:] + "e4bfd9345fb04ce79fcad72e"
+}
+
 func (s *sharing) judge(t *testing.T, guarantee, result, reason string) {
 	t.Helper()
 	expect(t, history.Of(s.header, append(s.records, whole())...), guarantee, result, reason)
@@ -93,9 +123,15 @@ func TestSemaphore(t *testing.T) {
 	returnsLate("expire").judge(t, MutualExclusion, Pass, "1 exposure")
 	returnsLate("wait").judge(t, MutualExclusion, Fail, "existed when client 1 was granted")
 
-	overtaken := two().at(4, "join", 3, "").at(5, "release", 0, "").at(5, "grant", 3, "").at(6, "release", 1, "").at(6, "grant", 2, "")
-	overtaken.judge(t, FIFO, Fail, "client 3 was granted")
-	overtaken.judge(t, MutualExclusion, Pass, "")
+	for _, path := range []func(string) string{strings.Clone, withShortID, withoutNumber} {
+		overtaken := two().at(4, "join", 3, "").at(5, "release", 0, "").at(5, "grant", 3, "").at(6, "release", 1, "").at(6, "grant", 2, "")
+		renamed(overtaken.records, path)
+		overtaken.judge(t, FIFO, Fail, "client 3 was granted")
+		overtaken.judge(t, MutualExclusion, Pass, "")
+		inOrder := two().at(4, "join", 3, "").at(5, "release", 0, "").at(5, "grant", 2, "").at(6, "release", 1, "").at(6, "grant", 3, "")
+		renamed(inOrder.records, path)
+		inOrder.judge(t, FIFO, Pass, "")
+	}
 
 	// Permits whose nodes are created at the grant have no order to judge.
 	late := newSharing(facts.Semaphore, 1, 2)
@@ -148,24 +184,31 @@ func TestRWLock(t *testing.T) {
 	starved.judge(t, WriterProgress, NotPromised, "")
 
 	folders := readers().at(4, "join", 3, "read").at(4, "grant", 3, "").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "release", 3, "").at(6, "grant", 2, "").at(7, "release", 2, "")
-	for _, r := range folders.records {
-		switch r := r.(type) {
-		case *history.Commit:
-			r.Path = strings.Replace(r.Path, "/l/x-write", "/l/writers/x-write", 1)
-		case *history.Sample:
-			r.Path = strings.Replace(r.Path, "/l/x-write", "/l/writers/x-write", 1)
-		}
-	}
+	renamed(folders.records, func(path string) string { return strings.Replace(path, "/l/x-write", "/l/writers/x-write", 1) })
+	folders.judge(t, FIFO, Fail, "client 3 was granted")
+	renamed(folders.records, withoutNumber)
 	folders.judge(t, FIFO, Fail, "client 3 was granted")
 
 	// Clients stand in one line; a reader whose turn it is exchanges its node for one in a folder of readers.
-	exchanged := newSharing(facts.RWLock, 0, 3).at(1, "join", 0, "write").at(1, "grant", 0, "").at(2, "join", 1, "write")
-	place := exchanged.held[1].Path
-	exchanged.at(3, "join", 2, "write").at(4, "release", 0, "").at(4, "join", 1, "read")
-	exchanged.records = append(exchanged.records, &history.Commit{Op: history.CommitDelete, Session: 101, Zxid: exchanged.zxid + 1, Cxid: 3, Path: place})
-	exchanged.at(4, "", 0, "").at(5, "grant", 1, "").at(6, "release", 1, "").at(6, "grant", 2, "").at(7, "release", 2, "")
-	for _, guarantee := range []string{MutualExclusion, FIFO, ClaimValidity} {
-		exchanged.judge(t, guarantee, Pass, "")
+	// The deletion of the first node may take effect after the grant, but not after the release.
+	for deletedAfter, fifo := range map[string]string{"join": Pass, "grant": Pass, "expire": Pass, "release": Fail, "": Fail} {
+		exchanged := newSharing(facts.RWLock, 0, 3).at(1, "join", 0, "write").at(1, "grant", 0, "").at(2, "join", 1, "write")
+		place := exchanged.held[1].Path
+		exchanged.at(3, "join", 2, "write").at(4, "release", 0, "")
+		for i, what := range []string{"join", "grant", "release"} {
+			if deletedAfter == "expire" && what == "release" { // the session ends with both nodes
+				exchanged.at(7, "expire", 1, "")
+				c := exchanged.records[len(exchanged.records)-1].(*history.Commit)
+				c.Removed = append(c.Removed, place)
+			} else if exchanged.at(5+i, what, 1, "read"); what == deletedAfter {
+				exchanged.at(5+i, "", 0, "")
+				exchanged.records = append(exchanged.records, &history.Commit{Op: history.CommitDelete, Session: 101, Zxid: exchanged.zxid, Cxid: 3, Path: place})
+			}
+		}
+		exchanged.at(8, "grant", 2, "").at(9, "release", 2, "")
+		exchanged.judge(t, MutualExclusion, Pass, "")
+		exchanged.judge(t, FIFO, fifo, "")
+		exchanged.judge(t, ClaimValidity, Pass, "")
 	}
 
 	// The mode is in the node's data, and the later writers' nodes have the paths of the readers' nodes.
