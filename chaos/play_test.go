@@ -289,7 +289,7 @@ func TestPlan_takesTheProofFromAFaultThatVanished(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if len(played) != 1 || played[0].Proof != "" || !errors.Is(played[0].Err, network.ErrVanished) || !back {
-		t.Errorf("recorded %+v; waited for what it had hit: %v", played, back)
+		t.Errorf("recorded %+v; waited for what it had affected: %v", played, back)
 	}
 }
 

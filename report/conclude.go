@@ -215,7 +215,7 @@ type Evaluation struct {
 // EvaluateHistory reads a history once and derives metrics, verdicts, faults, the results of the thresholds in
 // its header, and the trace. incompleteReasons are reasons why the data is incomplete.
 func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation {
-	sweep, fold, trace, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTraceBuilder(h), second.NewOpinions(h)
+	sweep, fold, trace, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTraceBuilder(h), second.NewSampler(h)
 	fold.OnHandoff = trace.addHandoff
 	sweep.OnOverlap = func(o verdict.Overlap) {
 		opinions.Overlap(o)
@@ -226,7 +226,7 @@ func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation
 		fold.Belief(b)
 		trace.addBelief(b)
 	}
-	var at []time.Duration // of each record, if the trial has a script (provocation)
+	var at []time.Duration // of each record, if the trial has a script (script)
 	var steps []Step
 	var readErr error
 	for n, err := range h.Records {
@@ -241,12 +241,12 @@ func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation
 		if s, ok := n.Record.(*history.Step); ok {
 			steps = append(steps, Step{s.Step, s.Faults})
 		}
-		if h.Header.Provocation != "" {
+		if h.Header.Script != "" {
 			at = append(at, n.Time())
 		}
 	}
 	t := Trial{
-		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Retries: h.Header.Again, Look: h.Header.Look, Expect: h.Header.Expect,
+		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Retries: h.Header.EarlierAttempts, Look: h.Header.Look, Expect: h.Header.Expect,
 		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
 	applySecondOpinion(t.Verdicts, opinions.Close())

@@ -256,7 +256,7 @@ func TestFold_judgesTheThresholdsOfTheHeader(t *testing.T) {
 
 // Whatever is concluded from a history comes from one reading.
 func TestFold_readsTheHistoryOnce(t *testing.T) {
-	h := history.Of(history.Header{Trial: "t", Cell: history.Cell{Provocation: "crowd"}},
+	h := history.Of(history.Header{Trial: "t", Cell: history.Cell{Script: "crowd"}},
 		slices.Concat([]history.Record{&history.PhaseStart{Name: "p"}}, hold("p", 1, 5, 0, 10, 50), hold("p", 2, 6, 0, 27, 40))...)
 	records, readings := h.Records, 0
 	h.Records = func(yield func(history.Numbered, error) bool) {

@@ -50,7 +50,7 @@ func TestOutcome(t *testing.T) {
 
 func TestTallies_countASpecimenOnce(t *testing.T) {
 	specimen := judged(Fail, Pass, Pass)
-	specimen.Expect, specimen.Cell = []string{"g-fail"}, history.Cell{Provocation: "crowd"}
+	specimen.Expect, specimen.Cell = []string{"g-fail"}, history.Cell{Script: "crowd"}
 	verdicts, thresholds := Tallies([]Trial{specimen, judged(Pass, Unknown, NotPromised, NotJudged)})
 	if verdicts != (Tally{Pass: 2, Unknown: 1}) || thresholds.Total() != 0 {
 		t.Errorf("verdicts %+v, thresholds %+v", verdicts, thresholds)

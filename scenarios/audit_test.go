@@ -115,7 +115,7 @@ func TestAudit_runsOnlyTheNamedCells(t *testing.T) {
 func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	made := []spec.SeenStep{{Step: spec.Step{Op: spec.CallAcquire}}, {Step: spec.Step{Op: spec.CallWait}, At: 1200000}, {Step: spec.Step{Op: spec.CallHold}, At: 2500000}}
 	var w spec.StepWatch
-	for range spec.CalmTimes {
+	for range spec.FaultFreeEpisodes {
 		w.Add(audit.StepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made), recipes.Subject{})
 	}
 	rows := func(name string) map[string][]string {
@@ -165,7 +165,7 @@ phases:
 `) {
 		h, err := history.Open(f)
 		must(t, err)
-		again += h.Header.Again
+		again += h.Header.EarlierAttempts
 		passed(t, report.EvaluateHistory(h).Trial)
 	}
 	if again == 0 {
@@ -265,7 +265,7 @@ func TestAudit_playsWhatNoOneTurnReaches(t *testing.T) {
 		for _, f := range newRunner(t).play(t, audited(subject, cells...)) {
 			trial := trialOf(t, f)
 			passed(t, trial)
-			not := trial.Provocation == "all/newcomers" || strings.Contains(trial.Provocation, "setData")
+			not := trial.Script == "all/newcomers" || strings.Contains(trial.Script, "setData")
 			if why := trial.InapplicableReason(); (why != "") != not {
 				t.Errorf("%s: not applicable: %q", trial.Name, why)
 			}
@@ -288,7 +288,7 @@ func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {
 		switch {
 		case trial.CountUnproven() > 0:
 			t.Errorf("%s: %v", trial.Name, trial.Faults)
-		case trial.Subject == "zoo/create-reply-lost" && broken[trial.Provocation]:
+		case trial.Subject == "zoo/create-reply-lost" && broken[trial.Script]:
 			judged(t, trial, verdict.NoOrphan, report.Fail)
 		default:
 			passed(t, trial)

@@ -16,7 +16,7 @@ import (
 // selfMonitor monitors the harness: late timers and busy processors show whether the machine was overloaded.
 type selfMonitor struct {
 	record *history.Writer
-	limits history.SelfLimits
+	limits history.HarnessLimits
 	quit   chan struct{}
 	done   sync.WaitGroup
 	start  time.Time
@@ -35,11 +35,11 @@ const (
 // timer fires later than a third of the session timeout, pings are late too, and sessions may expire. About 5 % of
 // the timers are late on two cores with six busy JVMs, and 20 % with a thousand clients more. An ensemble on the
 // same machine may use all of it.
-func selfLimits(sessionTimeout time.Duration) history.SelfLimits {
-	return history.SelfLimits{Late: sessionTimeout / 3, LateShare: 0.3, Backlog: 100_000, CPU: 0.9, MachineCPU: 1}
+func selfLimits(sessionTimeout time.Duration) history.HarnessLimits {
+	return history.HarnessLimits{Late: sessionTimeout / 3, LateShare: 0.3, Backlog: 100_000, CPU: 0.9, MachineCPU: 1}
 }
 
-func watchSelf(record *history.Writer, limits history.SelfLimits) *selfMonitor {
+func watchSelf(record *history.Writer, limits history.HarnessLimits) *selfMonitor {
 	w := &selfMonitor{record: record, limits: limits, quit: make(chan struct{}), start: time.Now(), before: readUsage()}
 	w.done.Go(w.run)
 	return w
@@ -66,7 +66,7 @@ func (w *selfMonitor) stop(now func() time.Duration) {
 	close(w.quit)
 	w.done.Wait()
 	stats := w.record.Stats()
-	s := &history.Self{
+	s := &history.HarnessLoad{
 		At: now(), Ticks: w.ticks, LateTicks: w.late, LateMax: w.max,
 		Records: int64(stats.Records), Lost: int64(stats.Lost), MaxBacklog: int64(stats.MaxBacklog),
 		Limits: w.limits,

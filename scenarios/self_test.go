@@ -14,7 +14,7 @@ import (
 )
 
 // watched runs something under the self-watch and returns the verdict on it.
-func watched(t *testing.T, limits history.SelfLimits, run func()) (report.Verdict, *history.Self) {
+func watched(t *testing.T, limits history.HarnessLimits, run func()) (report.Verdict, *history.HarnessLoad) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.zst")
 	w := create(t, path)
@@ -27,7 +27,7 @@ func watched(t *testing.T, limits history.SelfLimits, run func()) (report.Verdic
 	if v == nil {
 		t.Fatal("the harness is not judged")
 	}
-	return *v, only[*history.Self](t, recordsOf(t, path))
+	return *v, only[*history.HarnessLoad](t, recordsOf(t, path))
 }
 
 // burn keeps all processors busy.
@@ -46,7 +46,7 @@ func burn(d time.Duration) {
 }
 
 func TestSelf_seesItsOwnHunger(t *testing.T) {
-	wide := history.SelfLimits{Late: time.Minute, LateShare: 1, Backlog: 100_000, CPU: 1, MachineCPU: 1}
+	wide := history.HarnessLimits{Late: time.Minute, LateShare: 1, Backlog: 100_000, CPU: 1, MachineCPU: 1}
 	rest := func() { time.Sleep(300 * time.Millisecond) }
 	if v, saw := watched(t, wide, rest); v.Result != verdict.Pass || saw.Ticks < 3 {
 		t.Errorf("a harness at rest is unfit: %v %v", v.Reasons, saw)

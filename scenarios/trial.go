@@ -115,7 +115,7 @@ func (t *trial) listen() (stop func(), err error) {
 	if r.fleet != nil {
 		remote, err := r.fleet.Begin(agents.Options{
 			Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
-			Way: observer.UpstreamOf(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble),
+			Upstream: observer.UpstreamOf(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble),
 			Event: t.recordSession, Lost: t.recordLostAgent,
 		})
 		if err != nil {
@@ -257,7 +257,7 @@ func (t *trial) header() history.Header {
 	c := t.stage.Cell
 	s := c.Scenario
 	return history.Header{
-		Trial: t.name, Repetition: c.Trial, Again: t.earlierAttempts, Look: t.look, Seed: t.runner.seed,
+		Trial: t.name, Repetition: c.Trial, EarlierAttempts: t.earlierAttempts, Look: t.look, Seed: t.runner.seed,
 		Cell:   c.Recorded(),
 		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.ExpectedViolations,

@@ -26,7 +26,7 @@ import (
 func TestZoo_everySpecimenNamesWhatCatchesIt(t *testing.T) {
 	caught := map[string][]string{}
 	for _, x := range shipped(t, "zoo").Specimens {
-		if x.Provocation != spec.EveryProvocation {
+		if x.Script != spec.EveryScript {
 			caught[x.Subject] = append(caught[x.Subject], x.Caught...)
 		}
 	}
@@ -53,14 +53,14 @@ func TestZoo_everySpecimenNamesWhatCatchesIt(t *testing.T) {
 func TestZoo_everyIsWhatFits(t *testing.T) {
 	s := shipped(t, "zoo")
 	s.Specimens = []spec.Specimen{
-		{Subject: "zoo/create-reply-lost", Provocation: "next create #1/reply.drop", Caught: []string{"no-orphan"}},
-		{Subject: "zoo/predecessor-minus-one", Provocation: "next wait #1/cancel", Caught: []string{"busy-loop"}},
-		{Subject: "zoo/queue-take-reply-lost", Provocation: "first delete #1/reply.drop", Caught: []string{"no-loss"}},
-		{Subject: "lock/go-zookeeper", Provocation: "all/wrapped-numbers", Caught: []string{"no-orphan"}},
-		{Subject: "lock/go-zookeeper", Provocation: spec.EveryProvocation},
-		{Subject: "lock/resource", Provocation: "next exists #1/request.hold"}, // shows no mistake
-		{Subject: "lock/parent", Provocation: spec.EveryProvocation, Except: []string{"all/line"}},
-		{Subject: "queue/parent", Provocation: spec.EveryProvocation},
+		{Subject: "zoo/create-reply-lost", Script: "next create #1/reply.drop", Caught: []string{"no-orphan"}},
+		{Subject: "zoo/predecessor-minus-one", Script: "next wait #1/cancel", Caught: []string{"busy-loop"}},
+		{Subject: "zoo/queue-take-reply-lost", Script: "first delete #1/reply.drop", Caught: []string{"no-loss"}},
+		{Subject: "lock/go-zookeeper", Script: "all/wrapped-numbers", Caught: []string{"no-orphan"}},
+		{Subject: "lock/go-zookeeper", Script: spec.EveryScript},
+		{Subject: "lock/resource", Script: "next exists #1/request.hold"}, // shows no mistake
+		{Subject: "lock/parent", Script: spec.EveryScript, Except: []string{"all/line"}},
+		{Subject: "queue/parent", Script: spec.EveryScript},
 	}
 	must(t, s.Validate())
 	cells, err := s.Cells()

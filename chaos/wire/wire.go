@@ -96,7 +96,7 @@ type Proof struct {
 func (p Proof) Committed() bool { return p.Replied && p.Code == 0 }
 
 func (p Proof) String() string {
-	s := fmt.Sprintf("%v hit %v", p.Rule, p.Op)
+	s := fmt.Sprintf("%v matched %v", p.Rule, p.Op)
 	if p.Path != "" {
 		s += " " + p.Path
 	}

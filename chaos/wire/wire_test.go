@@ -86,9 +86,9 @@ func TestProof_saysWhatTheRuleDid(t *testing.T) {
 		change func(*Proof)
 		want   string
 	}{
-		{func(*Proof) {}, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, dropped its reply: success at zxid 0x1f"},
-		{func(p *Proof) { p.Code = -110 }, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, dropped its reply: error -110 at zxid 0x1f"},
-		{func(p *Proof) { p.Err = errEndedFirst }, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, without effect: the connection ended first"},
+		{func(*Proof) {}, "drop-reply create /lock/* #2 matched create /lock/a xid 4 of client 17 at 1s, dropped its reply: success at zxid 0x1f"},
+		{func(p *Proof) { p.Code = -110 }, "drop-reply create /lock/* #2 matched create /lock/a xid 4 of client 17 at 1s, dropped its reply: error -110 at zxid 0x1f"},
+		{func(p *Proof) { p.Err = errEndedFirst }, "drop-reply create /lock/* #2 matched create /lock/a xid 4 of client 17 at 1s, without effect: the connection ended first"},
 	} {
 		q := p
 		tt.change(&q)

@@ -262,7 +262,7 @@ func listIncidents(w io.Writer) error {
 		i := s.Incident
 		lines := []string{s.About, "thread: " + i.Thread, "why: " + i.Cause}
 		for _, x := range s.Specimens {
-			lines = append(lines, fmt.Sprintf("%s, cell %s: %s", x.Subject, x.Provocation, expectedResult(x)))
+			lines = append(lines, fmt.Sprintf("%s, cell %s: %s", x.Subject, x.Script, expectedResult(x)))
 		}
 		optional := [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}}
 		for _, x := range optional {

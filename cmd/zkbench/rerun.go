@@ -111,7 +111,7 @@ func (f *runFlags) selectTrials(old report.Result, trials []report.Trial) {
 		if audited && t.Repetition > 0 { // calm episodes, which have a number only if they were not named
 			name = strings.TrimSuffix(name, "-"+strconv.Itoa(t.Repetition))
 		}
-		names, cells, subjects = append(names, name), append(cells, strconv.Quote(t.Provocation)), append(subjects, t.Subject)
+		names, cells, subjects = append(names, name), append(cells, strconv.Quote(t.Script)), append(subjects, t.Subject)
 	}
 	f.scenario.set = append(f.scenario.set, "only="+yamlSet(names))
 	if audited {
@@ -128,7 +128,7 @@ func printOutcomes(w io.Writer, old, now []report.Trial) {
 	differing := 0
 	for _, t := range old {
 		i := slices.IndexFunc(now, func(n report.Trial) bool {
-			return n.Name == t.Name || n.Step != "" && n.Subject == t.Subject && n.Provocation == t.Provocation
+			return n.Name == t.Name || n.Step != "" && n.Subject == t.Subject && n.Script == t.Script
 		})
 		if i < 0 {
 			continue

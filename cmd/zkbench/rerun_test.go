@@ -58,7 +58,7 @@ func TestRerun_ofAnAuditPlaysTheCellsThatFailed(t *testing.T) {
 	trial := func(subject, cell, result string, k int) report.Trial {
 		step, fault, _ := strings.Cut(cell, "/")
 		return report.Trial{Name: "audit-" + strings.NewReplacer("/", "-", " #", "-", " ", "-").Replace(subject+"-"+cell), Repetition: k,
-			Cell:     history.Cell{Scenario: "audit", Subject: subject, Clients: 3, Provocation: cell, Step: step, Fault: fault},
+			Cell:     history.Cell{Scenario: "audit", Subject: subject, Clients: 3, Script: cell, Step: step, Fault: fault},
 			Verdicts: []report.Verdict{{Guarantee: "fifo", Result: result}}}
 	}
 	calm := trial("lock/parent", "all/calm", report.Fail, 2)

@@ -56,7 +56,7 @@ func corpus(t *testing.T) (all []told) {
 func TestFailure_explainsEveryRecordedOne(t *testing.T) {
 	for _, c := range corpus(t) {
 		s := c.explanation
-		if s.Guarantee.Rule == 0 || s.Guarantee.Harm == "" {
+		if s.Guarantee.Order == 0 || s.Guarantee.Harm == "" {
 			t.Errorf("%s: no promise is told", c.name)
 		}
 		if s.From >= s.To || s.From < 0 {
@@ -237,14 +237,14 @@ func TestFailures_tellTheFirstOfEachGuaranteeFirst(t *testing.T) {
 
 // The same failure in another cell of a matrix, or provoked otherwise, is another explanation.
 func TestFailures_nameTheCell(t *testing.T) {
-	trial := func(timeout, provocation string) report.Trial {
+	trial := func(timeout, script string) report.Trial {
 		x := failed("a", nil, "fifo")
-		x.Provocation, x.Params = provocation, map[string]string{"session_timeout": timeout, "hold": "2ms"}
+		x.Script, x.Params = script, map[string]string{"session_timeout": timeout, "hold": "2ms"}
 		return x
 	}
 	explanations := Failures(report.Conclusion{Result: report.Result{Trials: []report.Trial{trial("4s", ""), trial("10s", ""), trial("4s", "line")}},
 		Histories: map[string]*history.History{"a": recorded(t)}})
-	for i, want := range []string{"lock/a session_timeout=4s", "lock/a session_timeout=10s", "lock/a session_timeout=4s provocation=line"} {
+	for i, want := range []string{"lock/a session_timeout=4s", "lock/a session_timeout=10s", "lock/a session_timeout=4s script=line"} {
 		if explanations[i].Label != want {
 			t.Errorf("%q, want %q", explanations[i].Label, want)
 		}

@@ -68,7 +68,7 @@ func (n *Node) RemovedBefore(other *Node) bool {
 }
 
 type sessionNodes struct {
-	Standing []*Node
+	Existing []*Node
 	Youngest *Node // the last created one, existing or not
 }
 
@@ -121,16 +121,16 @@ func (l *NodeTable) create(n *Node) {
 	if n.Before != nil {
 		n.Before.after = n
 	}
-	if k := len(n.SessionNodes.Standing); k > 0 {
-		n.Queued = n.SessionNodes.Standing[k-1].Czxid
+	if k := len(n.SessionNodes.Existing); k > 0 {
+		n.Queued = n.SessionNodes.Existing[k-1].Czxid
 	}
 	if l.header.Recipe == RWLock {
-		if i := slices.IndexFunc(n.SessionNodes.Standing, func(o *Node) bool { return l.contend(o, n) }); i >= 0 {
-			n.former = n.SessionNodes.Standing[i]
+		if i := slices.IndexFunc(n.SessionNodes.Existing, func(o *Node) bool { return l.contend(o, n) }); i >= 0 {
+			n.former = n.SessionNodes.Existing[i]
 		}
 	}
 	n.in.Standing = append(n.in.Standing, n)
-	n.SessionNodes.Standing = append(n.SessionNodes.Standing, n)
+	n.SessionNodes.Existing = append(n.SessionNodes.Existing, n)
 	n.SessionNodes.Youngest = n
 	l.Nodes[n.Path] = n
 }
@@ -148,7 +148,7 @@ func ValueAt[K comparable, V any](m map[K]*V, key K) *V {
 // OwnedBy returns the existing nodes of a session.
 func (l *NodeTable) OwnedBy(session int64) []*Node {
 	if o := l.Sessions[session]; o != nil {
-		return o.Standing
+		return o.Existing
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (l *NodeTable) remove(p string, c *history.Commit) {
 		return
 	}
 	n.RemovedZxid, n.Removal = c.Zxid, l.removedBy(n, c)
-	n.SessionNodes.Standing = slices.DeleteFunc(n.SessionNodes.Standing, func(o *Node) bool { return o == n })
+	n.SessionNodes.Existing = slices.DeleteFunc(n.SessionNodes.Existing, func(o *Node) bool { return o == n })
 	d := n.in
 	if d.removedCount++; 2*d.removedCount > len(d.Standing) {
 		d.Standing = slices.DeleteFunc(d.Standing, func(o *Node) bool { return o.RemovedZxid != 0 })
@@ -223,7 +223,7 @@ func (l *NodeTable) newest(session, zxid int64) (n *Node, sure bool) {
 		return nil, true
 	}
 	sure = true
-	for _, o := range own.Standing {
+	for _, o := range own.Existing {
 		if o.Czxid <= zxid && n != nil && (o.in != n.in || o.Sequential() != n.Sequential()) {
 			return n, false
 		}

@@ -17,14 +17,14 @@ type Header struct {
 	Schema string `json:"schema"` // set by [NewWriter]
 	Trial  string `json:"trial"`
 	Cell
-	Repetition int      `json:"repetition,omitempty"` // number of the trial in its cell, from 1; 0 if it is the only one
-	Again      int      `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
-	Look       int      `json:"look,omitempty"`       // number of the comparison's evaluation after this trial; 0 if there is only one
-	Seed       uint64   `json:"seed"`
-	Recipe     string   `json:"recipe"`            // of the subject: lock, election, queue, rwlock or semaphore
-	Permits    int      `json:"permits,omitempty"` // of a semaphore
-	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" if unknown
-	Promises   Promises `json:"promises"`          // a promise that is absent is not made
+	Repetition      int      `json:"repetition,omitempty"` // number of the trial in its cell, from 1; 0 if it is the only one
+	EarlierAttempts int      `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
+	Look            int      `json:"look,omitempty"`       // number of the comparison's evaluation after this trial; 0 if there is only one
+	Seed            uint64   `json:"seed"`
+	Recipe          string   `json:"recipe"`            // of the subject: lock, election, queue, rwlock or semaphore
+	Permits         int      `json:"permits,omitempty"` // of a semaphore
+	Variant         string   `json:"variant,omitempty"` // parent, predecessor or polling; "" if unknown
+	Promises        Promises `json:"promises"`          // a promise that is absent is not made
 	// Guarantees are the guarantees that the scenario checks. If empty, every guarantee that applies
 	// to the operations in the history is checked.
 	Guarantees []string `json:"guarantees,omitempty"`
@@ -49,20 +49,20 @@ type Promises struct {
 // Cell is a combination of subject, number of clients and parameters. A run may execute it several
 // times, in separate trials.
 type Cell struct {
-	Scenario    string            `json:"scenario"`
-	Subject     string            `json:"subject"`
-	Clients     int               `json:"clients"`
-	Params      map[string]string `json:"params,omitempty"`      // the settings, as in result.json; durations in Go's format
-	Base        string            `json:"base,omitempty"`        // the subject with which the others are compared
-	Provocation string            `json:"provocation,omitempty"` // the script of a zoo or an audit
-	Step        string            `json:"step,omitempty"`        // of an audit: the step, such as "next exists #1", or "all"
-	Fault       string            `json:"fault,omitempty"`       // of an audit: the fault, such as "reply.drop"
-	Phases      string            `json:"phases,omitempty"`      // a hash of its phases
+	Scenario string            `json:"scenario"`
+	Subject  string            `json:"subject"`
+	Clients  int               `json:"clients"`
+	Params   map[string]string `json:"params,omitempty"`      // the settings, as in result.json; durations in Go's format
+	Base     string            `json:"base,omitempty"`        // the subject with which the others are compared
+	Script   string            `json:"provocation,omitempty"` // the script of a zoo or an audit
+	Step     string            `json:"step,omitempty"`        // of an audit: the step, such as "next exists #1", or "all"
+	Fault    string            `json:"fault,omitempty"`       // of an audit: the fault, such as "reply.drop"
+	Phases   string            `json:"phases,omitempty"`      // a hash of its phases
 }
 
 // EqualExceptSubject reports whether two cells differ only in their subject.
 func (c Cell) EqualExceptSubject(d Cell) bool {
-	return c.Scenario == d.Scenario && c.Clients == d.Clients && c.Provocation == d.Provocation && maps.Equal(c.Params, d.Params)
+	return c.Scenario == d.Scenario && c.Clients == d.Clients && c.Script == d.Script && maps.Equal(c.Params, d.Params)
 }
 
 // The errors of a file that another version of zkbench wrote.

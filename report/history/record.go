@@ -67,7 +67,7 @@ var kinds = map[string]reflect.Type{
 	"commit":      reflect.TypeFor[Commit](),
 	"commits.end": reflect.TypeFor[CommitsEnd](),
 	"step":        reflect.TypeFor[Step](),
-	"self":        reflect.TypeFor[Self](),
+	"self":        reflect.TypeFor[HarnessLoad](),
 	"handoff":     reflect.TypeFor[Handoff](),
 }
 
@@ -107,7 +107,7 @@ func (r *Paused) Time() time.Duration       { return r.At }
 func (r *ClaimCheck) Time() time.Duration   { return r.At }
 func (r *Snapshot) Time() time.Duration     { return r.At }
 func (r *Step) Time() time.Duration         { return r.At }
-func (r *Self) Time() time.Duration         { return r.At }
+func (r *HarnessLoad) Time() time.Duration  { return r.At }
 func (r *Handoff) Time() time.Duration      { return r.Granted }
 
 // Clock is the monotonic clock of a trial. Copies of a Clock show the same time.
@@ -174,8 +174,8 @@ type Paused struct {
 	Holds    string        `json:"holds,omitempty"` // the recipe's answer after the client resumed: yes or no; "" if there was none
 }
 
-// Self contains the harness's measurements of itself during the trial, with their limits.
-type Self struct {
+// HarnessLoad contains the harness's measurements of itself during the trial, with their limits.
+type HarnessLoad struct {
 	At         time.Duration `json:"at"`
 	Ticks      int64         `json:"ticks"`      // of the harness's own timer
 	LateTicks  int64         `json:"late_ticks"` // more than 10 ms late
@@ -186,11 +186,11 @@ type Self struct {
 	CPU        *float64      `json:"cpu,omitempty"`         // share of all processors used by this process
 	MachineCPU *float64      `json:"machine_cpu,omitempty"` // share used by all processes
 	Stolen     *float64      `json:"stolen,omitempty"`      // share used by other virtual machines
-	Limits     SelfLimits    `json:"limits"`
+	Limits     HarnessLimits `json:"limits"`
 }
 
-// SelfLimits are the limits of the measurements in [Self].
-type SelfLimits struct {
+// HarnessLimits are the limits of the measurements in [HarnessLoad].
+type HarnessLimits struct {
 	Late       time.Duration `json:"late"`
 	LateShare  float64       `json:"late_share"` // of all ticks
 	Backlog    int64         `json:"backlog"`    // records

@@ -1,6 +1,6 @@
 // Package matrix groups the trials of a run for comparison: by scenario, and within a scenario
 // into series of trials that differ only in their number of clients. Trials with different
-// provocations are never in one series.
+// scripts are never in one series.
 package matrix
 
 import (
@@ -61,7 +61,7 @@ func (c Count) String() string { return units.Plural(c.N, c.Noun) }
 // Count returns a number of clients with the scenario's noun.
 func (s Scenario) Count(n int) Count { return Count{n, s.Noun()} }
 
-// Series contains the trials with one subject, parameters and provocation, ordered by number of clients.
+// Series contains the trials with one subject, parameters and script, ordered by number of clients.
 type Series struct {
 	Label   string // the subject, and the parameters that distinguish it within the scenario
 	Subject string
@@ -71,9 +71,9 @@ type Series struct {
 
 // Names in labels that do not depend on what varies.
 const (
-	paramVersion     = "version"     // of ZooKeeper; in every label, even of a single trial, as in an upgrade
-	paramProvocation = "provocation" // of a trial that has one
-	paramCell        = "cell"        // of an audit
+	paramVersion = "version" // of ZooKeeper; in every label, even of a single trial, as in an upgrade
+	paramScript  = "script"  // of a trial that has one
+	paramCell    = "cell"    // of an audit
 )
 
 // Param is a parameter of a trial.
@@ -176,7 +176,7 @@ func varying(trials []report.Trial) []string {
 	})
 }
 
-// pick returns the parameters that distinguish a cell: its values of the keys, and its provocation.
+// pick returns the parameters that distinguish a cell: its values of the keys, and its script.
 func pick(c history.Cell, keys []string) []Param {
 	var out []Param
 	for _, k := range keys {
@@ -185,10 +185,10 @@ func pick(c history.Cell, keys []string) []Param {
 		}
 	}
 	if c.Step != "" {
-		return append(out, Param{paramCell, c.Provocation})
+		return append(out, Param{paramCell, c.Script})
 	}
-	if c.Provocation != "" {
-		out = append(out, Param{paramProvocation, c.Provocation})
+	if c.Script != "" {
+		out = append(out, Param{paramScript, c.Script})
 	}
 	return out
 }

@@ -53,17 +53,17 @@ func TestOf_namesTheVersion(t *testing.T) {
 	}
 }
 
-// TestOf_provocations: the trials of a zoo differ in what was done to the subject, and
+// TestOf_scripts: the trials of a zoo differ in what was done to the subject, and
 // in nothing else. One of them must not stand for another.
-func TestOf_provocations(t *testing.T) {
-	caught := report.Trial{Name: "a", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "waiter-expires"}, Expect: []string{"progress"}}
-	sound := report.Trial{Name: "b", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "holder-expires"}}
+func TestOf_scripts(t *testing.T) {
+	caught := report.Trial{Name: "a", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Script: "waiter-expires"}, Expect: []string{"progress"}}
+	sound := report.Trial{Name: "b", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Script: "holder-expires"}}
 	got := GroupScenarios([]report.Trial{caught, sound})[0]
 	if len(got.Series) != 2 {
-		t.Fatalf("%d series, want one for each provocation", len(got.Series))
+		t.Fatalf("%d series, want one for each script", len(got.Series))
 	}
-	if l := got.Series[0].Label; l != "lock/x provocation=holder-expires" {
-		t.Errorf("label = %q, want the provocation in it", l)
+	if l := got.Series[0].Label; l != "lock/x script=holder-expires" {
+		t.Errorf("label = %q, want the script in it", l)
 	}
 	for _, x := range got.Merged().Series {
 		if len(x.Trials) != 1 || x.Trials[0].Merged != 0 {
@@ -79,7 +79,7 @@ func TestNames(t *testing.T) {
 		trial("herd", "lock/parent", 5, map[string]string{"session_timeout": "4s", "hold": "1s"}),
 		trial("herd", "lock/parent", 5, map[string]string{"session_timeout": "10s", "hold": "1s"}),
 		trial("failover", "lock/parent", 5, map[string]string{"session_timeout": "10s"}),
-		{Cell: history.Cell{Scenario: "zoo", Subject: "lock/parent", Clients: 3, Provocation: "holder-expires"}},
+		{Cell: history.Cell{Scenario: "zoo", Subject: "lock/parent", Clients: 3, Script: "holder-expires"}},
 	}
 	names := NamesOf(trials)
 	for _, s := range GroupScenarios(trials) {

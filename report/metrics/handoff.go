@@ -207,7 +207,7 @@ func (f *Fold) handoffBetween(last, b *facts.Belief) (Handoff, bool) {
 const endUncertainty = 20 * time.Millisecond
 
 // cause returns the latest fault that explains the end of last: a fault that hit the holder itself
-// while it held or was about to be granted, or, if the end was not graceful, a fault that hit a member
+// while it held or was about to be granted, or, if the end was not graceful, a fault that affected a member
 // while the client held.
 func cause(last, b *facts.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
 	until := last.End

@@ -30,11 +30,11 @@ func init() {
 
 type harness struct {
 	noopCollector
-	last *history.Self
+	last *history.HarnessLoad
 }
 
 func (x *harness) record(r history.Record) {
-	if s, ok := r.(*history.Self); ok {
+	if s, ok := r.(*history.HarnessLoad); ok {
 		x.last = s
 	}
 }

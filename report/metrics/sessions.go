@@ -20,7 +20,7 @@ type sessions struct {
 	ended            map[int64]bool // closed, killed or expired: no further events
 	expired          int64
 	passedDeadlines  int64 // expired only because their deadlines passed
-	afterMemberFault int64 // expired sessions after a fault had hit a member
+	afterMemberFault int64 // expired sessions after a fault had affected a member
 	footprint        *history.Footprint
 }
 
@@ -84,7 +84,7 @@ func (x *sessions) faulted(client int, from, to time.Duration) bool {
 	})
 }
 
-// memberFaulted reports whether a fault had hit a member by the given time. Such a fault does not end a
+// memberFaulted reports whether a fault had affected a member by the given time. Such a fault does not end a
 // session, but may prevent clients from reconnecting.
 func (x *sessions) memberFaulted(by time.Duration) bool {
 	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool { return f.Client < 0 && f.Start <= by })
@@ -97,7 +97,7 @@ func (x *sessions) close(out map[string]Metric) {
 	out[ConnectAll] = countedMetric(ConnectAll, float64(x.last-x.first), x.connected)
 	expired := countedMetric(SessionsExpired, float64(x.expired), int64(len(x.opened)))
 	if x.expired > 0 {
-		expired.Note = fmt.Sprintf("%s reported by the servers, %s by passed deadlines; %s after a fault hit a member",
+		expired.Note = fmt.Sprintf("%s reported by the servers, %s by passed deadlines; %s after a fault affected a member",
 			units.Number(float64(x.expired-x.passedDeadlines)), units.Number(float64(x.passedDeadlines)), units.Number(float64(x.afterMemberFault)))
 	}
 	out[SessionsExpired] = expired

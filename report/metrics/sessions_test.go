@@ -75,7 +75,7 @@ func TestSessions_expireForNoReason(t *testing.T) {
 		}
 	}
 	m := open().session(history.Deadline, 0, 2000).fault(-1, 3000, 4500).session(history.Expired, 1, 5000).session(history.Deadline, 2, 5000).measure()[SessionsExpired]
-	if m.Note != "1 reported by the servers, 2 by passed deadlines; 2 after a fault hit a member" {
+	if m.Note != "1 reported by the servers, 2 by passed deadlines; 2 after a fault affected a member" {
 		t.Errorf("they expired %q", m.Note)
 	}
 	if m, some := new(line).phase("churn", 0, 100).session(history.Opened, 0, 1).session(history.Expired, 0, 50).measure()[SessionsExpired]; some {
@@ -96,7 +96,7 @@ func TestSessions_shareWhatTheyTake(t *testing.T) {
 }
 
 func TestSelf_keepsWhatTheHarnessSawOfItself(t *testing.T) {
-	got := new(line).add(&history.Self{LateMax: 7, MaxBacklog: 3, CPU: new(0.5), Stolen: new(0.25)}).measure()
+	got := new(line).add(&history.HarnessLoad{LateMax: 7, MaxBacklog: 3, CPU: new(0.5), Stolen: new(0.25)}).measure()
 	for name, want := range map[string]struct {
 		unit  string
 		value float64

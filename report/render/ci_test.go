@@ -74,9 +74,9 @@ func TestJUnit_countsEveryCase(t *testing.T) {
 	}
 }
 
-// A provocation that a subject was to fail says nothing about another one
+// A script that a subject was to fail says nothing about another one
 // that it was to stand.
-func TestJUnit_partsProvocations(t *testing.T) {
+func TestJUnit_separatesScripts(t *testing.T) {
 	r := load(t, "zoo")
 	got := junitOf(t, view.New(view.Input{Result: r}))
 	if len(got.Suites) != len(r.Trials) {
@@ -96,8 +96,8 @@ func TestJUnit_partsProvocations(t *testing.T) {
 		}
 	}
 	want := []string{
-		"zoo-lock-go-zookeeper-holder-expires: zoo.lock/go-zookeeper_provocation=holder-expires.3: mutual-exclusion, cell holder-expires",
-		"zoo-zoo-missed-wakeup-predecessor-leaves: zoo.zoo/missed-wakeup_provocation=predecessor-leaves.3: caught by progress, cell predecessor-leaves",
+		"zoo-lock-go-zookeeper-holder-expires: zoo.lock/go-zookeeper_script=holder-expires.3: mutual-exclusion, cell holder-expires",
+		"zoo-zoo-missed-wakeup-predecessor-leaves: zoo.zoo/missed-wakeup_script=predecessor-leaves.3: caught by progress, cell predecessor-leaves",
 	}
 	if !slices.Equal(failed, want) {
 		t.Errorf("failed: %q, want %q", failed, want)

@@ -65,9 +65,9 @@ func TestPage_saysWhatWasFound(t *testing.T) {
 		{"empty", false, []string{"Unknown: no trial was run", "No guarantee was checked"}, []string{"Passed", "ZgotmplZ"}},
 		// What nobody expects stands above what must be so.
 		{"zoo", true, []string{">NO: progress did not fail<", `id="checks"`,
-			"<td class=\"r fail\">fail</td><td class=\"whole\">mutual-exclusion</td><td class=\"whole\">lock/go-zookeeper provocation=holder-expires at 3 contenders</td>",
-			"<td class=\"whole\">caught by progress</td><td class=\"whole\">zoo/missed-wakeup provocation=predecessor-leaves at 3 contenders</td>",
-			"<td class=\"r pass\">pass</td><td class=\"whole\">caught by no-orphan</td><td class=\"whole\">lock/go-zookeeper provocation=cut-at-list at 3 contenders</td>",
+			"<td class=\"r fail\">fail</td><td class=\"whole\">mutual-exclusion</td><td class=\"whole\">lock/go-zookeeper script=holder-expires at 3 contenders</td>",
+			"<td class=\"whole\">caught by progress</td><td class=\"whole\">zoo/missed-wakeup script=predecessor-leaves at 3 contenders</td>",
+			"<td class=\"r pass\">pass</td><td class=\"whole\">caught by no-orphan</td><td class=\"whole\">lock/go-zookeeper script=cut-at-list at 3 contenders</td>",
 		}, nil},
 		// Of each cell there is a row, and a failure says in which trial it was.
 		{"matrix", false, []string{"<td>lock/parent session_timeout=4s</td>", "lock/parent session_timeout=10s at 5 contenders", "trial 2: nobody was granted"}, nil},

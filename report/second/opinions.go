@@ -11,10 +11,10 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Opinions checks windows of a trial a second time while the trial is evaluated: around the first
+// Sampler checks windows of a trial a second time while the trial is evaluated: around the first
 // overlaps that the verdict counts as exposure, at the beginning, and each time that the number of
 // beliefs has doubled. Violations that the verdict finds fail the trial by themselves.
-type Opinions struct {
+type Sampler struct {
 	known  *known
 	active []facts.Belief
 	window []facts.Belief // beliefs of the open window; empty without one
@@ -34,21 +34,21 @@ const (
 	sampleLimit  = time.Second
 )
 
-// NewOpinions prepares the check of a history.
-func NewOpinions(h *history.History) *Opinions {
-	return &Opinions{known: newKnown(h, facts.MaxDetection(h))}
+// NewSampler prepares the check of a history.
+func NewSampler(h *history.History) *Sampler {
+	return &Sampler{known: newKnown(h, facts.MaxDetection(h))}
 }
 
 // Record adds the next record or commit.
-func (o *Opinions) Record(n history.Numbered) { o.known.record(n) }
+func (o *Sampler) Record(n history.Numbered) { o.known.record(n) }
 
 // Overlap adds an overlap of the verdict, before the belief that completes it.
-func (o *Opinions) Overlap(v verdict.Overlap) {
+func (o *Sampler) Overlap(v verdict.Overlap) {
 	o.exposed, o.violated = true, o.violated || !v.Exposure
 }
 
 // Belief adds the next belief, in the order of their start.
-func (o *Opinions) Belief(b facts.Belief) {
+func (o *Sampler) Belief(b facts.Belief) {
 	if o.violated || o.disagreement != "" {
 		return
 	}
@@ -62,7 +62,7 @@ func (o *Opinions) Belief(b facts.Belief) {
 }
 
 // collect adds to the window, or begins one with the beliefs that have not ended.
-func (o *Opinions) collect(b facts.Belief) {
+func (o *Sampler) collect(b facts.Belief) {
 	switch {
 	case len(o.window) > 0:
 		o.window = append(o.window, b)
@@ -76,7 +76,7 @@ func (o *Opinions) collect(b facts.Belief) {
 	}
 }
 
-func (o *Opinions) search(window []facts.Belief) {
+func (o *Sampler) search(window []facts.Belief) {
 	o.searched++
 	if check(o.known.holds(window), sampleLimit, o.known.permits) == porcupine.Illegal {
 		o.disagreement = fmt.Sprintf("a second check disagrees: between %v and %v, no order of the beliefs allows only one client at a time to hold the grant",
@@ -86,7 +86,7 @@ func (o *Opinions) search(window []facts.Belief) {
 
 // Close returns why the second check contradicts the verdict that no two clients held at once;
 // empty if it agrees, or the verdict differs.
-func (o *Opinions) Close() string {
+func (o *Sampler) Close() string {
 	if len(o.window) > 0 && !o.violated && o.disagreement == "" {
 		o.search(o.window)
 	}

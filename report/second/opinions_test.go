@@ -15,8 +15,8 @@ import (
 const ms = time.Millisecond
 
 // asked gives the opinions of a history as it is judged.
-func asked(h *history.History) (*Opinions, verdict.Verdict) {
-	o, sweep := NewOpinions(h), verdict.NewSweep(h)
+func asked(h *history.History) (*Sampler, verdict.Verdict) {
+	o, sweep := NewSampler(h), verdict.NewSweep(h)
 	sweep.OnBelief, sweep.OnOverlap = o.Belief, o.Overlap
 	for n := range h.Records {
 		o.Record(n)
@@ -97,7 +97,7 @@ func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
 		{"one between the windows, which is taken for exposure", 40, true, "between 40ms and 42ms"},
 		{"one between the windows", 40, false, ""},
 	} {
-		o := NewOpinions(history.Of(history.Header{}))
+		o := NewSampler(history.Of(history.Header{}))
 		for i := range 1000 {
 			at := time.Duration(i) * ms
 			b := facts.Belief{Client: i, Permits: 1, Session: int64(i), Token: int64(i + 1), Call: at, Start: at, End: at + ms}
@@ -120,7 +120,7 @@ func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
 
 // A verdict that has failed needs nobody's agreement.
 func TestOpinions_ofAFailedVerdict(t *testing.T) {
-	o := NewOpinions(history.Of(history.Header{}))
+	o := NewSampler(history.Of(history.Header{}))
 	o.Belief(facts.Belief{Client: 1, Token: 1, Start: 0, End: 9 * ms})
 	o.Overlap(verdict.Overlap{})
 	o.Belief(facts.Belief{Client: 2, Token: 2, Start: 5 * ms, End: 9 * ms})

@@ -22,7 +22,7 @@ import (
 // the token, and no older node is in line.
 type claims struct {
 	commits        *facts.NodeTable    // nil without commits
-	faultEffects   map[int]facts.Spans // by client: faults that hit it, with the time in which it may not be notified
+	faultEffects   map[int]facts.Spans // by client: faults that affected it, with the time in which it may not be notified
 	lastGrants     map[int]*heldGrant  // by client
 	inOrder        bool                // the subject promises order and exclusion
 	checked        int

@@ -13,7 +13,7 @@ import (
 
 // The corpus is recorded from real runs: testdata/corpus.md says how. Most are of
 // the scenario zoo: specimens that break a guarantee, and sound recipes under the same
-// provocations; the header of each says which guarantees must fail. Those in
+// scripts; the header of each says which guarantees must fail. Those in
 // the folder history of testdata/corpus.zip have their commits in its folder commits, as in a run folder;
 // the others are without, as those of an ensemble of somebody else's.
 

@@ -14,7 +14,7 @@ const FIFO = "fifo"
 
 func init() {
 	register(Guarantee{
-		Name: FIFO, Rule: 6, Concerns: granting, promised: inOrder,
+		Name: FIFO, Order: 6, Concerns: granting, promised: inOrder,
 		Promise: "Grants are given in the order in which the servers created the nodes in line.",
 		Harm:    "A newer waiter overtakes an older one, which can starve.",
 		Help:    "grants were given in another order than their nodes were created",
@@ -22,14 +22,14 @@ func init() {
 	})
 }
 
-// order checks [FIFO]: grants follow the order in which the servers created their nodes, which is the
-// order of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
+// fifoChecker checks [FIFO]: grants follow the fifoChecker in which the servers created their nodes, which is the
+// fifoChecker of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
 // tokens without commits.
 //
 // A grant whose node was removed with its session does not count: its client may have been granted
 // when its node was already removed, and then it overtook no other. If commits are missing, that
 // removal or the node of a grant may be missing too.
-type order struct {
+type fifoChecker struct {
 	commits   *facts.NodeTable        // nil without
 	grants    *facts.Grants           // looked up in commits; nil without
 	exclusive bool                    // the subject promises exclusion
@@ -52,7 +52,7 @@ type order struct {
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
+	o := &fifoChecker{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
 	if o.permits > 1 && o.grants != nil {
 		o.grants.OnPassed = func(g *facts.Grant, ahead []*facts.Node) {
 			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
@@ -62,7 +62,7 @@ func newFIFO(in *inputs) checker {
 	return checker{belief: o.belief, finish: o.finish}
 }
 
-func (o *order) belief(b facts.Belief) {
+func (o *fifoChecker) belief(b facts.Belief) {
 	czxid := b.Token
 	if b.Grant != nil {
 		czxid = 0
@@ -98,7 +98,7 @@ const recentGrants = 64
 
 // countWaiting counts whether the client of a grant waited, and which of its nodes existed while it did.
 // Only commits show when a node was created.
-func (o *order) countWaiting(b facts.Belief, czxid int64) {
+func (o *fifoChecker) countWaiting(b facts.Belief, czxid int64) {
 	if b.Grant == nil || b.Grant.Node == nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (o *order) countWaiting(b facts.Belief, czxid int64) {
 // from creating their nodes in time.
 const fewWaits = 8
 
-func (o *order) isEnding(b facts.Belief) bool {
+func (o *fifoChecker) isEnding(b facts.Belief) bool {
 	if b.Grant != nil {
 		return b.Grant.Node.RemovedWithSession()
 	}
@@ -148,7 +148,7 @@ func (o *order) isEnding(b facts.Belief) bool {
 	return false
 }
 
-func (o *order) finish(ending) Verdict {
+func (o *fifoChecker) finish(ending) Verdict {
 	why := o.commits.IncompleteReason()
 	switch {
 	case o.permits > 1 && o.commits == nil:

@@ -20,7 +20,7 @@ func TestFIFO(t *testing.T) {
 		{"a late grant of a session that was dying does not count",
 			"opened 1 101; hold 2 6 10 20; acquire 1 5 0 25; session lost 1 30; acquire 3 7 0 35",
 			Pass, "1 late grants of ending sessions"},
-		{"a late grant of a client that a fault had hit does not count",
+		{"a late grant of a client that a fault had affected does not count",
 			"opened 1 101; hold 2 6 10 20; fault freeze 1 5 15; hold 1 5 25 30",
 			Pass, "1 late grants of ending sessions"},
 		{"a fault after the grant is no excuse",

@@ -48,7 +48,7 @@ const writing = "write"
 // Guarantee is a promise of a recipe, or a requirement of a trial.
 type Guarantee struct {
 	Name     string
-	Rule     int      // the number in the safety definitions
+	Order    int      // the number in the safety definitions
 	Concerns []string // the kinds of recipe to which it applies
 	Promise  string   // the promise, for a reader with knowledge of ZooKeeper
 	Harm     string   // the consequence of breaking it
@@ -117,7 +117,7 @@ var registry []Guarantee
 func register(all ...Guarantee) {
 	registry = append(registry, all...)
 	slices.SortFunc(registry, func(a, b Guarantee) int {
-		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -125,31 +125,31 @@ func init() { register(guarantees...) }
 
 // guarantees are those of this package, apart from those that register themselves, as fifo.go shows.
 var guarantees = []Guarantee{{
-	Name: ClaimValidity, Rule: 1, Concerns: anyGrant,
+	Name: ClaimValidity, Order: 1, Concerns: anyGrant,
 	Promise: "A granted client owns a live node first in line.",
 	Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
 	Help:    "a grant whose node did not exist, belonged to another session, or was not first in line",
 	check:   newClaimValidity,
 }, {
-	Name: LossNotification, Rule: 2, Concerns: anyGrant, promised: func(p history.Promises) bool { return p.Events },
+	Name: LossNotification, Order: 2, Concerns: anyGrant, promised: func(p history.Promises) bool { return p.Events },
 	Promise: "A holder whose session has ended is notified (suspended, lost or ended).",
 	Harm:    "The holder continues until it queries its state, or forever.",
 	Help:    "a holder was not notified that its session had ended",
 	check:   newLossNotification,
 }, {
-	Name: OwnershipQuery, Rule: 2, Concerns: anyGrant,
+	Name: OwnershipQuery, Order: 2, Concerns: anyGrant,
 	Promise: "After a client is notified of the loss of its session, its ownership query (isOwner, isAcquired, hasLeadership) returns false.",
 	Harm:    "Code that checks before it acts runs at the same time as the next holder.",
 	Help:    "a client answered that it held the grant after it was notified that its session was lost",
 	check:   newOwnershipQuery,
 }, {
-	Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
+	Name: MutualExclusion, Order: 4, Concerns: granting, promised: exclusive,
 	Promise: "At most one client holds the lock or leads (a semaphore allows one holder per permit, and readers may share a lock), and a client stops when it is notified that its session ended.",
 	Harm:    "Two clients use the protected resource at once.",
 	Help:    "two clients believed at the same time that they held the grant",
 	check:   newMutualExclusion,
 }, {
-	Name: NoEarlyPassage, Rule: 4, Concerns: []string{facts.Barrier}, promised: exclusive,
+	Name: NoEarlyPassage, Order: 4, Concerns: []string{facts.Barrier}, promised: exclusive,
 	Promise: "A client passes the barrier only after all parties have entered, and leaves it only after all parties are leaving.",
 	Harm:    "A client starts before the others are ready, or uses results that are not complete.",
 	Help:    "a client passed the barrier before all had entered, or left it before all were leaving",
@@ -158,97 +158,97 @@ var guarantees = []Guarantee{{
 		return checker{record: p.Record, commit: p.Commit, finish: func(ending) Verdict { return p.Verdict() }}
 	},
 }, {
-	Name: Fencing, Rule: 5, Concerns: []string{Lock, Election, facts.RWLock}, promised: exclusive,
+	Name: Fencing, Order: 5, Concerns: []string{Lock, Election, facts.RWLock}, promised: exclusive,
 	Promise: "Each grant carries a token greater than all earlier ones, so that a resource can reject stale holders.",
 	Harm:    "A stale holder overwrites its successor's data, or the current holder is rejected.",
 	Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
 	check:   newFencing,
 }, {
-	Name: Succession, Rule: 6, Concerns: granting, promised: inOrder,
+	Name: Succession, Order: 6, Concerns: granting, promised: inOrder,
 	Promise: "When a leader leaves, the candidate that joined next is the next leader.",
 	Harm:    "An unexpected candidate leads.",
 	Help:    "leadership did not pass to the next candidate in line",
 	check:   newSuccession,
 }, {
-	Name: NoLeak, Rule: 7, Concerns: anyRecipe,
+	Name: NoLeak, Order: 7, Concerns: anyRecipe,
 	Promise: "Repeated operations do not leave a growing number of nodes behind.",
 	Harm:    "The servers' memory and every list of the nodes grow until the client's session ends, or forever.",
 	Help:    "each operation left a node behind",
 	check:   newNoLeak,
 }, {
-	Name: NoOrphan, Rule: 7, Concerns: anyGrant,
+	Name: NoOrphan, Order: 7, Concerns: anyGrant,
 	Promise: "Each node in line whose session is alive belongs to a client that uses it to hold or to wait.",
 	Harm:    "Clients queued behind the node wait until its session expires.",
 	Help:    "a node that no client claims was left behind",
 	check:   newNoOrphan,
 }, {
-	Name: Progress, Rule: 8, Concerns: anyRecipe,
+	Name: Progress, Order: 8, Concerns: anyRecipe,
 	Promise: "While the ensemble is available, waiting clients are granted, or given an item, within the limit.",
 	Harm:    "Clients wait although the lock is free or items are available.",
 	Help:    "no client was granted, or given an item, although nothing prevented it",
 	check:   newProgress,
 }, {
-	Name: WriterProgress, Rule: 8, Concerns: []string{facts.RWLock}, promised: func(p history.Promises) bool { return p.Writers },
+	Name: WriterProgress, Order: 8, Concerns: []string{facts.RWLock}, promised: func(p history.Promises) bool { return p.Writers },
 	Promise: "A client that waits to write is granted within the limit, even if readers keep coming.",
 	Harm:    "Nothing can be written while readers are busy.",
 	Help:    "a writer waited while only readers were granted",
 	check:   newWriterProgress,
 }, {
-	Name: NoDuplicate, Rule: 9, Concerns: queues, promised: anyDelivery,
+	Name: NoDuplicate, Order: 9, Concerns: queues, promised: anyDelivery,
 	Promise: "An item that was put once is delivered at most once with certainty.",
 	Harm:    "The same work is done twice.",
 	Help:    "an item that was put once was delivered twice, or was in the queue twice",
 	check:   byItems((*queue.Items).NoDuplicate),
 }, {
-	Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
+	Name: NoLoss, Order: 9, Concerns: queues, promised: anyDelivery,
 	Promise: "Each item that was put is delivered or still in the queue.",
 	Harm:    "The item is lost, and its work is never done.",
 	Help:    "an item was put and removed from the queue, but no take returned it",
 	check:   byItems((*queue.Items).NoLoss),
 }, {
-	Name: NoPhantom, Rule: 9, Concerns: queues,
+	Name: NoPhantom, Order: 9, Concerns: queues,
 	Promise: "Each item was put before it is taken.",
 	Harm:    "Work is done that was never requested.",
 	Help:    "an item was taken that was never put",
 	check:   byItems((*queue.Items).NoPhantom),
 }, {
-	Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
+	Name: QueueFIFO, Order: 9, Concerns: queues, promised: inOrder,
 	Promise: "Items leave the queue in the order in which they were put.",
 	Harm:    "Newer items overtake older ones, which may never be taken.",
 	Help:    "an item was taken although an older one was available",
 	check:   newQueueFIFO,
 }, {
-	Name: BusyLoop, Rule: 11, Concerns: anyRecipe,
+	Name: BusyLoop, Order: 11, Concerns: anyRecipe,
 	Promise: "A waiting client waits for a notification; it does not repeat its requests.",
 	Harm:    "Waiting clients keep every member busy.",
 	Help:    "a client repeated requests without a notification between them",
 	check:   newBusyLoop,
 }, {
-	Name: FanOut, Rule: 11, Concerns: anyRecipe,
+	Name: FanOut, Order: 11, Concerns: anyRecipe,
 	Promise: "One hand-off notifies no more clients than the variant's formula allows.",
 	Harm:    "The cost of every release, for the servers and all waiters, grows with the number of waiters: a herd.",
 	Help:    "a hand-off notified more clients, or caused more requests, than the formula allows",
 	check:   newFanOut,
 }, {
-	Name: NotificationCount, Rule: 11, Concerns: anyRecipe,
+	Name: NotificationCount, Order: 11, Concerns: anyRecipe,
 	Promise: "The wire and the members' own counters agree on the number of notifications.",
 	Harm:    "Fan-out figures cannot be trusted.",
 	Help:    "more notifications on the wire than the members fired (fail), or fewer (unknown)",
 	check:   newNotificationCount,
 }, {
-	Name: Completed, Rule: 12, Concerns: anyRecipe,
+	Name: Completed, Order: 12, Concerns: anyRecipe,
 	Promise: "The trial ran to completion.",
 	Harm:    "Parts of the scenario were not tested.",
 	Help:    "a trial that could not start or complete; its result is unknown",
 	check:   newCompleted,
 }, {
-	Name: Faults, Rule: 12, Concerns: anyRecipe,
+	Name: Faults, Order: 12, Concerns: anyRecipe,
 	Promise: "Every fault that was injected has shown its effect, and was healed.",
 	Harm:    "The conditions of the test are unknown.",
 	Help:    "a fault whose effect could not be proven; the result is unknown",
 	check:   newFaults,
 }, {
-	Name: HarnessHealth, Rule: 12, Concerns: anyRecipe,
+	Name: HarnessHealth, Order: 12, Concerns: anyRecipe,
 	Promise: "The machine and the harness were fast enough for reliable measurements.",
 	Harm:    "The measurements may reflect the machine rather than the recipe.",
 	Help:    "the machine was too slow or too busy to measure on; the result is unknown",

@@ -14,7 +14,7 @@ func newHarnessHealth(in *inputs) checker {
 	judged := 0
 	var exceeding evidence
 	record := func(n history.Numbered) {
-		s, ok := n.Record.(*history.Self)
+		s, ok := n.Record.(*history.HarnessLoad)
 		if !ok {
 			return
 		}
@@ -23,7 +23,7 @@ func newHarnessHealth(in *inputs) checker {
 		if s.Lost > 0 {
 			exceeded("%d records were dropped", s.Lost)
 		}
-		if in.history.Header.Provocation != "" {
+		if in.history.Header.Script != "" {
 			return // a zoo: nothing is timed, and trials run in parallel
 		}
 		for _, why := range lateness(s) {
@@ -53,7 +53,7 @@ func newHarnessHealth(in *inputs) checker {
 
 // lateness returns how late the harness's own timers were, if more than its limits allow: the machine
 // was then too busy to conclude that an operation took too long.
-func lateness(s *history.Self) (why []string) {
+func lateness(s *history.HarnessLoad) (why []string) {
 	if s.LateMax > s.Limits.Late {
 		why = append(why, fmt.Sprintf("a timer of the harness fired %v late, more than the limit of %v", s.LateMax.Round(time.Millisecond), s.Limits.Late.Round(time.Millisecond)))
 	}

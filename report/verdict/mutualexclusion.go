@@ -20,7 +20,7 @@ import (
 // granted, or a fault had deleted its node as an operator does, and the client was not notified. Exposure
 // is counted, and measured as belief.overlap. Every other overlap is a violation, which no fault excuses.
 //
-// Without commits, an overlap is exposure if a fault had hit the session of the older holder, and
+// Without commits, an overlap is exposure if a fault had affected the session of the older holder, and
 // that holder was not notified yet; at most until it is connected again.
 //
 // Beliefs come in the order of their start, so only the few that have not ended can still overlap.
@@ -181,9 +181,9 @@ func (x *exclusion) judge(a, b facts.Belief, until time.Duration, all []facts.Be
 		}
 	}
 	o := overlapping{a: a, b: b, until: until, excused: max(excused, b.Start), proof: cause.N}
-	why := "no fault had hit it"
+	why := "no fault had affected it"
 	if cause.N > 0 {
-		why = fmt.Sprintf("%s had hit it, but that excuses the overlap only until %v", cause.Fault, o.excused)
+		why = fmt.Sprintf("%s had affected it, but that excuses the overlap only until %v", cause.Fault, o.excused)
 	}
 	o.why = fmt.Sprintf(wrong, who) + ", and " + why
 	return o

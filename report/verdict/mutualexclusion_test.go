@@ -60,10 +60,10 @@ func TestMutualExclusion(t *testing.T) {
 			Fail, "excuses the overlap only until 2.001s"},
 		{"a fault on the younger of the two excuses nothing",
 			two + "acquire 1 5 0 10; acquire 2 6 0 1000; session lost 2 1500; fault session.close 2 900 950; " +
-				"release 1 5 2000", Fail, "no fault had hit it"},
+				"release 1 5 2000", Fail, "no fault had affected it"},
 		{"a fault on a member excuses nothing",
 			two + "acquire 1 5 0 10; acquire 2 6 0 1000; session lost 1 1500; fault member.kill -1 900 950; " +
-				"release 2 6 2000", Fail, "no fault had hit it"},
+				"release 2 6 2000", Fail, "no fault had affected it"},
 		{"a holder whose member is cut off from the others cannot know",
 			two + "acquire 1 5 0 10; cut-off 1 900 950; acquire 2 6 0 1000; release 1 5 2000; release 2 6 2000",
 			Pass, "1 exposure, 1s"},
@@ -75,16 +75,16 @@ func TestMutualExclusion(t *testing.T) {
 				"acquire 2 7 1300 1600; release 2 7 2000; release 1 5 2000", Pass, "1 exposure, 400ms"},
 		{"who asks after the member is back can know",
 			two + "acquire 2 6 0 1000; cut-off 1 900 950; acquire 1 5 960 1500; release 2 6 2000; release 1 5 2000",
-			Fail, "client 1 was granted too late, and no fault had hit it"},
+			Fail, "client 1 was granted too late, and no fault had affected it"},
 		{"who is let in in its turn after the member is back holds",
 			two + "acquire 1 5 10 1500; cut-off 1 900 950; hold 2 6 1600 2000; release 1 5 2000",
-			Fail, "client 1 should have stopped, and no fault had hit it"},
+			Fail, "client 1 should have stopped, and no fault had affected it"},
 		{"a member that was cut off excuses only its own clients",
 			two + "acquire 1 5 0 10; cut-off 2 900 950; acquire 2 6 0 1000; release 1 5 2000; release 2 6 2000",
-			Fail, "client 1 should have stopped, and no fault had hit it"},
+			Fail, "client 1 should have stopped, and no fault had affected it"},
 		{"a fault after the overlap began excuses nothing",
 			two + "acquire 1 5 0 10; acquire 2 6 0 1000; session lost 1 1500; fault session.close 1 1100 1150; " +
-				"release 2 6 2000", Fail, "no fault had hit it"},
+				"release 2 6 2000", Fail, "no fault had affected it"},
 		{"a fault excuses the victim only as long as it can be unaware",
 			two + "acquire 1 5 0 10; acquire 2 6 0 1000; fault session.close 1 900 950; release 2 6 60000; " +
 				"release 1 5 70000", Fail, "excuses the overlap only until 8.95s"},
@@ -109,7 +109,7 @@ func TestMutualExclusion_excusesSessionsNotClients(t *testing.T) {
 				"release 1 5 3000", Pass, "1 exposure, 2s"},
 		{"a new session is healthy, though its client had been hit",
 			"opened 1 101; opened 2 102; fault session.close 1 900 950; opened 1 103 4000 1000; " +
-				"acquire 1 5 1001 1002; hold 2 6 1010 20000; release 1 5 20000", Fail, "no fault had hit it"},
+				"acquire 1 5 1001 1002; hold 2 6 1010 20000; release 1 5 20000", Fail, "no fault had affected it"},
 		{"a client that is connected again knows",
 			"opened 1 101; opened 2 102; acquire 1 5 0 1; fault session.close 1 900 950; acquire 2 6 0 1000; " +
 				"opened 1 103 4000 2000; release 2 6 20000; release 1 5 20000", Fail, "that excuses the overlap only until 3s"},

@@ -230,8 +230,8 @@ type orphansByCommits struct {
 	grants         *facts.Grants
 	requeues       bool
 	bound          time.Duration       // for a node of an acquire without a grant
-	members        facts.Spans         // faults that hit members, with the time to recover
-	hits           map[int]facts.Spans // by client: faults that hit it
+	members        facts.Spans         // faults that affected members, with the time to recover
+	hits           map[int]facts.Spans // by client: faults that affected it
 	sessions       map[int64]*owner
 	lost           map[request]time.Duration // when requests were sent that may have created a node, and whose replies were lost
 	failedAcquires map[int]failedAcquire     // by client: its last acquire that ended without a grant
@@ -408,7 +408,7 @@ func (o *orphansByCommits) granted(g *facts.Grant, s *history.Sample) {
 	if len(o.suspects) > 0 {
 		o.suspects = slices.DeleteFunc(o.suspects, func(x *suspectNode) bool { return x.Node == n })
 	}
-	if all := n.SessionNodes.Standing; len(all) > 1 {
+	if all := n.SessionNodes.Existing; len(all) > 1 {
 		for _, other := range all {
 			if other == n || !other.Sequential() || !facts.SameLine(other, n) {
 				continue
@@ -470,7 +470,7 @@ func (o *orphansByCommits) check(s *history.Sample, record int) {
 
 // hasYounger reports whether the node's session has a younger one in the same line.
 func (x *suspectNode) hasYounger() bool {
-	return slices.ContainsFunc(x.SessionNodes.Standing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameLine(n, x.Node) })
+	return slices.ContainsFunc(x.SessionNodes.Existing, func(n *facts.Node) bool { return n.Czxid > x.Czxid && n.Sequential() && facts.SameLine(n, x.Node) })
 }
 
 // judge reports a node that existed too long. The record seen shows that it existed at until.

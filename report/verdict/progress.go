@@ -43,7 +43,7 @@ type progress struct {
 	endedAtDeadline map[grantOf]facts.Belief  // of a subject that does not notify its holders: beliefs that ended at the deadline
 	releasedAt      map[grantOf]time.Duration // and when one was released on a live session
 	acquires        int
-	stuck           *stuck
+	stuck           *stuckChecker
 	permits         int
 	meeting         *barrierProgress // of a barrier
 	ends            []time.Duration  // the latest ends of beliefs, as many as there are permits, in their order
@@ -160,7 +160,7 @@ func (p *progress) record(n history.Numbered) {
 		if r.Unserved {
 			p.unservedRecord = n.N
 		}
-	case *history.Self:
+	case *history.HarnessLoad:
 		p.timerLateness = lateness(r)
 	}
 }
@@ -389,7 +389,7 @@ func (p *progress) finish(end ending) Verdict {
 	if !end.truncated {
 		p.applyLateReleases()
 		p.checkGap(end.at, 0)
-		p.stuck.judge(&p.broken)
+		p.stuck.addFindings(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {
 		p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",

@@ -237,19 +237,19 @@ func TestRWLock(t *testing.T) {
 
 // On a machine that is too busy for the harness's own timers, a long wait proves nothing.
 func TestProgress_onABusyMachine(t *testing.T) {
-	limits := history.SelfLimits{Late: time.Second, LateShare: 0.3}
-	busy := &history.Self{At: 31 * time.Second, Ticks: 100, LateMax: 2 * time.Second, Limits: limits}
-	idle := &history.Self{At: 31 * time.Second, Ticks: 100, LateMax: time.Millisecond, Limits: limits}
+	limits := history.HarnessLimits{Late: time.Second, LateShare: 0.3}
+	busy := &history.HarnessLoad{At: 31 * time.Second, Ticks: 100, LateMax: 2 * time.Second, Limits: limits}
+	idle := &history.HarnessLoad{At: 31 * time.Second, Ticks: 100, LateMax: time.Millisecond, Limits: limits}
 	late := func() *sharing {
 		return newSharing(facts.RWLock, 0, 4).at(1, "join", 0, "read").at(1, "grant", 0, "").at(2, "join", 1, "read").at(30, "wait", 1, "").at(30, "release", 0, "")
 	}
-	for self, result := range map[*history.Self]string{busy: Unknown, idle: Fail} {
+	for self, result := range map[*history.HarnessLoad]string{busy: Unknown, idle: Fail} {
 		s := late()
 		s.records = append(s.records, self)
 		s.judge(t, Progress, result, "client 1 waited to read")
 	}
 	queue := story(t, "opened 0 9; opened 1 8; put a 10; take a 20; put b 30; take b 9000 called=35")
-	for self, result := range map[*history.Self]string{busy: Unknown, idle: Fail} {
+	for self, result := range map[*history.HarnessLoad]string{busy: Unknown, idle: Fail} {
 		records := list{self}
 		for n := range queue.Records {
 			records = append(records, n.Record)

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// stuck checks progress from snapshots of the line. Two states of a line are violations:
+// stuckChecker checks progress from snapshots of the line. Two states of a line are violations:
 //
 //   - No progress: clients wait without requests, no client holds, and every node in
 //     line belongs to a connected client. No event that could change this is pending: no
@@ -19,7 +19,7 @@ import (
 //     in the line could trigger.
 //
 // A polling client sleeps between two requests, so neither is evaluated for it.
-type stuck struct {
+type stuckChecker struct {
 	faults      facts.Spans
 	polls       bool
 	parties     int            // of a barrier: fewer waiters than that wait for others
@@ -37,15 +37,15 @@ type lineSnapshot struct {
 // quiet is the time for which a line must have been observed before it counts as idle.
 const quiet = time.Second
 
-func newStuck(h *history.History) *stuck {
-	s := &stuck{faults: facts.FaultWindows(h, 0), polls: h.Header.Variant == Polling}
+func newStuck(h *history.History) *stuckChecker {
+	s := &stuckChecker{faults: facts.FaultWindows(h, 0), polls: h.Header.Variant == Polling}
 	if h.Header.Recipe == facts.Barrier {
 		s.parties = h.Header.Clients
 	}
 	return s
 }
 
-func (s *stuck) record(n history.Numbered) {
+func (s *stuckChecker) record(n history.Numbered) {
 	l, ok := n.Record.(*history.Snapshot)
 	switch r := n.Record.(type) {
 	case *history.Sample:
@@ -67,7 +67,7 @@ func (s *stuck) record(n history.Numbered) {
 
 // granted drops the snapshots in which the client waited if nothing but time passed between them and its grant: a recipe
 // may delay a grant.
-func (s *stuck) granted(a *history.Sample) {
+func (s *stuckChecker) granted(a *history.Sample) {
 	s.withWaiters = slices.DeleteFunc(s.withWaiters, func(l lineSnapshot) bool {
 		return a.Call <= l.Asked && a.Return > l.At && s.disturbed <= l.At &&
 			slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return w.Client == a.Client })
@@ -75,14 +75,14 @@ func (s *stuck) granted(a *history.Sample) {
 }
 
 // belief records that a client held during a snapshot.
-func (s *stuck) belief(b facts.Belief) {
+func (s *stuckChecker) belief(b facts.Belief) {
 	for i := range s.withWaiters {
 		l := &s.withWaiters[i]
 		l.held = l.held || b.Start <= l.At && b.End >= l.Asked
 	}
 }
 
-func (s *stuck) judge(broken *evidence) {
+func (s *stuckChecker) addFindings(broken *evidence) {
 	for _, l := range s.withWaiters {
 		idle := true
 		for _, w := range l.Waiters {

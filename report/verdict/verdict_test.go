@@ -161,10 +161,10 @@ func TestAll_everyGuaranteeSaysWhatItPromises(t *testing.T) {
 			t.Errorf("%+v: a guarantee needs a name of its own", g)
 		}
 		seen[g.Name] = true
-		if g.Rule < max(last, 1) || g.Rule > 12 {
-			t.Errorf("%s: rule %d after rule %d; they stand in the order of the rules, of which there are twelve", g.Name, g.Rule, last)
+		if g.Order < max(last, 1) || g.Order > 12 {
+			t.Errorf("%s: rule %d after rule %d; they stand in the order of the rules, of which there are twelve", g.Name, g.Order, last)
 		}
-		last = g.Rule
+		last = g.Order
 		if len(g.Concerns) == 0 || g.check == nil {
 			t.Errorf("%s: whom does it concern, and who checks it?", g.Name)
 		}
@@ -178,7 +178,7 @@ func TestAll_everyGuaranteeSaysWhatItPromises(t *testing.T) {
 				t.Errorf("%s: %q is no sentence", g.Name, sentence)
 			}
 		}
-		if found, ok := Find(g.Name); !ok || found.Rule != g.Rule {
+		if found, ok := Find(g.Name); !ok || found.Order != g.Order {
 			t.Errorf("%s is found as %+v", g.Name, found)
 		}
 		if g.Help == "" || strings.HasSuffix(g.Help, ".") {

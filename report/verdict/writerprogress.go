@@ -22,7 +22,7 @@ func newWriterProgress(in *inputs) checker {
 			if wait, ok := waitOf(n); ok {
 				w.add(wait)
 			}
-			if s, ok := n.Record.(*history.Self); ok {
+			if s, ok := n.Record.(*history.HarnessLoad); ok {
 				late = lateness(s)
 			}
 		},

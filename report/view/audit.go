@@ -73,7 +73,7 @@ func (b builder) newAudit(trials []report.Trial) *audit {
 		}
 	}
 	a.selected = len(a.steps) == 0
-	for _, same := range matrix.Group(trials, func(t report.Trial) string { return t.Provocation }) {
+	for _, same := range matrix.Group(trials, func(t report.Trial) string { return t.Script }) {
 		a.add(matrix.Merge(same))
 	}
 	return a
@@ -81,9 +81,9 @@ func (b builder) newAudit(trials []report.Trial) *audit {
 
 // add adds a cell, with a row if it was run without recording the steps first.
 func (a *audit) add(t report.Trial) {
-	a.cells[t.Provocation] = t
-	if strings.Contains(t.Provocation, pairSign) {
-		a.pairs = append(a.pairs, t.Provocation)
+	a.cells[t.Script] = t
+	if strings.Contains(t.Script, pairSign) {
+		a.pairs = append(a.pairs, t.Script)
 		return
 	}
 	i := slices.IndexFunc(a.steps, func(s report.Step) bool { return s.Step == t.Step })
@@ -155,7 +155,7 @@ func tally(all []*audit) Table {
 func (a *audit) suite(scenario string) Suite {
 	s := Suite{Name: scenario + " " + a.subject, Class: scenario + "." + a.subject}
 	for _, t := range a.ordered() {
-		c := Check{What: t.Provocation, Result: t.Outcome()}
+		c := Check{What: t.Script, Result: t.Outcome()}
 		for _, k := range append(checks(t), unprovenFaults(t)...) {
 			if k.Result == c.Result && k.Result != report.Pass {
 				c.Reasons = append(c.Reasons, k.What+": "+strings.Join(k.Reasons, "; "))
@@ -213,7 +213,7 @@ func failedCells(all []*audit) Table {
 				}
 				result, words = report.NotJudged, "not applicable: "+units.Clean(why)
 			}
-			t.Rows = append(t.Rows, Row{Result: result, Cells: []string{units.Clean(c.Provocation), words, a.command(c)}})
+			t.Rows = append(t.Rows, Row{Result: result, Cells: []string{units.Clean(c.Script), words, a.command(c)}})
 		}
 	}
 	return t
@@ -224,9 +224,9 @@ func failedCells(all []*audit) Table {
 func (b builder) command(t report.Trial) string {
 	run := b.Result.Run
 	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && run.Command != "" {
-		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", run.Command, units.Clean(t.Subject), units.Clean(t.Provocation))
+		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", run.Command, units.Clean(t.Subject), units.Clean(t.Script))
 	}
-	s := fmt.Sprintf("zkbench audit %s --cell '%s' --seed %d", units.Clean(t.Subject), units.Clean(t.Provocation), run.Seed)
+	s := fmt.Sprintf("zkbench audit %s --cell '%s' --seed %d", units.Clean(t.Subject), units.Clean(t.Script), run.Seed)
 	if kind := run.Ensemble.Kind; kind != "" {
 		s += " --ensemble " + units.Clean(kind)
 	}

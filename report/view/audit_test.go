@@ -13,7 +13,7 @@ import (
 func played(step, fault, result string, steps ...report.Step) report.Trial {
 	name := step + "/" + fault
 	t := report.Trial{Name: "audit-" + name, Steps: steps, Cell: history.Cell{
-		Scenario: "audit", Subject: "lock/mine", Clients: 3, Provocation: name, Step: step, Fault: fault}}
+		Scenario: "audit", Subject: "lock/mine", Clients: 3, Script: name, Step: step, Fault: fault}}
 	t.Verdicts = []report.Verdict{{Guarantee: "fifo", Result: result, Reasons: []string{"because"}, Records: []int{1}}}
 	return t
 }

@@ -156,7 +156,7 @@ func (b builder) rerunCommand(t report.Trial) string {
 	if others(func(o report.Trial) bool { return o.Subject != t.Subject }) {
 		s += " --subject " + units.Clean(t.Subject)
 	}
-	if t.Provocation == "" && others(func(o report.Trial) bool { return o.Clients != t.Clients }) {
+	if t.Script == "" && others(func(o report.Trial) bool { return o.Clients != t.Clients }) {
 		s += " --clients " + strconv.Itoa(t.Clients)
 	}
 	return s

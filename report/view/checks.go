@@ -81,7 +81,7 @@ type Suite struct {
 	Checks []Check
 }
 
-// suites returns all checks, except those of audits. In a zoo a check includes the provocation, because
+// suites returns all checks, except those of audits. In a zoo a check includes the script, because
 // each subject has several. A fault without a proven effect, a trial without a verdict, and a run that
 // ended early are unknown.
 func (b builder) suites() (out []Suite) {
@@ -95,8 +95,8 @@ func (b builder) suites() (out []Suite) {
 		}
 		s := Suite{Name: t.Name, Class: fmt.Sprintf("%s.%s.%d", t.Scenario, t.Subject, t.Clients), Checks: checks(t)}
 		for i := range s.Checks {
-			if t.Provocation != "" {
-				s.Checks[i].What += ", cell " + t.Provocation
+			if t.Script != "" {
+				s.Checks[i].What += ", cell " + t.Script
 			}
 		}
 		if len(t.Expect) == 0 {
@@ -195,7 +195,7 @@ func runWith(subject string, r report.Run) string {
 	return with
 }
 
-// IncidentTable lists the provocations in runs of incidents, and their results.
+// IncidentTable lists the scripts in runs of incidents, and their results.
 func IncidentTable(runs ...report.Result) Table {
 	t := Table{Columns: []Column{{Head: "what happened"}, {Head: "introduced in"}, {Head: "fixed in"}, {Head: "run here with", Kind: NoWrap}, {Head: "cell", Kind: Code}, {Head: "breaks"},
 		{Head: "result", Kind: Status}, {Head: "run at commit", Kind: Code}}}

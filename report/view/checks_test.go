@@ -34,7 +34,7 @@ func TestPage_isSaidToBeDrawnWhereItIsNotThereYet(t *testing.T) {
 // provoked is a run of an incident: a specimen that is expected to break a guarantee, or none.
 func provoked(expect []string, result string) report.Result {
 	t := judged("i", "lock/theirs", 3, "progress", result)
-	t.Provocation, t.Expect = "next exists #1/request.hold", expect
+	t.Script, t.Expect = "next exists #1/request.hold", expect
 	return report.Result{Run: report.Run{Incident: &report.Incident{About: "It got stuck.", Version: "Theirs 1.0"}}, Trials: []report.Trial{t}}
 }
 

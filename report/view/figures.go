@@ -18,8 +18,8 @@ func (b builder) figures() []*plot.Figure {
 	if b.Traces == nil {
 		return nil
 	}
-	// Trials with a provocation are explained, not measured: their plots have no meaning.
-	all := matrix.GroupScenarios(slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return t.Provocation != "" }))
+	// Trials with a script are explained, not measured: their plots have no meaning.
+	all := matrix.GroupScenarios(slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return t.Script != "" }))
 	var labels []string
 	for _, s := range all {
 		labels = append(labels, units.Names(s.Series, func(x matrix.Series) string { return x.Label })...)

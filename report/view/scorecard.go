@@ -80,7 +80,7 @@ func (b builder) scores() (out []score) {
 func (b builder) scoredTrials() []report.Trial {
 	inAudit := func(t report.Trial) bool { return t.Step != "" }
 	rest := slices.DeleteFunc(slices.Clone(b.trials), func(t report.Trial) bool {
-		return inAudit(t) || t.Subject == "" || len(t.Expect) > 0 || t.Provocation != ""
+		return inAudit(t) || t.Subject == "" || len(t.Expect) > 0 || t.Script != ""
 	})
 	return append(rest, slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return !inAudit(t) })...)
 }

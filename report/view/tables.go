@@ -179,7 +179,7 @@ func faultRow(f report.Fault) Row {
 func (b builder) metrics() []Block {
 	var out []Block
 	for _, t := range b.trials {
-		if len(t.Metrics) == 0 || t.Provocation != "" { // trials with a provocation are explained, not measured
+		if len(t.Metrics) == 0 || t.Script != "" { // trials with a script are explained, not measured
 			continue
 		}
 		table := Table{Columns: []Column{{Head: "metric"}}}

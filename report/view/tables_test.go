@@ -12,8 +12,8 @@ import (
 )
 
 func TestView_listsTheFormulasOfASubjectOnce(t *testing.T) {
-	trial := func(name, subject, provocation, text string) report.Trial {
-		return report.Trial{Name: name, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: len(name), Provocation: provocation}, Formulas: map[string]string{"flap": text}}
+	trial := func(name, subject, script, text string) report.Trial {
+		return report.Trial{Name: name, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: len(name), Script: script}, Formulas: map[string]string{"flap": text}}
 	}
 	b := builder{scenarios: matrix.GroupScenarios([]report.Trial{trial("a", "lock/parent", "", "2N-3"), trial("bb", "lock/parent", "", "2N-3"),
 		trial("c", "lock/predecessor", "", "1"), trial("d", "lock/parent", "line", "2N-3")})} // in other cells it is the same subject

@@ -67,7 +67,7 @@ func (b builder) checkFindings(result string, kind Kind) []Finding {
 			}
 			f := Finding{Kind: kind, Subject: t.Subject, TrialName: trialLabel(label, t), Under: b.faultsOf(t, c), Text: c.FailedName, Why: strings.Join(c.Reasons, "; "), Link: b.proofID(label, t, c)}
 			if t.Step != "" {
-				f.Cell = units.Clean(t.Provocation)
+				f.Cell = units.Clean(t.Script)
 			}
 			switch {
 			case c.threshold:
@@ -88,7 +88,7 @@ func (b builder) checkFindings(result string, kind Kind) []Finding {
 func severestFirst(a, b string) int {
 	rule := func(guarantee string) int {
 		if g, ok := verdict.Find(guarantee); ok {
-			return g.Rule
+			return g.Order
 		}
 		return math.MaxInt
 	}
@@ -126,7 +126,7 @@ func (b builder) runDoubts() []string {
 			case f.Skipped():
 				skipped++
 			case f.Proof == "":
-				unproven = append(unproven, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
+				unproven = append(unproven, units.Clean(f.Fault+" in "+cmp.Or(t.Script, t.Name)))
 			}
 		}
 	}

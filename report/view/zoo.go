@@ -14,7 +14,7 @@ import (
 )
 
 func isZoo(s matrix.Scenario) bool {
-	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return t.Provocation != "" })
+	return slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return t.Script != "" })
 }
 
 // zooTable returns the table of a zoo: the deliberately broken subjects first, then the subjects that
@@ -25,10 +25,10 @@ func zooTable(trials []report.Trial) Table {
 	for _, t := range trials {
 		result := t.Outcome()
 		row := func(cells ...string) Row {
-			return Row{Result: result, Cells: append([]string{units.Clean(t.Subject), units.Clean(t.Provocation)}, cells...)}
+			return Row{Result: result, Cells: append([]string{units.Clean(t.Subject), units.Clean(t.Script)}, cells...)}
 		}
 		switch {
-		case t.Provocation == "":
+		case t.Script == "":
 		case len(t.Expect) > 0:
 			broken = append(broken, row(units.Clean(strings.Join(t.Expect, ", ")), caughtText(t)))
 		case result == report.Pass:
@@ -38,7 +38,7 @@ func zooTable(trials []report.Trial) Table {
 		}
 	}
 	for subject, n := range passed {
-		sound = append(sound, Row{Result: report.Pass, Cells: []string{units.Clean(subject), units.Plural(n, "provocation"), mustPass, "passed"}})
+		sound = append(sound, Row{Result: report.Pass, Cells: []string{units.Clean(subject), units.Plural(n, "cell"), mustPass, "passed"}})
 	}
 	bySubject := func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Cells[0], b.Cells[0]), cmp.Compare(rank(b.Result), rank(a.Result)))
@@ -46,7 +46,7 @@ func zooTable(trials []report.Trial) Table {
 	slices.SortStableFunc(broken, func(a, b Row) int { return cmp.Compare(a.Cells[0], b.Cells[0]) })
 	slices.SortStableFunc(sound, bySubject)
 	return Table{Rows: append(broken, sound...), Columns: []Column{
-		{Head: "subject"}, {Head: "provocation"}, {Head: "verdict that must fail"}, {Head: "caught", Kind: Status}}}
+		{Head: "subject"}, {Head: "cell"}, {Head: "verdict that must fail"}, {Head: "caught", Kind: Status}}}
 }
 
 const mustPass = "none: it must pass"
@@ -88,7 +88,7 @@ func (v *View) addZoo(name string, trials []report.Trial) {
 	}
 	if n := sound.Total(); n > 0 {
 		parts = append(parts, units.Plural(n, "correct case")+" must pass")
-		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.", units.Plural(n, "provocation"), sound.Pass))
+		lines = append(lines, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.", units.Plural(n, "cell"), sound.Pass))
 	}
 	v.abouts = append(v.abouts, units.Clean(name)+": "+strings.Join(parts, ", and "))
 	v.Findings = append(v.Findings, measuredFindings(lines...)...)

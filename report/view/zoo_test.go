@@ -112,9 +112,9 @@ func TestScorecard_leadsToProof(t *testing.T) {
 // What is broken on purpose has a table of its own.
 func TestScorecard_isNotOfAZoo(t *testing.T) {
 	specimen := judged("z", "zoo/a", 3, "fifo", report.Fail)
-	specimen.Provocation, specimen.Expect = "crowd", []string{"fifo"}
+	specimen.Script, specimen.Expect = "crowd", []string{"fifo"}
 	sound := judged("l", "lock/a", 3, "fifo", report.Pass)
-	sound.Provocation = "crowd"
+	sound.Script = "crowd"
 	if card := scorecardOf(nil, specimen, sound); card != nil {
 		t.Errorf("a scorecard of %d rows", len(card.Rows))
 	}

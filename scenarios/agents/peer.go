@@ -139,7 +139,7 @@ func (p *peer) relay(near net.Conn, o msg.Opening) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeLimit)
 	defer cancel()
-	if far, err := t.options.Way.Dial(ctx, "tcp", o.Addr); err == nil {
+	if far, err := t.options.Upstream.Dial(ctx, "tcp", o.Addr); err == nil {
 		join(near, far)
 	}
 }

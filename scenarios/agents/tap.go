@@ -104,7 +104,7 @@ func (c *agentClient) store(n int64, p *peer, s msg.ClientState) {
 func (t *Trial) toTrialClock(p *peer, s *msg.ClientState) {
 	acked, maxError := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - maxError
-	s.Session = s.Session.WithUpstream(t.options.Way)
+	s.Session = s.Session.WithUpstream(t.options.Upstream)
 	for _, at := range []*time.Duration{&s.Known.RemovedAt, &s.Known.ChangedAt,
 		&s.Moments.Changed, &s.Moments.Applied, &s.Moments.Notified, &s.Moments.Asked, &s.Moments.Answered} {
 		*at, _ = t.instant(p, *at)

@@ -18,10 +18,10 @@ import (
 
 // Options configure a trial whose clients run on agents.
 type Options struct {
-	Trial  string
-	Parent string                        // the contested node
-	At     func(time.Time) time.Duration // converts to the trial's clock
-	Way    wire.Upstream                 // dials the servers
+	Trial    string
+	Parent   string                        // the contested node
+	At       func(time.Time) time.Duration // converts to the trial's clock
+	Upstream wire.Upstream                 // dials the servers
 	// Relay makes agents reach the servers through the coordinator, which dials with Way. It is for agents
 	// that cannot reach the servers directly, or would need certificates.
 	Relay bool
@@ -77,7 +77,7 @@ func (t *Trial) begin(p *peer, h *eventStream) error {
 	p.mu.Lock()
 	p.trials[t.options.Trial] = t
 	p.mu.Unlock()
-	a := msg.TrialArgs{Trial: t.options.Trial, Parent: t.options.Parent, Digest: t.options.Way.Digest, Relay: t.options.Relay}
+	a := msg.TrialArgs{Trial: t.options.Trial, Parent: t.options.Parent, Digest: t.options.Upstream.Digest, Relay: t.options.Relay}
 	if err := p.call("Begin", a, nil); err != nil {
 		return err
 	}

@@ -381,7 +381,7 @@ func (p *episodeRun) serveOne(ctx context.Context, i int) bool {
 }
 
 var scripts = map[string]func(*episodeRun){
-	spec.CalmName: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": drainLine, "backlog": putThenTake,
+	spec.FaultFreeCell: calm, "crowd": crowd, "wrapped-numbers": wrappedNumbers, "newcomers": newcomers, "line": drainLine, "backlog": putThenTake,
 }
 
 // crowd lets all clients contend for 1.5 s, and longer on a slow machine, until there were 40 grants.

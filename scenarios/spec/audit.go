@@ -13,7 +13,7 @@ import (
 const (
 	EpisodeKind    = "episode"
 	EpisodeClients = 3
-	CalmName       = "calm"
+	FaultFreeCell  = "calm"
 	AllSteps       = "all" // the step of cells that are not limited to one step
 )
 
@@ -26,8 +26,8 @@ type Injection struct {
 // String returns the name of a cell, such as "next exists #1/reply.drop".
 func (a Injection) String() string { return a.Step.String() + "/" + a.Fault.Name }
 
-// Provocation is a script that is run on a subject in one cell of an audit.
-type Provocation struct {
+// Script is a script that is run on a subject in one cell of an audit.
+type Script struct {
 	Name       string
 	about      string // one line; includes the reason why the script is not limited to one step
 	clients    int
@@ -35,8 +35,8 @@ type Provocation struct {
 	Injections []Injection // of an episode: the faults and their steps
 }
 
-// provocations are the scripts that are not limited to one step.
-var provocations = []Provocation{
+// scripts are the scripts that are not limited to one step.
+var scripts = []Script{
 	{Name: "crowd", clients: 8, AppliesTo: isGrantable,
 		about: "eight clients contend for at least 40 grants; finds bugs that occur by chance or with many clients"},
 	{Name: "wrapped-numbers", clients: 6, AppliesTo: isGrantable,
@@ -64,7 +64,7 @@ func drainsLine(s recipes.Subject) bool {
 }
 
 func applicableScripts(s recipes.Subject) (names []string) {
-	for _, p := range provocations {
+	for _, p := range scripts {
 		if p.AppliesTo(s) {
 			names = append(names, p.Name)
 		}
@@ -74,44 +74,44 @@ func applicableScripts(s recipes.Subject) (names []string) {
 
 // Scripts returns the name and the description of every script that is not limited to one step.
 func Scripts() (out [][2]string) {
-	for _, p := range provocations {
+	for _, p := range scripts {
 		out = append(out, [2]string{p.Name, p.about})
 	}
 	return out
 }
 
 // ParseCell parses a cell's name: all/PROVOCATION, STEP/FAULT, or several STEP/FAULT joined by " + ".
-func ParseCell(name string) (Provocation, error) {
+func ParseCell(name string) (Script, error) {
 	if script, ok := strings.CutPrefix(name, AllSteps+"/"); ok {
-		if script == CalmName {
-			return Provocation{Name: name, clients: EpisodeClients}, nil
+		if script == FaultFreeCell {
+			return Script{Name: name, clients: EpisodeClients}, nil
 		}
-		i := slices.IndexFunc(provocations, func(p Provocation) bool { return p.Name == script })
+		i := slices.IndexFunc(scripts, func(p Script) bool { return p.Name == script })
 		if i < 0 {
-			names := units.Names(provocations, func(p Provocation) string { return p.Name })
-			return Provocation{}, fmt.Errorf("%q: there is no script %q%s", name, script, units.Nearest(script, append(names, CalmName)))
+			names := units.Names(scripts, func(p Script) string { return p.Name })
+			return Script{}, fmt.Errorf("%q: there is no script %q%s", name, script, units.Nearest(script, append(names, FaultFreeCell)))
 		}
-		p := provocations[i]
+		p := scripts[i]
 		p.Name = name
 		return p, nil
 	}
-	out := Provocation{Name: name, clients: EpisodeClients}
+	out := Script{Name: name, clients: EpisodeClients}
 	for text := range strings.SplitSeq(name, " + ") {
 		stepText, faultName, found := strings.Cut(text, "/")
 		s, err := parseStep(stepText)
 		if err != nil {
-			return Provocation{}, err
+			return Script{}, err
 		}
 		if !found {
-			return Provocation{}, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
+			return Script{}, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
 		}
 		f := FindStepFault(faultName)
 		if f == nil {
 			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
-			return Provocation{}, fmt.Errorf("%q: there is no step fault %q%s", text, faultName, units.Nearest(faultName, names))
+			return Script{}, fmt.Errorf("%q: there is no step fault %q%s", text, faultName, units.Nearest(faultName, names))
 		}
 		if f.stepKinds&s.Kind() == 0 {
-			return Provocation{}, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
+			return Script{}, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
 		}
 		out.Injections = append(out.Injections, Injection{s, f})
 	}
@@ -139,7 +139,7 @@ func (s *Scenario) initialCells(p *Phase) (cells []Cell, err error) {
 		}
 		names, times := p.Cells, s.Trials
 		if len(names) == 0 {
-			names, times = []string{AllSteps + "/" + CalmName}, CalmTimes
+			names, times = []string{AllSteps + "/" + FaultFreeCell}, FaultFreeEpisodes
 		}
 		for _, named := range names {
 			c, err := s.auditCell(subject, named)
@@ -191,7 +191,7 @@ func (s *Scenario) StepCells(subject recipes.Subject, w *StepWatch) (cells []Cel
 	var errs []error
 	for _, r := range w.Records(subject) {
 		for _, f := range r.Faults {
-			if r.Step == AllSteps && f == CalmName {
+			if r.Step == AllSteps && f == FaultFreeCell {
 				continue
 			}
 			c, err := s.auditCell(subject, r.Step+"/"+f)

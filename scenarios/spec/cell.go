@@ -228,7 +228,7 @@ func (c Cell) Recorded() history.Cell {
 	s := c.Scenario
 	return history.Cell{
 		Scenario: s.Name, Subject: c.Subject.Name, Clients: c.Clients, Params: c.Params(),
-		Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault, Phases: s.digest(),
+		Base: s.Base, Script: c.Provocation, Step: c.Step, Fault: c.Fault, Phases: s.digest(),
 	}
 }
 

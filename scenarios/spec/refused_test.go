@@ -161,16 +161,16 @@ phases: [{name: churn, kind: churn, duration: 1s, faults: [{at: 0s, fault: clien
 func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
 	const phase = "{name: p, kind: episode, hold: 0s}"
 	for _, c := range []struct{ name, phases, specimen, want string }{
-		{"what can be played", phase, "{subject: lock/parent, provocation: 'next create #1/reply.drop'}", ""},
-		{"an unknown fault", phase, "{subject: lock/parent, provocation: 'next create #1/reply.dropp'}", `did you mean "reply.drop"`},
-		{"an unknown cell of the whole line", phase, "{subject: lock/parent, provocation: all/crowds}", `did you mean "crowd"`},
-		{"no cell", phase, "{subject: lock/parent, provocation: crowd}", `"crowd" is not a step`},
-		{"a role of queues", phase, "{subject: lock/parent, provocation: 'first delete #1/reply.drop'}", "has no role first; its roles are holder, next, third"},
-		{"a backlog of a lock", phase, "{subject: lock/parent, provocation: all/backlog}", "does not apply to lock/parent"},
-		{"who cannot be called off", phase, "{subject: lock/go-zookeeper, provocation: 'next create #1/cancel'}", "cannot be cancelled"},
-		{"a member that others use", phase, "{subject: lock/parent, provocation: 'next create #1/member.kill'}", "affects a member that other trials use at the same time: run it with audit"},
-		{"another kind of phase", "{name: p, kind: drain, rounds: 1, hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo has one phase, of kind episode"},
-		{"an episode beside another phase", phase + "\n  - {name: q, kind: episode, hold: 0s}", "{subject: lock/parent, provocation: every}", "must be the only phase of a scenario"},
+		{"what can be played", phase, "{subject: lock/parent, cell: 'next create #1/reply.drop'}", ""},
+		{"an unknown fault", phase, "{subject: lock/parent, cell: 'next create #1/reply.dropp'}", `did you mean "reply.drop"`},
+		{"an unknown cell of the whole line", phase, "{subject: lock/parent, cell: all/crowds}", `did you mean "crowd"`},
+		{"no cell", phase, "{subject: lock/parent, cell: crowd}", `"crowd" is not a step`},
+		{"a role of queues", phase, "{subject: lock/parent, cell: 'first delete #1/reply.drop'}", "has no role first; its roles are holder, next, third"},
+		{"a backlog of a lock", phase, "{subject: lock/parent, cell: all/backlog}", "does not apply to lock/parent"},
+		{"who cannot be called off", phase, "{subject: lock/go-zookeeper, cell: 'next create #1/cancel'}", "cannot be cancelled"},
+		{"a member that others use", phase, "{subject: lock/parent, cell: 'next create #1/member.kill'}", "affects a member that other trials use at the same time: run it with audit"},
+		{"another kind of phase", "{name: p, kind: drain, rounds: 1, hold: 0s}", "{subject: lock/parent, cell: every}", "a zoo has one phase, of kind episode"},
+		{"an episode beside another phase", phase + "\n  - {name: q, kind: episode, hold: 0s}", "{subject: lock/parent, cell: every}", "must be the only phase of a scenario"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			refused(t, c.want, "name: x\nsession_timeout: 4s\nphases:\n  - "+c.phases+"\nspecimens:\n  - "+c.specimen+"\n")

@@ -217,7 +217,7 @@ func (s *Scenario) ChooseVersions() error {
 		}
 		x.Subject = broken
 		if chosen = append(chosen, x); sound != "" {
-			chosen = append(chosen, Specimen{Subject: sound, Provocation: x.Provocation})
+			chosen = append(chosen, Specimen{Subject: sound, Script: x.Script})
 		}
 	}
 	s.Specimens = chosen

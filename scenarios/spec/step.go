@@ -140,8 +140,8 @@ func fileName(text string) string {
 	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }
 
-// CalmTimes is the number of calm episodes. A step must occur in all of them: others occur by chance.
-const CalmTimes = 3
+// FaultFreeEpisodes is the number of calm episodes. A step must occur in all of them: others occur by chance.
+const FaultFreeEpisodes = 3
 
 // StepWatch collects the steps that all calm episodes of a subject have.
 type StepWatch struct {
@@ -163,12 +163,12 @@ func (w *StepWatch) Add(seen []SeenStep, started recipes.Subject) (last bool) {
 		})
 	}
 	w.Steps = seen
-	return w.episodes == CalmTimes
+	return w.episodes == FaultFreeEpisodes
 }
 
 // Records returns the observed steps, each with the faults that apply to it and the subject.
 func (w *StepWatch) Records(subject recipes.Subject) []*history.Step {
-	out := []*history.Step{{Step: AllSteps, Faults: append([]string{CalmName}, applicableScripts(subject)...)}}
+	out := []*history.Step{{Step: AllSteps, Faults: append([]string{FaultFreeCell}, applicableScripts(subject)...)}}
 	for _, s := range w.Steps {
 		r := &history.Step{Step: s.String()}
 		for _, f := range StepFaults {

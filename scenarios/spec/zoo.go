@@ -12,18 +12,18 @@ import (
 // Specimen is a subject, a script, and the guarantees that the subject is known to break in it.
 type Specimen struct {
 	Subject string `yaml:"subject"` // the subject under test
-	// Provocation is a cell of an audit, such as "next exists #1/reply.drop" or "all/crowd".
+	// Script is a cell of an audit, such as "next exists #1/reply.drop" or "all/crowd".
 	// "every" runs all applicable cells that detect a bug in another specimen, and all scripts that
 	// are not limited to one step.
-	Provocation string `yaml:"provocation"`
+	Script string `yaml:"cell"`
 	// Caught are the guarantees that the subject must break. Without any, the subject is correct and
 	// must keep all guarantees.
 	Caught []string `yaml:"caught,omitempty,flow"`
 	Except []string `yaml:"except,omitempty,flow"` // cells that "every" omits
 }
 
-// EveryProvocation as Specimen.Provocation selects all applicable scripts.
-const EveryProvocation = "every"
+// EveryScript as Specimen.Script selects all applicable scripts.
+const EveryScript = "every"
 
 func (s *Scenario) zoo() ([]Cell, error) {
 	var cells []Cell
@@ -35,10 +35,10 @@ func (s *Scenario) zoo() ([]Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		names := []string{x.Provocation}
-		if x.Provocation == EveryProvocation {
-			names = slices.DeleteFunc(s.everyProvocation(subject), func(name string) bool {
-				own := func(o Specimen) bool { return o.Subject == x.Subject && o.Provocation == name }
+		names := []string{x.Script}
+		if x.Script == EveryScript {
+			names = slices.DeleteFunc(s.everyScript(subject), func(name string) bool {
+				own := func(o Specimen) bool { return o.Subject == x.Subject && o.Script == name }
 				return slices.Contains(x.Except, name) || slices.ContainsFunc(s.Specimens, own)
 			})
 		}
@@ -54,13 +54,13 @@ func (s *Scenario) zoo() ([]Cell, error) {
 	return cells, nil
 }
 
-func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
+func (s *Scenario) everyScript(subject recipes.Subject) (names []string) {
 	for _, name := range applicableScripts(subject) {
 		names = append(names, AllSteps+"/"+name)
 	}
 	for _, x := range s.Specimens {
-		if _, err := s.auditCell(subject, x.Provocation); err == nil && len(x.Caught) > 0 {
-			names = append(names, x.Provocation)
+		if _, err := s.auditCell(subject, x.Script); err == nil && len(x.Caught) > 0 {
+			names = append(names, x.Script)
 		}
 	}
 	return unique(names)
@@ -74,14 +74,14 @@ func (s *Scenario) validateZoo(bad ProblemFunc) {
 			at("subject", "%v%s", err, units.Nearest(x.Subject, SubjectNames()))
 			continue
 		}
-		if x.Provocation == EveryProvocation {
+		if x.Script == EveryScript {
 			continue
 		}
-		switch c, err := s.auditCell(subject, x.Provocation); {
+		switch c, err := s.auditCell(subject, x.Script); {
 		case err != nil:
-			at("provocation", "%v; applicable: %q", err, EveryProvocation)
+			at("cell", "%v; applicable: %q", err, EveryScript)
 		case c.AffectsMembers():
-			at("provocation", "%s affects a member that other trials use at the same time: run it with audit", x.Provocation)
+			at("cell", "%s affects a member that other trials use at the same time: run it with audit", x.Script)
 		}
 	}
 	for _, name := range s.Subjects {
@@ -105,7 +105,7 @@ func KnownBugs() (out [][2]string) {
 	}
 	for _, x := range s.Specimens {
 		if len(x.Caught) > 0 {
-			out = append(out, [2]string{x.Subject, fmt.Sprintf("%s: %s", x.Provocation, strings.Join(x.Caught, ", "))})
+			out = append(out, [2]string{x.Subject, fmt.Sprintf("%s: %s", x.Script, strings.Join(x.Caught, ", "))})
 		}
 	}
 	return out

@@ -105,11 +105,11 @@ func (c *Client) ConsumeSlowly(ctx context.Context) {
 // records that the queue is empty. If nothing is taken for longer than patience, it records a snapshot of the queue
 // instead: the verdicts then decide whether a consumer should have received an item. It fails if more items are taken
 // than were put and the queue does not become empty. No put may begin after the call.
-func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) error {
+func (st *Stage) WaitQueueEmpty(ctx context.Context, limit time.Duration) error {
 	last, since := st.Grants.Load(), time.Now()
 	before, enough := last, 2*(st.items.Load()+int64(len(st.Clients)))
 	for {
-		err := Poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
+		err := Poll(ctx, min(time.Second, limit), func(ctx context.Context) (bool, error) {
 			if st.putting.Load() > 0 { // checked first, because the list below would miss a later put
 				return false, nil
 			}
@@ -126,7 +126,7 @@ func (st *Stage) WaitQueueEmpty(ctx context.Context, patience time.Duration) err
 			return fmt.Errorf("the queue does not become empty: %d takes after the last put, but only %d items were put in all: the same items are delivered repeatedly", now-before, st.items.Load())
 		case now != last:
 			last, since = now, time.Now()
-		case time.Since(since) > patience:
+		case time.Since(since) > limit:
 			return st.SnapshotStuck(ctx)
 		}
 	}

@@ -112,8 +112,8 @@ func (a audit) Table() string {
 func (a audit) failedCells() (cells []string) {
 	for _, r := range a.versions {
 		for _, t := range r.Trials {
-			if t.Outcome() != report.Pass && !slices.Contains(cells, t.Provocation) {
-				cells = append(cells, t.Provocation)
+			if t.Outcome() != report.Pass && !slices.Contains(cells, t.Script) {
+				cells = append(cells, t.Script)
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func countKept(r report.Result) string {
 
 // outcome describes the result of a cell: the broken guarantees, or why it is unknown.
 func outcome(r report.Result, cell string) string {
-	i := slices.IndexFunc(r.Trials, func(t report.Trial) bool { return t.Provocation == cell })
+	i := slices.IndexFunc(r.Trials, func(t report.Trial) bool { return t.Script == cell })
 	if i < 0 {
 		return "not run"
 	}

@@ -18,7 +18,7 @@ func keepAudit(t *testing.T, runs, name string, cells map[string]string) {
 	r := report.Result{Schema: report.Schema, Run: report.Run{Scenario: "audit", Versions: map[string]string{"zookeeper": "3.9.6"}}}
 	for cell, broken := range cells {
 		step, fault, _ := strings.Cut(cell, "/")
-		trial := report.Trial{Name: name + cell, Cell: history.Cell{Scenario: "audit", Subject: name, Clients: 3, Provocation: cell, Step: step, Fault: fault}}
+		trial := report.Trial{Name: name + cell, Cell: history.Cell{Scenario: "audit", Subject: name, Clients: 3, Script: cell, Step: step, Fault: fault}}
 		trial.Verdicts = []report.Verdict{{Guarantee: verdict.Progress, Result: report.Pass}}
 		if broken != "" {
 			trial.Verdicts = append(trial.Verdicts, report.Verdict{Guarantee: broken, Result: report.Fail})

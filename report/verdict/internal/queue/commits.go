@@ -127,7 +127,7 @@ func (q *Items) movedUndelivered(i *Item) bool {
 func (q *Items) claimed(i *Item, session int64) bool {
 	name := path.Base(i.path)
 	for owner, own := range q.commits.Sessions {
-		if owner != session && slices.ContainsFunc(own.Standing, func(n *facts.Node) bool { return strings.Contains(n.Path, name) }) {
+		if owner != session && slices.ContainsFunc(own.Existing, func(n *facts.Node) bool { return strings.Contains(n.Path, name) }) {
 			return true
 		}
 	}
