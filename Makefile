@@ -17,7 +17,7 @@
 #               cache folder; a minute and a half, 100 MB, no root
 # make clean    remove what was built, and ensembles that crashed runs left
 
-.PHONY: help setup versions build release image bench gallery audits test test-kubernetes soak lint prose clean
+.PHONY: help setup versions build release image bench gallery audits test test-race test-rest test-kubernetes soak lint prose clean
 
 help:
 	@sed -n '/^# make\|^#  /s/^# //p' Makefile
@@ -61,7 +61,12 @@ race := $(shell command -v gcc >/dev/null && echo -race)
 racing := ./chaos/wire ./ensembles/... ./report/history
 test:
 	@.ci/setup test
-	go test $(race) -timeout 20m $(racing)
+	@$(MAKE) --jobs 2 test-race test-rest
+
+test-race:
+	go test $(race) -timeout 30m $(racing)
+
+test-rest:
 	go test -timeout 30m ./scenarios $$(go list ./... | grep -v -e /ensembles -e /chaos/wire -e /report/history -e /scenarios$$)
 
 test-kubernetes: release

@@ -47,8 +47,8 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 		{"trials that take turns", `{name: reported, subjects: [lock/go-zookeeper, lock/predecessor], base: lock/go-zookeeper,
 			clients: [3], trials: 2, session_timeout: 4s, phases: [{name: drain, kind: drain, rounds: 20, hold: 1ms}]}`, true},
 		{"specimens of a zoo", `{name: reported, session_timeout: 4s, phases: [{name: episode, kind: episode, hold: 20ms}], specimens: [
-			{subject: zoo/spin-lock, provocation: all/crowd, caught: [busy-loop]}, {subject: zoo/herd-lock, provocation: all/line, caught: [fan-out]},
-			{subject: lock/parent, provocation: all/line}, {subject: lock/predecessor, provocation: all/line}]}`, false},
+			{subject: zoo/spin-lock, cell: all/crowd, caught: [busy-loop]}, {subject: zoo/herd-lock, cell: all/line, caught: [fan-out]},
+			{subject: lock/parent, cell: all/line}, {subject: lock/predecessor, cell: all/line}]}`, false},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			var mu sync.Mutex

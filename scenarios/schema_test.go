@@ -53,7 +53,7 @@ var required = map[string][]string{
 	"Scenario": {"name", "session_timeout", "phases"},
 	"Phase":    {"name", "kind"},
 	"Fault":    {"fault"},
-	"Specimen": {"subject", "provocation"},
+	"Specimen": {"subject", "cell"},
 	"Driver":   {"name", "exec"},
 	"Incident": {"thread", "version", "cause"},
 }
@@ -177,7 +177,7 @@ func TestSchema_versionsOfThisMachineAreNotInIt(t *testing.T) {
 	if bytes.Contains(generated, []byte("curator@")) {
 		t.Error("the schema names versions that this machine has")
 	}
-	specimens := "name: x\nsession_timeout: 4s\nphases: [{name: a, kind: drain}]\nspecimens: [{subject: %s, provocation: p}]\n"
+	specimens := "name: x\nsession_timeout: 4s\nphases: [{name: a, kind: drain}]\nspecimens: [{subject: %s, cell: p}]\n"
 	for subject, known := range map[string]bool{"lock/curator@5.7.1": true, "lock/curator": true, "lock/nobody": false, "lock/curator@new": false} {
 		if why := parsedSchema(t).follows(t, asJSON(t, fmt.Appendf(nil, specimens, subject)), ""); (why == "") != known {
 			t.Errorf("a specimen's subject %s: %q", subject, why)
