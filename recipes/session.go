@@ -48,7 +48,7 @@ type Session struct {
 	negotiated       time.Duration // session timeout
 	lastHeard        time.Time     // send time of the last acknowledged frame
 	lastWrite        time.Time     // send time of the last acknowledged write
-	deadlineTimer         *time.Timer
+	deadlineTimer    *time.Timer
 	link             *link
 	dialErr          error
 	watchers         map[any]func(sessionState) // called at every change of state; by grant
