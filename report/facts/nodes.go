@@ -244,7 +244,7 @@ func (l *NodeTable) newest(session, zxid int64) (n *Node, sure bool) {
 // Sequential reports whether the node's name ends like a sequential node's: in ten characters
 // of a number, which may be negative.
 func (n *Node) Sequential() bool {
-	if len(n.Path) < 10 {
+	if len(n.Path) < 10 || endsInUUID(n.Path) {
 		return false
 	}
 	for i, c := range []byte(n.Path[len(n.Path)-10:]) {
@@ -304,7 +304,16 @@ func pathPattern(path string) string {
 	if len(path) > longestKind {
 		path = path[:longestKind/2] + path[len(path)-longestKind/2:]
 	}
-	return randomPart.ReplaceAllString(sequenceEnd.ReplaceAllString(path, "-#"), "#")
+	if !endsInUUID(path) {
+		path = sequenceEnd.ReplaceAllString(path, "-#")
+	}
+	return randomPart.ReplaceAllString(path, "#")
+}
+
+// endsInUUID reports whether the path ends like a UUID, whose last characters may all be digits.
+func endsInUUID(path string) bool {
+	n := len(path)
+	return n >= 36 && path[n-13] == '-' && path[n-18] == '-' && path[n-23] == '-' && path[n-28] == '-'
 }
 
 // sequenceEnd matches the end of a sequential node's path.

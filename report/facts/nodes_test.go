@@ -24,6 +24,7 @@ func TestKind(t *testing.T) {
 		{"/l/n-2147483647", "/l/n--2147483648", true},
 		{"/l/readLockNode0000000001", "/l/writeLockNode0000000002", false},
 		{"/l/host-0000000001", "/l/lock-0000000002", false},
+		{"/l/27010772-1a1b-45ee-a742-865154369498", "/l/9fd6f189-5cd5-4a81-a6b0-f568ec9913d1", true},
 		{"/l/k3F_q9zTab-lease-0000000001", "/l/Zx-kqWvRtA-lease-0000000002", true},
 		{"/l/alice-lease-0000000001", "/l/bob-lease-0000000002", true},
 		{"/l/k3F_q9zTab-r-0000000001", "/l/x8Q_m2aTrb-w-0000000002", false},
