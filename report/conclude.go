@@ -226,7 +226,7 @@ func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation
 		fold.Belief(b)
 		trace.addBelief(b)
 	}
-	var at []time.Duration // of each record, if the trial has a script (script)
+	var at []time.Duration // of each record, if the trial has a script
 	var steps []Step
 	var readErr error
 	for n, err := range h.Records {

@@ -94,7 +94,7 @@ func ordinary(t *testing.T) cli {
 	return c
 }
 
-// An ordinary user's kept ensemble has its networks in namespaces of that user's own. Every
+// An ordinary user's persistent ensemble has its networks in namespaces of that user's own. Every
 // later call finds it there, in the folder in which it was made, and a driver finds itself
 // the user that has called.
 func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
@@ -109,7 +109,7 @@ func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
 	matches(t, said, `is already up`)
 
 	_, said = zkbench.call(exitBroken, "subject", "check", "--verbose", "--", "sh", "-c", "id -u >user; pwd >folder")
-	matches(t, said, `kept ensemble [0-9a-f]{8} has its networks there\n(.*\n)*using kept ensemble [0-9a-f]{8}: local JVMs`,
+	matches(t, said, `persistent ensemble [0-9a-f]{8} has its networks there\n(.*\n)*using persistent ensemble [0-9a-f]{8}: local JVMs`,
 		`the driver violates 1 rule of the protocol`)
 	if left, _ := filepath.Glob(filepath.Join(zkbench.dir, "zkbench-driver-*")); len(left) > 0 {
 		t.Errorf("of a driver that printed nothing %v is left", left)

@@ -26,7 +26,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-const keptTimeout = 5 * time.Second
+const persistentTimeout = 5 * time.Second
 
 // Start starts or finds an ensemble of the kind in the options. Auto uses a persistent ensemble
 // that fits the options and serves; an explicit kind always starts a new ensemble. Start first removes
@@ -124,7 +124,7 @@ func findPersistent(ctx context.Context, o ensembles.Options) *ensembles.Ensembl
 	}
 	records, err := state.List()
 	if err != nil {
-		o.Logf("cannot list all kept ensembles: %v", err)
+		o.Logf("cannot list all persistent ensembles: %v", err)
 	}
 	for _, r := range records {
 		if !r.Keep {
@@ -136,10 +136,10 @@ func findPersistent(ctx context.Context, o ensembles.Options) *ensembles.Ensembl
 		}
 		e, err := attach(ctx, r)
 		if err != nil {
-			o.Logf("kept ensemble %s is not used: %v (zkbench ensemble down removes it)", r.ID, err)
+			o.Logf("persistent ensemble %s is not used: %v (zkbench ensemble down removes it)", r.ID, err)
 			continue
 		}
-		o.Logf("using kept ensemble %s: %s", e.ID, e.About)
+		o.Logf("using persistent ensemble %s: %s", e.ID, e.About)
 		return e
 	}
 	return nil
@@ -182,7 +182,7 @@ func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := setup.WaitServing(ctx, e, keptTimeout); err != nil {
+	if err := setup.WaitServing(ctx, e, persistentTimeout); err != nil {
 		return nil, errors.Join(err, e.Down(ctx))
 	}
 	return e, nil
@@ -247,9 +247,9 @@ func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Optio
 	if r := persistentElsewhere(o); r != nil {
 		p, err := process.Place(*r)
 		if err == nil {
-			return &p, "kept ensemble " + r.ID + " has its networks there"
+			return &p, "persistent ensemble " + r.ID + " has its networks there"
 		}
-		o.Logf("kept ensemble %s is not used: %v", r.ID, err)
+		o.Logf("persistent ensemble %s is not used: %v", r.ID, err)
 	}
 	quiet := o
 	quiet.Logf = func(string, ...any) {}
@@ -270,7 +270,7 @@ func persistentElsewhere(o ensembles.Options) *state.Record {
 	}
 	records, err := state.List()
 	if err != nil {
-		o.Logf("cannot list all kept ensembles: %v", err)
+		o.Logf("cannot list all persistent ensembles: %v", err)
 	}
 	for _, r := range records {
 		if r.Keep && !r.InThisNamespace() && mismatch(r, o) == "" {

@@ -75,12 +75,12 @@ func TestStart_usesAKeptEnsemble(t *testing.T) {
 	k, err := process.Start(t.Context(), ensembles.Options{Members: 1, Keep: true, Logf: t.Logf})
 	check.OK(t, err)
 	check.Down(t, k)
-	t.Run("a kept ensemble that fits is used, and Down lets it be", func(t *testing.T) {
+	t.Run("a persistent ensemble that fits is used, and Down lets it be", func(t *testing.T) {
 		e, log := start(t, ensembles.Options{})
 		if e.ID != k.ID || e.Servers()[0] != k.Servers()[0] {
 			t.Errorf("got %s, kept is %s", e.ID, k.ID)
 		}
-		log.want(t, "kept ensemble "+k.ID)
+		log.want(t, "persistent ensemble "+k.ID)
 		check.OK(t, e.Down(t.Context()))
 		_, err := ensembles.Leader(t.Context(), k)
 		check.OK(t, err)

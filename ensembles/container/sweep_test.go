@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
-// A kept ensemble outlives its process: here its labels say that the owner is dead.
+// A persistent ensemble outlives its process: here its labels say that the owner is dead.
 func TestAttach_controlsAKeptEnsemble(t *testing.T) {
 	p := planned(t, docker(t), ensembles.Options{Keep: true, Members: 1})
 	p.Owner.Start, p.direct = "the one before", true
@@ -29,7 +29,7 @@ func TestAttach_controlsAKeptEnsemble(t *testing.T) {
 
 	sweepOne(t, e.ID, false)
 	if n := count(t, e.ID); n != 2 {
-		t.Fatalf("a sweep left %d of the 2 things of a kept ensemble", n)
+		t.Fatalf("a sweep left %d of the 2 things of a persistent ensemble", n)
 	}
 	if removed := sweepOne(t, e.ID, true); !strings.Contains(removed, e.ID) {
 		t.Errorf("the sweep does not say that it removed %s: %q", e.ID, removed)

@@ -38,7 +38,7 @@ func TestSweep_removesWhatDeadOwnersLeft(t *testing.T) {
 }
 
 func TestSweep_sparesKeptOnes(t *testing.T) {
-	t.Run("a kept ensemble outlives its owner, is attached, restarted, and goes with all", func(t *testing.T) {
+	t.Run("a persistent ensemble outlives its owner, is attached, restarted, and goes with all", func(t *testing.T) {
 		owner, r := startOwner(t, "keep")
 		check.OK(t, owner.Wait())
 		swept(t, false)
@@ -60,7 +60,7 @@ func TestSweep_sparesKeptOnes(t *testing.T) {
 		swept(t, true, r.ID)
 		nothingLeft(t, r)
 	})
-	t.Run("a kept ensemble whose members are all dead is removed", func(t *testing.T) {
+	t.Run("a persistent ensemble whose members are all dead is removed", func(t *testing.T) {
 		owner, r := startOwner(t, "keep")
 		check.OK(t, owner.Wait())
 		ctx := check.Within(t, time.Minute)

@@ -78,7 +78,7 @@ func isReplyLost(err error) bool {
 	}, func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// markReplyLost wraps err with ErrConnectionLost, which means an unknown markReplyLost, if the reply was lost.
+// markReplyLost returns err; if the reply was lost, it wraps ErrConnectionLost, because the outcome is unknown.
 func markReplyLost(err error) error {
 	if isReplyLost(err) {
 		return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err)

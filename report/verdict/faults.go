@@ -14,7 +14,8 @@ func newFaults(in *inputs) checker {
 		finish: func(ending) Verdict {
 			var unproven, inapplicable evidence
 			for _, w := range h.Faults {
-				if w.Proof != "" && w.Err == "" || w.CutShort { // CutShort: the phase ended during a repetition of a fault whose effect an earlier repetition had proven
+				// CutShort: the phase ended during a repetition of a fault that an earlier repetition had proven.
+				if w.Proof != "" && w.Err == "" || w.CutShort {
 					continue
 				}
 				into := &unproven

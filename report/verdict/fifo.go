@@ -22,8 +22,8 @@ func init() {
 	})
 }
 
-// fifoChecker checks [FIFO]: grants follow the fifoChecker in which the servers created their nodes, which is the
-// fifoChecker of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
+// fifoChecker checks [FIFO]: grants follow the order in which the servers created their nodes, which is the
+// order of the czxids, regardless of the numbers in the nodes' names. It uses the commits, or the
 // tokens without commits.
 //
 // A grant whose node was removed with its session does not count: its client may have been granted

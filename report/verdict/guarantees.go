@@ -48,7 +48,7 @@ const writing = "write"
 // Guarantee is a promise of a recipe, or a requirement of a trial.
 type Guarantee struct {
 	Name     string
-	Order    int      // the number in the safety definitions
+	Order    int      // position in lists, by topic: grants first, then queues, costs, and the trial itself
 	Concerns []string // the kinds of recipe to which it applies
 	Promise  string   // the promise, for a reader with knowledge of ZooKeeper
 	Harm     string   // the consequence of breaking it

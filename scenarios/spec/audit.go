@@ -26,7 +26,7 @@ type Injection struct {
 // String returns the name of a cell, such as "next exists #1/reply.drop".
 func (a Injection) String() string { return a.Step.String() + "/" + a.Fault.Name }
 
-// Script is a script that is run on a subject in one cell of an audit.
+// Script is what the clients do in one cell of an audit, and where faults are injected.
 type Script struct {
 	Name       string
 	about      string // one line; includes the reason why the script is not limited to one step
@@ -35,7 +35,7 @@ type Script struct {
 	Injections []Injection // of an episode: the faults and their steps
 }
 
-// scripts are the scripts that are not limited to one step.
+// scripts are those that are not limited to one step.
 var scripts = []Script{
 	{Name: "crowd", clients: 8, AppliesTo: isGrantable,
 		about: "eight clients contend for at least 40 grants; finds bugs that occur by chance or with many clients"},

@@ -140,7 +140,7 @@ func fileName(text string) string {
 	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }
 
-// FaultFreeEpisodes is the number of calm episodes. A step must occur in all of them: others occur by chance.
+// FaultFreeEpisodes is the number of fault-free episodes. A step must occur in all of them: others occur by chance.
 const FaultFreeEpisodes = 3
 
 // StepWatch collects the steps that all calm episodes of a subject have.

@@ -22,7 +22,7 @@ type Specimen struct {
 	Except []string `yaml:"except,omitempty,flow"` // cells that "every" omits
 }
 
-// EveryScript as Specimen.Script selects all applicable scripts.
+// EveryScript, as the value of Specimen.Script, selects all applicable scripts.
 const EveryScript = "every"
 
 func (s *Scenario) zoo() ([]Cell, error) {

@@ -44,7 +44,7 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 		}
 	}
 	if o.Keep && len(o.Secure) > 0 {
-		return nil, errors.New("a kept ensemble cannot be secured: the certificate and password for its clients exist only in this process")
+		return nil, errors.New("a persistent ensemble cannot be secured: the certificate and password for its clients exist only in this process")
 	}
 	r := &state.Record{
 		ID: fmt.Sprintf("%08x", rand.Uint32()), Kind: kind, Owner: state.Self(), Keep: o.Keep,

@@ -36,7 +36,7 @@ func TestNew_refuses(t *testing.T) {
 		"-1 observers":                {Members: 5, Observers: -1},
 		"whole milliseconds":          {Tick: time.Microsecond},
 		`unknown security "tsl" of an ensemble: choose tls, digest`: {Secure: []string{"tsl"}},
-		"a kept ensemble": {Secure: []string{"tls"}, Keep: true},
+		"a persistent ensemble": {Secure: []string{"tls"}, Keep: true},
 	} {
 		_, err := New(ensembles.Process, o)
 		check.Error(t, err, want)
