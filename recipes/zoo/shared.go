@@ -68,21 +68,25 @@ func init() {
 		order: neverFirst, wait: awaitPermit, release: releaseOnce,
 	})
 
-	// A semaphore made from a lock: any holder may release first, but a waiter wakes only when the node before its
-	// own is gone. With two permits, the first waiter watches the second holder.
-	registerShared(recipes.RecipeSemaphore, "semaphore-watches-predecessor", "a waiter watches only the node before its own", false, steps{
-		order: func(names []string, ours string) (first bool, ahead string) {
-			_, ahead = byNumber(names, ours)
-			return false, ahead
-		},
-		wait: func(ctx context.Context, l *lockClient, ours, ahead string) (turn bool, err error) {
-			names, err := l.steps.list(ctx, l)
-			if err != nil || countAhead(names, ours) < l.env.Permits {
-				return err == nil, err
-			}
-			return awaitNode(ctx, l, ours, ahead)
-		},
-	})
+	// Semaphores made from a lock: any holder may release first, but a waiter is notified only when one node is deleted.
+	// With two permits, the first waiter watches the younger holder, or the older one.
+	waiting := func(name, about string, places func(permits int) int) {
+		registerShared(recipes.RecipeSemaphore, name, about, false, steps{
+			order: func([]string, string) (first bool, ahead string) { return false, "" },
+			wait: func(ctx context.Context, l *lockClient, ours, _ string) (turn bool, err error) {
+				names, err := l.steps.list(ctx, l)
+				n := countAhead(names, ours)
+				if err != nil || n < l.env.Permits {
+					return err == nil, err
+				}
+				i := slices.IndexFunc(names, func(name string) bool { return countAhead(names, name) == n-places(l.env.Permits) })
+				return awaitNode(ctx, l, ours, names[i])
+			},
+		})
+	}
+	waiting("semaphore-watches-predecessor", "a waiter watches only the node before its own", func(int) int { return 1 })
+	waiting("semaphore-watches-one-holder", "a waiter watches only the node as many places ahead as there are permits",
+		func(permits int) int { return permits })
 }
 
 // Suffixes of the random ID in the names of a read-write lock's nodes.
