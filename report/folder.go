@@ -81,7 +81,6 @@ func notRunFolder(path, missing string) error {
 	return absentError(fmt.Sprintf("%s is not a run folder (no %s)", path, missing))
 }
 
-// repairHint is appended to errors about a damaged result.
 const repairHint = "; if the run folder still has its histories, move this file away and run: zkbench check"
 
 // ParseResult parses raw, the text of a result.json, like [ReadResult]. Errors name it path.
@@ -162,15 +161,8 @@ func Clear(dir string) error {
 // temporary file, like .result.json.123.
 func writtenByRun(name string) bool {
 	known := []string{ScenarioFile, ResultFile, HistoryDir, commitsDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, DriverDir, PageFile, SummaryFile, JUnitFile, BenchFile}
-	return slices.ContainsFunc(append(known, renderedFiles...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
+	return slices.ContainsFunc(known, func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
 }
-
-// renderedFiles contains the names of the files that renderers write into a run folder.
-var renderedFiles []string
-
-// RegisterRendered registers a file that a renderer writes into every run folder, so that [Clear]
-// removes it. Call it only from the initialization of package variables.
-func RegisterRendered(name string) { renderedFiles = append(renderedFiles, name) }
 
 // noResult is the reason for the early end of a run whose folder has histories but no result: even an
 // interrupted run writes a result.

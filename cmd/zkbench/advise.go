@@ -107,7 +107,6 @@ func failoverArgs(o phases.AdviceOptions, a phases.Advice, members int) []string
 	return []string{"run", "failover", "--tick", a.Tick.String(), "--session-timeout", a.Timeout.String(), "--members", strconv.Itoa(members), "--set", "params.promise=" + o.Promise.String()}
 }
 
-// runFailover runs the failover scenario in a child process, and returns an error with its exit code.
 func runFailover(cmd *cobra.Command, o phases.AdviceOptions, a phases.Advice, members int) error {
 	self, err := os.Executable()
 	if err != nil {

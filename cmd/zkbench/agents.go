@@ -98,7 +98,6 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	return err
 }
 
-// runAgents runs agents until they have ended or the user interrupts them, and removes the files made for them.
 func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if logs == "" {
 		if logs, err = os.MkdirTemp("", "zkbench-agents-"); err != nil {

@@ -57,7 +57,6 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "", "folder for the page, its plots and compare.md (default zkbench-out/compare-TIME)")
 }
 
-// judge compares the runs and writes the result to stdout, to a page and to compare.md.
 func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
 	reasons := compare.IncomparableReasons(old, now)
 	if len(reasons) > 0 && !f.force {
@@ -76,7 +75,6 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 	return errors.Join(err, f.writeFiles(cmd.ErrOrStderr(), v), result) // an output error does not hide the result
 }
 
-// writeFiles writes the page and compare.md, and appends to the summary of a GitHub workflow's step.
 func (f *compareFlags) writeFiles(stderr io.Writer, v *view.View) error {
 	dir, err := writePage(stderr, f.out, v)
 	if err != nil {

@@ -128,7 +128,6 @@ func statusHereCmd() *cobra.Command {
 	}
 }
 
-// showInNamespace shows an ensemble in another network namespace by running zkbench in that namespace.
 func showInNamespace(ctx context.Context, w io.Writer, r state.Record) error {
 	child, err := auto.CommandInNamespace(ctx, r, "ensemble", "status-here", r.ID)
 	if err != nil {

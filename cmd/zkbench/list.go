@@ -125,7 +125,6 @@ func listGuarantees(w io.Writer) error {
 	return nil
 }
 
-// lists are the lists that the marks in help pages stand for.
 var lists = map[string]func() string{
 	"{{guarantees}}\n": func() string {
 		return entries(verdict.All(), func(g verdict.Guarantee) (string, string) { return g.Name, g.Help })
@@ -183,28 +182,12 @@ func entries[T any](all []T, of func(T) (name, about string)) string {
 
 func entry(name, about string) string {
 	const column, width = 26, 96
-	line := fmt.Sprintf("  %-*s", column-2, name)
+	indent := strings.Repeat(" ", column)
+	line := units.Wrap(fmt.Sprintf("  %-*s%s", column-2, name, strings.Join(strings.Fields(about), " ")), indent, width)
 	if len(name) > column-4 {
-		line = "  " + name + "\n" + strings.Repeat(" ", column)
+		line = "  " + name + "\n" + units.Wrap(indent+strings.Join(strings.Fields(about), " "), indent, width)
 	}
-	return line + wrapText(about, column, width) + "\n"
-}
-
-// wrapText wraps text at width columns and indents all lines except the first.
-func wrapText(text string, indent, width int) (out string) {
-	used := indent
-	for i, word := range strings.Fields(text) {
-		if i > 0 && used+1+len(word) > width {
-			out += "\n" + strings.Repeat(" ", indent)
-			used = indent
-		} else if i > 0 {
-			out += " "
-			used++
-		}
-		out += word
-		used += len(word)
-	}
-	return out
+	return line + "\n"
 }
 
 func versionCmd() *cobra.Command {
@@ -270,9 +253,9 @@ func listIncidents(w io.Writer) error {
 				lines = append(lines, x[0]+": "+x[1])
 			}
 		}
-		fmt.Fprintf(w, "  %s\n", wrapText(name+" ("+i.Version+")", 4, 80))
+		fmt.Fprintf(w, "  %s (%s)\n", name, i.Version)
 		for _, line := range lines {
-			fmt.Fprintf(w, "    %s\n", wrapText(line, 4, 80))
+			fmt.Fprintln(w, units.Wrap("    "+line, "    ", 80))
 		}
 	}
 	return nil

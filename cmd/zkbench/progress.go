@@ -65,7 +65,6 @@ func printable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// sanitizingWriter makes text printable before it writes the text.
 type sanitizingWriter struct {
 	io.Writer
 	incomplete bool // the last line has no end yet

@@ -78,7 +78,6 @@ func runCmd() *cobra.Command {
 	return cmd
 }
 
-// register registers the flags of all commands that run scenarios.
 func (f *runFlags) register(fl *pflag.FlagSet) {
 	f.registerEnsemble(fl, defaultTick)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "external: print the commands that would be executed, and exit")
@@ -95,14 +94,12 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
 }
 
-// registerSettings registers the flags that change a run, which rerun does not have.
 func (f *runFlags) registerSettings(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of every random choice (default: a new seed, printed and stored)")
 	fl.Duration("session-timeout", 0, "session timeout to request")
 	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
 }
 
-// registerEnsemble registers the flags that run and subject check share.
 func (f *runFlags) registerEnsemble(fl *pflag.FlagSet, tick time.Duration) {
 	fl.StringVar(&f.kind, "ensemble", "auto", "kind of ensemble: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
 	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
@@ -327,7 +324,6 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.set, "set", nil, "set a field of the scenario: path=value, for example phases.0.rounds=10 (repeatable)")
 }
 
-// registerMatrix registers the flags that determine the trials, which only run has.
 func (f *scenarioFlags) registerMatrix(fl *pflag.FlagSet) {
 	fl.StringSlice("subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
 	fl.IntSlice("clients", nil, "client counts, like 10,50,100")

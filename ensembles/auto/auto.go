@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
 
@@ -116,9 +117,8 @@ func startDefault(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble
 	return e, nil
 }
 
-// findPersistent returns a persistent ensemble that fits the options and serves, or nil. It returns nil if
-// the options create a persistent ensemble.
-func findPersistent(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
+// persistent returns the records of persistent ensembles, or nil if the options create one.
+func persistent(o ensembles.Options) []state.Record {
 	if o.Keep {
 		return nil
 	}
@@ -126,10 +126,12 @@ func findPersistent(ctx context.Context, o ensembles.Options) *ensembles.Ensembl
 	if err != nil {
 		o.Logf("cannot list all persistent ensembles: %v", err)
 	}
-	for _, r := range records {
-		if !r.Keep {
-			continue
-		}
+	return slices.DeleteFunc(records, func(r state.Record) bool { return !r.Keep })
+}
+
+// findPersistent returns a persistent ensemble that fits the options and serves, or nil.
+func findPersistent(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
+	for _, r := range persistent(o) {
 		if why := unfitReason(r, o); why != "" {
 			o.Logf("persistent ensemble %s is not used: %s", r.ID, why)
 			continue
@@ -263,17 +265,9 @@ func chooseNamespace(ctx context.Context, kind ensembles.Kind, o ensembles.Optio
 	return nil, ""
 }
 
-// persistentElsewhere returns a fitting persistent ensemble whose networks are in other namespaces, or nil.
 func persistentElsewhere(o ensembles.Options) *state.Record {
-	if o.Keep {
-		return nil
-	}
-	records, err := state.List()
-	if err != nil {
-		o.Logf("cannot list all persistent ensembles: %v", err)
-	}
-	for _, r := range records {
-		if r.Keep && !r.InThisNamespace() && mismatch(r, o) == "" {
+	for _, r := range persistent(o) {
+		if !r.InThisNamespace() && mismatch(r, o) == "" {
 			return &r
 		}
 	}

@@ -15,12 +15,11 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/image"
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
+	"golang.org/x/sync/errgroup"
 )
 
 // defaultImage is used unless the user names an image, if it can be pulled.
@@ -82,14 +81,6 @@ func (p *ensemble) prepareAndStart(ctx context.Context, wantedImage string) (*en
 	return p.start(ctx)
 }
 
-// down removes everything, even if the context is cancelled: an interrupted run must leave nothing.
-func (p *ensemble) down(ctx context.Context) error {
-	if err := remove(ctx, p.docker, p.ID); err != nil {
-		return err
-	}
-	return p.docker.Close()
-}
-
 func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 	if err := p.makeNetwork(ctx); err != nil {
 		return nil, err
@@ -109,6 +100,14 @@ func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 	}
 	describe(ctx, e)
 	return e, state.Save(*p.Record)
+}
+
+// down removes everything, even if the context is cancelled: an interrupted run must leave nothing.
+func (p *ensemble) down(ctx context.Context) error {
+	if err := remove(ctx, p.docker, p.ID); err != nil {
+		return err
+	}
+	return p.docker.Close()
 }
 
 // runMembers creates and starts all containers at once, in about a second. It ignores cancellation:

@@ -28,10 +28,9 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"go.yaml.in/yaml/v4"
-
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report/safefile"
+	"go.yaml.in/yaml/v4"
 )
 
 const defaultChroot = "/zkbench"

@@ -62,12 +62,6 @@ func setUp() error {
 	return nil
 }
 
-// Place identifies namespaces: a process inside, and the path at which it sees the network namespace.
-type Place struct {
-	PID     int
-	Network string
-}
-
 // Enter replaces this process by the same program with the arguments args (including args[0]) in new
 // namespaces, or in the existing ones at join. It returns only on an error.
 func Enter(join *Place, args []string) error {

@@ -10,11 +10,6 @@ import (
 
 var errNotLinux = errors.New("network namespaces need Linux")
 
-type Place struct {
-	PID     int
-	Network string
-}
-
 func ID() string { return "" }
 
 func SetUp() error { return nil }

@@ -27,6 +27,12 @@ import (
 // key is the environment variable that is set for processes inside.
 const key = "ZKBENCH_ROOTLESS"
 
+// Place identifies namespaces: a process inside, and the path at which it sees the network namespace.
+type Place struct {
+	PID     int
+	Network string
+}
+
 // Inside reports whether this process runs in namespaces of Enter.
 func Inside() bool { return os.Getenv(key) != "" }
 

@@ -40,7 +40,6 @@ func ParseProcess(text string) Process {
 func Self() Process {
 	p, err := Find(os.Getpid())
 	if err != nil {
-		// Without /proc the start time is unknown.
 		return Process{PID: os.Getpid()}
 	}
 	return p

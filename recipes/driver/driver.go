@@ -35,7 +35,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"

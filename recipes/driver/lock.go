@@ -10,7 +10,6 @@ import (
 	"os"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 	zkclient "github.com/zkbench/zkbench/recipes/internal/client"

@@ -28,10 +28,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"golang.org/x/mod/semver"
 )
 
 // Driver is a recipe of another project as a subject, with the program that runs it.

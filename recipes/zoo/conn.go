@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )

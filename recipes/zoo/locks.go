@@ -10,12 +10,10 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// lockSpecimens are the locks that differ from a correct one in one step.
 var lockSpecimens = []struct {
 	name, about string
 	wrong       steps
@@ -298,7 +296,6 @@ func lessOne(names []string, ours string) (first bool, ahead string) {
 	return first, fmt.Sprintf("host%s%010d", marker, number(ours)-1)
 }
 
-// createFixedNode creates the node with the fixed name, and waits while it exists.
 func createFixedNode(ctx context.Context, l *lockClient) (string, error) {
 	path := l.env.Parent + "/lock"
 	for ctx.Err() == nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
@@ -81,7 +80,6 @@ func (q *queueClient) Take(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// takeConfirmed takes an item only after its delete is confirmed.
 func takeConfirmed(ctx context.Context, q *queueClient, path string, _ []byte) (taken bool, err error) {
 	err = q.c.delete(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {

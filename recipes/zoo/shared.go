@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes"
 )
 

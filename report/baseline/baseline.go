@@ -11,6 +11,7 @@ package baseline
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,19 +31,6 @@ import (
 type Folder string
 
 func (f Folder) String() string { return "folder " + string(f) }
-
-func (f Folder) names() (names []string, err error) {
-	err = fs.WalkDir(os.DirFS(string(f)), ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			names = append(names, name)
-		}
-		return err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return names, err
-}
 
 func (f Folder) read(name string) ([]byte, error) {
 	return safefile.Read(filepath.Join(string(f), filepath.FromSlash(name)), safefile.Result)
@@ -89,15 +77,12 @@ type Entry struct {
 
 // All returns the baselines of a scenario, or of all scenarios if scenario is empty, by start time.
 func All(f Folder, scenario string) ([]Entry, error) {
-	names, err := f.names()
+	names, err := fs.Glob(os.DirFS(string(f)), cmp.Or(sanitize(scenario), "*")+"/*"+suffix)
 	if err != nil {
 		return nil, err
 	}
 	var out []Entry
 	for _, n := range names {
-		if !strings.HasSuffix(n, suffix) || scenario != "" && path.Dir(n) != sanitize(scenario) {
-			continue
-		}
 		raw, err := f.read(n)
 		if err != nil {
 			return nil, err

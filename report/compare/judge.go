@@ -57,7 +57,6 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 	return r, true
 }
 
-// canTest reports whether counts can be compared like times: there are enough, and all are above 0.
 func canTest(a, b []float64) bool {
 	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.MinSampleSize(countAlpha)
 }

@@ -222,10 +222,8 @@ func Trend(runs []report.Result, measures []report.Measure) *view.View {
 // changeAlpha is the accepted probability of finding a change in a series that has none.
 const changeAlpha = 0.01
 
-// changesShown is the largest number of changes that are listed.
 const changesShown = 20
 
-// changeFindings lists the runs at which the level of a measure of a cell changed.
 func changeFindings(runs []report.Result, measures []report.Measure) (out []view.Finding) {
 	for _, m := range measures {
 		all, unit := lines(runs, m)

@@ -35,7 +35,6 @@ func eventOf(n history.Numbered, recipe string) (e Event, ok bool) {
 	return e, e.What != ""
 }
 
-// failureOf describes the outcome and the error of an operation that did not succeed.
 func failureOf(s *history.Sample) string {
 	hows := map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}
 	how := hows[s.Outcome]

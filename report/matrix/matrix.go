@@ -109,7 +109,6 @@ func Distinct[T any, K comparable](all []T, of func(T) K) (out []K) {
 
 func clients(t report.Trial) int { return t.Clients }
 
-// byScenario groups trials by scenario, in the order in which the scenarios were run.
 func byScenario(trials []report.Trial) [][]report.Trial {
 	return Group(trials, func(t report.Trial) string { return t.Scenario })
 }
@@ -167,7 +166,6 @@ func (s Scenario) Common() int {
 	return slices.Max(append([]int{0}, s.Counts...))
 }
 
-// varying returns the names of the parameters that differ between the trials.
 func varying(trials []report.Trial) []string {
 	all := map[string]string{}
 	for _, t := range trials {
@@ -253,7 +251,6 @@ func Merge(trials []report.Trial) report.Trial {
 	return out
 }
 
-// bySeverity orders results, the worst last.
 func bySeverity(a, b string) int { return cmp.Compare(verdict.Severity(a), verdict.Severity(b)) }
 
 func mergeMetric(trials []report.Trial, name string) report.Metric {

@@ -196,14 +196,10 @@ func (t *Tracker) Start(at time.Time) {
 }
 
 // Create adds a sequential ephemeral node that was created at the given time. It ignores other names.
-func (t *Tracker) Create(path string, session int64, at time.Time) { t.add(path, session, at, at) }
+func (t *Tracker) Create(path string, session int64, at time.Time) { t.Existing(path, session, at, at) }
 
-// Existing adds a node created before the observation began. Its hold counts from begin at the earliest.
-func (t *Tracker) Existing(path string, session int64, created, begin time.Time) {
-	t.add(path, session, created, begin)
-}
-
-func (t *Tracker) add(path string, session int64, created, at time.Time) {
+// Existing adds a node created before the observation began. Its hold counts from at at the earliest.
+func (t *Tracker) Existing(path string, session int64, created, at time.Time) {
 	l, name, below := t.lineOf(path)
 	if !below {
 		return

@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 type curve struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // sampleRamps invents two locks that keep up with different rates, and one that does to the end.
@@ -26,7 +27,7 @@ func sampleRamps() (matrix.Scenario, func(string) []metrics.Ramp, Glyphs) {
 			}
 			r.Points = append(r.Points, metrics.RampPoint{Rate: rate, Count: 10, P50: time.Duration(p50), Max: time.Duration(3*p50 + 1e6*math.Mod(rate, 7))})
 		}
-		name := "saturation-" + fileName(subject)
+		name := "saturation-" + units.Identifier(subject)
 		ramps[name] = []metrics.Ramp{r}
 		trials = append(trials, report.Trial{Name: name, Cell: history.Cell{Scenario: "saturation", Subject: subject, Clients: 20}})
 	}

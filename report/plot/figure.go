@@ -61,7 +61,7 @@ func newFigure(name, title, about string) *Figure {
 		a.Label.TextStyle.Color = ink
 		a.Label.Padding = 4
 	}
-	f := &Figure{Name: fileName(name), Title: title, About: about, body: p, height: height}
+	f := &Figure{Name: units.Identifier(name), Title: title, About: about, body: p, height: height}
 	f.svg = sync.OnceValues(f.renderSVG)
 	return f
 }
@@ -175,18 +175,7 @@ func setTextLengths(svg []byte) []byte {
 }
 
 // Rename adds a prefix to the name, for runs of several scenarios.
-func (f *Figure) Rename(prefix string) { f.Name = fileName(prefix + "-" + f.Name) }
-
-// fileName replaces all characters except letters, digits, dots and underscores.
-func fileName(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_':
-			return r
-		}
-		return '-'
-	}, s)
-}
+func (f *Figure) Rename(prefix string) { f.Name = units.Identifier(prefix + "-" + f.Name) }
 
 func (f *Figure) legendEntries() []legendEntry {
 	out := slices.Clone(f.legend)

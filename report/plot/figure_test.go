@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/report/internal/golden"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
@@ -223,7 +224,7 @@ func sampleTrial(subject string, clients int, p50, expected float64) report.Tria
 	ptr := func(v float64) *float64 { return &v }
 	count := int64(clients * 10)
 	return report.Trial{
-		Name: "herd-" + fileName(subject) + "-" + string(rune('a'+clients%26)), Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: clients},
+		Name: "herd-" + units.Identifier(subject) + "-" + string(rune('a'+clients%26)), Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: clients},
 		Metrics: map[string]metrics.Metric{
 			"handoff.latency": {Unit: "ns", Count: &count, Min: ptr(p50 / 3), Mean: ptr(p50 * 1.2), P50: ptr(p50),
 				P90: ptr(p50 * 2), P99: ptr(p50 * 4), P999: ptr(p50 * 6), Max: ptr(p50 * 7)},

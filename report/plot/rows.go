@@ -7,14 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // rowAxis makes the y axis a list of rows, the first at the top.
@@ -117,14 +116,12 @@ type causeRow struct {
 
 func groupByCause(rounds []metrics.Failover) []causeRow {
 	var out []causeRow
-	for _, r := range rounds {
-		i := slices.IndexFunc(out, func(c causeRow) bool { return c.name == r.Phase })
-		if i < 0 {
-			out, i = append(out, causeRow{name: r.Phase, least: r.Least}), len(out)
+	for _, same := range matrix.Group(rounds, func(r metrics.Failover) string { return r.Phase }) {
+		c := causeRow{name: same[0].Phase, rounds: same, least: same[0].Least}
+		for _, r := range same {
+			c.means, c.least, c.most = c.means+r.Mean, min(c.least, r.Least), max(c.most, r.Most)
 		}
-		c := &out[i]
-		c.rounds, c.means = append(c.rounds, r), c.means+r.Mean
-		c.least, c.most = min(c.least, r.Least), max(c.most, r.Most)
+		out = append(out, c)
 	}
 	return out
 }
@@ -335,7 +332,6 @@ func PauseRounds(all []Pauses) *Figure {
 	return f
 }
 
-// addPauseBars adds a bar to each row. half is half of its height.
 func (f *Figure) addPauseBars(rows []pauseRow, text string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
 	for i, r := range rows {
 		from, to := span(r.Pause)

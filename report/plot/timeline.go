@@ -9,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/plot/vg"
-
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
+	"gonum.org/v1/plot/vg"
 )
 
 // Timeline contains the data for the plots of one trial.

@@ -13,7 +13,6 @@ import (
 
 var _ = register(report.SummaryFile, Markdown)
 
-// markdownReasons is the largest number of listed checks that did not pass.
 const markdownReasons = 20
 
 // Markdown writes a summary for a comment on a pull request.

@@ -5,8 +5,8 @@
 //	v := view.New(view.Input{Result: r})
 //	err := render.Terminal(os.Stdout, v, render.Term{Width: 80})
 //
-// Each file of a run folder is an entry in this package's registry. To add one, add a source file that
-// calls register, like bench.go, and a golden file in testdata, which a test requires.
+// Each file of a run folder is an entry in this package's registry. To add one, add its name to report/folder.go,
+// a source file that calls register, like bench.go, and a golden file in testdata, which a test requires.
 package render
 
 import (
@@ -18,11 +18,10 @@ import (
 	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/view"
+	"golang.org/x/sync/errgroup"
 )
 
 type renderer func(io.Writer, *view.View) error
@@ -32,7 +31,6 @@ var files = map[string]renderer{}
 // register adds a file to every run folder. It returns the renderer, for the initialization of a variable.
 func register(name string, r renderer) renderer {
 	files[name] = r
-	report.RegisterRendered(name)
 	return r
 }
 

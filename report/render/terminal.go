@@ -36,7 +36,7 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 		writeExplanation(&b, s, max(term.Width, 60))
 		fmt.Fprintln(&b)
 	}
-	fmt.Fprintln(&b, clip(wrap(v.Description, "", term.Width), summaryLines, term.Width))
+	fmt.Fprintln(&b, clip(units.Wrap(v.Description, "", term.Width), summaryLines, term.Width))
 	for _, t := range v.Brief {
 		fmt.Fprintln(&b)
 		writeTable(&b, t, term)
@@ -52,10 +52,10 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 		if f.Text == verdict.Completed {
 			lines = incompleteLines
 		}
-		fmt.Fprintln(&b, clip(wrap(f.String(), "  ", term.Width), lines, term.Width))
+		fmt.Fprintln(&b, clip(units.Wrap(f.String(), "  ", term.Width), lines, term.Width))
 	}
 	b.WriteString(joinMore(more, term.Width))
-	fmt.Fprintln(&b, paint(wrap(v.Verdict, "", term.Width), v.Result, term))
+	fmt.Fprintln(&b, paint(units.Wrap(v.Verdict, "", term.Width), v.Result, term))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -64,7 +64,7 @@ func joinMore(all []string, width int) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return wrap(strings.Join(all, " "), "  ", width) + "\n"
+	return units.Wrap(strings.Join(all, " "), "  ", width) + "\n"
 }
 
 func clip(s string, lines, width int) string {
@@ -77,11 +77,11 @@ func clip(s string, lines, width int) string {
 }
 
 func writeExplanation(b *strings.Builder, s view.Explanation, width int) {
-	fmt.Fprintln(b, wrap(s.Title, "", width))
-	fmt.Fprintln(b, wrap("  Promise: "+s.Guarantee.Promise, "  ", width))
-	fmt.Fprintln(b, wrap("  Violation: "+s.Violation, "  ", width))
+	fmt.Fprintln(b, units.Wrap(s.Title, "", width))
+	fmt.Fprintln(b, units.Wrap("  Promise: "+s.Guarantee.Promise, "  ", width))
+	fmt.Fprintln(b, units.Wrap("  Violation: "+s.Violation, "  ", width))
 	for _, f := range s.Details {
-		fmt.Fprintln(b, wrap("  "+f.Name+": "+f.Value, "  ", width))
+		fmt.Fprintln(b, units.Wrap("  "+f.Name+": "+f.Value, "  ", width))
 	}
 	for i, e := range s.Events {
 		mark := " "
@@ -93,7 +93,7 @@ func writeExplanation(b *strings.Builder, s view.Explanation, width int) {
 		if e.Record > 0 {
 			what += fmt.Sprintf(" (record %d)", e.Record)
 		}
-		fmt.Fprintln(b, wrap(head+what, strings.Repeat(" ", 26), width))
+		fmt.Fprintln(b, units.Wrap(head+what, strings.Repeat(" ", 26), width))
 	}
 	if s.More != "" {
 		fmt.Fprintf(b, "  %s\n", s.More)
@@ -123,7 +123,11 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 	line := func(cell func(i int) string) string {
 		parts := make([]string, len(t.Columns))
 		for i, c := range t.Columns {
-			parts[i] = pad(cell(i), columnWidth(t, i), c.Kind == view.Number)
+			format := "%-*s"
+			if c.Kind == view.Number {
+				format = "%*s"
+			}
+			parts[i] = fmt.Sprintf(format, columnWidth(t, i), cell(i))
 		}
 		return strings.TrimRight(strings.Join(parts, "  "), " ")
 	}
@@ -138,7 +142,7 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 		fmt.Fprintln(b, paint(line(func(i int) string { return units.Clean(r.Cells[i]) }), result, term))
 	}
 	for _, s := range legend {
-		fmt.Fprintln(b, wrap(s, "", term.Width))
+		fmt.Fprintln(b, units.Wrap(s, "", term.Width))
 	}
 }
 
@@ -178,39 +182,10 @@ func tableWidth(t view.Table) int {
 	return total
 }
 
-func pad(s string, width int, right bool) string {
-	space := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-	if right {
-		return space + s
-	}
-	return s + space
-}
-
 func paint(s, result string, term Term) string {
 	code := map[string]string{report.Pass: "32", report.Fail: "31", report.Unknown: "33"}[result]
 	if !term.Color || code == "" {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-// wrap breaks text at spaces into lines of at most width characters, and indents all but the first.
-func wrap(s, indent string, width int) string {
-	var b strings.Builder
-	used := 0
-	for i, word := range strings.Split(units.Clean(s), " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+n > width && word != "":
-			b.WriteString("\n" + indent)
-			used = len(indent)
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return b.String()
 }

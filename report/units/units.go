@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Duration formats nanoseconds with three significant digits and a suitable unit: "940 µs", "31.2
@@ -310,4 +311,35 @@ func Closest(name string, names []string) string {
 		}
 	}
 	return best
+}
+
+// Wrap breaks text at spaces into lines of at most width characters, and indents all but the first.
+func Wrap(s, indent string, width int) string {
+	var b strings.Builder
+	used := 0
+	for i, word := range strings.Split(Clean(s), " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case used+1+n > width && word != "":
+			b.WriteString("\n" + indent)
+			used = len(indent)
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += n
+	}
+	return b.String()
+}
+
+// Identifier replaces all characters except letters, digits, dots and underscores, for file names and links.
+func Identifier(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '-'
+	}, s)
 }

@@ -124,7 +124,6 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 	return marks[outcome], link
 }
 
-// tally returns a table of the numbers of cells, with a row for each subject.
 func tally(all []*audit) Table {
 	t := Table{Columns: []Column{{Head: "subject", Kind: NoWrap}}}
 	for _, head := range []string{"steps", "cells", "kept all", "broke", "unknown", "not applicable"} {

@@ -47,7 +47,6 @@ func (t Table) legend() string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// keepMarks drops the marks that do not occur in the table.
 func (t *Table) keepMarks() {
 	t.Marks = slices.DeleteFunc(slices.Clone(t.Marks), func(m Mark) bool {
 		return !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Contains(r.Cells, m.Kind) })
@@ -130,7 +129,7 @@ func underFaults(names []string) string {
 }
 
 func explanationID(s explain.Explanation) string {
-	return "explanation-" + anchor(s.Trial.Name+"-"+s.GuaranteeName)
+	return "explanation-" + units.Identifier(s.Trial.Name+"-"+s.GuaranteeName)
 }
 
 // explanationOf returns the id of a failed verdict's explanation, or of the trial's first without a guarantee; "" if none.

@@ -54,7 +54,6 @@ func measuredText(text string) string {
 	return "measured " + text
 }
 
-// checkCaught checks that the defect of a deliberately broken subject was detected.
 func checkCaught(t report.Trial) Check {
 	c := Check{What: "caught by " + units.List(t.Expect), FailedName: "not caught by " + units.List(t.Missed()), Result: t.DetectionResult()}
 	for _, v := range t.Verdicts {
@@ -137,7 +136,6 @@ func normalizeResult(result string) string {
 	return result
 }
 
-// failedText describes operations that failed with no fault active.
 func failedText(_ string, t report.Trial) string {
 	m := t.Metrics[metrics.OperationsFailed]
 	if m.Value == nil || *m.Value == 0 || m.Count == nil {
@@ -147,7 +145,6 @@ func failedText(_ string, t report.Trial) string {
 		units.Number(*m.Value), units.Plural(int(*m.Count), "operation"), units.Plural(t.Clients, "client"), m.Note)
 }
 
-// starvedText describes clients that waited while others received many grants.
 func starvedText(_ string, t report.Trial) string {
 	m := t.Metrics[metrics.Overtaken]
 	if m.Value == nil || m.Expected == nil || *m.Value <= *m.Expected || m.Count == nil {

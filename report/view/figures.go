@@ -227,7 +227,6 @@ func timelineMarks(lines []Timeline) []Mark {
 	return marks
 }
 
-// timelines returns the timelines of the trials with grants, ordered by importance.
 func (b builder) timelines() Section {
 	s := Section{ID: "holders", Title: "Holders over time",
 		Intro: "Each bar is a time during which a client believed that it held the grant."}
@@ -260,7 +259,6 @@ func limitTimeline(t *report.Trace, limit int) Timeline {
 	return out
 }
 
-// sample returns at most limit values, at equal distances.
 func sample[T any](all []T, limit int) []T {
 	if len(all) <= limit {
 		return all

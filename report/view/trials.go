@@ -150,7 +150,6 @@ func (b builder) comparisonFindings() []Finding {
 	return append(different, others...)
 }
 
-// measuresOf returns the findings of a scenario that is neither an audit nor a zoo.
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
 		lines := slices.Concat(trialTexts(x, promiseText), trialTexts(x, failedText, starvedText), []string{overlapText(x)},
@@ -166,7 +165,6 @@ func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	return append(out, measuredFindings(unequalConditions(s))...)
 }
 
-// trialTexts returns the sentences about each trial of a series; some may be empty.
 func trialTexts(x matrix.Series, texts ...func(label string, t report.Trial) string) (out []string) {
 	for _, t := range x.Trials {
 		for _, text := range texts {
@@ -243,7 +241,6 @@ func unequalConditions(s matrix.Scenario) string {
 
 func clientsText(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
 
-// latencies contains the latency metrics, the most important first.
 var latencies = metrics.Latencies()
 
 // measuredLatencies returns the latencies that at least one trial has. It omits the acquire latency if

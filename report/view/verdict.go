@@ -47,7 +47,6 @@ func allOf(n int, noun string) string {
 	return oneOrMany(n, "the one "+noun, "all "+units.Plural(n, noun))
 }
 
-// findings returns doubts, broken checks, and checks with an unknown result.
 func (b builder) findings() (out []Finding) {
 	broken, undecided := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Undecided)
 	for _, s := range b.runDoubts() {
@@ -238,16 +237,7 @@ func (b builder) proofID(label string, t report.Trial, c Check) string {
 }
 
 func rowID(label string, t report.Trial, c Check) string {
-	return "check-" + anchor(fmt.Sprint(t.Scenario, "-", label, "-", t.Clients, "-", c.What))
-}
-
-func anchor(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
-			return r
-		}
-		return '-'
-	}, units.Clean(s))
+	return "check-" + units.Identifier(fmt.Sprint(t.Scenario, "-", label, "-", t.Clients, "-", c.What))
 }
 
 // scoreHeads returns the guarantees in the order of their rules, then other checks, then the thresholds.

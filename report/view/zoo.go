@@ -113,7 +113,6 @@ func (b builder) subjectsAffected(all []Finding) string {
 	return fmt.Sprintf(" (%d of %s)", len(broken), units.Plural(len(subjects), "subject"))
 }
 
-// summarize lists findings by subject: the broken guarantees, the trials, and the active faults.
 func summarize(all []Finding) string {
 	bySubject := matrix.Group(all, func(f Finding) string { return cmp.Or(f.Subject, f.TrialName) })
 	return strings.Join(limitParts(units.Names(bySubject, summarizeSubject)), "; ")
@@ -154,7 +153,6 @@ func (f Finding) trial() string {
 	return "trial"
 }
 
-// scenarioSummary describes the run in a sentence, given the descriptions of its scenarios.
 func (b builder) scenarioSummary(abouts []string) string {
 	run := b.Result.Run
 	if len(abouts) == 0 {

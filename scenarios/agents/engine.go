@@ -9,7 +9,7 @@
 // # Files
 //
 // link.go is the connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's side;
-// tap.go has the taps of a trial's clients, peer.go the programs on an agent. serve.go and serve_tap.go are the
+// trial.go has the taps of a trial's clients, peer.go the programs on an agent. serve.go and serve_tap.go are the
 // agent's side. engine.go starts agents as local processes, engine_kubernetes.go in Kubernetes.
 package agents
 
@@ -165,7 +165,6 @@ func StartAgents(ctx context.Context, e Engine, version string, logf func(string
 	return f, dismiss, f.Await(ctx, e.Agents())
 }
 
-// manualEngine expects agents that the user starts.
 type manualEngine struct{ joinFileEngine }
 
 func (w manualEngine) Start(_ context.Context, j Join, _ func(error)) (stop func() error, err error) {
@@ -242,7 +241,6 @@ func (s *localAgents) start(p EngineConfig, name string, args []string, ended fu
 	return nil
 }
 
-// end stops all processes: their stdin is closed, and processes that do not exit in time are killed.
 func (s *localAgents) end() {
 	s.ending.Store(true)
 	var ends sync.WaitGroup
@@ -261,10 +259,8 @@ func (s *localAgents) end() {
 	s.watchers.Wait()
 }
 
-// crash matches the first line of a Go program's crash message.
 var crash = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 
-// lastLine returns the last line of a log, or the first line of a crash in it, as a suffix for an error.
 func lastLine(log string) string {
 	text, _ := os.ReadFile(log) // an agent prints a few lines
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")

@@ -56,13 +56,11 @@ func parseKubernetes(rest string, p EngineConfig) (Engine, error) {
 	return &Kubernetes{EngineConfig: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, done: make(chan struct{})}, nil
 }
 
-// Agents implements Engine.
 func (k *Kubernetes) Agents() int { return k.n }
 
 // Done returns a channel that is closed when the Job has ended.
 func (k *Kubernetes) Done() <-chan struct{} { return k.done }
 
-// Reach implements Engine.
 func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error) {
 	listen, host = cmp.Or(k.Listen, ":0"), k.options["host"]
 	if own, _, _ := net.SplitHostPort(listen); host == "" && !net.ParseIP(own).IsUnspecified() {
@@ -112,7 +110,6 @@ const (
 	deleteLimit = 90 * time.Second
 )
 
-// Start implements Engine.
 func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error) {
 	manifests, err := k.Manifests(&j)
 	if err != nil {
@@ -330,19 +327,13 @@ func imageOf(version string) string {
 //go:embed engine_kubernetes.yaml
 var kubernetesText string
 
-var kubernetesTemplate = text.Must(text.New("engine_kubernetes.yaml").Funcs(text.FuncMap{"quote": quote}).Parse(kubernetesText))
-
-func quote(text string) (string, error) {
-	quoted, err := json.Marshal(text)
-	return string(quoted), err
-}
+var kubernetesTemplate = text.Must(text.New("engine_kubernetes.yaml").Parse(kubernetesText))
 
 const (
 	runLabel         = "zkbench/run" // label of every object; its value is the engine's ID
 	attemptsPerIndex = 6             // retries; each waits twice as long as the last
 )
 
-// placeholder is for a Secret that is only displayed.
 const placeholder = "(the join file of the coordinator: --join FILE puts it here)\n"
 
 // Manifests renders the objects that Start creates. Without a Join the Secret has a placeholder.
@@ -442,7 +433,6 @@ func changes[T any](r io.Reader, seen func(event string, object T)) error {
 	}
 }
 
-// followPods logs why agents do not run, and saves the logs of deleted pods.
 func (k *Kubernetes) followPods(ctx context.Context) {
 	logged, deleting := map[string]string{}, map[string]bool{}
 	var logs sync.WaitGroup
@@ -460,7 +450,6 @@ func (k *Kubernetes) followPods(ctx context.Context) {
 	})
 }
 
-// problem returns why the pod's agent does not run or will soon end.
 func (p podObject) problem() string {
 	if p.Metadata.DeletionTimestamp != "" {
 		return "is being deleted: another pod will take its index"

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
-
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/site"
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
@@ -90,7 +89,6 @@ func (p *peer) readClock() error {
 	return nil
 }
 
-// watch reads the clock until the link ends. Then the agent is lost.
 func (p *peer) watch() {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
@@ -116,7 +114,6 @@ func (p *peer) watch() {
 	_ = p.calls.Close()
 }
 
-// serve connects the agent's relayed streams with servers until the link ends.
 func (p *peer) serve() {
 	for {
 		s, err := p.link.AcceptStream()
@@ -169,7 +166,6 @@ func (p *peer) dismiss() {
 	<-p.closed
 }
 
-// Name implements site.Site.
 func (p *peer) Name() string { return p.name }
 
 // Start implements site.Site. The program's folder and files must exist on the agent's machine.
@@ -200,7 +196,6 @@ type process struct {
 	lost                  bool
 }
 
-// watch waits until the program has exited, or its agent is lost.
 func (q *process) watch() {
 	if err := q.peer.await("Exit", q.id, &q.exit, nil); err != nil {
 		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}

@@ -129,7 +129,6 @@ type server struct {
 	work      sync.WaitGroup
 }
 
-// streams serves the coordinator's streams until the link ends.
 func (s *server) streams() error {
 	calls := rpc.NewServer()
 	if err := calls.RegisterName("Agent", s); err != nil { // its exported methods
@@ -310,7 +309,6 @@ func (s *server) Group(id int, r *msg.GroupReply) error {
 	return nil
 }
 
-// Exit returns once a program has exited.
 func (s *server) Exit(id int, r *msg.ExitReply) error {
 	p := s.process(id)
 	<-p.Exited()

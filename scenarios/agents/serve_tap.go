@@ -205,7 +205,6 @@ func (s *server) rule(a msg.RuleArgs) (wire.ArmedRule, error) {
 	return t.rules[a.Number], nil
 }
 
-// Fired returns once a rule has matched or is disarmed.
 func (s *server) Fired(a msg.RuleArgs, p *msg.RuleProof) error {
 	rule, err := s.rule(a)
 	if err != nil {

@@ -15,10 +15,9 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
+	"golang.org/x/sync/errgroup"
 )
 
 // Observer reads the tree with one session per member, so that it sees every member's state, also that of

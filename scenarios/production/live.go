@@ -139,7 +139,6 @@ func (l *live) observe(ctx context.Context) error {
 	}
 }
 
-// request waits until the next request is allowed, and counts it.
 func (l *live) request(ctx context.Context) error {
 	select {
 	case <-l.pace.C:
@@ -245,7 +244,6 @@ func (l *live) readParent(ctx context.Context, at string, p *parent) error {
 	return nil
 }
 
-// removed ends the observation of a parent that no longer exists.
 func (l *live) removed(at string, p *parent) {
 	for _, name := range slices.SortedFunc(maps.Keys(p.names), byNumber) {
 		l.tracker.Delete(path.Join(at, name), observe.UnknownCause, 0, time.Now())

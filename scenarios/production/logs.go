@@ -218,7 +218,6 @@ func startingPoint(members []*member) (after int64, snapshot string) {
 	return after, snapshots[after]
 }
 
-// reader passes transactions to a tracker.
 type reader struct {
 	tracker   *observe.Tracker
 	existing  []txnlog.Node           // until the first transaction

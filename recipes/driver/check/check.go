@@ -107,7 +107,6 @@ type step struct {
 	run        func(*checker)
 }
 
-// violation is the panic value that ends a step because the driver broke a rule.
 type violation struct{ why string }
 
 // envError is the panic value that ends a step because of an error of the environment.
@@ -342,7 +341,6 @@ func (k *checker) requireWaiting(a *attempt, what string) {
 	k.require(!returned, "%s returned, but it should have waited; its error: %v", what, a.err)
 }
 
-// nodes returns the number of the session's nodes below the path of the step.
 func (k *checker) nodes(session int64) int {
 	n, err := k.Environment.Below(k.ctx, k.path, session)
 	k.must(err)

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/kballard/go-shellquote"
-
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
@@ -344,7 +343,6 @@ func (o *output) lastLine() string {
 	return shortened(all[len(all)-1])
 }
 
-// end returns the last endLines lines of output.
 func (o *output) end() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -158,7 +158,6 @@ func signedRank(n int, confidence float64) int {
 	return k
 }
 
-// normalQuantile returns the p-quantile of the standard normal distribution.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // PValue returns the p-value of the Mann-Whitney U test: the probability that two samples of the same
