@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -391,11 +392,6 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 
 func yamlList(words []string) string { return "[" + strings.Join(words, ", ") + "]" }
 
-func kindOf(subject string) string {
-	kind, _, _ := strings.Cut(subject, "/")
-	return kind
-}
-
 func (f *scenarioFlags) trialOverrides() ([]string, error) {
 	trials := f.trials
 	if f.flags.Changed("trials") && trials < 1 {
@@ -412,7 +408,7 @@ func (f *scenarioFlags) trialOverrides() ([]string, error) {
 		return nil, fmt.Errorf("--ab names the subjects: remove --subject")
 	case len(f.ab) != 2 || f.ab[0] == f.ab[1]:
 		return nil, fmt.Errorf("--ab %s: want two different subjects, like lock/predecessor,lock/parent", strings.Join(f.ab, ","))
-	case kindOf(f.ab[0]) != kindOf(f.ab[1]):
+	case path.Dir(f.ab[0]) != path.Dir(f.ab[1]):
 		return nil, fmt.Errorf("--ab %s: want two subjects of one kind of recipe", strings.Join(f.ab, ","))
 	case trials == 1:
 		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each subject cannot show a difference; remove --trials, or set it to 10 or more")

@@ -268,13 +268,11 @@ var (
 )
 
 func loadProblems(err error) []problem {
-	var all *yaml.LoadErrors
-	var one *yaml.LoadError
-	if !errors.As(err, &all) {
-		if !errors.As(err, &one) {
-			return []problem{{err: err}}
-		}
-		all = &yaml.LoadErrors{Errors: []*yaml.LoadError{one}}
+	all := &yaml.LoadErrors{}
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		all.Errors = []*yaml.LoadError{one}
+	} else if !errors.As(err, &all) {
+		return []problem{{err: err}}
 	}
 	var out []problem
 	for _, e := range all.Errors {
@@ -296,29 +294,14 @@ func plain(message string) string {
 		return fmt.Sprintf("unknown field: %s", m[1])
 	}
 	if m := wrongKind.FindStringSubmatch(message); m != nil {
-		return fmt.Sprintf("found %s instead of %s", foundKind(m[1]), wantedKind(m[3]))
+		return fmt.Sprintf("found %s instead of %s", cmp.Or(kinds[m[1]], "a single value"), cmp.Or(kinds[m[3]], "a group of fields"))
 	}
 	return message
 }
 
-func foundKind(tag string) string {
-	switch tag {
-	case "map":
-		return "a group of fields"
-	case "seq":
-		return "a list"
-	}
-	return "a single value"
-}
-
-func wantedKind(goType string) string {
-	switch {
-	case strings.HasPrefix(goType, "[]"):
-		return "a list"
-	case goType == "string":
-		return "a text"
-	}
-	return "a group of fields"
+// kinds names the kinds of values, by the tag of YAML or the type of Go.
+var kinds = map[string]string{
+	"map": "a group of fields", "seq": "a list", "[]string": "a list", "[]external.member": "a list", "string": "a text",
 }
 
 func (f file) options(dir string) (o ensembles.Options, problems []problem) {

@@ -117,9 +117,7 @@ func (c Comparison) facts() (out []view.Fact) {
 }
 
 func columns(cell string) []view.Column {
-	number := func(head string, spare int) view.Column {
-		return view.Column{Head: head, Kind: view.Number, DropOrder: spare}
-	}
+	number := view.NumberColumn
 	return []view.Column{{Head: cell}, number("old", 0), number("new", 0), number("change", 0), number("95 %", 1), number("p", 2), number("A/A", 3), {Head: "result", Kind: view.Status}}
 }
 

@@ -437,7 +437,7 @@ func (q *Pool) Close() error {
 }
 
 func (p *Process) isReusable() bool {
-	if p.pauses.stopwatch().count > 0 {
+	if p.pauses.until(time.Now()) > 0 {
 		return false
 	}
 	p.mu.Lock()

@@ -427,7 +427,6 @@ type pauseLog struct {
 	mu    sync.Mutex
 	since time.Time // start of the current pause; zero if there is none
 	total time.Duration
-	count int
 }
 
 // set begins or ends a pause, unless that has already happened.
@@ -436,42 +435,37 @@ func (h *pauseLog) set(paused bool) {
 	defer h.mu.Unlock()
 	switch now := time.Now(); {
 	case paused && h.since.IsZero():
-		h.since, h.count = now, h.count+1
+		h.since = now
 	case !paused && !h.since.IsZero():
 		h.total, h.since = h.total+now.Sub(h.since), time.Time{}
 	}
 }
 
-func (h *pauseLog) until(now time.Time) (time.Duration, int) {
+// until returns the paused time until now.
+func (h *pauseLog) until(now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.since.IsZero() {
-		return h.total, h.count
+		return h.total
 	}
-	return h.total + now.Sub(h.since), h.count
+	return h.total + now.Sub(h.since)
 }
 
 type stopwatch struct {
 	pauses *pauseLog
 	begun  time.Time
 	paused time.Duration // paused time before begun
-	count  int
 }
 
 func (h *pauseLog) stopwatch() stopwatch {
-	s := stopwatch{pauses: h, begun: time.Now()}
-	s.paused, s.count = h.until(s.begun)
-	return s
+	now := time.Now()
+	return stopwatch{h, now, h.until(now)}
 }
 
 // left returns the rest of limit. Paused time since the start does not count.
 func (s stopwatch) left(limit time.Duration) time.Duration {
 	now := time.Now()
-	paused, _ := s.pauses.until(now)
-	return limit - now.Sub(s.begun) + paused - s.paused
+	return limit - now.Sub(s.begun) + s.pauses.until(now) - s.paused
 }
 
-func (s stopwatch) pausedSince() bool {
-	paused, count := s.pauses.until(time.Now())
-	return count > s.count || paused > s.paused
-}
+func (s stopwatch) pausedSince() bool { return s.pauses.until(time.Now()) > s.paused }
