@@ -69,6 +69,7 @@ var kinds = map[string]reflect.Type{
 	"step":        reflect.TypeFor[Step](),
 	"self":        reflect.TypeFor[HarnessLoad](),
 	"handoff":     reflect.TypeFor[Handoff](),
+	"floor":       reflect.TypeFor[Floor](),
 }
 
 var names = func() map[reflect.Type]string {
@@ -109,6 +110,7 @@ func (r *Snapshot) Time() time.Duration     { return r.At }
 func (r *Step) Time() time.Duration         { return r.At }
 func (r *HarnessLoad) Time() time.Duration  { return r.At }
 func (r *Handoff) Time() time.Duration      { return r.Granted }
+func (r *Floor) Time() time.Duration        { return r.At }
 
 // Clock is the monotonic clock of a trial. Copies of a Clock show the same time.
 type Clock struct{ start time.Time }
@@ -153,6 +155,14 @@ type Handoff struct {
 	Asked    time.Duration `json:"asked"`    // the next client's first request afterwards
 	Answered time.Duration `json:"answered"` // the last reply that the next client received
 	Granted  time.Duration `json:"granted"`  // the next client's acquire returned
+}
+
+// Floor is the time in which a client of the harness deleted a node and then read one, while all clients of the
+// trial waited: a hand-off needs a write and usually a read.
+type Floor struct {
+	At    time.Duration `json:"at"`
+	Phase string        `json:"phase"`
+	Took  time.Duration `json:"took"`
 }
 
 // Paused is a round in which a holder's process was stopped for longer than its session timeout, while
@@ -398,6 +408,26 @@ type Traffic struct {
 	ExpectedNotifications *int64 `json:"expected_notifications,omitempty"`
 	ExpectedRequests      *int64 `json:"expected_requests,omitempty"`
 	ServerNotifications   *int64 `json:"server_notifications,omitempty"` // from the members' own counters
+
+	Fsyncs MemberTimes `json:"fsyncs,omitzero"` // forced writes of transaction logs
+	Writes MemberTimes `json:"writes,omitzero"` // requests that write, from their arrival to the reply
+}
+
+// MemberTimes counts operations of all members, with the sum of their times. The members round the time of each
+// operation down to a millisecond.
+type MemberTimes struct {
+	Count int64         `json:"count"`
+	Sum   time.Duration `json:"sum"`
+}
+
+// Add returns the operations of both.
+func (t MemberTimes) Add(u MemberTimes) MemberTimes {
+	return MemberTimes{t.Count + u.Count, t.Sum + u.Sum}
+}
+
+// Sub returns the operations that t has and base does not.
+func (t MemberTimes) Sub(base MemberTimes) MemberTimes {
+	return MemberTimes{t.Count - base.Count, t.Sum - base.Sum}
 }
 
 // Effort counts the traffic of one client in a phase, and the calls, connections and writes that explain it.

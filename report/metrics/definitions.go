@@ -12,6 +12,9 @@ const (
 	// HandoffLatencyDrain is separate, because the line of a drain is on average half as long as the
 	// line of a churn, where all clients are always in line.
 	HandoffLatencyDrain = "handoff.latency.drain"
+	HandoffFloor        = "handoff.floor"
+	MemberFsync         = "member.fsync"
+	MemberWrite         = "member.write"
 
 	// The five stages, from FailoverDetect on, add up to the latency of a failover in which the session
 	// had to expire first. Without the members' logs, FailoverDetect and FailoverCommit are absent, and
@@ -88,6 +91,11 @@ var families = []Family{
 	}},
 	{About: "Stages of a hand-off in a drain, from the traffic on the wire, in order; they add up to the hand-off:",
 		Definitions: handoffStages()},
+	{About: "For comparison with these stages, in the same drain:", Definitions: []Definition{
+		latency(HandoffFloor, "A delete and a read, one after the other, by a client of zkbench, while all others wait"),
+		{Name: MemberFsync, Unit: "ns", Better: Lower, Help: "Mean time of the members' forced writes of their transaction logs, by their own counters (mntr: fsynctime), which round each down to a millisecond"},
+		{Name: MemberWrite, Unit: "ns", Better: Lower, Help: "Mean time of a request that writes, from its arrival at a member to the reply, by the members' own counters (mntr: updatelatency), which round each down to a millisecond"},
+	}},
 	{About: "Cost of the holder's failure, in a churn or failover scenario:", Definitions: []Definition{
 		{Name: FailoverLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true, Noun: "a failover", Head: "failover",
 			Shown: []string{"p50"}, Main: "p50", Help: "Time from the fault that affected the holder to the next grant"},

@@ -37,6 +37,9 @@ func (x *handoffs) close(map[string]Metric) {
 }
 
 func (x *handoffs) record(r history.Record) {
+	if f, ok := r.(*history.Floor); ok {
+		x.fold.observe(HandoffFloor, f.Phase, f.Took)
+	}
 	h, ok := r.(*history.Handoff)
 	if !ok || x.fold.faults.Touches(h.Released, h.Granted) {
 		return

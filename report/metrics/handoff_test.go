@@ -123,6 +123,28 @@ func TestStages_areThePartsOfAHandoff(t *testing.T) {
 	}
 }
 
+// What a hand-off is compared with: a delete and a read alone, and the members' own times.
+func TestFloor_andTheMembersTimes(t *testing.T) {
+	l := new(line).drain(0, 100)
+	for range 20 {
+		l.add(&history.Floor{Phase: "drain", Took: 2 * ms})
+	}
+	traffic := func(fsyncs, writes history.MemberTimes) history.Record {
+		return &history.Traffic{Phase: "drain", Of: history.OfHandoff, Count: 4, Fsyncs: fsyncs, Writes: writes}
+	}
+	m := l.add(traffic(history.MemberTimes{Count: 10, Sum: 30 * ms}, history.MemberTimes{}),
+		traffic(history.MemberTimes{Count: 10, Sum: 10 * ms}, history.MemberTimes{Count: -3, Sum: -9 * ms})).measure()
+	if floor := m[HandoffFloor]; floor.P50 == nil || math.Abs(*floor.P50-float64(2*ms)) > float64(2*ms)/100 {
+		t.Errorf("floor %+v", floor)
+	}
+	if fsync := m[MemberFsync]; fsync.Value == nil || *fsync.Value != float64(2*ms) || *fsync.Count != 20 {
+		t.Errorf("forced writes %+v, want 2 ms of 20", fsync)
+	}
+	if write, known := m[MemberWrite]; known {
+		t.Errorf("the counters of a restarted member count: %+v", write)
+	}
+}
+
 func TestFanout_isPerHandoffOverAllRounds(t *testing.T) {
 	round := func(notifications, servers int64) history.Record {
 		return &history.Traffic{Phase: "drain", Of: history.OfHandoff, Count: 4, Notifications: notifications,

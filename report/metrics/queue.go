@@ -174,6 +174,7 @@ func (x *memberLoads) longestQueueNote() string {
 type fanout struct {
 	noopCollector
 	notifications, requests, bytes, flaps ratio
+	fsyncs, writes                        history.MemberTimes
 }
 
 func (x *fanout) record(r history.Record) {
@@ -186,6 +187,7 @@ func (x *fanout) record(r history.Record) {
 		x.notifications.add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
 		x.requests.add(t.Count, t.Requests, t.ExpectedRequests, nil)
 		x.bytes.add(t.Count, t.Bytes, nil, nil)
+		x.fsyncs, x.writes = x.fsyncs.Add(t.Fsyncs), x.writes.Add(t.Writes)
 	case history.OfFlap:
 		x.flaps.add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
 	}
@@ -196,6 +198,11 @@ func (x *fanout) close(out map[string]Metric) {
 	x.requests.close(out, FanoutRequests)
 	x.bytes.close(out, FanoutBytes)
 	x.flaps.close(out, FlapNotifications)
+	for name, t := range map[string]history.MemberTimes{MemberFsync: x.fsyncs, MemberWrite: x.writes} {
+		if t.Count > 0 && t.Sum >= 0 {
+			out[name] = countedMetric(name, float64(t.Sum)/float64(t.Count), t.Count)
+		}
+	}
 }
 
 type ratio struct {

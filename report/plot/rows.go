@@ -241,12 +241,14 @@ func HandoffStages(s matrix.Scenario) *Figure {
 	f.data.x, f.data.y = "stage", "seconds"
 	var rowLabels, partNames []string
 	var bars [][]time.Duration
+	var floors []float64 // in seconds, by bar
 	end := 0.0
 	for _, x := range s.Series {
-		parts, n := stagesOf(x)
+		parts, floor, n := stagesOf(x)
 		if parts == nil {
 			continue
 		}
+		floors = append(floors, floor)
 		name := fmt.Sprintf("%s, %d", x.Label, n)
 		rowLabels, bars = append(rowLabels, name), append(bars, parts)
 		total := 0.0
@@ -254,7 +256,7 @@ func HandoffStages(s matrix.Scenario) *Figure {
 			total += seconds(d)
 			f.data.add(name, []xy{{float64(i + 1), seconds(d)}})
 		}
-		end = max(end, total)
+		end = max(end, total, floor)
 	}
 	if len(bars) == 0 {
 		return nil
@@ -263,20 +265,33 @@ func HandoffStages(s matrix.Scenario) *Figure {
 		partNames = append(partNames, stage.Label)
 	}
 	f.addStackedBars(rowLabels, bars, end, partNames)
+	for i, floor := range floors {
+		if y := rowAt(i, len(bars)); floor > 0 {
+			f.body.Add(line{at: []xy{{floor, y - 0.46}, {floor, y + 0.46}}, style: stroke(ink, 2*lineWidth)})
+		}
+	}
+	if slices.Max(floors) > 0 {
+		f.legend = append(f.legend, legendEntry{text: "a delete and a read alone", glyph: glyph{color: ink}, line: true})
+		f.About += " The black line is the time of one delete and one read by a client of zkbench in the same drain."
+	}
 	x, step := &f.body.X, niceStep(f.body.X.Max/8)
 	x.Label.Text = "milliseconds"
 	x.Tick.Marker = linearTicks(0, x.Max, step, func(v float64) string { return formatStep(1000*v, 1000*step) })
 	return f
 }
 
-// stagesOf returns the median stages in the trial with the most contenders, and their number; nil without stages.
-func stagesOf(x matrix.Series) (parts []time.Duration, clients int) {
+// stagesOf returns the median stages in the trial with the most contenders, the median floor in seconds, and the
+// number of contenders; nil without stages.
+func stagesOf(x matrix.Series) (parts []time.Duration, floor float64, clients int) {
 	for _, t := range x.Trials {
 		if all := metrics.MedianStages(t.Metrics); all != nil && t.Clients > clients {
-			parts, clients = all, t.Clients
+			parts, clients, floor = all, t.Clients, 0
+			if p := t.Metrics[metrics.HandoffFloor].P50; p != nil {
+				floor = *p / float64(time.Second)
+			}
 		}
 	}
-	return parts, clients
+	return parts, floor, clients
 }
 
 // Pauses contains the rounds of one series in which a holder's process was paused.

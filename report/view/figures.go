@@ -197,6 +197,12 @@ func stagesText(x matrix.Series) string {
 	if whole := cmp.Or(last.Metrics[metrics.HandoffLatencyDrain].P50, last.Metrics[metrics.HandoffLatency].P50); whole != nil {
 		text += fmt.Sprintf("; the median of the whole hand-off is %s", units.Duration(*whole))
 	}
+	if floor := last.Metrics[metrics.HandoffFloor].P50; floor != nil {
+		text += fmt.Sprintf("; a delete and a read by another client in the same drain took %s", units.Duration(*floor))
+	}
+	if fsync := last.Metrics[metrics.MemberFsync].Value; fsync != nil {
+		text += fmt.Sprintf("; the members' forced writes took %s on average", units.Duration(*fsync))
+	}
 	return text + "."
 }
 

@@ -260,6 +260,29 @@ func (o *Observer) AwaitCaughtUp(ctx context.Context, server string) error {
 	return nil
 }
 
+// MeasureFloor returns how long a delete and a read after it take, n times.
+func (o *Observer) MeasureFloor(ctx context.Context, n int) (took []time.Duration, err error) {
+	path := o.Root + "/floor"
+	for range n {
+		err = o.AnyMember(ctx, 4*MemberTimeout, func(ctx context.Context, s *recipes.Session) error {
+			if _, err := s.Create(ctx, path, nil, zk.FlagEphemeral); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+				return err
+			}
+			start := time.Now()
+			if err := s.Delete(ctx, path); err != nil {
+				return err
+			}
+			_, err := s.Exists(ctx, o.Root)
+			took = append(took, time.Since(start))
+			return err
+		})
+		if err != nil {
+			return took, fmt.Errorf("measure a delete and a read: %w", err)
+		}
+	}
+	return took, nil
+}
+
 // WatchRemoval watches a node on every member, which costs less than polling. removedAt returns when the
 // first member reported the removal, or 0. A member that is killed in the meantime reports nothing; the others
 // report the removal. stop must be called.

@@ -306,6 +306,8 @@ type Counts struct {
 	Wire    wire.Counts
 	Fired   int64 // notifications sent, according to the members' counters; -1 if unknown
 	watches int64 // watches registered now; -1 if unknown
+
+	fsyncs, writes history.MemberTimes // by the members' own clocks; 0 if unknown
 }
 
 // Count reads the taps, and every member's counters unless other trials use the members, too. A member without
@@ -324,8 +326,15 @@ func (st *Stage) Count(ctx context.Context) (Counts, error) {
 			c.Fired += int64(mntr[key])
 		}
 		c.watches += int64(mntr["watch_count"])
+		addTimes(&c.fsyncs, mntr, "fsynctime")
+		addTimes(&c.writes, mntr, "updatelatency")
 	}
 	return c, nil
+}
+
+func addTimes(t *history.MemberTimes, mntr map[string]float64, name string) {
+	t.Count += int64(mntr["cnt_"+name])
+	t.Sum += time.Duration(mntr["sum_"+name]) * time.Millisecond
 }
 
 // Traffic returns the record of the traffic between the counts base and now, in which n operations of the kind of
@@ -338,6 +347,7 @@ func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Tra
 	}
 	if now.Fired >= 0 && base.Fired >= 0 {
 		r.ServerNotifications = new(now.Fired - base.Fired)
+		r.Fsyncs, r.Writes = now.fsyncs.Sub(base.fsyncs), now.writes.Sub(base.writes)
 	}
 	return r
 }
