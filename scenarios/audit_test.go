@@ -39,6 +39,24 @@ func TestAudit_ofAnOutage(t *testing.T) {
 	}
 }
 
+// An election begins a new epoch of zxids: the low half of a zxid is smaller than in the epoch before.
+func TestAudit_ofAnElection(t *testing.T) {
+	for _, text := range []string{
+		audited(asDriver("lock/half", "takes half of a zxid for its token")+", lock/predecessor, semaphore/predecessor", "holder hold #1/leader.kill", "next wait #1/leader.kill"),
+		audited("queue/predecessor", "first wait #1/leader.kill"),
+		audited("barrier/predecessor", "arriving_second wait #1/leader.kill"),
+	} {
+		for _, trial := range runTrials(t, text) {
+			judged(t, trial, verdict.Faults, report.Pass)
+			if trial.Subject == "lock/half" {
+				judged(t, trial, verdict.Fencing, report.Fail)
+			} else {
+				passed(t, trial)
+			}
+		}
+	}
+}
+
 // An operator deletes nodes: of the clients in line, and the parent, which must be empty.
 func TestAudit_ofAnOperator(t *testing.T) {
 	t.Parallel()
@@ -129,7 +147,7 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	for step, want := range map[string]string{
 		"next acquire #1":      "flap.before session.close session.expire client.freeze",
 		"next hold #1":         "flap.before session.close session.expire client.freeze",
-		"next wait #1":         "flap.before session.close session.expire client.freeze cancel",
+		"next wait #1":         "flap.before session.close session.expire client.freeze leader.kill cancel",
 		"next notification #1": "flap.before flap.after session.close client.freeze reply.hold cancel",
 		"next delete #1": "request.drop reply.drop reply.drop.away flap.before flap.after session.close reply.close session.expire client.freeze " +
 			"request.hold reply.hold member.kill",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,8 @@ func beDriver(name string) {
 		})
 		s.Promises.Rejoins = true
 		driver.Main(s)
+	case "takes half of a zxid for its token":
+		driver.Main(wrapped("lock/predecessor", func(c recipes.Client, _ recipes.Env) recipes.Client { return halfToken{c.(heldContender)} }))
 	case "prints":
 		driver.Main(wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
 			if env.Client == 2 {
@@ -300,6 +303,15 @@ func (r *rejoiner) Acquire(ctx context.Context) (recipes.Claim, error) {
 		}
 		r.heldContender = c.(heldContender)
 	}
+}
+
+// halfToken has the low 32 bits of its node's czxid as its token, which begin at 0 again in every epoch.
+type halfToken struct{ heldContender }
+
+func (h halfToken) Acquire(ctx context.Context) (recipes.Claim, error) {
+	claim, err := h.heldContender.Acquire(ctx)
+	claim.Token &= math.MaxUint32
+	return claim, err
 }
 
 type heldContender interface {

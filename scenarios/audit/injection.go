@@ -222,6 +222,7 @@ var stepActions = map[string]func(ctx context.Context, x *stepInjection) error{
 	"request.hold":    awaitHandoff,
 	"reply.hold":      awaitHandoff,
 	"member.kill":     injectMemberFault,
+	"leader.kill":     injectMemberFault,
 	"outage":          injectMemberFault,
 	"node.delete":     deleteNodes,
 	"parent.delete":   deleteParent,

@@ -73,6 +73,9 @@ var StepFaults = []*StepFault{
 	{Name: "member.kill", stepKinds: AtRequest, Act: wire.HoldRequest,
 		MemberFault: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return AuditDowntime }},
 		About:       "the member that serves the client is killed, and started again"},
+	{Name: "leader.kill", stepKinds: AtCall | AtWait, only: firstHoldOrWait,
+		MemberFault: &MemberFault{Fault: "member.kill", Target: chaos.Leader, Lasts: func(time.Duration) time.Duration { return AuditDowntime }},
+		About:       "the leader is killed while the client holds or waits, and started again: the members elect another leader, with which a new epoch of zxids begins"},
 	{Name: "outage", stepKinds: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, OptIn: true,
 		MemberFault: &MemberFault{Fault: "member.pause", Target: chaos.Majority, Lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
 		About:       "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit without --also outage"},
@@ -116,6 +119,11 @@ func (f *StepFault) appliesTo(s SeenStep, subject recipes.Subject) bool {
 		return false
 	}
 	return true
+}
+
+// firstHoldOrWait selects one client that holds and one that waits: an election affects all clients of an episode.
+func firstHoldOrWait(s SeenStep, _ recipes.Subject) bool {
+	return s.Nth == 1 && (s.Op == CallHold && s.Client() == 0 || s.Op == CallWait && s.Client() == 1)
 }
 
 // inLine reports whether the client has a place in line at the step.
