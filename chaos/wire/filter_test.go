@@ -127,6 +127,28 @@ func TestHold_stopsReadDeadlines(t *testing.T) {
 	}
 }
 
+// A hold stops the deadline of a read that already waits for a rule to release its reply.
+func TestHold_stopsTheDeadlineOfAKeptReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, start := newBench(t), time.Now()
+		near, far := net.Pipe()
+		defer far.Close()
+		b.adopt(near)
+		b.check(b.conn.SetReadDeadline(start.Add(3 * time.Second)))
+		b.arm(Rule{Op: Notified, Act: HoldReply})
+		go far.Write(slices.Concat(welcome(1, 0), event(2, "/a")))
+		b.read(welcome(1, 0))
+		done := b.reading(4)
+		time.Sleep(time.Second)
+		b.check(b.c.Hold())
+		time.Sleep(10 * time.Second)
+		b.c.EndHold()
+		if err, at := <-done, time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || at != 13*time.Second {
+			t.Errorf("the read ended after %v with %v, want 13s and %v", at, err, os.ErrDeadlineExceeded)
+		}
+	})
+}
+
 func TestConn_endsReadsAndWritesWithCloseAndCut(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		for _, cut := range []bool{false, true} {

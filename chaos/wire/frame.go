@@ -212,17 +212,22 @@ type readClock struct {
 	due     time.Time     // the deadline as the client set it; zero: no deadline
 	setAt   time.Time     // when due was set, if the clock was stopped
 	stopped time.Time     // when the clock was stopped; zero: the clock runs
-	changed chan struct{} // closed when due changes; nil without a waiter
+	changed chan struct{} // closed when due or stopped changes; nil without a waiter
+}
+
+// wake makes wait return. The caller holds mu.
+func (r *readClock) wake() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
 }
 
 func (r *readClock) set(raw net.Conn, t time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.due = t
-	if r.changed != nil {
-		close(r.changed)
-		r.changed = nil
-	}
+	r.wake()
 	if !r.stopped.IsZero() {
 		r.setAt = time.Now()
 		return nil
@@ -235,6 +240,7 @@ func (r *readClock) stop(raw net.Conn) {
 	defer r.mu.Unlock()
 	if r.stopped.IsZero() {
 		r.stopped, r.setAt = time.Now(), time.Time{}
+		r.wake()
 		_ = raw.SetReadDeadline(time.Time{})
 	}
 }
@@ -254,11 +260,12 @@ func (r *readClock) start(raw net.Conn) {
 		r.due = r.due.Add(time.Since(from))
 	}
 	r.stopped = time.Time{}
+	r.wake()
 	_ = raw.SetReadDeadline(r.due)
 }
 
-// wait returns nil when over or done is closed or the deadline has changed, and an error when a
-// running clock has reached the deadline.
+// wait returns nil when over or done is closed, the deadline has changed, or the clock was stopped or started, and an
+// error when a running clock has reached the deadline.
 func (r *readClock) wait(over, done <-chan struct{}) error {
 	r.mu.Lock()
 	if r.changed == nil {
