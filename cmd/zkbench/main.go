@@ -94,7 +94,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(&sanitizingWriter{Writer: stderr})
-	err := root.ExecuteContext(ctx)
+	err := checkCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	code := exitCode(ctx, err)
 	if err != nil && strings.TrimSpace(err.Error()) != "" { // otherwise the summary has explained it
 		fmt.Fprintln(stderr, printable(fmt.Sprintf("zkbench: %v", err)))
@@ -151,6 +154,25 @@ func rootCmd() *cobra.Command {
 	root.AddCommand(helpTopics()...)
 	root.AddCommand(runCmd(), auditCmd(), reportCmd(), checkCmd(), rerunCmd(), compareCmd(), observeCmd(), adviseCmd(), baselineCmd(), ensembleCmd(), subjectCmd(), driverCmd(), agentCmd(), agentsCmd(), listCmd(), doctorCmd(), versionCmd())
 	return root
+}
+
+// checkCommand returns an error for arguments that cobra ignores: an unknown command after help, and arguments of
+// completion and of help topics.
+func checkCommand(root *cobra.Command, args []string) error {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	help := len(args) > 0 && args[0] == "help"
+	if help {
+		args = args[1:]
+	}
+	cmd, rest, err := root.Find(args)
+	if err != nil || len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		return nil // reported when the command is executed
+	}
+	if help && cmd.HasSubCommands() || !cmd.Runnable() || cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
+		return noArgs(cmd, rest)
+	}
+	return nil
 }
 
 // sameSignal is the time after the first signal within which a second signal is ignored: timeout(1)

@@ -515,7 +515,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func unknownCommand(cmd *cobra.Command, name string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
-		if !c.Hidden && c.Runnable() {
+		if !c.Hidden {
 			names = append(names, c.Name())
 		}
 	}
