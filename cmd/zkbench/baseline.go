@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/report"
@@ -15,6 +16,12 @@ func baselineCmd() *cobra.Command {
 	cmd := group("baseline", "Store results and compare new runs with them", page("baseline"),
 		baselineSaveCmd(&folder), baselineCompareCmd(&folder), baselineTrendCmd(&folder))
 	cmd.PersistentFlags().StringVar((*string)(&folder), "dir", "zkbench-baselines", "folder of the stored results")
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if info, err := os.Stat(string(folder)); err == nil && !info.IsDir() {
+			return usageError("--dir %s is a file: name the folder of the stored results", string(folder))
+		}
+		return nil
+	}
 	return cmd
 }
 
@@ -26,7 +33,7 @@ func baselineSaveCmd(folder *baseline.Folder) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, raw, err := report.ReadRawResult(args[0])
 			if err != nil {
-				return usage(err)
+				return runError(err)
 			}
 			name, err := baseline.Save(*folder, r, raw)
 			if err == nil {
@@ -48,7 +55,7 @@ func baselineCompareCmd(folder *baseline.Folder) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, o, err := c.inputs(args)
 			if err != nil {
-				return usage(err)
+				return runError(err)
 			}
 			old, err := baseline.Latest(*folder, runs[0])
 			switch {
@@ -85,7 +92,7 @@ func baselineTrendCmd(folder *baseline.Folder) *cobra.Command {
 				runs = append(runs, e.Result)
 			}
 			if len(runs) < 2 {
-				return exitError{fmt.Errorf("only %s of %s can be read, but a trend requires two", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
+				return exitError{fmt.Errorf("only %s of %s can be read, but a trend requires two: store results with zkbench baseline save, or name their folder with --dir (%s)", units.Plural(len(runs), "baseline"), args[0], string(*folder)), exitUnknown}
 			}
 			_, o, err := c.inputs(nil)
 			if err != nil {

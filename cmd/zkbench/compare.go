@@ -39,7 +39,7 @@ func compareCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, o, err := f.inputs(args)
 			if err != nil {
-				return usage(err)
+				return runError(err)
 			}
 			return f.judge(cmd, runs[0], runs[1], o)
 		},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -64,6 +65,9 @@ func (f *observeFlags) run(cmd *cobra.Command, logs []string) error {
 		o, err = production.Live(cmd.Context(), f.live, t)
 	} else {
 		o, err = production.Logs(cmd.Context(), logs, t)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w: name the members' dataLogDir, or files log.ZXID", err)
 	}
 	if err != nil {
 		return usage(err)

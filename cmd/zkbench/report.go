@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,11 +31,11 @@ func reportCmd() *cobra.Command {
 func redraw(cmd *cobra.Command, dir string) (report.Result, error) {
 	run, err := report.ReadRun(dir)
 	if err != nil {
-		return report.Result{}, usage(err)
+		return report.Result{}, runError(err)
 	}
 	c, err := report.Conclude(dir, run)
 	if err != nil {
-		return report.Result{}, usage(err)
+		return report.Result{}, runError(err)
 	}
 	v, err := draw.Folder(dir, c)
 	if err != nil {
@@ -55,7 +56,7 @@ func checkCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := report.Judge(args[0])
 			if err != nil {
-				return usage(err)
+				return runError(err)
 			}
 			r := &c.Result
 			if trial != "" {
@@ -75,6 +76,14 @@ func checkCmd() *cobra.Command {
 	cmd.Flags().StringVar(&trial, "trial", "", "render only this trial; if it fails on purpose (a zoo specimen), explain how it was detected")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return cmd
+}
+
+// runError returns an error about a run that cannot be read, with advice if it does not exist or another folder was named.
+func runError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: name the folder that run or audit has written, by default zkbench-out/SCENARIO-TIME", err)
+	}
+	return usage(err)
 }
 
 var oneFolder = argCount(1, 1, "%s wants one run folder, not %s")

@@ -54,7 +54,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the recorded run was not rendered again: %v\n", err)
 		var c report.Conclusion
 		c, err = report.Judge(dir)
-		old, err = c.Result, usage(err)
+		old, err = c.Result, runError(err)
 	}
 	if err != nil {
 		return err
@@ -73,6 +73,10 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 			return verdictError(old.Outcome())
 		}
 	}
+	scenario := filepath.Join(dir, report.ScenarioFile)
+	if _, err := os.Stat(scenario); errors.Is(err, os.ErrNotExist) {
+		return usageError("%s does not exist, so the trials cannot be repeated: restore it, or run the scenario anew with zkbench run %s", scenario, old.Run.Scenario)
+	}
 	f.copyEnsembleOptions(old.Run.Ensemble)
 	f.seed = old.Run.Seed
 	if failed {
@@ -83,8 +87,10 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 			return usage(err)
 		}
 	}
-	ran := f.runAll(cmd, []string{filepath.Join(dir, report.ScenarioFile)})
-	_ = os.Remove(f.out) // empty if nothing was run
+	ran := f.runAll(cmd, []string{scenario})
+	if info, err := os.Stat(f.out); err == nil && info.IsDir() {
+		_ = os.Remove(f.out) // empty if nothing was run
+	}
 	if now, err := report.ReadResult(f.out); err == nil {
 		printOutcomes(cmd.ErrOrStderr(), selected, now.Trials)
 	}

@@ -54,6 +54,22 @@ func TestRerun_playsWhatFailedOfAPackedRun(t *testing.T) {
 	}
 }
 
+// Without its scenario a run cannot be repeated; a file in the place of the new folder stays.
+func TestRerun_ofAFolderThatLacksItsScenario(t *testing.T) {
+	c := newCLI(t)
+	run, file := filepath.Join(c.dir, "run"), filepath.Join(c.dir, "file")
+	must(t, os.CopyFS(run, os.DirFS(filepath.Join("testdata", "run"))))
+	must(t, os.WriteFile(file, []byte("mine"), 0o644))
+	_, said := c.call(exitUsage, "rerun", "run", "--out", "file")
+	contains(t, said, "--out file: ", "not a directory")
+	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
+		t.Errorf("the file of the user is %q (%v)", text, err)
+	}
+	must(t, os.Remove(filepath.Join(run, report.ScenarioFile)))
+	_, said = c.call(exitUsage, "rerun", "run")
+	contains(t, said, "run/scenario.yaml does not exist", "restore it, or run the scenario anew with zkbench run ")
+}
+
 func TestRerun_ofAnAuditPlaysTheCellsThatFailed(t *testing.T) {
 	trial := func(subject, cell, result string, k int) report.Trial {
 		step, fault, _ := strings.Cut(cell, "/")
