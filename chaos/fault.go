@@ -39,6 +39,8 @@ import (
 type Target struct {
 	Ensemble *ensembles.Ensemble
 	Network  *network.Network // cuts members' networks; nil if not available
+	// Addresses are those at which clients reach the members; nil if they cannot change.
+	Addresses *wire.Addresses
 	// Clients are the taps of the trial's clients, by client number.
 	Clients []wire.Client
 	// Holder returns the number of the client that holds the grant, or -1; with stay the client keeps

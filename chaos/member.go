@@ -188,26 +188,30 @@ var _ = register(Kind{
 	About: "restarts all members, one after the other, the leader last",
 	Proof: "each process ended, and the member served again before the next one stopped",
 	needs: []need{needsProcess},
-	build: func(string, settings) injector { return memberInjector(Leader, machineFault(rolling)) },
+	build: func(string, settings) injector {
+		return memberInjector(Leader, machineFault(oneByOne("each was down and served again: ", func(ctx context.Context, t Target, v targetMember) (string, error) {
+			took, err := restart(ctx, t, v)
+			return fmt.Sprintf("%s after %v", v.Name, took), err
+		})))
+	},
 })
 
-func rolling(ctx context.Context, t Target, leader targetMember) (Effect, error) {
-	var proof, targets []string
-	for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
-		took, err := restart(ctx, t, targetMember{Member: m})
-		if err == nil {
-			err = allServe(ctx, t.Ensemble)
+// oneByOne returns a fault that calls one for each member, the leader last. All members serve before the next call.
+func oneByOne(proof string, one func(context.Context, Target, targetMember) (proof string, err error)) memberFault {
+	return func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
+		var proofs, targets []string
+		for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
+			proven, err := one(ctx, t, targetMember{Member: m})
+			if err == nil {
+				err = allServe(ctx, t.Ensemble)
+			}
+			if err != nil {
+				return Effect{}, err
+			}
+			proofs, targets = append(proofs, proven), append(targets, m.Name)
 		}
-		if err != nil {
-			return Effect{}, err
-		}
-		proof = append(proof, fmt.Sprintf("%s after %v", m.Name, took))
-		targets = append(targets, m.Name)
+		return Effect{Target: strings.Join(targets, ", "), Proof: proof + strings.Join(proofs, ", ")}, nil
 	}
-	return Effect{
-		Target: strings.Join(targets, ", "),
-		Proof:  "each was down and served again: " + strings.Join(proof, ", "),
-	}, nil
 }
 
 func allServe(ctx context.Context, e *ensembles.Ensemble) error {

@@ -19,6 +19,7 @@ type need struct {
 	about        string
 	members      bool                  // true for members that zkbench runs, and members with commands
 	words        []string              // commands that suffice; nil: none
+	driver       bool                  // true for clients in other processes
 	process      bool                  // true for clients with their own process
 	checkMachine func(Abilities) error // returns why a machine does not meet the need; nil: every machine meets it
 	// checkEnsemble returns why a running ensemble does not meet the need; nil: every ensemble meets it.

@@ -24,6 +24,8 @@ const (
 	Minority = "minority" // as many voting members as may be lost: the rest is a quorum
 	Majority = "majority" // the fewest voting members whose loss leaves no quorum
 
+	All = "all" // every member, one after the other, the leader last
+
 	MemberOf = "member of " // with a client: the member of its session
 
 	Holder = "holder" // the client that holds the grant

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/state"
@@ -130,7 +131,17 @@ func (t *trial) listen() (stop func(), err error) {
 	tap.OnEvent(t.recordSession)
 	tap.SetAdmit(observer.OwnProcesses(r.log))
 	st.Tap = tap
-	return tap.Close, nil
+	if known := st.Scenario.KnownMembers(); known != "" {
+		hosts := ""
+		if known == chaos.KnownByName {
+			hosts = filepath.Join(t.runner.dir, report.DriverDir, t.name+".hosts")
+			if err = os.MkdirAll(filepath.Dir(hosts), 0o755); err != nil {
+				return tap.Close, err
+			}
+		}
+		st.Addresses, err = tap.NewAddresses(st.Members.Ensemble.Servers(), hosts)
+	}
+	return tap.Close, err
 }
 
 // startSubjects starts the processes of the subject and of its successors, if any. failed receives the first
@@ -311,11 +322,13 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 func relayed(asked bool, e *ensembles.Ensemble) bool { return asked || e.Security.TLS != nil }
 
 func (t *trial) site() func(client int) (site.Site, error) {
-	remote, isRemote := t.stage.Tap.(*agents.Trial)
-	if !isRemote {
-		return nil
+	if remote, isRemote := t.stage.Tap.(*agents.Trial); isRemote {
+		return remote.Site
 	}
-	return remote.Site
+	if a := t.stage.Addresses; a != nil {
+		return func(int) (site.Site, error) { return site.Here{Hosts: a.Hosts()}, nil }
+	}
+	return nil
 }
 
 func (t *trial) openTree(ctx context.Context) error {

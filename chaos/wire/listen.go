@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -22,33 +23,50 @@ type listener struct {
 // Listen opens a listener on loopback for a client in another process: a connection to addr is a
 // connection to the server through the tap, as with Dial. between wraps the client's dialer; it may
 // be nil. A second call for the same server returns the same address, and its between applies to
-// later connections. Tap.Close closes the listener.
+// later connections. With [Addresses], addr is the address or name that clients know, also after a move.
+// Tap.Close closes the listener.
 //
 // While the gate is closed, a new connection is reset. In a hold the connection is accepted, and its
 // bytes are kept back.
 func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
+	ip, known := net.IPv4(127, 0, 0, 1), "127.0.0.1"
+	if a := c.tap.addresses; a != nil {
+		a.mu.Lock() // a move waits
+		defer a.mu.Unlock()
+		ip, known = a.ip(server, a.moves[server]), a.known(server)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
 		return "", ErrClosed
 	}
-	if l := c.listeners[server]; l != nil {
-		l.between = between
-		return l.Addr().String(), nil
+	l := c.listeners[server]
+	if l == nil {
+		if l, err = c.open(server, &net.TCPAddr{IP: ip}); err != nil {
+			return "", err
+		}
 	}
-	socket, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	l.between = between
+	return net.JoinHostPort(known, strconv.Itoa(l.port())), nil
+}
+
+// open opens a listener, which replaces an earlier one for the server. The caller holds c.mu.
+func (c *client) open(server string, at *net.TCPAddr) (*listener, error) {
+	socket, err := net.ListenTCP("tcp", at)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	l := &listener{TCPListener: socket, c: c, server: server, between: between}
+	l := &listener{TCPListener: socket, c: c, server: server}
 	l.ctx, l.close = context.WithCancel(context.Background())
 	if c.listeners == nil {
 		c.listeners = map[string]*listener{}
 	}
 	c.listeners[server] = l
 	l.all.Go(l.accept)
-	return socket.Addr().String(), nil
+	return l, nil
 }
+
+func (l *listener) port() int { return l.Addr().(*net.TCPAddr).Port }
 
 func (c *client) closeListeners() {
 	c.mu.Lock()
@@ -56,12 +74,17 @@ func (c *client) closeListeners() {
 	c.listeners = nil
 	c.mu.Unlock()
 	for _, l := range listeners {
-		l.close()
-		_ = l.TCPListener.Close() // connections end with ctx
+		l.end()
 	}
 	for _, l := range listeners {
 		l.all.Wait()
 	}
+}
+
+// end closes the listener and its connections; all is done once they have ended.
+func (l *listener) end() {
+	l.close()
+	_ = l.TCPListener.Close() // connections end with ctx
 }
 
 func (l *listener) accept() {

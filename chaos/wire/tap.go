@@ -14,10 +14,11 @@ import (
 
 // Tap taps all client connections of one trial.
 type Tap struct {
-	now      func() time.Duration
-	onEvent  func(Event)
-	upstream Upstream
-	admit    func(net.Conn) bool // nil admits all
+	now       func() time.Duration
+	onEvent   func(Event)
+	upstream  Upstream
+	admit     func(net.Conn) bool // nil admits all
+	addresses *Addresses          // nil: the servers' addresses stay
 
 	mu      sync.Mutex
 	clients map[int]*client
@@ -46,13 +47,17 @@ func (t *Tap) client(n int) *client {
 	defer t.mu.Unlock()
 	c := t.clients[n]
 	if c == nil {
-		c = &client{tap: t, number: n, conns: make(map[*conn]struct{})}
-		c.ctx, c.close = context.WithCancel(context.Background())
-		if t.closed {
+		if c = newClient(t, n); t.closed {
 			c.close()
 		}
 		t.clients[n] = c
 	}
+	return c
+}
+
+func newClient(t *Tap, n int) *client {
+	c := &client{tap: t, number: n, conns: make(map[*conn]struct{})}
+	c.ctx, c.close = context.WithCancel(context.Background())
 	return c
 }
 
@@ -79,6 +84,9 @@ func (t *Tap) Close() {
 	t.mu.Unlock()
 	for _, c := range t.all() {
 		c.shut()
+	}
+	if t.addresses != nil {
+		t.addresses.probe.shut()
 	}
 }
 

@@ -109,7 +109,8 @@ func (j *java) Command(ctx context.Context, class string) ([]string, error) {
 	program, err := find("java")
 	return []string{program,
 		"-Xmx512m", "-XX:+UseSerialGC",
-		"-XX:-UsePerfData", // otherwise every killed JVM leaves a file in /tmp/hsperfdata_USER
+		"-XX:-UsePerfData",         // otherwise every killed JVM leaves a file in /tmp/hsperfdata_USER
+		"-Dsun.net.inetaddr.ttl=0", // otherwise it keeps a member's address for 30 s (see the fault member.move)
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.ClientCnxn=error", // otherwise a page for every lost connection
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"os/exec"
@@ -208,6 +209,16 @@ func (s *Scenario) Faults() iter.Seq2[string, Fault] {
 	}
 }
 
+// KnownMembers returns what clients know of members that move, by the parameter [chaos.Known]; "" if no member moves.
+func (s *Scenario) KnownMembers() (known string) {
+	for _, f := range s.Faults() {
+		if f.Fault == chaos.MemberMove {
+			known = cmp.Or(f.Params[chaos.Known], chaos.KnownByName)
+		}
+	}
+	return known
+}
+
 // Successors returns the subjects that clients run after a client.restart fault with [chaos.RestartAs].
 func (s *Scenario) Successors() (names []string) {
 	for _, f := range s.Faults() {
@@ -243,19 +254,25 @@ func (s *Scenario) validateSuccessors(bad ProblemFunc) {
 	}
 }
 
-// validateProcesses reports subjects that have no process, if faults stop or kill processes.
+// validateProcesses reports subjects that have no process, if faults need one, and moves of members that contradict
+// each other.
 func (s *Scenario) validateProcesses(bad ProblemFunc) {
-	faults := s.processFaults()
-	if len(faults) == 0 || s.Apart {
-		return
-	}
-	for i, name := range s.Subjects {
-		if subject, err := s.Find(name); err == nil && subject.Start == nil {
-			bad(fmt.Sprintf("subjects.%d", i), "%s: %s", faults[0], noProcessReason(name))
+	for at, f := range s.Faults() {
+		if known := cmp.Or(f.Params[chaos.Known], chaos.KnownByName); f.Fault == chaos.MemberMove && known != s.KnownMembers() {
+			bad(at+".params."+chaos.Known, "%s differs from %s in a later fault: all %s of a scenario must agree", known, s.KnownMembers(), chaos.MemberMove)
 		}
+		if s.Apart || !chaos.NeedsDriver(f.Fault) {
+			continue
+		}
+		for i, name := range s.Subjects {
+			if subject, err := s.Find(name); err == nil && subject.Start == nil {
+				bad(fmt.Sprintf("subjects.%d", i), "%s: %s", f.Fault, noProcessReason(name))
+			}
+		}
+		return
 	}
 }
 
 func noProcessReason(subject string) string {
-	return fmt.Sprintf("stops or kills a process, but %s runs inside zkbench; run it in processes of its own: --set apart=true", subject)
+	return fmt.Sprintf("needs clients in other processes, but %s runs inside zkbench; run it in processes of its own: --set apart=true", subject)
 }

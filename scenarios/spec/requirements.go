@@ -112,5 +112,8 @@ func (s *Scenario) CheckAgents() error {
 	if slices.ContainsFunc(s.Phases, func(p Phase) bool { return p.Kind == EpisodeKind }) {
 		return fmt.Errorf("%s: %w", s.Name, ErrEpisodes)
 	}
+	if s.KnownMembers() != "" {
+		return fmt.Errorf("%s: %s changes addresses on this machine, which clients on agents do not use; run without --agents", s.Name, chaos.MemberMove)
+	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (f *Faults) Close() error {
 
 // Target returns the target of faults. holder returns the number of the client that holds; it may be nil.
 func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
-	t := chaos.Target{Ensemble: st.Members.Ensemble, Network: st.Members.Network, Holder: holder}
+	t := chaos.Target{Ensemble: st.Members.Ensemble, Network: st.Members.Network, Addresses: st.Addresses, Holder: holder}
 	for _, c := range st.Clients {
 		t.Clients = append(t.Clients, c.Wire)
 	}

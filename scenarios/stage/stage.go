@@ -58,6 +58,8 @@ type Stage struct {
 
 	OnResume atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
+	Addresses *wire.Addresses // those of the members for clients; nil if no fault moves members
+
 	Driven bool // the clients run in other processes
 	// Successors are the started subjects with which a fault may restart clients, by name.
 	Successors map[string]recipes.Subject

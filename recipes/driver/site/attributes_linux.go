@@ -1,6 +1,7 @@
 package site
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -42,6 +43,21 @@ func outside(idMap string) int {
 		return -1
 	}
 	return id
+}
+
+// mountHosts makes the calling thread, and the processes that it starts, read a file in place of /etc/hosts.
+func mountHosts(file string) error {
+	err := syscall.Unshare(syscall.CLONE_NEWNS)
+	if err == nil {
+		err = syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") // otherwise all processes would see the next mount
+	}
+	if err == nil {
+		err = syscall.Mount(file, "/etc/hosts", "", syscall.MS_BIND, "")
+	}
+	if err != nil {
+		return fmt.Errorf("mount %s over /etc/hosts for a driver: %w (run as root)", file, err)
+	}
+	return nil
 }
 
 func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // fails if the group has ended

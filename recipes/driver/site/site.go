@@ -100,16 +100,18 @@ func (p pipes) Stderr() Output { return p.stderr }
 func (p pipes) Lost() bool { return false }
 
 // Here is this machine.
-type Here struct{}
+type Here struct {
+	Hosts string // file that programs read in place of /etc/hosts (Linux, as root); "" for that file itself
+}
 
 func (Here) Name() string { return "" }
 
-func (Here) Start(p Program) (Process, error) {
+func (s Here) Start(p Program) (Process, error) {
 	ours, theirs, err := openPipes()
 	if err != nil {
 		return nil, err
 	}
-	h := &here{pipes: ours, exited: make(chan struct{})}
+	h := &here{pipes: ours, hosts: s.Hosts, exited: make(chan struct{})}
 	defer closeAll(theirs[:]) // the process has copies
 	h.cmd = exec.Command(p.Args[0], p.Args[1:]...)
 	h.cmd.Dir, h.cmd.Env = p.Dir, append(append(os.Environ(), p.Env...), p.Mark)
@@ -125,6 +127,7 @@ func (Here) Start(p Program) (Process, error) {
 type here struct {
 	pipes
 	cmd    *exec.Cmd
+	hosts  string
 	exited chan struct{}
 }
 
@@ -132,8 +135,15 @@ func (h *here) run() error {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := h.cmd.Start()
+		var err error
+		if h.hosts == "" {
+			defer runtime.UnlockOSThread()
+		} else {
+			err = mountHosts(h.hosts) // the thread is not unlocked: nothing else may run with these mounts
+		}
+		if err == nil {
+			err = h.cmd.Start()
+		}
 		started <- err
 		if err != nil {
 			return
