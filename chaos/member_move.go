@@ -23,7 +23,7 @@ const (
 	KnownByList = "list"
 )
 
-var needsNames = need{about: "clients that run as drivers of this machine (zkbench help drivers), with a hosts file of their own (Linux, as root or in a user namespace)",
+var needsNames = need{about: "clients that run as drivers here (zkbench help drivers), on Linux with the right to mount a hosts file for them (root, or a user namespace)",
 	checkMachine:  func(a Abilities) error { return a.Namespaces },
 	checkEnsemble: func(context.Context, Target) error { return rootless.Rights() },
 	driver:        true,
@@ -63,7 +63,7 @@ var _ = register(Kind{
 
 func move(ctx context.Context, t Target, v targetMember) (proof string, err error) {
 	if t.Addresses == nil {
-		return "", untouchedError{fmt.Errorf("%w: the clients do not run as drivers of this machine, so the members' addresses cannot change", ErrSkipped)}
+		return "", untouchedError{fmt.Errorf("%w: the clients do not run as drivers here, so the members' addresses cannot change", ErrSkipped)}
 	}
 	if err := t.Addresses.CheckMove(v.Addr); err != nil {
 		return "", untouchedError{fmt.Errorf("%w: %w", ErrNoEffect, err)}

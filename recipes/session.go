@@ -235,7 +235,8 @@ func (s *Session) growBuffer() {
 
 // dialer gives go-zookeeper the servers in the caller's order, repeatedly, and dials them. Its waits
 // between rounds are at first shorter than the library's wait of one second, so that a measured failover
-// does not include the client's back-off. All methods run on go-zookeeper's connect loop.
+// does not include the client's back-off. Every dial resolves the server's name again, so a session finds
+// servers that come back under other addresses; the library's own provider resolves names only once. All methods run on go-zookeeper's connect loop.
 type dialer struct {
 	s       *Session
 	servers []string

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"sync"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/recipes"
@@ -19,6 +21,33 @@ type conn struct {
 	// does by default.
 	spansSessions bool
 	acl           []zk.ACL
+}
+
+// go-zookeeper's DNSHostProvider resolves the servers' names when the connection is created, and never again
+// (its issue 104). Most applications have one connection as long as they run: once all servers have other
+// addresses, as after the restart of all pods, it never connects again. Here each process resolves a name once,
+// because zkbench opens a client again after an operation with an unknown outcome.
+func init() {
+	s := lockSubject("resolves-once", "resolves the servers' names only once, so it never connects again once all of them have other addresses", steps{})
+	open := s.Open
+	var resolved sync.Map // from host names to addresses
+	s.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+		env.Servers = slices.Clone(env.Servers)
+		for i, server := range env.Servers {
+			host, port, err := net.SplitHostPort(server)
+			if err != nil {
+				return nil, err
+			}
+			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+			if err != nil {
+				return nil, err
+			}
+			addr, _ := resolved.LoadOrStore(host, addrs[0])
+			env.Servers[i] = net.JoinHostPort(addr.(string), port)
+		}
+		return open(ctx, env)
+	}
+	recipes.Register(s)
 }
 
 var errExpired = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)

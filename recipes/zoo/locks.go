@@ -35,12 +35,6 @@ var lockSpecimens = []struct {
 	{"token-of-32-bits", "returns as the fencing token the lower half of the transaction number",
 		steps{token: func(_ *lockClient, czxid int64) int64 { return int64(uint32(czxid)) }}},
 
-	// The default of go-zookeeper (issue 104): DNSHostProvider resolves the servers' names when the connection is
-	// created, and never again. Once all members have other addresses, as after the restart of all pods, it never
-	// connects again. The steps are correct.
-	{"resolves-once", "resolves the members' names only once, so it never connects again after all members have changed their addresses",
-		steps{}},
-
 	// ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the
 	// loss of the session. It continues to lead, next to its successor.
 	{"ignores-session-loss", "keeps the grant after its session has expired",

@@ -181,7 +181,7 @@ func (s *Scenario) unknownSubject(name string) string {
 
 // SeparateProcess returns a function that reports whether a client of a driver needs a process of its own.
 func (c Cell) SeparateProcess() func(client int) bool {
-	if names := c.Scenario.processFaults(); len(names) > 0 {
+	if names := c.Scenario.faultsThat(chaos.TouchesProcesses); len(names) > 0 {
 		return func(int) bool { return true }
 	}
 	return func(n int) bool {
@@ -189,9 +189,9 @@ func (c Cell) SeparateProcess() func(client int) bool {
 	}
 }
 
-func (s *Scenario) processFaults() (names []string) {
+func (s *Scenario) faultsThat(is func(name string) bool) (names []string) {
 	for _, p := range s.Phases {
-		names = append(names, slices.DeleteFunc(p.FaultNames(), func(name string) bool { return !chaos.TouchesProcesses(name) })...)
+		names = append(names, slices.DeleteFunc(p.FaultNames(), func(name string) bool { return !is(name) })...)
 	}
 	return names
 }
@@ -261,15 +261,15 @@ func (s *Scenario) validateProcesses(bad ProblemFunc) {
 		if known := cmp.Or(f.Params[chaos.Known], chaos.KnownByName); f.Fault == chaos.MemberMove && known != s.KnownMembers() {
 			bad(at+".params."+chaos.Known, "%s differs from %s in a later fault: all %s of a scenario must agree", known, s.KnownMembers(), chaos.MemberMove)
 		}
-		if s.Apart || !chaos.NeedsDriver(f.Fault) {
-			continue
-		}
-		for i, name := range s.Subjects {
-			if subject, err := s.Find(name); err == nil && subject.Start == nil {
-				bad(fmt.Sprintf("subjects.%d", i), "%s: %s", f.Fault, noProcessReason(name))
-			}
-		}
+	}
+	faults := s.faultsThat(chaos.NeedsDriver)
+	if len(faults) == 0 || s.Apart {
 		return
+	}
+	for i, name := range s.Subjects {
+		if subject, err := s.Find(name); err == nil && subject.Start == nil {
+			bad(fmt.Sprintf("subjects.%d", i), "%s: %s", faults[0], noProcessReason(name))
+		}
 	}
 }
 

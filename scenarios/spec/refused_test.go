@@ -143,16 +143,24 @@ phases: [{name: churn, kind: churn, duration: 1s, faults: [{at: 0s, fault: clien
 		return "name: x\nsubjects: [" + `{name: lock/mine, exec: "` + os.Args[0] + `"}` + "]\nclients: [3]\nsession_timeout: 1s\n" +
 			"phases: [{name: churn, kind: churn, duration: 1s, faults: [{at: 0s, fault: client.restart, params: {as: " + as + "}}]}]"
 	}
+	moved := func(faults string) string {
+		return "name: x\nsubjects: [lock/parent]\napart: true\nclients: [3]\nsession_timeout: 1s\nphases: [{name: churn, kind: churn, duration: 5s, faults: [" + faults + "]}]"
+	}
 	for _, row := range []struct{ text, want string }{
-		{"name: x\nsubjects: [lock/parent]" + churn, "client.kill: stops or kills a process, but lock/parent runs inside zkbench; run it in processes of its own: --set apart=true"},
+		{"name: x\nsubjects: [lock/parent]" + churn, "client.kill: needs clients in other processes, but lock/parent runs inside zkbench; run it in processes of its own: --set apart=true"},
 		{"name: x\nsubjects: [lock/parent]\napart: true" + churn, ""},
 		{"name: x\nsubjects: [" + `{name: lock/mine, exec: "` + os.Args[0] + `"}` + "]" + churn, ""},
 		{restarted("lock/predecessor"), "lock/predecessor runs inside zkbench and has no process that could replace a process of lock/mine: name a driver"},
 		{restarted("queue/kazoo"), "queue/kazoo cannot replace lock/mine: the first is a queue, the second a lock"},
 		{restarted("lock/curater"), `unknown subject "lock/curater"; did you mean "lock/curator"?`},
 		{restarted("lock/kazoo"), ""},
-		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: p, kind: failover, cause: pause, rounds: 1}]", "client.pause: stops or kills"},
-		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: e, kind: episode, cells: [\"holder hold #1/client.pause\"]}]", "client.pause: stops or kills"},
+		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: p, kind: failover, cause: pause, rounds: 1}]", "client.pause: needs clients in other processes"},
+		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: e, kind: episode, cells: [\"holder hold #1/client.pause\"]}]", "client.pause: needs clients in other processes"},
+		{moved("{at: 1s, fault: member.move}"), ""},
+		{strings.Replace(moved("{at: 1s, fault: member.move}"), "apart: true\n", "", 1), "member.move: needs clients in other processes, but lock/parent runs inside zkbench"},
+		{moved("{at: 1s, fault: member.move, params: {known: list}}"), "no client could connect after the last move"},
+		{moved("{at: 1s, fault: member.move, target: leader, params: {known: list}}"), ""},
+		{moved("{at: 1s, fault: member.move}, {at: 2s, fault: member.move, target: any, params: {known: list}}"), "all member.move of a scenario must agree"},
 	} {
 		refused(t, row.want, row.text)
 	}
