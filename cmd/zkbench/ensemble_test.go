@@ -114,6 +114,7 @@ func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(zkbench.dir, "zkbench-driver-*")); len(left) > 0 {
 		t.Errorf("of a driver that printed nothing %v is left", left)
 	}
+	zkbench.call(exitOK, "run", "move", "--members", "1", "--subject", "lock/predecessor", "--clients", "2", "--set", "phases.0.duration=10s")
 	out, _ = zkbench.call(exitBroken, "subject", "check", "--", "sh", "-c", "echo out of cheese >&2")
 	matches(t, out, `it printed last "out of cheese"; its complete output is in `+zkbench.dir+`/zkbench-driver-\d+/stderr`,
 		`\nthe driver's output is in `+zkbench.dir+`/zkbench-driver-\d+/stderr\n`)

@@ -13,19 +13,23 @@ import (
 // Ctrl-C does not reach it. The kernel kills it when the thread that started it ends.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	runAsCaller(cmd.SysProcAttr)
+	runAsCaller(cmd)
 }
+
+const rootless = "ZKBENCH_ROOTLESS" // see package rootless
 
 // runAsCaller makes the process run as the calling user if this process is root only in a user namespace
 // of zkbench: a runtime may look for files in its user's home.
-func runAsCaller(a *syscall.SysProcAttr) {
-	if os.Getenv("ZKBENCH_ROOTLESS") == "" { // see package rootless
+func runAsCaller(cmd *exec.Cmd) {
+	if os.Getenv(rootless) == "" {
 		return
 	}
 	user, group := outside("/proc/self/uid_map"), outside("/proc/self/gid_map")
 	if user <= 0 || group < 0 {
 		return
 	}
+	cmd.Env = append(cmd.Env, rootless+"=") // a zkbench that is a driver must not expect to be root
+	a := cmd.SysProcAttr
 	a.Cloneflags |= syscall.CLONE_NEWUSER
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: 0, Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: group, HostID: 0, Size: 1}}
