@@ -109,11 +109,15 @@ func takeDownFault(how string, end func(ensembles.Machine, context.Context) erro
 	})
 }
 
-// restart stops a member's process and starts it again. It returns how long the member did not serve.
-func restart(ctx context.Context, t Target, v targetMember) (time.Duration, error) {
+// restart stops a member's process and starts it again. The proof has the time for which the member did not serve.
+func restart(ctx context.Context, t Target, v targetMember) (proof string, err error) {
+	return restartChanged(ctx, t, v, func(context.Context) error { return nil })
+}
+
+func restartChanged(ctx context.Context, t Target, v targetMember, change func(context.Context) error) (proof string, err error) {
 	begin := time.Now()
-	err := changeStopped(ctx, t, v, func(context.Context) error { return nil })
-	return time.Since(begin).Round(time.Millisecond), err
+	err = changeStopped(ctx, t, v, change)
+	return fmt.Sprintf("%s was down, and served again after %v", v.Name, time.Since(begin).Round(time.Millisecond)), err
 }
 
 func changeStopped(ctx context.Context, t Target, v targetMember, change func(context.Context) error) error {
@@ -145,14 +149,11 @@ var _ = register(Kind{
 
 // member.restart returns when the member serves again; there is nothing to heal.
 var _ = register(Kind{
-	Name:  "member.restart",
-	About: "stops a member's process (SIGTERM) and starts it again at once",
-	Proof: "the process ended, and the member serves again",
-	needs: []need{needsProcess},
-	onMember: fixed(machineFault(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-		took, err := restart(ctx, t, v)
-		return Effect{Proof: fmt.Sprintf("%s was down, and served again after %v", v.Name, took)}, err
-	})),
+	Name:     "member.restart",
+	About:    "stops a member's process (SIGTERM) and starts it again at once",
+	Proof:    "the process ended, and the member serves again",
+	needs:    []need{needsProcess},
+	onMember: fixed(single(restart)),
 })
 
 // member.pause freezes a process: its kernel still accepts connections and acknowledges packets,
@@ -188,17 +189,22 @@ var _ = register(Kind{
 	About: "restarts all members, one after the other, the leader last",
 	Proof: "each process ended, and the member served again before the next one stopped",
 	needs: []need{needsProcess},
-	build: func(string, settings) injector {
-		return memberInjector(Leader, machineFault(oneByOne("each was down and served again: ", func(ctx context.Context, t Target, v targetMember) (string, error) {
-			took, err := restart(ctx, t, v)
-			return fmt.Sprintf("%s after %v", v.Name, took), err
-		})))
-	},
+	build: func(string, settings) injector { return memberInjector(Leader, oneByOne(restart)) },
 })
 
-// oneByOne returns a fault that calls one for each member, the leader last. All members serve before the next call.
-func oneByOne(proof string, one func(context.Context, Target, targetMember) (proof string, err error)) memberFault {
-	return func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
+// momentary is a fault of one member that heals itself. It returns its proof.
+type momentary func(context.Context, Target, targetMember) (proof string, err error)
+
+func single(one momentary) memberFault {
+	return machineFault(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
+		proof, err := one(ctx, t, v)
+		return Effect{Proof: proof}, err
+	})
+}
+
+// oneByOne returns a fault of all members, the leader last. All serve before the next is affected.
+func oneByOne(one momentary) memberFault {
+	return machineFault(func(ctx context.Context, t Target, leader targetMember) (Effect, error) {
 		var proofs, targets []string
 		for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
 			proven, err := one(ctx, t, targetMember{Member: m})
@@ -210,8 +216,8 @@ func oneByOne(proof string, one func(context.Context, Target, targetMember) (pro
 			}
 			proofs, targets = append(proofs, proven), append(targets, m.Name)
 		}
-		return Effect{Target: strings.Join(targets, ", "), Proof: proof + strings.Join(proofs, ", ")}, nil
-	}
+		return Effect{Target: strings.Join(targets, ", "), Proof: strings.Join(proofs, "; ")}, nil
+	})
 }
 
 func allServe(ctx context.Context, e *ensembles.Ensemble) error {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/rootless"
@@ -49,15 +48,12 @@ var _ = register(Kind{
 	build: func(target string, s settings) injector {
 		known := s.choice(Known, KnownByName, KnownByList)
 		if target != All {
-			return memberInjector(target, machineFault(func(ctx context.Context, t Target, v targetMember) (Effect, error) {
-				proof, err := move(ctx, t, v)
-				return Effect{Proof: proof}, err
-			}))
+			return memberInjector(target, single(move))
 		}
 		if known == KnownByList {
 			s.bad(Known, "does not fit the target %s: no client could connect after the last move; use name, or another target", All)
 		}
-		return memberInjector(Leader, machineFault(oneByOne("", move)))
+		return memberInjector(Leader, oneByOne(move))
 	},
 })
 
@@ -68,18 +64,15 @@ func move(ctx context.Context, t Target, v targetMember) (proof string, err erro
 	if err := t.Addresses.CheckMove(v.Addr); err != nil {
 		return "", untouchedError{fmt.Errorf("%w: %w", ErrNoEffect, err)}
 	}
-	begin := time.Now()
 	var old, now string
-	err = changeStopped(ctx, t, v, func(context.Context) error {
-		var err error
+	proof, err = restartChanged(ctx, t, v, func(context.Context) (err error) {
 		old, now, err = t.Addresses.Move(v.Addr)
 		return err
 	})
 	if err == nil {
 		err = proveMoved(ctx, v, old, now)
 	}
-	return fmt.Sprintf("%s was down, and served again after %v; %s refuses connections, and it answers srvr at %s",
-		v.Name, time.Since(begin).Round(time.Millisecond), old, now), err
+	return fmt.Sprintf("%s, at %s; %s refuses connections", proof, now, old), err
 }
 
 func proveMoved(ctx context.Context, v targetMember, old, now string) error {

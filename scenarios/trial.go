@@ -326,7 +326,7 @@ func (t *trial) site() func(client int) (site.Site, error) {
 		return remote.Site
 	}
 	if a := t.stage.Addresses; a != nil {
-		return func(int) (site.Site, error) { return site.Here{Hosts: a.Hosts()}, nil }
+		return func(int) (site.Site, error) { return site.Here{Hosts: a.Hosts}, nil }
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -16,7 +15,7 @@ import (
 type Addresses struct {
 	tap     *Tap
 	servers []string
-	hosts   string  // file with the servers' names; "" if clients know the first addresses
+	Hosts   string  // file with the servers' names; "" if clients know the first addresses. Read only
 	base    string  // its first lines: localhost and this machine
 	probe   *client // counts the connections of zkbench itself, which belong to no client
 
@@ -28,11 +27,8 @@ type Addresses struct {
 // servers by names if hosts is not empty: it is a file that NewAddresses creates, and which their processes must
 // read in place of /etc/hosts, also after a move. Otherwise they know the first addresses for ever.
 func (t *Tap) NewAddresses(servers []string, hosts string) (*Addresses, error) {
-	base, err := os.ReadFile("/etc/hosts")
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	a := &Addresses{tap: t, servers: servers, hosts: hosts, base: string(base) + "\n", moves: map[string]int{}, probe: newClient(t, -1)}
+	base, _ := os.ReadFile("/etc/hosts") // may not exist
+	a := &Addresses{tap: t, servers: servers, Hosts: hosts, base: string(base) + "\n", moves: map[string]int{}, probe: newClient(t, -1)}
 	t.addresses = a
 	for _, server := range servers {
 		if _, err := a.probe.Listen(server, nil); err != nil {
@@ -42,20 +38,10 @@ func (t *Tap) NewAddresses(servers []string, hosts string) (*Addresses, error) {
 	return a, a.writeHosts()
 }
 
-// Hosts returns the file with the servers' names; "" if clients know addresses.
-func (a *Addresses) Hosts() string { return a.hosts }
-
 // ip returns the address of a server after that many moves. Its second number keeps runs on one machine apart: a
 // listener keeps its port when it moves.
 func (a *Addresses) ip(server string, moves int) net.IP {
 	return net.IPv4(127, byte(1+os.Getpid()%254), byte(1+slices.Index(a.servers, server)), byte(1+moves%254))
-}
-
-func (a *Addresses) known(server string) string {
-	if a.hosts == "" {
-		return a.ip(server, 0).String()
-	}
-	return a.name(server)
 }
 
 // name returns a host name. The domain test is reserved (RFC 6761), so it has no name servers.
@@ -66,14 +52,14 @@ func (a *Addresses) name(server string) string {
 // writeHosts writes the names in place: a process may have the file mounted over /etc/hosts. The length stays
 // the same, so that no reader sees the file without a name. The caller holds mu.
 func (a *Addresses) writeHosts() error {
-	if a.hosts == "" {
+	if a.Hosts == "" {
 		return nil
 	}
 	lines := a.base
 	for _, server := range a.servers {
 		lines += fmt.Sprintf("%-15s %s\n", a.ip(server, a.moves[server]), a.name(server))
 	}
-	f, err := os.OpenFile(a.hosts, os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(a.Hosts, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -85,11 +71,11 @@ func (a *Addresses) writeHosts() error {
 func (a *Addresses) CheckMove(server string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	others := func(other string) bool { return other != server && a.moves[other] == 0 }
-	if a.hosts != "" || slices.ContainsFunc(a.servers, others) {
-		return nil
+	stays := func(other string) bool { return other != server && a.moves[other] == 0 }
+	if a.Hosts == "" && !slices.ContainsFunc(a.servers, stays) {
+		return errors.New("clients know only the first addresses, and all other servers have moved: no client could connect")
 	}
-	return fmt.Errorf("clients know only the first addresses, and all other servers have moved: no client could connect (%s)", strings.Join(a.servers, ", "))
+	return nil
 }
 
 // Move moves a server's listeners to another address, and renews its name. It closes their connections. It returns
@@ -114,20 +100,16 @@ func (a *Addresses) Move(server string) (old, now string, err error) {
 // move replaces the client's listener for the server, if there is one, by a listener on the same port at ip.
 func (c *client) move(server string, ip net.IP) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	old := c.listeners[server]
 	if old == nil {
-		c.mu.Unlock()
 		return nil
 	}
 	l, err := c.open(server, &net.TCPAddr{IP: ip, Port: old.port()})
 	if err == nil {
 		l.between = old.between
+		old.end()
+		l.all.Go(old.all.Wait)
 	}
-	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	old.end()
-	old.all.Wait()
-	return nil
+	return err
 }

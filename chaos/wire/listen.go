@@ -33,7 +33,10 @@ func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string
 	if a := c.tap.addresses; a != nil {
 		a.mu.Lock() // a move waits
 		defer a.mu.Unlock()
-		ip, known = a.ip(server, a.moves[server]), a.known(server)
+		ip, known = a.ip(server, a.moves[server]), a.ip(server, 0).String()
+		if a.Hosts != "" {
+			known = a.name(server)
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -30,20 +30,16 @@ type conn struct {
 func init() {
 	s := lockSubject("resolves-once", "resolves the servers' names only once, so it never connects again once all of them have other addresses", steps{})
 	open := s.Open
-	var resolved sync.Map // from host names to addresses
+	var resolved sync.Map // addresses by name
 	s.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 		env.Servers = slices.Clone(env.Servers)
 		for i, server := range env.Servers {
-			host, port, err := net.SplitHostPort(server)
+			now, err := net.ResolveTCPAddr("tcp", server)
 			if err != nil {
 				return nil, err
 			}
-			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
-			if err != nil {
-				return nil, err
-			}
-			addr, _ := resolved.LoadOrStore(host, addrs[0])
-			env.Servers[i] = net.JoinHostPort(addr.(string), port)
+			first, _ := resolved.LoadOrStore(server, now.String())
+			env.Servers[i] = first.(string)
 		}
 		return open(ctx, env)
 	}

@@ -111,13 +111,13 @@ func (s Here) Start(p Program) (Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &here{pipes: ours, hosts: s.Hosts, exited: make(chan struct{})}
+	h := &here{pipes: ours, exited: make(chan struct{})}
 	defer closeAll(theirs[:]) // the process has copies
 	h.cmd = exec.Command(p.Args[0], p.Args[1:]...)
 	h.cmd.Dir, h.cmd.Env = p.Dir, append(append(os.Environ(), p.Env...), p.Mark)
 	h.cmd.Stdin, h.cmd.Stdout, h.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	detach(h.cmd)
-	if err := h.run(); err != nil {
+	if err := h.run(s.Hosts); err != nil {
 		h.pipes.close()
 		return nil, err
 	}
@@ -127,19 +127,18 @@ func (s Here) Start(p Program) (Process, error) {
 type here struct {
 	pipes
 	cmd    *exec.Cmd
-	hosts  string
 	exited chan struct{}
 }
 
-func (h *here) run() error {
+func (h *here) run(hosts string) error {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		var err error
-		if h.hosts == "" {
+		if hosts == "" {
 			defer runtime.UnlockOSThread()
 		} else {
-			err = mountHosts(h.hosts) // the thread is not unlocked: nothing else may run with these mounts
+			err = mountHosts(hosts) // the thread is not unlocked: nothing else may run with these mounts
 		}
 		if err == nil {
 			err = h.cmd.Start()
