@@ -174,13 +174,18 @@ func describeClient(t Target, n int, target, problem string) (int, string, error
 }
 
 func anyClient(t Target, target string) (int, string, error) {
-	holder := -1
-	if target == Waiter && t.Holder != nil {
-		holder = t.Holder(false)
+	holds := func(int) bool { return false }
+	switch {
+	case target != Waiter:
+	case t.Holds != nil:
+		holds = t.Holds
+	case t.Holder != nil:
+		holder := t.Holder(false)
+		holds = func(n int) bool { return n == holder }
 	}
 	var found []int
 	for i := range t.Clients {
-		if hasLiveSession(t, i) && i != holder {
+		if hasLiveSession(t, i) && !holds(i) {
 			found = append(found, i)
 		}
 	}

@@ -303,7 +303,7 @@ func faults(ws []history.Fault) []Fault {
 type Trace struct {
 	Length           time.Duration // of the trial
 	Queue            bool          // its clients are consumers of items
-	Permits          int           // how many may hold at once: 1 for a lock; a large number for a barrier or readers
+	Permits          int           // how many may hold at once: 1 for a lock, also of several paths; a large number for a barrier or readers
 	Faults           []Fault       // a fault that was never healed lasts until the end
 	Holds            []Hold
 	Overlaps         []verdict.Overlap
@@ -332,7 +332,11 @@ type traceBuilder struct {
 }
 
 func newTraceBuilder(h *history.History) *traceBuilder {
-	return &traceBuilder{trace: &Trace{Queue: h.Header.Recipe == verdict.Queue, Permits: facts.Permits(h.Header)}, history: h}
+	permits := facts.Permits(h.Header)
+	if permits > 1 {
+		permits *= max(h.Header.Paths, 1)
+	}
+	return &traceBuilder{trace: &Trace{Queue: h.Header.Recipe == verdict.Queue, Permits: permits}, history: h}
 }
 
 func (t *traceBuilder) addBelief(b facts.Belief) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -199,10 +200,17 @@ func (r *runner) newTrial(c spec.Cell, p spec.Plan, i, all int, slot *turnSlot) 
 	name := c.TrialName()
 	root := r.root() + "/" + name
 	o := observer.NewObserver(r.ensemble, c.Scenario.SessionTimeout, root)
+	var fences []*observer.Fence
+	for i := range c.Scenario.PathCount() {
+		fences = append(fences, &observer.Fence{Observer: o, Path: root + "/resource"})
+		if i > 0 {
+			fences[i].Path += "-" + strconv.Itoa(i)
+		}
+	}
 	return &trial{runner: r, name: name, plan: p, slot: slot, stage: &stage.Stage{
 		Scenario: c.Scenario, Cell: c, Parent: root + "/line",
 		Members:  stage.Members{Ensemble: r.ensemble, Network: r.network},
-		Observer: o, Fence: &observer.Fence{Observer: o, Path: root + "/resource"}, Holder: stage.NewHolder(), Yield: slot.yield,
+		Observer: o, Fences: fences, Holder: stage.NewHolder(), Yield: slot.yield,
 		Status: &stage.Reporter{Send: r.progress, End: r.estimateEnd(i, all),
 			Status: stage.Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
 	}}

@@ -23,6 +23,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/observer"
 	"github.com/zkbench/zkbench/scenarios/spec"
 	"github.com/zkbench/zkbench/scenarios/stage"
+	"golang.org/x/sync/errgroup"
 )
 
 type trial struct {
@@ -267,10 +268,14 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 func (t *trial) header() history.Header {
 	c := t.stage.Cell
 	s := c.Scenario
+	paths := s.Paths
+	if paths == 1 {
+		paths = 0 // there is nothing to divide
+	}
 	return history.Header{
 		Trial: t.name, Repetition: c.Trial, EarlierAttempts: t.earlierAttempts, Look: t.look, Seed: t.runner.seed,
 		Cell:   c.Recorded(),
-		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
+		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Paths: paths, Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.ExpectedViolations,
 	}
 }
@@ -333,7 +338,12 @@ func (t *trial) site() func(client int) (site.Site, error) {
 
 func (t *trial) openTree(ctx context.Context) error {
 	st := t.stage
-	if err := errors.Join(st.Observer.Open(ctx, st.Parent), st.Fence.Open(ctx)); err != nil || !st.Driven {
+	var g errgroup.Group
+	g.SetLimit(stage.OpensAtOnce)
+	for i, fence := range st.Fences {
+		g.Go(func() error { return errors.Join(st.Observer.Open(ctx, st.PathParent(i)), fence.Open(ctx)) })
+	}
+	if err := g.Wait(); err != nil || !st.Driven {
 		return err
 	}
 	return st.Observer.Open(ctx, st.Resource())

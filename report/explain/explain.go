@@ -200,16 +200,16 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 	return n.Time(), n.Time(), -1
 }
 
-// addBars adds the bars of the given clients and, up to clientLimit clients, of other clients that held. In a
+// addBars adds the bars of the given clients and, up to clientLimit clients, of other clients of their path that held. In a
 // trial of at most clientLimit clients, it adds the bars of all.
 func (s *Explanation) addBars(h *history.History, clients []int) {
-	few := h.Header.Clients <= clientLimit
+	few := h.Header.Clients <= clientLimit*max(h.Header.Paths, 1)
 	added := map[int]bool{}
 	for _, c := range clients {
 		added[c] = true
 	}
 	bar := func(client int, from, to time.Duration, kind string) {
-		if client < 0 || from > s.To || to < s.From {
+		if client < 0 || from > s.To || to < s.From || len(clients) > 0 && h.Header.PathOf(client) != h.Header.PathOf(clients[0]) {
 			return
 		}
 		if added[client] || len(added) < clientLimit && (few || kind == HoldBar || len(clients) == 0) {

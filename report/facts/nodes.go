@@ -23,9 +23,10 @@ type NodeTable struct {
 	last       int64 // zxid of the last commit
 	end        *history.CommitsEnd
 
-	header    history.Header
-	modes     modes          // of a read-write lock's nodes
-	operators map[int64]bool // sessions that deleted nodes as an operator does
+	header       history.Header
+	modes        modes          // of a read-write lock's nodes
+	removedLimit int            // of the removed nodes of a line that are kept
+	operators    map[int64]bool // sessions that deleted nodes as an operator does
 }
 
 // Node is an ephemeral node, which exists or existed.
@@ -81,9 +82,19 @@ type dirNodes struct {
 // RemovedLimit is the number of removed nodes of a line that are kept for samples of clients that lag behind.
 const RemovedLimit = 4096
 
+// minRemovedLimit is the limit for each of many paths, which share RemovedLimit.
+const minRemovedLimit = 64
+
 // NewNodeTable returns an empty table, for the commits of one history.
-func NewNodeTable(h *history.History) *NodeTable {
-	l := &NodeTable{header: h.Header, modes: modesOf(h), Nodes: map[string]*Node{}, Sessions: map[int64]*sessionNodes{}, Dirs: map[string]*dirNodes{}, operators: map[int64]bool{}}
+func NewNodeTable(h *history.History) *NodeTable { return newNodeTable(h, modesOf(h), RemovedLimit) }
+
+// Part returns an empty table for the commits of one path of l's history.
+func (l *NodeTable) Part(part *history.History) *NodeTable {
+	return newNodeTable(part, l.modes, max(RemovedLimit/l.header.Paths, minRemovedLimit))
+}
+
+func newNodeTable(h *history.History, modes modes, removedLimit int) *NodeTable {
+	l := &NodeTable{header: h.Header, modes: modes, removedLimit: removedLimit, Nodes: map[string]*Node{}, Sessions: map[int64]*sessionNodes{}, Dirs: map[string]*dirNodes{}, operators: map[int64]bool{}}
 	for _, f := range h.Faults {
 		if f.Operator != 0 {
 			l.operators[f.Operator] = true
@@ -165,11 +176,11 @@ func (l *NodeTable) remove(p string, c *history.Commit) {
 		d.Standing = slices.DeleteFunc(d.Standing, func(o *Node) bool { return o.RemovedZxid != 0 })
 		d.removedCount = 0
 	}
-	if d.Removed = append(d.Removed, n); len(d.Removed) == 2*RemovedLimit {
-		for _, old := range d.Removed[:RemovedLimit] {
+	if d.Removed = append(d.Removed, n); len(d.Removed) == 2*l.removedLimit {
+		for _, old := range d.Removed[:l.removedLimit] {
 			l.drop(old)
 		}
-		d.Removed = append(d.Removed[:0], d.Removed[RemovedLimit:]...)
+		d.Removed = append(d.Removed[:0], d.Removed[l.removedLimit:]...)
 	}
 }
 

@@ -197,6 +197,7 @@ type Header struct {
 	Seed            uint64   `json:"seed"`
 	Recipe          string   `json:"recipe"`            // of the subject: lock, election, queue, rwlock or semaphore
 	Permits         int      `json:"permits,omitempty"` // of a semaphore
+	Paths           int      `json:"paths,omitempty"`   // number of contested nodes, if there are several; see [Header.PathOf]
 	Variant         string   `json:"variant,omitempty"` // parent, predecessor or polling; "" if unknown
 	Promises        Promises `json:"promises"`          // a promise that is absent is not made
 	// Guarantees are the guarantees that the scenario checks. If empty, every guarantee that applies

@@ -23,8 +23,8 @@ type Fold struct {
 	faults        facts.Spans // times with an active fault
 	distributions map[string]*phaseHistogram
 	collectors    []collector
-	holders       holders
-	contended     map[string]bool // phases in which a grant or an item was requested
+	holders       map[int]*holders // by path
+	contended     map[string]bool  // phases in which a grant or an item was requested
 	openLoops     *openLoops
 	end           time.Duration
 }
@@ -61,7 +61,7 @@ func NewFold(h *history.History) *Fold {
 		OnHandoff: func(Handoff) {},
 		history:   h,
 		phases:    map[string]*history.Phase{}, faults: facts.FaultWindows(h, 0), distributions: map[string]*phaseHistogram{},
-		contended: map[string]bool{},
+		contended: map[string]bool{}, holders: map[int]*holders{},
 	}
 	for i := range h.Phases {
 		f.phases[h.Phases[i].Name] = &h.Phases[i]
@@ -72,10 +72,10 @@ func NewFold(h *history.History) *Fold {
 		&handoffs{fold: f}, &failovers{fold: f},
 		&pauses{fold: f, since: map[int][]history.Sample{}},
 		f.openLoops, &queue{fold: f, items: map[string]item{}},
-		&throughput{fold: f, done: map[string]int64{}},
-		&fairness{fold: f, grants: map[int]map[int]int{}, total: map[int]int{}},
-		&overtaken{fold: f, faults: doubtful, starved: map[int]bool{}}, &failedOperations{faults: doubtful},
-		&recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}},
+		&throughput{fold: f, done: map[string]int64{}, byPath: make([]int64, h.Header.Paths)},
+		&fairness{fold: f, grants: map[int]map[int]map[int]int{}, total: map[int]int{}},
+		&overtaken{fold: f, faults: doubtful, grants: map[int][]time.Duration{}, starved: map[int]bool{}}, &failedOperations{faults: doubtful},
+		&recovery{fold: f, held: map[phasePath]time.Duration{}, waits: map[phasePath]time.Duration{}},
 		&sessions{fold: f, opened: map[int64]time.Duration{}, ended: map[int64]bool{}},
 		&memberLoads{unanswered: map[string]int{}, means: map[string]time.Duration{}},
 		&fanout{}, &pipe{},
@@ -173,6 +173,14 @@ func countsForRate(s *history.Sample, p *history.Phase) bool {
 
 func (f *Fold) contenders(p *history.Phase) int {
 	return cmp.Or(p.Contenders, f.history.Header.Clients)
+}
+
+func (f *Fold) pathOf(client int) int { return f.history.Header.PathOf(client) }
+
+// phasePath is a phase by name, and one of the paths.
+type phasePath struct {
+	phase string
+	path  int
 }
 
 // hasRate reports whether the phase counts for rates: it is not a flap or a ramp, and the harness does not set

@@ -87,27 +87,28 @@ type holders struct {
 // suspension is a time during which a holder did not know whether it held, before it continued to hold.
 type suspension struct{ from, to time.Duration }
 
-// Belief adds the next belief. The caller must add beliefs in the order of their start.
+// Belief adds the next belief. The caller must add the beliefs of each path in the order of their start.
 func (f *Fold) Belief(b facts.Belief) {
+	on := facts.ValueAt(f.holders, f.pathOf(b.Client))
 	for _, c := range f.collectors {
 		c.belief(&b)
 	}
 	switch {
 	case f.history.Header.Recipe == facts.Barrier:
-		f.addBarrierBelief(b)
+		f.addBarrierBelief(on, b)
 		return
 	case facts.Permits(f.history.Header) > 1:
-		f.addSharedBelief(b)
+		f.addSharedBelief(on, b)
 		return
 	}
-	last, some := f.holders.last, f.holders.hasLast
+	last, some := on.last, on.hasLast
 	if some && b.Client == last.Client && b.Token == last.Token {
-		f.holders.suspended = append(f.holders.suspended, suspension{last.End, b.Start})
-		f.holders.last.End, f.holders.last.Early, f.holders.last.EndReason = b.End, b.Early, b.EndReason // the same grant continues
+		on.suspended = append(on.suspended, suspension{last.End, b.Start})
+		on.last.End, on.last.Early, on.last.EndReason = b.End, b.Early, b.EndReason // the same grant continues
 		return
 	}
-	suspensions := f.holders.suspended
-	f.holders = holders{last: b, hasLast: true}
+	suspensions := on.suspended
+	*on = holders{last: b, hasLast: true}
 	if !some || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}
@@ -135,10 +136,10 @@ const recentBeliefs = 256
 
 // addSharedBelief adds the next belief of a read-write lock or a semaphore. Its predecessor is the last belief
 // that had to end before it could start: for a reader, the belief of a writer.
-func (f *Fold) addSharedBelief(b facts.Belief) {
+func (f *Fold) addSharedBelief(on *holders, b facts.Belief) {
 	var last *facts.Belief
-	for i := range f.holders.recent {
-		r := &f.holders.recent[i]
+	for i := range on.recent {
+		r := &on.recent[i]
 		if b.Restored && r.Client == b.Client && r.Token == b.Token {
 			r.End, r.Early, r.EndReason = b.End, b.Early, b.EndReason // the same grant continues
 			return
@@ -151,16 +152,16 @@ func (f *Fold) addSharedBelief(b facts.Belief) {
 	if last != nil && b.Phase == last.Phase && b.Round == last.Round {
 		f.addHandoff(new(*last), &b, nil)
 	}
-	f.holders.recent = append(f.holders.recent, b)
-	if len(f.holders.recent) > 2*recentBeliefs {
-		f.holders.recent = append(f.holders.recent[:0], f.holders.recent[recentBeliefs:]...)
+	on.recent = append(on.recent, b)
+	if len(on.recent) > 2*recentBeliefs {
+		on.recent = append(on.recent[:0], on.recent[recentBeliefs:]...)
 	}
 }
 
 // addBarrierBelief adds the next belief of a barrier. When all parties of a generation have passed, it counts
 // the time of each passage from the last call to enter.
-func (f *Fold) addBarrierBelief(b facts.Belief) {
-	g := f.holders.recent
+func (f *Fold) addBarrierBelief(on *holders, b facts.Belief) {
+	g := on.recent
 	if b.Restored || len(g) > 0 && (b.Phase != g[0].Phase || b.Call >= g[0].End) { // b is of the next generation: the current one is incomplete
 		g = g[:0]
 	}
@@ -179,7 +180,7 @@ func (f *Fold) addBarrierBelief(b facts.Belief) {
 		}
 		g = g[:0]
 	}
-	f.holders.recent = g
+	on.recent = g
 }
 
 // handoffBetween returns the hand-off from last to b. It returns false for an overlap without a fault, and for

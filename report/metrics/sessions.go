@@ -148,17 +148,18 @@ func (x *pipe) close(out map[string]Metric) {
 type recovery struct {
 	noopCollector
 	fold    *Fold
-	held    map[string]time.Duration // by phase: the time until which a client held
-	waits   map[string]time.Duration // by phase: the first call of the acquires that were still waiting at its end
-	peak    float64                  // connections per second
+	held    map[phasePath]time.Duration // the time until which a client held
+	waits   map[phasePath]time.Duration // the first call of the acquires that were still waiting at the phase's end
+	peak    float64                     // connections per second
 	counted bool
 }
 
 func (x *recovery) record(r history.Record) {
 	switch r := r.(type) {
 	case *history.Waiting:
-		if since, known := x.waits[r.Phase]; r.Op == history.Acquire && (!known || r.Call < since) {
-			x.waits[r.Phase] = r.Call
+		at := phasePath{r.Phase, x.fold.pathOf(r.Client)}
+		if since, known := x.waits[at]; r.Op == history.Acquire && (!known || r.Call < since) {
+			x.waits[at] = r.Call
 		}
 	case *history.Recovered:
 		x.fold.observe(RecoveryTime, r.Phase, r.At-r.Healing)
@@ -170,7 +171,10 @@ func (x *recovery) record(r history.Record) {
 	}
 }
 
-func (x *recovery) belief(b *facts.Belief) { x.held[b.Phase] = max(x.held[b.Phase], b.End) }
+func (x *recovery) belief(b *facts.Belief) {
+	at := phasePath{b.Phase, x.fold.pathOf(b.Client)}
+	x.held[at] = max(x.held[at], b.End)
+}
 
 func (x *recovery) holderChanged(last, next *facts.Belief) {
 	x.outage(next.Phase, max(last.End, next.Call), next.Start)
@@ -183,8 +187,8 @@ func (x *recovery) outage(phase string, from, to time.Duration) {
 }
 
 func (x *recovery) close(out map[string]Metric) {
-	for phase, since := range x.waits {
-		x.outage(phase, max(since, x.held[phase]), x.fold.endOf(x.fold.phase(phase)))
+	for at, since := range x.waits {
+		x.outage(at.phase, max(since, x.held[at]), x.fold.endOf(x.fold.phase(at.phase)))
 	}
 	if x.counted {
 		out[ConnectionsPeak] = value(ConnectionsPeak, x.peak)

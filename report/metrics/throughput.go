@@ -15,13 +15,17 @@ import (
 
 type throughput struct {
 	noopCollector
-	fold *Fold
-	done map[string]int64
+	fold   *Fold
+	done   map[string]int64
+	byPath []int64 // if there are several paths
 }
 
 func (x *throughput) sample(s *history.Sample, p *history.Phase) {
 	if countsForRate(s, p) {
 		x.done[s.Phase]++
+		if len(x.byPath) > 0 {
+			x.byPath[x.fold.pathOf(s.Client)]++
+		}
 	}
 }
 
@@ -46,6 +50,11 @@ func (x *throughput) close(out map[string]Metric) {
 	m := Metric{Unit: "1/s", Value: new(float64(all) / long.Seconds()), Count: &all}
 	if len(names) == 1 {
 		m.Phase = names[0]
+	}
+	if len(x.byPath) > 0 {
+		least, most := slices.Min(x.byPath), slices.Max(x.byPath)
+		m.Note = fmt.Sprintf("of %d paths, path %d had the fewest (%d) and path %d the most (%d)",
+			len(x.byPath), slices.Index(x.byPath, least), least, slices.Index(x.byPath, most), most)
 	}
 	out[Throughput] = m
 }
@@ -84,11 +93,11 @@ func (x *failedOperations) close(out map[string]Metric) {
 const minGrants = 4
 
 // fairness counts the grants of each client by the number of contenders: shares in phases with
-// different numbers of contenders are not comparable.
+// different numbers of contenders are not comparable. Of several paths, it is the mean of their indices.
 type fairness struct {
 	noopCollector
 	fold   *Fold
-	grants map[int]map[int]int
+	grants map[int]map[int]map[int]int // by contenders, path and client
 	total  map[int]int
 }
 
@@ -98,9 +107,13 @@ func (x *fairness) sample(s *history.Sample, p *history.Phase) {
 	}
 	n := x.fold.contenders(p)
 	if x.grants[n] == nil {
-		x.grants[n] = map[int]int{}
+		x.grants[n] = map[int]map[int]int{}
 	}
-	x.grants[n][s.Client]++
+	path := x.fold.pathOf(s.Client)
+	if x.grants[n][path] == nil {
+		x.grants[n][path] = map[int]int{}
+	}
+	x.grants[n][path][s.Client]++
 	x.total[n]++
 }
 
@@ -111,8 +124,14 @@ func (x *fairness) close(out map[string]Metric) {
 			most = n
 		}
 	}
-	if v, ok := jain(x.grants[most], most); ok {
-		out[Fairness] = countedMetric(Fairness, v, int64(most))
+	sum, paths := 0.0, 0
+	for path := range max(x.fold.history.Header.Paths, 1) {
+		if v, ok := jain(x.grants[most][path], x.fold.history.Header.OnPath(path, most)); ok {
+			sum, paths = sum+v, paths+1
+		}
+	}
+	if paths > 0 {
+		out[Fairness] = countedMetric(Fairness, sum/float64(paths), int64(most))
 	}
 }
 
@@ -140,7 +159,7 @@ const recentGrants = 1 << 16
 type overtaken struct {
 	noopCollector
 	fold       *Fold
-	grants     []time.Duration // return times of the last grants, in the order of the records
+	grants     map[int][]time.Duration // by path: return times of the last grants, in the order of the records
 	faults     facts.Spans
 	contenders int
 	most       int
@@ -151,13 +170,14 @@ func (x *overtaken) sample(s *history.Sample, p *history.Phase) {
 	if s.Op != history.Acquire || !hasRate(p) || p.Kind == history.DrainPhase {
 		return
 	}
-	n := x.fold.contenders(p)
-	x.contenders = max(x.contenders, n)
-	x.checkWait(s.Client, s.Call, n)
+	path := x.fold.pathOf(s.Client)
+	x.checkWait(s.Client, s.Call, p)
 	if s.Outcome == history.OK {
-		if x.grants = append(x.grants, s.Return); len(x.grants) == 2*recentGrants {
-			x.grants = slices.Delete(x.grants, 0, recentGrants)
+		grants, kept := append(x.grants[path], s.Return), recentGrants/max(x.fold.history.Header.Paths, 1)
+		if len(grants) >= 2*kept {
+			grants = slices.Delete(grants, 0, len(grants)-kept)
 		}
+		x.grants[path] = grants
 	}
 }
 
@@ -168,16 +188,19 @@ func (x *overtaken) record(r history.Record) {
 		return
 	}
 	if p := x.fold.phase(w.Phase); hasRate(p) && p.Kind != history.DrainPhase {
-		x.checkWait(w.Client, w.Call, x.fold.contenders(p))
+		x.checkWait(w.Client, w.Call, p)
 	}
 }
 
 // checkWait counts the grants since an acquire was called. Grants are in order, except if they returned
 // at almost the same time.
-func (x *overtaken) checkWait(client int, call time.Duration, contenders int) {
-	i, _ := slices.BinarySearch(x.grants, call)
-	passed := len(x.grants) - i
-	if passed > 0 && x.faults.Touches(call, x.grants[len(x.grants)-1]) { // a fault may have delayed the acquire
+func (x *overtaken) checkWait(client int, call time.Duration, p *history.Phase) {
+	path := x.fold.pathOf(client)
+	grants, contenders := x.grants[path], x.fold.history.Header.OnPath(path, x.fold.contenders(p))
+	x.contenders = max(x.contenders, contenders)
+	i, _ := slices.BinarySearch(grants, call)
+	passed := len(grants) - i
+	if passed > 0 && x.faults.Touches(call, grants[len(grants)-1]) { // a fault may have delayed the acquire
 		return
 	}
 	x.most = max(x.most, passed)

@@ -13,9 +13,11 @@ import (
 
 // Sweep checks a history record by record.
 type Sweep struct {
-	OnBelief  func(b facts.Belief) // receives every belief in the order of its start
+	OnBelief  func(b facts.Belief) // receives every belief, for each path in the order of its start
 	OnOverlap func(o Overlap)      // receives every time in which two clients held at once
 
+	paths        []*Sweep // the checks of each path, if there are several; then judges only has the checks of the trial itself
+	split        *history.PathSplit
 	history      *history.History
 	judges       []*judge
 	truncated    bool // the history is known to be truncated
@@ -45,16 +47,41 @@ func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
 	wanted := func(name string) bool {
 		// Guarantees about the trial are always evaluated.
-		return len(asked) == 0 || name == Faults || name == HarnessHealth || name == Completed || slices.Contains(asked, name)
+		return len(asked) == 0 || isOfTrial(name) || slices.Contains(asked, name)
 	}
-	s := &Sweep{history: h, seen: recipesSeen{recipe: h.Header.Recipe}, OnBelief: func(facts.Belief) {}, OnOverlap: func(Overlap) {}}
+	commits := (*facts.NodeTable)(nil)
+	if h.HasCommits {
+		commits = facts.NewNodeTable(h)
+	}
+	if h.Header.Paths <= 1 {
+		return newSweep(h, commits, wanted)
+	}
+	s := newSweep(h, nil, isOfTrial)
+	s.split = history.NewPathSplit(h.Header)
+	for i := range h.Header.Paths {
+		var own *facts.NodeTable
+		part := h.Part(i)
+		if commits != nil {
+			own = commits.Part(part)
+		}
+		path := newSweep(part, own, func(name string) bool { return wanted(name) && !isOfTrial(name) })
+		path.OnBelief, path.OnOverlap = func(b facts.Belief) { s.OnBelief(b) }, func(o Overlap) { s.OnOverlap(o) }
+		s.paths = append(s.paths, path)
+	}
+	return s
+}
+
+// isOfTrial reports whether a guarantee is about the trial itself, not about its clients.
+func isOfTrial(name string) bool { return name == Faults || name == HarnessHealth || name == Completed }
+
+func newSweep(h *history.History, commits *facts.NodeTable, wanted func(guarantee string) bool) *Sweep {
+	s := &Sweep{history: h, commits: commits, seen: recipesSeen{recipe: h.Header.Recipe}, OnBelief: func(facts.Belief) {}, OnOverlap: func(Overlap) {}}
 	s.beliefs = facts.NewBeliefs(h.Header, s.believe)
 	in := &inputs{
 		history: h, promises: facts.PromisesOf(h.Header),
 		overlap: func(o Overlap) { s.OnOverlap(o) },
 	}
-	if h.HasCommits {
-		s.commits = facts.NewNodeTable(h)
+	if commits != nil {
 		if h.Header.Recipe != Queue {
 			s.commits.Persistent = map[string]int64{}
 		}
@@ -89,6 +116,18 @@ func (s *Sweep) believe(b facts.Belief) {
 
 // Add checks the next record; a record with the number 0 is a commit.
 func (s *Sweep) Add(n history.Numbered) {
+	if s.paths != nil {
+		if i := s.split.PathOf(n.Record); i >= 0 {
+			s.paths[i].Add(n)
+		} else {
+			for _, path := range s.paths {
+				path.Add(n)
+			}
+		}
+	}
+	if n.N == 0 && s.commits == nil {
+		return
+	}
 	if n.N == 0 {
 		commit, ok := n.Record.(*history.Commit)
 		if ok && s.mayHaveItems {
@@ -113,6 +152,9 @@ func (s *Sweep) Add(n history.Numbered) {
 			j.record(n)
 		}
 	}
+	if s.paths != nil {
+		return
+	}
 	s.beliefs.Add(n)
 	if s.mayHaveItems {
 		s.items.Record(n)
@@ -129,7 +171,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		s.grants.Judge(true)
 	}
 	s.beliefs.Close(s.end)
-	var out []Verdict
+	out := s.closePaths(readErr)
 	for _, j := range s.judges {
 		if !s.seen.concerned(j.Guarantee) && !slices.Contains(s.history.Header.Guarantees, j.Name) {
 			continue

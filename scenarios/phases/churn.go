@@ -15,6 +15,7 @@ func init() {
 		About:    "a closed loop: each client re-enters as soon as it has left, while faults are active",
 		Pace:     history.ByClients,
 		Barriers: true,
+		Paths:    true,
 		Fields:   []string{"duration", "faults", "size", "contenders"},
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
 			p.CheckDuration(bad)

@@ -21,6 +21,7 @@ func init() {
 		Fields:        []string{"duration", "faults"},
 		OpensSessions: true,
 		Barriers:      true,
+		Paths:         true,
 		Validate:      (*spec.Phase).CheckDuration,
 	}, connect)
 }

@@ -23,6 +23,7 @@ func init() {
 		Name:        "stream",
 		About:       "an open loop: acquires, or a queue's items, are scheduled at a rate, while faults are active",
 		Pace:        history.ByRate,
+		Paths:       true,
 		Fields:      []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
 		Enums:       map[string][]string{"arrivals": {spec.Constant, spec.Poisson}},
 		ExtraPacket: 512 << 10,

@@ -175,6 +175,9 @@ func (c Cell) Params() map[string]string {
 	if s.Permits > 0 {
 		p["permits"] = strconv.Itoa(s.Permits)
 	}
+	if s.Paths > 1 {
+		p["paths"] = strconv.Itoa(s.Paths)
+	}
 	if s.Mix != (Mix{}) {
 		p["mix"] = fmt.Sprintf("%d:%d", s.Mix.Read, s.Mix.Write)
 	}

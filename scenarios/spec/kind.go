@@ -25,6 +25,7 @@ type Kind struct {
 	Single        bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
 	OpensSessions bool // the phase opens the clients' sessions itself
 	Barriers      bool // supports barriers, which all clients enter together
+	Paths         bool // supports several paths
 
 	Validate func(p *Phase, bad ProblemFunc)
 	// CheckSubject checks fields whose valid values depend on the subject; may be nil.

@@ -23,6 +23,7 @@ type Scenario struct {
 	Drivers        []Driver      `yaml:"drivers,omitempty"`     // subjects that are separate programs; an entry of subjects may also have these fields itself
 	Apart          bool          `yaml:"apart,omitempty"`       // run compiled-in subjects in separate processes, like drivers
 	Clients        []int         `yaml:"clients,flow"`          // numbers of contenders or consumers; there is a trial for each number
+	Paths          int           `yaml:"paths,omitempty"`       // number of locks, elections or queues among which the clients of a trial are divided: client i uses number i modulo paths; 0 means 1
 	SessionTimeout time.Duration `yaml:"session_timeout"`       // the session timeout that clients request; servers grant 2 to 20 ticks
 	Permits        int           `yaml:"permits,omitempty"`     // permits of a semaphore; 0 means 2, or 1 if a phase requires a single holder
 	Mix            Mix           `yaml:"mix,omitempty"`         // shares of reads and writes of a read-write lock's acquires; default: 80 and 20 in a churn or stream, only writes if hand-offs are counted
@@ -109,6 +110,7 @@ func (s *Scenario) check() Problems {
 	s.validateTrials(bad)
 	Between(bad, "warmup", s.Warmup, 0, time.Hour)
 	s.validatePermitsAndMix(bad)
+	s.validatePaths(bad)
 	s.validatePhases(bad)
 	s.validateProcesses(bad)
 	s.validateSuccessors(bad)

@@ -93,6 +93,11 @@ func (c *Client) subjectClient() recipes.Client {
 	return nil
 }
 
+// path returns the number of the client's path.
+func (c *Client) path() int { return c.Number % c.Stage.Scenario.PathCount() }
+
+func (c *Client) fence() *observer.Fence { return c.Stage.Fences[c.path()] }
+
 func (c *Client) contender() recipes.Contender { return c.subjectClient().(recipes.Contender) }
 
 func (c *Client) inDoubt(token int64) bool {
@@ -229,7 +234,7 @@ func (c *Client) write(ctx context.Context, claim recipes.Claim) {
 		return
 	}
 	due := c.Stage.Clock.Now()
-	version, err := c.Stage.Fence.Write(ctx, claim.Token, c.grant.Load())
+	version, err := c.fence().Write(ctx, claim.Token, c.grant.Load())
 	s := c.sample(history.Write, due, err)
 	s.Token, s.Session, s.Version = claim.Token, claim.Session, version
 	if err != nil && !errors.Is(err, observer.ErrFenced) {
@@ -305,7 +310,7 @@ func (c *Client) Open(ctx context.Context) error {
 	from := cmp.Or(c.successor.Load(), &st.Cell.Subject)
 	err := CatchPanic(func() (err error) {
 		subject, err = from.Open(ctx, recipes.Env{
-			Servers: Rotated(st.Members.Ensemble.Servers(), c.Number+st.Shift), Parent: st.Parent, Timeout: st.Scenario.SessionTimeout,
+			Servers: Rotated(st.Members.Ensemble.Servers(), c.Number+st.Shift), Parent: st.PathParent(c.path()), Timeout: st.Scenario.SessionTimeout,
 			Dial: zk.Dialer(c.wrapDialer(c.Wire.Dial)), MaxPacket: maxReply(st.Cell), Events: c.HandleEvent,
 			Auth: observer.AuthFor(st.Members.Ensemble), ACL: observer.ACLFor(st.Members.Ensemble),
 			Client: c.Number, Permits: st.Scenario.PermitCount(), Parties: len(st.Clients), Connect: c.openListeners, Resource: st.Resource(), Seen: c.observedClaim, Requests: c.requests, LastOutageEnd: st.Shared.recoveredAt,
@@ -530,7 +535,7 @@ func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context))
 		return nil
 	}
 	due := c.Stage.Clock.Now()
-	answer := d.BeginWrite(c.Stage.Fence.Text(claim.Token, c.grant.Load()))
+	answer := d.BeginWrite(c.fence().Text(claim.Token, c.grant.Load()))
 	return func(ctx context.Context) {
 		s := c.sample(history.Effect, due, answer(ctx))
 		s.Token, s.Session = claim.Token, cmp.Or(claim.Session, s.Session)

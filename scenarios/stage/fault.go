@@ -165,6 +165,9 @@ func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 	for _, c := range st.Clients {
 		t.Clients = append(t.Clients, c.Wire)
 	}
+	if st.Scenario.Paths > 1 && holder != nil {
+		t.Holds = func(n int) bool { return st.Clients[n].HasGrant.Load() }
+	}
 	if st.IsBarrier() {
 		t.MaxExpiries = len(st.Clients)
 	}
@@ -177,10 +180,13 @@ func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 	return t
 }
 
-// nextInLine returns the client with the oldest node behind the holder's, or -1.
+// nextInLine returns the client with the oldest node behind the holder's on its path, or -1.
 func nextInLine(st *Stage) int {
 	holder, next, oldest := st.Holder.current(false), -1, int64(0)
 	for _, c := range st.Clients {
+		if paths := st.Scenario.PathCount(); paths > 1 && (holder < 0 || c.path() != holder%paths) {
+			continue
+		}
 		n, _ := c.Wire.Node(st.Parent)
 		if n.Czxid > 0 && c.Number != holder && (next < 0 || n.Czxid < oldest) {
 			next, oldest = c.Number, n.Czxid

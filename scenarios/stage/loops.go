@@ -19,9 +19,11 @@ import (
 func (st *Stage) SnapshotAfterLoad(ctx context.Context) error {
 	st.awaitEmpty(ctx)
 	before, asking := st.Tap.Totals(), hasPendingRequest(slices.Concat(st.Clients, st.Producers))
-	r, err := st.observe(ctx, idleFor)
+	all, err := st.observe(ctx, idleFor)
 	if now := st.Tap.Totals(); err == nil && !asking && changes(now) == changes(before) {
-		st.Record.Record(r)
+		for _, r := range all {
+			st.Record.Record(r)
+		}
 	}
 	return ctx.Err()
 }

@@ -48,17 +48,17 @@ func (st *Stage) States() []clientState {
 // Snapshot records the nodes below the contested parent that existed in both of two observations. unserved
 // means that not every client was granted in time.
 func (st *Stage) Snapshot(ctx context.Context, apart time.Duration, unserved bool) error {
-	r, err := st.observe(ctx, apart)
-	if err == nil {
+	all, err := st.observe(ctx, apart)
+	for _, r := range all {
 		r.Unserved = unserved
 		st.Record.Record(r)
 	}
 	return err
 }
 
-// observe observes the contested parent twice and returns the content that did not change: nodes with
+// observe observes the contested parent, of every path, twice and returns the content that did not change: nodes with
 // their owners, and waiting clients with their watches.
-func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
+func (st *Stage) observe(ctx context.Context, apart time.Duration) ([]*history.Snapshot, error) {
 	behind := laggingMembers(ctx, st.Observer, st.States())
 	asked, before := st.Clock.Now(), st.States()
 	first, err := st.Observer.Nodes(ctx, st.Parent)
@@ -74,34 +74,41 @@ func (st *Stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	}
 	watches, known := st.Members.Watches(ctx)
 	after := st.States()
-	r := &history.Snapshot{Asked: asked, Path: st.Parent, Queue: st.IsQueue()}
 	stayed := slices.DeleteFunc(second, func(n observer.Node) bool { return !slices.Contains(first, n) })
 	var items []observer.Node
-	if r.Queue {
+	if st.IsQueue() {
 		items = slices.DeleteFunc(slices.Clone(stayed), func(n observer.Node) bool { return n.Owner != 0 })
 		if items, err = st.Observer.ItemsAmong(ctx, items, &st.outstanding); err != nil {
 			return nil, err
 		}
 	}
-	for _, n := range stayed {
-		if !r.Queue || n.Owner != 0 && path.Dir(n.Path) == st.Parent {
-			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.Path, Token: n.Czxid, Session: n.Owner, Client: owner(n.Owner, before, after)})
-		}
-	}
-	for _, n := range items {
-		r.Items = append(r.Items, history.SnapshotItem{Path: n.Path, Token: n.Czxid})
-	}
-	for i := range st.Clients {
-		if w, waits := waiter(i, before[i], after[i]); waits {
-			w.Behind = behind[after[i].server]
-			if known {
-				countWatches(&w, watches[w.Session], stayed, st.Parent, st.IsBarrier())
+	var all []*history.Snapshot
+	for i := range st.Scenario.PathCount() {
+		parent := st.PathParent(i)
+		r := &history.Snapshot{Asked: asked, Path: parent, Queue: st.IsQueue()}
+		for _, n := range stayed {
+			if strings.HasPrefix(n.Path, parent+"/") && (!r.Queue || n.Owner != 0 && path.Dir(n.Path) == parent) {
+				r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.Path, Token: n.Czxid, Session: n.Owner, Client: owner(n.Owner, before, after)})
 			}
-			r.Waiters = append(r.Waiters, w)
 		}
+		for _, n := range items {
+			if strings.HasPrefix(n.Path, parent+"/") {
+				r.Items = append(r.Items, history.SnapshotItem{Path: n.Path, Token: n.Czxid})
+			}
+		}
+		for k, c := range st.Clients {
+			if w, waits := waiter(k, before[k], after[k]); waits && c.path() == i {
+				w.Behind = behind[after[k].server]
+				if known {
+					countWatches(&w, watches[w.Session], stayed, parent, st.IsBarrier())
+				}
+				r.Waiters = append(r.Waiters, w)
+			}
+		}
+		r.At = st.Clock.Now()
+		all = append(all, r)
 	}
-	r.At = st.Clock.Now()
-	return r, nil
+	return all, nil
 }
 
 // laggingMembers returns the members that serve waiting clients and lack commits: such a member may
@@ -193,7 +200,7 @@ func (c *Client) Check(ctx context.Context, claim recipes.Claim) {
 		return
 	}
 	asked := st.Clock.Now()
-	found, err := st.Observer.Nodes(ctx, st.Parent)
+	found, err := st.Observer.Nodes(ctx, st.PathParent(c.path()))
 	if err != nil {
 		return
 	}
@@ -249,9 +256,11 @@ func (w *lineWatch) check(ctx context.Context) {
 	case time.Since(w.since) < idleThreshold:
 		return
 	default:
-		r, err := w.st.observe(ctx, StuckFor)
+		all, err := w.st.observe(ctx, StuckFor)
 		if err == nil && !w.hasTraffic() && w.onlyWait() {
-			w.st.Record.Record(r)
+			for _, r := range all {
+				w.st.Record.Record(r)
+			}
 		}
 	}
 	w.since = time.Now()

@@ -23,14 +23,14 @@ import (
 type Stage struct {
 	Scenario *spec.Scenario
 	Cell     spec.Cell
-	Parent   string // the contested node
+	Parent   string // the contested node, or the parent of the contested nodes of several paths; see PathParent
 
 	Clock     history.Clock
 	Record    *history.Writer
 	Tap       Tap
 	Members   Members
 	Observer  *observer.Observer
-	Fence     *observer.Fence
+	Fences    []*observer.Fence // by path
 	Clients   []*Client
 	Producers []*Client // put items into a queue
 	Holder    *Holder
@@ -77,6 +77,14 @@ type Tap interface {
 	Totals() wire.Counts // sum over all clients
 	WatchDeadlines(context.Context)
 	Close()
+}
+
+// PathParent returns the contested node of a path.
+func (st *Stage) PathParent(path int) string {
+	if st.Scenario.Paths <= 1 {
+		return st.Parent
+	}
+	return history.PathNode(st.Parent, path)
 }
 
 // Resource returns the path of a node to which a client in another process may write on its own session.

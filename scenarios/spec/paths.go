@@ -1,0 +1,44 @@
+package spec
+
+import (
+	"fmt"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// clientsPerPath is the smallest number of clients on a path: a client without a competitor never contends.
+const clientsPerPath = 2
+
+// PathCount returns the number of paths among which the clients of a trial are divided.
+func (s *Scenario) PathCount() int { return max(s.Paths, 1) }
+
+func (s *Scenario) validatePaths(bad ProblemFunc) {
+	Between(bad, "paths", s.Paths, 0, MaxClients/clientsPerPath)
+	if s.Paths <= 1 {
+		return
+	}
+	tooFew := func(n int, who string) {
+		if n > 0 && n < clientsPerPath*s.Paths {
+			bad("paths", "%d paths need at least %d %s, %d on each, but there are %d: set paths to at most %d, or %s to at least %d",
+				s.Paths, clientsPerPath*s.Paths, who, clientsPerPath, n, max(n/clientsPerPath, 1), who, clientsPerPath*s.Paths)
+		}
+	}
+	for _, n := range s.Clients {
+		tooFew(n, "clients")
+	}
+	for i, p := range s.Phases {
+		at := fmt.Sprintf("phases.%d", i)
+		if k := KindNamed(p.Kind); k != nil && !k.Paths {
+			bad(at+".kind", "a %s phase has one contested node: set paths to 1, or use phases of kind %s",
+				p.Kind, units.List(kindNamesWhere(func(k *Kind) bool { return k.Paths })))
+		}
+		tooFew(p.Contenders, "contenders")
+		tooFew(p.Producers, "producers")
+	}
+	for i, name := range s.Subjects {
+		if subject, err := s.Find(name); err == nil && subject.Recipe == recipes.RecipeBarrier {
+			bad(fmt.Sprintf("subjects.%d", i), "%s is a barrier, which all clients pass together: set paths to 1", name)
+		}
+	}
+}
