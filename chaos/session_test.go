@@ -71,6 +71,8 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 	defer cancel()
 	nobody := l.Target
 	nobody.Holder = func(bool) int { return -1 }
+	several := nobody // several locks, so that several clients hold
+	several.Holds = func(client int) bool { return client == 0 }
 	for _, row := range []struct {
 		name   string
 		target Target
@@ -79,6 +81,7 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 	}{
 		{"a holder where nobody holds", nobody, Holder, "no client holds a grant"},
 		{"a waiter where all hold", l.Target, Waiter, "none of 1 clients"},
+		{"a waiter where all hold one of several locks", several, Waiter, "none of 1 clients"},
 		{"a client that is not there", l.Target, "7", "client 7 (of 1 clients) does not have a session"},
 		{"a word that is no client", l.Target, "hodler", `use "holder"`},
 	} {

@@ -772,6 +772,26 @@ func TestFaults_hitTheNextInLine(t *testing.T) {
 	}
 }
 
+// Of several locks, the next client is the one behind the client that was granted last.
+func TestFaults_hitTheNextInLineOfThePath(t *testing.T) {
+	t.Parallel()
+	records := played(t, `{name: next, subjects: [`+asDriver("lock/ours", "lock/predecessor")+`], clients: [9], paths: 3, session_timeout: 2s,
+		phases: [{name: churn, kind: churn, duration: 6s, hold: 8s, faults: [{at: 2s, fault: session.close, target: next}]}]}`)
+	w := only[*history.Window](t, records)
+	if w.Err != "" || !strings.Contains(w.Target, "(next)") {
+		t.Fatalf("%+v", w)
+	}
+	last := history.Sample{}
+	for _, s := range of[*history.Sample](records) {
+		if s.Op == history.Acquire && s.Outcome == history.OK && s.Return < w.Start && s.Return > last.Return {
+			last = *s
+		}
+	}
+	if w.Client%3 != last.Client%3 || w.Client == last.Client {
+		t.Errorf("client %d was hit, and client %d was granted last: want another of its path", w.Client, last.Client)
+	}
+}
+
 func TestApart_runsWhatIsCompiledInAsDrivers(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)

@@ -223,3 +223,42 @@ func TestHandoff_ofALockThatSeveralHold(t *testing.T) {
 		}
 	}
 }
+
+// A hand-off is from a release to the next grant on the same path, and so are the other measures of a line.
+func TestHandoff_isWithinAPath(t *testing.T) {
+	h := new(line).phase("churn", 0, 100).
+		hold("churn", 0, 1, 0, 2, 10).  // path 0
+		hold("churn", 1, 2, 5, 12, 30). // path 1
+		hold("churn", 2, 3, 5, 25, 50). // path 0: 15 ms after the release
+		hold("churn", 3, 4, 6, 33, 60). // path 1: 3 ms after the release
+		hold("churn", 1, 5, 35, 61, 62).hold("churn", 1, 6, 62, 63, 64).hold("churn", 1, 7, 64, 65, 66).hold("churn", 1, 8, 66, 67, 68).
+		history()
+	h.Header.Clients, h.Header.Paths = 4, 2
+	f := NewFold(h)
+	var got []time.Duration
+	f.OnHandoff = func(h Handoff) { got = append(got, h.Latency/ms) }
+	for _, path := range []int{1, 0} { // beliefs are in order for each path
+		beliefs := facts.NewBeliefs(h.Header, func(b facts.Belief) {
+			if h.Header.PathOf(b.Client) == path {
+				f.Belief(b)
+			}
+		})
+		for n := range h.Records {
+			beliefs.Add(n)
+		}
+		beliefs.Close(time.Second)
+	}
+	for n := range h.Records {
+		f.Record(n)
+	}
+	if want := []time.Duration{3, 1, 1, 1, 1, 15}; !slices.Equal(got, want) {
+		t.Errorf("hand-offs of %v ms, want %v", got, want)
+	}
+	m := f.Close()
+	if x := m[Overtaken]; *x.Value != 1 || *x.Expected != 2*StarvationLimit {
+		t.Errorf("passed over %v times, the limit is %v; want 1, and the limit of 2 contenders", *x.Value, *x.Expected)
+	}
+	if x := m[Throughput]; x.Note != "of 2 paths, path 0 had the fewest (2) and path 1 the most (6)" {
+		t.Errorf("throughput: %q", x.Note)
+	}
+}

@@ -50,10 +50,7 @@ func mergePaths(all []Verdict) Verdict {
 		}
 	}
 	if out.Result != Fail && out.Result != Unknown {
-		for _, i := range paths {
-			out.Reasons = append(out.Reasons, all[i].Reasons...)
-		}
-		out.Reasons = sumCounts(out.Reasons)
+		out.Reasons = sumCounts(all, paths)
 		return out
 	}
 	for k, i := range paths[:min(len(paths), namedPaths)] {
@@ -77,34 +74,40 @@ func mergePaths(all []Verdict) Verdict {
 // counted matches a number of things: "3 grants", "of 5 grants".
 var counted = regexp.MustCompile("(^|[ (])(\\d[\\d\u202f]*)( [a-z]+)")
 
-// sumCounts joins the reasons that differ only in numbers of things, with the sums of these numbers.
-func sumCounts(reasons []string) (out []string) {
+// sumCounts returns the reasons of the paths. Reasons that differ only in numbers of things become one, with the sums of
+// these numbers; a reason of a single path names it.
+func sumCounts(all []Verdict, paths []int) []string {
 	const sum = "\x00"
-	sums := map[string][]int{} // by reason, with sum in place of the numbers
-	for _, reason := range reasons {
-		var counts []int
-		form := counted.ReplaceAllStringFunc(reason, func(match string) string {
-			m := counted.FindStringSubmatch(match)
-			n, _ := strconv.Atoi(strings.ReplaceAll(m[2], "\u202f", ""))
-			counts = append(counts, n)
-			if n == 1 && m[3] != " of" && !strings.HasSuffix(m[3], "s") { // as in the plural
-				m[3] += "s"
+	out, sums, times := []string{}, map[string][]int{}, map[string]int{} // by reason, with sum in place of the numbers
+	first := map[string]string{}
+	for _, i := range paths {
+		for _, reason := range all[i].Reasons {
+			var counts []int
+			form := counted.ReplaceAllStringFunc(reason, func(match string) string {
+				m := counted.FindStringSubmatch(match)
+				n, _ := strconv.Atoi(strings.ReplaceAll(m[2], "\u202f", ""))
+				counts = append(counts, n)
+				if n == 1 && m[3] != " of" && !strings.HasSuffix(m[3], "s") { // as in the plural
+					m[3] += "s"
+				}
+				return m[1] + sum + m[3]
+			})
+			if times[form]++; times[form] == 1 {
+				out, sums[form], first[form] = append(out, form), make([]int, len(counts)), fmt.Sprintf("path %d: %s", i, reason)
 			}
-			return m[1] + sum + m[3]
-		})
-		if sums[form] == nil {
-			sums[form] = make([]int, len(counts))
-			out = append(out, form)
-		}
-		for i, n := range counts {
-			sums[form][i] += n
+			for k, n := range counts {
+				sums[form][k] += n
+			}
 		}
 	}
-	out = out[:min(len(out), namedPaths)]
 	for i, form := range out {
+		if times[form] == 1 {
+			out[i] = first[form]
+			continue
+		}
 		for _, n := range sums[form] {
 			out[i] = strings.Replace(out[i], sum, strconv.Itoa(n), 1)
 		}
 	}
-	return out
+	return out[:min(len(out), namedPaths)]
 }

@@ -2,9 +2,9 @@ package spec
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/units"
 )
 
 // clientsPerPath is the smallest number of clients on a path: a client without a competitor never contends.
@@ -28,10 +28,9 @@ func (s *Scenario) validatePaths(bad ProblemFunc) {
 		tooFew(n, "clients")
 	}
 	for i, p := range s.Phases {
-		at := fmt.Sprintf("phases.%d", i)
 		if k := KindNamed(p.Kind); k != nil && !k.Paths {
-			bad(at+".kind", "a %s phase has one contested node: set paths to 1, or use phases of kind %s",
-				p.Kind, units.List(kindNamesWhere(func(k *Kind) bool { return k.Paths })))
+			bad(fmt.Sprintf("phases.%d.kind", i), "phases of kind %s have one contested node: set paths to 1, or use phases of kind %s",
+				p.Kind, strings.Join(kindNamesWhere(func(k *Kind) bool { return k.Paths }), " or "))
 		}
 		tooFew(p.Contenders, "contenders")
 		tooFew(p.Producers, "producers")
