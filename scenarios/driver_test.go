@@ -423,6 +423,15 @@ func TestDriver_whoOversleepsIsFound(t *testing.T) {
 	}
 }
 
+// That holds for a client of one of several locks, too.
+func TestDriver_whoOversleepsOnAPathIsFound(t *testing.T) {
+	t.Parallel()
+	for _, trial := range runTrials(t, `{name: drivers, subjects: [`+asDriver("lock/oversleeps", "oversleeps")+`], clients: [6], paths: 2, session_timeout: 2s,
+		phases: [{name: churn, kind: churn, duration: 14s}]}`) {
+		judged(t, trial, verdict.Progress, report.Fail, "path 0: client 2 waited", "(1 of 2 paths)")
+	}
+}
+
 func TestDriver_minimalFailsOver(t *testing.T) {
 	t.Parallel()
 	for _, trial := range runTrials(t, driven("lock/minimal", "minimal", "{name: crash, kind: failover, rounds: 2, cause: crash}")) {

@@ -113,6 +113,34 @@ func twoHolders() *history.History {
 	return history.Of(history.Header{Trial: "two", Cell: history.Cell{Subject: "lock/two", Clients: 3}}, records...)
 }
 
+// The clients of other paths, which hold other locks, are not part of the explanation.
+func TestFailure_ofAPathHasOnlyItsClients(t *testing.T) {
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	var records []history.Record
+	for i, client := range []int{0, 1, 2, 3} {
+		records = append(records, &history.Session{Event: history.Opened, Client: client, Session: int64(client + 1), Timeout: 4 * time.Second})
+		s := history.Sample{Client: client, Op: history.Acquire, Token: int64(i + 1), Session: int64(client + 1), Call: ms(1), Return: ms(100 + 10*i), Outcome: history.OK}
+		if client == 0 { // so that path 0 has one holder after the other
+			s.Return = ms(50)
+		}
+		records = append(records, &s)
+	}
+	for client, until := range []int{90, 200, 300, 400} {
+		records = append(records, &history.Sample{Client: client, Op: history.Release, Token: int64(client + 1), Session: int64(client + 1), Call: ms(until), Return: ms(until + 1), Outcome: history.OK})
+	}
+	header := history.Header{Trial: "two", Paths: 2, Recipe: verdict.Lock, Promises: history.Promises{Exclusive: true}, Cell: history.Cell{Subject: "lock/two", Clients: 4}}
+	h := history.Of(header, records...)
+	for _, v := range verdict.Judge(h) {
+		if v.Guarantee != verdict.MutualExclusion {
+			continue
+		}
+		s := Failure(h, report.Trial{Name: "two", Cell: h.Header.Cell}, v)
+		if v.Result != verdict.Fail || len(s.Lanes) != 2 || s.Lanes[0].Client != 1 || s.Lanes[1].Client != 3 {
+			t.Errorf("%s %q with the lanes %+v, want clients 1 and 3", v.Result, v.Reasons, s.Lanes)
+		}
+	}
+}
+
 func TestFailure_ofTwoHolders(t *testing.T) {
 	h := twoHolders()
 	vs := verdict.Judge(h)

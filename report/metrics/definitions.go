@@ -149,7 +149,7 @@ var families = []Family{
 		{Name: Throughput, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
 			Help: "Grants, or items taken, per second; excludes drains and ramps"},
 		{Name: Fairness, Unit: "1", Better: Higher,
-			Help: "Jain's fairness index of the contenders' grants: 1 if all N contenders had equally many, 1/N if one contender had all"},
+			Help: "Jain's fairness index of the contenders' grants: 1 if all N contenders had equally many, 1/N if one contender had all; of several paths, the mean"},
 		{Name: Overtaken, Unit: "1", Better: Lower,
 			Help: "Largest number of grants to other clients while one client waited, in phases whose pace is set by the clients, with no fault active; expected: the starvation limit, 10 per contender"},
 		{Name: OperationsFailed, Unit: "1", Better: Lower,

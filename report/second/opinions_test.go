@@ -128,3 +128,20 @@ func TestOpinions_ofAFailedVerdict(t *testing.T) {
 		t.Errorf("%d windows were searched: %q", o.searched, got)
 	}
 }
+
+// Clients of different paths may hold at once; two of one path may not.
+func TestSampler_searchesEachPath(t *testing.T) {
+	for paths, agrees := range map[int]bool{0: false, 2: true, 3: false} {
+		o := NewSampler(history.Of(history.Header{Paths: paths}))
+		for i := range 3 * sampleSize {
+			client, start := i%2, time.Duration(i/2)*10*ms
+			if paths == 3 {
+				client *= 3 // on the same path as client 0
+			}
+			o.Belief(facts.Belief{Client: client, Permits: 1, Call: start, Start: start + ms, End: start + 5*ms, EndReason: facts.Released, Token: int64(i + 1)})
+		}
+		if why := o.Close(); (why == "") != agrees || !agrees && paths > 0 && !strings.HasPrefix(why, "path 0: ") {
+			t.Errorf("with %d paths: %q", paths, why)
+		}
+	}
+}

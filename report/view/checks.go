@@ -154,6 +154,15 @@ func starvedText(_ string, t report.Trial) string {
 		units.Plural(int(*m.Count), "client"), t.Clients, metrics.StarvationLimit, units.Number(*m.Value))
 }
 
+// pathsText states the throughput of a trial with several paths, once for all repetitions.
+func pathsText(label string, t report.Trial) string {
+	m := t.Metrics[metrics.Throughput]
+	if m.Value == nil || m.Note == "" || t.Repetition > 1 {
+		return ""
+	}
+	return fmt.Sprintf("%s: a throughput of %s in total; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note)
+}
+
 func (b builder) incident() Section {
 	i := b.Result.Run.Incident
 	if i == nil {

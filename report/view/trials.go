@@ -153,7 +153,7 @@ func (b builder) comparisonFindings() []Finding {
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
 		lines := slices.Concat(trialTexts(x, promiseText), trialTexts(x, failedText, starvedText), []string{overlapText(x)},
-			trialTexts(x, capacityText), []string{stagesText(x)})
+			trialTexts(x, capacityText, pathsText), []string{stagesText(x)})
 		out = append(out, measuredFindings(lines...)...)
 	}
 	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run

@@ -182,6 +182,10 @@ func describeScenario(s matrix.Scenario) string {
 	if !slices.Equal(s.Counts, []int{1}) {
 		noun += "s"
 	}
+	paths := matrix.Distinct(s.Trials(), func(t report.Trial) string { return t.Params["paths"] })
+	if len(paths) == 1 && paths[0] != "" && paths[0] != "1" { // otherwise they are in the labels
+		noun += " on " + units.Clean(paths[0]) + " paths"
+	}
 	return fmt.Sprintf("%s: %s with %s %s", units.Clean(s.Name), units.List(subjects), units.List(counts), noun)
 }
 
