@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/zkbench/zkbench/chaos/network"
 	"github.com/zkbench/zkbench/ensembles"
@@ -149,12 +150,13 @@ func checkNetem(ctx context.Context, t Target) error {
 type Abilities struct {
 	Docker error // members in containers
 	Java   error // members as local processes
+	Disks  error // slow and failing disks of local processes
 	network.Abilities
 }
 
 // Probe tests the capabilities of this machine.
 func Probe(ctx context.Context) Abilities {
-	return Abilities{Docker: container.Available(ctx), Java: process.Available(""), Abilities: network.Probe(ctx)}
+	return Abilities{Docker: container.Available(ctx), Java: process.Available(""), Disks: process.CheckDisks(), Abilities: network.Probe(ctx)}
 }
 
 func (a Abilities) noEnsemble() error {
@@ -171,6 +173,14 @@ func (a Abilities) noCuts() error {
 		return nil
 	}
 	return cmp.Or(a.noEnsemble(), a.Namespaces, a.Filter)
+}
+
+// noDisks returns an error if zkbench cannot serve the disks of local JVMs, in a user namespace if necessary.
+func (a Abilities) noDisks() error {
+	if a.Rootless && errors.Is(a.Disks, syscall.EPERM) {
+		return a.Java
+	}
+	return cmp.Or(a.Java, a.Disks)
 }
 
 // noDelay returns an error if the kernel, which containers share, cannot delay packets, and nil if

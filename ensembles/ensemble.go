@@ -58,6 +58,7 @@ type Options struct {
 	Chroot   string
 	External ExternalConfig // external: the allowed operations
 	Secure   []string       // container, process: the members' requirements for clients: "tls", "digest"; default nothing
+	Disks    bool           // process: the members' disks can have faults, if the machine allows it
 	Keep     bool           // the ensemble outlives this process (zkbench ensemble up)
 	// Logf receives one line for each message to the user. May be nil.
 	Logf func(format string, args ...any)
@@ -106,6 +107,8 @@ type Member struct {
 	Machine Machine
 	// Cutter cuts the member's network with the commands of [ExternalConfig]; nil without such commands.
 	Cutter Cutter
+	// Disk makes the disk of the member's transaction log slow, or lets it fail; nil if that is not possible.
+	Disk *Disk
 }
 
 // ExternalConfig are the allowed operations on an external ensemble. The zero value allows only connections.

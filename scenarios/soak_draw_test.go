@@ -19,11 +19,11 @@ var soaked = []string{
 }
 
 // soakFaults are all faults that can be had with so many members of our own, and the
-// names of those that cannot. link.delay is never among them: a seed must draw the same
-// whether or not a kernel has netem.
+// names of those that cannot. link.delay and disk.slow are never among them: a seed must draw the same
+// whether or not a kernel has netem, and a soak's members have ordinary disks.
 func soakFaults(network bool, members int) (kinds []chaos.Kind, without []string) {
 	var able chaos.Abilities
-	able.Delay = errors.New("not in a soak")
+	able.Delay, able.Disks = errors.New("not in a soak"), errors.New("not in a soak")
 	if !network {
 		able.Docker, able.Filter = chaos.ErrSkipped, chaos.ErrSkipped
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/report/units"
@@ -58,6 +59,7 @@ func (c Config) ensembleOptions(b spec.Batch) ensembles.Options {
 		o.Tick = b.Tick
 	}
 	o.FirstZxid = uint32(c.Scenario.FirstZxid)
+	o.Disks = slices.ContainsFunc(c.Scenario.Phases, func(p spec.Phase) bool { return slices.ContainsFunc(p.FaultNames(), chaos.TouchesDisks) })
 	if len(b.Versions) == 0 {
 		return o
 	}

@@ -81,6 +81,7 @@ func examine(ctx context.Context) diagnosis {
 	d.addCheck("network namespaces", d.abilities.Namespaces, "each local JVM gets its own network namespace", findingWeak)
 	d.addCheck("nftables", d.abilities.Filter, "packets can be dropped", findingWeak)
 	d.addCheck("netem", d.abilities.Delay, "packets can be delayed", findingWeak)
+	d.addCheck("FUSE", d.abilities.Disks, "the disks of local JVMs can be slow or fail", findingWeak)
 	for _, l := range foreign.Libraries() {
 		d.addCheck(l.Name(), l.Missing(), "drivers of its recipes can be started"+versionsText(foreign.Versions(l)), findingWeak)
 	}

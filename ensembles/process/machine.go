@@ -21,6 +21,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/logtail"
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 	"github.com/zkbench/zkbench/ensembles/state"
@@ -31,6 +32,7 @@ const poll = 5 * time.Millisecond
 type machine struct {
 	record *state.Record
 	member state.Member
+	disk   *ensembles.Disk // nil if its disk cannot have faults
 
 	mu      sync.Mutex
 	command []string // java and the arguments that all members share
@@ -94,11 +96,14 @@ func (m *machine) launch() error {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
 	started, reaped := make(chan error, 1), make(chan struct{})
-	go func() {
-		// The kernel kills the JVM when the thread that started it ends, so the thread waits for it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := inNetNS(m.member.NetNS, cmd.Start)
+	run := func() {
+		var err error
+		if m.disk != nil {
+			err = mountData(dataDir(m.record, m.member), m.disk)
+		}
+		if err == nil {
+			err = inNetNS(m.member.NetNS, cmd.Start)
+		}
 		if err == nil {
 			m.process, err = state.Find(cmd.Process.Pid) // a child's ID stays valid until Wait
 		}
@@ -107,7 +112,9 @@ func (m *machine) launch() error {
 			_ = cmd.Wait() // the JVM's log shows how it ended; callers wait for reaped
 		}
 		close(reaped)
-	}()
+	}
+	// The kernel kills the JVM when the thread that started it ends, so the thread waits for it.
+	go onOwnThread(run)
 	m.reaped = reaped
 	return <-started
 }

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"github.com/vishvananda/netlink"
@@ -104,13 +103,7 @@ func setUpNetwork(ctx context.Context, r *state.Record) (err error) {
 }
 
 func newNamespace(path string, fresh bool) (handle netns.NsHandle, err error) {
-	made := make(chan struct{})
-	go func() {
-		defer close(made)
-		runtime.LockOSThread() // never unlocked: nothing else may run in the new namespace
-		handle, err = mountNamespace(path, fresh)
-	}()
-	<-made
+	onOwnThread(func() { handle, err = mountNamespace(path, fresh) })
 	if err != nil {
 		return netns.None(), fmt.Errorf("making network namespace %s: %w", filepath.Base(path), err)
 	}

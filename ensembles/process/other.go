@@ -15,6 +15,8 @@ var errNotLinux = errors.New("local JVMs need Linux (use --ensemble container or
 
 func Available(string) error { return errNotLinux }
 
+func CheckDisks() error { return errNotLinux }
+
 func Versions() []string { return nil }
 
 func Start(context.Context, ensembles.Options) (*ensembles.Ensemble, error) { return nil, errNotLinux }

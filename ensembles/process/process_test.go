@@ -23,22 +23,32 @@ import (
 )
 
 // ownerEnv makes this test binary an owner: it starts an ensemble, prints its
-// id, and waits to be killed. Its value "keep" keeps the ensemble and exits.
+// id, and waits to be killed. Its value "keep" keeps the ensemble and exits; with "disks",
+// each fsync takes an hour.
 const ownerEnv = "ZKBENCH_TEST_OWNER"
 
 func TestMain(m *testing.M) {
 	if kind := os.Getenv(ownerEnv); kind != "" {
-		own(kind == "keep")
+		own(kind)
 		return
 	}
 	check.Main(m)
 }
 
-func own(keep bool) {
-	e, err := Start(context.Background(), ensembles.Options{Members: 2, Keep: keep})
+func own(kind string) {
+	keep := kind == "keep"
+	e, err := Start(context.Background(), ensembles.Options{Members: 2, Keep: keep, Disks: kind == "disks"})
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
+	}
+	for _, m := range e.Members {
+		if m.Disk != nil {
+			_, err := m.Disk.Break(time.Hour)
+			if err != nil {
+				panic(err)
+			}
+		}
 	}
 	fmt.Println(e.ID)
 	if !keep {
