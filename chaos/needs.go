@@ -156,7 +156,11 @@ type Abilities struct {
 
 // Probe tests the capabilities of this machine.
 func Probe(ctx context.Context) Abilities {
-	return Abilities{Docker: container.Available(ctx), Java: process.Available(""), Disks: process.CheckDisks(), Abilities: network.Probe(ctx)}
+	a := Abilities{Docker: container.Available(ctx), Java: process.Available(""), Disks: process.CheckDisks(), Abilities: network.Probe(ctx)}
+	if a.Rootless && errors.Is(a.Disks, syscall.EPERM) { // zkbench starts itself again with this permission
+		a.Disks = nil
+	}
+	return a
 }
 
 func (a Abilities) noEnsemble() error {
@@ -173,14 +177,6 @@ func (a Abilities) noCuts() error {
 		return nil
 	}
 	return cmp.Or(a.noEnsemble(), a.Namespaces, a.Filter)
-}
-
-// noDisks returns an error if zkbench cannot serve the disks of local JVMs, in a user namespace if necessary.
-func (a Abilities) noDisks() error {
-	if a.Rootless && errors.Is(a.Disks, syscall.EPERM) {
-		return a.Java
-	}
-	return cmp.Or(a.Java, a.Disks)
 }
 
 // noDelay returns an error if the kernel, which containers share, cannot delay packets, and nil if

@@ -8,45 +8,42 @@ import (
 	"time"
 )
 
-func TestDisk_delaysFsyncsOnly(t *testing.T) {
+func TestDisk_delaysOrFailsUntilHealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Disk
-		accesses := func(what string, fsync bool, want syscall.Errno, wantTook time.Duration) {
+		syncs := func(what string, want syscall.Errno, wantTook time.Duration) {
 			t.Helper()
 			begin := time.Now()
-			if errno := d.Access(t.Context(), fsync); errno != want || time.Since(begin) != wantTook {
+			if errno := d.Sync(t.Context()); errno != want || time.Since(begin) != wantTook {
 				t.Errorf("%s: %v after %v, want %v after %v", what, errno, time.Since(begin), want, wantTook)
 			}
 		}
-		accesses("a healthy disk", true, 0, 0)
-		heal, err := d.Break(time.Second)
-		if err != nil {
-			t.Fatal(err)
+		breaks := func(delay time.Duration) (heal func(), hits func() int64) {
+			heal, hits, err := d.Break(delay)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return heal, hits
 		}
-		if _, err := d.Break(0); err == nil {
+		syncs("a healthy disk", 0, 0)
+		heal, hits := breaks(time.Second)
+		if _, _, err := d.Break(0); err == nil {
 			t.Error("a second fault was accepted")
 		}
-		accesses("a write to a slow disk", false, 0, 0)
-		accesses("an fsync of a slow disk", true, 0, time.Second)
-		if n, least := d.Hits(); n != 1 || least != time.Second {
-			t.Errorf("%d delayed fsyncs, of %v or more", n, least)
-		}
+		syncs("a slow disk", 0, time.Second)
 		go func() { time.Sleep(time.Second / 4); heal(); heal() }()
-		accesses("an fsync during which the disk heals", true, 0, time.Second/4)
-		if n, _ := d.Hits(); n != 1 {
-			t.Errorf("%d delayed fsyncs with one that ended early", n)
+		syncs("a disk that heals", 0, time.Second/4)
+		if n := hits(); n != 1 {
+			t.Errorf("%d delayed fsyncs of 1, and one that ended early", n)
 		}
-		accesses("an fsync after that", true, 0, 0)
-		if heal, err = d.Break(0); err != nil {
-			t.Fatal(err)
-		}
-		accesses("a write to a failing disk", false, syscall.EIO, 0)
-		accesses("an fsync of a failing disk", true, syscall.EIO, 0)
-		if n, _ := d.Hits(); n != 2 {
-			t.Errorf("%d failures", n)
-		}
+		syncs("a healed disk", 0, 0)
+		heal, hits = breaks(0)
+		syncs("a failing disk", syscall.EIO, 0)
 		heal()
-		accesses("a healed disk", false, 0, 0)
+		syncs("a disk healed again", 0, 0)
+		if n := hits(); n != 1 {
+			t.Errorf("%d failures of 1", n)
+		}
 	})
 }
 
@@ -54,18 +51,15 @@ func TestDisk_delaysFsyncsOnly(t *testing.T) {
 func TestDisk_endsAnInterruptedFsync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Disk
-		heal, err := d.Break(time.Hour)
+		heal, hits, err := d.Break(time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer heal()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if errno := d.Access(ctx, true); errno != syscall.EINTR {
-			t.Errorf("got %v", errno)
-		}
-		if n, _ := d.Hits(); n != 0 {
-			t.Errorf("%d delayed fsyncs", n)
+		if errno := d.Sync(ctx); errno != syscall.EINTR || hits() != 0 {
+			t.Errorf("got %v; %d delayed fsyncs", errno, hits())
 		}
 	})
 }

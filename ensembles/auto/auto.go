@@ -86,9 +86,6 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 		}
 		kind = option.to
 	}
-	if kind == ensembles.Auto && o.Disks && process.Available("") == nil && process.CheckDisks() == nil {
-		kind = ensembles.Process
-	}
 	if kind == ensembles.External && o.Observers > 0 {
 		return "", errors.New("the number of observers of an external ensemble cannot be set: srvr shows which members are observers")
 	}

@@ -136,10 +136,7 @@ func TestStart_startsContainers(t *testing.T) {
 }
 
 func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
-	servers, kindWithDisks := []string{"192.0.2.1:2181"}, ensembles.Process
-	if process.CheckDisks() != nil || process.Available("") != nil {
-		kindWithDisks = ensembles.Auto
-	}
+	servers := []string{"192.0.2.1:2181"}
 	for _, test := range []struct {
 		name    string
 		options ensembles.Options
@@ -151,8 +148,6 @@ func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
 		{"servers are somebody's ensemble", ensembles.Options{Servers: servers}, ensembles.External, ""},
 		{"an image runs in containers", ensembles.Options{Image: "zookeeper:3.9"}, ensembles.Container, ""},
 		{"a distribution runs in local JVMs", ensembles.Options{Home: "/opt/zookeeper"}, ensembles.Process, ""},
-		{"disks with faults are those of local JVMs, where possible", ensembles.Options{Disks: true}, kindWithDisks, ""},
-		{"they do not change a choice", ensembles.Options{Disks: true, Kind: ensembles.Container}, ensembles.Container, ""},
 		{"servers and another kind", ensembles.Options{Kind: ensembles.Process, Servers: servers}, "", "servers can be set only for an ensemble of kind external, not process"},
 		{"an image and another kind", ensembles.Options{Kind: ensembles.Process, Image: "x"}, "", "an image can be set only for"},
 		{"servers and an image", ensembles.Options{Servers: servers, Image: "x"}, "", "container, not external"},

@@ -99,7 +99,7 @@ func (m *machine) launch() error {
 	run := func() {
 		var err error
 		if m.disk != nil {
-			err = mountData(dataDir(m.record, m.member), m.disk)
+			err = mountData(filepath.Join(dir, "data"), m.disk)
 		}
 		if err == nil {
 			err = inNetNS(m.member.NetNS, cmd.Start)

@@ -53,14 +53,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	// The name cannot be guessed, so the path cannot exist already.
 	record.Dir = filepath.Join(os.TempDir(), record.Prefix()+rand.Text())
 	logf := setup.Logf(o)
-	l := &localEnsemble{record: record, versions: o.Versions}
-	if o.Disks && !o.Keep {
-		if err := CheckDisks(); err == nil {
-			l.disks = true
-		} else {
-			logf("ensemble %s: the members' disks cannot have faults: %v", record.ID, err)
-		}
-	}
+	l := &localEnsemble{record: record, versions: o.Versions, disks: o.Disks && !o.Keep && CheckDisks() == nil}
 	e, err := l.start(ctx, logf)
 	if err != nil {
 		return nil, errors.Join(err, l.down(ctx))
@@ -145,8 +138,8 @@ func (l *localEnsemble) ensemble() *ensembles.Ensemble {
 		l.machines = append(l.machines, &machine{record: l.record, member: m, command: l.command()})
 		e.Members[i].Machine = l.machines[i]
 		if l.disks {
-			l.machines[i].disk = new(ensembles.Disk)
-			e.Members[i].Disk = l.machines[i].disk
+			e.Members[i].Disk = new(ensembles.Disk)
+			l.machines[i].disk = e.Members[i].Disk
 		}
 	}
 	return e
@@ -203,10 +196,8 @@ const (
 
 func memberDir(r *state.Record, m state.Member) string { return filepath.Join(r.Dir, m.Name) }
 
-func dataDir(r *state.Record, m state.Member) string { return filepath.Join(memberDir(r, m), "data") }
-
 func writeConfig(r *state.Record, m state.Member, files map[string][]byte) error {
-	data := dataDir(r, m)
+	data := filepath.Join(memberDir(r, m), "data")
 	err := os.MkdirAll(data, 0o755)
 	for name, text := range files {
 		err = errors.Join(err, os.WriteFile(filepath.Join(memberDir(r, m), name), text, 0o600))
@@ -224,7 +215,7 @@ func writeConfig(r *state.Record, m state.Member, files map[string][]byte) error
 
 func zooCfg(r *state.Record, m state.Member) string {
 	dir := memberDir(r, m)
-	lines := append([]string{"dataDir=" + dataDir(r, m)}, setup.SecureLines(r, m, dir)...)
+	lines := append([]string{"dataDir=" + filepath.Join(dir, "data")}, setup.SecureLines(r, m, dir)...)
 	return setup.ZooCfg(r, m, m.NetNS != "", lines...)
 }
 
@@ -244,7 +235,7 @@ func (m *machine) Save(_ context.Context, dir string) error {
 }
 
 func (m *machine) TxnLogs(_ context.Context, after int64) ([]io.ReadCloser, error) {
-	dir := filepath.Join(dataDir(m.record, m.member), "version-2")
+	dir := filepath.Join(memberDir(m.record, m.member), "data", "version-2")
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // it has not started yet

@@ -44,7 +44,7 @@ func own(kind string) {
 	}
 	for _, m := range e.Members {
 		if m.Disk != nil {
-			_, err := m.Disk.Break(time.Hour)
+			_, _, err := m.Disk.Break(time.Hour)
 			if err != nil {
 				panic(err)
 			}
