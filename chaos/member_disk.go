@@ -39,13 +39,14 @@ func breakDisk(delay time.Duration) memberFault {
 			return e, untouchedError{fmt.Errorf("%s: %w", v.Name, err)}
 		}
 		e.ServedClients = servedBy(t, []memberRule{{targetMember: v}})
+		e.Undo = func(context.Context) error { heal(); return nil }
 		e.AwaitRecovery = func(ctx context.Context) error { return awaitRecovered(ctx, t, v) }
-		e.Undo = func(ctx context.Context) error {
-			heal()
-			if delay > 0 {
-				return nil
+		if delay == 0 {
+			e.Undo = func(ctx context.Context) error { heal(); return startAgain(ctx, v) } // if it has ended
+			e.AwaitRecovery = func(ctx context.Context) error {
+				sleepUntil(ctx, time.Now().Add(t.Ensemble.Tick)) // within it, a member notices an error of its log and leaves the quorum
+				return awaitRecovered(ctx, t, v)
 			}
-			return errors.Join(v.Machine.Stop(ctx), startAgain(ctx, v))
 		}
 		return e.inject(ctx, nil, func() (proof string, err error) {
 			err = poll(ctx, delay+syncLimit, func(ctx context.Context) error {
@@ -87,10 +88,10 @@ var diskSlow = register(Kind{
 })
 
 // disk.fail does not end the process of ZooKeeper 3.8: the member leaves the quorum, rejoins it, and fails again at the
-// next fsync. Healing starts the process again, as an operator does after replacing the disk.
+// next fsync. Healing does not restart it: its tree is complete, but its log lacks transactions that it has applied.
 var diskFail = register(Kind{
 	Name:     "disk.fail",
-	About:    "fails each fsync of a member's transaction log (EIO), as a broken disk does; healing starts the member again",
+	About:    "fails each fsync of a member's transaction log (EIO), as a broken disk does; healing starts the member again if it ended",
 	Proof:    "an fsync failed, and the member stopped serving",
 	Target:   Follower,
 	needs:    []need{needsDisk},
