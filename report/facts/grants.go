@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"maps"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -13,11 +14,13 @@ type Grants struct {
 	inOrder bool // the subject promises order and exclusion: only the first in line is granted
 	shared  bool // several grants may be held at the same time: then an overtaking does not make a claim invalid
 	// OnPassed receives a grant during which older nodes existed all the time, if shared; nil ignores it.
-	OnPassed func(g *Grant, ahead []*Node)
-	Current  map[int]int64 // by client: its current session
-	open     []*Grant      // grants whose commits have not all come
-	newest   *Grant        // recorded last
-	OnJudged func(*Grant)  // receives each once its commits have come
+	OnPassed     func(g *Grant, ahead []*Node)
+	Current      map[int]int64 // by client: its current session
+	open         []*Grant      // grants whose commits have not all come
+	newest       *Grant        // recorded last, in newestRecord
+	newestRecord int
+	silent       map[int64]*Grant // by session: its grants before any reply had reached its client, all as one Grant
+	OnJudged     func(*Grant)     // receives each once its commits have come
 }
 
 // Grant is a grant as a client reported it, with its node according to the commits.
@@ -37,7 +40,7 @@ type Grant struct {
 
 // NewGrants returns an empty Grants, for the records of one history.
 func NewGrants(l *NodeTable, p history.Promises) *Grants {
-	return &Grants{commits: l, inOrder: p.FIFO && p.Exclusive, shared: Permits(l.header) > 1, Current: map[int]int64{}, OnJudged: func(*Grant) {}}
+	return &Grants{commits: l, inOrder: p.FIFO && p.Exclusive, shared: Permits(l.header) > 1, Current: map[int]int64{}, silent: map[int64]*Grant{}, OnJudged: func(*Grant) {}}
 }
 
 // Record adds the next record.
@@ -51,6 +54,9 @@ func (a *Grants) Record(n history.Numbered) {
 			a.Current[r.Client] = r.Session
 		}
 	case *history.Sample:
+		if r.Zxid > 0 {
+			maps.DeleteFunc(a.silent, func(_ int64, g *Grant) bool { return g.Client == r.Client })
+		}
 		if r.Op != history.Acquire || r.Outcome != history.OK {
 			return
 		}
@@ -59,7 +65,13 @@ func (a *Grants) Record(n history.Numbered) {
 			g.Session = a.Current[r.Client]
 		}
 		g.Node, g.Unsure = a.commits.claimed(g)
-		a.newest = g
+		if r.Zxid == 0 && a.Current[r.Client] != 0 {
+			if a.newest, a.newestRecord = a.silent[g.Session], n.N; a.newest != nil {
+				return
+			}
+			a.silent[g.Session] = g
+		}
+		a.newest, a.newestRecord = g, n.N
 		a.open = append(a.open, g)
 		a.Judge(false)
 	}
@@ -67,7 +79,7 @@ func (a *Grants) Record(n history.Numbered) {
 
 // Last returns the grant of that record, if it is the last one; otherwise nil.
 func (a *Grants) Last(record int) *Grant {
-	if a.newest != nil && a.newest.Record == record {
+	if a.newestRecord == record {
 		return a.newest
 	}
 	return nil
@@ -79,7 +91,7 @@ func (a *Grants) Judge(all bool) {
 	for _, g := range a.open {
 		zxid, ok := a.commits.grantZxid(g)
 		switch {
-		case ok && !g.Node.mayReplace() || all:
+		case ok && !g.Node.mayReplace() && a.silent[g.Session] != g || all:
 			a.checkCommits(g, zxid)
 			a.OnJudged(g)
 		default:
@@ -131,6 +143,9 @@ func (l *NodeTable) grantZxid(g *Grant) (zxid int64, ok bool) {
 func (a *Grants) checkCommits(g *Grant, zxid int64) {
 	n := g.Node
 	switch {
+	case g.Zxid == 0 && a.Current[g.Client] != 0 && a.commits.Sessions[g.Session] == nil:
+		g.Unsure, g.Missing = false, true
+		g.InvalidReason = "its client had not received any reply, and its session had created no ephemeral node"
 	case g.Unsure:
 	case n == nil && a.commits.newestDropped > 0 && g.path != "" && (g.own || g.token <= a.commits.newestDropped):
 		g.Unsure = true // its client came back late: its node may have been dropped from memory

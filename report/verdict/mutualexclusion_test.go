@@ -151,6 +151,8 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 		{"the word had reached the client",
 			two(list{sessionGone(101, 20, 10), &history.Session{Event: history.Expired, Client: 1, Session: 101, At: 2 * second}}, 20), Fail, "it still believed"},
 		{"a notification came whose transaction may be that of the expiry", notified, Unknown, "the commits do not show"},
+		{"a client granted itself without a request", list{created(102, 11), acquired(1, 10, 0, second), acquired(2, 11, 11, 2*second),
+			released(1, 10, 0, 5*second), released(2, 11, 31, 5*second)}, Fail, "the claim of client 1 is not valid: its client had not received any reply"},
 		{"a removal that may stand in a gap", append(two(nil, 20), withGap()), Unknown, "gaps in the commits"},
 	})
 }
