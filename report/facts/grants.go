@@ -143,9 +143,9 @@ func (l *NodeTable) grantZxid(g *Grant) (zxid int64, ok bool) {
 func (a *Grants) checkCommits(g *Grant, zxid int64) {
 	n := g.Node
 	switch {
-	case g.Zxid == 0 && a.Current[g.Client] != 0 && a.commits.Sessions[g.Session] == nil:
+	case g.Zxid == 0 && a.Current[g.Client] != 0 && a.unfounded(g):
 		g.Unsure, g.Missing = false, true
-		g.InvalidReason = "its client had not received any reply, and its session had created no ephemeral node"
+		g.InvalidReason = "its client had not received any reply, and its session had not created the node"
 	case g.Unsure:
 	case n == nil && a.commits.newestDropped > 0 && g.path != "" && (g.own || g.token <= a.commits.newestDropped):
 		g.Unsure = true // its client came back late: its node may have been dropped from memory
@@ -173,6 +173,13 @@ func (a *Grants) checkCommits(g *Grant, zxid int64) {
 		}
 	}
 	g.Zxid = zxid
+}
+
+// unfounded reports whether a client that had received no reply cannot have had the node that it claims: its session
+// never created one, or, if the tap has seen replies to the client since, not the one that the claim names.
+func (a *Grants) unfounded(g *Grant) bool {
+	n, replied := a.commits.Nodes[g.path], a.silent[g.Session] != g
+	return a.commits.Sessions[g.Session] == nil || replied && (n == nil || n.Session != g.Session)
 }
 
 // Valid reports whether the claim is valid; false if that is unknown.
