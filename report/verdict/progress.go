@@ -47,6 +47,7 @@ type progress struct {
 	permits         int
 	meeting         *barrierProgress // of a barrier
 	ends            []time.Duration  // the latest ends of beliefs, as many as there are permits, in their order
+	permitsInUse    permitsInUse     // of a semaphore
 	readers         *modeWaits       // of a read-write lock
 	broken          evidence
 	slow            evidence // waits that are longer than the limit, by the clock alone
@@ -87,10 +88,11 @@ func waitOf(n history.Numbered) (w wait, ok bool) {
 type idle struct {
 	facts.Span
 	limit         time.Duration
-	phase         *phase // the phase until whose end the idle time lasted, faults included; nil for a fault-free time in any phase
-	faultFree     bool   // without a fault near, although it has outlasted a phase
-	after, before int    // the records around it
-	reported      bool   // as a finding
+	unused        *time.Duration // see permitsInUse; nil for a time in which no permit is in use
+	phase         *phase         // the phase until whose end the idle time lasted, faults included; nil for a fault-free time in any phase
+	faultFree     bool           // without a fault near, although it has outlasted a phase
+	after, before int            // the records around it
+	reported      bool           // as a finding
 }
 
 // tries are, by client, the last operations in succession that ended without success: from the call of
@@ -274,7 +276,7 @@ func (p *progress) applyLateReleases() {
 
 // waited compares a long wait with the idle times known so far, and keeps it for later ones.
 func (p *progress) waited(w wait) {
-	if p.limit == 0 || w.to-w.from <= p.limit/2 {
+	if p.limit == 0 || w.to-w.from <= p.limit/2 && (p.permits == 1 || w.to-w.from <= facts.Margin) {
 		return
 	}
 	for i := range p.idle {
@@ -296,6 +298,9 @@ func (p *progress) checkIdle(i *idle, w wait) {
 	case i.phase != nil:
 		i.phase.idleAtEnd = max(i.phase.idleAtEnd, to-from)
 		return
+	case i.unused != nil:
+		p.checkUnused(i, from, to, w)
+		return
 	}
 	resource := "the lock"
 	if p.permits > 1 {
@@ -314,6 +319,8 @@ func (p *progress) belief(b facts.Belief) {
 	p.meeting.belief(b)
 	p.applyLateReleases()
 	p.checkGap(b.Start, b.Record)
+	p.permitsInUse.check(p, b.Start, b.Record)
+	p.permitsInUse.add(p, b)
 	for _, ph := range p.phases.all {
 		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
 	}
@@ -389,6 +396,7 @@ func (p *progress) finish(end ending) Verdict {
 	if !end.truncated {
 		p.applyLateReleases()
 		p.checkGap(end.at, 0)
+		p.permitsInUse.check(p, end.at, 0)
 		p.stuck.addFindings(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {

@@ -143,6 +143,32 @@ func TestSemaphore(t *testing.T) {
 	}
 	late.judge(t, FIFO, Unknown, "nodes are created at the grant")
 
+	// One of the permits is never used, or only at first; if two are, the waits are those of a line.
+	churn := func(permits, used int, hold, begin int) *sharing {
+		s := newSharing(facts.Semaphore, permits, 7)
+		for c := range 6 {
+			s.at(1, "join", c, "")
+		}
+		for i := range 12 {
+			at := begin + i/used*hold
+			s.at(at, "grant", i%6, "").at(at+hold, "release", i%6, "").at(at+hold, "join", i%6, "")
+		}
+		return s
+	}
+	churn(2, 1, 3, 1).judge(t, Progress, Fail, "fewer than 2 clients held, without a fault, while others waited: the times without a grant, the last from 7s to 10s while client 3 waited (record 14), add up to 9s, more than the limit of 8s")
+	churn(3, 2, 3, 1).judge(t, Progress, Fail, "fewer than 3 clients held")
+	churn(2, 2, 30, 1).judge(t, Progress, Pass, "")
+	churn(1, 1, 3, 1).judge(t, Progress, Pass, "")
+	churn(2, 1, 2, 1).judge(t, Progress, Pass, "") // hand-offs may take that long
+	faulty := churn(2, 1, 3, 1)
+	faulty.records = append(faulty.records, &history.Window{Fault: "partition", Client: -1, Start: second, End: 30 * second, Proof: "seen"})
+	faulty.judge(t, Progress, Pass, "faults were active throughout")
+
+	dead := newSharing(facts.Semaphore, 2, 7).at(1, "join", 6, "").at(1, "grant", 6, "") // the servers may not know that yet
+	dead.records = append(dead.records, &history.Session{Event: history.Lost, Client: 6, Session: 106, At: second})
+	dead.records = append(dead.records, churn(2, 1, 3, 1).records[7:26]...)
+	dead.judge(t, Progress, Pass, "")
+
 	forgotten := two().at(4, "release", 1, "").at(29, "wait", 2, "").at(30, "release", 0, "")
 	forgotten.judge(t, Progress, Fail, "a permit was free from 4s")
 }
