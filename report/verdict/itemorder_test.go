@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report/facts"
@@ -88,8 +89,10 @@ func TestQueueFIFO_byTheCommits(t *testing.T) {
 		{"an item that is removed while an older one stands, however near the takes", two + "delete 7 102 6; delete 8 103 5; take b 2 client=2 zxid=8; take a 2 client=3 zxid=8", Fail, "older item \"a\""},
 		{"an older item that never leaves", two + "delete 7 102 6; take b 2 client=2 zxid=7; create 8 101 c; put c 3 zxid=8; delete 9 102 8; take c 3 client=2 zxid=9", Fail, `item "c"`},
 		{"an older item that another consumer has claimed", two + "claim 7 103 5; delete 8 102 6; delete 9 103 5; take b 2 client=2 zxid=9; take a 2 client=3 zxid=9", Pass, ""},
-		{"an older item whose claim was given up", two + "claim 7 103 5; delete 8 103 claim-5; delete 9 102 6; take b 2 client=2 zxid=9", Fail, `item "b"`},
-		{"an item that its producer withdraws overtakes nobody", two + "delete 7 101 6; delete 8 102 5; take a 2 client=2 zxid=8", Pass, ""},
+		{"an older item whose claim was given up", two + "claim 7 103 5; delete 8 103 claim-5; take - 2 failed client=2 zxid=8; delete 9 102 6; take b 3 client=2 zxid=9", Fail, `item "b"`},
+		{"an older item whose claim was given up when the client may have chosen", two + "claim 7 103 5; take - 2 failed client=2 zxid=7; delete 8 103 claim-5; delete 9 102 6; take b 3 client=2 zxid=9; delete 10 103 5; take a 4 client=3 zxid=10",
+			Pass, "2 items left the queue in the order"},
+		{"an item that its producer withdraws overtakes nobody", two + "create 7 101 c; put c 1 zxid=7; delete 8 101 6; delete 9 102 5; take a 2 client=2 zxid=9; delete 10 102 7; take c 3 client=2 zxid=10", Pass, "2 items left"},
 		{"what an unknown take may have shown, and another removed", two + "take b 2 unknown client=2 zxid=6; delete 7 102 6; take b 3 client=2 zxid=7; delete 8 102 5; take a 4 client=2 zxid=8", Fail, "older item \"a\""},
 		{"an older one whose put is recorded later", clients + "create 5 101 a; create 6 101 b; put b 1 zxid=6; delete 7 102 6; take b 2 client=2 zxid=7; put a 3 zxid=7; delete 8 103 5; take a 4 client=3 zxid=8", Fail, "older item \"a\""},
 		{"an older node that is no item's", clients + "create 4 101 what; " + "create 5 101 a; put a 1 zxid=5; create 6 101 b; put b 1 zxid=6; delete 7 102 5; delete 8 103 6; take b 2 client=3 zxid=8; take a 2 client=2 zxid=8", Pass, "2 items"},
@@ -109,10 +112,34 @@ func TestQueueFIFO_ofAQueueThatKeepsItsItems(t *testing.T) {
 	})
 }
 
+// An item that is removed when the work is done may be handed over again, after the session of its client.
 func TestQueueFIFO_ofWhatIsRemovedWhenItIsDone(t *testing.T) {
-	judgePromised(t, QueueFIFO, delivers(AtLeastOnce), []row{{"the newest first", clients +
-		"create 5 101 a; put a 1 zxid=5; create 6 101 b; put b 1 zxid=6; take b 2 client=2 zxid=6; delete 7 102 6; " +
-		"take a 3 client=2 zxid=7; delete 8 102 5", NotJudged, "2 items were delivered before their nodes were removed"}})
+	const two = clients + "create 5 101 a; put a 1 zxid=5; create 6 101 b; put b 3 zxid=6 called=2; "
+	const newest = "take b 20004 client=2 called=20003 zxid=6; delete 7 102 6; take a 20006 client=2 called=20005 zxid=7; delete 8 102 5"
+	const inOrder = "take a 4 client=2 zxid=6; take b 5 client=3 zxid=6; delete 7 103 6; delete 8 102 5"
+	// A client that is too slow claims what another has done already, by a node with the item's data.
+	const lateClaims = "; create 9 103 a; create 10 103 b; delete 11 103 9; delete 12 103 10"
+	judgePromised(t, QueueFIFO, delivers(AtLeastOnce), []row{
+		{"in order", two + inOrder, Pass, "2 items were delivered before their nodes were removed, in the order in which they were put, by the clients' calls"},
+		{"the newest first", two + newest, Fail, `item "a" was put at 1ms (record 4) before item "b" was (record 5), but "b" had already been taken (record 6) when`},
+		{"the newest first, and nodes of claims that are removed", two + newest + lateClaims, Fail, `but "b" had already been taken`},
+		{"nodes of claims are not items", clients + "create 5 101 a; put a 1 zxid=5; take a 4 client=2 zxid=6; delete 8 102 5" + strings.ReplaceAll(lateClaims, "103 b", "103 a"), Unknown, "1 items were certainly put and taken"},
+		{"the oldest again, after its client has died", two + "take a 4 client=2 zxid=6; session killed 2 5; take b 6 client=3 called=5 zxid=6; take a 8000 client=3 called=7 zxid=6; delete 7 103 5; delete 8 103 6", Pass, "2 items were delivered"},
+		{"a client that died may have claimed the oldest", two + "session killed 2 15000; " + newest, Unknown, "another client may have claimed the older items"},
+		{"one that failed to take an item may have", two + "take - 20000 failed client=3 called=5; " + newest, Unknown, "a take had failed"},
+		{"a fault was near", two + "fault session.flap 3 15000 16000; " + newest, Unknown, "a fault was near"},
+		{"nothing was near", two + "fault session.flap 3 1000 2000; take - 3000 failed client=3 called=5; session killed 3 3000; " + newest, Fail, `but "b" had already been taken`},
+		{"another had claimed the oldest by a node", two + "claim 6 103 5; take b 20004 client=2 called=20003 zxid=6; delete 7 103 claim-5; take a 20006 client=2 called=20005 zxid=7; delete 8 102 5; delete 9 102 6", Pass, "2 items were delivered"},
+		{"its own claim is no reason", two + "claim 6 102 5; take b 20004 client=2 called=20003 zxid=6; take a 20006 client=2 called=20005 zxid=7; delete 8 102 5; delete 9 102 6", Fail, `but "b" had already been taken`},
+	})
+}
+
+func TestQueueFIFO_ofItemsThatAreClaimedByTheirData(t *testing.T) {
+	const two = clients + "create 5 101 a; put a 1 zxid=5; create 6 101 b; put b 1 zxid=6; "
+	judgeStories(t, QueueFIFO, []row{
+		{"another had claimed the oldest", two + "set 7 103 5; set 8 102 6; delete 9 102 6; take b 2 client=2 zxid=9; delete 10 103 5; take a 3 client=3 zxid=10", Pass, "2 items left"},
+		{"nobody had", two + "set 7 101 5; set 8 102 6; delete 9 102 6; take b 2 client=2 zxid=9; delete 10 103 5; take a 3 client=3 zxid=10", Fail, "older item \"a\""},
+	})
 }
 
 // Without commits an item may be put and taken again and again.

@@ -27,6 +27,7 @@ import (
 //	take    item call [outcome] [client=1] [zxid=0] [called=call] [in=phase]  (item -: nothing was handed over)
 //	create  zxid session item                    (a commit: of the item's node, /q/qn-zxid)
 //	claim   zxid session node                    (a commit: of an ephemeral node named after that of transaction node)
+//	set     zxid session node                    (a commit: of new data of the node of transaction node)
 //	delete  zxid session node [cxid]             (a commit: of the node of transaction node; claim-node: of the claim)
 //	move    zxid session node item               (two commits of one transaction: to /q/done)
 //	gap     from to                              (in the commits)
@@ -114,7 +115,7 @@ func (l *storyLine) records() []history.Record {
 		return one(&history.Commit{Op: kind, Zxid: l.int64(1), Session: l.int64(2), Item: l.fields[3], Path: "/q/qn-" + l.fields[1]})
 	case "claim":
 		return one(&history.Commit{Op: history.CommitCreate, Zxid: l.int64(1), Session: l.int64(2), Ephemeral: true, Path: "/claims/qn-" + l.fields[3]})
-	case "delete":
+	case "delete", "set":
 		c := &history.Commit{Op: kind, Zxid: l.int64(1), Session: l.int64(2), Path: "/q/qn-" + l.fields[3]}
 		if node, ok := strings.CutPrefix(l.fields[3], "claim-"); ok {
 			c.Path = "/claims/qn-" + node

@@ -37,6 +37,9 @@ func (q *Items) Commit(c *history.Commit) {
 	if c.Op == history.CommitCreate && c.Item != "" {
 		q.create(c)
 	}
+	if i := q.nodes[c.Path]; i != nil && c.Op == history.CommitSet {
+		i.changedBy = c.Session
+	}
 	for _, p := range c.RemovedPaths() {
 		q.remove(c, p)
 	}
@@ -122,13 +125,29 @@ func (q *Items) movedUndelivered(i *Item) bool {
 	return by != q.clientOf(i.creator) && !q.couldNotDeliver(i) && q.unnamed[by] == 0
 }
 
-// claimed reports whether another session has an existing node named after the item's: that
-// consumer has claimed the item.
-func (q *Items) claimed(i *Item, session int64) bool {
+// claimed reports whether another session may have claimed an item: it has changed the item's data, or had a node named
+// after the item's at some time in these transactions.
+func (q *Items) claimed(i *Item, session, from, to int64) bool {
 	name := path.Base(i.path)
-	for owner, own := range q.commits.Sessions {
-		if owner != session && slices.ContainsFunc(own.Existing, func(n *facts.Node) bool { return strings.Contains(n.Path, name) }) {
+	claims := func(n *facts.Node) bool {
+		return n.Session != session && n.Czxid <= to && strings.Contains(n.Path, name)
+	}
+	if i.changedBy != 0 && i.changedBy != session && i.changedBy != i.creator {
+		return true
+	}
+	for _, own := range q.commits.Sessions {
+		if slices.ContainsFunc(own.Existing, claims) {
 			return true
+		}
+	}
+	for _, dir := range q.commits.Dirs {
+		for _, n := range slices.Backward(dir.Removed) {
+			if n.RemovedZxid <= from {
+				break
+			}
+			if claims(n) {
+				return true
+			}
 		}
 	}
 	return false

@@ -1,18 +1,15 @@
 package queue
 
-import (
-	"fmt"
-
-	"github.com/zkbench/zkbench/report/verdict/internal/finding"
-)
+import "github.com/zkbench/zkbench/report/verdict/internal/finding"
 
 // The commits are totally ordered: when an item's node is removed, no older item may exist. An older item
-// may be overtaken if another consumer has claimed it by a node named after the item's.
+// may be overtaken if another consumer has claimed it by a node named after the item's, or had as far as the
+// client that takes the newer one certainly knew.
 //
 // Only an item's first node has a position, among its siblings, and only its removal by the client
 // that took the item counts: a put that is withdrawn does not overtake any item. If an item is
-// handed over first and removed when the work is done, the removals do not show the order of the
-// hand-overs. A node whose put has not been recorded yet may not belong to an item: items that
+// handed over first and removed when the work is done, only the calls show the order of the
+// hand-overs (see Sequence). A node whose put has not been recorded yet may not belong to an item: items that
 // overtook it are undecided until that is known.
 
 type overtaking struct {
@@ -22,19 +19,18 @@ type overtaking struct {
 
 // leave records the removal of an item's first node.
 func (q *Items) leave(i *Item) {
-	i.left = true
+	i.left, q.removed = true, true
 	i.folder.Remove(i.place)
 	if i.taken > 0 {
-		q.handedFirst++
 		return
 	}
-	q.orderChecked++
 	for e := i.folder.Front(); e != nil; e = e.Next() {
 		old := e.Value.(*Item)
 		if old.createdZxid >= i.createdZxid || i.overtaken != nil && i.overtaken.Put > 0 {
 			return
 		}
-		if !q.claimed(old, i.removedBy.session) {
+		by := i.removedBy.session
+		if old.taken == 0 && !q.claimed(old, by, q.sessions[by].seenZxid, i.removedZxid) {
 			i.overtaken = old
 		}
 	}
@@ -45,8 +41,12 @@ func (q *Items) leave(i *Item) {
 func (q *Items) checkOvertaking(i *Item, client, record int) {
 	old, remover := i.overtaken, q.clientOf(i.removedBy.session)
 	i.overtaken = nil
+	if !i.left || i.before > 0 || remover >= 0 && remover != client {
+		return
+	}
+	q.orderChecked++
 	switch {
-	case old == nil || remover >= 0 && remover != client:
+	case old == nil:
 	case old.Put > 0:
 		q.addOvertakings(1, overtaking{i, old, record})
 	default:
@@ -65,20 +65,15 @@ func (q *Items) addOvertakings(n int, first overtaking) {
 
 // nodesRemoved reports whether an item's node was removed. Some queues keep the nodes, and store in them
 // which items are completed.
-func (q *Items) nodesRemoved() bool { return q.orderChecked+q.handedFirst > 0 }
+func (q *Items) nodesRemoved() bool { return q.removed }
 
-// orderByCommits returns the verdict on the order in which items left.
-func (q *Items) orderByCommits() Verdict {
+// overtakenByCommits returns the overtakings, once it is known which nodes are items.
+func (q *Items) overtakenByCommits() (broken evidence) {
 	for _, old := range q.undecided {
 		if old.Put > 0 {
 			q.addOvertakings(old.overtakers, *old.firstOvertaking)
 		}
 	}
-	var notes []string
-	if q.handedFirst > 0 {
-		notes = []string{fmt.Sprintf("%d items were delivered before their nodes were removed: the commits do not show the order of the deliveries", q.handedFirst)}
-	}
-	var broken evidence
 	for _, f := range q.firstOvertakings {
 		young, old := f.young, f.old
 		broken.Add([]int{f.record, old.Put},
@@ -86,15 +81,5 @@ func (q *Items) orderByCommits() Verdict {
 			young.ID, young.path, uint64(young.createdZxid), uint64(young.removedZxid), f.record, old.ID, old.path, uint64(old.createdZxid))
 	}
 	broken.Count = q.overtakings
-	switch incomplete := q.commits.IncompleteReason(); {
-	case incomplete != "": // after an unread removal an item seems to exist
-		return unknown(incomplete)
-	case q.overtakings > 0:
-		return broken.Fail("overtakings")
-	case q.orderChecked < 2 && q.handedFirst > 0:
-		return notJudged(notes...)
-	case q.orderChecked < 2:
-		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.orderChecked))
-	}
-	return pass(append([]string{fmt.Sprintf("%d items left the queue in the order in which they were put, by the servers' commits", q.orderChecked)}, notes...)...)
+	return broken
 }

@@ -56,8 +56,8 @@ type Items struct {
 	lost     map[request]bool
 
 	// The order in which items left, by the commits.
+	removed          bool         // an item's node was removed
 	orderChecked     int          // items whose order was checked: they left before they were handed over
-	handedFirst      int          // items that were handed over before they left
 	overtakings      int          // number known so far
 	firstOvertakings []overtaking // the first overtakings
 	undecided        []*Item      // overtaken nodes that may not be items
@@ -90,6 +90,7 @@ type Item struct {
 	moved           bool          // a node of it was created in another folder
 	removedZxid     int64         // transaction of the last removal
 	removedBy       request
+	changedBy       int64       // session of the last change of the first node's data, which may be a claim
 	overtaken       *Item       // an older item that existed when the first node was removed, or nil
 	overtakers      int         // number of items that overtook it before its put was recorded
 	firstOvertaking *overtaking // by the first of them

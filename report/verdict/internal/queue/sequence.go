@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -10,27 +11,34 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Sequence checks the order in which items leave a queue by the calls, if no commit shows that an
-// item was removed: if one put returned before another was called, its node was created first. If the
-// later item was delivered before the take of the earlier item was called, it has overtaken it.
+// Sequence checks by the calls the order in which items are delivered whose nodes were not removed before, as far as
+// commits show: if one put returned before another was called, its node was created first. If the later item was
+// delivered before the first take of the earlier item was called, it has overtaken it, unless a client had claimed
+// the earlier item. A claim without a delivery is possible if a take fails, a session ends or a fault is near.
 //
 // It keeps the calls of the items in the queue, and for the last takes the newest item that had
 // left by then.
 type Sequence struct {
-	items  *Items
-	calls  map[string]*calls // by item: a put or a take without the other
-	left   []departure       // by the time of leaving
-	judged int
-	late   int // takes too old to compare
-	broken evidence
+	items   *Items
+	calls   map[string]*calls // by item: a put or a take without the other
+	left    []departure       // by the time of leaving
+	judged  int
+	late    int // takes too old to compare
+	found   []inversion
+	linger  time.Duration // how long the claim of a dead client may exist
+	excuses facts.Spans   // times in which a client may have claimed an item without a delivery
 }
 
-// calls are the last put and take of an item: an item can be delivered before the producer has the reply.
-type calls struct{ put, take call }
+// calls are the last put and first take of an item: an item can be delivered before the producer has the reply.
+type calls struct {
+	put, take    call
+	removedFirst bool // its node was removed before the take returned it
+}
 
 type call struct {
-	call, back time.Duration
-	record     int // 0 for no call
+	call, back    time.Duration
+	record        int // 0 for no call
+	session, zxid int64
 }
 
 // departure is an item that left the queue; no item that had left by that time was put later.
@@ -39,44 +47,74 @@ type departure struct {
 	calls
 }
 
-// keepTakes is the number of takes that are kept for takes that were called before them.
-const keepTakes = 1 << 14
+type inversion struct{ older, newer departure }
+
+// keepTakes is the number of takes that are kept for takes that were called before them, and inversionLimit that of
+// the inversions.
+const (
+	keepTakes      = 1 << 14
+	inversionLimit = 1 << 10
+)
 
 // NewSequence returns a check of the order in which items leave the queue.
-func NewSequence(q *Items) *Sequence { return &Sequence{items: q, calls: map[string]*calls{}} }
+func NewSequence(q *Items, h *history.History) *Sequence {
+	linger := cmp.Or(facts.MaxDetection(h), time.Minute)
+	return &Sequence{items: q, calls: map[string]*calls{}, linger: linger, excuses: facts.FaultWindows(h, linger)}
+}
 
 // Record adds the next record.
 func (q *Sequence) Record(n history.Numbered) {
-	s, ok := n.Record.(*history.Sample)
-	if !ok || s.Item == "" || q.items.linked && q.items.nodesRemoved() {
-		return
+	switch r := n.Record.(type) {
+	case *history.Session:
+		if r.Event == history.Lost || r.Event == history.Expired || r.Event == history.Killed {
+			q.excuse(0, r.At)
+		}
+	case *history.Sample:
+		if r.Op == history.Take && r.Outcome != history.OK {
+			q.excuse(r.Call, r.Return)
+		}
+		if r.Item != "" {
+			q.sample(r, n.N)
+		}
 	}
+}
+
+// excuse adds the time of a claim without a delivery, which lasted until the claim's client was dead.
+func (q *Sequence) excuse(from, to time.Duration) {
+	q.excuses = facts.Union(append(q.excuses, facts.Span{From: max(from, to-q.linger), To: to + q.linger}))
+}
+
+func (q *Sequence) sample(s *history.Sample, record int) {
+	i, this := q.items.open[s.Item], call{s.Call, s.Return, record, q.items.current[s.Client], s.Zxid}
 	switch {
 	case s.Op == history.Put && s.Outcome == history.OK:
-		facts.ValueAt(q.calls, s.Item).put = call{s.Call, s.Return, n.N}
+		facts.ValueAt(q.calls, s.Item).put = this
 	case s.Op == history.Put: // its number of nodes and their times are unknown
 		delete(q.calls, s.Item)
 		return
-	case s.Op == history.Take && s.Outcome == history.OK:
-		facts.ValueAt(q.calls, s.Item).take = call{s.Call, s.Return, n.N}
+	case s.Op == history.Take && s.Outcome == history.OK && (i == nil || i.taken == 0):
+		c := facts.ValueAt(q.calls, s.Item)
+		c.take, c.removedFirst = this, q.items.linked && i != nil && i.left
 	default:
 		return
 	}
 	if c := q.calls[s.Item]; c.put.record > 0 && c.take.record > 0 {
 		delete(q.calls, s.Item)
-		q.leave(departure{s.Item, *c})
+		if !c.removedFirst {
+			q.leave(departure{s.Item, *c}, i)
+		}
 	}
 }
 
 // leave compares an item with the newest item that had left when its take was called.
-func (q *Sequence) leave(d departure) {
+func (q *Sequence) leave(d departure, item *Item) {
 	q.judged++
 	switch i := q.before(d.take.call); {
-	case i > 0 && q.left[i-1].put.call > d.put.back:
+	case i > 0 && q.left[i-1].put.call > d.put.back && len(q.found) < inversionLimit:
 		newer := q.left[i-1]
-		q.broken.Add([]int{d.put.record, newer.put.record, newer.take.record, d.take.record},
-			"item %q was put at %v (record %d) before item %q was (record %d), but %q had already been taken (record %d) when the take of %q was called, at %v (record %d)",
-			d.item, d.put.back, d.put.record, newer.item, newer.put.record, newer.item, newer.take.record, d.item, d.take.call, d.take.record)
+		if at := newer.take; q.items.commits == nil || item == nil || !q.items.claimed(item, at.session, at.zxid, at.zxid) {
+			q.found = append(q.found, inversion{d, newer})
+		}
 	case i == 0 && len(q.left) == 2*keepTakes:
 		q.late++
 	}
@@ -104,20 +142,53 @@ func (q *Sequence) before(at time.Duration) int {
 	return sort.Search(len(q.left), func(i int) bool { return q.left[i].take.back >= at })
 }
 
-// Verdict returns the verdict at the end of the history.
-func (q *Sequence) Verdict() Verdict {
+// findings returns the proven overtakings, and how many are not proven. Later than known, records may be missing.
+func (q *Sequence) findings(known time.Duration) (broken evidence, doubtful int) {
+	excuses := facts.Union(append(q.excuses, facts.Span{From: known - q.linger, To: facts.Forever}))
+	for _, f := range q.found {
+		if excuses.Touches(f.newer.take.call, f.newer.take.back) {
+			doubtful++
+			continue
+		}
+		old, newer := f.older, f.newer
+		broken.Add([]int{old.put.record, newer.put.record, newer.take.record, old.take.record},
+			"item %q was put at %v (record %d) before item %q was (record %d), but %q had already been taken (record %d) when the take of %q was called, at %v (record %d)",
+			old.item, old.put.back, old.put.record, newer.item, newer.put.record, newer.item, newer.take.record, old.item, old.take.call, old.take.record)
+	}
+	return broken, doubtful
+}
+
+// Verdict returns the verdict at the end of the history. known is the time until which it has all records, Forever for
+// a complete history.
+func (q *Sequence) Verdict(known time.Duration) Verdict {
 	items := q.items
-	switch {
-	case items.linked && (items.nodesRemoved() || items.commits.IncompleteReason() != ""):
-		return items.orderByCommits()
-	case q.broken.Count > 0:
-		return q.broken.Fail("overtakings")
-	case q.judged < 2:
-		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.judged))
-	case items.linked:
-		return pass("no item's node was removed: only the clients' calls were evaluated")
+	broken, doubtful := q.findings(known)
+	overtaken := items.overtakenByCommits()
+	byCommits := items.linked && items.nodesRemoved()
+	switch incomplete := items.commits.IncompleteReason(); {
+	case items.linked && incomplete != "": // after an unread removal an item seems to exist
+		return unknown(incomplete)
+	case byCommits && overtaken.Count > 0:
+		return overtaken.Fail("overtakings")
+	case broken.Count > 0:
+		return broken.Fail("overtakings")
+	case doubtful > 0:
+		return unknown(fmt.Sprintf("%d items were taken although older items were taken later, but a take had failed, a session had ended or a fault was near: another client may have claimed the older items", doubtful))
+	case q.judged+items.orderChecked < 2:
+		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.judged+items.orderChecked))
 	case q.late > 0:
 		return unknown(fmt.Sprintf("%d takes were called before the oldest departure that is kept for comparison", q.late))
+	case items.linked && !byCommits:
+		return pass("no item's node was removed: only the clients' calls were evaluated")
+	case !byCommits:
+		return pass(items.byCalls()...)
 	}
-	return pass(items.byCalls()...)
+	var notes []string
+	if items.orderChecked > 0 {
+		notes = append(notes, fmt.Sprintf("%d items left the queue in the order in which they were put, by the servers' commits", items.orderChecked))
+	}
+	if q.judged > 0 {
+		notes = append(notes, fmt.Sprintf("%d items were delivered before their nodes were removed, in the order in which they were put, by the clients' calls", q.judged))
+	}
+	return pass(notes...)
 }
