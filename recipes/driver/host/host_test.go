@@ -330,6 +330,7 @@ func TestSeen_whoseNumberATokenIs(t *testing.T) {
 	}{
 		{"the czxid of its node", wire, 3, false},
 		{"another number", wire, 7, true},
+		{"0, which is another number", wire, 0, true},
 		{"nobody looks", nil, 7, false},
 	} {
 		c := Client{env: recipes.Env{Seen: row.seen}}
