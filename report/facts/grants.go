@@ -72,6 +72,9 @@ func (a *Grants) Record(n history.Numbered) {
 			a.silent[g.Session] = g
 		}
 		a.newest, a.newestRecord = g, n.N
+		if len(a.commits.passed) > 0 && g.Node != nil && g.path != "" {
+			a.commits.Ambiguous = a.commits.Ambiguous || a.commits.passed[g.Node.kindOnce()]
+		}
 		a.open = append(a.open, g)
 		a.Judge(false)
 	}

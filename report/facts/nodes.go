@@ -27,6 +27,11 @@ type NodeTable struct {
 	modes        modes          // of a read-write lock's nodes
 	removedLimit int            // of the removed nodes of a line that are kept
 	operators    map[int64]bool // sessions that deleted nodes as an operator does
+
+	passed map[string]bool // kinds of older sequential nodes that were taken for no claims on the same lock
+	// Ambiguous means that the names of nodes, such as a client's own word and a number, do not show which ones are claims
+	// on the same lock: one of a kind in passed was granted later.
+	Ambiguous bool
 }
 
 // Node is an ephemeral node, which exists or existed.
@@ -94,7 +99,7 @@ func (l *NodeTable) Part(part *history.History) *NodeTable {
 }
 
 func newNodeTable(h *history.History, modes modes, removedLimit int) *NodeTable {
-	l := &NodeTable{header: h.Header, modes: modes, removedLimit: removedLimit, Nodes: map[string]*Node{}, Sessions: map[int64]*sessionNodes{}, Dirs: map[string]*dirNodes{}, operators: map[int64]bool{}}
+	l := &NodeTable{header: h.Header, modes: modes, removedLimit: removedLimit, Nodes: map[string]*Node{}, Sessions: map[int64]*sessionNodes{}, Dirs: map[string]*dirNodes{}, operators: map[int64]bool{}, passed: map[string]bool{}}
 	for _, f := range h.Faults {
 		if f.Operator != 0 {
 			l.operators[f.Operator] = true
@@ -340,9 +345,14 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 	if s := n.former; s != nil && !n.RemovedBefore(s) { // n took over its place in line
 		place = s.Czxid
 	}
+	var others []*Node
 	add := func(o *Node) {
-		if o.Czxid < place && (o.RemovedZxid == 0 || o.RemovedZxid > zxid) && l.contend(o, n) {
+		switch {
+		case o.Czxid >= place || o.RemovedZxid != 0 && o.RemovedZxid <= zxid:
+		case l.contend(o, n):
 			ahead, total = append(ahead, o), total+l.permitsOf(o)
+		case l.header.Recipe != RWLock && o.Sequential() && o.Session != n.Session && !slices.Contains(others, o):
+			others = append(others, o)
 		}
 	}
 	lines := []*dirNodes{n.in}
@@ -366,6 +376,9 @@ func (l *NodeTable) aheadOf(n *Node, zxid int64) (ahead []*Node) {
 		}
 	}
 	if total <= Permits(l.header) {
+		for _, o := range others {
+			l.passed[o.kindOnce()] = l.passed[o.kindOnce()] || total+len(others) > Permits(l.header)
+		}
 		return nil
 	}
 	slices.SortFunc(ahead, func(a, b *Node) int { return cmp.Compare(a.Czxid, b.Czxid) })
@@ -397,15 +410,31 @@ type nodeID struct {
 
 const bothModes = "both"
 
+var otherMode = map[string]string{Reading: "write", "write": Reading}
+
+// wait is an acquire of a client that ended without a grant, or was in progress at the end of its phase.
+type wait struct {
+	client int
+	mode   string
+}
+
 // modesOf reads the modes of the granted nodes from a history of a read-write lock.
 func modesOf(h *history.History) modes {
 	m, alike := modes{map[string]string{}, map[nodeID]string{}}, false
+	clients, ungranted := map[string]int{}, map[wait]bool{} // the only client of a pattern, or -1; acquires without a grant
 	if h.Header.Recipe != RWLock {
 		return m
 	}
 	for n := range h.Records {
+		if w, waits := n.Record.(*history.Waiting); waits {
+			ungranted[wait{w.Client, w.Mode}] = true
+		}
 		s, ok := n.Record.(*history.Sample)
-		if !ok || s.Op != history.Acquire || s.Outcome != history.OK || s.Path == "" {
+		if !ok || s.Op != history.Acquire {
+			continue
+		}
+		if s.Outcome != history.OK || s.Path == "" {
+			ungranted[wait{s.Client, s.Mode}] = true
 			continue
 		}
 		id := nodeID{s.Path, s.Token}
@@ -416,9 +445,20 @@ func modesOf(h *history.History) modes {
 		if m.byNode[id] = s.Mode; known && mode != s.Mode {
 			m.byNode[id] = ""
 		}
-		if k := pathPattern(s.Path); m.byPattern[k] == "" {
+		k := pathPattern(s.Path)
+		if client, known := clients[k]; known && client != s.Client {
+			clients[k] = -1
+		} else {
+			clients[k] = s.Client
+		}
+		if m.byPattern[k] == "" {
 			m.byPattern[k] = s.Mode
 		} else if m.byPattern[k] != s.Mode {
+			m.byPattern[k], alike = bothModes, true
+		}
+	}
+	for k, client := range clients { // the names may be those of clients
+		if ungranted[wait{client, otherMode[m.byPattern[k]]}] {
 			m.byPattern[k], alike = bothModes, true
 		}
 	}

@@ -34,6 +34,10 @@ func TestKind(t *testing.T) {
 		{"/l/e4bfd9345fb04ce79fcad72367e2312c__rlock__0000000001", "/l/0123456789abcdef0123456789abcdef__lock__0000000002", false},
 		{"/l/_c_e4bfd934-5fb0-4ce7-9fca-d72367e2312c-__READ__0000000001", "/l/_c_e64cf688-5e68-4756-ba98-99470205dd29-__WRIT__0000000002", false},
 		{"/l/_c_e4bfd9345fb04ce79fcad72367e2312c-lock-0000000001", "/l/_c_0123456789abcdef0123456789abcdef-lock-0000000002", true},
+		{"/l/aliceXX0000000012", "/l/aliceXX0000000013", true},
+		{"/l/alice70000000012", "/l/alice90000000013", true},
+		{"/l/lockdeadbeef0000000012", "/l/lockdeadbeef0000000013", true},
+		{"/l/alice7-000000012", "/l/alice70000000013", true}, // after 2147483647
 		{"/l/host1-0000000001", "/l/lock1-0000000002", false},
 		{"/l/x/lock-0000000001", "/l/y/lock-0000000002", false},
 		{"/l/alice-lease", "/l/bob-lease", false},

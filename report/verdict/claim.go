@@ -111,6 +111,9 @@ func (c *claims) committed(g *facts.Grant) {
 		g.Client, g.Claims(), uint64(g.Session), uint64(g.Zxid), g.Record, wrong)
 }
 
+const ambiguousNames = "older nodes existed when clients were granted, and their names do not show whether they are claims on the same lock: " +
+	"nodes of such names were granted later"
+
 func describeToken(token int64) string {
 	if token == 0 {
 		return "no token (the client did not report a token, and its traffic does not identify its node)"
@@ -222,6 +225,8 @@ func (c *claims) finish(ending) Verdict {
 		return unknown(why)
 	case c.unsure > 0:
 		return unknown(fmt.Sprintf("the commits do not show which nodes %d of %d grants claim", c.unsure, c.judged))
+	case c.commits != nil && c.commits.Ambiguous && c.inOrder:
+		return unknown(ambiguousNames)
 	case c.commits != nil:
 		return pass(fmt.Sprintf("all %d grants were found in the servers' commits", c.judged))
 	case c.unchecked > 0:

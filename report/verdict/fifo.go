@@ -171,6 +171,8 @@ func (o *fifoChecker) finish(ending) Verdict {
 			o.contended-o.waited, o.contended))
 	case o.judged < 2:
 		return unknown(fmt.Sprintf("only %d grants had a token, but a comparison needs two", o.judged))
+	case o.permits > 1 && o.commits.Ambiguous:
+		return unknown(ambiguousNames)
 	case o.skipped > 0:
 		return pass(fmt.Sprintf("%d late grants of ending sessions were not counted", o.skipped))
 	}

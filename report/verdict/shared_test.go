@@ -133,6 +133,17 @@ func TestSemaphore(t *testing.T) {
 		inOrder.judge(t, FIFO, Pass, "")
 	}
 
+	// The names are the clients' own words: they do not show which nodes are permits.
+	word := func(path string) string {
+		return "/l/" + []string{"alice", "deadbeef1", "bob7", "XX"}[(path[len(path)-1]-'0')%4] + path[max(0, len(path)-10):]
+	}
+	overtaken := two().at(4, "join", 3, "").at(5, "release", 0, "").at(5, "grant", 3, "").at(6, "release", 1, "").at(6, "grant", 2, "")
+	renamed(overtaken.records, word)
+	overtaken.judge(t, FIFO, Unknown, "their names do not show whether they are claims on the same lock")
+	inOrder := two().at(4, "join", 3, "").at(5, "release", 0, "").at(5, "grant", 2, "").at(6, "release", 1, "").at(6, "grant", 3, "")
+	renamed(inOrder.records, word)
+	inOrder.judge(t, FIFO, Pass, "")
+
 	// Permits whose nodes are created at the grant have no order to judge.
 	late := newSharing(facts.Semaphore, 1, 2)
 	for i := range 20 {
@@ -214,6 +225,14 @@ func TestRWLock(t *testing.T) {
 	folders.judge(t, FIFO, Fail, "client 3 was granted")
 	renamed(folders.records, withoutNumber)
 	folders.judge(t, FIFO, Fail, "client 3 was granted")
+
+	// The names are the clients' own words: a node of a client that was granted only to write may be a reader's.
+	words := newSharing(facts.RWLock, 0, 2).at(1, "join", 0, "write").at(1, "grant", 0, "").at(2, "release", 0, "").
+		at(3, "join", 0, "read").at(4, "join", 1, "read").at(5, "grant", 1, "").at(6, "release", 1, "").at(6, "wait", 0, "")
+	renamed(words.records, func(path string) string {
+		return "/l/" + map[bool]string{true: "bob", false: "aliceXX"}[strings.HasSuffix(path, "15")] + path[max(0, len(path)-10):]
+	})
+	words.judge(t, FIFO, Pass, "")
 
 	// Clients stand in one line; a reader whose turn it is exchanges its node for one in a folder of readers.
 	// The deletion of the first node may take effect after the grant, but not after the release.
@@ -375,6 +394,15 @@ func TestBarrier_otherNodesOfAClient(t *testing.T) {
 		hasty.records = append(hasty.records, sessionGone(int64(100+client), hasty.zxid+1))
 	}
 	hasty.judge(t, NoEarlyPassage, Fail, "client 0 had left the barrier at 5s")
+}
+
+// A word directly before the number distinguishes the nodes of members from others, however long both are together.
+func TestBarrier_otherNodesOfTheSameLength(t *testing.T) {
+	s := newMeeting(3).at(1, "join", 0, "")
+	renamed(s.records, func(path string) string { return "/l/memberX" + path[max(0, len(path)-10):] })
+	s.held[0].Path = "/l/memberX" + s.held[0].Path[len(s.held[0].Path)-10:]
+	s.commit(history.CommitCreate, 1, "/l/present0000000013").commit(history.CommitCreate, 2, "/l/present0000000014")
+	s.at(3, "grant", 0, "").judge(t, NoEarlyPassage, Fail, "client 0 passed the barrier at 3s")
 }
 
 // A barrier may remove its nodes in the background: a client whose leave has returned is no member.

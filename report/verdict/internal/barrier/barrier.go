@@ -127,9 +127,11 @@ func (p *Passages) Commit(c *history.Commit) {
 	}
 }
 
-// sameKind reports whether two words of paths, numbers or long ones, are not distinguished in any kind.
+// sameKind reports whether two words of paths, which differ in a number at their end or are long even without a sequence
+// number, are not distinguished in any kind.
 func sameKind(a, b string) bool {
-	return a == b || len(a) == len(b) && (len(a) >= 16 || strings.Trim(a+b, "0123456789") == "")
+	const digits = "0123456789"
+	return a == b || len(a) == len(b) && (len(a) >= 26 || strings.TrimRight(a, digits) == strings.TrimRight(b, digits))
 }
 
 // Record follows the calls of the clients, and the ends of their sessions.
