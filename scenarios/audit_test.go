@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,6 +118,42 @@ func TestAudit_makesOneCallOfAClientAtATime(t *testing.T) {
 	}
 	if n := overlaps.Load(); n > 0 {
 		t.Errorf("%d acquires began while their client released", n)
+	}
+}
+
+// losesOnce is a client whose session ends in the first acquire of all clients that share ended.
+type losesOnce struct {
+	recipes.Contender
+	ended *atomic.Bool
+}
+
+func (c losesOnce) Acquire(ctx context.Context) (recipes.Claim, error) {
+	if c.ended.CompareAndSwap(false, true) {
+		return recipes.Claim{}, errors.Join(recipes.ErrSessionEnded, c.Close(ctx))
+	}
+	return c.Contender.Acquire(ctx)
+}
+
+// On a slow machine a session may end while clients join and give up: the client joins again with another.
+func TestAudit_ofNewcomersWhoseSessionEnds(t *testing.T) {
+	for name, client := range map[string]int{"test/holder-loses-once": 0, "test/waiter-loses-once": 3} {
+		ended := new(atomic.Bool)
+		s := wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
+			if env.Client == client {
+				return losesOnce{c.(recipes.Contender), ended}
+			}
+			return c
+		})
+		s.Name = name
+		recipes.Register(s)
+	}
+	t.Parallel()
+	for _, f := range newRunner(t).play(t, audited("test/holder-loses-once, test/waiter-loses-once", "all/newcomers")) {
+		h, err := history.Open(f)
+		must(t, err)
+		if passed(t, report.EvaluateHistory(h).Trial); h.Header.EarlierAttempts > 0 {
+			t.Errorf("%s: the cell was repeated %d times", h.Header.Trial, h.Header.EarlierAttempts)
+		}
 	}
 }
 

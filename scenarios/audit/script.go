@@ -90,16 +90,22 @@ func (p *episodeRun) lastAttempt(i int) *stage.Attempt {
 	return nil
 }
 
-// acquireFree lets client i acquire, which must succeed, and write as the holder.
+// acquireFree lets client i acquire, which must succeed unless its session ends, and write as the holder.
 func (p *episodeRun) acquireFree(i int) *stage.Attempt {
-	a := p.startAttempt(i)
-	if !a.AwaitReturn(p.ctx, grantLimit) {
-		p.must(fmt.Errorf("client %d did not acquire the free lock within %v", i, grantLimit))
-	} else if a.Err != nil {
-		p.must(fmt.Errorf("client %d did not acquire the free lock: %w", i, a.Err))
+	for {
+		a := p.startAttempt(i)
+		switch {
+		case !a.AwaitReturn(p.ctx, grantLimit):
+			p.must(fmt.Errorf("client %d did not acquire the free lock within %v", i, grantLimit))
+		case errors.Is(a.Err, recipes.ErrSessionEnded): // a slow machine, or servers that do not reply in time
+			p.must(a.Client.Reopen(p.ctx))
+		case a.Err != nil:
+			p.must(fmt.Errorf("client %d did not acquire the free lock: %w", i, a.Err))
+		default:
+			p.writeAndCheck(a)
+			return a
+		}
 	}
-	p.writeAndCheck(a)
-	return a
 }
 
 // writeAndCheck does the work of a holder: it writes to the resource, and the harness checks its node. A holder
@@ -411,28 +417,29 @@ func crowd(p *episodeRun) {
 func newcomers(p *episodeRun) {
 	n := len(p.st.Clients)
 	for k := range n {
+		for i := range n {
+			p.ensureOpen(p.ctx, i)
+		}
 		holder := p.acquireFree(k)
-		for i := range n {
-			if i != k {
-				p.startAttempt(i)
-			}
-		}
-		p.awaitLine(n)
-		for i := range n {
-			if i != k {
-				p.lastAttempt(i).Cancel()
-			}
-		}
-		for i := range n {
-			if a := p.lastAttempt(i); a != holder {
-				if <-a.Done; a.Err == nil {
-					p.releaseGrant(a)
-				}
-			}
-		}
+		p.joinAndGiveUp(holder.Client)
 		p.releaseGrant(holder)
 		if p.st.Cell.Subject.Promises.Requeues { // the client is in line again, before the next holder
 			p.must(holder.Client.Reopen(p.ctx))
+		}
+	}
+}
+
+// joinAndGiveUp lets all clients join behind the holder, and give up once all are in line. A client that loses its
+// session joins again.
+func (p *episodeRun) joinAndGiveUp(holder *stage.Client) {
+	newcomers := stage.NewWaiterGroup(p.calls, p.st)
+	defer newcomers.CancelAndWait()
+	newcomers.StartOthers(holder, true)
+	p.awaitLine(len(p.st.Clients))
+	newcomers.CancelAndWait()
+	for range len(p.st.Clients) - 1 {
+		if a := <-newcomers.Granted; a.Err == nil {
+			p.releaseGrant(a)
 		}
 	}
 }

@@ -160,7 +160,7 @@ func (l *WaiterGroup) StartOthers(first *Client, rejoin bool) {
 		l.waiting.Go(func() {
 			a := c.StartAttempt(l.ctx)
 			<-a.Done
-			for rejoin && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.ctx) == nil {
+			for rejoin && l.ctx.Err() == nil && errors.Is(a.Err, recipes.ErrSessionEnded) && c.Reopen(l.ctx) == nil {
 				a = c.StartAttempt(l.ctx)
 				<-a.Done
 			}
