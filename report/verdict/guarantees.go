@@ -108,12 +108,7 @@ func byItems(check func(q *queue.Items, truncated bool) Verdict) func(*inputs) c
 
 func newQueueFIFO(in *inputs) checker {
 	q := queue.NewSequence(in.items, in.history)
-	return checker{record: q.Record, finish: func(end ending) Verdict {
-		if end.truncated {
-			return q.Verdict(end.at)
-		}
-		return q.Verdict(facts.Forever)
-	}}
+	return checker{record: q.Record, finish: func(end ending) Verdict { return q.Verdict(end.at, end.truncated) }}
 }
 
 var registry []Guarantee

@@ -106,7 +106,7 @@ func TestQueueFIFO_byTheCommits(t *testing.T) {
 func TestQueueFIFO_ofAQueueThatKeepsItsItems(t *testing.T) {
 	const two = clients + "create 5 101 a; put a 1 zxid=5; create 6 101 b; put b 3 zxid=6 called=2; "
 	judgeStories(t, QueueFIFO, []row{
-		{"in order", two + "take a 4 client=2 zxid=6; take b 6 client=2 zxid=6 called=5", Pass, "no item's node was removed: only the clients' calls were evaluated"},
+		{"in order", two + "take a 4 client=2 zxid=6; take b 6 client=2 zxid=6 called=5", Pass, "and 2, which were delivered before their nodes were removed, by the clients' calls"},
 		{"the newer one first", two + "take b 4 client=2 zxid=6; take a 6 client=2 zxid=6 called=5", Fail, `item "a" was put`},
 		{"one item", two + "take a 4 client=2 zxid=6", Unknown, "a comparison needs two"},
 	})
@@ -120,16 +120,16 @@ func TestQueueFIFO_ofWhatIsRemovedWhenItIsDone(t *testing.T) {
 	// A client that is too slow claims what another has done already, by a node with the item's data.
 	const lateClaims = "; create 9 103 a; create 10 103 b; delete 11 103 9; delete 12 103 10"
 	judgePromised(t, QueueFIFO, delivers(AtLeastOnce), []row{
-		{"in order", two + inOrder, Pass, "2 items were delivered before their nodes were removed, in the order in which they were put, by the clients' calls"},
+		{"in order", two + inOrder, Pass, "0 by the servers' commits, and 2, which were delivered before their nodes were removed, by the clients' calls"},
 		{"the newest first", two + newest, Fail, `item "a" was put at 1ms (record 4) before item "b" was (record 5), but "b" had already been taken (record 6) when`},
 		{"the newest first, and nodes of claims that are removed", two + newest + lateClaims, Fail, `but "b" had already been taken`},
 		{"nodes of claims are not items", clients + "create 5 101 a; put a 1 zxid=5; take a 4 client=2 zxid=6; delete 8 102 5" + strings.ReplaceAll(lateClaims, "103 b", "103 a"), Unknown, "1 items were certainly put and taken"},
-		{"the oldest again, after its client has died", two + "take a 4 client=2 zxid=6; session killed 2 5; take b 6 client=3 called=5 zxid=6; take a 8000 client=3 called=7 zxid=6; delete 7 103 5; delete 8 103 6", Pass, "2 items were delivered"},
+		{"the oldest again, after its client has died", two + "take a 4 client=2 zxid=6; session killed 2 5; take b 6 client=3 called=5 zxid=6; take a 8000 client=3 called=7 zxid=6; delete 7 103 5; delete 8 103 6", Pass, "and 2, which were delivered before"},
 		{"a client that died may have claimed the oldest", two + "session killed 2 15000; " + newest, Unknown, "another client may have claimed the older items"},
 		{"one that failed to take an item may have", two + "take - 20000 failed client=3 called=5; " + newest, Unknown, "a take had failed"},
 		{"a fault was near", two + "fault session.flap 3 15000 16000; " + newest, Unknown, "a fault was near"},
 		{"nothing was near", two + "fault session.flap 3 1000 2000; take - 3000 failed client=3 called=5; session killed 3 3000; " + newest, Fail, `but "b" had already been taken`},
-		{"another had claimed the oldest by a node", two + "claim 6 103 5; take b 20004 client=2 called=20003 zxid=6; delete 7 103 claim-5; take a 20006 client=2 called=20005 zxid=7; delete 8 102 5; delete 9 102 6", Pass, "2 items were delivered"},
+		{"another had claimed the oldest by a node", two + "claim 6 103 5; take b 20004 client=2 called=20003 zxid=6; delete 7 103 claim-5; take a 20006 client=2 called=20005 zxid=7; delete 8 102 5; delete 9 102 6", Pass, "and 2, which were delivered before"},
 		{"its own claim is no reason", two + "claim 6 102 5; take b 20004 client=2 called=20003 zxid=6; take a 20006 client=2 called=20005 zxid=7; delete 8 102 5; delete 9 102 6", Fail, `but "b" had already been taken`},
 	})
 }

@@ -46,8 +46,9 @@ type progress struct {
 	stuck           *stuckChecker
 	permits         int
 	meeting         *barrierProgress // of a barrier
-	ends            []time.Duration  // the latest ends of beliefs, as many as there are permits, in their order
-	permitsInUse    permitsInUse     // of a semaphore
+	ends            []time.Duration  // of a semaphore: until when its permits are in use, in their order
+	granted         time.Duration    // start of the last belief
+	unused          *time.Duration   // see addUse; since all permits were in use or a fault was near
 	readers         *modeWaits       // of a read-write lock
 	broken          evidence
 	slow            evidence // waits that are longer than the limit, by the clock alone
@@ -88,7 +89,7 @@ func waitOf(n history.Numbered) (w wait, ok bool) {
 type idle struct {
 	facts.Span
 	limit         time.Duration
-	unused        *time.Duration // see permitsInUse; nil for a time in which no permit is in use
+	unused        *time.Duration // see addUse; nil for a time that is too long by itself
 	phase         *phase         // the phase until whose end the idle time lasted, faults included; nil for a fault-free time in any phase
 	faultFree     bool           // without a fault near, although it has outlasted a phase
 	after, before int            // the records around it
@@ -299,7 +300,11 @@ func (p *progress) checkIdle(i *idle, w wait) {
 		i.phase.idleAtEnd = max(i.phase.idleAtEnd, to-from)
 		return
 	case i.unused != nil:
-		p.checkUnused(i, from, to, w)
+		if *i.unused += to - from; *i.unused > p.limit && *i.unused-(to-from) <= p.limit {
+			p.slow.Add([]int{i.after, w.record, i.before},
+				"fewer than %d clients held, without a fault, while others waited: the times without a grant, the last from %v to %v while client %d waited (record %d), add up to %v, more than the limit of %v",
+				p.permits, from, to, w.client, w.record, *i.unused, p.limit)
+		}
 		return
 	}
 	resource := "the lock"
@@ -319,8 +324,6 @@ func (p *progress) belief(b facts.Belief) {
 	p.meeting.belief(b)
 	p.applyLateReleases()
 	p.checkGap(b.Start, b.Record)
-	p.permitsInUse.check(p, b.Start, b.Record)
-	p.permitsInUse.add(p, b)
 	for _, ph := range p.phases.all {
 		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
 	}
@@ -332,7 +335,7 @@ func (p *progress) belief(b facts.Belief) {
 	if b.Permits > 1 {
 		p.readers.busy = append(p.readers.busy, facts.Span{From: b.Call, To: b.End})
 	}
-	if end := p.addEnd(b.End); end > p.covered {
+	if end := p.addUse(b); end > p.covered {
 		p.covered, p.endRecord = end, b.EndRecord
 	}
 	if len(p.waits) > p.pruneThreshold {
@@ -341,22 +344,37 @@ func (p *progress) belief(b facts.Belief) {
 	}
 }
 
-// addEnd adds the end of a belief, and returns the time until which all permits are held; 0 if one is free.
-func (p *progress) addEnd(end time.Duration) time.Duration {
+// addUse adds the use of a permit, and returns the time until which all are in use, or of the grant if not all are.
+// If a client has not released, its permit is in use until its session has certainly ended.
+//
+// A permit of a semaphore that no client is ever granted does not stop the others, so that the times between two grants
+// stay within the limit. As long as not all permits are in use, times that are too long for a hand-off (facts.Margin), and
+// in which a client waits, are added up.
+func (p *progress) addUse(b facts.Belief) time.Duration {
 	if p.permits == 1 {
-		return end
+		return b.End
 	}
+	end := b.End
+	if b.EndReason != facts.Released {
+		end += p.limit
+	}
+	p.ends = slices.DeleteFunc(p.ends, func(end time.Duration) bool { return end <= b.Start })
 	i, _ := slices.BinarySearch(p.ends, end)
-	p.ends = slices.Insert(p.ends, i, end)
-	if len(p.ends) < p.permits {
-		return 0
+	p.ends, p.granted = slices.Insert(p.ends, i, end), b.Start
+	if i := len(p.ends) - p.permits; i >= 0 {
+		return p.ends[i]
 	}
-	p.ends = p.ends[len(p.ends)-p.permits:]
-	return p.ends[0]
+	return b.Start
 }
 
 // checkGap checks the idle time from the last belief's end until the time.
 func (p *progress) checkGap(until time.Duration, record int) {
+	if p.unused == nil || p.covered > p.granted || p.faults.Touches(p.granted, until) {
+		p.unused = new(time.Duration)
+	}
+	if p.permits > 1 && !p.faults.Touches(p.covered, until) {
+		p.addIdle(idle{Span: facts.Span{From: p.covered, To: until}, limit: facts.Margin, unused: p.unused, after: p.endRecord, before: record})
+	}
 	if p.limit == 0 || until-p.covered <= p.limit/2 || p.meeting != nil {
 		return
 	}
@@ -396,7 +414,6 @@ func (p *progress) finish(end ending) Verdict {
 	if !end.truncated {
 		p.applyLateReleases()
 		p.checkGap(end.at, 0)
-		p.permitsInUse.check(p, end.at, 0)
 		p.stuck.addFindings(&p.broken)
 	}
 	for w, free := range p.readers.passed(p.faults, p.limit) {

@@ -53,7 +53,7 @@ func (q *Items) HandedOut(x history.SnapshotItem) bool {
 
 // KeepsNodes reports whether the queue keeps the nodes of taken items: then an existing item may have been
 // taken by a take of unknown outcome.
-func (q *Items) KeepsNodes() bool { return q.linked && q.takes > 0 && !q.nodesRemoved() }
+func (q *Items) KeepsNodes() bool { return q.linked && q.takes > 0 && !q.removed }
 
 // UnnamedTakes returns the number of takes of unknown outcome without an item.
 func (q *Items) UnnamedTakes() (n int) {

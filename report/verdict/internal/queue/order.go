@@ -63,10 +63,6 @@ func (q *Items) addOvertakings(n int, first overtaking) {
 	}
 }
 
-// nodesRemoved reports whether an item's node was removed. Some queues keep the nodes, and store in them
-// which items are completed.
-func (q *Items) nodesRemoved() bool { return q.removed }
-
 // overtakenByCommits returns the overtakings, once it is known which nodes are items.
 func (q *Items) overtakenByCommits() (broken evidence) {
 	for _, old := range q.undecided {

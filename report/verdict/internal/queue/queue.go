@@ -56,7 +56,7 @@ type Items struct {
 	lost     map[request]bool
 
 	// The order in which items left, by the commits.
-	removed          bool         // an item's node was removed
+	removed          bool         // an item's node was removed: some queues keep the nodes, and store in them which are completed
 	orderChecked     int          // items whose order was checked: they left before they were handed over
 	overtakings      int          // number known so far
 	firstOvertakings []overtaking // the first overtakings

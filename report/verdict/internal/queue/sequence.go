@@ -23,10 +23,10 @@ type Sequence struct {
 	calls   map[string]*calls // by item: a put or a take without the other
 	left    []departure       // by the time of leaving
 	judged  int
-	late    int // takes too old to compare
-	found   []inversion
-	linger  time.Duration // how long the claim of a dead client may exist
-	excuses facts.Spans   // times in which a client may have claimed an item without a delivery
+	late    int            // takes too old to compare
+	found   [][2]departure // items that were taken although an older one, the first, was taken later; at most keepTakes
+	linger  time.Duration  // how long the claim of a dead client may exist
+	excuses facts.Spans    // times in which a client may have claimed an item without a delivery
 }
 
 // calls are the last put and first take of an item: an item can be delivered before the producer has the reply.
@@ -47,14 +47,8 @@ type departure struct {
 	calls
 }
 
-type inversion struct{ older, newer departure }
-
-// keepTakes is the number of takes that are kept for takes that were called before them, and inversionLimit that of
-// the inversions.
-const (
-	keepTakes      = 1 << 14
-	inversionLimit = 1 << 10
-)
+// keepTakes is the number of takes that are kept for takes that were called before them.
+const keepTakes = 1 << 14
 
 // NewSequence returns a check of the order in which items leave the queue.
 func NewSequence(q *Items, h *history.History) *Sequence {
@@ -110,10 +104,10 @@ func (q *Sequence) sample(s *history.Sample, record int) {
 func (q *Sequence) leave(d departure, item *Item) {
 	q.judged++
 	switch i := q.before(d.take.call); {
-	case i > 0 && q.left[i-1].put.call > d.put.back && len(q.found) < inversionLimit:
+	case i > 0 && q.left[i-1].put.call > d.put.back && len(q.found) < keepTakes:
 		newer := q.left[i-1]
 		if at := newer.take; q.items.commits == nil || item == nil || !q.items.claimed(item, at.session, at.zxid, at.zxid) {
-			q.found = append(q.found, inversion{d, newer})
+			q.found = append(q.found, [2]departure{d, newer})
 		}
 	case i == 0 && len(q.left) == 2*keepTakes:
 		q.late++
@@ -142,15 +136,15 @@ func (q *Sequence) before(at time.Duration) int {
 	return sort.Search(len(q.left), func(i int) bool { return q.left[i].take.back >= at })
 }
 
-// findings returns the proven overtakings, and how many are not proven. Later than known, records may be missing.
-func (q *Sequence) findings(known time.Duration) (broken evidence, doubtful int) {
-	excuses := facts.Union(append(q.excuses, facts.Span{From: known - q.linger, To: facts.Forever}))
+// findings returns the proven overtakings, and how many are not proven.
+func (q *Sequence) findings() (broken evidence, doubtful int) {
+	excuses := facts.Union(q.excuses)
 	for _, f := range q.found {
-		if excuses.Touches(f.newer.take.call, f.newer.take.back) {
+		old, newer := f[0], f[1]
+		if excuses.Touches(newer.take.call, newer.take.back) {
 			doubtful++
 			continue
 		}
-		old, newer := f.older, f.newer
 		broken.Add([]int{old.put.record, newer.put.record, newer.take.record, old.take.record},
 			"item %q was put at %v (record %d) before item %q was (record %d), but %q had already been taken (record %d) when the take of %q was called, at %v (record %d)",
 			old.item, old.put.back, old.put.record, newer.item, newer.put.record, newer.item, newer.take.record, old.item, old.take.call, old.take.record)
@@ -158,17 +152,18 @@ func (q *Sequence) findings(known time.Duration) (broken evidence, doubtful int)
 	return broken, doubtful
 }
 
-// Verdict returns the verdict at the end of the history. known is the time until which it has all records, Forever for
-// a complete history.
-func (q *Sequence) Verdict(known time.Duration) Verdict {
+// Verdict returns the verdict at the end of the history. If it is truncated, a take may have failed later.
+func (q *Sequence) Verdict(end time.Duration, truncated bool) Verdict {
+	if truncated {
+		q.excuses = append(q.excuses, facts.Span{From: end - q.linger, To: facts.Forever})
+	}
 	items := q.items
-	broken, doubtful := q.findings(known)
+	broken, doubtful := q.findings()
 	overtaken := items.overtakenByCommits()
-	byCommits := items.linked && items.nodesRemoved()
 	switch incomplete := items.commits.IncompleteReason(); {
 	case items.linked && incomplete != "": // after an unread removal an item seems to exist
 		return unknown(incomplete)
-	case byCommits && overtaken.Count > 0:
+	case items.linked && overtaken.Count > 0:
 		return overtaken.Fail("overtakings")
 	case broken.Count > 0:
 		return broken.Fail("overtakings")
@@ -178,17 +173,10 @@ func (q *Sequence) Verdict(known time.Duration) Verdict {
 		return unknown(fmt.Sprintf("%d items were certainly put and taken, but a comparison needs two", q.judged+items.orderChecked))
 	case q.late > 0:
 		return unknown(fmt.Sprintf("%d takes were called before the oldest departure that is kept for comparison", q.late))
-	case items.linked && !byCommits:
-		return pass("no item's node was removed: only the clients' calls were evaluated")
-	case !byCommits:
+	case !items.linked:
 		return pass(items.byCalls()...)
+	case q.judged > 0:
+		return pass(fmt.Sprintf("items left in the order in which they were put: %d by the servers' commits, and %d, which were delivered before their nodes were removed, by the clients' calls", items.orderChecked, q.judged))
 	}
-	var notes []string
-	if items.orderChecked > 0 {
-		notes = append(notes, fmt.Sprintf("%d items left the queue in the order in which they were put, by the servers' commits", items.orderChecked))
-	}
-	if q.judged > 0 {
-		notes = append(notes, fmt.Sprintf("%d items were delivered before their nodes were removed, in the order in which they were put, by the clients' calls", q.judged))
-	}
-	return pass(notes...)
+	return pass(fmt.Sprintf("%d items left the queue in the order in which they were put, by the servers' commits", items.orderChecked))
 }
