@@ -47,7 +47,7 @@ type Target struct {
 	// the grant until the fault hits it. Nil if clients hold no grants (a queue): a fault that targets
 	// the holder then hits any client.
 	Holder func(stay bool) int
-	// Holds reports whether a client holds a grant; nil if only the client of Holder can.
+	// Holds reports whether a client holds a grant. Nil if only one client can at a time.
 	Holds func(client int) bool
 	// Next returns the number of the client directly behind the holder in line, or -1. Nil if there is
 	// no line, or its order is unknown.

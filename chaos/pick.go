@@ -174,18 +174,13 @@ func describeClient(t Target, n int, target, problem string) (int, string, error
 }
 
 func anyClient(t Target, target string) (int, string, error) {
-	holds := func(int) bool { return false }
-	switch {
-	case target != Waiter:
-	case t.Holds != nil:
-		holds = t.Holds
-	case t.Holder != nil:
-		holder := t.Holder(false)
-		holds = func(n int) bool { return n == holder }
+	holder := -1
+	if target == Waiter && t.Holder != nil {
+		holder = t.Holder(false)
 	}
 	var found []int
 	for i := range t.Clients {
-		if hasLiveSession(t, i) && !holds(i) {
+		if hasLiveSession(t, i) && i != holder && (target != Waiter || t.Holds == nil || !t.Holds(i)) {
 			found = append(found, i)
 		}
 	}

@@ -196,14 +196,14 @@ type Evaluation struct {
 // EvaluateHistory reads a history once and derives metrics, verdicts, faults, the results of the thresholds in
 // its header, and the trace. incompleteReasons are reasons why the data is incomplete.
 func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation {
-	sweep, fold, trace, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTraceBuilder(h), second.NewSampler(h)
+	sweep, fold, trace, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTraceBuilder(h), second.NewSamplers(h)
 	fold.OnHandoff = trace.addHandoff
 	sweep.OnOverlap = func(o verdict.Overlap) {
-		opinions.Overlap(o)
+		opinions[h.Header.PathOf(o.Newer)].Overlap(o)
 		trace.addOverlap(o)
 	}
 	sweep.OnBelief = func(b facts.Belief) {
-		opinions.Belief(b)
+		opinions[h.Header.PathOf(b.Client)].Belief(b)
 		fold.Belief(b)
 		trace.addBelief(b)
 	}
@@ -215,7 +215,7 @@ func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation
 			readErr = err
 			break
 		}
-		opinions.Record(n)
+		opinions[0].Record(n)
 		sweep.Add(n)
 		fold.Record(n)
 		trace.record(n.Record)
@@ -230,7 +230,13 @@ func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation
 		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Retries: h.Header.EarlierAttempts, Look: h.Header.Look, Expect: h.Header.Expect,
 		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
-	applySecondOpinion(t.Verdicts, opinions.Close())
+	for i, o := range opinions {
+		why := o.Close()
+		if why != "" && h.Header.Paths > 1 {
+			why = fmt.Sprintf("path %d: %s", i, why)
+		}
+		applySecondOpinion(t.Verdicts, why)
+	}
 	for _, why := range incompleteReasons {
 		t.addIncomplete(why)
 	}

@@ -311,6 +311,40 @@ func TestDisagree(t *testing.T) {
 	}
 }
 
+// Clients of different paths may hold at once, also by the second opinion; clients of one path may not.
+func TestEvaluateHistory_ofSeveralPaths(t *testing.T) {
+	const ms = time.Millisecond
+	for _, row := range []struct {
+		paths  int
+		second int // the client that holds at the same time as client 0
+		want   string
+		reason string
+	}{{1, 1, Fail, "clients 0"}, {2, 1, Pass, ""}, {2, 2, Fail, "path 0: clients 0"}, {5000, 1, Unknown, "(4998 of 5000 paths)"}} {
+		header := history.Header{Trial: "paths", Recipe: verdict.Lock, Paths: row.paths, Promises: history.Promises{Exclusive: true, FIFO: true}, Cell: history.Cell{Clients: 3}}
+		records := []history.Record{&history.PhaseStart{Name: "churn", Kind: "churn", Pace: history.ByClients},
+			&history.Session{Event: history.Opened, Client: 0, Session: 1, Timeout: 4 * time.Second},
+			&history.Session{Event: history.Opened, Client: row.second, Session: 2, Timeout: 4 * time.Second}}
+		if row.paths == 2 && row.second == 2 { // nothing is unknown of the other path
+			records = append(records, &history.Sample{Client: 1, Op: history.Acquire, Token: 1, Call: ms, Return: 2 * ms, Outcome: history.OK})
+		}
+		for i := range 60 {
+			for _, client := range []int{0, row.second} {
+				at := time.Duration(i) * time.Second // so that the beliefs of the paths come in turn
+				s := history.Sample{Client: client, Phase: "churn", Op: history.Acquire, Token: int64(2*i + 2 + client), Call: at, Return: at + ms, Outcome: history.OK}
+				r := s
+				r.Op, r.Call, r.Return = history.Release, at+500*ms, at+501*ms
+				records = append(records, &s, &r)
+			}
+		}
+		trial := EvaluateHistory(history.Of(header, append(records, &history.PhaseEnd{At: time.Minute, Name: "churn"})...)).Trial
+		for _, v := range trial.Verdicts {
+			if v.Guarantee == verdict.MutualExclusion && (v.Result != row.want || !strings.Contains(strings.Join(v.Reasons, "; "), row.reason)) {
+				t.Errorf("%d paths, client %d: %s %q, want %s with %q", row.paths, row.second, v.Result, v.Reasons, row.want, row.reason)
+			}
+		}
+	}
+}
+
 // A history may be a stranger's: whichever number in it is the largest there is, or the
 // longest that a trial has, judging it takes no more memory than the instants of a week need.
 func TestFold_ofNumbersThatNoTrialHas(t *testing.T) {

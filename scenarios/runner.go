@@ -203,10 +203,7 @@ func (r *runner) newTrial(c spec.Cell, p spec.Plan, i, all int, slot *turnSlot) 
 	o := observer.NewObserver(r.ensemble, c.Scenario.SessionTimeout, root)
 	var fences []*observer.Fence
 	for i := range c.Scenario.PathCount() {
-		fences = append(fences, &observer.Fence{Observer: o, Path: root + "/resource"})
-		if i > 0 {
-			fences[i].Path += "-" + strconv.Itoa(i)
-		}
+		fences = append(fences, &observer.Fence{Observer: o, Path: root + "/resource-" + strconv.Itoa(i)})
 	}
 	return &trial{runner: r, name: name, plan: p, slot: slot, stage: &stage.Stage{
 		Scenario: c.Scenario, Cell: c, Parent: root + "/line",

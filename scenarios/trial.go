@@ -268,14 +268,10 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 func (t *trial) header() history.Header {
 	c := t.stage.Cell
 	s := c.Scenario
-	paths := s.Paths
-	if paths == 1 {
-		paths = 0 // there is nothing to divide
-	}
 	return history.Header{
 		Trial: t.name, Repetition: c.Trial, EarlierAttempts: t.earlierAttempts, Look: t.look, Seed: t.runner.seed,
 		Cell:   c.Recorded(),
-		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Paths: paths, Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
+		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Paths: s.Paths, Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.ExpectedViolations,
 	}
 }

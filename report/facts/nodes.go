@@ -87,15 +87,15 @@ type dirNodes struct {
 // RemovedLimit is the number of removed nodes of a line that are kept for samples of clients that lag behind.
 const RemovedLimit = 4096
 
-// minRemovedLimit is the limit for each of many paths, which share RemovedLimit.
-const minRemovedLimit = 64
-
 // NewNodeTable returns an empty table, for the commits of one history.
 func NewNodeTable(h *history.History) *NodeTable { return newNodeTable(h, modesOf(h), RemovedLimit) }
 
-// Part returns an empty table for the commits of one path of l's history.
+// Part returns an empty table for the commits of one path; nil for a nil table. The paths share RemovedLimit.
 func (l *NodeTable) Part(part *history.History) *NodeTable {
-	return newNodeTable(part, l.modes, max(RemovedLimit/l.header.Paths, minRemovedLimit))
+	if l == nil {
+		return nil
+	}
+	return newNodeTable(part, l.modes, max(RemovedLimit/l.header.Paths, 64))
 }
 
 func newNodeTable(h *history.History, modes modes, removedLimit int) *NodeTable {

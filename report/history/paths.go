@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,11 +12,10 @@ import (
 // PathNode returns the node on which the clients of one of several paths contend, below the trial's node line.
 func PathNode(line string, i int) string { return path.Join(line, fmt.Sprintf("path-%04d", i)) }
 
-// inPath matches the node of a path, as PathNode names it, in the path of a node below it.
-var inPath = regexp.MustCompile(`/line/path-(\d{4,9})(?:/|$)`)
+var pathNode = regexp.MustCompile(`/line/path-(\d{4,9})(?:/|$)`)
 
 // PathOf returns the path of a client: of several paths, client i uses path i modulo their number.
-func (h Header) PathOf(client int) int { return client % max(h.Paths, 1) }
+func (h Header) PathOf(client int) int { return max(client, 0) % max(h.Paths, 1) }
 
 // OnPath returns how many of the first n clients use the path.
 func (h Header) OnPath(i, n int) int {
@@ -23,15 +23,12 @@ func (h Header) OnPath(i, n int) int {
 	return (n - i + paths - 1) / paths
 }
 
-// Part returns the data about one path that is known before the first record: its clients and its faults. The caller
-// selects the records with a [PathSplit].
+// Part returns the data about one path that is known before the first record, such as its faults. A [PathSplit] selects
+// the records of a path.
 func (h *History) Part(i int) *History {
-	part := *h
-	part.Header.Clients, part.Header.Paths = h.Header.OnPath(i, h.Header.Clients), 1
-	s := NewPathSplit(h.Header)
-	other := func(r Record) bool { k := s.PathOf(r); return k >= 0 && k != i }
-	part.Faults = slices.DeleteFunc(slices.Clone(h.Faults), func(f Fault) bool { return other(f.Window) })
-	part.Lost = slices.DeleteFunc(slices.Clone(h.Lost), func(r *LostReply) bool { return other(r) })
+	part, s := *h, NewPathSplit(h.Header)
+	part.Header.Clients, part.Header.Paths = h.Header.OnPath(i, h.Header.Clients), 0
+	part.Faults = slices.DeleteFunc(slices.Clone(h.Faults), func(f Fault) bool { k := s.PathOf(f.Window); return k >= 0 && k != i })
 	return &part
 }
 
@@ -50,53 +47,35 @@ func (s *PathSplit) PathOf(r Record) int {
 	client := -1
 	switch r := r.(type) {
 	case *Commit:
-		if i := s.ofNode(r.Path); i >= 0 {
-			return i
+		i := s.ofNode(r.Path)
+		if own, known := s.sessions[r.Session]; i < 0 && known {
+			return own
 		}
-		if i, known := s.sessions[r.Session]; known {
-			return i
-		}
+		return i
 	case *Snapshot:
 		return s.ofNode(r.Path)
-	case *Session:
-		if client = r.Client; client >= 0 && r.Event == Opened {
-			s.sessions[r.Session] = s.header.PathOf(client)
-		}
-	case *Window:
-		if len(r.Served) == 0 {
-			client = r.Client
-		}
 	case *Sample:
 		client = r.Client
-	case *Waiting:
-		client = r.Client
-	case *Effort:
-		client = r.Client
-	case *ClaimCheck:
-		client = r.Client
-	case *LostReply:
-		client = r.Client
-	case *Holds:
-		client = r.Client
-	case *Reconnected:
-		client = r.Client
-	case *Connected:
-		client = r.Client
+	default:
+		if c := reflect.ValueOf(r).Elem().FieldByName("Client"); c.IsValid() {
+			client = int(c.Int())
+		}
 	}
-	if client < 0 {
+	if w, ok := r.(*Window); client < 0 || ok && len(w.Served) > 0 {
 		return -1
+	}
+	if e, ok := r.(*Session); ok && e.Event == Opened {
+		s.sessions[e.Session] = s.header.PathOf(client)
 	}
 	return s.header.PathOf(client)
 }
 
-func (s *PathSplit) ofNode(path string) int {
-	m := inPath.FindStringSubmatch(path)
-	if m == nil {
-		return -1
+// ofNode returns the path that the node belongs to, or -1.
+func (s *PathSplit) ofNode(node string) int {
+	if m := pathNode.FindStringSubmatch(node); m != nil {
+		if i, _ := strconv.Atoi(m[1]); i < s.header.Paths { // up to nine digits
+			return i
+		}
 	}
-	i, err := strconv.Atoi(m[1])
-	if err != nil || i >= s.header.Paths {
-		return -1
-	}
-	return i
+	return -1
 }

@@ -27,6 +27,8 @@ const (
 	windowLimit = 64 << 20
 	// longest is the maximum length of a trial: plots and counts over time need memory for it.
 	longest = 7 * 24 * time.Hour
+	// MaxPaths is the maximum number of paths of a trial: each has checks of its own.
+	MaxPaths = 5000
 )
 
 // Reader reads a history as a stream.
@@ -259,6 +261,9 @@ func parseHeader(line []byte) (Header, error) {
 	var h Header
 	if err := strict(line, &h); err != nil {
 		return Header{}, fmt.Errorf("history header: %w", err)
+	}
+	if h.Paths < 0 || h.Paths > MaxPaths {
+		return Header{}, fmt.Errorf("history header: %d paths, want 0 to %d", h.Paths, MaxPaths)
 	}
 	return h, nil
 }

@@ -73,7 +73,7 @@ func NewFold(h *history.History) *Fold {
 		&pauses{fold: f, since: map[int][]history.Sample{}},
 		f.openLoops, &queue{fold: f, items: map[string]item{}},
 		&throughput{fold: f, done: map[string]int64{}, byPath: make([]int64, h.Header.Paths)},
-		&fairness{fold: f, grants: map[int]map[int]map[int]int{}, total: map[int]int{}},
+		&fairness{fold: f, grants: map[[2]int]map[int]int{}, total: map[int]int{}},
 		&overtaken{fold: f, faults: doubtful, grants: map[int][]time.Duration{}, starved: map[int]bool{}}, &failedOperations{faults: doubtful},
 		&recovery{fold: f, held: map[phasePath]time.Duration{}, waits: map[phasePath]time.Duration{}},
 		&sessions{fold: f, opened: map[int64]time.Duration{}, ended: map[int64]bool{}},

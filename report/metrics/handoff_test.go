@@ -237,21 +237,13 @@ func TestHandoff_isWithinAPath(t *testing.T) {
 	f := NewFold(h)
 	var got []time.Duration
 	f.OnHandoff = func(h Handoff) { got = append(got, h.Latency/ms) }
-	for _, path := range []int{1, 0} { // beliefs are in order for each path
-		beliefs := facts.NewBeliefs(h.Header, func(b facts.Belief) {
-			if h.Header.PathOf(b.Client) == path {
-				f.Belief(b)
-			}
-		})
-		for n := range h.Records {
-			beliefs.Add(n)
-		}
-		beliefs.Close(time.Second)
-	}
+	beliefs := facts.NewBeliefs(h.Header, f.Belief)
 	for n := range h.Records {
 		f.Record(n)
+		beliefs.Add(n)
 	}
-	if want := []time.Duration{3, 1, 1, 1, 1, 15}; !slices.Equal(got, want) {
+	beliefs.Close(time.Second)
+	if want := []time.Duration{15, 3, 1, 1, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("hand-offs of %v ms, want %v", got, want)
 	}
 	m := f.Close()

@@ -23,7 +23,7 @@ type throughput struct {
 func (x *throughput) sample(s *history.Sample, p *history.Phase) {
 	if countsForRate(s, p) {
 		x.done[s.Phase]++
-		if len(x.byPath) > 0 {
+		if len(x.byPath) > 1 {
 			x.byPath[x.fold.pathOf(s.Client)]++
 		}
 	}
@@ -51,7 +51,7 @@ func (x *throughput) close(out map[string]Metric) {
 	if len(names) == 1 {
 		m.Phase = names[0]
 	}
-	if len(x.byPath) > 0 {
+	if len(x.byPath) > 1 {
 		least, most := slices.Min(x.byPath), slices.Max(x.byPath)
 		m.Note = fmt.Sprintf("of %d paths, path %d had the fewest (%d) and path %d the most (%d)",
 			len(x.byPath), slices.Index(x.byPath, least), least, slices.Index(x.byPath, most), most)
@@ -97,7 +97,7 @@ const minGrants = 4
 type fairness struct {
 	noopCollector
 	fold   *Fold
-	grants map[int]map[int]map[int]int // by contenders, path and client
+	grants map[[2]int]map[int]int // by contenders and path; then by client
 	total  map[int]int
 }
 
@@ -106,14 +106,11 @@ func (x *fairness) sample(s *history.Sample, p *history.Phase) {
 		return
 	}
 	n := x.fold.contenders(p)
-	if x.grants[n] == nil {
-		x.grants[n] = map[int]map[int]int{}
+	at := [2]int{n, x.fold.pathOf(s.Client)}
+	if x.grants[at] == nil {
+		x.grants[at] = map[int]int{}
 	}
-	path := x.fold.pathOf(s.Client)
-	if x.grants[n][path] == nil {
-		x.grants[n][path] = map[int]int{}
-	}
-	x.grants[n][path][s.Client]++
+	x.grants[at][s.Client]++
 	x.total[n]++
 }
 
@@ -126,7 +123,7 @@ func (x *fairness) close(out map[string]Metric) {
 	}
 	sum, paths := 0.0, 0
 	for path := range max(x.fold.history.Header.Paths, 1) {
-		if v, ok := jain(x.grants[most][path], x.fold.history.Header.OnPath(path, most)); ok {
+		if v, ok := jain(x.grants[[2]int{most, path}], x.fold.history.Header.OnPath(path, most)); ok {
 			sum, paths = sum+v, paths+1
 		}
 	}

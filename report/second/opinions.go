@@ -16,8 +16,6 @@ import (
 // beliefs has doubled. Violations that the verdict finds fail the trial by themselves.
 type Sampler struct {
 	known  *known
-	paths  []*Sampler // of each path, if there are several
-	header history.Header
 	active []facts.Belief
 	window []facts.Belief // beliefs of the open window; empty without one
 	count  int            // beliefs
@@ -36,21 +34,14 @@ const (
 	sampleLimit  = time.Second
 )
 
-// NewSampler prepares the check of a history.
-func NewSampler(h *history.History) *Sampler {
-	o := &Sampler{known: newKnown(h, facts.MaxDetection(h)), header: h.Header}
-	for range h.Header.Paths {
-		o.paths = append(o.paths, &Sampler{known: o.known})
+// NewSamplers prepares the check of a history: a Sampler for each path, which receives the path's beliefs and overlaps.
+// Records may be added to any of them.
+func NewSamplers(h *history.History) (all []*Sampler) {
+	known := newKnown(h, facts.MaxDetection(h))
+	for range max(h.Header.Paths, 1) {
+		all = append(all, &Sampler{known: known})
 	}
-	return o
-}
-
-// of returns the sampler of the client's path.
-func (o *Sampler) of(client int) *Sampler {
-	if len(o.paths) == 0 {
-		return o
-	}
-	return o.paths[o.header.PathOf(client)]
+	return all
 }
 
 // Record adds the next record or commit.
@@ -58,13 +49,11 @@ func (o *Sampler) Record(n history.Numbered) { o.known.record(n) }
 
 // Overlap adds an overlap of the verdict, before the belief that completes it.
 func (o *Sampler) Overlap(v verdict.Overlap) {
-	o = o.of(v.Newer)
 	o.exposed, o.violated = true, o.violated || !v.Exposure
 }
 
-// Belief adds the next belief, for each path in the order of their start.
+// Belief adds the next belief, in the order of their start.
 func (o *Sampler) Belief(b facts.Belief) {
-	o = o.of(b.Client)
 	if o.violated || o.disagreement != "" {
 		return
 	}
@@ -103,11 +92,6 @@ func (o *Sampler) search(window []facts.Belief) {
 // Close returns why the second check contradicts the verdict that no two clients held at once;
 // empty if it agrees, or the verdict differs.
 func (o *Sampler) Close() string {
-	for i, path := range o.paths {
-		if why := path.Close(); why != "" {
-			return fmt.Sprintf("path %d: %s", i, why)
-		}
-	}
 	if len(o.window) > 0 && !o.violated && o.disagreement == "" {
 		o.search(o.window)
 	}

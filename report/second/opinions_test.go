@@ -16,7 +16,7 @@ const ms = time.Millisecond
 
 // asked gives the opinions of a history as it is judged.
 func asked(h *history.History) (*Sampler, verdict.Verdict) {
-	o, sweep := NewSampler(h), verdict.NewSweep(h)
+	o, sweep := NewSamplers(h)[0], verdict.NewSweep(h)
 	sweep.OnBelief, sweep.OnOverlap = o.Belief, o.Overlap
 	for n := range h.Records {
 		o.Record(n)
@@ -97,7 +97,7 @@ func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
 		{"one between the windows, which is taken for exposure", 40, true, "between 40ms and 42ms"},
 		{"one between the windows", 40, false, ""},
 	} {
-		o := NewSampler(history.Of(history.Header{}))
+		o := NewSamplers(history.Of(history.Header{}))[0]
 		for i := range 1000 {
 			at := time.Duration(i) * ms
 			b := facts.Belief{Client: i, Permits: 1, Session: int64(i), Token: int64(i + 1), Call: at, Start: at, End: at + ms}
@@ -120,28 +120,11 @@ func TestOpinions_areAgainstAnOverlapThatNobodyReports(t *testing.T) {
 
 // A verdict that has failed needs nobody's agreement.
 func TestOpinions_ofAFailedVerdict(t *testing.T) {
-	o := NewSampler(history.Of(history.Header{}))
+	o := NewSamplers(history.Of(history.Header{}))[0]
 	o.Belief(facts.Belief{Client: 1, Token: 1, Start: 0, End: 9 * ms})
 	o.Overlap(verdict.Overlap{})
 	o.Belief(facts.Belief{Client: 2, Token: 2, Start: 5 * ms, End: 9 * ms})
 	if got := o.Close(); got != "" || o.searched > 0 {
 		t.Errorf("%d windows were searched: %q", o.searched, got)
-	}
-}
-
-// Clients of different paths may hold at once; two of one path may not.
-func TestSampler_searchesEachPath(t *testing.T) {
-	for paths, agrees := range map[int]bool{0: false, 2: true, 3: false} {
-		o := NewSampler(history.Of(history.Header{Paths: paths}))
-		for i := range 3 * sampleSize {
-			client, start := i%2, time.Duration(i/2)*10*ms
-			if paths == 3 {
-				client *= 3 // on the same path as client 0
-			}
-			o.Belief(facts.Belief{Client: client, Permits: 1, Call: start, Start: start + ms, End: start + 5*ms, EndReason: facts.Released, Token: int64(i + 1)})
-		}
-		if why := o.Close(); (why == "") != agrees || !agrees && paths > 0 && !strings.HasPrefix(why, "path 0: ") {
-			t.Errorf("with %d paths: %q", paths, why)
-		}
 	}
 }

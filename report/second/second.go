@@ -3,7 +3,7 @@
 // code. The memory of a search grows with the square of the history, so it checks windows only, while the
 // trial is evaluated:
 //
-//	o := second.NewOpinions(h)
+//	o := second.NewSamplers(h)[0]
 //	for n := range h.Records { o.Record(n) } // and each belief and overlap of the sweep
 //	if contradiction := o.Close(); contradiction != "" { ... }
 package second

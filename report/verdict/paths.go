@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,25 +11,21 @@ import (
 
 // closePaths returns the verdicts on the paths of the trial, one for each guarantee.
 func (s *Sweep) closePaths(readErr error) (out []Verdict) {
-	byGuarantee := map[string][]Verdict{}
-	var names []string
+	all := map[string][]Verdict{} // by guarantee
 	for i, path := range s.paths {
 		for _, v := range path.Close(readErr) {
-			all := byGuarantee[v.Guarantee]
-			if v.Guarantee == Readable {
-				continue // it is about the whole history
+			if all[v.Guarantee] == nil {
+				all[v.Guarantee] = slices.Repeat([]Verdict{notJudged()}, len(s.paths))
 			}
-			if all == nil {
-				names = append(names, v.Guarantee)
-				all = slices.Repeat([]Verdict{notJudged()}, len(s.paths))
-			}
-			all[i], byGuarantee[v.Guarantee] = v, all
+			all[v.Guarantee][i] = v
 		}
 	}
-	for _, name := range names {
-		v := mergePaths(byGuarantee[name])
-		v.Guarantee = name
-		out = append(out, v)
+	for _, g := range registry {
+		if all[g.Name] != nil {
+			v := mergePaths(all[g.Name])
+			v.Guarantee = g.Name
+			out = append(out, v)
+		}
 	}
 	return out
 }
@@ -41,14 +38,16 @@ const namedPaths = 5
 
 // mergePaths combines the verdicts on one guarantee, by path, into the worst of them. The reasons name their paths.
 func mergePaths(all []Verdict) Verdict {
-	rank := func(v Verdict) int { return slices.Index(worstFirst, v.Result) }
-	out := Verdict{Result: slices.MinFunc(all, func(a, b Verdict) int { return rank(a) - rank(b) }).Result, Reasons: []string{}}
-	var paths []int // with this result
+	worst, paths := len(worstFirst), []int{} // those with the worst result
 	for i, v := range all {
-		if v.Result == out.Result {
+		switch rank := slices.Index(worstFirst, v.Result); {
+		case rank < worst:
+			worst, paths = rank, []int{i}
+		case rank == worst:
 			paths = append(paths, i)
 		}
 	}
+	out := Verdict{Result: worstFirst[worst], Reasons: []string{}, First: all[paths[0]].First}
 	if out.Result != Fail && out.Result != Unknown {
 		out.Reasons = sumCounts(all, paths)
 		return out
@@ -67,47 +66,39 @@ func mergePaths(all []Verdict) Verdict {
 		out.Reasons[0] += fmt.Sprintf(" (%d of %d paths)", len(paths), len(all))
 	}
 	slices.Sort(out.Records)
-	out.Records, out.First = slices.Compact(out.Records), all[paths[0]].First
+	out.Records = slices.Compact(out.Records)
 	return out
 }
 
-// counted matches a number of things: "3 grants", "of 5 grants".
-var counted = regexp.MustCompile("(^|[ (])(\\d[\\d\u202f]*)( [a-z]+)")
+// counted matches a number of things, such as "3 " in "3 grants", and one the first of them, such as "1 grant".
+var (
+	counted = regexp.MustCompile("(^|[ (])([\\d\u202f]+) ")
+	one     = regexp.MustCompile(`(^|[ (])1 ([a-z]{2,}[a-rt-z])\b`)
+)
 
-// sumCounts returns the reasons of the paths. Reasons that differ only in numbers of things become one, with the sums of
-// these numbers; a reason of a single path names it.
+// sumCounts returns the reasons of the paths. Those that differ only in numbers of things become one, with their sums; a
+// reason of one path names it.
 func sumCounts(all []Verdict, paths []int) []string {
 	const sum = "\x00"
-	out, sums, times := []string{}, map[string][]int{}, map[string]int{} // by reason, with sum in place of the numbers
-	first := map[string]string{}
+	out, sums, alone := []string{}, map[string][]int{}, map[string]string{} // by reason, with sum in place of the numbers
 	for _, i := range paths {
 		for _, reason := range all[i].Reasons {
-			var counts []int
-			form := counted.ReplaceAllStringFunc(reason, func(match string) string {
-				m := counted.FindStringSubmatch(match)
-				n, _ := strconv.Atoi(strings.ReplaceAll(m[2], "\u202f", ""))
-				counts = append(counts, n)
-				if n == 1 && m[3] != " of" && !strings.HasSuffix(m[3], "s") { // as in the plural
-					m[3] += "s"
-				}
-				return m[1] + sum + m[3]
-			})
-			if times[form]++; times[form] == 1 {
-				out, sums[form], first[form] = append(out, form), make([]int, len(counts)), fmt.Sprintf("path %d: %s", i, reason)
+			plural := one.ReplaceAllString(reason, "${1}1 ${2}s")
+			counts, form := counted.FindAllStringSubmatch(plural, -1), counted.ReplaceAllString(plural, "$1"+sum+" ")
+			if alone[form] = ""; sums[form] == nil {
+				out, sums[form], alone[form] = append(out, form), make([]int, len(counts)), fmt.Sprintf("path %d: %s", i, reason)
 			}
-			for k, n := range counts {
+			for k, m := range counts {
+				n, _ := strconv.Atoi(strings.ReplaceAll(m[2], "\u202f", ""))
 				sums[form][k] += n
 			}
 		}
 	}
 	for i, form := range out {
-		if times[form] == 1 {
-			out[i] = first[form]
-			continue
-		}
 		for _, n := range sums[form] {
 			out[i] = strings.Replace(out[i], sum, strconv.Itoa(n), 1)
 		}
+		out[i] = cmp.Or(alone[form], out[i])
 	}
 	return out[:min(len(out), namedPaths)]
 }

@@ -49,7 +49,7 @@ func NewSweep(h *history.History) *Sweep {
 		// Guarantees about the trial are always evaluated.
 		return len(asked) == 0 || isOfTrial(name) || slices.Contains(asked, name)
 	}
-	commits := (*facts.NodeTable)(nil)
+	var commits *facts.NodeTable
 	if h.HasCommits {
 		commits = facts.NewNodeTable(h)
 	}
@@ -59,12 +59,8 @@ func NewSweep(h *history.History) *Sweep {
 	s := newSweep(h, nil, isOfTrial)
 	s.split = history.NewPathSplit(h.Header)
 	for i := range h.Header.Paths {
-		var own *facts.NodeTable
 		part := h.Part(i)
-		if commits != nil {
-			own = commits.Part(part)
-		}
-		path := newSweep(part, own, func(name string) bool { return wanted(name) && !isOfTrial(name) })
+		path := newSweep(part, commits.Part(part), func(name string) bool { return wanted(name) && !isOfTrial(name) })
 		path.OnBelief, path.OnOverlap = func(b facts.Belief) { s.OnBelief(b) }, func(o Overlap) { s.OnOverlap(o) }
 		s.paths = append(s.paths, path)
 	}
@@ -117,18 +113,17 @@ func (s *Sweep) believe(b facts.Belief) {
 // Add checks the next record; a record with the number 0 is a commit.
 func (s *Sweep) Add(n history.Numbered) {
 	if s.paths != nil {
-		if i := s.split.PathOf(n.Record); i >= 0 {
-			s.paths[i].Add(n)
-		} else {
-			for _, path := range s.paths {
+		at := s.split.PathOf(n.Record)
+		for i, path := range s.paths {
+			if at < 0 || at == i {
 				path.Add(n)
 			}
 		}
 	}
-	if n.N == 0 && s.commits == nil {
-		return
-	}
 	if n.N == 0 {
+		if s.commits == nil {
+			return
+		}
 		commit, ok := n.Record.(*history.Commit)
 		if ok && s.mayHaveItems {
 			s.items.Commit(commit) // before s.commits drops the claims of removed nodes

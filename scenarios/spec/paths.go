@@ -5,23 +5,21 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
-
-// clientsPerPath is the smallest number of clients on a path: a client without a competitor never contends.
-const clientsPerPath = 2
 
 // PathCount returns the number of paths among which the clients of a trial are divided.
 func (s *Scenario) PathCount() int { return max(s.Paths, 1) }
 
 func (s *Scenario) validatePaths(bad ProblemFunc) {
-	Between(bad, "paths", s.Paths, 0, MaxClients/clientsPerPath)
+	Between(bad, "paths", s.Paths, 0, history.MaxPaths)
 	if s.Paths <= 1 {
 		return
 	}
-	tooFew := func(n int, who string) {
-		if n > 0 && n < clientsPerPath*s.Paths {
-			bad("paths", "%d paths need at least %d %s, %d on each, but there are %d: set paths to at most %d, or %s to at least %d",
-				s.Paths, clientsPerPath*s.Paths, who, clientsPerPath, n, max(n/clientsPerPath, 1), who, clientsPerPath*s.Paths)
+	tooFew := func(n int, who string) { // a client without a competitor never contends
+		if n > 0 && n < 2*s.Paths {
+			bad("paths", "%d paths need at least %d %s, 2 on each, but there are %d: set paths to at most %d, or %s to at least %d",
+				s.Paths, 2*s.Paths, who, n, max(n/2, 1), who, 2*s.Paths)
 		}
 	}
 	for _, n := range s.Clients {

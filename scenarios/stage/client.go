@@ -96,8 +96,6 @@ func (c *Client) subjectClient() recipes.Client {
 // path returns the number of the client's path.
 func (c *Client) path() int { return c.Number % c.Stage.Scenario.PathCount() }
 
-func (c *Client) fence() *observer.Fence { return c.Stage.Fences[c.path()] }
-
 func (c *Client) contender() recipes.Contender { return c.subjectClient().(recipes.Contender) }
 
 func (c *Client) inDoubt(token int64) bool {
@@ -234,7 +232,7 @@ func (c *Client) write(ctx context.Context, claim recipes.Claim) {
 		return
 	}
 	due := c.Stage.Clock.Now()
-	version, err := c.fence().Write(ctx, claim.Token, c.grant.Load())
+	version, err := c.Stage.Fences[c.path()].Write(ctx, claim.Token, c.grant.Load())
 	s := c.sample(history.Write, due, err)
 	s.Token, s.Session, s.Version = claim.Token, claim.Session, version
 	if err != nil && !errors.Is(err, observer.ErrFenced) {
@@ -535,7 +533,7 @@ func (c *Client) BeginEffect(claim recipes.Claim) (finish func(context.Context))
 		return nil
 	}
 	due := c.Stage.Clock.Now()
-	answer := d.BeginWrite(c.fence().Text(claim.Token, c.grant.Load()))
+	answer := d.BeginWrite(c.Stage.Fences[c.path()].Text(claim.Token, c.grant.Load()))
 	return func(ctx context.Context) {
 		s := c.sample(history.Effect, due, answer(ctx))
 		s.Token, s.Session = claim.Token, cmp.Or(claim.Session, s.Session)

@@ -182,13 +182,11 @@ func (st *Stage) Target(holder func(stay bool) int) chaos.Target {
 
 // nextInLine returns the client with the oldest node behind the holder's on its path, or -1.
 func nextInLine(st *Stage) int {
-	holder, next, oldest := st.Holder.current(false), -1, int64(0)
+	paths, holder, next, oldest := st.Scenario.PathCount(), st.Holder.current(false), -1, int64(0)
 	for _, c := range st.Clients {
-		if paths := st.Scenario.PathCount(); paths > 1 && (holder < 0 || c.path() != holder%paths) {
-			continue
-		}
 		n, _ := c.Wire.Node(st.Parent)
-		if n.Czxid > 0 && c.Number != holder && (next < 0 || n.Czxid < oldest) {
+		behind := paths == 1 || c.path() == holder%paths
+		if n.Czxid > 0 && behind && c.Number != holder && (next < 0 || n.Czxid < oldest) {
 			next, oldest = c.Number, n.Czxid
 		}
 	}
