@@ -32,8 +32,8 @@ var tutorials = []kind{
 	{"resource lock", resourcePrefix, variants[1:], func(s *Session, path string, _ Variant) acquirer {
 		return resourceLock(s, path).Acquire
 	}},
-	{"write lock", writeLockPrefix, variants[1:], func(s *Session, path string, _ Variant) acquirer {
-		return NewWriteLock(s, path, LockListener{}).Lock
+	{"write lock", sessionNamePrefix, variants[1:], func(s *Session, path string, _ Variant) acquirer {
+		return NewSessionNameLock(s, path, LockListener{}).Lock
 	}},
 }
 

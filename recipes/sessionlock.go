@@ -19,25 +19,25 @@ func init() {
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, ReportsHeld: true,
 		Formulas: relisting,
 		Open: openContender(func(s *Session, env Env) *contender {
-			return &contender{acquire: NewWriteLock(s, env.Parent, LockListener{}).Lock}
+			return &contender{acquire: NewSessionNameLock(s, env.Parent, LockListener{}).Lock}
 		}),
 	})
 }
 
 const (
-	writeLockTries = 10
-	writeLockDelay = 500 * time.Millisecond
-	// writeLockPrefix separates the session's ID and the sequence number.
-	writeLockPrefix = "-"
+	sessionNameTries = 10
+	sessionNameDelay = 500 * time.Millisecond
+	// sessionNamePrefix separates the session's ID and the sequence number.
+	sessionNamePrefix = "-"
 )
 
-// LockListener receives the events of a WriteLock. Each function may be nil, and must return at once.
+// LockListener receives the events of a SessionNameLock. Each function may be nil, and must return at once.
 type LockListener struct {
 	LockAcquired func()
 	LockReleased func() // also if the node may still exist
 }
 
-// WriteLock is the lock of ZooKeeper's own recipes. Its node is named x-SESSION-NUMBER. These
+// SessionNameLock is the lock of ZooKeeper's own recipes, whose class is named WriteLock. Its node is named x-SESSION-NUMBER. These
 // are its steps, and its deviations from the original:
 //
 //   - Look for a node with this session's ID in its name, which an earlier try may
@@ -53,8 +53,8 @@ type LockListener struct {
 //   - A Lock that fails leaves no node. A user of the original has to call unlock.
 //   - Lock waits. The original lock returns false, and notifies its listener later.
 //
-// One WriteLock belongs to one session, and one session has one WriteLock at a parent.
-type WriteLock struct {
+// One SessionNameLock belongs to one session, and one session has one SessionNameLock at a parent.
+type SessionNameLock struct {
 	s        *Session
 	parent   string
 	listener LockListener
@@ -66,20 +66,20 @@ type WriteLock struct {
 	granted bool
 }
 
-// NewWriteLock returns the lock at parent, which is created if it is missing.
-func NewWriteLock(s *Session, parent string, l LockListener) *WriteLock {
-	return &WriteLock{s: s, parent: parent, listener: l, busy: make(chan struct{}, 1)}
+// NewSessionNameLock returns the lock at parent, which is created if it is missing.
+func NewSessionNameLock(s *Session, parent string, l LockListener) *SessionNameLock {
+	return &SessionNameLock{s: s, parent: parent, listener: l, busy: make(chan struct{}, 1)}
 }
 
 type lockAttempt struct {
-	*WriteLock
+	*SessionNameLock
 	entry *entry
 	at    createdNode // our node; "" while it is unknown
 }
 
 // Lock waits until the lock is held, and returns the grant, for Unlock or Grant.Release. After an error it
 // leaves no node in a live session.
-func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
+func (l *SessionNameLock) Lock(ctx context.Context) (g *Grant, err error) {
 	select {
 	case l.busy <- struct{}{}:
 	case <-l.s.done: // the node of an earlier Lock was removed with the session
@@ -88,8 +88,8 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 		return nil, fmt.Errorf("lock %s: %w", l.parent, context.Cause(ctx))
 	}
 	id := fmt.Sprintf("x-%d", l.s.ID())
-	try := &lockAttempt{WriteLock: l, entry: &entry{
-		s: l.s, parent: l.parent, id: id, path: l.parent + "/" + id + writeLockPrefix, data: []byte{0x12, 0x34},
+	try := &lockAttempt{SessionNameLock: l, entry: &entry{
+		s: l.s, parent: l.parent, id: id, path: l.parent + "/" + id + sessionNamePrefix, data: []byte{0x12, 0x34},
 	}}
 	defer func() {
 		if g != nil {
@@ -114,7 +114,7 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 }
 
 // Unlock releases the grant that Lock has returned, and notifies the listener.
-func (l *WriteLock) Unlock(ctx context.Context, g *Grant) error {
+func (l *SessionNameLock) Unlock(ctx context.Context, g *Grant) error {
 	if l.listener.LockReleased != nil {
 		defer l.listener.LockReleased()
 	}
@@ -130,11 +130,11 @@ func (l *lockAttempt) retry(ctx context.Context) (*Grant, error) {
 			return g, nil
 		case err == nil:
 			try = 0
-		case !errors.Is(err, ErrConnectionLost), errors.Is(err, ErrSessionEnded), try == writeLockTries:
+		case !errors.Is(err, ErrConnectionLost), errors.Is(err, ErrSessionEnded), try == sessionNameTries:
 			return nil, err
 		default:
 			select {
-			case <-time.After(time.Duration(try) * writeLockDelay):
+			case <-time.After(time.Duration(try) * sessionNameDelay):
 				try++
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
@@ -154,7 +154,7 @@ func (l *lockAttempt) execute(ctx context.Context) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, next, found := ahead(names, client.Base(l.at.node), writeLockPrefix, writeLockPrefix)
+	n, next, found := ahead(names, client.Base(l.at.node), sessionNamePrefix, sessionNamePrefix)
 	switch {
 	case !found:
 		l.at = createdNode{} // another client has deleted it: join again
@@ -168,7 +168,7 @@ func (l *lockAttempt) execute(ctx context.Context) (*Grant, error) {
 	if !standing {
 		return nil, l.s.AwaitConnected(ctx)
 	}
-	l.last, l.granted = sequence(l.at.node, writeLockPrefix)
+	l.last, l.granted = sequence(l.at.node, sessionNamePrefix)
 	return g, nil
 }
 
@@ -203,10 +203,10 @@ func (l *lockAttempt) find(ctx context.Context) (createdNode, error) {
 		return createdNode{}, err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		n, ok := sequence(name, writeLockPrefix)
+		n, ok := sequence(name, sessionNamePrefix)
 		return !ok || l.granted && !before(l.last, n)
 	})
-	return l.s.own(ctx, l.parent, l.entry.id+writeLockPrefix, names)
+	return l.s.own(ctx, l.parent, l.entry.id+sessionNamePrefix, names)
 }
 
 // undo removes the node of this Lock once its create has returned: the next Lock's create has the same name.

@@ -16,11 +16,11 @@ import (
 // The listener is notified, nodes have the session's ID in their names and its ACL, and a Lock of a session
 // that has ended says so every time: what it has left behind goes with its session, so that the next one need
 // not wait for its removal.
-func TestWriteLock(t *testing.T) {
+func TestSessionNameLock(t *testing.T) {
 	ctx, path := within(t, 20*time.Second), madePath(t, open(t, nil))
 	s := openWith(t, Options{Timeout: 4 * time.Second, ACL: zk.WorldACL(zk.PermRead | zk.PermDelete)})
 	var told []string
-	l := NewWriteLock(s, path, LockListener{
+	l := NewSessionNameLock(s, path, LockListener{
 		LockAcquired: func() { told = append(told, "acquired") },
 		LockReleased: func() { told = append(told, "released") },
 	})
