@@ -377,7 +377,7 @@ func (x *exclusion) finish(ending) Verdict {
 	case x.unsure > 0:
 		return unknown(fmt.Sprintf("two clients believed %d times that they held the grant at once, but the commits do not show which nodes the clients claimed", x.unsure))
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%s, %v in all: the next client was granted before the holder had detected that its session had ended or that its node was deleted, which leases cannot prevent",
+		return pass(fmt.Sprintf("%s, %v in all: the next client was granted before the holder had detected that its session had ended or that its node was deleted. A holder that stops when it is disconnected, and at its deadline, has shorter exposures; only fencing makes them harmless",
 			units.Plural(x.exposure, "exposure"), x.exposed))
 	}
 	return pass()
