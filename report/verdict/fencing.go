@@ -83,7 +83,7 @@ func (f *fences) belief(b facts.Belief) {
 		f.before = slices.DeleteFunc(append(f.before, f.last), func(e facts.Belief) bool { return e.End <= b.Start })
 	}
 	f.last, f.hasLast = b, true
-	if b.OwnToken && !b.Restored {
+	if b.OwnToken && b.Token != 0 && !b.Restored {
 		f.checkRepeated(b)
 		f.lastOwnToken = b
 	}
@@ -107,7 +107,8 @@ func (f *fences) judge(next time.Duration) {
 		}
 		granted = alone && b.Grant != nil && b.Grant.Valid()
 	}
-	if granted && !b.Restored && (b.OwnToken || b.Token != 0 && (f.inOrder || b.Grant != nil && b.Grant.HasWrongToken())) {
+	has := b.Token != 0 || b.OwnToken && f.certain.Token > 0 // a subject without tokens may name 0 each time
+	if granted && has && !b.Restored && (f.inOrder || b.OwnToken || b.Grant != nil && b.Grant.HasWrongToken()) {
 		f.checkIncreasing(b)
 	}
 }
@@ -123,7 +124,7 @@ func (f *fences) alone(b facts.Belief) bool {
 // checkRepeated reports a token that equals that of the previous grant, if that grant is of another session.
 // It need not be certain that the clients held.
 func (f *fences) checkRepeated(b facts.Belief) {
-	if n := f.lastOwnToken; n.Record > 0 && b.Token == n.Token && n.Session != b.Session {
+	if n := f.lastOwnToken; b.Token == n.Token && n.Session != b.Session {
 		f.repeated = b.Record
 		f.reportNotHigher(&f.broken, n, b)
 	}

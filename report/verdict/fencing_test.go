@@ -54,8 +54,9 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 	judgeRecords(t, Fencing, fair, bothOpened, []recordRow{
 		{"the tokens are those of the nodes", join(held(1, 10, 10, 11, 12), held(2, 13, 13, 14, 15)), Pass, "the tokens of 2 grants increase from grant to grant"},
 		{"numbers of the subject's own may rise as well", join(own(held(1, 10, 1, 11, 12)), own(held(2, 13, 2, 14, 15))), Pass, "the tokens of 2 grants increase from grant to grant"},
-		{"numbers of the subject's own may begin with 0", join(own(held(1, 10, 0, 11, 12)), own(held(2, 13, 1, 14, 15))), Pass, "the tokens of 2 grants increase from grant to grant"},
-		{"a 0 of the subject's own that repeats is no token", join(own(held(1, 10, 0, 11, 12)), own(held(2, 13, 0, 14, 15))), Fail, "repeats token 0 of client 1"},
+		{"numbers of the subject's own may begin with 0", join(own(held(1, 10, 0, 11, 12)), own(held(2, 13, 1, 14, 15)), own(held(1, 16, 2, 17, 18))), Pass, "the tokens of 2 grants increase from grant to grant"},
+		{"a number of the subject's own that goes down to 0", join(own(held(1, 10, 1, 11, 12)), own(held(2, 13, 0, 14, 15))), Fail, "token 0 of client 2, granted at 14s (record 5), is lower than token 1 of client 1"},
+		{"one that is always 0 may be none", join(own(held(1, 10, 0, 11, 12)), own(held(2, 13, 0, 14, 15))), NotJudged, "only 0 grants with a token"},
 		{"no token is not one that repeats", join(held(1, 10, 0, 11, 12), held(2, 13, 0, 14, 15)), NotJudged, "only 0 grants with a token"},
 		{"a constant is no token", join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
 		{"a number that goes down is no token", join(held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
