@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
@@ -55,6 +56,21 @@ func TestAudit_ofAnElection(t *testing.T) {
 				passed(t, trial)
 			}
 		}
+	}
+}
+
+// The only member of an ensemble is the leader, and the member of every client.
+func TestAudit_ofOneMember(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t)
+	r.ensemble = startEnsemble(t, ensembles.Options{Members: 1, Tick: 500 * time.Millisecond})
+	trials := trialsOf(t, r.play(t, audited("lock/predecessor", "next create #1/member.kill", "next wait #1/leader.kill")))
+	if len(trials) != 2 {
+		t.Errorf("%d trials, want 2", len(trials))
+	}
+	for _, trial := range trials {
+		judged(t, trial, verdict.Faults, report.Pass)
+		passed(t, trial)
 	}
 }
 

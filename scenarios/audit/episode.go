@@ -28,7 +28,7 @@ func init() {
 			for i, name := range p.Also {
 				if f := spec.FindStepFault(name); f == nil || !f.OptIn {
 					names := spec.NamedFaults()
-					bad(fmt.Sprintf("also.%d", i), "%q is not one of %s%s", name, strings.Join(names, ", "), units.Nearest(name, names))
+					bad(fmt.Sprintf("also.%d", i), "%q is not a fault that a full audit omits%s", name, units.Nearest(name, names))
 				}
 			}
 			for i, name := range p.Cells {
