@@ -1,12 +1,8 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // closePaths returns the verdicts on the paths of the trial, one for each guarantee.
@@ -48,11 +44,11 @@ func mergePaths(all []Verdict) Verdict {
 		}
 	}
 	out := Verdict{Result: worstFirst[worst], Reasons: []string{}, First: all[paths[0]].First}
+	named := namedPaths
 	if out.Result != Fail && out.Result != Unknown {
-		out.Reasons = sumCounts(all, paths)
-		return out
+		named = 1
 	}
-	for k, i := range paths[:min(len(paths), namedPaths)] {
+	for k, i := range paths[:min(len(paths), named)] {
 		reasons, records := all[i].Reasons, all[i].Records
 		if k > 0 { // the first reason suffices
 			reasons, records = reasons[:min(len(reasons), 1)], all[i].First
@@ -68,37 +64,4 @@ func mergePaths(all []Verdict) Verdict {
 	slices.Sort(out.Records)
 	out.Records = slices.Compact(out.Records)
 	return out
-}
-
-// counted matches a number of things, such as "3 " in "3 grants", and one the first of them, such as "1 grant".
-var (
-	counted = regexp.MustCompile("(^|[ (])([\\d\u202f]+) ")
-	one     = regexp.MustCompile(`(^|[ (])1 ([a-z]{2,}[a-rt-z])\b`)
-)
-
-// sumCounts returns the reasons of the paths. Those that differ only in numbers of things become one, with their sums; a
-// reason of one path names it.
-func sumCounts(all []Verdict, paths []int) []string {
-	const sum = "\x00"
-	out, sums, alone := []string{}, map[string][]int{}, map[string]string{} // by reason, with sum in place of the numbers
-	for _, i := range paths {
-		for _, reason := range all[i].Reasons {
-			plural := one.ReplaceAllString(reason, "${1}1 ${2}s")
-			counts, form := counted.FindAllStringSubmatch(plural, -1), counted.ReplaceAllString(plural, "$1"+sum+" ")
-			if alone[form] = ""; sums[form] == nil {
-				out, sums[form], alone[form] = append(out, form), make([]int, len(counts)), fmt.Sprintf("path %d: %s", i, reason)
-			}
-			for k, m := range counts {
-				n, _ := strconv.Atoi(strings.ReplaceAll(m[2], "\u202f", ""))
-				sums[form][k] += n
-			}
-		}
-	}
-	for i, form := range out {
-		for _, n := range sums[form] {
-			out[i] = strings.Replace(out[i], sum, strconv.Itoa(n), 1)
-		}
-		out[i] = cmp.Or(alone[form], out[i])
-	}
-	return out[:min(len(out), namedPaths)]
 }
