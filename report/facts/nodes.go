@@ -260,7 +260,7 @@ func (l *NodeTable) newest(session, zxid int64) (n *Node, sure bool) {
 // Sequential reports whether the node's name ends like a sequential node's: in ten characters
 // of a number, which may be negative.
 func (n *Node) Sequential() bool {
-	if len(n.Path) < 10 || endsInUUID(n.Path) {
+	if len(n.Path) < 10 || endsInRandom(n.Path) {
 		return false
 	}
 	for i, c := range []byte(n.Path[len(n.Path)-10:]) {
@@ -320,20 +320,30 @@ func pathPattern(path string) string {
 	if len(path) > longestKind {
 		path = path[:longestKind/2] + path[len(path)-longestKind/2:]
 	}
-	if !endsInUUID(path) {
+	if !endsInRandom(path) {
 		path = sequenceEnd.ReplaceAllString(path, "-#")
 	}
 	return randomPart.ReplaceAllString(path, "#")
 }
 
-// endsInUUID reports whether the path ends like a UUID, whose last characters may all be digits.
-func endsInUUID(path string) bool {
+// endsInRandom reports whether the path ends in a UUID or another random hexadecimal word, whose last characters may
+// all be digits. A counter after a word of six or fourteen characters begins with 0, as almost all counters do.
+func endsInRandom(path string) bool {
 	n := len(path)
-	return n >= 36 && path[n-13] == '-' && path[n-18] == '-' && path[n-23] == '-' && path[n-28] == '-'
+	if n >= 36 && path[n-13] == '-' && path[n-18] == '-' && path[n-23] == '-' && path[n-28] == '-' {
+		return true
+	}
+	switch n - len(strings.TrimRight(path, "0123456789abcdef")) {
+	case 32, 40:
+		return true
+	case 16, 24:
+		return path[n-10] != '0'
+	}
+	return false
 }
 
-// sequenceEnd matches the end of a sequential node's path.
-var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
+// sequenceEnd matches the end of a sequential node's path: ten characters, of which the first may be a minus sign.
+var sequenceEnd = regexp.MustCompile(`-?[-0-9][0-9]{9}$`)
 
 // aheadOf returns older nodes of the same line that existed as long as n did, up to that transaction,
 // if they and n together would take too many permits; nil if n could be granted at some time.

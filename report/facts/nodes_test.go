@@ -42,6 +42,9 @@ func TestKind(t *testing.T) {
 		{"/l/x/lock-0000000001", "/l/y/lock-0000000002", false},
 		{"/l/alice-lease", "/l/bob-lease", false},
 		{"/l/-0000000001", "/l/0000000002", true},
+		{"/l/7e905f756e874fad916765e331200034", "/l/0b71e1c0c86e4d0f8f7e57b3c3a9d6ef", true},
+		{"/l/7e905f7566765331", "/l/0b71e1c0c86e4d0f", true},
+		{"/l/7e905f0000000031", "/l/0b71e10000000032", true},
 	} {
 		if got := NodeKind(row.a) == NodeKind(row.b); got != row.alike {
 			t.Errorf("%s and %s: %v, %v", row.a, row.b, NodeKind(row.a), NodeKind(row.b))

@@ -415,12 +415,12 @@ func (p *progress) finish(end ending) Verdict {
 		p.applyLateReleases()
 		p.checkGap(end.at, 0)
 		p.stuck.addFindings(&p.broken)
+		for w, free := range p.readers.passed(p.faults, p.limit) {
+			p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
+				w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
+		}
+		p.meeting.check(p.faults, &p.slow)
 	}
-	for w, free := range p.readers.passed(p.faults, p.limit) {
-		p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
-			w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
-	}
-	p.meeting.check(p.faults, &p.slow)
 	if v, found := passedOver(&p.broken, &p.slow, p.timerLateness, "periods without progress"); found {
 		return v
 	}

@@ -217,6 +217,16 @@ func TestRWLock(t *testing.T) {
 	behind := newSharing(facts.RWLock, 0, 3).at(1, "join", 0, "write").at(1, "grant", 0, "").at(2, "join", 1, "read").at(3, "join", 2, "write").
 		at(4, "release", 0, "").at(4, "grant", 1, "").at(20, "release", 1, "").at(20, "grant", 2, "")
 	behind.judge(t, WriterProgress, Pass, "")
+	cut := readers().at(30, "wait", 2, "")
+	s := NewSweep(history.Of(cut.header, append(cut.records, whole())...))
+	for n := range history.Of(cut.header, cut.records...).Records {
+		s.Add(n)
+	}
+	for _, v := range s.Close(history.ErrTruncated) { // the releases of the readers may be missing
+		if v.Result == Fail {
+			t.Errorf("of a history that is cut short: %+v", v)
+		}
+	}
 	starved.header.Promises.Writers = false
 	starved.judge(t, WriterProgress, NotPromised, "")
 
