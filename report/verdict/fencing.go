@@ -208,7 +208,7 @@ func (f *fences) finish(end ending) Verdict {
 	case f.unseen > 0 && f.commits.IncompleteReason() != "":
 		return unknown(fmt.Sprintf("the commits do not contain the node of %s, so the order is unknown: %s", units.Plural(f.unseen, "grant"), f.commits.IncompleteReason()))
 	case !f.hasLast:
-		return unknown("nothing was granted: there is no token to check")
+		return unknown("nothing was granted exclusively: there is no token to check")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.rejected == 0:
 		return notJudged("the subject does not promise an order of tokens, and no client wrote to the fenced resource; " + about)
 	case f.judged == 0 && !f.inOrder:

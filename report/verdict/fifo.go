@@ -49,17 +49,37 @@ type fifoChecker struct {
 	recent                    []facts.Belief // the last grants whose nodes are in the commits
 	unseen                    int            // grants whose node is not in the commits
 	broken                    evidence
+
+	latestCall      map[string]time.Duration // by mode: of the grants so far
+	overtakenInVain int                      // acquires without a grant during which a client in the other mode was granted that called later
 }
 
 func newFIFO(in *inputs) checker {
-	o := &fifoChecker{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history)}
+	o := &fifoChecker{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history), latestCall: map[string]time.Duration{}}
 	if o.permits > 1 && o.grants != nil {
 		o.grants.OnPassed = func(g *facts.Grant, ahead []*facts.Node) {
 			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
 		}
 	}
-	return checker{belief: o.belief, finish: o.finish}
+	return checker{record: o.record, belief: o.belief, finish: o.finish}
+}
+
+// record counts the acquires in a mode without a grant that later calls in the other mode overtook.
+func (o *fifoChecker) record(n history.Numbered) {
+	w, ok := waitOf(n)
+	if !ok || w.op != history.Acquire || w.mode == "" {
+		return
+	}
+	if s, returned := n.Record.(*history.Sample); returned && s.Outcome == history.OK {
+		o.latestCall[w.mode] = max(o.latestCall[w.mode], w.from)
+		return
+	}
+	for mode, call := range o.latestCall {
+		if mode != w.mode && call > w.from+joinWait {
+			o.overtakenInVain++
+		}
+	}
 }
 
 func (o *fifoChecker) belief(b facts.Belief) {
@@ -169,6 +189,9 @@ func (o *fifoChecker) finish(ending) Verdict {
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
 		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",
 			o.contended-o.waited, o.contended))
+	case o.overtakenInVain > 0 && len(o.latestCall) == 1:
+		return unknown(fmt.Sprintf("clients that called later were granted in the other mode during %s in a mode that was never granted: it is unknown which nodes are claims in that mode",
+			units.Plural(o.overtakenInVain, "acquire")))
 	case o.judged < 2:
 		return unknown(fmt.Sprintf("only %d grants had a token, but a comparison needs two", o.judged))
 	case o.permits > 1 && o.commits.Ambiguous:

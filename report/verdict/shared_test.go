@@ -227,6 +227,9 @@ func TestRWLock(t *testing.T) {
 			t.Errorf("of a history that is cut short: %+v", v)
 		}
 	}
+	starved.judge(t, FIFO, Unknown, "granted in the other mode during 1 acquire in a mode that was never granted")
+	starved.judge(t, Fencing, Unknown, "nothing was granted exclusively")
+	readers().at(4, "join", 3, "read").at(4, "grant", 3, "").at(30, "wait", 2, "").judge(t, FIFO, Pass, "") // it may have joined first
 	starved.header.Promises.Writers = false
 	starved.judge(t, WriterProgress, NotPromised, "")
 
