@@ -71,7 +71,7 @@ func (o *fifoChecker) record(n history.Numbered) {
 	if !ok || w.op != history.Acquire || w.mode == "" {
 		return
 	}
-	if s, returned := n.Record.(*history.Sample); returned && s.Outcome == history.OK {
+	if w.granted {
 		o.latestCall[w.mode] = max(o.latestCall[w.mode], w.from)
 		return
 	}

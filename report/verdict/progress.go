@@ -67,6 +67,8 @@ type wait struct {
 	op, mode     string // of the operation that waited
 	from, to     time.Duration
 	record       int
+	granted      bool
+	inProgress   bool          // its phase ended before it
 	noSession    bool          // the client waited for a session, not for a grant
 	sessionEnded bool          // known to be true
 	closed       bool          // zkbench closed the session itself
@@ -79,9 +81,9 @@ type wait struct {
 func waitOf(n history.Numbered) (w wait, ok bool) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.Return, record: n.N}, true
+		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.Return, record: n.N, granted: r.Outcome == history.OK}, true
 	case *history.Waiting:
-		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.At, record: n.N}, true
+		return wait{client: r.Client, op: r.Op, mode: r.Mode, from: r.Call, to: r.At, record: n.N, inProgress: true}, true
 	}
 	return wait{}, false
 }
@@ -415,9 +417,9 @@ func (p *progress) finish(end ending) Verdict {
 		p.applyLateReleases()
 		p.checkGap(end.at, 0)
 		p.stuck.addFindings(&p.broken)
-		for w, free := range p.readers.passed(p.faults, p.limit) {
-			p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although from %v to %v no client wrote or waited to write, without a fault: more than the limit of %v",
-				w.client, w.from, w.to, w.record, free.From, free.To, p.limit)
+		for w := range p.readers.passed(p.faults, p.limit) {
+			p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although for %v, the last time from %v to %v, no client wrote or waited to write, without a fault: more than the limit of %v",
+				w.client, w.from, w.to, w.record, w.free, w.last.From, w.last.To, p.limit)
 		}
 		p.meeting.check(p.faults, &p.slow)
 	}

@@ -209,14 +209,31 @@ func TestRWLock(t *testing.T) {
 	}
 	starved.at(30, "wait", 2, "").judge(t, WriterProgress, Fail, "client 2 waited to write")
 	// A writer waits for the readers before it as long as they hold, and not for a reader that comes later.
-	readers().at(20, "release", 0, "").at(21, "release", 1, "").at(22, "grant", 2, "").judge(t, WriterProgress, Pass, "1 acquire for writing")
+	readers().at(20, "release", 0, "").at(21, "release", 1, "").at(22, "grant", 2, "").judge(t, WriterProgress, Pass, "1 grant for writing")
 	readers().at(4, "join", 3, "read").at(5, "grant", 3, "").at(6, "release", 0, "").at(6, "release", 1, "").at(20, "release", 3, "").at(20, "grant", 2, "").
 		judge(t, WriterProgress, Pass, "") // its call came so soon that its node may be the older one
 	readers().at(6, "join", 3, "read").at(6, "grant", 3, "").at(6, "release", 0, "").at(6, "release", 1, "").at(20, "release", 3, "").at(20, "grant", 2, "").
-		judge(t, WriterProgress, Fail, "client 2 waited to write, from 3s to 20s (record 11), although from 6s to 20s, without a fault, neither a writer nor an earlier reader held")
+		judge(t, WriterProgress, Fail, "client 2 waited to write, from 3s to 20s (record 11), although for 14s, the last time from 6s to 20s, without a fault, neither a writer nor an earlier reader held")
 	behind := newSharing(facts.RWLock, 0, 3).at(1, "join", 0, "write").at(1, "grant", 0, "").at(2, "join", 1, "read").at(3, "join", 2, "write").
 		at(4, "release", 0, "").at(4, "grant", 1, "").at(20, "release", 1, "").at(20, "grant", 2, "")
 	behind.judge(t, WriterProgress, Pass, "")
+	readers().at(5, "release", 0, "").at(5, "release", 1, "").at(9, "wait", 2, "").judge(t, WriterProgress, Unknown, "but none was granted")
+	early := func(end int) *sharing {
+		return readers().at(5, "release", 0, "").at(5, "release", 1, "").at(6, "grant", 2, "").at(7, "release", 2, "").at(7, "join", 2, "write").
+			at(10, "join", 3, "read").at(10, "grant", 3, "").at(end, "wait", 2, "")
+	}
+	early(11).judge(t, WriterProgress, Pass, "1 grant for writing")
+	early(12).judge(t, WriterProgress, Unknown, "for 5s, without a fault, neither a writer nor an earlier reader had held the lock: the phase ended too early to decide (the limit is 8s)")
+	granted := early(12).at(12, "grant", 2, "") // after the phase
+	granted.records = slices.DeleteFunc(granted.records, func(r history.Record) bool { _, waits := r.(*history.Waiting); return waits })
+	granted.judge(t, WriterProgress, Pass, "2 grants for writing")
+	// Writers are granted now and then, but one of them waits.
+	rare := readers().at(5, "release", 0, "").at(5, "release", 1, "")
+	for at := 8; at < 20; at += 3 {
+		rare.at(at, "join", 3, "write").at(at, "grant", 3, "").at(at, "release", 3, "")
+	}
+	rare.at(13, "wait", 2, "").judge(t, WriterProgress, Unknown, "for 6s, without a fault")
+	rare.at(15, "wait", 2, "").judge(t, WriterProgress, Fail, "although for 9s, the last time from 11s to 14s")
 	cut := readers().at(30, "wait", 2, "")
 	s := NewSweep(history.Of(cut.header, append(cut.records, whole())...))
 	for n := range history.Of(cut.header, cut.records...).Records {

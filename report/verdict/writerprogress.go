@@ -35,12 +35,18 @@ func newWriterProgress(in *inputs) checker {
 		},
 		finish: func(end ending) Verdict {
 			var starved evidence
+			var undecided time.Duration
 			if end.truncated { // grants for which the client waited may be missing
 				w.waits = nil
 			}
-			for wait, free := range w.passed(faults, limit) {
-				starved.Add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although from %v to %v, without a fault, neither a writer nor an earlier reader held the lock: more than the limit of %v",
-					wait.client, wait.from, wait.to, wait.record, free.From, free.To, limit)
+			for p := range w.passed(faults, limit/2) {
+				switch {
+				case p.free > limit:
+					starved.Add([]int{p.record}, "client %d waited to write, from %v to %v (record %d), although for %v, the last time from %v to %v, without a fault, neither a writer nor an earlier reader held the lock: more than the limit of %v",
+						p.client, p.from, p.to, p.record, p.free, p.last.From, p.last.To, limit)
+				case p.inProgress:
+					undecided = max(undecided, p.free)
+				}
 			}
 			if v, found := passedOver(&evidence{}, &starved, late, "waits"); found {
 				return v
@@ -48,10 +54,15 @@ func newWriterProgress(in *inputs) checker {
 			switch {
 			case limit == 0:
 				return unknown("the session timeout is not in the history: the wait limit is unknown")
-			case w.calls == 0:
+			case !w.called:
 				return notJudged("no client waited to write")
+			case undecided > 0:
+				return unknown(fmt.Sprintf("a client waited to write at the end of its phase although for %v, without a fault, neither a writer nor an earlier reader had held the lock: the phase ended too early to decide (the limit is %v)",
+					undecided.Round(time.Millisecond), limit))
+			case w.granted == 0:
+				return unknown("clients waited to write, but none was granted")
 			}
-			return pass(fmt.Sprintf("%s for writing", units.Plural(w.calls, "acquire")))
+			return pass(units.Plural(w.granted, "grant") + " for writing")
 		},
 	}
 }
@@ -63,7 +74,8 @@ type modeWaits struct {
 	busy    facts.Spans
 	earlier facts.Spans // grants in the other mode, from the call: those called before a wait may precede it
 	waits   []wait      // longer than shortWait
-	calls   int
+	called  bool
+	granted int
 }
 
 // joinWait is how much later than a waiting client another may call acquire and precede it in line.
@@ -76,7 +88,10 @@ func (m *modeWaits) add(w wait) {
 	switch {
 	case w.op != history.Acquire:
 	case w.mode == m.mode:
-		m.calls++
+		m.called = true
+		if w.granted {
+			m.granted++
+		}
 		if w.to-w.from > shortWait {
 			m.waits = append(m.waits, w)
 		}
@@ -85,21 +100,33 @@ func (m *modeWaits) add(w wait) {
 	}
 }
 
-// passed yields the waits in which the client could have been granted for longer than the limit, with
-// the first such time.
-func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wait, facts.Span] {
-	return func(yield func(wait, facts.Span) bool) {
+// passedWait is a wait in which the client could have been granted.
+type passedWait struct {
+	wait
+	free time.Duration // sum of the times in which it could
+	last facts.Span    // the last of them
+}
+
+// passed yields the waits in which the client could have been granted for longer than the limit, without the times
+// that a hand-off may take (facts.Margin).
+func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq[passedWait] {
+	return func(yield func(passedWait) bool) {
 		busy := facts.Union(slices.Concat(m.busy, faults))
 		slices.SortFunc(m.earlier, func(a, b facts.Span) int { return cmp.Compare(a.From, b.From) })
 		for i := 1; i < len(m.earlier); i++ { // To becomes the latest end of the grants up to this one
 			m.earlier[i].To = max(m.earlier[i].To, m.earlier[i-1].To)
 		}
 		for _, w := range m.waits {
-			from := w.from
+			from, p := w.from, passedWait{wait: w}
 			if i := sort.Search(len(m.earlier), func(i int) bool { return m.earlier[i].From > w.from+joinWait }); i > 0 {
 				from = max(from, m.earlier[i-1].To)
 			}
-			if free, long := busy.FindGap(from, w.to, limit); long && limit > 0 && !yield(w, free) {
+			for _, free := range busy.Gaps(from, w.to) {
+				if length := free.To - free.From; length > facts.Margin {
+					p.free, p.last = p.free+length, free
+				}
+			}
+			if p.free > limit && limit > 0 && !yield(p) {
 				return
 			}
 		}
