@@ -184,8 +184,11 @@ func (o *fifoChecker) finish(ending) Verdict {
 	case o.contended >= fewWaits && 2*o.waited < o.contended && o.permits == 1 && 2*(o.waited+o.queued) >= o.contended && o.outOfOrder == 0:
 		return pass("the granted nodes are created at the grant: the order is that of the nodes with which their clients waited")
 	case o.contended >= fewWaits && 2*o.waited < o.contended && o.queued > 0:
-		return unknown(fmt.Sprintf("%d of %d clients waited with another node than the one with which they were granted, and the grants do not follow the order of those nodes: it is unknown which nodes decide the order",
-			o.queued, o.contended))
+		why := "the grants do not follow the order of those nodes"
+		if o.outOfOrder == 0 {
+			why = "for several holders at once the order of those nodes is not evaluated"
+		}
+		return unknown(fmt.Sprintf("%d of %d clients waited with another node than the one with which they were granted, and %s: it is unknown which nodes decide the order", o.queued, o.contended, why))
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
 		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",
 			o.contended-o.waited, o.contended))
