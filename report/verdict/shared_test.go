@@ -472,6 +472,9 @@ func TestBarrier_namesOfTheirOwn(t *testing.T) {
 	s.at(1, "join", 0, "alice").at(1, "join", 1, "bob").at(1, "join", 2, "carol").at(1, "grant", 0, "").at(1, "grant", 1, "")
 	s.judge(t, NoEarlyPassage, Unknown, "the names of the granted nodes do not show which other nodes belong to members")
 	s.at(1, "grant", 2, "").judge(t, NoEarlyPassage, Pass, "3 passages")
+	s.leave(2, 3, 0).leave(3, 3, 1).leave(3, 3, 2).at(4, "join", 0, "alice").at(4, "join", 1, "bob").at(4, "grant", 0, "")
+	s.judge(t, NoEarlyPassage, Fail, "client 0 passed the barrier at 4s") // all names are known
+	s.commit(history.CommitCreate, 2, "/l/x-dave-0000000099").judge(t, NoEarlyPassage, Unknown, "the names of the granted nodes do not show")
 }
 
 // Without commits the calls show who has entered.

@@ -36,6 +36,7 @@ type Passages struct {
 	commits     *facts.NodeTable // nil without commits
 	grants      *facts.Grants
 	kinds       map[string]bool    // of the members' nodes
+	otherKinds  bool               // there were other ephemeral nodes
 	recent      []string           // words of the path of the newest member's node
 	nodes       map[string]*member // by path: of the existing nodes
 	members     *generations       // by session
@@ -115,6 +116,8 @@ func (p *Passages) Commit(c *history.Commit) {
 		if slices.EqualFunc(words, p.recent, sameKind) || p.kinds[facts.NodeKind(c.Path)] { // NodeKind is slow
 			m := p.members.join(c.Session, c.Zxid)
 			m.nodes, m.newest, p.nodes[c.Path], p.recent = m.nodes+1, c.Zxid, m, words
+		} else {
+			p.otherKinds = p.otherKinds || !isReady(c.Path)
 		}
 	}
 	for _, path := range c.RemovedPaths() {
@@ -291,7 +294,7 @@ func (p *Passages) Verdict() finding.Verdict {
 	switch {
 	case p.broken.Count > 0 && why != "":
 		return finding.Conclude(finding.Unknown, fmt.Sprintf("%d passages or departures seem early, possibly because %s", p.broken.Count, why))
-	case p.broken.Count > 0 && (p.unlike > 0 || len(p.kinds) > 1): // a node that was not granted may be a member's too
+	case p.broken.Count > 0 && (p.unlike > 0 || len(p.kinds) > 1 && p.otherKinds): // those may be members' too
 		return finding.Conclude(finding.Unknown, fmt.Sprintf("%d passages or departures seem early, but the names of the granted nodes do not show which other nodes belong to members", p.broken.Count))
 	case p.broken.Count > 0:
 		return p.broken.Fail("early passages or departures")
