@@ -50,12 +50,13 @@ type fifoChecker struct {
 	unseen                    int            // grants whose node is not in the commits
 	broken                    evidence
 
+	tooFew          string
 	latestCall      map[string]time.Duration // by mode: of the grants so far
 	overtakenInVain int                      // acquires without a grant during which a client in the other mode was granted that called later
 }
 
 func newFIFO(in *inputs) checker {
-	o := &fifoChecker{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history), latestCall: map[string]time.Duration{}}
+	o := &fifoChecker{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history), tooFew: tooFewClients(in.history.Header), latestCall: map[string]time.Duration{}}
 	if o.permits > 1 && o.grants != nil {
 		o.grants.OnPassed = func(g *facts.Grant, ahead []*facts.Node) {
 			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
@@ -195,6 +196,8 @@ func (o *fifoChecker) finish(ending) Verdict {
 	case o.overtakenInVain > 0 && len(o.latestCall) == 1:
 		return unknown(fmt.Sprintf("clients that called later were granted in the other mode during %s in a mode that was never granted: it is unknown which nodes are claims in that mode",
 			units.Plural(o.overtakenInVain, "acquire")))
+	case o.tooFew != "":
+		return notJudged(o.tooFew)
 	case o.judged < 2:
 		return unknown(fmt.Sprintf("only %d grants had a token, but a comparison needs two", o.judged))
 	case o.permits > 1 && o.commits.Ambiguous:

@@ -102,6 +102,18 @@ func TestSemaphore(t *testing.T) {
 	sound.judge(t, Progress, Pass, "")
 	sound.judge(t, Fencing, "", "")
 
+	few := two()
+	for clients, result := range map[int]string{3: Pass, 2: NotJudged, 1: NotJudged} {
+		few.header.Clients = clients
+		few.judge(t, MutualExclusion, result, "")
+		few.judge(t, FIFO, result, "")
+	}
+	alone := newMeeting(1).meet(1)
+	alone.judge(t, NoEarlyPassage, NotJudged, "no other to wait for")
+
+	single := sharing{header: history.Header{Trial: "story", Recipe: Lock, Promises: fair, Cell: history.Cell{Clients: 1}}, held: map[int]*history.Sample{}}
+	single.at(1, "join", 0, "").at(1, "grant", 0, "").at(2, "release", 0, "").judge(t, MutualExclusion, NotJudged, "1 client could not exceed")
+
 	third := two().at(4, "grant", 2, "").at(5, "release", 0, "").at(5, "release", 1, "").at(5, "release", 2, "")
 	third.judge(t, MutualExclusion, Fail, "3 clients held a grant at once, with only 2 permits (the earlier clients: 0, 1)")
 	third.judge(t, FIFO, Fail, "client 2 was granted")
